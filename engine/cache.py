@@ -1,0 +1,96 @@
+"""The per-user folder of compiled code, named by what it was compiled from.
+
+Imports only the standard library, so that the folder can be found before numba is loaded.
+"""
+
+import hashlib
+import logging
+import os
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+log = logging.getLogger(__name__)
+
+SOURCE_ROOTS = ("engine", "eval", "learn")
+STALE_AFTER_DAYS = 30
+
+
+def user_folder(kind: str) -> Path:
+    """The user's folder for Merino's files of this `kind` ("cache" or "data") on this system.
+
+    MERINO_HOME, where set, holds both: `$MERINO_HOME/cache` and `$MERINO_HOME/data`.
+    """
+    home = os.environ.get("MERINO_HOME")
+    if home:
+        return Path(home).expanduser() / kind
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA")
+        return (Path(base) if base else Path.home() / "AppData" / "Local") / "Merino" / kind
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / ("Caches" if kind == "cache" else "Application Support") / "Merino"
+    variable, default = {"cache": ("XDG_CACHE_HOME", ".cache"), "data": ("XDG_DATA_HOME", ".local/share")}[kind]
+    return Path(os.environ.get(variable) or Path.home() / default) / "merino"
+
+
+def fingerprint(*versions: str) -> str:
+    """Sixteen hex digits over every source file of the project, Python's version and `versions`."""
+    digest = hashlib.sha256(repr((sys.version_info, versions)).encode())
+    root = Path(__file__).resolve().parent.parent
+    for folder in SOURCE_ROOTS:
+        for path in sorted((root / folder).rglob("*.py")):
+            digest.update(path.relative_to(root).as_posix().encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def compile_cache(*versions: str) -> Path | None:
+    """A writable folder for code compiled from these sources, or None where there is none.
+
+    The user's cache folder comes first, then a private folder among the temporary files. Without either
+    the engine runs all the same and compiles at each start; that is said in the log.
+    """
+    name = fingerprint(*versions)
+    for parent in (user_folder("cache"), _private_temporary_folder()):
+        if parent and _writable(parent / name):
+            return parent / name
+    log.warning("no writable folder for compiled code: Merino compiles anew at each start")
+    return None
+
+
+def remove_stale(folder: Path) -> int:
+    """Delete the sibling caches of `folder` that nobody has used for a month; returns how many."""
+    removed = 0
+    limit = time.time() - STALE_AFTER_DAYS * 86400
+    for sibling in folder.parent.iterdir():
+        if sibling != folder and len(sibling.name) == 16 and sibling.is_dir() and sibling.stat().st_mtime < limit:
+            shutil.rmtree(sibling, ignore_errors=True)
+            removed += 1
+    return removed
+
+
+def _private_temporary_folder() -> Path | None:
+    """A folder of ours alone among the temporary files: cached code is loaded, so nobody else may write it."""
+    folder = Path(tempfile.gettempdir()) / f"merino-{os.getuid() if hasattr(os, 'getuid') else os.getlogin()}"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        status = folder.stat()
+    except OSError as error:
+        log.info("%s cannot hold compiled code: %s", folder, error)
+        return None
+    if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
+        log.warning("%s belongs to somebody else; not used for compiled code", folder)
+        return None
+    return folder
+
+
+def _writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder):
+            return True
+    except OSError as error:
+        log.info("%s cannot hold compiled code: %s", folder, error)
+        return False

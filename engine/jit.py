@@ -1,0 +1,31 @@
+"""Where code runs: the two decorators of the project, and the compile cache they share.
+
+`kernel`  compiled code calls it; inlined where LLVM likes; never cached alone.
+`entry`   Python calls it; cached on disk; releases the GIL while it runs.
+
+Nothing else in the project calls `njit` (a test holds this). The cache lives in a per-user folder named
+by a hash of every source file and of the versions that compile it, because numba itself looks only at the
+file of the cached function: a changed callee would go unseen and stale code would run.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+
+from engine.cache import compile_cache
+
+CACHE = compile_cache(numba.__version__)
+numba.config.CACHE_DIR = str(CACHE) if CACHE else ""
+
+_OPTIONS = {"nogil": True, "error_model": "numpy"}
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile `function` for callers that are compiled themselves; Python cannot call it."""
+    return numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
+
+
+def entry(function: Callable[..., Any]) -> Any:
+    """Compile `function` for Python: cached where a folder can be written, without the GIL."""
+    return numba.njit(cache=CACHE is not None, no_cfunc_wrapper=True, **_OPTIONS)(function)

@@ -1,0 +1,77 @@
+"""Memory that threads share: atomic words at an address, records copied as a block.
+
+The transposition table and the stop flag are numpy arrays whose address travels in the search record, since a
+record is one pointer and an array argument is seven words at every level of a recursion.
+"""
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+CACHE_LINE = 64
+
+
+@intrinsic
+def load_word(typing, address):
+    """The uint64 at `address` (uint64), read atomically without ordering; never hoisted out of a loop."""
+
+    def generate(context, builder, signature, args):
+        pointer = builder.inttoptr(args[0], ir.IntType(64).as_pointer())
+        return builder.load_atomic(pointer, "monotonic", 8)
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def store_word(typing, address, word):
+    """Write the uint64 `word` at `address`, atomically without ordering."""
+
+    def generate(context, builder, signature, args):
+        pointer = builder.inttoptr(args[0], ir.IntType(64).as_pointer())
+        builder.store_atomic(args[1], pointer, "monotonic", 8)
+        return context.get_dummy_value()
+
+    return types.void(types.uint64, types.uint64), generate
+
+
+@intrinsic
+def prefetch(typing, address):
+    """Ask for the cache line at `address`; the answer will be there by the time it is read."""
+
+    def generate(context, builder, signature, args):
+        pointer = builder.inttoptr(args[0], ir.IntType(8).as_pointer())
+        word = ir.IntType(32)
+        function = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(ir.VoidType(), [pointer.type, word, word, word]), "llvm.prefetch.p0"
+        )
+        builder.call(function, [pointer, word(0), word(3), word(1)])
+        return context.get_dummy_value()
+
+    return types.void(types.uint64), generate
+
+
+@intrinsic
+def copy_record(typing, target, source):
+    """Copy the whole record `source` over `target`; both must have one dtype."""
+    if not isinstance(target, types.Record) or target != source:
+        raise TypeError("copy_record needs two records of one dtype")
+
+    def generate(context, builder, signature, args):
+        cgutils.raw_memcpy(builder, args[0], args[1], context.get_constant(types.intp, target.size), 1)
+        return context.get_dummy_value()
+
+    return types.void(target, source), generate
+
+
+def aligned_record(dtype: np.dtype) -> np.ndarray:
+    """One zeroed record of `dtype`, as an array of length 1 that starts on a cache line."""
+    return aligned_bytes(dtype.itemsize).view(dtype)
+
+
+def aligned_bytes(size: int) -> np.ndarray:
+    """`size` zeroed bytes, uint8, that start on a cache line."""
+    block = np.zeros(size + CACHE_LINE, dtype=np.uint8)
+    start = -block.ctypes.data % CACHE_LINE
+    return block[start : start + size]

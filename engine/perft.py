@@ -1,0 +1,46 @@
+"""Counting the leaves of the move tree: the test of move generation, and its speed."""
+
+import numpy as np
+
+from engine.bitboard import FULL
+from engine.jit import entry, kernel
+from engine.makemove import make
+from engine.memory import aligned_record, copy_record
+from engine.movegen import ALL, MAX_MOVES, count_legal, generate
+from engine.position import POSITION
+
+MAX_DEPTH = 16
+
+_STACK = np.dtype(
+    [("positions", POSITION, MAX_DEPTH + 1), ("moves", np.int32, (MAX_DEPTH + 1, MAX_MOVES))], align=True
+)
+
+
+@kernel
+def _count(stack, ply, depth, bulk):
+    if bulk and depth == 1:
+        return count_legal(stack.positions[ply])
+    leaves = 0
+    if depth == 0:
+        return leaves + 1
+    for index in range(generate(stack.positions[ply], stack.moves[ply], ALL, FULL)):
+        make(stack.positions[ply + 1], stack.positions[ply], np.int64(stack.moves[ply, index]))
+        leaves += _count(stack, ply + 1, depth - 1, bulk)
+    return leaves
+
+
+@entry
+def _perft(stacks, positions, depth, bulk):
+    stack = stacks[0]
+    copy_record(stack.positions[0], positions[0])
+    return _count(stack, np.int64(0), depth, bulk)
+
+
+def perft(position: np.ndarray, depth: int, bulk: bool = True) -> int:
+    """The number of leaves `depth` half-moves below `position`, POSITION[1].
+
+    With `bulk` the last half-move is counted and not played.
+    """
+    if not 0 <= depth <= MAX_DEPTH:
+        raise ValueError(f"perft depth {depth} is not within 0..{MAX_DEPTH}")
+    return int(_perft(aligned_record(_STACK), position, depth, bulk))

@@ -1,0 +1,111 @@
+"""The evaluation in its forms, all made from the registry: a score, a row of features, a count for each side.
+
+score = sum over terms of weight * feature, where feature = White's count - Black's, each times phase share and
+group multiplier. The draw rules come after the sum, then the score is rounded once and turned to the side to move.
+"""
+
+import warnings
+
+import numpy as np
+from numba import literal_unroll
+from numba.core.errors import NumbaExperimentalFeatureWarning
+
+import eval.terms  # noqa: F401  (fills the registry)
+from engine.bitboard import BLACK, WHITE
+from engine.jit import entry, kernel
+from eval.registry import TERMS
+from eval.rules import apply_rules
+from eval.view import FULL_SET, view
+
+# Every call of an unrolled term is resolved to its own function, which is all that is asked of the feature.
+warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
+
+COUNTS = tuple(term.count for term in TERMS)
+MULTIPLIERS = tuple(term.group.multiplier for term in TERMS)
+PHASES = tuple(int(term.phase) for term in TERMS)
+NUMBER_OF_TERMS = len(TERMS)
+
+
+@kernel
+def phase_shares(side_view):
+    """How much a term of each `Phase` counts for a side, by the pieces its opponent has left.
+
+    As in GreKo the middlegame's share goes beyond 1, and the endgame's below 0, against promoted queens.
+    """
+    middlegame = side_view.enemy_units / FULL_SET
+    return 1.0, middlegame, 1.0 - middlegame
+
+
+@kernel
+def weighted_sum(position, weights):
+    """White's score before rules and rounding, float64; `weights` is float64[27] in centipawns."""
+    white, black = view(position, WHITE), view(position, BLACK)
+    white_shares, black_shares = phase_shares(white), phase_shares(black)
+    score, index = 0.0, 0
+    for count in literal_unroll(COUNTS):
+        phase = PHASES[index]
+        feature = white_shares[phase] * count(white) - black_shares[phase] * count(black)
+        score += weights[index] * (MULTIPLIERS[index] * feature)
+        index += 1
+    return score
+
+
+@kernel
+def evaluate(position, weights):
+    """The score for the side to move in centipawns, int64."""
+    score = np.int64(np.rint(apply_rules(position, weighted_sum(position, weights))))
+    return score if position.side == WHITE else -score
+
+
+@kernel
+def side_counts(position, out):
+    """Fill out, float64[2, 27], with White's and Black's counts times phase share and group multiplier."""
+    for colour in range(2):
+        side_view = view(position, colour)
+        shares = phase_shares(side_view)
+        index = 0
+        for count in literal_unroll(COUNTS):
+            out[colour, index] = MULTIPLIERS[index] * shares[PHASES[index]] * count(side_view)
+            index += 1
+
+
+@entry
+def _evaluate_all(positions, weights, scores):
+    for index in range(len(positions)):
+        scores[index] = evaluate(positions[index], weights)
+
+
+@entry
+def _count_all(positions, counts):
+    for index in range(len(positions)):
+        side_counts(positions[index], counts[index])
+
+
+@entry
+def _apply_rules(positions, score):
+    return apply_rules(positions[0], score)
+
+
+def scores_of(positions: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Scores of POSITION[n] under float64[27] weights, int64[n]: centipawns for the side to move."""
+    scores = np.zeros(len(positions), dtype=np.int64)
+    _evaluate_all(positions, weights, scores)
+    return scores
+
+
+def counts_of(positions: np.ndarray) -> np.ndarray:
+    """Both sides' counts of POSITION[n], float64[n, 2, 27], with phase share and group multiplier applied."""
+    counts = np.zeros((len(positions), 2, NUMBER_OF_TERMS))
+    _count_all(positions, counts)
+    return counts
+
+
+def features_of(positions: np.ndarray) -> np.ndarray:
+    """The rows the learner fits, float64[n, 27], White minus Black: row @ weights is White's score before rules."""
+    counts = counts_of(positions)
+    return counts[:, 0] - counts[:, 1]
+
+
+def after_rules(position: np.ndarray, score: float) -> float:
+    """White's `score` of POSITION[1] after the draw rules, not yet rounded."""
+    return float(_apply_rules(position, score))

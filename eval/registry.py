@@ -1,0 +1,65 @@
+"""The registry of evaluation terms: what `@term` records, and the lists everything else is derived from."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, IntEnum
+from typing import Any
+
+from engine.jit import kernel
+
+
+class Group(Enum):
+    """A family of terms and its fixed multiplier: a weight of 10 in a group of 1.2 is worth 12 centipawns."""
+
+    MATERIAL = ("Material", 1.0)
+    PAWN_STRUCTURE = ("Pawn structure", 0.8)
+    PASSED_PAWNS = ("Passed pawns", 1.2)
+    BOARD_CONTROL = ("Board control", 1.2)
+    MOBILITY = ("Mobility", 0.8)
+    KING_SAFETY = ("King safety", 1.0)
+
+    def __init__(self, title: str, multiplier: float) -> None:
+        self.title = title
+        self.multiplier = multiplier
+
+
+class Phase(IntEnum):
+    """When a term counts: always, or by the share of the opponent's pieces that are on or off the board."""
+
+    ALWAYS = 0
+    MIDDLEGAME = 1
+    ENDGAME = 2
+
+
+@dataclass(frozen=True)
+class Term:
+    """One evaluation term.
+
+    `count` is compiled: it takes a `View` and returns how much of the term that side has (any real number, before
+    phase and group multiplier). `default` and `bounds` are weights in centipawns. `sentence` is the chess.
+    """
+
+    name: str
+    group: Group
+    default: int
+    bounds: tuple[int, int]
+    phase: Phase
+    sentence: str
+    count: Any
+
+
+TERMS: list[Term] = []
+
+
+def term(
+    name: str, group: Group, default: int, bounds: tuple[int, int], phase: Phase = Phase.ALWAYS
+) -> Callable[[Callable[..., Any]], Any]:
+    """Register the decorated count as the next term. Its docstring is the sentence users read."""
+
+    def register(count: Callable[..., Any]) -> Any:
+        sentence = " ".join((count.__doc__ or "").split())
+        compiled = kernel(count)
+        TERMS.append(Term(name, group, default, bounds, phase, sentence, compiled))
+        return compiled
+
+    return register

@@ -1,0 +1,65 @@
+"""Draw rules around the sum: positions worth nothing, and scores that cannot be what the sum says."""
+
+from engine.bitboard import BISHOP, BLACK, DARK_SQUARES, PAWN, WHITE, ZERO, bit, lsb, popcount
+from engine.jit import kernel
+from engine.position import king_square, occupied_squares, pieces_of
+from eval.view import units
+
+ROOK_UNITS = 5  # less than this does not win without pawns
+BISHOP_UNITS = 3
+
+
+@kernel
+def is_known_draw(position):
+    """Dead draws: at most one minor each without pawns, and the rook pawn with the wrong bishop."""
+    white, black = units(position, WHITE), units(position, BLACK)
+    if position.pieces[PAWN] == ZERO:
+        return white < ROOK_UNITS and black < ROOK_UNITS
+    return _is_wrong_bishop(position, WHITE, white, black) or _is_wrong_bishop(position, BLACK, black, white)
+
+
+@kernel
+def _is_wrong_bishop(position, strong, own_units, enemy_units):
+    """King, rook pawn and a bishop that does not guard the corner, against a bare king in that corner."""
+    pawns = pieces_of(position, strong, PAWN)
+    bishops = pieces_of(position, strong, BISHOP)
+    if own_units != BISHOP_UNITS or bishops == ZERO or enemy_units != 0 or popcount(position.pieces[PAWN]) != 1:
+        return False
+    if pawns == ZERO:
+        return False
+    file = lsb(pawns) & 7
+    if file != 0 and file != 7:
+        return False
+    corner = file + (56 if strong == WHITE else 0)
+    if (bishops & DARK_SQUARES != ZERO) == (bit(corner) & DARK_SQUARES != ZERO):
+        return False
+    king = king_square(position, 1 - strong)
+    return abs((king & 7) - file) <= 1 and abs((king >> 3) - (corner >> 3)) <= 1
+
+
+@kernel
+def cannot_win(position, colour):
+    """Whether a side has neither pawns nor a rook's worth of pieces, so that it cannot be ahead."""
+    return pieces_of(position, colour, PAWN) == ZERO and units(position, colour) < ROOK_UNITS
+
+
+@kernel
+def are_opposite_bishops(position):
+    """Whether each side has one bishop as its only piece, on squares of different colour."""
+    bishops = position.pieces[BISHOP]
+    if units(position, WHITE) != BISHOP_UNITS or units(position, BLACK) != BISHOP_UNITS:
+        return False
+    return popcount(bishops) == 2 and popcount(bishops & DARK_SQUARES) == 1
+
+
+@kernel
+def apply_rules(position, score):
+    """White's score, a real number, after the rules: 0 for known draws, capped or halved where a win is unlikely."""
+    pawns = popcount(position.pieces[PAWN])
+    if pawns > 1 and popcount(occupied_squares(position)) - pawns > 4:
+        return score  # nothing below applies: this is nearly every position
+    if is_known_draw(position):
+        return 0.0
+    if score > 0 and cannot_win(position, WHITE) or score < 0 and cannot_win(position, BLACK):
+        return 0.0
+    return score / 2 if are_opposite_bishops(position) else score

@@ -1,0 +1,115 @@
+"""The weights file: plain text, one `Name value` a line, `#` comments; the same for engine and learner.
+
+Which file is in use, first that applies: the one asked for (`WeightsFile`, `--weights`), `$MERINO_WEIGHTS`,
+`weights.txt` in the user's data folder (the learner writes it), the one shipped with Merino. Never the
+working directory: a GUI starts engines anywhere.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+
+import eval.terms  # noqa: F401  (fills the registry)
+from engine.cache import user_folder
+from eval.registry import TERMS, Term
+
+SHIPPED = Path(__file__).resolve().parent.parent / "weights"
+DEFAULT_FILE = SHIPPED / "default.txt"
+ENVIRONMENT_VARIABLE = "MERINO_WEIGHTS"
+
+
+class WeightsError(ValueError):
+    """A weights file that cannot be used; the message names file, line and fault."""
+
+
+def active_file(asked_for: str | None = None) -> Path:
+    """The weights file in use; it need not exist if the user named it."""
+    if asked_for:
+        return Path(asked_for).expanduser()
+    if os.environ.get(ENVIRONMENT_VARIABLE):
+        return Path(os.environ[ENVIRONMENT_VARIABLE]).expanduser()
+    own = user_folder("data") / "weights.txt"
+    return own if own.exists() else DEFAULT_FILE
+
+
+def load(path: Path, terms: Iterable[Term] = TERMS) -> np.ndarray:
+    """The weights in `path`, float64 in the order of the registry; raises WeightsError."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise WeightsError(f"cannot read weights file '{path}': {reason}") from error
+    return parse(text, str(path), terms)
+
+
+def parse(text: str, source: str, terms: Iterable[Term] = TERMS) -> np.ndarray:
+    """The weights in a file's `text`; `source` names it in errors."""
+    known = {term.name: term for term in terms}
+    values: dict[str, float] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        words = line.split("#", 1)[0].split()
+        if not words:
+            continue
+        where = f"{source}:{number}"
+        if len(words) != 2:
+            raise WeightsError(f"{where}: expected 'Name value', found {line.strip()[:60]!r}")
+        name, value = words[0], _number(words[1], where)
+        if name not in known:
+            raise WeightsError(f"{where}: no term is called {name[:40]!r}")
+        if name in values:
+            raise WeightsError(f"{where}: {name} is given twice")
+        low, high = known[name].bounds
+        if not low <= value <= high:
+            raise WeightsError(f"{where}: {name} = {words[1]} is outside {low}..{high}")
+        values[name] = value
+    missing = [name for name in known if name not in values]
+    if missing:
+        raise WeightsError(f"{source}: no value for {', '.join(missing)}")
+    return np.array([values[name] for name in known])
+
+
+def _number(text: str, where: str) -> float:
+    try:
+        value = float(text)
+    except ValueError as error:
+        raise WeightsError(f"{where}: {text[:40]!r} is no number") from error
+    if not np.isfinite(value):
+        raise WeightsError(f"{where}: {text!r} is no finite number")
+    return value
+
+
+def defaults(terms: Iterable[Term] = TERMS) -> np.ndarray:
+    """The registry's default weights, float64."""
+    return np.array([float(term.default) for term in terms])
+
+
+def as_mapping(weights: np.ndarray, terms: Iterable[Term] = TERMS) -> dict[str, float]:
+    """Weights by name."""
+    return {term.name: float(weight) for term, weight in zip(terms, weights, strict=True)}
+
+
+def render(weights: Mapping[str, float], header: Iterable[str] = ()) -> str:
+    """The text of a weights file: `header` as comments, then a line a term."""
+    lines = [f"# {line}".rstrip() for line in header]
+    lines += [f"{name:<22} {value:g}" for name, value in weights.items()]
+    return "\n".join(lines) + "\n"
+
+
+def save(path: Path, weights: np.ndarray, header: Iterable[str] = ()) -> None:
+    """Write a weights file whole or not at all; raises OSError where the folder cannot be written."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".new")
+    temporary = Path(name)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(render(as_mapping(weights), header))
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

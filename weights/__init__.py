@@ -1,0 +1,1 @@
+"""Shipped weights files. Data only."""

@@ -53,11 +53,23 @@ def are_opposite_bishops(position):
 
 
 @kernel
+def rules_may_apply(position):
+    """Whether there is so little on the board that a rule could apply: a quick look that nearly always says no."""
+    pawns = popcount(position.pieces[PAWN])
+    return pawns <= 1 or popcount(occupied_squares(position)) - pawns <= 4
+
+
+@kernel
+def is_material_draw(position):
+    """`is_known_draw`, found out quickly."""
+    return rules_may_apply(position) and is_known_draw(position)
+
+
+@kernel
 def apply_rules(position, score):
     """White's score, a real number, after the rules: 0 for known draws, capped or halved where a win is unlikely."""
-    pawns = popcount(position.pieces[PAWN])
-    if pawns > 1 and popcount(occupied_squares(position)) - pawns > 4:
-        return score  # nothing below applies: this is nearly every position
+    if not rules_may_apply(position):
+        return score
     if is_known_draw(position):
         return 0.0
     if score > 0 and cannot_win(position, WHITE) or score < 0 and cannot_win(position, BLACK):

@@ -1,0 +1,105 @@
+"""What the search remembers of moves: history with gravity, continuations, killers, counter moves."""
+
+from engine.bitboard import type_of
+from engine.jit import kernel
+from engine.move import destination_of, origin_of
+from engine.search.see import captured_type
+from engine.search.state import MAX_QUIETS
+
+HISTORY_BITS = 14  # gravity keeps every value within 2 ** HISTORY_BITS
+
+
+@kernel
+def piece_to(position, move):
+    """The index of (moving piece, destination), int64."""
+    return int(position.board[origin_of(move)]) << 6 | destination_of(move)
+
+
+@kernel
+def moved_before(s, ply, back):
+    """The (piece, destination) index of the move `back` plies before `ply`; 0 if none or a null move."""
+    return s.plies[ply - back].moved if ply >= back else 0
+
+
+@kernel
+def quiet_history(s, ply, move):
+    """How well a quiet move has done: by its squares, and as an answer to the last moves."""
+    position = s.positions[ply]
+    index = piece_to(position, move)
+    return (
+        int(s.history[int(position.side), origin_of(move), destination_of(move)])
+        + int(s.continuation[moved_before(s, ply, 1), index])
+        + int(s.continuation[moved_before(s, ply, 2), index])
+    )
+
+
+@kernel
+def noisy_history(s, ply, move):
+    """How well a capture or promotion has done."""
+    position = s.positions[ply]
+    return int(s.capture_history[piece_to(position, move), captured_type(position, move)])
+
+
+@kernel
+def _toward(value, bonus):
+    """`value` moved by `bonus`, the less the nearer it already is to the limit on that side."""
+    return value + bonus - (value * abs(bonus) >> HISTORY_BITS)
+
+
+@kernel
+def _update_quiet(s, ply, move, bonus):
+    position = s.positions[ply]
+    side, origin, destination = int(position.side), origin_of(move), destination_of(move)
+    index = piece_to(position, move)
+    s.history[side, origin, destination] = _toward(int(s.history[side, origin, destination]), bonus)
+    for back in range(1, 3):
+        earlier = moved_before(s, ply, back)
+        if earlier:
+            s.continuation[earlier, index] = _toward(int(s.continuation[earlier, index]), bonus)
+
+
+@kernel
+def _update_noisy(s, ply, move, bonus):
+    position = s.positions[ply]
+    index, captured = piece_to(position, move), captured_type(position, move)
+    s.capture_history[index, captured] = _toward(int(s.capture_history[index, captured]), bonus)
+
+
+@kernel
+def remember_tried(s, ply, move, is_quiet):
+    """Note a move that was searched at this node, to be blamed if a later one refutes."""
+    here = s.plies[ply]
+    if is_quiet:
+        if here.quiets < MAX_QUIETS:
+            s.quiets[ply, here.quiets] = move
+            here.quiets += 1
+    elif here.noisies < MAX_QUIETS:
+        s.noisies[ply, here.noisies] = move
+        here.noisies += 1
+
+
+@kernel
+def reward_cutoff(s, ply, move, is_quiet, depth):
+    """After a fail high by `move`: credit it, blame the moves searched before it."""
+    here = s.plies[ply]
+    bonus = min(s.parameters.history_bonus * depth, s.parameters.history_bonus_max)
+    if is_quiet:
+        if here.killers[0] != move:
+            here.killers[1] = here.killers[0]
+            here.killers[0] = move
+        s.counter_moves[moved_before(s, ply, 1)] = move
+        _update_quiet(s, ply, move, bonus)
+        for index in range(here.quiets):
+            if s.quiets[ply, index] != move:
+                _update_quiet(s, ply, int(s.quiets[ply, index]), -bonus)
+    else:
+        _update_noisy(s, ply, move, bonus)
+    for index in range(here.noisies):
+        if s.noisies[ply, index] != move:
+            _update_noisy(s, ply, int(s.noisies[ply, index]), -bonus)
+
+
+@kernel
+def mover_type(position, move):
+    """The type of the piece that moves."""
+    return type_of(int(position.board[origin_of(move)]))

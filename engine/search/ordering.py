@@ -1,0 +1,151 @@
+"""The order in which moves are tried: hash move, winning captures, quiet moves by history, losing captures.
+
+`next_move` hands them out one at a time and generates late: a cutoff by the hash move costs no generation.
+"""
+
+from engine.bitboard import EMPTY, FULL, PAWN, QUEEN
+from engine.jit import kernel
+from engine.move import CASTLING, DOUBLE_PUSH, EN_PASSANT, NO_MOVE, QUEEN_PROMOTION, destination_of, kind_of
+from engine.movegen import NOISY, QUIET, generate, is_legal
+from engine.search.history import moved_before, noisy_history, quiet_history
+from engine.search.see import captured_type, see_at_least
+
+_HASH, _NOISY_GENERATION, _GOOD_NOISY, _QUIET_GENERATION, _QUIETS, _BAD_NOISY, _DONE = range(7)
+_KILLER_SCORES = (200_000, 190_000)
+_COUNTER_SCORE = 180_000
+
+
+@kernel
+def is_noisy(position, move):
+    """Whether a move is a capture or a promotion."""
+    kind = kind_of(move)
+    if kind == CASTLING or kind == DOUBLE_PUSH:
+        return False
+    return kind >= EN_PASSANT or position.board[destination_of(move)] != EMPTY
+
+
+@kernel
+def start_picking(s, ply, hash_move, noisy_only):
+    """Begin to hand out the moves of this node; with `noisy_only` no quiet and no losing ones."""
+    here = s.plies[ply]
+    here.hash_move = NO_MOVE
+    if hash_move != NO_MOVE and is_legal(s.positions[ply], s.moves[ply], hash_move):
+        if not noisy_only or is_noisy(s.positions[ply], hash_move):
+            here.hash_move = hash_move
+    here.stage, here.noisy_only, here.skip_quiets = _HASH, noisy_only, 0
+    here.quiets = here.noisies = 0
+
+
+@kernel
+def next_move(s, ply):
+    """The next move to try, or NO_MOVE when all have been handed out."""
+    here = s.plies[ply]
+    if here.stage == _HASH:
+        here.stage = _NOISY_GENERATION
+        if here.hash_move != NO_MOVE:
+            return here.hash_move
+    if here.stage == _NOISY_GENERATION:
+        _generate_noisy(s, ply)
+        here.stage = _GOOD_NOISY
+    if here.stage == _GOOD_NOISY:
+        move = _next_good_noisy(s, ply)
+        if move != NO_MOVE:
+            return move
+        here.stage = _DONE if here.noisy_only else _QUIET_GENERATION
+    if here.stage == _QUIET_GENERATION:
+        here.stage = _QUIETS
+        if not here.skip_quiets:
+            _generate_quiets(s, ply)
+    if here.stage == _QUIETS:
+        move = _next_quiet(s, ply)
+        if move != NO_MOVE:
+            return move
+        here.stage, here.next = _BAD_NOISY, 0
+    if here.stage == _BAD_NOISY:
+        if here.next < here.bad_end:
+            here.next += 1
+            return int(s.moves[ply, here.next - 1])
+        here.stage = _DONE
+    return NO_MOVE
+
+
+@kernel
+def is_losing_capture_stage(s, ply):
+    """Whether the move just handed out loses material by static exchange."""
+    return s.plies[ply].stage == _BAD_NOISY
+
+
+@kernel
+def _generate_noisy(s, ply):
+    """Captures and promotions, scored by victim, attacker's history and promotion."""
+    here, position = s.plies[ply], s.positions[ply]
+    here.next = here.bad_end = 0
+    here.end = generate(position, s.moves[ply], NOISY, FULL)
+    for index in range(here.end):
+        move = int(s.moves[ply, index])
+        score = 16 * s.values[captured_type(position, move)] + noisy_history(s, ply, move)
+        if kind_of(move) == QUEEN_PROMOTION:
+            score += 16 * (s.values[QUEEN] - s.values[PAWN])
+        s.scores[ply, index] = score
+
+
+@kernel
+def _generate_quiets(s, ply):
+    """Quiet moves behind the losing captures, scored by killer, counter move and history."""
+    here, position = s.plies[ply], s.positions[ply]
+    counter = int(s.counter_moves[moved_before(s, ply, 1)])
+    here.next = here.bad_end
+    here.end = here.next + generate(position, s.moves[ply, here.next :], QUIET, FULL)
+    for index in range(here.next, here.end):
+        move = int(s.moves[ply, index])
+        if move == here.killers[0]:
+            score = _KILLER_SCORES[0]
+        elif move == here.killers[1]:
+            score = _KILLER_SCORES[1]
+        elif move == counter:
+            score = _COUNTER_SCORE
+        else:
+            score = quiet_history(s, ply, move)
+        s.scores[ply, index] = score
+
+
+@kernel
+def _take_best(s, ply):
+    """Swap the best-scored move that is left to the front and hand it out."""
+    here = s.plies[ply]
+    first, best = here.next, here.next
+    for index in range(first + 1, here.end):
+        if s.scores[ply, index] > s.scores[ply, best]:
+            best = index
+    move, score = int(s.moves[ply, best]), int(s.scores[ply, best])
+    s.moves[ply, best], s.scores[ply, best] = s.moves[ply, first], s.scores[ply, first]
+    s.moves[ply, first], s.scores[ply, first] = move, score
+    here.picked_score = score
+    here.next += 1
+    return move
+
+
+@kernel
+def _next_good_noisy(s, ply):
+    """The next capture or promotion that does not lose material; the others are kept for the end."""
+    here = s.plies[ply]
+    while here.next < here.end:
+        move = _take_best(s, ply)
+        if move == here.hash_move:
+            continue
+        if see_at_least(s, s.positions[ply], move, 0):
+            return move
+        s.moves[ply, here.bad_end] = move
+        here.bad_end += 1
+    return NO_MOVE
+
+
+@kernel
+def _next_quiet(s, ply):
+    """The next quiet move by score, unless the node has given up on quiet moves."""
+    here = s.plies[ply]
+    while here.next < here.end and not here.skip_quiets:
+        move = _take_best(s, ply)
+        if move != here.hash_move:
+            return move
+    return NO_MOVE

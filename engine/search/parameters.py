@@ -1,0 +1,69 @@
+"""Every number the search can be tuned by: name, default, bounds and what it does.
+
+The rows become fields of the search record (`s.parameters.name`), never compiled-in constants.
+Centipawns unless a row says otherwise.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One tunable number of the search."""
+
+    name: str
+    default: int
+    bounds: tuple[int, int]
+    sentence: str
+
+
+PARAMETERS = (
+    Parameter("aspiration_window", 20, (5, 200), "Half-width of the first window around the last score."),
+    Parameter("razor_margin", 250, (50, 800), "Per ply of depth a score may lie below alpha before razoring."),
+    Parameter("razor_depth", 3, (0, 6), "Deepest node that is razored, plies."),
+    Parameter("reverse_futility_margin", 80, (20, 250), "Per ply of depth the score must exceed beta by to fail high."),
+    Parameter("reverse_futility_depth", 8, (1, 12), "Deepest node of reverse futility pruning, plies."),
+    Parameter("null_move_base", 4, (2, 6), "Plies a null move reduces by."),
+    Parameter("null_move_divisor", 4, (2, 10), "Depth by which the null move's reduction grows a ply."),
+    Parameter("null_move_margin", 200, (50, 500), "Score above beta for which a null move reduces a ply more."),
+    Parameter("null_move_depth", 3, (1, 6), "Least depth of a null move, plies."),
+    Parameter("futility_base", 100, (0, 400), "Hope left to a quiet move at depth 0."),
+    Parameter("futility_margin", 110, (20, 300), "Hope a quiet move gains with each ply of depth."),
+    Parameter("futility_depth", 7, (1, 12), "Deepest node of futility pruning, plies."),
+    Parameter("late_move_base", 4, (1, 12), "Quiet moves tried at depth 0 before the rest is skipped."),
+    Parameter("late_move_depth", 8, (1, 12), "Deepest node where late quiet moves are skipped, plies."),
+    Parameter("see_quiet_margin", 60, (10, 200), "Material per ply of depth a quiet move may put at risk."),
+    Parameter("see_noisy_margin", 100, (10, 300), "Material per ply of depth a capture may lose."),
+    Parameter("see_depth", 8, (1, 12), "Deepest node where losing moves are skipped, plies."),
+    Parameter("history_prune_margin", 3000, (500, 10000), "History per ply of depth below which a quiet is skipped."),
+    Parameter("history_prune_depth", 4, (1, 10), "Deepest node where quiets are skipped by history, plies."),
+    Parameter("reduction_base", 800, (0, 2048), "Late move reduction: the constant, 1/1024 plies."),
+    Parameter("reduction_factor", 440, (100, 1000), "Late move reduction: factor of ln(depth) ln(move), 1/1024 plies."),
+    Parameter("reduction_history", 8, (2, 64), "History divided by this reduces a late quiet less, 1/1024 plies."),
+    Parameter("delta_margin", 150, (50, 400), "What a capture in quiescence may bring beyond the piece taken."),
+    Parameter("history_bonus", 160, (50, 400), "History bonus per ply of depth."),
+    Parameter("history_bonus_max", 1600, (400, 4000), "Largest history bonus."),
+)
+
+PARAMETER_DTYPE = np.dtype([(parameter.name, np.int64) for parameter in PARAMETERS], align=True)
+
+
+class ParameterError(ValueError):
+    """A parameter that does not exist or a value outside its bounds."""
+
+
+def parameter_values(changes: Mapping[str, int] | None = None) -> tuple[int, ...]:
+    """The defaults with `changes` by name, in the order of the registry; raises ParameterError."""
+    values = {parameter.name: parameter.default for parameter in PARAMETERS}
+    bounds = {parameter.name: parameter.bounds for parameter in PARAMETERS}
+    for name, value in (changes or {}).items():
+        if name not in values:
+            raise ParameterError(f"no search parameter is called {name!r}")
+        low, high = bounds[name]
+        if not low <= value <= high:
+            raise ParameterError(f"{name} = {value} is outside {low}..{high}")
+        values[name] = value
+    return tuple(values.values())

@@ -1,0 +1,78 @@
+"""Quiescence: captures and promotions until the position is quiet; every move when in check."""
+
+import numpy as np
+
+from engine.bitboard import ZERO
+from engine.jit import kernel
+from engine.move import NO_MOVE, PROMOTION, kind_of
+from engine.recursion import call_at
+from engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, MAX_PLY
+from engine.search.node import (
+    better_score,
+    count_node,
+    extend_line,
+    follow,
+    is_draw,
+    may_cut,
+    static_score,
+)
+from engine.search.ordering import next_move, start_picking
+from engine.search.see import captured_type
+from engine.search.state import INFINITE
+from engine.search.transposition import EXACT, LOWER_BOUND, UPPER_BOUND, entry_move, entry_score, probe, store
+from eval.evaluate import evaluate
+
+
+@kernel
+def quiescence(s, ply, alpha, beta, depth):
+    """The score at `ply` when only noisy moves are searched, fail-soft; `depth` is 0."""
+    here, position = s.plies[ply], s.positions[ply]
+    here.pv_length = 0
+    if count_node(s, ply) or is_draw(s, ply):
+        return 0
+    if ply >= MAX_PLY:
+        return evaluate(position, s.weights)
+    found = probe(s, position.key)
+    if beta - alpha == 1 and may_cut(found, entry_score(found, ply), beta, 0):
+        return entry_score(found, ply)
+    here.static_score = static_score(s, ply, found)
+    best = np.int64(-INFINITE)
+    if position.checkers == ZERO:
+        best = better_score(found, here.static_score, ply)  # stand pat: nobody has to capture
+        if best >= beta:
+            return best
+    start_picking(s, ply, entry_move(found), position.checkers == ZERO)
+    return _search_noisy(s, ply, alpha, beta, best)
+
+
+@kernel
+def _search_noisy(s, ply, alpha, beta, best):
+    here, position = s.plies[ply], s.positions[ply]
+    in_check = position.checkers != ZERO
+    old_alpha, best_move, hope = alpha, np.int64(NO_MOVE), best + s.parameters.delta_margin
+    alpha = max(alpha, best)
+    while True:
+        move = next_move(s, ply)
+        if move == NO_MOVE:
+            break
+        if best > -MATE_IN_MAX_PLY and not in_check and kind_of(move) < PROMOTION:
+            reach = hope + s.values[captured_type(position, move)]
+            if reach <= alpha:  # delta pruning: even the piece for nothing is not enough
+                best = max(best, reach)
+                continue
+        follow(s, ply, move)
+        score = -call_at(s.quiet_node, s, ply + 1, -beta, -alpha, 0)
+        if s.stopped:
+            return 0
+        if score > best:
+            best = score
+            if score > alpha:
+                alpha, best_move = score, move
+                extend_line(s, ply, move)
+                if score >= beta:
+                    break
+    if best == -INFINITE:
+        return ply - MATE_SCORE  # in check without a move
+    bound = LOWER_BOUND if best >= beta else (EXACT if best > old_alpha else UPPER_BOUND)
+    store(s, ply, position.key, best_move, best, here.static_score, 0, bound)
+    return best

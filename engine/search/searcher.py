@@ -1,0 +1,323 @@
+"""`Searcher`: the search as Python drives it, with threads, clock and reports.
+
+    searcher = Searcher(hash_mb=64)
+    result = searcher.search(Position(), Limits(movetime=1000), on_line=print)
+    result.best.uci()
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from engine.game import Position
+from engine.search.clock import Budget, budget
+from engine.search.limits import MATE_SCORE, MAX_PLY, Limits, Line, Result, Score
+from engine.search.transposition import TranspositionTable
+from engine.search.worker import RootLine, Worker
+from eval.weights import defaults
+
+BOUNDS_AFTER_MS = 3000  # before that, reports of bounds and of the current move only flicker
+CURRENT_MOVE_INTERVAL = 0.25  # seconds
+
+LineReport = Callable[[Line], None]
+DoneReport = Callable[[Result], None]
+MoveReport = Callable[[int, int, int], None]
+
+
+class Searcher:
+    """Searches one position at a time. `start`, `stop` and `ponder_hit` may be called from any thread.
+
+    `multipv` (lines to report) and `move_overhead` (ms a move costs outside the search) are read at each start.
+    """
+
+    def __init__(self, hash_mb: int = 16, threads: int = 1, weights: np.ndarray | None = None) -> None:
+        """Weights are float64 in the order of the registry, its defaults if None; raises MemoryError."""
+        self.multipv = 1
+        self.move_overhead = 50
+        self._weights = defaults() if weights is None else np.asarray(weights, dtype=np.float64)
+        self._table = TranspositionTable(hash_mb)
+        self._stop_flag = np.zeros(1, dtype=np.uint64)
+        self._workers: list[Worker] = []
+        self._age = 0
+        self._released = threading.Event()
+        self._pondering = False
+        self._thread: threading.Thread | None = None
+        self.set_threads(threads)
+
+    def set_hash(self, megabytes: int) -> None:
+        """A new, empty table of this size; keeps the old one if memory lacks and raises MemoryError."""
+        self._table = TranspositionTable(megabytes)
+        for worker in self._workers:
+            self._table.attach(worker.record)
+
+    def set_threads(self, count: int) -> None:
+        """Search with this many threads."""
+        while len(self._workers) < count:
+            self._workers.append(Worker(self._table, self._stop_flag, self._weights))
+        del self._workers[count:]
+
+    def set_weights(self, weights: np.ndarray) -> None:
+        """Evaluate with these weights from now on; what was found with the old ones is forgotten."""
+        self._weights = np.asarray(weights, dtype=np.float64)
+        for worker in self._workers:
+            worker.set_weights(self._weights)
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget every earlier search."""
+        self._table.clear()
+        self._age = 0
+        for worker in self._workers:
+            worker.forget()
+
+    @property
+    def searching(self) -> bool:
+        """Whether a search is under way."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def search(self, position: Position, limits: Limits, on_line: LineReport | None = None) -> Result:
+        """Search and return the result; blocks, so not for `infinite` unless another thread stops it."""
+        results: list[Result] = []
+        self.start(position, limits, on_line or _ignore_line, results.append)
+        self.wait()
+        return results[0]
+
+    def start(
+        self,
+        position: Position,
+        limits: Limits,
+        on_line: LineReport,
+        on_done: DoneReport,
+        on_current_move: MoveReport | None = None,
+    ) -> None:
+        """Begin to search; returns at once. The reports come from the search thread, `on_done` once and last.
+
+        `on_current_move` gets depth, move and its number from 1, a few times a second once 3 s have passed.
+        """
+        self.wait()
+        self._stop_flag[0] = 0
+        self._released.clear()
+        self._pondering = limits.ponder
+        run = _Run(self, position.copy(), limits, on_line, on_current_move)
+        self._run = run
+        self._thread = threading.Thread(target=lambda: on_done(run.go()), name="search", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the search soon; harmless while idle."""
+        self._stop_flag[0] = 1
+        self._released.set()
+
+    def ponder_hit(self) -> None:
+        """The move pondered on was played: go on under the clock."""
+        if self._pondering:
+            self._pondering = False
+            if self.searching:
+                self._run.start_clock()
+            self._released.set()
+
+    def wait(self) -> None:
+        """Wait until no search is under way."""
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+
+
+class _Run:
+    """One search from start to result."""
+
+    def __init__(
+        self,
+        searcher: Searcher,
+        position: Position,
+        limits: Limits,
+        on_line: LineReport,
+        on_current_move: MoveReport | None,
+    ) -> None:
+        self.searcher, self.position, self.limits = searcher, position, limits
+        self.on_line, self.on_current_move = on_line, on_current_move
+        self.workers = searcher._workers
+        self.main = self.workers[0]
+        self.began = self.clock_began = time.perf_counter()
+        self.budget: Budget | None = None
+        self.timer: threading.Timer | None = None
+        self.finished = threading.Event()
+        self.depth = 0
+        self.last: Line | None = None
+        self.lock = threading.Lock()
+        if not limits.ponder:
+            self.start_clock()
+
+    def go(self) -> Result:
+        """Search, report, wait to be released where the limits ask for it, and return the result."""
+        legal = self.position.legal_moves
+        if not legal:
+            self._report_game_over()
+        else:
+            self._prepare()
+            helpers = self._start_helpers()
+            watcher = self._start_watcher()
+            self._deepen(legal)
+            self._wait_for_release()
+            self._finish([*helpers, *watcher])
+        if not legal:
+            self._wait_for_release()
+            self._finish([])
+        pv = self.last.pv if self.last else ()
+        best = pv[0] if pv else None
+        return Result(best, pv[1] if len(pv) > 1 else None, self.last)
+
+    def start_clock(self) -> None:
+        """Let the time limits run from now."""
+        with self.lock:
+            self.clock_began = time.perf_counter()
+            self.budget = budget(self.limits, self.position.turn, self.searcher.move_overhead)
+            if self.budget is not None and not self.limits.infinite and not self.finished.is_set():
+                self.timer = threading.Timer(self.budget.hard / 1000, self._time_is_up)
+                self.timer.daemon = True
+                self.timer.start()
+
+    def _time_is_up(self) -> None:
+        if not self.finished.is_set():
+            self.searcher._stop_flag[0] = 1
+
+    def _prepare(self) -> None:
+        self.searcher._age += 1
+        share = None if self.limits.nodes is None else max(1, self.limits.nodes // len(self.workers))
+        for worker in self.workers:
+            worker.set_root(self.position, self.searcher._age, share)
+            worker.allow(None)
+
+    def _start_helpers(self) -> list[threading.Thread]:
+        threads = []
+        for number, worker in enumerate(self.workers[1:], start=1):
+            worker.allow(list(self.limits.search_moves) or None)
+            depth = 1 + number % 2  # half of them a ply ahead, so that threads see different trees
+            threads.append(threading.Thread(target=worker.deepen_until_stopped, args=(depth,), daemon=True))
+            threads[-1].start()
+        return threads
+
+    def _start_watcher(self) -> list[threading.Thread]:
+        if self.on_current_move is None:
+            return []
+        thread = threading.Thread(target=self._watch_current_move, daemon=True)
+        thread.start()
+        return [thread]
+
+    def _watch_current_move(self) -> None:
+        shown = (0, 0)
+        if self.finished.wait(BOUNDS_AFTER_MS / 1000):
+            return
+        while not self.finished.wait(CURRENT_MOVE_INTERVAL):
+            now = self.main.current_move
+            if now != shown and now[1] > 0 and self.on_current_move:
+                shown = now
+                self.on_current_move(self.depth, *now)
+
+    def _deepen(self, legal: list) -> None:
+        """Iterative deepening on the main thread."""
+        allowed = [move for move in self.limits.search_moves if move in legal] or legal
+        lines = min(max(1, self.searcher.multipv), len(allowed))
+        previous: list[RootLine] = []
+        stable, best = 0, 0
+        for self.depth in range(1, self._last_depth() + 1):
+            found = self._search_lines(allowed, lines, previous, restricted=len(allowed) < len(legal))
+            if self.main.stopped:
+                return
+            stable = stable + 1 if found[0].pv[0] == best else 0
+            drop = previous[0].score - found[0].score if previous else 0
+            best, previous = found[0].pv[0], found
+            if self._is_enough(found[0].score, stable, drop, only_move=len(allowed) == 1):
+                return
+
+    def _search_lines(
+        self, allowed: list, count: int, previous: list[RootLine], restricted: bool
+    ) -> list[RootLine]:
+        """The best `count` lines at this depth, best first, each reported when all are known."""
+        found: list[RootLine] = []
+        for index in range(count):
+            taken = {line.pv[0] for line in found}
+            if taken or restricted:
+                self.main.allow([move for move in allowed if move not in taken])
+            else:
+                self.main.allow(None)
+            guess = int(previous[index].score) if index < len(previous) else None
+            for line in self.main.search_window(self.depth, guess):
+                if index == 0 and (line.bound == "" or self._is_late() or self.main.stopped):
+                    self._report(line, 1, keep=line.bound != "upperbound" and bool(line.pv), show=count == 1)
+            if self.main.stopped:
+                return found
+            found.append(line)
+        found.sort(key=lambda line: -line.score)
+        if count > 1:
+            for index, line in enumerate(found, start=1):
+                self._report(line, index, keep=index == 1)
+        return found
+
+    def _is_enough(self, score: Score, stable: int, drop: int, only_move: bool) -> bool:
+        limits = self.limits
+        if limits.mate is not None and score.mate is not None and 0 < score.mate <= limits.mate:
+            return True
+        if limits.infinite or self.searcher._pondering or self.budget is None:
+            return False
+        if only_move and not self.budget.is_exact:
+            return True
+        elapsed = 1000 * (time.perf_counter() - self.clock_began)
+        return self.budget.enough(elapsed, stable, drop)
+
+    def _last_depth(self) -> int:
+        limits = self.limits
+        wanted = [limits.depth] if limits.depth is not None else []
+        if limits.mate is not None:
+            wanted.append(2 * limits.mate)
+        return max(1, min([MAX_PLY - 1, *wanted]))
+
+    def _is_late(self) -> bool:
+        return time.perf_counter() - self.began >= BOUNDS_AFTER_MS / 1000
+
+    def _wait_for_release(self) -> None:
+        if self.limits.infinite or self.searcher._pondering:
+            self.searcher._released.wait()
+
+    def _finish(self, threads: list[threading.Thread]) -> None:
+        with self.lock:
+            self.finished.set()
+            if self.timer is not None:
+                self.timer.cancel()
+        self.searcher._stop_flag[0] = 1
+        for thread in threads:
+            thread.join()
+        if self.last is not None and self._nodes() != self.last.nodes:
+            self.last = self._stamp(self.last)
+            self.on_line(self.last)
+
+    def _report(self, line: RootLine, number: int, keep: bool, show: bool = True) -> None:
+        if not line.pv:
+            return
+        shown = self._stamp(Line(self.depth, self.main.seldepth, number, line.score, line.bound, 0, 0, 0, 0, line.pv))
+        if keep:
+            self.last = shown
+        if show and (line.bound == "" or self._is_late()):
+            self.on_line(shown)
+
+    def _stamp(self, line: Line) -> Line:
+        """The line with the nodes, time and table use of now."""
+        elapsed = int(1000 * (time.perf_counter() - self.began))
+        nodes = self._nodes()
+        hashfull = self.searcher._table.hashfull(self.searcher._age % 64)
+        return line._replace(nodes=nodes, nps=nodes * 1000 // max(1, elapsed), hashfull=hashfull, time_ms=elapsed)
+
+    def _nodes(self) -> int:
+        return sum(worker.nodes for worker in self.workers)
+
+    def _report_game_over(self) -> None:
+        score = Score(-MATE_SCORE if self.position.is_check() else 0)
+        self.last = Line(0, 0, 1, score, "", 0, 0, 0, 0, ())
+        self.on_line(self.last)
+
+
+def _ignore_line(line: Line) -> None:
+    """For callers that only want the result."""

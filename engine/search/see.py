@@ -1,0 +1,79 @@
+"""Static exchange evaluation: does a move win or lose material when both sides capture on its square?"""
+
+from engine.attacks import bishop_attacks, rook_attacks
+from engine.bitboard import BISHOP, EMPTY, KING, PAWN, QUEEN, ROOK, ZERO, bit, type_of
+from engine.jit import kernel
+from engine.move import EN_PASSANT, NORMAL, PROMOTION, QUEEN_PROMOTION, destination_of, kind_of, origin_of
+from engine.position import attackers_to, occupied_squares
+
+
+@kernel
+def captured_type(position, move):
+    """The type of the piece a move takes, or EMPTY; castling takes nothing."""
+    kind = kind_of(move)
+    if kind == EN_PASSANT:
+        return PAWN
+    if kind == NORMAL or kind >= PROMOTION:
+        return type_of(int(position.board[destination_of(move)]))
+    return EMPTY
+
+
+@kernel
+def see_at_least(s, position, move, threshold):
+    """Whether the exchange a legal move starts gains at least `threshold` centipawns by `s.values`. Pins do not count."""
+    kind, target = kind_of(move), destination_of(move)
+    mover = type_of(int(position.board[origin_of(move)]))
+    balance = s.values[captured_type(position, move)] - threshold
+    if kind >= PROMOTION:
+        mover = QUEEN if kind == QUEEN_PROMOTION else kind - PROMOTION + 1
+        balance += s.values[mover] - s.values[PAWN]
+    if balance < 0:
+        return False
+    balance -= s.values[mover]
+    if balance >= 0:
+        return True
+    occupied = (occupied_squares(position) & ~bit(origin_of(move))) | bit(target)
+    if kind == EN_PASSANT:
+        occupied &= ~bit((origin_of(move) & 56) | (target & 7))
+    return _exchange(s, position, target, occupied, balance)
+
+
+@kernel
+def _exchange(s, position, target, occupied, balance):
+    """Let both sides take on `target` with their least piece in turn; whether the side that began comes out ahead.
+
+    `balance` is what it has if its piece on `target` is lost, negative.
+    """
+    diagonal = position.pieces[BISHOP] | position.pieces[QUEEN]
+    straight = position.pieces[ROOK] | position.pieces[QUEEN]
+    attackers = attackers_to(position, target, occupied) & occupied
+    beginner = int(position.side)
+    side = 1 - beginner
+    while True:
+        own = attackers & position.colours[side]
+        if own == ZERO:
+            break
+        kind = _least_type(position, own)
+        if kind == KING and attackers & position.colours[1 - side]:
+            break  # a king cannot take what is guarded
+        piece = own & position.pieces[kind]
+        occupied ^= piece & -piece
+        if kind == PAWN or kind == BISHOP or kind == QUEEN:
+            attackers |= bishop_attacks(target, occupied) & diagonal
+        if kind == ROOK or kind == QUEEN:
+            attackers |= rook_attacks(target, occupied) & straight
+        attackers &= occupied
+        side = 1 - side
+        balance = -balance - 1 - s.values[kind]
+        if balance >= 0:
+            break  # the other side is behind even if it loses nothing more
+    return side != beginner
+
+
+@kernel
+def _least_type(position, pieces):
+    """The least valuable type among `pieces`, which are not empty."""
+    for kind in range(KING):
+        if pieces & position.pieces[kind]:
+            return kind
+    return KING

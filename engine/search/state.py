@@ -1,0 +1,104 @@
+"""The record of one search thread: all it knows, as one pointer for compiled code.
+
+Only the transposition table and the stop flag are shared between threads; both are reached by their address.
+"""
+
+import numpy as np
+
+from engine.memory import aligned_record
+from engine.movegen import MAX_MOVES
+from engine.position import POSITION
+from engine.search.limits import MAX_PLY
+from engine.search.parameters import PARAMETER_DTYPE, parameter_values
+from eval.evaluate import NUMBER_OF_TERMS
+
+NO_SCORE = -32700  # where a position has no static score: in check
+INFINITE = 32500
+PAST = 512  # positions of the game before the root that repetition can look back at
+PIECE_TO = 14 * 64  # indices of (piece, destination)
+MAX_QUIETS = 64  # quiet moves remembered at a node for the history
+REDUCTION_SIZE = 64
+
+PLY = np.dtype(
+    [
+        ("static_score", np.int64),  # evaluation from the mover's view, or NO_SCORE
+        ("hash_move", np.int64),
+        ("excluded", np.int64),  # the move a singular search leaves out
+        ("move", np.int64),  # the move that led on from here; NO_MOVE for a null move
+        ("moved", np.int64),  # its (piece, destination) index; 0 for a null move
+        ("killers", np.int64, 2),
+        ("stage", np.int64),  # of the move picker, and its bookkeeping:
+        ("next", np.int64),
+        ("end", np.int64),
+        ("bad_end", np.int64),
+        ("noisy_only", np.int64),
+        ("skip_quiets", np.int64),
+        ("picked_score", np.int64),
+        ("quiets", np.int64),  # how many quiet moves have been searched
+        ("noisies", np.int64),
+        ("pv_length", np.int64),
+    ],
+    align=True,
+)
+
+SEARCH = np.dtype(
+    [
+        ("positions", POSITION, MAX_PLY + 2),
+        ("plies", PLY, MAX_PLY + 2),
+        ("parameters", PARAMETER_DTYPE),
+        ("weights", np.float64, NUMBER_OF_TERMS),
+        ("values", np.int64, 8),  # what a piece of each type is worth in exchanges; 0 for king and EMPTY
+        ("node", np.uint64),  # addresses of the kernels that search on
+        ("quiet_node", np.uint64),
+        ("stop_address", np.uint64),
+        ("table_address", np.uint64),
+        ("buckets", np.uint64),
+        ("age", np.uint64),  # of the search among searches, 0..63
+        ("nodes", np.int64),
+        ("node_limit", np.int64),
+        ("stopped", np.int64),
+        ("seldepth", np.int64),
+        ("current_move", np.int64),
+        ("current_number", np.int64),
+        ("root_count", np.int64),
+        ("root_moves", np.int32, MAX_MOVES),
+        ("past", np.int64),  # how many of `keys` lie before the root
+        ("keys", np.uint64, PAST + MAX_PLY + 2),
+        ("moves", np.int32, (MAX_PLY + 2, MAX_MOVES)),
+        ("scores", np.int32, (MAX_PLY + 2, MAX_MOVES)),
+        ("quiets", np.int32, (MAX_PLY + 2, MAX_QUIETS)),
+        ("noisies", np.int32, (MAX_PLY + 2, MAX_QUIETS)),
+        ("pv", np.int32, (MAX_PLY + 2, MAX_PLY + 2)),
+        ("reductions", np.int32, (REDUCTION_SIZE, REDUCTION_SIZE)),
+        ("history", np.int16, (2, 64, 64)),  # by side, origin, destination
+        ("capture_history", np.int16, (PIECE_TO, 8)),  # by (piece, destination), captured type
+        ("counter_moves", np.int32, PIECE_TO),
+        ("continuation", np.int16, (PIECE_TO, PIECE_TO)),  # by earlier (piece, destination), this one
+    ],
+    align=True,
+)
+
+
+def new_search_record() -> np.ndarray:
+    """A record for one thread, SEARCH[1], with default parameters; weights, values and table are still to be set."""
+    record = aligned_record(SEARCH)
+    set_parameters(record, parameter_values())
+    return record
+
+
+def set_parameters(record: np.ndarray, values: tuple[int, ...]) -> None:
+    """Use these parameter values (order of the registry) and the reductions that follow from them."""
+    parameters = record[0]["parameters"]
+    for name, value in zip(PARAMETER_DTYPE.names or (), values, strict=True):
+        parameters[name] = value
+    logs = np.log(np.maximum(np.arange(REDUCTION_SIZE), 1))
+    table = int(parameters["reduction_base"]) + int(parameters["reduction_factor"]) * np.outer(logs, logs)
+    table[0, :] = table[:, :2] = 0
+    record[0]["reductions"][:] = table.astype(np.int32)
+
+
+def forget(record: np.ndarray) -> None:
+    """Clear what was learned in earlier searches: killers, history, counter moves."""
+    for name in ("history", "capture_history", "counter_moves", "continuation"):
+        record[0][name][...] = 0
+    record[0]["plies"]["killers"] = 0

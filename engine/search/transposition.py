@@ -1,0 +1,146 @@
+"""The transposition table: what earlier searches found, shared by all threads without locks.
+
+A bucket is one cache line of four entries, an entry two words: the data, and the key XOR the data. An entry
+torn by two writers fits no key and is simply not found.
+"""
+
+import numpy as np
+
+from engine.bitboard import U64, ZERO
+from engine.jit import entry, kernel
+from engine.memory import CACHE_LINE, aligned_bytes, load_word, store_word
+from engine.search.limits import MATE_IN_MAX_PLY
+
+NO_BOUND, UPPER_BOUND, LOWER_BOUND, EXACT = range(4)
+AGES = 64
+ENTRIES = 4  # in a bucket
+_WORD = U64(8)
+_ENTRY = U64(16)
+_LINE = U64(CACHE_LINE)
+_LOW_16 = U64(0xFFFF)
+_LOW_8 = U64(0xFF)
+_HALF = U64(32)
+
+
+@kernel
+def bucket_address(s, key):
+    """Where the bucket of a key is, uint64."""
+    return s.table_address + (((key >> _HALF) * s.buckets) >> _HALF) * _LINE
+
+
+@kernel
+def probe(s, key):
+    """The data stored for `key`, uint64, or 0."""
+    address = bucket_address(s, key)
+    for _ in range(ENTRIES):
+        data = load_word(address + _WORD)
+        if load_word(address) ^ data == key and data != ZERO:
+            return data
+        address += _ENTRY
+    return ZERO
+
+
+@kernel
+def entry_move(data):
+    """The move of an entry, int64; it may be illegal where two positions share a key."""
+    return np.int64(data & _LOW_16)
+
+
+@kernel
+def entry_score(data, ply):
+    """The score of an entry as seen from `ply`, int64: mates count from the root again."""
+    score = np.int64(np.int16((data >> U64(16)) & _LOW_16))
+    if score >= MATE_IN_MAX_PLY:
+        return score - ply
+    if score <= -MATE_IN_MAX_PLY:
+        return score + ply
+    return score
+
+
+@kernel
+def entry_static(data):
+    """The static score of an entry, int64, or NO_SCORE."""
+    return np.int64(np.int16((data >> _HALF) & _LOW_16))
+
+
+@kernel
+def entry_depth(data):
+    """The depth an entry was searched to, int64."""
+    return np.int64((data >> U64(48)) & _LOW_8)
+
+
+@kernel
+def entry_bound(data):
+    """UPPER_BOUND, LOWER_BOUND or EXACT; NO_BOUND for no entry."""
+    return np.int64((data >> U64(56)) & U64(3))
+
+
+@kernel
+def _entry_age(data):
+    return data >> U64(58)
+
+
+@kernel
+def _pack(move, score, static, depth, bound, age):
+    low = U64(move) | (U64(score) & _LOW_16) << U64(16) | (U64(static) & _LOW_16) << _HALF
+    return low | U64(depth) << U64(48) | U64(bound) << U64(56) | age << U64(58)
+
+
+@kernel
+def store(s, ply, key, move, score, static, depth, bound):
+    """Keep a result; it takes the place of the same position, or of the least deep and oldest of the bucket."""
+    if score >= MATE_IN_MAX_PLY:
+        score += ply
+    elif score <= -MATE_IN_MAX_PLY:
+        score -= ply
+    address = bucket_address(s, key)
+    place, least = address, np.int64(1 << 30)
+    for _ in range(ENTRIES):
+        data = load_word(address + _WORD)
+        if load_word(address) ^ data == key:
+            if move == 0:
+                move = entry_move(data)
+            if bound != EXACT and _entry_age(data) == s.age and depth + 3 < entry_depth(data):
+                return  # a much deeper result of this very search is worth more
+            place = address
+            break
+        years = np.int64((s.age - _entry_age(data)) & U64(AGES - 1))
+        worth = entry_depth(data) - 8 * years if data != ZERO else np.int64(-(1 << 30))
+        if worth < least:
+            place, least = address, worth
+        address += _ENTRY
+    data = _pack(move, score, static, max(depth, 0), bound, s.age)
+    store_word(place, key ^ data)
+    store_word(place + _WORD, data)
+
+
+@entry
+def _used_of_thousand(table, age):
+    used = 0
+    for index in range(1000):
+        data = table[2 * index + 1]
+        used += data != ZERO and _entry_age(data) == age
+    return used
+
+
+class TranspositionTable:
+    """The memory of the table, uint64 words that start on a cache line."""
+
+    def __init__(self, megabytes: int) -> None:
+        """Allocate; raises MemoryError where that much is not to be had."""
+        size = max(megabytes * 2**20, 16 * CACHE_LINE * 64)
+        self.words = aligned_bytes(size).view(np.uint64)
+        self.buckets = size // CACHE_LINE
+
+    def attach(self, record: np.ndarray) -> None:
+        """Let the thread of this record use the table."""
+        record[0]["table_address"] = self.words.ctypes.data
+        record[0]["buckets"] = self.buckets
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.words.fill(0)
+
+    def hashfull(self, age: int) -> int:
+        """How full the table is with entries of this age, in thousandths, by a sample."""
+        return int(_used_of_thousand(self.words, U64(age)))

@@ -1,0 +1,55 @@
+# A fresh checkout needs make, Python 3.11 or newer and a package registry: `make run` plays, `make test` tests.
+
+PYTHON ?= python3 python3.14 python3.13 python3.12 python3.11
+ARGS ?=
+
+VENV := .venv
+RUN := $(VENV)/bin/python
+PIP := $(RUN) -m pip --disable-pip-version-check --quiet
+INSTALLED := $(VENV)/installed
+INSTALLED_DEV := $(VENV)/installed-dev
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help run test lint bench perft warmup clean
+
+help: ## list these commands
+	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile | expand -t 16
+
+run: warmup ## play: a console on a terminal, a short game against itself without one
+	@$(RUN) -m engine run $(ARGS)
+
+test: warmup $(INSTALLED_DEV) ## run the tests; ARGS="-k perft" for some of them
+	@$(RUN) -m pytest $(ARGS)
+
+lint: $(INSTALLED_DEV) ## check style and types
+	@$(RUN) -m ruff check .
+	@$(RUN) -m ruff format --check .
+	@$(RUN) -m mypy
+
+bench: warmup ## measure move generation, evaluation and search (beside stockfish, where there is one)
+	@$(RUN) -m benchmarks $(ARGS)
+
+perft: $(INSTALLED) ## check move generation at length: published counts, and random games against python-chess
+	@$(RUN) -m benchmarks.perft_suite $(ARGS)
+
+warmup: $(INSTALLED) ## compile the engine ahead; the result is kept in the user's cache folder
+	@$(RUN) -m engine warmup
+
+clean: ## remove the environment, build leftovers and compiled code
+	@if [ -x $(RUN) ]; then PYTHONPATH=. $(RUN) tools/clear_cache.py; fi
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(RUN):
+	@sh tools/make_venv.sh $(VENV) $(PYTHON)
+
+$(INSTALLED): pyproject.toml $(RUN)
+	@echo "Installing Merino and what it needs into $(VENV)"
+	@$(PIP) install --editable .
+	@touch $@
+
+$(INSTALLED_DEV): $(INSTALLED)
+	@echo "Installing the tools for tests and style into $(VENV)"
+	@$(PIP) install --editable '.[dev]'
+	@touch $@

@@ -1,0 +1,34 @@
+"""Measuring on a machine that others use too: CPU time instead of the wall clock, and medians of rounds in turns."""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from statistics import median
+
+Measurement = Callable[[], float]
+
+
+def cpu_seconds(work: Callable[[], object]) -> float:
+    """The CPU time this process spends on `work`."""
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def children_cpu_seconds(work: Callable[[], object]) -> float:
+    """The CPU time of the child processes that `work` starts and waits for; 0 on Windows, which does not tell."""
+    before = os.times()
+    work()
+    after = os.times()
+    return after.children_user + after.children_system - before.children_user - before.children_system
+
+
+def medians_in_turns(measurements: Sequence[Measurement], rounds: int) -> list[float]:
+    """The median of each measurement when all are taken in turns, so that a busy minute hits them alike."""
+    results = [[measure() for measure in measurements] for _ in range(rounds)]
+    return [median(column) for column in zip(*results, strict=True)]
+
+
+def line(what: str, value: float, unit: str, remark: str = "") -> None:
+    """Print one row of a report."""
+    print(f"  {what:<44} {value:>10.2f} {unit:<9} {remark}".rstrip(), flush=True)

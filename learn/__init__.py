@@ -1,0 +1,1 @@
+"""Learning the weights from games."""

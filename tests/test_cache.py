@@ -1,0 +1,166 @@
+"""The compile cache: where it lies, what names it, and that nothing about it can stop the engine or make it wrong."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from engine import cache
+
+ROOT = Path(__file__).resolve().parent.parent
+
+TINY_ENTRY = """
+import sys, tempfile
+if len(sys.argv) > 1:
+    tempfile.tempdir = sys.argv[1]
+from engine.jit import CACHE, entry
+
+@entry
+def double(number):
+    return number + number
+
+print(double(21), sum(double.stats.cache_hits.values()), CACHE)
+"""
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A folder of the user's own, empty, and no other place for temporary files."""
+    monkeypatch.setenv("MERINO_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def script(tmp_path):
+    """A program with one tiny entry; it prints the result, the cache hits and the cache folder."""
+    path = tmp_path / "tiny.py"
+    path.write_text(TINY_ENTRY, encoding="utf-8")
+    return path
+
+
+def start(script, home, *arguments, **environment):
+    variables = os.environ | {"MERINO_HOME": str(home), "PYTHONPATH": str(ROOT)} | environment
+    command = [sys.executable, str(script), *map(str, arguments)]
+    return subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def answer(process):
+    """The result and the cache hits a tiny program prints, and its cache folder."""
+    out, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    result, hits, folder = out.split(maxsplit=2)
+    return int(result), int(hits), folder.strip()
+
+
+def test_merino_home_holds_cache_and_data(home):
+    assert cache.user_folder("cache") == home / "cache"
+    assert cache.user_folder("data") == home / "data"
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="XDG folders are for Linux and the like")
+def test_xdg_folders_are_used(monkeypatch, tmp_path):
+    monkeypatch.delenv("MERINO_HOME", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "c"))
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    assert cache.user_folder("cache") == tmp_path / "c" / "merino"
+    assert cache.user_folder("data") == Path.home() / ".local" / "share" / "merino"
+
+
+def test_fingerprint_changes_with_every_source_and_version(monkeypatch, tmp_path):
+    monkeypatch.setattr(cache, "__file__", str(tmp_path / "engine" / "cache.py"))
+    seen = set()
+    for folder in ("engine", "engine/search", "eval", "learn"):
+        source = tmp_path / folder / "source.py"
+        source.parent.mkdir(parents=True, exist_ok=True)
+        for text in ("A = 1\n", "A = 2\n"):
+            source.write_text(text, encoding="utf-8")
+            seen.add(cache.fingerprint("1.0"))
+    assert len(seen) == 8
+    assert cache.fingerprint("1.1") not in seen
+    assert cache.fingerprint("1.0") in seen
+
+
+def test_fingerprint_does_not_depend_on_the_place(monkeypatch, tmp_path):
+    prints = set()
+    for copy in ("a", "b"):
+        source = tmp_path / copy / "engine" / "cache.py"
+        source.parent.mkdir(parents=True)
+        source.write_text("A = 1\n", encoding="utf-8")
+        monkeypatch.setattr(cache, "__file__", str(source))
+        prints.add(cache.fingerprint("1.0"))
+    assert len(prints) == 1
+
+
+def test_cache_lies_in_the_users_folder(home):
+    assert cache.compile_cache("1.0") == home / "cache" / cache.fingerprint("1.0")
+    assert cache.compile_cache("1.0").is_dir()
+
+
+def test_another_version_gets_another_folder_and_leaves_the_old_one(home):
+    old = cache.compile_cache("1.0")
+    (old / "compiled").touch()
+    assert cache.compile_cache("1.1") != old
+    assert (old / "compiled").exists()
+
+
+def test_blocked_user_folder_falls_back_to_a_private_temporary_one(home, tmp_path):
+    home.touch()  # a file where the folder should be
+    folder = cache.compile_cache("1.0")
+    assert folder is not None
+    assert folder.parent.parent == tmp_path
+    if hasattr(os, "getuid"):
+        assert folder.parent.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="no owners and modes on this system")
+def test_temporary_folder_that_others_can_write_is_not_used(home, tmp_path, caplog):
+    home.touch()
+    planted = tmp_path / f"merino-{os.getuid()}"
+    planted.mkdir()
+    planted.chmod(0o777)
+    assert cache.compile_cache("1.0") is None
+    assert str(planted) in caplog.text
+
+
+def test_without_any_folder_there_is_no_cache_and_the_log_says_so(home, monkeypatch, caplog):
+    home.touch()
+    monkeypatch.setattr(tempfile, "tempdir", str(home))
+    assert cache.compile_cache("1.0") is None
+    assert "compiles anew" in caplog.text
+
+
+def test_only_old_caches_are_removed(home):
+    now = cache.compile_cache("1.0")
+    old, recent, foreign = now.parent / ("0" * 16), now.parent / ("1" * 16), now.parent / "notes"
+    for folder in (old, recent, foreign):
+        folder.mkdir()
+    long_ago = time.time() - (cache.STALE_AFTER_DAYS + 1) * 86400
+    for folder in (old, foreign, now):
+        os.utime(folder, (long_ago, long_ago))
+    assert cache.remove_stale(now) == 1
+    assert sorted(now.parent.iterdir()) == sorted([now, recent, foreign])
+
+
+def test_two_starts_at_once_over_an_empty_cache_and_a_third_finds_it(script, tmp_path):
+    both = [start(script, tmp_path / "home") for _ in range(2)]
+    assert [answer(process)[0] for process in both] == [42, 42]
+    result, hits, folder = answer(start(script, tmp_path / "home"))
+    assert (result, hits) == (42, 1)
+    assert Path(folder).parent == tmp_path / "home" / "cache"
+
+
+def test_code_for_another_processor_is_not_used(script, tmp_path):
+    assert answer(start(script, tmp_path / "home", NUMBA_CPU_NAME="generic"))[:2] == (42, 0)
+    assert answer(start(script, tmp_path / "home"))[:2] == (42, 0)
+    assert answer(start(script, tmp_path / "home", NUMBA_CPU_NAME="generic"))[:2] == (42, 1)
+
+
+def test_engine_runs_where_nothing_can_be_written(script, tmp_path):
+    blocked = tmp_path / "file"
+    blocked.touch()
+    assert answer(start(script, blocked, blocked)) == (42, 0, "None")

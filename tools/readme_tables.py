@@ -1,0 +1,54 @@
+"""Renew the tables of the README from the registries they show: `python tools/readme_tables.py [--check]`.
+
+A table stands between `<!-- NAME -->` and `<!-- /NAME -->`.
+"""
+
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import eval.terms  # noqa: F401  (fills the registry)
+from eval.registry import TERMS
+
+README = Path(__file__).resolve().parent.parent / "README.md"
+
+
+def terms_table() -> str:
+    """The evaluation terms: name, group, phase, default weight and sentence."""
+    rows = [
+        (f"`{term.name}`", term.group.title, term.phase.name.lower(), str(term.default), term.sentence)
+        for term in TERMS
+    ]
+    return markdown_table(("Term", "Group", "When", "Weight", "What is counted"), rows, right_aligned=(3,))
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], right_aligned: Sequence[int] = ()) -> str:
+    """A table in Markdown."""
+    rules = ["---:" if column in right_aligned else "---" for column in range(len(head))]
+    return "\n".join("| " + " | ".join(row) + " |" for row in (head, rules, *rows))
+
+
+TABLES = {"terms": terms_table}
+
+
+def renewed(text: str) -> str:
+    """The text with each marked table made anew; raises ValueError where a table has no place."""
+    for name, table in TABLES.items():
+        place = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
+        if not place.search(text):
+            raise ValueError(f"{README} has no place <!-- {name} --> ... <!-- /{name} -->")
+        text = place.sub(lambda found, table=table: f"{found[1]}{table()}\n{found[2]}", text)
+    return text
+
+
+def main() -> None:
+    """Write the README, or with --check say whether it is up to date."""
+    text = README.read_text(encoding="utf-8")
+    if "--check" in sys.argv[1:]:
+        sys.exit(None if renewed(text) == text else f"{README}: tables are not up to date")
+    README.write_text(renewed(text), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -3,7 +3,6 @@
 A table stands between `<!-- NAME -->` and `<!-- /NAME -->`.
 """
 
-import re
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -35,10 +34,12 @@ TABLES = {"terms": terms_table}
 def renewed(text: str) -> str:
     """The text with each marked table made anew; raises ValueError where a table has no place."""
     for name, table in TABLES.items():
-        place = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
-        if not place.search(text):
-            raise ValueError(f"{README} has no place <!-- {name} --> ... <!-- /{name} -->")
-        text = place.sub(lambda found, table=table: f"{found[1]}{table()}\n{found[2]}", text)
+        head, tail = f"<!-- {name} -->\n", f"<!-- /{name} -->"
+        before, _, rest = text.partition(head)
+        _, end, after = rest.partition(tail)
+        if not end:
+            raise ValueError(f"{README} has no place {head.strip()} ... {tail}")
+        text = f"{before}{head}{table()}\n{tail}{after}"
     return text
 
 

@@ -8,15 +8,21 @@ by a hash of every source file and of the versions that compile it, because numb
 file of the cached function: a changed callee would go unseen and stale code would run.
 """
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numba
+from numba.core.errors import NumbaExperimentalFeatureWarning
 
 from engine.cache import compile_cache
 
 CACHE = compile_cache(numba.__version__)
 numba.config.CACHE_DIR = str(CACHE) if CACHE else ""
+
+# Kernels in a tuple to unroll, or as an argument whose address is taken, count as "first-class functions". Each use
+# here is resolved to the one function when it is compiled, which is all that is asked of the feature.
+warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
 
 _OPTIONS = {"nogil": True, "error_model": "numpy"}
 

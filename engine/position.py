@@ -34,6 +34,7 @@ from engine.bitboard import (
     lsb,
     piece_of,
     popcount,
+    type_of,
 )
 from engine.jit import kernel
 
@@ -119,6 +120,36 @@ def look_at_king(position):
             pinned |= blockers & own
         sliders &= sliders - ONE
     position.checkers, position.pinned = checkers, pinned
+
+
+@kernel
+def attacks_of(kind, colour, square, occupied):
+    """The squares that a piece of this type and colour attacks from `square`."""
+    if kind == PAWN:
+        return PAWN_ATTACKS[colour, square]
+    if kind == KNIGHT:
+        return KNIGHT_ATTACKS[square]
+    if kind == KING:
+        return KING_ATTACKS[square]
+    attacks = ZERO
+    if kind != ROOK:
+        attacks |= bishop_attacks(square, occupied)
+    if kind != BISHOP:
+        attacks |= rook_attacks(square, occupied)
+    return attacks
+
+
+@kernel
+def gives_check(position, move):
+    """Whether the piece that an ordinary move moves attacks the enemy king from its new square.
+
+    Discovered checks, and those of castling, promotion and en passant, are not seen.
+    """
+    side = int(position.side)
+    origin, destination = move & 63, move >> 6 & 63
+    occupied = occupied_squares(position) & ~bit(origin)
+    attacks = attacks_of(type_of(int(position.board[origin])), side, destination, occupied)
+    return attacks & position.colours[1 - side] & position.pieces[KING] != ZERO
 
 
 @kernel

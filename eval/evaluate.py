@@ -4,11 +4,8 @@ score = sum over terms of weight * feature, where feature = White's count - Blac
 group multiplier. The draw rules come after the sum, then the score is rounded once and turned to the side to move.
 """
 
-import warnings
-
 import numpy as np
 from numba import literal_unroll
-from numba.core.errors import NumbaExperimentalFeatureWarning
 
 import eval.terms  # noqa: F401  (fills the registry)
 from engine.bitboard import BLACK, WHITE
@@ -16,9 +13,6 @@ from engine.jit import entry, kernel
 from eval.registry import TERMS
 from eval.rules import apply_rules
 from eval.view import FULL_SET, view
-
-# Every call of an unrolled term is resolved to its own function, which is all that is asked of the feature.
-warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
 
 COUNTS = tuple(term.count for term in TERMS)
 MULTIPLIERS = tuple(term.group.multiplier for term in TERMS)

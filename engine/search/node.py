@@ -10,7 +10,7 @@ from engine.jit import kernel
 from engine.makemove import make, make_null
 from engine.memory import load_word, prefetch
 from engine.move import NO_MOVE
-from engine.position import has_pieces
+from engine.position import gives_check, has_pieces
 from engine.recursion import call_at
 from engine.search.history import piece_to, quiet_history, remember_tried, reward_cutoff
 from engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, MAX_PLY
@@ -62,11 +62,11 @@ def alpha_beta(s, ply, alpha, beta, depth):
         return entry_score(found, ply)
     here.static_score = static_score(s, ply, found)
     s.plies[ply + 1].killers[0] = s.plies[ply + 1].killers[1] = NO_MOVE
-    if not is_pv and s.positions[ply].checkers == ZERO and here.excluded == NO_MOVE:
+    if not is_pv and s.positions[ply].checkers == ZERO and here.excluded == NO_MOVE and not s.full_width:
         score = prune_node(s, ply, alpha, beta, depth, found)
         if score != NO_CUTOFF or s.stopped:
             return score
-    if entry_move(found) == NO_MOVE and depth >= 4:
+    if entry_move(found) == NO_MOVE and depth >= 4 and not s.full_width:
         depth -= 1  # internal iterative reduction: without a hash move the order is poor
     start_picking(s, ply, entry_move(found), False)
     return search_moves(s, ply, alpha, beta, depth)
@@ -143,7 +143,7 @@ def prune_node(s, ply, alpha, beta, depth, found):
         margin = p.reverse_futility_margin * (depth - is_improving(s, ply))
         if score - margin >= beta:
             return score
-    if depth <= p.razor_depth and score + p.razor_margin * depth < alpha:
+    if depth <= p.razor_depth and score + p.razor_margin * (1 + depth * depth) < alpha:
         quiet = call_at(s.quiet_node, s, ply, alpha, beta, 0)
         if quiet <= alpha or s.stopped:
             return quiet
@@ -223,13 +223,13 @@ def root_allows(s, move):
 def skip_move(s, ply, move, is_quiet, alpha, depth, searched):
     """Whether a late move of a node that has already a score is not worth a search."""
     position, p = s.positions[ply], s.parameters
-    if ply == 0 or searched == 0 or not has_pieces(position, int(position.side)):
+    if ply == 0 or searched == 0 or s.full_width or not has_pieces(position, int(position.side)):
         return False
     if not is_quiet:
         return depth <= p.see_depth and is_losing_capture_stage(s, ply) and not see_at_least(
             s, position, move, -p.see_noisy_margin * depth
         )
-    if position.checkers:
+    if position.checkers or gives_check(position, move):
         return False
     if depth <= p.late_move_depth:
         most = (p.late_move_base + depth * depth) // (2 - is_improving(s, ply))
@@ -237,7 +237,6 @@ def skip_move(s, ply, move, is_quiet, alpha, depth, searched):
             s.plies[ply].skip_quiets = 1
             return True
     if depth <= p.futility_depth and s.plies[ply].static_score + p.futility_base + p.futility_margin * depth <= alpha:
-        s.plies[ply].skip_quiets = 1
         return True
     if depth <= p.history_prune_depth and quiet_history(s, ply, move) < -p.history_prune_margin * depth:
         return True
@@ -253,7 +252,7 @@ def search_move(s, ply, alpha, beta, depth, move, is_quiet, searched):
     if searched == 1:
         return -call_at(s.node, s, ply + 1, -beta, -alpha, deeper)
     reduction = 0
-    if depth >= 3 and searched > 1 + (ply == 0) and child.checkers == ZERO:
+    if depth >= 3 and searched > 1 + (ply == 0) and child.checkers == ZERO and not s.full_width:
         reduction = late_move_reduction(s, ply, alpha, beta, depth, move, is_quiet, searched)
         reduction = max(0, min(reduction, deeper - 1))
     score = -call_at(s.node, s, ply + 1, -alpha - 1, -alpha, deeper - reduction)
@@ -281,7 +280,9 @@ def late_move_reduction(s, ply, alpha, beta, depth, move, is_quiet, searched):
     last = REDUCTION_SIZE - 1
     reduction = int(s.reductions[min(depth, last), min(searched, last)])
     if is_quiet:
-        reduction -= s.plies[ply].picked_score // s.parameters.reduction_history
+        reduction -= quiet_history(s, ply, move) // s.parameters.reduction_history
+        if move == s.plies[ply].killers[0] or move == s.plies[ply].killers[1]:
+            reduction -= ONE_PLY
     else:
         reduction -= ONE_PLY
         if not is_losing_capture_stage(s, ply):

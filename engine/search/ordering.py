@@ -117,10 +117,9 @@ def _take_best(s, ply):
     for index in range(first + 1, here.end):
         if s.scores[ply, index] > s.scores[ply, best]:
             best = index
-    move, score = int(s.moves[ply, best]), int(s.scores[ply, best])
+    move = int(s.moves[ply, best])
     s.moves[ply, best], s.scores[ply, best] = s.moves[ply, first], s.scores[ply, first]
-    s.moves[ply, first], s.scores[ply, first] = move, score
-    here.picked_score = score
+    s.moves[ply, first] = move
     here.next += 1
     return move
 

@@ -22,7 +22,7 @@ class Parameter:
 
 PARAMETERS = (
     Parameter("aspiration_window", 20, (5, 200), "Half-width of the first window around the last score."),
-    Parameter("razor_margin", 250, (50, 800), "Per ply of depth a score may lie below alpha before razoring."),
+    Parameter("razor_margin", 200, (50, 800), "Times 1 + depth squared, how far below alpha a score is razored."),
     Parameter("razor_depth", 3, (0, 6), "Deepest node that is razored, plies."),
     Parameter("reverse_futility_margin", 80, (20, 250), "Per ply of depth the score must exceed beta by to fail high."),
     Parameter("reverse_futility_depth", 8, (1, 12), "Deepest node of reverse futility pruning, plies."),

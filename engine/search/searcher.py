@@ -154,21 +154,17 @@ class _Run:
     def go(self) -> Result:
         """Search, report, wait to be released where the limits ask for it, and return the result."""
         legal = self.position.legal_moves
-        if not legal:
-            self._report_game_over()
-        else:
-            self._prepare()
-            helpers = self._start_helpers()
-            watcher = self._start_watcher()
+        self._prepare()
+        threads: list[threading.Thread] = []
+        if legal:
+            threads = [*self._start_helpers(), *self._start_watcher()]
             self._deepen(legal)
-            self._wait_for_release()
-            self._finish([*helpers, *watcher])
-        if not legal:
-            self._wait_for_release()
-            self._finish([])
-        pv = self.last.pv if self.last else ()
-        best = pv[0] if pv else None
-        return Result(best, pv[1] if len(pv) > 1 else None, self.last)
+        else:
+            self._report_game_over()
+        self._wait_for_release()
+        self._finish(threads)
+        pv = self.last.pv if self.last else tuple(legal[:1])
+        return Result(pv[0] if pv else None, pv[1] if len(pv) > 1 else None, self.last)
 
     def start_clock(self) -> None:
         """Let the time limits run from now."""
@@ -186,9 +182,8 @@ class _Run:
 
     def _prepare(self) -> None:
         self.searcher._age += 1
-        share = None if self.limits.nodes is None else max(1, self.limits.nodes // len(self.workers))
         for worker in self.workers:
-            worker.set_root(self.position, self.searcher._age, share)
+            worker.set_root(self.position, self.searcher._age, full_width=self.limits.mate is not None)
             worker.allow(None)
 
     def _start_helpers(self) -> list[threading.Thread]:
@@ -224,6 +219,8 @@ class _Run:
         previous: list[RootLine] = []
         stable, best = 0, 0
         for self.depth in range(1, self._last_depth() + 1):
+            if self.depth == 2 and self.limits.nodes is not None:
+                self._limit_nodes(self.limits.nodes)  # not before: there must be a move to play
             found = self._search_lines(allowed, lines, previous, restricted=len(allowed) < len(legal))
             if self.main.stopped:
                 return
@@ -232,6 +229,10 @@ class _Run:
             best, previous = found[0].pv[0], found
             if self._is_enough(found[0].score, stable, drop, only_move=len(allowed) == 1):
                 return
+
+    def _limit_nodes(self, nodes: int) -> None:
+        for worker in self.workers:
+            worker.limit_nodes(max(1, nodes // len(self.workers)))
 
     def _search_lines(
         self, allowed: list, count: int, previous: list[RootLine], restricted: bool

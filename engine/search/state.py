@@ -33,7 +33,6 @@ PLY = np.dtype(
         ("bad_end", np.int64),
         ("noisy_only", np.int64),
         ("skip_quiets", np.int64),
-        ("picked_score", np.int64),
         ("quiets", np.int64),  # how many quiet moves have been searched
         ("noisies", np.int64),
         ("pv_length", np.int64),
@@ -57,6 +56,7 @@ SEARCH = np.dtype(
         ("nodes", np.int64),
         ("node_limit", np.int64),
         ("stopped", np.int64),
+        ("full_width", np.int64),  # a search for mate: nothing is pruned or reduced on a guess
         ("seldepth", np.int64),
         ("current_move", np.int64),
         ("current_number", np.int64),

@@ -27,7 +27,8 @@ ASPIRATION_DEPTH = 5  # first iteration with a narrow window
 def _search(records, alpha, beta, depth):
     """Search the root of this record to `depth` in (alpha, beta); releases the GIL."""
     s = records[0]
-    s.node, s.quiet_node = address_of(alpha_beta, s), address_of(quiescence, s)
+    s.node = address_of(alpha_beta, s)
+    s.quiet_node = address_of(quiescence, s)
     return alpha_beta(s, 0, alpha, beta, depth)
 
 
@@ -63,8 +64,8 @@ class Worker:
         """Clear what earlier searches taught."""
         forget(self.record)
 
-    def set_root(self, position: Position, age: int, node_limit: int | None) -> None:
-        """Get ready to search `position`."""
+    def set_root(self, position: Position, age: int, full_width: bool) -> None:
+        """Get ready to search `position`, without a limit; at `full_width` nothing is pruned on a guess."""
         record = self.record[0]
         record["positions"][0] = position.record[0]
         past = position.keys[-1 - PAST : -1]
@@ -72,8 +73,13 @@ class Worker:
         record["keys"][: len(past)] = past
         record["keys"][len(past)] = position.keys[-1]
         record["age"] = age % AGES
-        record["node_limit"] = NO_LIMIT if node_limit is None else node_limit
+        record["node_limit"] = NO_LIMIT
+        record["full_width"] = full_width
         record["nodes"] = record["stopped"] = record["current_number"] = 0
+
+    def limit_nodes(self, nodes: int) -> None:
+        """Break the search off after this many nodes."""
+        self.record[0]["node_limit"] = nodes
 
     @property
     def nodes(self) -> int:

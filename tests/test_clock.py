@@ -1,0 +1,55 @@
+"""Budgets: never more than the clock, sensible shares, exact move times."""
+
+import itertools
+
+import pytest
+
+from engine.search.clock import MOST_OF_CLOCK, budget
+from engine.search.limits import Limits
+
+CLOCKS = list(itertools.product((-500, 0, 1, 10, 100, 1000, 60_000, 3_600_000), (0, 10, 100, 2000), (None, 1, 5, 40)))
+
+
+@pytest.mark.parametrize(("clock", "increment", "moves"), CLOCKS)
+def test_a_budget_never_exceeds_the_clock(clock: int, increment: int, moves: int | None) -> None:
+    plan = budget(Limits(time=(clock, None), increment=(increment, 0), moves_to_go=moves), 0, overhead=50)
+    assert plan is not None
+    assert 0 < plan.soft <= plan.hard <= max(1.0, MOST_OF_CLOCK * (clock - 50))
+
+
+def test_without_a_clock_there_is_no_budget() -> None:
+    assert budget(Limits(depth=5), 0, 50) is None
+    assert budget(Limits(time=(None, 1000)), 0, 50) is None
+
+
+def test_each_side_has_its_own_clock() -> None:
+    limits = Limits(time=(60_000, 1_000))
+    white, black = budget(limits, 0, 50), budget(limits, 1, 50)
+    assert white is not None and black is not None
+    assert white.soft > 10 * black.soft
+
+
+def test_a_move_time_is_used_up_but_for_the_overhead() -> None:
+    plan = budget(Limits(movetime=1000), 0, 50)
+    assert plan is not None
+    assert plan.is_exact
+    assert plan.hard == 950
+    assert not plan.enough(900, 6, 0)
+
+
+def test_more_time_is_taken_when_the_score_falls_and_less_when_the_move_is_settled() -> None:
+    plan = budget(Limits(time=(60_000, None)), 0, 50)
+    assert plan is not None
+    assert plan.enough(plan.soft, 6, 0)
+    assert not plan.enough(plan.soft, 0, 0)
+    assert not plan.enough(plan.soft, 6, 100)
+    assert plan.enough(plan.hard, 0, 100)
+
+
+def test_a_game_of_hundred_moves_fits_into_the_clock() -> None:
+    left = 10_000.0
+    for _ in range(100):
+        plan = budget(Limits(time=(int(left), None), increment=(100, 0)), 0, 50)
+        assert plan is not None
+        left += 100 - min(plan.soft * 1.4, plan.hard) - 50
+        assert left > 0

@@ -1,0 +1,245 @@
+"""The search: mates exactly, draws as draws, limits kept, the same tree every time."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import chess
+import pytest
+
+from engine.bench import run_bench
+from engine.game import Position
+from engine.search.limits import Limits, Line
+from engine.search.searcher import Searcher
+
+# Mates found by construction or well known: (position, moves to mate).
+MATES = [
+    ("6k1/5ppp/8/8/3Q4/8/5PPP/6K1 w - - 0 1", 1),
+    ("r1bqkbnr/pppp1ppp/2n5/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 0 3", 1),
+    ("6k1/5ppp/8/8/8/8/q4PPP/3R2K1 w - - 0 1", 1),
+    ("k7/8/1K6/8/8/8/8/7R w - - 0 1", 1),
+    ("kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1", 2),
+    ("r1b1kb1r/pppp1ppp/5q2/4n3/3KP3/2N3PN/PPP4P/R1BQ1B1R b kq - 0 1", 3),
+    ("r5rk/5p1p/5R2/4B3/8/8/7P/7K w - - 0 1", 3),
+    ("7k/8/5K2/6Q1/8/8/8/8 w - - 0 1", 1),
+    ("7k/8/4K3/6Q1/8/8/8/8 w - - 0 1", 2),
+    ("8/8/8/8/8/2K5/6R1/k7 w - - 0 1", 2),
+    ("3k4/8/3K4/8/8/8/8/R7 w - - 0 1", 1),
+    ("k7/3Q4/8/1K6/8/8/8/8 w - - 0 1", 2),
+    ("1k6/8/2K5/8/8/8/8/R7 w - - 0 1", 2),
+    ("7k/4KR2/8/8/8/8/8/8 w - - 0 1", 3),
+    ("r6k/6pp/8/6N1/2Q5/8/6PP/6K1 w - - 0 1", 4),
+    ("2k5/8/1K6/8/8/8/8/6R1 w - - 0 1", 2),
+]
+
+
+@pytest.fixture(scope="module")
+def searcher() -> Searcher:
+    """One searcher for all: making one costs a few megabytes."""
+    return Searcher(hash_mb=16)
+
+
+@pytest.fixture(autouse=True)
+def _fresh(searcher: Searcher) -> None:
+    searcher.wait()
+    searcher.clear()
+    searcher.multipv = 1
+    searcher.move_overhead = 50
+
+
+def brute_force_mate(board: chess.Board, moves: int) -> bool:
+    """Whether the side to move can force mate in at most `moves`, by trying everything."""
+    for move in list(board.legal_moves):
+        board.push(move)
+        if board.is_checkmate():
+            board.pop()
+            return True
+        answers = list(board.legal_moves) if moves > 1 else []
+        forced = bool(answers)
+        for answer in answers:
+            board.push(answer)
+            holds = not brute_force_mate(board, moves - 1)
+            board.pop()
+            if holds:
+                forced = False
+                break
+        board.pop()
+        if forced:
+            return True
+    return False
+
+
+@pytest.mark.parametrize(("fen", "mate"), [(fen, mate) for fen, mate in MATES if mate])
+def test_a_forced_mate_is_found_with_its_exact_length(searcher: Searcher, fen: str, mate: int) -> None:
+    line = searcher.search(Position(fen), Limits(nodes=400_000)).line
+    assert line is not None
+    assert line.score.mate == mate
+    if mate <= 2:
+        assert brute_force_mate(chess.Board(fen), mate)
+        assert mate == 1 or not brute_force_mate(chess.Board(fen), mate - 1)
+
+
+@pytest.mark.parametrize(("fen", "mate"), [(fen, mate) for fen, mate in MATES if mate])
+def test_the_line_of_a_mate_is_legal_and_ends_in_mate(searcher: Searcher, fen: str, mate: int) -> None:
+    line = searcher.search(Position(fen), Limits(nodes=400_000)).line
+    assert line is not None
+    position = Position(fen)
+    for move in line.pv:
+        position.push_uci(move.uci())
+    assert position.is_checkmate()
+    assert len(line.pv) == 2 * mate - 1
+
+
+@pytest.mark.parametrize(("fen", "mate"), [(fen, mate) for fen, mate in MATES if mate])
+def test_go_mate_finds_the_mate_at_full_width_and_ends(searcher: Searcher, fen: str, mate: int) -> None:
+    line = searcher.search(Position(fen), Limits(mate=mate)).line
+    assert line is not None
+    assert line.score.mate == mate
+    assert line.depth <= 2 * mate
+
+
+def test_go_mate_ends_without_a_mate(searcher: Searcher) -> None:
+    line = searcher.search(Position("kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1"), Limits(mate=1)).line
+    assert line is not None
+    assert line.score.mate is None
+
+
+def test_a_mated_root_has_no_move_and_says_so(searcher: Searcher) -> None:
+    lines: list[Line] = []
+    result = searcher.search(Position("7k/6Q1/5K2/8/8/8/8/8 b - - 0 1"), Limits(depth=3), lines.append)
+    assert result.best is None
+    assert [(line.depth, line.score.uci()) for line in lines] == [(0, "mate 0")]
+
+
+def test_a_stalemated_root_has_no_move_and_says_so(searcher: Searcher) -> None:
+    lines: list[Line] = []
+    result = searcher.search(Position("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1"), Limits(depth=3), lines.append)
+    assert result.best is None
+    assert [(line.depth, line.score.uci()) for line in lines] == [(0, "cp 0")]
+
+
+def test_the_stronger_side_avoids_a_repetition(searcher: Searcher) -> None:
+    position = Position("6k1/5ppp/8/8/8/8/5PPP/Q5K1 w - - 0 1")
+    position.push_all("a1b1 g8h8 b1a1 h8g8 a1b1 g8h8 b1a1 h8g8".split())
+    result = searcher.search(position, Limits(depth=6))
+    assert result.line is not None
+    assert result.line.score > 500
+    position.push(result.best or 0)
+    assert not position.is_repetition()
+
+
+def test_the_weaker_side_takes_a_perpetual_check(searcher: Searcher) -> None:
+    """White is far behind, but his queen checks on e8 and h5 for ever."""
+    line = searcher.search(Position("6k1/6p1/8/7Q/8/8/rq4PP/7K w - - 0 1"), Limits(depth=9)).line
+    assert line is not None
+    assert line.score == 0
+
+
+def test_the_fifty_move_rule_counts_as_a_draw(searcher: Searcher) -> None:
+    line = searcher.search(Position("8/8/8/8/3k4/8/1R6/4K3 w - - 99 80"), Limits(depth=5)).line
+    assert line is not None
+    assert line.score == 0
+
+
+def test_a_mate_on_the_hundredth_half_move_counts(searcher: Searcher) -> None:
+    line = searcher.search(Position("k7/8/1K6/8/8/8/8/7R w - - 99 80"), Limits(depth=3)).line
+    assert line is not None
+    assert line.score.mate == 1
+
+
+def test_the_same_search_gives_the_same_tree() -> None:
+    first, second = (run_bench(lambda text: None, depth=7)[0] for _ in range(2))
+    assert first == second > 1000
+
+
+def test_every_reported_line_is_legal_and_starts_with_the_best_move(searcher: Searcher) -> None:
+    for fen in ("r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1", "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - -"):
+        lines: list[Line] = []
+        result = searcher.search(Position(fen), Limits(depth=9), lines.append)
+        for line in lines:
+            Position(fen).push_all([move.uci() for move in line.pv])
+        assert [line.depth for line in lines if not line.bound][:9] == list(range(1, 10))
+        assert lines[-1].pv[0] == result.best
+        assert result.ponder is None or result.ponder == lines[-1].pv[1]
+
+
+def test_multipv_lines_are_sorted_complete_and_different(searcher: Searcher) -> None:
+    searcher.multipv = 4
+    lines: list[Line] = []
+    searcher.search(Position(), Limits(depth=6), lines.append)
+    last = [line for line in lines if line.depth == 6][:4]
+    assert [line.multipv for line in last] == [1, 2, 3, 4]
+    assert [line.score for line in last] == sorted((line.score for line in last), reverse=True)
+    assert len({line.pv[0] for line in last}) == 4
+
+
+def test_more_lines_than_moves_gives_all_moves(searcher: Searcher) -> None:
+    searcher.multipv = 50
+    lines: list[Line] = []
+    searcher.search(Position("7k/8/8/8/8/8/8/K7 w - - 0 1"), Limits(depth=3), lines.append)
+    assert max(line.multipv for line in lines) == 3
+
+
+def test_search_moves_restrict_the_root(searcher: Searcher) -> None:
+    position = Position()
+    allowed = [position.parse_uci("a2a3"), position.parse_uci("h2h3")]
+    result = searcher.search(position, Limits(depth=6, search_moves=allowed))
+    assert result.best in allowed
+
+
+def test_the_node_limit_is_hardly_exceeded(searcher: Searcher) -> None:
+    line = searcher.search(Position(), Limits(nodes=5000)).line
+    assert line is not None
+    assert 4000 < line.nodes <= 5000 + 64
+
+
+def test_a_node_limit_of_one_still_gives_a_move(searcher: Searcher) -> None:
+    assert searcher.search(Position(), Limits(nodes=1)).best in Position().legal_moves
+
+
+def test_move_time_is_kept(searcher: Searcher) -> None:
+    began = time.perf_counter()
+    assert searcher.search(Position(), Limits(movetime=300)).best is not None
+    assert 0.15 < time.perf_counter() - began < 1.0
+
+
+def test_an_infinite_search_waits_for_stop_even_with_a_mate(searcher: Searcher) -> None:
+    done = threading.Event()
+    searcher.start(Position("7k/8/5K2/6Q1/8/8/8/8 w - - 0 1"), Limits(infinite=True), lambda line: None, lambda r: done.set())
+    assert not done.wait(0.5)
+    searcher.stop()
+    assert done.wait(2)
+
+
+def test_a_stop_right_after_the_start_is_not_lost(searcher: Searcher) -> None:
+    for _ in range(20):
+        results: list[object] = []
+        searcher.start(Position(), Limits(infinite=True), lambda line: None, results.append)
+        searcher.stop()
+        searcher.wait()
+        assert len(results) == 1
+        assert results[0].best is not None  # type: ignore[attr-defined]
+
+
+def test_pondering_goes_on_under_the_clock_after_the_hit(searcher: Searcher) -> None:
+    done = threading.Event()
+    limits = Limits(time=(2000, 2000), ponder=True)
+    searcher.start(Position(), limits, lambda line: None, lambda result: done.set())
+    assert not done.wait(0.4)
+    searcher.ponder_hit()
+    assert done.wait(2)
+
+
+def test_threads_share_the_work(searcher: Searcher) -> None:
+    pair = Searcher(hash_mb=16, threads=2)
+    line = pair.search(Position(), Limits(depth=9)).line
+    assert line is not None
+    assert all(worker.nodes > 100 for worker in pair._workers)
+
+
+def test_a_forced_reply_on_the_clock_comes_at_once(searcher: Searcher) -> None:
+    began = time.perf_counter()
+    result = searcher.search(Position("k7/8/8/8/8/8/1q6/K7 w - - 0 1"), Limits(time=(60000, 60000)))
+    assert result.best is not None
+    assert time.perf_counter() - began < 0.5

@@ -1,0 +1,117 @@
+"""Moves as people write them: SAN out; SAN or coordinates in. The rules behind the words are python-chess's.
+
+`san(position, move)` is "Nf3"; `read_move(position, "g1f3")` is that move, or raises MoveRejected saying why not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import chess
+
+from engine.game import Position
+from engine.move import Move
+from engine.refusals import MoveRequest, Refusal, why_not
+
+_NOTATION = re.compile(
+    r"(?P<piece>[PNBRQKnrqk])?(?P<file>[a-h])?(?P<rank>[1-8])?[-x:]?(?P<to>[a-h][1-8])"
+    r"(?:[=/(]?(?P<promotion>[NBRQnbrq])\)?)?"
+)
+_CAPITAL_COORDINATES = re.compile(r"[A-H][1-8]-?[A-H][1-8][NBRQ]?")
+_CASTLING = re.compile(r"[0Oo]-?[0Oo](?P<queenside>-?[0Oo])?")
+_OFF_BOARD = re.compile(r"[PNBRQKnrqk]?[a-h]?[1-8]?[-x:]?(?P<to>[a-z][0-9])")
+_MOVE_NUMBER = re.compile(r"^\d+\.+\s*")
+_ANNOTATION = re.compile(r"(?:\s*e\.p\.)?[+#!?]*$")
+
+
+class MoveRejected(ValueError):
+    """A text that is no legal move here; `refusal` is the reason, and None where the text is no move at all."""
+
+    def __init__(self, text: str, refusal: Refusal | None) -> None:
+        self.refusal = refusal
+        super().__init__(f"{text}: {refusal}" if refusal else f"'{text}' is not a move")
+
+
+def board_of(position: Position) -> chess.Board:
+    """The present position for python-chess, without its history."""
+    return chess.Board(position.fen(), chess960=position.chess960)
+
+
+def start_board_of(position: Position) -> chess.Board:
+    """The position the game began with, for python-chess."""
+    return chess.Board(position.start_fen(), chess960=position.chess960)
+
+
+def as_chess_move(move: int, chess960: bool) -> chess.Move:
+    """One of our moves as python-chess has it."""
+    return chess.Move.from_uci(Move(move).uci(chess960))
+
+
+def san(position: Position, move: int) -> str:
+    """A legal move in short notation: "Nbd2", "exd8=Q+", "O-O"."""
+    return board_of(position).san(as_chess_move(move, position.chess960))
+
+
+def san_moves(position: Position, moves: Iterable[int]) -> list[str]:
+    """Alternatives from one position in short notation, in their order."""
+    board = board_of(position)
+    return [board.san(as_chess_move(move, position.chess960)) for move in moves]
+
+
+def san_line(board: chess.Board, moves: Iterable[int]) -> str:
+    """Consecutive legal moves from `board` with move numbers: "3...Nf6 4. Bg5"."""
+    return board.variation_san(as_chess_move(move, board.chess960) for move in moves)
+
+
+def looks_like_move(text: str) -> bool:
+    """Whether a text has the form of a move, be it legal or not."""
+    return _read_request(text) is not None
+
+
+def read_move(position: Position, text: str) -> Move:
+    """The legal move a person means by `text`; raises MoveRejected with the reason.
+
+    Takes short and long notation and coordinates, castling with letters or zeros, promotion with or without "=";
+    a move number before it and "+#!?" after it are ignored.
+    """
+    request = _read_request(text)
+    if request is None:
+        raise MoveRejected(text.strip(), _off_board(text))
+    board = board_of(position)
+    candidates = request.candidates(board)
+    if len(candidates) != 1 or (candidates[0].promotion and not request.promotion):
+        raise MoveRejected(request.text, why_not(board, request, candidates))
+    return position.parse_uci(board.uci(candidates[0]))
+
+
+def _off_board(text: str) -> Refusal | None:
+    """The refusal of what would be a move on a larger board."""
+    found = _OFF_BOARD.fullmatch(_bare(text))
+    return Refusal(f"there is no square {found['to']}") if found else None
+
+
+def _bare(text: str) -> str:
+    """A text without the move number before it and the signs after it."""
+    return _ANNOTATION.sub("", _MOVE_NUMBER.sub("", text.strip()))
+
+
+def _read_request(text: str) -> MoveRequest | None:
+    """What a text asks for, or None if it has not the form of a move."""
+    written = _bare(text)
+    castling = _CASTLING.fullmatch(written)
+    if castling:
+        return MoveRequest(written, castling="queenside" if castling["queenside"] else "kingside")
+    plain = written.lower() if _CAPITAL_COORDINATES.fullmatch(written) else written
+    found = _NOTATION.fullmatch(plain)
+    if not found:
+        return None
+    is_coordinates = not found["piece"] and found["file"] and found["rank"]
+    return MoveRequest(
+        text=written,
+        piece=None if is_coordinates else chess.PIECE_SYMBOLS.index((found["piece"] or "p").lower()),
+        file=None if found["file"] is None else chess.FILE_NAMES.index(found["file"]),
+        rank=None if found["rank"] is None else chess.RANK_NAMES.index(found["rank"]),
+        target=chess.parse_square(found["to"]),
+        promotion=chess.PIECE_SYMBOLS.index(found["promotion"].lower()) if found["promotion"] else None,
+    )

@@ -1,0 +1,146 @@
+"""Moves as people write them, and the reasons they read when a move cannot be played."""
+
+import random
+
+import chess
+import pytest
+
+from engine.fen import START_FEN
+from engine.game import Position
+from engine.san import MoveRejected, looks_like_move, read_move, san, san_line, start_board_of
+
+ITALIAN = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R w KQkq - 0 1"
+CHECK = "rnbqk1nr/pppp1ppp/8/4p3/1b1PP3/8/PPP2PPP/RNBQKBNR w KQkq - 1 3"
+PIN = "rnbqk1nr/pppp1ppp/8/4p3/1b1PP3/2N5/PPP2PPP/R1BQKBNR w KQkq - 1 3"
+PROMOTION = "8/P6k/8/3pP3/8/8/1R3R2/4K3 w - d6 0 1"
+CASTLING = "4k3/8/8/8/{}/8/8/R3K2R w {} - 0 1"
+CHESS960 = "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9"
+
+ACCEPTED = [
+    (START_FEN, "Nf3 nf3 g1f3 G1F3 g1-f3 Ng1f3 Ng1-f3 Ngf3 1.Nf3 1...Nf3 Nf3! Nf3?!", "g1f3"),
+    (START_FEN, "e4 e2e4 E2E4 e2-e4 Pe4 ee4 e4!? e4+", "e2e4"),
+    (ITALIAN, "O-O 0-0 o-o OO e1g1 O-O!", "e1g1"),
+    (ITALIAN, "Bxf7+ Bxf7 Bf7 c4f7 c4xf7 Bc4xf7# B:f7", "c4f7"),
+    (PROMOTION, "a8=Q a8Q a8q a8=q a8(Q) a7a8q a7-a8=Q a8/Q", "a7a8q"),
+    (PROMOTION, "a8N a8=n a7a8n", "a7a8n"),
+    (PROMOTION, "exd6 e5d6 ed6 exd6e.p.", "e5d6"),
+    (PROMOTION, "Rbd2 b2d2 Rb2d2", "b2d2"),
+]
+
+REJECTED = [
+    (START_FEN, "Nf6", "it is White's turn, and this is a move for Black"),
+    (START_FEN, "e7e5", "it is White's turn, and the pawn on e7 is Black's"),
+    (START_FEN, "e3e4", "there is no piece on e3"),
+    (START_FEN, "Ra3", "the pawn on a2 blocks the way of the rook on a1"),
+    (START_FEN, "Bc4", "the pawn on e2 blocks the way of the bishop on f1"),
+    (ITALIAN, "e5", "the pawn on e5 blocks the way of the pawn on e4"),
+    (ITALIAN, "f4", "the knight on f3 blocks the way of the pawn on f2"),
+    (START_FEN, "Ke2", "White's own pawn is on e2"),
+    (START_FEN, "e2e5", "the pawn on e2 cannot reach e5; legal moves of that pawn: e3, e4"),
+    (ITALIAN, "e4e6", "blocks the way"),
+    ("4k3/8/8/8/8/4P3/8/4K3 w - - 0 1", "e3e5", "has moved before and goes one step only"),
+    (START_FEN, "Ng1e5", "the knight on g1 cannot reach e5; legal moves of that knight: Nf3, Nh3"),
+    (START_FEN, "Nd5", "no knight of White's can reach d5; legal knight moves: Na3, Nc3, Nf3, Nh3"),
+    (START_FEN, "exd3", "there is nothing to take on d3"),
+    ("4k3/8/8/3pP3/8/8/8/4K3 w - - 0 1", "exd6", "en passant only at once after the double step"),
+    (START_FEN, "Qg1e4", "on g1 there is a knight"),
+    (PROMOTION, "Qd8", "White has no queen"),
+    (START_FEN, "Nce5", "White has no knight on the c-file"),
+    (START_FEN, "N4e5", "White has no knight on rank 4"),
+    (CHECK, "Nf3", "it leaves the king in check from the bishop on b4; legal knight moves: Nc3, Nd2"),
+    (CHECK, "a4", "it leaves the king in check from the bishop on b4; legal moves: "),
+    (PIN, "Nd5", "the knight on c3 is pinned: without it the king is in check from the bishop on b4"),
+    (CHECK, "Kd2", "the king would stand in check from the bishop on b4"),
+    (PROMOTION, "Rd2", "more than one piece can go there; say Rfd2, Rbd2"),
+    (PROMOTION, "a8", "say what the pawn becomes; try a8=Q, a8=R, a8=B, a8=N"),
+    (PROMOTION, "e6=Q", "only a pawn that reaches the last rank becomes another piece"),
+    (START_FEN, "O-O", "the bishop on f1 and the knight on g1 stand in the way"),
+    (CASTLING.format("2b5", "KQ"), "O-O", "the king would pass on f1, which the bishop on c4 attacks"),
+    (CASTLING.format("3b4", "KQ"), "O-O", "the king would end on g1, which the bishop on d4 attacks"),
+    (CASTLING.format("1b6", "KQ"), "O-O-O", "a king in check cannot castle, and the bishop on b4 gives check"),
+    (CASTLING.format("8", "-"), "O-O", "White has no right to castle kingside: king or rook has moved"),
+    (CASTLING.format("8", "-"), "e1g1", "a king goes one step; castling is written O-O or O-O-O"),
+    (START_FEN, "Nf9", "there is no square f9"),
+    (START_FEN, "i4", "there is no square i4"),
+    ("7k/5QQ1/8/8/8/8/8/K7 b - - 0 1", "Kh7", "there is no legal move: it is checkmate"),
+    ("7k/5Q2/8/8/8/8/8/K7 b - - 0 1", "Kh7", "there is no legal move: it is stalemate"),
+]
+
+
+@pytest.mark.parametrize(("fen", "texts", "uci"), ACCEPTED)
+def test_a_move_is_read_in_every_usual_spelling(fen: str, texts: str, uci: str) -> None:
+    position = Position(fen)
+    for text in texts.split():
+        assert position.uci(read_move(position, text)) == uci, text
+
+
+@pytest.mark.parametrize(("fen", "text", "reason"), REJECTED)
+def test_a_move_is_refused_with_the_reason(fen: str, text: str, reason: str) -> None:
+    with pytest.raises(MoveRejected) as caught:
+        read_move(Position(fen), text)
+    assert str(caught.value).startswith(f"{text}: ")
+    assert reason in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "hello", "board", "e", "4", "e44", "O-O-O-O", "é4", "e4 e5", "e2e4e5", "♘f3"])
+def test_what_has_not_the_form_of_a_move_is_not_taken_for_one(text: str) -> None:
+    assert not looks_like_move(text)
+    with pytest.raises(MoveRejected) as caught:
+        read_move(Position(), text)
+    assert caught.value.refusal is None
+
+
+def test_a_file_letter_is_a_pawn_and_not_a_bishop() -> None:
+    position = Position("4k3/8/8/8/8/2p5/1P6/4KB2 w - - 0 1")
+    assert position.uci(read_move(position, "bc3")) == "b2c3"
+    with pytest.raises(MoveRejected):
+        read_move(position, "bd3")
+
+
+def test_castling_in_chess960_goes_by_letters_and_by_the_rook() -> None:
+    position = Position("4k3/8/8/8/8/8/8/1RK2R2 w FB - 0 1", chess960=True)
+    for text in ("O-O", "0-0", "c1f1", "c1g1"):
+        assert position.uci(read_move(position, text)) == "c1f1"
+    for text in ("O-O-O", "c1b1"):
+        assert position.uci(read_move(position, text)) == "c1b1"
+    assert position.uci(read_move(position, "Kd1")) == "c1d1"
+
+
+def test_castling_in_chess960_is_refused_with_the_reason() -> None:
+    position = Position(CHESS960, chess960=True)
+    with pytest.raises(MoveRejected, match="the bishop on d1 and the knight on e1 stand in the way"):
+        read_move(position, "O-O-O")
+
+
+def test_every_legal_move_is_read_back_from_its_short_notation() -> None:
+    draw = random.Random(3)
+    board = chess.Board()
+    for _ in range(120):
+        position = Position(board.fen())
+        for move in position.legal_moves:
+            assert read_move(position, san(position, move)) == move
+            assert read_move(position, move.uci()) == move
+        legal = list(board.legal_moves)
+        board = chess.Board() if not legal else board
+        board.push(draw.choice(list(board.legal_moves)))
+
+
+def test_no_text_that_is_refused_lacks_a_reason() -> None:
+    draw = random.Random(4)
+    pieces, files, ranks = ["", *"NBRQK"], "abcdefgh", "12345678"
+    for fen in (START_FEN, ITALIAN, CHECK, PIN, PROMOTION, CASTLING.format("2b5", "KQ")):
+        position = Position(fen)
+        for _ in range(150):
+            origin = draw.choice(["", draw.choice(files), draw.choice(ranks), draw.choice(files) + draw.choice(ranks)])
+            text = draw.choice(pieces) + origin + draw.choice(files) + draw.choice(ranks) + draw.choice(["", "", "=Q"])
+            try:
+                read_move(position, text)
+            except MoveRejected as rejection:
+                assert rejection.refusal is not None
+                assert rejection.refusal.reason
+
+
+def test_a_line_of_moves_has_numbers() -> None:
+    position = Position()
+    position.push_all(["e2e4", "e7e5", "g1f3"])
+    assert san_line(start_board_of(position), position.moves) == "1. e4 e5 2. Nf3"

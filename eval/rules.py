@@ -54,9 +54,11 @@ def are_opposite_bishops(position):
 
 @kernel
 def rules_may_apply(position):
-    """Whether there is so little on the board that a rule could apply: a quick look that nearly always says no."""
-    pawns = popcount(position.pieces[PAWN])
-    return pawns <= 1 or popcount(occupied_squares(position)) - pawns <= 4
+    """Whether a side has no pawns or both have few pieces, as every rule asks: a quick look that mostly says no."""
+    pawns = position.pieces[PAWN]
+    if pawns & position.colours[WHITE] == ZERO or pawns & position.colours[BLACK] == ZERO:
+        return True
+    return popcount(occupied_squares(position) ^ pawns) <= 4
 
 
 @kernel

@@ -78,7 +78,7 @@ class Move(int):
         to_square = self.to_square
         if self.is_castling and not chess960:
             to_square = (self.from_square & 56) + (6 if to_square > self.from_square else 2)
-        letter = "nbrq"[self.kind - PROMOTION] if self.kind >= PROMOTION else ""
+        letter = "nbrq"[self.kind & 3] if self.kind >= PROMOTION else ""
         return SQUARE_NAMES[self.from_square] + SQUARE_NAMES[to_square] + letter
 
     def __repr__(self) -> str:

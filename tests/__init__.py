@@ -1,0 +1,1 @@
+"""Merino's tests."""

@@ -1,0 +1,93 @@
+"""Attack tables against the rays they stand for, and against python-chess."""
+
+import random
+
+import chess
+import numpy as np
+import pytest
+
+import engine.attacks
+from engine.attacks import (
+    BETWEEN,
+    BISHOP_RAYS,
+    KING_ATTACKS,
+    KNIGHT_ATTACKS,
+    LINES,
+    PAWN_ATTACKS,
+    ROOK_RAYS,
+    bishop_attacks,
+    queen_attacks,
+    rook_attacks,
+)
+from engine.jit import entry
+from engine.rays import BISHOP_STEPS, ROOK_STEPS, occupancies, ray_attacks, relevant_squares
+
+
+@entry
+def _slider_attacks(square, occupied, attacks):
+    for index in range(len(occupied)):
+        attacks[index, 0] = rook_attacks(square, occupied[index])
+        attacks[index, 1] = bishop_attacks(square, occupied[index])
+        attacks[index, 2] = queen_attacks(square, occupied[index])
+
+
+def slider_attacks(square: int, occupied: np.ndarray) -> np.ndarray:
+    """Rook's, bishop's and queen's attacks by the magic tables, uint64[3, n]."""
+    attacks = np.zeros((len(occupied), 3), dtype=np.uint64)
+    _slider_attacks(square, occupied, attacks)
+    return attacks.T
+
+
+@pytest.mark.parametrize("square", chess.SQUARES, ids=chess.SQUARE_NAMES)
+def test_the_magic_tables_give_the_rays_for_every_occupancy_that_matters(square):
+    for steps in (ROOK_STEPS, BISHOP_STEPS):
+        relevant = relevant_squares(square, steps)
+        occupied = occupancies(relevant)
+        noise = np.random.default_rng(square).integers(0, 1 << 64, len(occupied), dtype=np.uint64, endpoint=False)
+        occupied |= noise & np.uint64(~relevant & (1 << 64) - 1)
+        rook, bishop, queen = slider_attacks(square, occupied)
+        assert np.array_equal(rook, ray_attacks(square, ROOK_STEPS, occupied))
+        assert np.array_equal(bishop, ray_attacks(square, BISHOP_STEPS, occupied))
+        assert np.array_equal(queen, rook | bishop)
+
+
+def test_the_magic_tables_agree_with_python_chess_on_random_boards():
+    draw = random.Random(12)
+    for square in chess.SQUARES:
+        occupied = np.array([draw.getrandbits(64) & draw.getrandbits(64) for _ in range(20)], dtype=np.uint64)
+        attacks = slider_attacks(square, occupied)
+        for column, kind in enumerate((chess.ROOK, chess.BISHOP, chess.QUEEN)):
+            for word, found in zip(occupied.tolist(), attacks[column].tolist(), strict=True):
+                board = chess.Board(None)
+                board.occupied = word & ~(1 << square)
+                board.set_piece_at(square, chess.Piece(kind, chess.WHITE))
+                assert found == board.attacks_mask(square)
+
+
+def test_leapers_attack_what_python_chess_says():
+    assert KNIGHT_ATTACKS.tolist() == chess.BB_KNIGHT_ATTACKS
+    assert KING_ATTACKS.tolist() == chess.BB_KING_ATTACKS
+    assert PAWN_ATTACKS[0].tolist() == chess.BB_PAWN_ATTACKS[chess.WHITE]
+    assert PAWN_ATTACKS[1].tolist() == chess.BB_PAWN_ATTACKS[chess.BLACK]
+
+
+def test_rays_are_the_attacks_on_an_empty_board():
+    empty = np.zeros(1, dtype=np.uint64)
+    for square in chess.SQUARES:
+        assert ROOK_RAYS[square] == ray_attacks(square, ROOK_STEPS, empty)[0]
+        assert BISHOP_RAYS[square] == ray_attacks(square, BISHOP_STEPS, empty)[0]
+
+
+def test_the_squares_between_two_and_the_line_through_them_are_those_of_python_chess():
+    for one in chess.SQUARES:
+        for other in chess.SQUARES:
+            assert BETWEEN[one, other] == chess.between(one, other)
+            assert LINES[one, other] == (chess.ray(one, other) if one != other else 0)
+
+
+def test_all_tables_together_are_small_enough_for_numba_to_cache_their_users():
+    tables = {name: value for name, value in vars(engine.attacks).items() if isinstance(value, np.ndarray)}
+    assert len(tables) > 5
+    sliders = [table.nbytes for name, table in tables.items() if name.endswith("_TABLE")]
+    assert len(sliders) == 2 and sum(sliders) < 10**6
+    assert max(table.nbytes for table in tables.values()) < 10**6

@@ -1,0 +1,103 @@
+"""Sets of squares: each primitive's Python meaning, its compiled form, and what python-chess makes of the same."""
+
+import random
+
+import chess
+import numpy as np
+import pytest
+
+from engine import bitboard
+from engine.bitboard import (
+    DARK_SQUARES,
+    FILES,
+    RANKS,
+    SQUARE_NAMES,
+    U64,
+    beside,
+    bit,
+    lsb,
+    mirror,
+    north_fill,
+    pawn_attacks,
+    popcount,
+    south_fill,
+)
+from engine.jit import entry
+
+draw = random.Random(64)
+WORDS = [1, 1 << 63, (1 << 64) - 1, 0x8000_0000_0000_0001, *(1 << square for square in range(64))]
+WORDS += [draw.getrandbits(64) & draw.getrandbits(64) or 1 for _ in range(500)] + [
+    draw.getrandbits(64) | 1 << 63 for _ in range(500)
+]
+NAMES = ("popcount", "lsb", "mirror", "north_fill", "south_fill", "beside", "white pawns", "black pawns", "bit")
+
+
+@entry
+def _primitives(words, results):
+    for index in range(len(words)):
+        word, row = words[index], results[index]
+        row[0], row[1], row[2] = U64(popcount(word)), U64(lsb(word)), mirror(word)
+        row[3], row[4], row[5] = north_fill(word), south_fill(word), beside(word)
+        row[6], row[7] = pawn_attacks(word, 0), pawn_attacks(word, 1)
+        row[8] = bit(lsb(word))
+
+
+@pytest.fixture(scope="module")
+def compiled() -> dict[str, list[int]]:
+    results = np.zeros((len(WORDS), len(NAMES)), dtype=np.uint64)
+    _primitives(np.array(WORDS, dtype=np.uint64), results)
+    return dict(zip(NAMES, results.T.tolist(), strict=True))
+
+
+def shifted(word: int, steps: list[tuple[int, int]]) -> int:
+    """The squares that lie one of these (file, rank) steps from a square of the set, the board's edge in mind."""
+    targets = 0
+    for square in chess.SquareSet(word):
+        for files, ranks in steps:
+            file, rank = chess.square_file(square) + files, chess.square_rank(square) + ranks
+            if 0 <= file < 8 and 0 <= rank < 8:
+                targets |= 1 << chess.square(file, rank)
+    return targets
+
+
+@pytest.mark.parametrize("name", ["popcount", "lsb", "mirror"])
+def test_a_primitive_means_the_same_in_python_and_compiled(compiled, name):
+    meaning = getattr(bitboard, name)
+    assert compiled[name] == [int(meaning(U64(word))) for word in WORDS]
+
+
+def test_popcount_is_the_size_of_the_set(compiled):
+    assert compiled["popcount"] == [len(chess.SquareSet(word)) for word in WORDS]
+
+
+def test_lsb_is_the_lowest_square_of_the_set(compiled):
+    assert compiled["lsb"] == [min(chess.SquareSet(word)) for word in WORDS]
+
+
+def test_bit_is_the_set_of_one_square(compiled):
+    assert compiled["bit"] == [1 << min(chess.SquareSet(word)) for word in WORDS]
+
+
+def test_mirror_turns_the_ranks_upside_down(compiled):
+    assert compiled["mirror"] == [chess.flip_vertical(word) for word in WORDS]
+
+
+@pytest.mark.parametrize(
+    ("name", "steps"),
+    [
+        ("north_fill", [(0, ranks) for ranks in range(8)]),
+        ("south_fill", [(0, -ranks) for ranks in range(8)]),
+        ("beside", [(-1, 0), (1, 0)]),
+        ("white pawns", [(-1, 1), (1, 1)]),
+        ("black pawns", [(-1, -1), (1, -1)]),
+    ],
+)
+def test_a_shift_goes_where_its_steps_go_and_never_round_the_edge(compiled, name, steps):
+    assert compiled[name] == [shifted(word, steps) for word in WORDS]
+
+
+def test_squares_files_and_ranks_are_numbered_as_in_python_chess():
+    assert list(SQUARE_NAMES) == chess.SQUARE_NAMES
+    assert [int(file) for file in FILES] == chess.BB_FILES
+    assert [int(rank) for rank in RANKS] == chess.BB_RANKS
+    assert int(DARK_SQUARES) == chess.BB_DARK_SQUARES

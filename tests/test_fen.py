@@ -1,0 +1,158 @@
+"""FEN in and out: what is read, what is written back, and what each fault is called."""
+
+import random
+
+import chess
+import pytest
+
+from engine.fen import START_FEN, FenError, parse_fen, to_fen
+from engine.game import Position
+from tests.boards import playouts, sparse
+
+CASTLES = "r3k2r/8/8/8/8/8/8/R3K2R"
+
+
+def read(fen: str) -> str:
+    """The FEN as Merino writes it after reading it."""
+    return to_fen(parse_fen(fen))
+
+
+@pytest.mark.parametrize("board", [*playouts(101, 100), *sparse(102, 100)], ids=chess.Board.fen)
+def test_a_position_of_python_chess_comes_back_as_it_was(board):
+    assert read(board.fen()) == board.fen()
+
+
+@pytest.mark.parametrize("board", playouts(103, 100, chess960=True, plies=60), ids=chess.Board.fen)
+def test_a_chess960_position_is_read_as_x_fen_and_as_shredder_fen(board):
+    assert read(board.fen()) == board.fen()
+    assert read(board.shredder_fen()) == board.fen()
+
+
+@pytest.mark.parametrize("board", playouts(104, 50), ids=chess.Board.fen)
+def test_the_record_holds_the_pieces_of_python_chess(board):
+    position = parse_fen(board.fen())[0]
+    for kind in chess.PIECE_TYPES:
+        assert int(position["pieces"][kind - 1]) == board.pieces_mask(kind, True) | board.pieces_mask(kind, False)
+    assert position["colours"].tolist() == [board.occupied_co[chess.WHITE], board.occupied_co[chess.BLACK]]
+    assert int(position["checkers"]) == board.checkers_mask()
+    assert int(position["castling"]) == board.clean_castling_rights()
+    letters = [board.piece_at(square) for square in chess.SQUARES]
+    assert [Position(board.fen()).piece_at(s) for s in chess.SQUARES] == [p and p.symbol() for p in letters]
+
+
+def test_counters_may_be_left_out():
+    assert read("4k3/8/8/8/8/8/8/4K3 b - -") == "4k3/8/8/8/8/8/8/4K3 b - - 0 1"
+    assert read("4k3/8/8/8/8/8/8/4K3 b - - 12") == "4k3/8/8/8/8/8/8/4K3 b - - 12 1"
+    assert read(" ".join(START_FEN.split()[:4])) == START_FEN
+
+
+def test_extra_blanks_are_ignored_and_move_number_0_is_taken_for_1():
+    assert read("  4k3/8/8/8/8/8/8/4K3   w  -  -  3  0 ") == "4k3/8/8/8/8/8/8/4K3 w - - 3 1"
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("KQkq", "KQkq"),
+        ("qkQK", "KQkq"),
+        ("HAha", "KQkq"),
+        ("Hq", "Kq"),
+        ("-", "-"),
+        ("KQBkq", "KQkq"),  # no rook on b1
+    ],
+)
+def test_castling_rights_are_written_in_one_way(given, kept):
+    assert read(f"{CASTLES} w {given} - 0 1") == f"{CASTLES} w {kept} - 0 1"
+
+
+@pytest.mark.parametrize(
+    ("board", "given", "kept"),
+    [
+        ("r3k2r/8/8/8/8/8/8/R4K1R", "KQkq", "KQkq"),  # a king anywhere on its first rank may castle in Chess960
+        ("r3k3/8/8/8/8/8/8/R3K2R", "KQkq", "KQq"),  # no rook left on h8
+        ("r3k2r/8/8/8/8/8/4K3/R6R", "KQkq", "kq"),  # the king has left its rank
+        ("r3k2r/8/8/8/8/8/8/B3K2N", "KQkq", "kq"),  # bishop and knight in the corners
+        ("r3k2r/8/8/8/8/8/8/R3K1RR", "G", "G"),  # K would mean the rook on h1
+        ("r3k2r/8/8/8/8/8/8/R3K1RR", "K", "K"),
+        ("r3k2r/8/8/8/8/8/8/RR2K2R", "Bq", "Bq"),  # Q would mean the rook on a1
+    ],
+)
+def test_castling_rights_without_king_and_rook_in_place_are_dropped(board, given, kept):
+    assert read(f"{board} w {given} - 0 1") == f"{board} w {kept} - 0 1"
+
+
+@pytest.mark.parametrize(
+    ("fen", "kept"),
+    [
+        ("4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 1", "d6"),  # exd6 is legal
+        ("4k3/8/8/3p4/8/8/8/4K3 w - d6 0 1", "-"),  # nobody can take
+        ("4r1k1/8/8/3pP3/8/8/8/4K3 w - d6 0 1", "-"),  # the pawn is pinned on the file
+        ("7k/8/8/K2pP2r/8/8/8/8 w - d6 0 1", "-"),  # both pawns would leave the king's rank
+        ("4k3/8/3p4/4P3/8/8/8/4K3 w - d6 0 1", "-"),  # a pawn stands on the square
+        ("4k3/3p4/8/3pP3/8/8/8/4K3 w - d6 0 1", "-"),  # the pawn cannot have come from d7
+        ("4k3/8/8/3pP3/8/8/8/4K3 w - d3 0 1", "-"),  # the wrong side's rank
+        ("4k3/8/8/8/3Pp3/8/8/4K3 b - d3 0 1", "d3"),
+    ],
+)
+def test_an_en_passant_square_is_kept_only_for_a_legal_capture(fen, kept):
+    assert read(fen).split()[3] == kept
+
+
+def test_an_en_passant_square_that_changes_nothing_changes_no_key():
+    with_square = Position("4k3/8/8/3p4/8/8/8/4K3 w - d6 0 1")
+    assert with_square.keys == Position("4k3/8/8/3p4/8/8/8/4K3 w - - 0 1").keys
+
+
+@pytest.mark.parametrize(
+    ("fen", "fault"),
+    [
+        ("", "a FEN has 4 to 6 fields, this has 0"),
+        ("4k3/8/8/8/8/8/8/4K3 w -", "a FEN has 4 to 6 fields, this has 3"),
+        ("4k3/8/8/8/8/8/8/4K3 w - - 0 1 1", "a FEN has 4 to 6 fields, this has 7"),
+        ("4k3/8/8/8/8/8/4K3 w - -", "the board has 7 ranks, not 8"),
+        ("4k3/8/8/8/8/8/8/8/4K3 w - -", "the board has 9 ranks, not 8"),
+        ("4k3/8/8/8/8/8/8/4X3 w - -", "'X' on rank 1 is no piece"),
+        ("4k3/8/8/8/9/8/8/4K3 w - -", "'9' on rank 4 is no piece"),
+        ("4k3/8/8/8/0/8/8/4K3 w - -", "'0' on rank 4 is no piece"),
+        ("4k3/7/8/8/8/8/8/4K3 w - -", "rank 7 has 7 squares, not 8"),
+        ("4k3/8/8/8/8/8/8/4K3P w - -", "rank 1 has 9 squares, not 8"),
+        ("4k3/8/8/8/8/8/8/" + "p" * 500 + " w - -", "rank 1 has 500 squares, not 8"),
+        ("P3k3/8/8/8/8/8/8/4K3 w - -", "a pawn cannot stand on a8"),
+        ("4k3/8/8/8/8/8/8/4K2p w - -", "a pawn cannot stand on h1"),
+        ("8/8/8/8/8/8/8/4K3 w - -", "Black has 0 kings, not 1"),
+        ("4k3/8/8/8/8/8/8/K3K3 w - -", "White has 2 kings, not 1"),
+        ("4k3/8/8/8/P7/P7/PPPPPPP1/4K3 w - -", "White has 9 pawns, more than 8"),
+        ("4k3/8/8/8/8/8/PPPPPPPP/QQ2K3 w - -", "White has more queens than its pawns could become"),
+        ("nnnk4/pppppppp/8/8/8/8/8/4K3 w - -", "Black has more knights than its pawns could become"),
+        ("4k3/8/8/8/8/8/8/4K3 x - -", "side to move 'x' is neither 'w' nor 'b'"),
+        ("4k3/8/8/8/8/8/8/4K3 W - -", "side to move 'W' is neither 'w' nor 'b'"),
+        ("4k3/8/8/8/8/8/8/4K3 w KX -", "castling right 'X' in 'KX' is unknown"),
+        ("4k3/8/8/8/8/8/8/4K3 w - e4", "en-passant square 'e4' is neither '-' nor on rank 3 or 6"),
+        ("4k3/8/8/8/8/8/8/4K3 w - ee", "en-passant square 'ee' is neither '-' nor on rank 3 or 6"),
+        ("4k3/8/8/8/8/8/8/4K3 w - - -1", "half-move clock '-1' is no number from 0 to 100000"),
+        ("4k3/8/8/8/8/8/8/4K3 w - - x 1", "half-move clock 'x' is no number from 0 to 100000"),
+        ("4k3/8/8/8/8/8/8/4K3 w - - 0 1000000", "move number '1000000' is no number from 0 to 100000"),
+        ("4k3/8/8/8/8/8/8/4K3 w - - 0 \u00b2", "move number '\u00b2' is no number from 0 to 100000"),
+        ("4k3/8/8/8/8/8/8/4RK2 w - -", "White is to move and could take the king"),
+        ("4k3/8/8/8/8/8/3p4/4K3 b - -", "Black is to move and could take the king"),
+        ("8/8/8/8/8/8/4k3/4K3 w - -", "White is to move and could take the king"),
+    ],
+)
+def test_a_faulty_fen_is_refused_with_the_name_of_its_fault(fen, fault):
+    with pytest.raises(FenError) as caught:
+        parse_fen(fen)
+    assert str(caught.value).startswith(fault)
+    assert len(str(caught.value)) < 160
+
+
+def test_random_damage_to_a_fen_is_refused_with_a_fen_error_or_read():
+    draw = random.Random(13)
+    for _ in range(500):
+        letters = list(playouts(104, 50)[draw.randrange(50)].fen())
+        for _ in range(draw.randrange(1, 4)):
+            letters[draw.randrange(len(letters))] = draw.choice("pPkKqQ18/ -wbhaHA3e6.\u00e9")
+        try:
+            record = parse_fen("".join(letters))
+        except FenError:
+            continue
+        assert read(to_fen(record)) == to_fen(record)

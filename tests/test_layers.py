@@ -1,0 +1,176 @@
+"""The shape of the project: who may import whom, where code is compiled, how long things may get."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("engine", "eval", "learn")
+
+# Lowest first. A module imports from its own row and the rows before it, never from a later one.
+LAYERS = (
+    ("facts", "engine engine.cache engine.search engine.search.limits"),  # no numba: `uciok` comes before it
+    ("decorators", "engine.jit"),
+    ("words", "engine.bitboard engine.memory engine.recursion"),
+    ("attacks", "engine.move engine.rays engine.magics engine.attacks"),
+    ("position", "engine.position"),
+    ("moves", "engine.makemove engine.movegen engine.fen engine.perft"),
+    (
+        "evaluation",
+        "eval eval.registry eval.view eval.terms eval.rules eval.evaluate eval.weights eval.explain eval.table",
+    ),
+    ("game", "engine.game engine.refusals engine.san"),
+    ("search: its data", "engine.search.parameters engine.search.state engine.search.transposition"),
+    ("search: its steps", "engine.search.see engine.search.history engine.search.ordering engine.search.pruning"),
+    ("search: its node", "engine.search.node engine.search.quiescence"),
+    ("search: its threads", "engine.search.worker engine.search.clock engine.search.searcher"),
+    ("commands", "engine.options engine.bench engine.epd engine.warmup engine.fallback"),
+    ("dialogues", "engine.uci engine.console"),
+    ("command line", "engine.cli engine.__main__"),
+)
+ROWS = {module: row for row, (_, modules) in enumerate(LAYERS) for module in modules.split()}
+NAMES_OF_ROWS = [name for name, _ in LAYERS]
+
+EVALUATION_MAY_IMPORT = {"engine.jit", "engine.bitboard", "engine.attacks", "engine.position", "engine.cache"}
+ONLY_THE_COMMAND_LINE_IMPORTS = {"engine.uci", "engine.console", "engine.cli", "engine.__main__"}
+COMPILERS = {"njit", "jit", "vectorize", "guvectorize", "cfunc", "jitclass", "stencil"}
+LONGEST_MODULE, LONGEST_KERNEL = 400, 60
+
+
+@cache
+def sources() -> dict[str, Path]:
+    """Every module of the project by its name."""
+    found = {}
+    for path in sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+@cache
+def tree(module: str) -> ast.Module:
+    return ast.parse(sources()[module].read_text(encoding="utf-8"))
+
+
+@cache
+def imports(module: str) -> frozenset[str]:
+    """All that a module imports, inside functions too: our modules by their names, others by their package."""
+    found = set()
+    for node in ast.walk(tree(module)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0 and node.module, f"{module}:{node.lineno}: relative import"
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {name for name in inner if name in sources()}
+            if inner - sources().keys():
+                found.add(node.module)
+    return frozenset(name if name.split(".")[0] in PACKAGES else name.split(".")[0] for name in found)
+
+
+def modules(*packages: str) -> list[str]:
+    return [module for module in sources() if module.split(".")[0] in packages]
+
+
+def ours(module: str) -> list[str]:
+    return sorted(name for name in imports(module) if name.split(".")[0] in PACKAGES)
+
+
+def compiled_functions(module: str) -> Iterator[ast.FunctionDef]:
+    """The functions under `@kernel`, `@entry` or `@term(...)`."""
+    for node in ast.walk(tree(module)):
+        if isinstance(node, ast.FunctionDef):
+            decorators = [d.func if isinstance(d, ast.Call) else d for d in node.decorator_list]
+            if {d.id for d in decorators if isinstance(d, ast.Name)} & {"kernel", "entry", "term"}:
+                yield node
+
+
+@pytest.mark.parametrize("module", modules("engine", "eval"))
+def test_a_module_has_its_place_in_the_table_of_layers(module):
+    assert module in ROWS, f"{module} is new: add it to LAYERS in tests/test_layers.py, above all that it imports"
+
+
+@pytest.mark.parametrize("module", modules("engine", "eval"))
+def test_a_module_imports_from_its_own_layer_or_a_lower_one(module):
+    row = ROWS.get(module, len(LAYERS))
+    wrong = [f"{name} ({NAMES_OF_ROWS[ROWS[name]]})" for name in ours(module) if ROWS.get(name, 0) > row]
+    assert not wrong, f"{module} ({NAMES_OF_ROWS[row]}) imports from above: {', '.join(wrong)}"
+
+
+@pytest.mark.parametrize("module", [module for module in ROWS if ROWS[module] == 0 and module in sources()])
+def test_the_lowest_layer_needs_nothing_but_the_standard_library(module):
+    foreign = {name for name in imports(module) if name not in sys.stdlib_module_names and name not in ROWS}
+    assert not foreign
+
+
+@pytest.mark.parametrize("module", modules("eval"))
+def test_the_evaluation_knows_only_the_board(module):
+    assert {name for name in ours(module) if name.startswith("engine")} <= EVALUATION_MAY_IMPORT
+
+
+@pytest.mark.parametrize("module", modules("engine"))
+def test_the_board_does_not_know_the_evaluation(module):
+    uses = [name for name in ours(module) if name.startswith("eval")]
+    assert not uses or ROWS.get(module, 0) >= NAMES_OF_ROWS.index("search: its data"), f"{module} imports {uses}"
+
+
+@pytest.mark.parametrize("module", modules("engine", "eval"))
+def test_engine_and_evaluation_do_not_know_the_learner(module):
+    assert not [name for name in ours(module) if name.split(".")[0] == "learn"]
+
+
+@pytest.mark.parametrize("module", modules("engine", "eval", "learn"))
+def test_only_the_command_line_starts_a_dialogue(module):
+    if module not in ("engine.cli", "engine.__main__"):
+        assert not ONLY_THE_COMMAND_LINE_IMPORTS & set(ours(module))
+
+
+def test_no_module_imports_itself_by_a_detour():
+    finished: set[str] = set()
+
+    def visit(module: str, way: tuple[str, ...]) -> None:
+        assert module not in way, "circle: " + " -> ".join((*way[way.index(module) :], module))
+        if module not in finished:
+            for name in ours(module):
+                if name in sources():
+                    visit(name, (*way, module))
+            finished.add(module)
+
+    for module in sources():
+        visit(module, ())
+    assert finished == set(sources())
+
+
+@pytest.mark.parametrize("module", [module for module in modules(*PACKAGES) if module != "engine.jit"])
+def test_only_engine_jit_calls_the_compiler(module):
+    names = {node.id for node in ast.walk(tree(module)) if isinstance(node, ast.Name)}
+    names |= {node.attr for node in ast.walk(tree(module)) if isinstance(node, ast.Attribute)}
+    names |= {
+        alias.name
+        for node in ast.walk(tree(module))
+        if isinstance(node, ast.ImportFrom) and node.module.split(".")[0] == "numba"
+        for alias in node.names
+    }
+    assert not names & COMPILERS
+
+
+@pytest.mark.parametrize("module", modules(*PACKAGES))
+def test_a_module_is_short_enough_to_be_read(module):
+    length = len(sources()[module].read_text(encoding="utf-8").splitlines())
+    assert length <= LONGEST_MODULE, f"{module} has {length} lines"
+
+
+@pytest.mark.parametrize("module", modules(*PACKAGES))
+def test_a_compiled_function_can_be_taken_in_at_a_glance(module):
+    lengths = {f"{node.name}:{node.lineno}": node.end_lineno - node.lineno + 1 for node in compiled_functions(module)}
+    long = [f"{name} has {length} lines" for name, length in lengths.items() if length > LONGEST_KERNEL]
+    assert not long, f"{module}: {', '.join(long)}"
+
+
+@pytest.mark.parametrize("module", modules(*PACKAGES))
+def test_a_module_says_what_it_is_for(module):
+    assert ast.get_docstring(tree(module)), f"{module} has no docstring"

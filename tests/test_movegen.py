@@ -1,0 +1,154 @@
+"""Move generation and move making against python-chess on random positions, Chess960 among them."""
+
+import chess
+import numpy as np
+import pytest
+
+from engine.bitboard import FULL
+from engine.fen import parse_fen
+from engine.jit import entry
+from engine.move import CASTLING, DOUBLE_PUSH, EN_PASSANT, PROMOTION, Move
+from engine.movegen import ALL, MAX_MOVES, NOISY, QUIET, count_legal, generate, is_legal
+from engine.perft import perft
+from tests.boards import playouts, records, sparse
+
+STANDARD = playouts(201, 200)
+CHESS960 = playouts(202, 50, chess960=True, plies=60)
+BOARDS = [*STANDARD, *CHESS960, *sparse(203, 100)]
+# Rarely seen in playouts: pins against en passant, double checks, castling through and out of attacks, castling that
+# uncovers an attack along the rank, and the most moves a position can have.
+SPECIAL = [
+    "8/8/8/K2pP2r/8/8/8/7k w - d6 0 1",
+    "8/8/8/8/k2Pp2Q/8/8/3K4 b - d3 0 1",
+    "4k3/8/8/2KpP3/8/8/8/8 w - d6 0 1",
+    "8/8/8/1k1Pp2R/8/8/8/4K3 w - e6 0 1",
+    "3k4/8/8/2KpP3/8/8/8/3r4 w - d6 0 1",
+    "3r3k/8/8/3PpP2/8/8/8/3K4 w - e6 0 1",
+    "7k/8/8/3PpP2/8/7b/8/2K5 w - e6 0 1",
+    "1k6/8/8/1pPp4/8/8/8/K7 w - b6 0 1",
+    "4k3/8/4r3/8/7b/8/8/4K2R w K - 0 1",
+    "4k3/4r3/8/8/7b/8/8/R3K2R w KQ - 0 1",
+    "1r2k2r/8/8/8/8/8/8/R3K2R w KQk - 0 1",
+    "r3k1r1/8/8/8/8/8/8/R3K2R w KQq - 0 1",
+    "7k/8/8/8/8/8/8/qRK5 w Q - 0 1",
+    "7k/8/8/8/8/8/8/nRK5 w Q - 0 1",
+    "k7/8/8/8/8/8/8/1K4Rr w K - 0 1",
+    "k7/8/8/8/8/8/8/1R2K1R1 w KQ - 0 1",
+    "5rkr/8/8/8/8/8/8/RK6 b kq - 0 1",
+    "R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1",
+    "1n5k/P1P4P/8/8/8/8/8/K7 w - - 0 1",
+]
+
+
+@entry
+def _lists(positions, moves, counts):
+    for index in range(len(positions)):
+        for wanted in range(3):
+            counts[index, wanted] = generate(positions[index], moves[index, wanted], wanted, FULL)
+        counts[index, 3] = count_legal(positions[index])
+
+
+@entry
+def _accepted(positions, accepted):
+    scratch = np.zeros(MAX_MOVES, dtype=np.int32)
+    for index in range(len(positions)):
+        for word in range(65536):
+            accepted[index, word] = is_legal(positions[index], scratch, word)
+
+
+def generated(positions: np.ndarray) -> tuple[list[list[list[Move]]], np.ndarray]:
+    """For each position the moves of ALL, NOISY and QUIET, and how many `count_legal` counts."""
+    moves = np.zeros((len(positions), 3, MAX_MOVES), dtype=np.int32)
+    counts = np.zeros((len(positions), 4), dtype=np.int64)
+    _lists(positions, moves, counts)
+    lists = [
+        [[Move(move) for move in moves[i, wanted, : counts[i, wanted]]] for wanted in range(3)]
+        for i in range(len(positions))
+    ]
+    return lists, counts[:, 3]
+
+
+def leaves(board: chess.Board, depth: int) -> int:
+    """Perft by python-chess."""
+    if depth == 1:
+        return board.legal_moves.count()
+    total = 0
+    for move in board.legal_moves:
+        board.push(move)
+        total += leaves(board, depth - 1)
+        board.pop()
+    return total
+
+
+def all_boards() -> list[chess.Board]:
+    return BOARDS + [chess.Board(fen, chess960=True) for fen in SPECIAL]
+
+
+@pytest.fixture(scope="module")
+def lists() -> list[tuple[chess.Board, list[list[Move]], int]]:
+    """Each board with its three move lists and its count."""
+    boards = all_boards()
+    moves, counts = generated(records(boards))
+    return list(zip(boards, moves, counts.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("board", STANDARD, ids=chess.Board.fen)
+def test_perft_3_of_a_random_position_is_that_of_python_chess(board):
+    assert perft(parse_fen(board.fen()), 3) == leaves(board.copy(), 3)
+
+
+@pytest.mark.parametrize("board", CHESS960, ids=chess.Board.fen)
+def test_perft_3_of_a_chess960_position_is_that_of_python_chess(board):
+    assert perft(parse_fen(board.fen()), 3) == leaves(board.copy(), 3)
+
+
+def test_the_legal_moves_are_those_of_python_chess(lists):
+    for board, (moves, _, _), _ in lists:
+        expected = sorted(board.uci(move, chess960=True) for move in board.legal_moves)
+        assert sorted(move.uci(chess960=True) for move in moves) == expected, board.fen()
+
+
+def test_counting_counts_the_moves_of_the_list(lists):
+    for board, (moves, _, _), count in lists:
+        assert count == len(moves) <= MAX_MOVES, board.fen()
+
+
+def test_noisy_and_quiet_moves_together_are_all_moves(lists):
+    for board, moves, _ in lists:
+        assert sorted(moves[NOISY] + moves[QUIET]) == sorted(moves[ALL]), board.fen()
+        assert len(set(moves[ALL])) == len(moves[ALL]), board.fen()
+
+
+def test_noisy_moves_are_the_captures_and_promotions(lists):
+    for board, moves, _ in lists:
+        noisy = [move for move in board.legal_moves if board.is_capture(move) or move.promotion]
+        expected = sorted(board.uci(move, chess960=True) for move in noisy)
+        assert sorted(move.uci(chess960=True) for move in moves[NOISY]) == expected, board.fen()
+
+
+def test_the_kind_of_a_move_says_what_python_chess_says(lists):
+    seen = set()
+    for board, (moves, _, _), _ in lists:
+        for move in moves:
+            known = board.parse_uci(board.uci(chess.Move.from_uci(move.uci(chess960=True)), chess960=board.chess960))
+            is_double = (
+                board.piece_type_at(move.from_square) == chess.PAWN and abs(move.from_square - move.to_square) == 16
+            )
+            assert (move.kind == CASTLING) == board.is_castling(known) == move.is_castling
+            assert (move.kind == EN_PASSANT) == board.is_en_passant(known)
+            assert (move.kind == DOUBLE_PUSH) == is_double
+            assert (move.kind >= PROMOTION) == (known.promotion is not None) == (move.promotion is not None)
+            seen.add(move.kind)
+    assert seen == set(range(8))
+
+
+def test_a_16_bit_word_is_legal_exactly_if_it_is_in_the_list(lists):
+    sample = lists[::5] + lists[-len(SPECIAL) :]
+    accepted = np.zeros((len(sample), 65536), dtype=bool)
+    _accepted(records(board for board, _, _ in sample), accepted)
+    for (board, (moves, _, _), _), row in zip(sample, accepted, strict=True):
+        assert np.flatnonzero(row).tolist() == sorted(moves), board.fen()
+
+
+def test_the_position_with_the_most_moves_fits_the_list(lists):
+    assert max(count for _, _, count in lists) == 218

@@ -1,0 +1,76 @@
+"""The registry of terms and the weights files made for it."""
+
+import numpy as np
+import pytest
+
+from eval.registry import TERMS, Group
+from eval.weights import DEFAULT_FILE, SHIPPED, defaults, load, parse
+from tests import naive
+
+# As the article on GreKo 2015 ML lists them.
+ROWS = (
+    "VAL_P VAL_N VAL_B VAL_R VAL_Q",
+    "PawnDoubled PawnIsolated PawnBackwards PawnCenter",
+    "PawnPassedFreeMax PawnPassedBlockedMax PawnPassedKingDist PawnPassedSquare",
+    "KnightCenter KnightOutpost KnightMobility",
+    "BishopPairMidgame BishopPairEndgame BishopCenter BishopMobility",
+    "Rook7th RookOpen RookMobility",
+    "QueenKingTropism KingCenterMid KingCenterEnd KingPawnShield",
+)
+NAMES = " ".join(ROWS).split()
+BEFORE = "100 400 400 600 1200 -10 -10 -10 10 120 100 5 50 10 10 20 20 100 10 60 20 10 40 40 -40 40 120"
+AFTER = "100 400 400 600 1200 -10 -19 -5 9 128 101 9 200 27 7 19 20 95 9 72 24 17 40 99 -41 33 120"
+
+
+def test_the_27_terms_have_the_names_and_the_order_of_the_article():
+    assert [term.name for term in TERMS] == NAMES
+    assert len(set(NAMES)) == 27
+    assert list(naive.TERMS) == NAMES
+
+
+@pytest.mark.parametrize("term", TERMS, ids=NAMES)
+def test_a_term_says_in_a_sentence_what_it_counts(term):
+    assert term.sentence.endswith(".") and term.sentence[0].isupper()
+    assert 5 <= len(term.sentence) <= 130
+
+
+@pytest.mark.parametrize("term", TERMS, ids=NAMES)
+def test_a_default_lies_within_its_bounds(term):
+    low, high = term.bounds
+    assert low <= term.default <= high and low < high
+
+
+@pytest.mark.parametrize("term", TERMS, ids=NAMES)
+def test_a_term_is_in_the_group_and_phase_of_the_article(term):
+    assert term.group.multiplier == naive.TERMS[term.name].multiplier
+    assert term.phase.name.lower() == naive.TERMS[term.name].phase
+
+
+def test_the_groups_have_grekos_multipliers():
+    assert {group.title: group.multiplier for group in Group} == {
+        "Material": 1.0,
+        "Pawn structure": 0.8,
+        "Passed pawns": 1.2,
+        "Board control": 1.2,
+        "Mobility": 0.8,
+        "King safety": 1.0,
+    }
+
+
+@pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.txt")), ids=lambda path: path.name)
+def test_a_shipped_weights_file_names_exactly_these_terms(path):
+    lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    assert [name for name, _ in lines] == NAMES
+    assert len(load(path)) == 27
+
+
+def test_the_default_file_holds_the_defaults_of_the_registry():
+    assert np.array_equal(load(DEFAULT_FILE), defaults())
+
+
+@pytest.mark.parametrize(
+    ("name", "values"), [("greko2015-before-training.txt", BEFORE), ("greko2015-after-training.txt", AFTER)]
+)
+def test_the_articles_weights_are_shipped(name, values):
+    expected = "\n".join(f"{term} {value}" for term, value in zip(NAMES, values.split(), strict=True))
+    assert np.array_equal(load(SHIPPED / name), parse(expected, "the article"))

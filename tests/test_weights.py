@@ -1,0 +1,147 @@
+"""The weights file: what is refused and where, whole writes, and which file is in use."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eval.registry import TERMS
+from eval.weights import DEFAULT_FILE, WeightsError, active_file, as_mapping, defaults, load, parse, render, save
+
+TEXT = render(as_mapping(defaults()))
+
+
+def with_line(name: str, line: str | None) -> str:
+    """A good file in which the line of a term is another, or is gone."""
+    lines = [line if old.split()[0] == name else old for old in TEXT.splitlines()]
+    return "\n".join(kept for kept in lines if kept is not None) + "\n"
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "weights.txt"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch) -> Path:
+    """A user's folder of our own, and no weights file asked for."""
+    monkeypatch.setenv("MERINO_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("MERINO_WEIGHTS", raising=False)
+    return tmp_path / "home"
+
+
+def test_what_is_written_is_read_back(tmp_path):
+    weights = defaults() + np.linspace(0, 0.9, len(TERMS)).round(2)
+    weights[[term.name for term in TERMS].index("PawnPassedSquare")] = 199.5
+    save(tmp_path / "new folder" / "weights.txt", weights, ["made by hand", ""])
+    path = tmp_path / "new folder" / "weights.txt"
+    assert np.allclose(load(path), weights, rtol=1e-5)
+    assert path.read_text(encoding="utf-8").startswith("# made by hand\n#\nVAL_P  ")
+
+
+def test_comments_blank_lines_any_order_and_windows_line_ends_are_read():
+    lines = ["", "# a comment", *reversed([f"  {line}\t# said why" for line in TEXT.splitlines()]), "   "]
+    assert np.array_equal(parse("\r\n".join(lines), "a file"), defaults())
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "fault"),
+    [
+        ("VAL_P", "VAL_PAWN 100", ":1: no term is called 'VAL_PAWN'"),
+        ("VAL_N", "val_n 400", ":2: no term is called 'val_n'"),
+        ("VAL_N", "VAL_P 100", ":2: VAL_P is given twice"),
+        ("VAL_N", "VAL_N", ":2: expected 'Name value', found 'VAL_N'"),
+        ("VAL_N", "VAL_N = 400", ":2: expected 'Name value', found 'VAL_N = 400'"),
+        ("VAL_N", "VAL_N 400 410", ":2: expected 'Name value', found 'VAL_N 400 410'"),
+        ("PawnDoubled", "PawnDoubled ten", ":6: 'ten' is no number"),
+        ("PawnDoubled", "PawnDoubled 0x10", ":6: '0x10' is no number"),
+        ("PawnDoubled", "PawnDoubled nan", ":6: 'nan' is no finite number"),
+        ("PawnDoubled", "PawnDoubled -inf", ":6: '-inf' is no finite number"),
+        ("PawnDoubled", "PawnDoubled 1e999", ":6: '1e999' is no finite number"),
+        ("PawnDoubled", "PawnDoubled 1", ":6: PawnDoubled = 1 is outside -200..0"),
+        ("PawnDoubled", "PawnDoubled -200.5", ":6: PawnDoubled = -200.5 is outside -200..0"),
+        ("VAL_Q", None, ": no value for VAL_Q"),
+    ],
+)
+def test_a_faulty_file_is_refused_with_file_line_and_fault(tmp_path, name, line, fault):
+    path = write(tmp_path, with_line(name, line))
+    with pytest.raises(WeightsError) as caught:
+        load(path)
+    assert str(caught.value) == f"{path}{fault}"
+
+
+def test_all_missing_terms_are_named(tmp_path):
+    with pytest.raises(WeightsError, match="no value for VAL_P, VAL_N, VAL_B"):
+        load(write(tmp_path, "# nothing\n"))
+
+
+def test_a_line_number_counts_comments_and_blank_lines(tmp_path):
+    path = write(tmp_path, "# one\n\n# three\n" + with_line("VAL_P", "VAL_P x"))
+    with pytest.raises(WeightsError, match=":4: 'x' is no number"):
+        load(path)
+
+
+def test_a_file_that_is_not_utf_8_is_refused(tmp_path):
+    path = tmp_path / "weights.txt"
+    path.write_bytes(b"# G\xfcte\n" + TEXT.encode())
+    with pytest.raises(WeightsError) as caught:
+        load(path)
+    assert str(caught.value) == f"cannot read weights file '{path}': it is not UTF-8 text"
+
+
+@pytest.mark.parametrize("name", ["missing.txt", "."])
+def test_a_file_that_cannot_be_read_is_refused(tmp_path, name):
+    with pytest.raises(WeightsError) as caught:
+        load(tmp_path / name)
+    assert str(caught.value).startswith(f"cannot read weights file '{tmp_path / name}': ")
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, step):
+    path = write(tmp_path, TEXT)
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail) if step == "fsync" else monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises(OSError, match="No space left"):
+        save(path, defaults() * 0)
+    assert path.read_text(encoding="utf-8") == TEXT
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_write_takes_the_place_of_the_old_file(tmp_path):
+    path = write(tmp_path, "nonsense\n")
+    save(path, defaults())
+    assert np.array_equal(load(path), defaults())
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_shipped_file_is_in_use_where_there_is_no_other(home):
+    assert active_file() == DEFAULT_FILE
+    assert DEFAULT_FILE.is_file()
+
+
+def test_the_users_own_file_comes_before_the_shipped_one(home):
+    save(home / "data" / "weights.txt", defaults())
+    assert active_file() == home / "data" / "weights.txt"
+
+
+def test_the_environment_comes_before_the_users_own_file(home, monkeypatch):
+    save(home / "data" / "weights.txt", defaults())
+    monkeypatch.setenv("MERINO_WEIGHTS", "~/mine.txt")
+    assert active_file() == Path.home() / "mine.txt"
+
+
+def test_the_file_asked_for_comes_first(home, monkeypatch):
+    monkeypatch.setenv("MERINO_WEIGHTS", "/of/the/environment.txt")
+    assert active_file("~/asked.txt") == Path.home() / "asked.txt"
+    assert active_file("") == Path("/of/the/environment.txt")
+
+
+def test_a_file_in_the_working_directory_is_not_looked_at(home, tmp_path, monkeypatch):
+    write(tmp_path, TEXT)
+    monkeypatch.chdir(tmp_path)
+    assert active_file() == DEFAULT_FILE

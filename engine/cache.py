@@ -6,11 +6,14 @@ Imports only the standard library, so that the folder can be found before numba 
 import hashlib
 import logging
 import os
+import re
 import shutil
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+from engine.command import UsageError
 
 log = logging.getLogger(__name__)
 
@@ -69,6 +72,18 @@ def remove_stale(folder: Path) -> int:
             shutil.rmtree(sibling, ignore_errors=True)
             removed += 1
     return removed
+
+
+def clean(arguments: list[str]) -> int:
+    """`merino clean-cache`: delete the compiled code of every version of Merino, and nothing else."""
+    if arguments:
+        raise UsageError("usage: merino clean-cache")
+    for parent in (user_folder("cache"), _private_temporary_folder()):
+        for folder in sorted(parent.glob("*")) if parent else []:
+            if folder.is_dir() and re.fullmatch("[0-9a-f]{16}", folder.name):
+                shutil.rmtree(folder)
+                print(f"removed {folder}")
+    return 0
 
 
 def _private_temporary_folder() -> Path | None:

@@ -93,8 +93,7 @@ def _read_board(position: np.void, text: str) -> None:
     rows = text.split("/")
     if len(rows) != 8:
         raise FenError(f"the board has {len(rows)} ranks, not 8: {_shorten(text)!r}")
-    board = position["board"]
-    board[:] = EMPTY
+    board = [EMPTY] * 64
     for row, rank in zip(rows, range(7, -1, -1), strict=True):
         file = 0
         for letter in row:
@@ -108,14 +107,16 @@ def _read_board(position: np.void, text: str) -> None:
             file += 1
         if file != 8:
             raise FenError(f"rank {rank + 1} has {file} squares, not 8: {_shorten(row)!r}")
+    pieces, colours = [0] * 6, [0] * 2
     for square, piece in enumerate(board):
         if piece != EMPTY:
-            position["pieces"][piece & 7] |= U64(1 << square)
-            position["colours"][piece >> 3] |= U64(1 << square)
+            pieces[piece & 7] |= 1 << square
+            colours[piece >> 3] |= 1 << square
+    position["board"], position["pieces"], position["colours"] = board, pieces, colours
     _check_pawn_ranks(board)
 
 
-def _check_pawn_ranks(board: np.ndarray) -> None:
+def _check_pawn_ranks(board: list[int]) -> None:
     for square in (*range(8), *range(56, 64)):
         if board[square] & 7 == PAWN:
             raise FenError(f"a pawn cannot stand on {SQUARE_NAMES[square]}")
@@ -123,8 +124,10 @@ def _check_pawn_ranks(board: np.ndarray) -> None:
 
 def _check_material(position: np.void) -> None:
     """One king a side, and no more pieces than promotions can make: move lists are sized for that."""
+    pieces = position["pieces"].tolist()
     for colour in (WHITE, BLACK):
-        counts = [int(np.count_nonzero(position["board"] == BLACK_PIECE * colour + kind)) for kind in range(6)]
+        own = int(position["colours"][colour])
+        counts = [(own & kind).bit_count() for kind in pieces]
         if counts[KING] != 1:
             raise FenError(f"{_COLOUR_NAMES[colour]} has {counts[KING]} kings, not 1")
         if counts[PAWN] > 8:
@@ -138,19 +141,20 @@ def _check_material(position: np.void) -> None:
 def _read_castling(position: np.void, text: str) -> None:
     if text == "-":
         return
+    board = position["board"].tolist()
     for letter in text:
         colour = WHITE if letter.isupper() else BLACK
         if letter.upper() not in "KQABCDEFGH":
             raise FenError(f"castling right {letter!r} in {_shorten(text)!r} is unknown")
-        rook = _castling_rook(position["board"], colour, letter.upper())
+        rook = _castling_rook(board, colour, letter.upper())
         if rook is not None:
             position["castling"] |= U64(1 << rook)
 
 
-def _castling_rook(board: np.ndarray, colour: int, letter: str) -> int | None:
+def _castling_rook(board: list[int], colour: int, letter: str) -> int | None:
     """The rook a castling letter means, or None where king or rook are not in place."""
     first = 56 * colour
-    rank = [int(piece) for piece in board[first : first + 8]]
+    rank = board[first : first + 8]
     if BLACK_PIECE * colour + KING not in rank:
         return None
     king = rank.index(BLACK_PIECE * colour + KING)
@@ -166,13 +170,13 @@ def _castling_rook(board: np.ndarray, colour: int, letter: str) -> int | None:
 
 def _write_castling(position: np.void) -> str:
     letters = ""
-    rights = int(position["castling"])
+    board, rights = position["board"].tolist(), int(position["castling"])
     for colour in (WHITE, BLACK):
         for square in range(56 * colour + 7, 56 * colour - 1, -1):
             if rights >> square & 1:
                 letter = "ABCDEFGH"[square & 7]
                 for wing in "KQ":
-                    if _castling_rook(position["board"], colour, wing) == square:
+                    if _castling_rook(board, colour, wing) == square:
                         letter = wing
                 letters += letter if colour == WHITE else letter.lower()
     return letters or "-"

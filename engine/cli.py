@@ -1,0 +1,108 @@
+"""The `merino` command: one table of what it can do, from which its help is printed.
+
+Imports nothing heavy, and each command's module only when it is asked for: as `merino` or `merino uci` this is on
+the way to `uciok`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+
+from engine import NAME, __version__
+from engine.command import Command, CommandError, UsageError, by_name
+from engine.uci import serve_one
+from engine.uci_commands import COMMANDS as UCI_COMMANDS
+
+# Each function takes the arguments after the name and returns the exit code.
+COMMANDS = by_name(
+    (
+        Command("console", "engine.console:run_console", "Play at a prompt."),
+        Command("uci", "engine.uci:serve", "Speak UCI on standard input and output, as GUIs want it."),
+        Command("selfgame", "engine.selfgame:play_game", "Play a short game against itself."),
+        Command("run", "engine.cli:run", "The console on a terminal, else 'selfgame'."),
+        Command("perft N [FEN]", "engine.commands:perft", "Count the positions N half-moves ahead, by first move."),
+        Command(
+            "evaluate FILE [--weights W]",
+            "engine.commands:evaluate",
+            "Print the centipawns for the side to move for each FEN of a file.",
+        ),
+        Command("epd FILE [--movetime MS]", "engine.epd:run_epd", "Solve the positions of an EPD file."),
+        Command("bench", "engine.commands:bench", "Search fixed positions; print nodes, always the same, and speed."),
+        Command("weights [FILE]", "engine.commands:weights", "Show which weights are in use, and the 27 terms."),
+        Command("warmup", "engine.commands:warmup", "Compile everything ahead, so that every start is fast."),
+        Command("clean-cache", "engine.cache:clean", "Delete the compiled code."),
+        Command("version", "engine.cli:version", "Print the version.", ("-V", "--version")),
+        Command("help [COMMAND]", "engine.cli:show_help", "Show this.", ("-h", "--help")),
+    )
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command in `argv` (sys.argv if None); the exit code: 0, 1 for a fault, 2 for a wrong command line."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(arguments)
+    except CommandError as error:
+        sys.stdout.flush()
+        print(f"merino: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # Nobody reads on, as in `merino help | head -1`: leave quietly, also when the interpreter flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def is_terminal() -> bool:
+    """Whether somebody sits at both ends: standard input and output are a terminal."""
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+
+
+def run(arguments: list[str]) -> int:
+    """The console for somebody at a terminal, a game to look at elsewhere."""
+    return _run(["console" if is_terminal() else "selfgame", *arguments])
+
+
+def version(_: list[str]) -> int:
+    """Print name and version."""
+    print(f"{NAME} {__version__}")
+    return 0
+
+
+def show_help(arguments: list[str]) -> int:
+    """Print the table of commands, or one row of it."""
+    if arguments:
+        print(_row(_find(arguments[0], COMMANDS)))
+        return 0
+    print(f"{NAME} {__version__}, a chess engine with an evaluation that learns\n\nusage: merino [COMMAND]\n")
+    for command in dict.fromkeys(COMMANDS.values()):
+        print(_row(command))
+    print("\nWithout a command: the console on a terminal, else UCI. A UCI command such as 'merino go depth 12'")
+    print("is run by itself, and its answer waited for.")
+    return 0
+
+
+def _run(arguments: list[str]) -> int:
+    name, *rest = arguments or ["console" if is_terminal() else "uci"]
+    if name not in COMMANDS and name in UCI_COMMANDS:
+        serve_one(arguments)
+    code: int = _find(name, [*COMMANDS, *UCI_COMMANDS]).load()(rest)
+    return code
+
+
+def _find(name: str, suggestions: Iterable[str]) -> Command:
+    """The command of this name; raises UsageError with the nearest of the suggestions."""
+    if name in COMMANDS:
+        return COMMANDS[name]
+    from difflib import get_close_matches  # noqa: PLC0415 (not on the way to uciok)
+
+    close = get_close_matches(name, list(suggestions), n=1)
+    hint = f"did you mean '{close[0]}'?" if close else "'merino help' lists them all"
+    raise UsageError(f"no command '{name[:40]}'; {hint}")
+
+
+def _row(command: Command) -> str:
+    return f"  {command.usage:<29}{command.sentence}"

@@ -1,0 +1,112 @@
+"""UCI on standard input and output: reads lines, finds the command in each and runs it.
+
+Everything here is ready before numba is loaded, so that `uciok` comes at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from typing import NoReturn
+
+from engine import uci_commands
+from engine.command import Command, UsageError
+from engine.uci_commands import COMMANDS, STANDARD
+from engine.uci_output import Output
+from engine.uci_session import Session
+
+_CHUNK_BYTES = 1 << 16
+
+
+def serve(arguments: Sequence[str] = ()) -> NoReturn:
+    """Serve the GUI on standard input until `quit` or the end of input, then end the process.
+
+    As with Stockfish the end of input stops the search, which still gives its move.
+    """
+    if arguments:
+        raise UsageError("usage: merino uci")
+    session = _new_session()
+    try:
+        for line in read_lines(sys.stdin.fileno()):
+            execute(session, line)
+            if session.is_over:
+                break
+        session.close()
+    except KeyboardInterrupt:
+        _leave(130)
+    _leave(0)
+
+
+def serve_one(words: Sequence[str]) -> NoReturn:
+    """Run one command, wait for the search it starts and end the process; Ctrl-C ends the search early."""
+    session = _new_session()
+    try:
+        execute(session, " ".join(words))
+        session.wait()
+    except KeyboardInterrupt:
+        session.close()
+        _leave(130)
+    _leave(0)
+
+
+def read_lines(descriptor: int) -> Iterator[str]:
+    """The lines that come in, of any length, each as soon as it ends in LF, CRLF or CR; bad bytes replaced."""
+    parts: list[bytes] = []
+    while chunk := os.read(descriptor, _CHUNK_BYTES):
+        *ended, rest = chunk.replace(b"\r", b"\n").split(b"\n")
+        for end in ended:
+            yield _decode([*parts, end])
+            parts = []
+        parts.append(rest)
+    yield _decode(parts)
+
+
+def execute(session: Session, line: str) -> None:
+    """Run the command in a line, if there is one; anything unknown is passed over."""
+    if line.lstrip().startswith("#"):
+        return
+    command, rest = find_command(line)
+    if command is not None:
+        uci_commands.run(session, command, rest)
+    elif session.debug and line.strip():
+        session.output.info(f"unknown command: '{line.strip()[:60]}'")
+
+
+def find_command(line: str) -> tuple[Command | None, str]:
+    """The command of a line and the text after its name; None where there is none.
+
+    As the protocol has it, unknown words before a command are skipped: `joho isready` means `isready`. That goes for
+    the protocol's own commands; the others, some of them single letters, must come first.
+    """
+    words = line.split()
+    for index, word in enumerate(words):
+        command = STANDARD.get(word) if index else COMMANDS.get(word.lower())
+        if command is not None:
+            return command, "".join(line.split(None, index + 1)[index + 1 :])
+    return None, ""
+
+
+def _new_session() -> Session:
+    """A session on standard output, in which no thread dies unheard: a GUI would wait for its move for ever."""
+    session = Session(Output(sys.stdout.buffer))
+
+    def fail(fault: threading.ExceptHookArgs) -> None:
+        sys.excepthook(fault.exc_type, fault.exc_value or fault.exc_type(), fault.exc_traceback)
+        name = fault.thread.name if fault.thread else "thread"
+        session.output.error(f"{name}: {fault.exc_type.__name__}: {fault.exc_value}")
+        os._exit(1)
+
+    threading.excepthook = fail
+    return session
+
+
+def _leave(code: int) -> NoReturn:
+    """End the process now. The interpreter's own end takes longer, and crashes while a thread still compiles."""
+    sys.stdout.flush()
+    os._exit(code)
+
+
+def _decode(parts: Sequence[bytes]) -> str:
+    return b"".join(parts).decode("utf-8", "replace").lstrip("\ufeff")

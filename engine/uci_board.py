@@ -1,0 +1,167 @@
+"""The UCI commands about a position: setting it up, searching it, showing it. Needs numba."""
+
+from __future__ import annotations
+
+import functools
+import platform
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import llvmlite
+import llvmlite.binding
+import numba
+import numpy as np
+
+from engine import NAME, __version__
+from engine.bench import run_bench
+from engine.bitboard import SQUARE_NAMES
+from engine.divide import print_divide
+from engine.game import IllegalMoveError, Position
+from engine.uci_go import parse_go
+from engine.uci_session import Session
+from eval.explain import explain
+from eval.table import pawns, render
+from eval.weights import save
+
+_RULER = " " + "+---" * 8 + "+"
+
+
+def set_position(session: Session, text: str) -> None:
+    """Read `startpos` or `fen ...`, and `moves ...`."""
+    session.set_position(lambda: _read_position(text.split()))
+
+
+def _with_position(command: Callable[[Session, str, Position], None]) -> Callable[[Session, str], None]:
+    """A command that is about the position, and says so where there is no valid one."""
+
+    @functools.wraps(command)
+    def run(session: Session, text: str) -> None:
+        if session.position is None:
+            session.output.error("no valid position")
+        else:
+            command(session, text, session.position)
+
+    return run
+
+
+def go(session: Session, text: str) -> None:
+    """Search, or count for `perft`."""
+    wish = parse_go(text.split(), lambda move: _find_move(session.position, move))
+    for remark in wish.remarks:
+        session.output.info(remark)
+    if wish.perft is None:
+        session.search(wish.limits)
+    else:
+        _divide(session, str(wish.perft))
+
+
+def perft(session: Session, text: str) -> None:
+    """The same as `go perft N`."""
+    go(session, f"perft {text}")
+
+
+@_with_position
+def _divide(session: Session, depth: str, position: Position) -> None:
+    session.end_search()
+    print_divide(position, int(depth), session.output.say)
+
+
+@_with_position
+def show(session: Session, _: str, position: Position) -> None:
+    """The board as Stockfish draws it, with FEN, key and checkers."""
+    session.output.say(*_board(position))
+
+
+@_with_position
+def evaluate(session: Session, _: str, position: Position) -> None:
+    """The score of the position by evaluation alone, term by term."""
+    explanation = explain(position.record, session.ready().weights)
+    session.output.say(
+        *render(explanation, unicode=False).splitlines(),
+        f"Evaluation: {explanation.score_to_move:+d} cp for the mover, {pawns(explanation.score_white)} for White",
+    )
+
+
+@_with_position
+def flip(session: Session, _: str, position: Position) -> None:
+    """Go on with the position seen from the other side of the board."""
+    session.set_position(lambda: Position(_flipped(position.fen())))
+
+
+def bench(session: Session, _: str) -> None:
+    """The same as `merino bench`."""
+    session.end_search()
+    run_bench(session.output.say)
+
+
+def export_weights(session: Session, text: str) -> None:
+    """Write the weights in use to the file named."""
+    if not text.strip():
+        session.output.error("export_weights needs the name of a file")
+        return
+    runtime = session.ready()
+    file = Path(text.strip()).expanduser().absolute()
+    try:
+        save(file, runtime.weights, [f"Exported by {NAME} {__version__} from {runtime.weights_file}"])
+    except OSError as error:
+        session.output.error(f"cannot write '{file}': {error.strerror or error}")
+    else:
+        session.output.info(f"weights written to {file}")
+
+
+def compiler(session: Session, _: str) -> None:
+    """The versions of what compiles the engine, and the processor it compiles for."""
+    session.output.say(
+        f"Python {platform.python_version()} ({platform.python_implementation()}) on {sys.platform}",
+        f"numba {numba.__version__}, llvmlite {llvmlite.__version__}, numpy {np.__version__}",
+        f"{platform.machine()}, {llvmlite.binding.get_host_cpu_name()}",
+    )
+
+
+def _read_position(words: list[str]) -> Position:
+    """The position that the words after `position` describe; raises ValueError."""
+    moves_at = words.index("moves") if "moves" in words else len(words)
+    if words[:1] == ["startpos"]:
+        position = Position()
+    elif words[:1] == ["fen"]:
+        position = Position(" ".join(words[1:moves_at]))
+    else:
+        raise ValueError("it begins with 'startpos' or 'fen'")
+    try:
+        position.push_all(words[moves_at + 1 :])
+    except IllegalMoveError as error:
+        raise ValueError(f"ply {error.index + 1}: {error}") from error
+    return position
+
+
+def _find_move(position: Position | None, text: str) -> int | None:
+    """The legal move a text means, or None."""
+    try:
+        return None if position is None else position.parse_uci(text)
+    except IllegalMoveError:
+        return None
+
+
+def _board(position: Position) -> Iterator[str]:
+    yield ""
+    yield _RULER
+    for rank in range(7, -1, -1):
+        pieces = (position.piece_at(8 * rank + file) or " " for file in range(8))
+        yield f" | {' | '.join(pieces)} | {rank + 1}"
+        yield _RULER
+    yield "   a   b   c   d   e   f   g   h"
+    yield ""
+    checkers = int(position.record[0]["checkers"])
+    yield f"Fen: {position.fen()}"
+    yield f"Key: {position.keys[-1]:016X}"
+    yield " ".join(["Checkers:", *(name for square, name in enumerate(SQUARE_NAMES) if checkers >> square & 1)])
+
+
+def _flipped(fen: str) -> str:
+    """The FEN with the colours swapped and the board turned over."""
+    board, side, castling, en_passant, *counters = fen.split()
+    other_side = "b" if side == "w" else "w"
+    square = en_passant if en_passant == "-" else en_passant[0] + str(9 - int(en_passant[1]))
+    ranks = reversed(board.swapcase().split("/"))
+    return " ".join(["/".join(ranks), other_side, castling.swapcase(), square, *counters])

@@ -1,0 +1,112 @@
+"""The table of the UCI commands, and those of them that need no numba. Imports nothing heavy.
+
+A command's function gets the session and the text after the command's name. Those of `engine.uci_board` are called
+only once the engine is loaded.
+"""
+
+from __future__ import annotations
+
+from engine import AUTHOR, NAME, __version__
+from engine.command import Command, by_name
+from engine.options import OPTIONS
+from engine.uci_session import Session
+
+_HERE = __name__
+_BOARD = "engine.uci_board"
+
+PROTOCOL = (
+    Command("uci", f"{_HERE}:introduce", "Say who we are and which options there are."),
+    Command("isready", f"{_HERE}:isready", "Answer 'readyok' as soon as all that was sent so far has been done."),
+    Command("setoption name NAME [value VALUE]", f"{_HERE}:setoption", "Set an option; 'uci' lists them."),
+    Command("ucinewgame", f"{_HERE}:new_game", "Forget the game before."),
+    Command("position startpos | fen FEN [moves ...]", f"{_BOARD}:set_position", "Set up a position and play moves."),
+    Command("go [LIMITS]", f"{_BOARD}:go", "Search, until 'stop' or within limits; 'go perft N' counts."),
+    Command("stop", f"{_HERE}:stop", "End the search now."),
+    Command("ponderhit", f"{_HERE}:ponder_hit", "The expected move was played: think on by the clock."),
+    Command("debug [on | off]", f"{_HERE}:debug", "Say more about what comes in."),
+    Command("register ...", f"{_HERE}:ignore", "Ignored: Merino is free.", ("copyprotection",)),
+    Command("quit", f"{_HERE}:leave", "Leave."),
+)
+EXTRAS = (
+    Command("d", f"{_BOARD}:show", "Show the board, its FEN and key, and who gives check.", ("print", "board")),
+    Command("eval", f"{_BOARD}:evaluate", "Show what the position is worth without any search."),
+    Command("flip", f"{_BOARD}:flip", "Swap the colours: the same position from the other side."),
+    Command("bench", f"{_BOARD}:bench", "Search fixed positions; print the nodes, always the same, and the speed."),
+    Command("perft N", f"{_BOARD}:perft", "Count the positions N half-moves ahead, by first move."),
+    Command("export_weights FILE", f"{_BOARD}:export_weights", "Write the weights in use to a file."),
+    Command("compiler", f"{_BOARD}:compiler", "Show what the engine is compiled with and runs on."),
+    Command("help [COMMAND]", f"{_HERE}:show_help", "Show this list."),
+)
+
+STANDARD = by_name(PROTOCOL)
+COMMANDS = by_name((*PROTOCOL, *EXTRAS))
+
+
+def run(session: Session, command: Command, text: str) -> None:
+    """Run a command with the text after its name, once the engine is loaded if it needs that."""
+    if not command.target.startswith(_HERE):
+        session.ready()
+    command.load()(session, text)
+
+
+def introduce(session: Session, _: str) -> None:
+    """Name, author and options; only then is there time to load the engine."""
+    options = (option.line() for option in OPTIONS.values())
+    session.output.say(f"id name {NAME} {__version__}", f"id author {AUTHOR}", *options, "uciok")
+    session.start_loading()
+
+
+def isready(session: Session, _: str) -> None:
+    """`readyok` when the engine is loaded and the options are in effect."""
+    session.ready()
+    session.output.say("readyok")
+
+
+def setoption(session: Session, text: str) -> None:
+    """Read `name NAME [value VALUE]`; names may contain blanks."""
+    words = text.split()
+    lowered = [word.lower() for word in words]
+    first = 1 if lowered[:1] == ["name"] else 0
+    if "value" not in lowered[first:]:
+        session.set_option(" ".join(words[first:]), "")
+        return
+    value_at = lowered.index("value", first)
+    # Splitting the raw text keeps what a file name may contain: several blanks in a row.
+    value = text.split(None, value_at + 1)[value_at + 1 :]
+    session.set_option(" ".join(words[first:value_at]), value[0].strip() if value else "")
+
+
+def new_game(session: Session, _: str) -> None:
+    """End the search and forget what was learnt."""
+    session.new_game()
+
+
+def stop(session: Session, _: str) -> None:
+    """Have the bestmove now."""
+    session.stop()
+
+
+def ponder_hit(session: Session, _: str) -> None:
+    """Go on under the clock."""
+    session.ponder_hit()
+
+
+def debug(session: Session, text: str) -> None:
+    """On unless it says `off`."""
+    session.debug = text.split()[:1] != ["off"]
+
+
+def ignore(_: Session, __: str) -> None:
+    """Do nothing."""
+
+
+def leave(session: Session, _: str) -> None:
+    """End the session."""
+    session.is_over = True
+
+
+def show_help(session: Session, text: str) -> None:
+    """The table of commands, or one row of it."""
+    wanted = COMMANDS.get(text.strip().lower())
+    shown = (*PROTOCOL, *EXTRAS) if wanted is None else (wanted,)
+    session.output.say(*(f"{command.usage:<40} {command.sentence}" for command in shown))

@@ -1,0 +1,98 @@
+"""Reading `go`: every token anywhere, in any order, and nothing that is wrong stops the rest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from engine.search.limits import MAX_PLY, Limits
+
+_FLAGS = ("infinite", "ponder")
+_LONGEST_MS = 10**9  # twelve days, as much as a timer of any system takes
+
+# How far a number is believed; outside, the nearest bound is taken.
+_RANGES = {
+    "wtime": (1, _LONGEST_MS),
+    "btime": (1, _LONGEST_MS),
+    "winc": (0, _LONGEST_MS),
+    "binc": (0, _LONGEST_MS),
+    "movestogo": (0, 10_000),
+    "depth": (1, MAX_PLY - 1),
+    "nodes": (1, 10**15),
+    "mate": (1, MAX_PLY // 2),
+    "movetime": (1, _LONGEST_MS),
+    "perft": (1, 16),
+}
+_MOVE = re.compile(r"[a-h][1-8][a-h][1-8][nbrqNBRQ]?|0000")
+_NUMBER = re.compile(r"([+-]?[0-9]+)(?:\.[0-9]*)?")
+_DIGITS = 4000  # Python refuses to read longer numbers
+
+
+class Go(NamedTuple):
+    """A `go` as read: a search under `limits`, or a count of `perft` half-moves; and what is wrong with it."""
+
+    limits: Limits
+    perft: int | None
+    remarks: list[str]
+
+
+def parse_go(words: Sequence[str], find_move: Callable[[str], int | None]) -> Go:
+    """Read the words after `go`. `find_move` gives the legal move a text means, or None."""
+    numbers: dict[str, int] = {}
+    flags: set[str] = set()
+    wanted: list[str] = []
+    remarks: list[str] = []
+    index = 0
+    while index < len(words):
+        word = words[index].lower()
+        index += 1
+        if word in _FLAGS:
+            flags.add(word)
+        elif word == "searchmoves":
+            while index < len(words) and _MOVE.fullmatch(words[index]):
+                wanted.append(words[index])
+                index += 1
+        elif word in _RANGES:
+            number = _read_number(words[index]) if index < len(words) else None
+            if number is None:
+                remarks.append(f"go: '{word}' without a number is ignored")
+                continue
+            low, high = _RANGES[word]
+            numbers[word] = min(max(number, low), high)
+            index += 1
+        else:
+            remarks.append(f"go: '{word[:40]}' is ignored")
+    search_moves = _legal(wanted, find_move)
+    if wanted and not search_moves:
+        remarks.append("go: none of the searchmoves is legal, so all moves are searched")
+    return Go(_limits(numbers, flags, search_moves), numbers.get("perft"), remarks)
+
+
+def _limits(numbers: dict[str, int], flags: set[str], search_moves: Sequence[int]) -> Limits:
+    """The limits. Without any, the search is infinite; a clock that is missing is taken to be as the other."""
+    white, black = numbers.get("wtime"), numbers.get("btime")
+    is_limited = any(word in numbers for word in ("depth", "nodes", "mate", "movetime", "wtime", "btime"))
+    return Limits(
+        depth=numbers.get("depth"),
+        nodes=numbers.get("nodes"),
+        mate=numbers.get("mate"),
+        movetime=numbers.get("movetime"),
+        time=(black if white is None else white, white if black is None else black),
+        increment=(numbers.get("winc", 0), numbers.get("binc", 0)),
+        moves_to_go=numbers.get("movestogo") or None,
+        infinite="infinite" in flags or not is_limited,
+        ponder="ponder" in flags,
+        search_moves=search_moves,
+    )
+
+
+def _legal(texts: Sequence[str], find_move: Callable[[str], int | None]) -> list[int]:
+    moves = (find_move(text) for text in texts)
+    return list(dict.fromkeys(move for move in moves if move is not None))
+
+
+def _read_number(text: str) -> int | None:
+    """The whole part of a number, since some GUIs send milliseconds with a fraction; None where it is none."""
+    match = _NUMBER.fullmatch(text)
+    return int(match[1][:_DIGITS]) if match else None

@@ -1,0 +1,127 @@
+"""The commands of `merino`: what they print, what they say when they are used wrongly, and their exit codes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from uci_process import ROOT, run_merino
+
+from engine import __version__
+from engine.cli import COMMANDS, main
+from engine.fen import START_FEN
+from eval.registry import TERMS
+from eval.weights import render
+
+MATE_FEN = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 b - - 0 1"
+
+
+def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help"]) == 0
+    listed = capsys.readouterr().out
+    assert all(f"  {command.usage}" in listed for command in COMMANDS.values())
+
+
+def test_help_for_one_command_is_its_row(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", "perft"]) == 0
+    assert capsys.readouterr().out.split()[:3] == ["perft", "N", "[FEN]"]
+
+
+@pytest.mark.parametrize("name", ["version", "--version", "-V"])
+def test_version_is_printed(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([name]) == 0
+    assert capsys.readouterr().out == f"Merino {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["prft"], "no command 'prft'; did you mean 'perft'?"),
+        (["help", "benhc"], "no command 'benhc'; did you mean 'bench'?"),
+        (["qqqq"], "no command 'qqqq'; 'merino help' lists them all"),
+        (["perft"], "usage: merino perft N [FEN]"),
+        (["perft", "many"], "the depth is a number from 1 to 16, not 'many'"),
+        (["evaluate"], "usage: merino evaluate FILE [--weights W]"),
+        (["evaluate", "x", "--weights"], "usage: merino evaluate FILE [--weights W]"),
+        (["uci", "now"], "usage: merino uci"),
+        (["clean-cache", "all"], "usage: merino clean-cache"),
+    ],
+)
+def test_a_wrong_command_line_is_explained_and_ends_with_code_2(
+    arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    assert complaint in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["perft", "2", "8/8/8/8/8/8/8/8", "w", "-", "-"], "White has 0 kings"),
+        (["evaluate", "/no/such/file"], "cannot read '/no/such/file'"),
+        (["weights", "/no/such/file"], "cannot read weights file '/no/such/file'"),
+    ],
+)
+def test_a_fault_is_explained_and_ends_with_code_1(
+    arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 1
+    assert complaint in capsys.readouterr().err
+
+
+def test_perft_prints_the_divide(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["perft", "2", "8/8/8/8/8/8/6k1/4K2R", "w", "K", "-"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "h1f1: 3"
+    assert said[-3:] == ["", "Nodes searched: 38", ""]
+    assert main(["perft", "3"]) == 0
+    assert "Nodes searched: 8902" in capsys.readouterr().out
+
+
+def test_evaluate_prints_every_good_line_and_names_the_bad_ones(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "positions.epd"
+    file.write_text(f"# a comment\n{START_FEN}\n\nnonsense\n{MATE_FEN}\n")
+    assert main(["evaluate", str(file)]) == 1
+    said = capsys.readouterr()
+    rows = [line.split("\t") for line in said.out.splitlines()]
+    assert [fen for _, fen in rows] == [START_FEN, MATE_FEN]
+    assert int(rows[0][0]) == 0
+    assert int(rows[1][0]) < -300
+    assert said.err.startswith(f"{file}:4: a FEN has 4 to 6 fields")
+
+
+def test_evaluate_takes_other_weights_and_standard_input(tmp_path: Path) -> None:
+    file = tmp_path / "only_rooks.txt"
+    file.write_text(render({term.name: 321.0 if term.name == "VAL_R" else 0.0 for term in TERMS}))
+    done = run_merino("evaluate", "-", "--weights", str(file), given=MATE_FEN.encode())
+    assert (done.code, list(done.output), done.errors) == (0, [f"-321\t{MATE_FEN}"], "")
+
+
+def test_weights_shows_the_file_in_use_and_every_term(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["weights", str(ROOT / "weights" / "default.txt")]) == 0
+    file, blank, *table = capsys.readouterr().out.splitlines()
+    assert (file, blank) == (str(ROOT / "weights" / "default.txt"), "")
+    text = "\n".join(table)
+    assert all(f" {term.name} " in text and term.sentence in text for term in TERMS)
+
+
+def test_clean_cache_removes_compiled_code_and_nothing_else(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    for name in ("0123456789abcdef", "keep me"):
+        (cache / name).mkdir(parents=True)
+        (cache / name / "file").write_text("x")
+    environment = {"MERINO_HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
+    done = run_merino("clean-cache", environment=environment)
+    assert (done.code, list(done.output)) == (0, [f"removed {cache / '0123456789abcdef'}"])
+    assert [folder.name for folder in cache.iterdir()] == ["keep me"]
+
+
+def test_output_that_nobody_reads_is_no_error() -> None:
+    command = f"{sys.executable} -m engine perft 5 | head -1"
+    done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("a2a3: ")
+    assert done.stderr == ""

@@ -1,0 +1,142 @@
+"""Merino as a GUI sees it: a process, lines in, lines out, each with the time it came."""
+
+from __future__ import annotations
+
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+PATIENCE = 180.0  # seconds for an answer on a slow, busy machine with a cold cache
+
+
+class Said(NamedTuple):
+    """A line of output and when it came, in seconds of time.perf_counter()."""
+
+    text: str
+    at: float
+
+
+class UciProcess:
+    """A running engine. As a context manager it ends with the block."""
+
+    def __init__(self, *arguments: str, environment: dict[str, str] | None = None) -> None:
+        self.started = time.perf_counter()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "engine", *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=ROOT,
+            env={**os.environ, **(environment or {})},
+        )
+        self._lines: queue.SimpleQueue[Said | None] = queue.SimpleQueue()
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def __enter__(self) -> UciProcess:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def send(self, *lines: str) -> float:
+        """Send lines; returns when they were on their way."""
+        return self.send_bytes("".join(f"{line}\n" for line in lines).encode())
+
+    def send_bytes(self, raw: bytes) -> float:
+        """Send bytes as they are; returns when they were on their way."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(raw)
+        self.process.stdin.flush()
+        return time.perf_counter()
+
+    def read_until(self, start: str, seconds: float = PATIENCE) -> list[Said]:
+        """Everything up to the first line that begins with `start`; raises TimeoutError or EOFError without one."""
+        said: list[Said] = []
+        deadline = time.perf_counter() + seconds
+        while not said or not said[-1].text.startswith(start):
+            try:
+                line = self._lines.get(timeout=max(0.0, deadline - time.perf_counter()))
+            except queue.Empty:
+                raise TimeoutError(f"no '{start}' within {seconds} s, but {[s.text for s in said]}") from None
+            if line is None:
+                raise EOFError(f"the engine ended without '{start}', after {[s.text for s in said]}")
+            said.append(line)
+        return said
+
+    def ask(self, *lines: str, until: str) -> list[str]:
+        """Send lines and return what is said up to the line that begins with `until`."""
+        self.send(*lines)
+        return [said.text for said in self.read_until(until)]
+
+    def sync(self) -> list[str]:
+        """Everything said so far, `readyok` left out."""
+        return self.ask("isready", until="readyok")[:-1]
+
+    def is_silent(self, seconds: float) -> bool:
+        """Whether nothing is said for so long."""
+        try:
+            self.read_until("\0", seconds)
+        except TimeoutError as error:
+            return str(error).endswith("but []")
+        return False
+
+    def end_input(self) -> list[str]:
+        """Close the engine's input; everything it still says."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        return self.rest()
+
+    def rest(self) -> list[str]:
+        """Everything said until the engine closes its output."""
+        said: list[str] = []
+        while (line := self._lines.get(timeout=PATIENCE)) is not None:
+            said.append(line.text)
+        return said
+
+    def exit_code(self) -> int:
+        """The exit code, once the engine has ended."""
+        return self.process.wait(PATIENCE)
+
+    def processor_seconds(self) -> float:
+        """Processor time used so far (Linux)."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def _listen(self) -> None:
+        assert self.process.stdout is not None
+        for raw in self.process.stdout:
+            self._lines.put(Said(raw.decode("ascii").rstrip("\r\n"), time.perf_counter()))
+        self._lines.put(None)
+
+
+def run_merino(*arguments: str, given: bytes = b"", environment: dict[str, str] | None = None) -> Finished:
+    """Run `merino` with these arguments and this input to its end."""
+    done = subprocess.run(
+        [sys.executable, "-m", "engine", *arguments],
+        input=given,
+        capture_output=True,
+        cwd=ROOT,
+        env={**os.environ, **(environment or {})},
+        timeout=PATIENCE,
+        check=False,
+    )
+    return Finished(done.returncode, done.stdout.decode().splitlines(), done.stderr.decode())
+
+
+class Finished(NamedTuple):
+    """How a command ended."""
+
+    code: int
+    output: Sequence[str]
+    errors: str

@@ -37,7 +37,7 @@ warmup: $(INSTALLED) ## compile the engine ahead; the result is kept in the user
 	@$(RUN) -m engine warmup
 
 clean: ## remove the environment, build leftovers and compiled code
-	@if [ -x $(RUN) ]; then PYTHONPATH=. $(RUN) tools/clear_cache.py; fi
+	@if [ -x $(RUN) ]; then $(RUN) -m engine clean-cache; fi
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

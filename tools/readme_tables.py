@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import eval.terms  # noqa: F401  (fills the registry)
+from engine.cli import COMMANDS
+from engine.options import OPTIONS, Option
 from eval.registry import TERMS
 
 README = Path(__file__).resolve().parent.parent / "README.md"
@@ -22,13 +24,37 @@ def terms_table() -> str:
     return markdown_table(("Term", "Group", "When", "Weight", "What is counted"), rows, right_aligned=(3,))
 
 
+def commands_table() -> str:
+    """What `merino` can do: usage and sentence."""
+    rows = [(f"`merino {command.usage}`", command.sentence) for command in dict.fromkeys(COMMANDS.values())]
+    return markdown_table(("Command", "What it does"), rows)
+
+
+def options_table() -> str:
+    """The UCI options: name, default, range and sentence."""
+    rows = [(f"`{option.name}`", _default(option), _range(option), option.sentence) for option in OPTIONS.values()]
+    return markdown_table(("Option", "Default", "Range", "What it does"), rows)
+
+
+def _default(option: Option) -> str:
+    if option.kind == "button":
+        return ""
+    return str(option.default).lower() if option.kind == "check" else str(option.default) or "(empty)"
+
+
+def _range(option: Option) -> str:
+    if option.bounds is None:
+        return {"check": "true, false", "button": "a button", "string": "text"}[option.kind]
+    return "{} to {}".format(*option.bounds)
+
+
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], right_aligned: Sequence[int] = ()) -> str:
     """A table in Markdown."""
     rules = ["---:" if column in right_aligned else "---" for column in range(len(head))]
     return "\n".join("| " + " | ".join(row) + " |" for row in (head, rules, *rows))
 
 
-TABLES = {"terms": terms_table}
+TABLES = {"commands": commands_table, "options": options_table, "terms": terms_table}
 
 
 def renewed(text: str) -> str:

@@ -1,0 +1,196 @@
+"""The wheel: it holds what it should, and runs from any folder without writing beside its code."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+import venv
+import zipfile
+from email.parser import Parser
+from pathlib import Path
+from typing import NamedTuple
+
+import chess
+import llvmlite
+import numba
+import numpy
+import pytest
+from numba.core.caching import UserProvidedCacheLocator
+
+import engine
+from engine.jit import CACHE
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("engine", "eval", "learn", "weights")
+FENS = ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", "4k3/8/8/8/8/8/8/Q3K3 b - - 0 1")
+
+
+class Installed(NamedTuple):
+    """A clean environment with the wheel in it, an empty folder to start from, and a user's folder."""
+
+    command: Path
+    packages: Path
+    start: Path
+    home: Path
+    files: dict[Path, int]
+
+    def run(self, *arguments, command=None):
+        """Start merino as a user would, wait, and return what it printed."""
+        process = self.popen(*arguments, command=command)
+        out, errors = process.communicate(timeout=300)
+        assert process.returncode == 0, errors
+        return out
+
+    def popen(self, *arguments, command=None):
+        """Start merino and talk to it."""
+        return subprocess.Popen(
+            [*(command or [self.command]), *map(str, arguments)],
+            cwd=self.start,
+            env=environment() | {"MERINO_HOME": str(self.home)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """The wheel, built from a clean copy of the checkout."""
+    source, target = tmp_path_factory.mktemp("source") / "merino", tmp_path_factory.mktemp("wheel")
+    leftovers = (".*", "build", "dist", "*.egg-info", "__pycache__")
+    shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(*leftovers))
+    pip("wheel", "--no-deps", "--wheel-dir", target, source, cwd=target)
+    (path,) = target.glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    """The wheel in an environment of its own, which sees our dependencies but not our checkout."""
+    folder = tmp_path_factory.mktemp("environment with a space")
+    venv.create(folder, with_pip=False, symlinks=os.name != "nt")
+    scripts = folder / ("Scripts" if os.name == "nt" else "bin")
+    python = scripts / Path(sys.executable).name
+    pip("--python", python, "install", "--no-deps", wheel, cwd=folder)
+    (packages,) = folder.rglob("site-packages")
+    seen = {str(Path(module.__file__).parent.parent) for module in (chess, llvmlite, numba, numpy)}
+    (packages / "dependencies.pth").write_text("\n".join(seen), encoding="utf-8")
+    home = tmp_path_factory.mktemp("home")
+    lend_compiled_code(packages, home)
+    for name in PACKAGES:
+        for path in [packages / name, *(packages / name).rglob("*")]:
+            path.chmod(path.stat().st_mode & ~0o222)
+    return Installed(scripts / "merino", packages, tmp_path_factory.mktemp("start"), home, files_in(packages))
+
+
+def environment():
+    """Our environment variables without those that could lead to the checkout."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "MERINO"))}
+
+
+def pip(*arguments, cwd):
+    command = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", *map(str, arguments)]
+    subprocess.run(command, cwd=cwd, env=environment(), check=True)
+
+
+def files_in(packages):
+    """Every file of our packages and when it was written."""
+    return {path: path.stat().st_mtime_ns for name in PACKAGES for path in (packages / name).rglob("*")}
+
+
+def lend_compiled_code(packages, home):
+    """Give the installed Merino what is compiled already, so that this takes seconds.
+
+    The cache folder is the same, since the sources are; in it numba names a folder by where the sources lie.
+    """
+    if CACHE is None:
+        return
+    for name in ("engine", "engine/search", "eval"):
+        ours, theirs = (
+            UserProvidedCacheLocator.get_suitable_cache_subpath(str(root / name / "source.py"))
+            for root in (ROOT, packages)
+        )
+        if (CACHE / ours).exists():
+            shutil.copytree(CACHE / ours, home / "cache" / CACHE.name / theirs)
+
+
+def test_wheel_holds_every_source_and_all_data_and_nothing_else(wheel):
+    names = {Path(name) for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    sources = {
+        path for name in PACKAGES for path in (ROOT / name).rglob("*") if path.suffix in (".py", ".txt", ".typed")
+    }
+    assert names == {path.relative_to(ROOT) for path in sources}
+
+
+def test_metadata_say_what_users_and_installers_ask(wheel):
+    archive = zipfile.ZipFile(wheel)
+    (folder,) = {name.split("/")[0] for name in archive.namelist() if ".dist-info/" in name}
+    metadata = Parser().parsestr(archive.read(f"{folder}/METADATA").decode())
+    assert metadata["Name"] == "merino-chess"
+    assert metadata["Version"] == engine.__version__
+    assert metadata["License-Expression"] == "GPL-3.0-or-later"
+    assert "GNU GENERAL PUBLIC LICENSE" in archive.read(f"{folder}/licenses/LICENSE").decode()
+    entry_points = archive.read(f"{folder}/entry_points.txt").decode().splitlines()
+    assert entry_points == ["[console_scripts]", "merino = engine.cli:main"]
+
+
+def test_dependencies_are_pinned_from_below_only():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    requirements = project["dependencies"] + project["optional-dependencies"]["dev"]
+    assert [text for text in requirements if ">=" not in text or any(sign in text for sign in "<~!,;")] == []
+
+
+def test_command_and_module_tell_the_version(installed):
+    python = installed.command.with_name(Path(sys.executable).name)
+    assert engine.__version__ in installed.run("--version")
+    assert installed.run("--version") == installed.run("--version", command=[python, "-m", "engine"])
+
+
+def test_code_comes_from_the_install_folder(installed):
+    python = installed.command.with_name(Path(sys.executable).name)
+    out = installed.run(
+        "-c", "import engine, eval.weights as w; print(engine.__file__, w.DEFAULT_FILE)", command=[python]
+    )
+    assert out.count(str(installed.packages)) == 2
+
+
+def test_uci_game_over_a_pipe(installed):
+    process = installed.popen()
+    process.stdin.write("uci\nisready\nposition startpos moves e2e4\ngo depth 5\n")
+    process.stdin.flush()
+    heard = []
+    for line in process.stdout:
+        heard.append(line.rstrip())
+        if line.startswith("bestmove"):
+            break
+    _, errors = process.communicate("quit\n", timeout=60)
+    assert process.returncode == 0, errors
+    assert {"uciok", "readyok"} <= set(heard)
+    assert any(line.startswith("info depth 5 ") for line in heard)
+    board = chess.Board()
+    board.push_uci("e2e4")
+    assert chess.Move.from_uci(heard[-1].split()[1]) in board.legal_moves
+
+
+def test_evaluate_reads_a_file_from_the_working_folder(installed):
+    (installed.start / "positions.fen").write_text("\n".join(FENS), encoding="utf-8")
+    try:
+        rows = [row.split("\t") for row in installed.run("evaluate", "positions.fen").splitlines()]
+    finally:
+        (installed.start / "positions.fen").unlink()
+    assert [fen for _, fen in rows] == list(FENS)
+    assert int(rows[0][0]) == 0
+    assert int(rows[1][0]) < -500
+
+
+def test_nothing_is_written_beside_the_code_or_into_the_working_folder(installed):
+    installed.run("perft", 2)
+    assert files_in(installed.packages) == installed.files
+    assert list(installed.start.iterdir()) == []
+
+
+def test_compile_cache_is_that_of_the_checkout(installed):
+    installed.run("perft", 1)
+    assert [path.name for path in (installed.home / "cache").iterdir()] == [CACHE.name if CACHE else ""]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 Value = int | bool | str | None
 Apply = Callable[["Runtime", Any], None]
 
+DEFAULT_HASH = 16  # MiB
 EMPTY = "<empty>"  # how UCI writes an empty string
 _TRUTHS = {"true": True, "on": True, "yes": True, "1": True, "false": False, "off": False, "no": False, "0": False}
 
@@ -91,7 +92,7 @@ def _option(
     return register
 
 
-@_option("Hash", "spin", 16, (1, 65536), needs_idle=True)
+@_option("Hash", "spin", DEFAULT_HASH, (1, 65536), needs_idle=True)
 def _hash(runtime: Runtime, megabytes: int) -> None:
     """Memory for the transposition table in MiB."""
     runtime.set_hash(megabytes)

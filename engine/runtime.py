@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 
 from engine.game import Position
-from engine.options import OPTIONS
 from engine.search.searcher import Searcher
 from engine.warmup import warm_up
 from eval.weights import DEFAULT_FILE, WeightsError, active_file, load
@@ -16,9 +15,9 @@ __all__ = ["Position", "Runtime"]
 
 
 class Runtime:
-    """A searcher, warmed up and with the default options, and the weights file in use."""
+    """A searcher, warmed up, and the weights file in use."""
 
-    def __init__(self) -> None:
+    def __init__(self, hash_mb: int) -> None:
         """Takes the active weights file, or the shipped one and a `weights_error` where that cannot be used."""
         warm_up()
         self.weights_error = ""
@@ -30,7 +29,7 @@ class Runtime:
             self.weights_file = DEFAULT_FILE
             self.weights = load(DEFAULT_FILE)
         self.chess960 = False
-        self.searcher = Searcher(int(OPTIONS["hash"].default or 0), weights=self.weights)
+        self.searcher = Searcher(hash_mb, weights=self.weights)
         self.searcher.clear()
 
     def set_hash(self, megabytes: int) -> None:

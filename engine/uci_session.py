@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from engine.options import OptionError, Value, find
+from engine.options import DEFAULT_HASH, OptionError, Value, find
 from engine.uci_output import Output, Report
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class Session:
         from engine.runtime import Position, Runtime  # noqa: PLC0415 (the one import that brings in numba)
 
         self.position = Position()
-        self._runtime = Runtime()
+        self._runtime = Runtime(DEFAULT_HASH)
         self._loaded.set()
 
     def _wait_until_loaded(self) -> Runtime:

@@ -7,13 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from uci_process import ROOT, run_merino
 
 from engine import __version__
 from engine.cli import COMMANDS, main
 from engine.fen import START_FEN
 from eval.registry import TERMS
 from eval.weights import render
+from tests.uci_process import ROOT, run_merino
 
 MATE_FEN = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 b - - 0 1"
 

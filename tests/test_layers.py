@@ -12,8 +12,9 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("engine", "eval", "learn")
 
 # Lowest first. A module imports from its own row and the rows before it, never from a later one.
+# The lowest needs no numba: `uciok` comes before that is loaded.
 LAYERS = (
-    ("facts", "engine engine.cache engine.search engine.search.limits"),  # no numba: `uciok` comes before it
+    ("facts", "engine engine.command engine.cache engine.search engine.search.limits"),
     ("decorators", "engine.jit"),
     ("words", "engine.bitboard engine.memory engine.recursion"),
     ("attacks", "engine.move engine.rays engine.magics engine.attacks"),
@@ -28,7 +29,9 @@ LAYERS = (
     ("search: its steps", "engine.search.see engine.search.history engine.search.ordering engine.search.pruning"),
     ("search: its node", "engine.search.node engine.search.quiescence"),
     ("search: its threads", "engine.search.worker engine.search.clock engine.search.searcher"),
-    ("commands", "engine.options engine.bench engine.epd engine.warmup engine.fallback"),
+    ("tools", "engine.bench engine.divide engine.epd engine.warmup engine.fallback"),
+    ("commands", "engine.runtime engine.options engine.commands"),
+    ("UCI: its parts", "engine.uci_output engine.uci_go engine.uci_session engine.uci_board engine.uci_commands"),
     ("dialogues", "engine.uci engine.console"),
     ("command line", "engine.cli engine.__main__"),
 )

@@ -12,7 +12,8 @@ from pathlib import Path
 import chess
 import chess.engine
 import pytest
-from uci_process import ROOT, UciProcess, run_merino
+
+from tests.uci_process import ROOT, UciProcess, run_merino
 
 MATE_IN_ONE = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1"
 MATED = "R5k1/5ppp/8/8/8/8/5PPP/6K1 b - - 0 1"

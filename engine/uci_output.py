@@ -39,12 +39,11 @@ class Output:
 
 
 class Report:
-    """What one search tells the GUI. `write_move` turns its moves into text; `ended` runs before `bestmove`."""
+    """What one search tells the GUI; `write_move` turns its moves into text."""
 
-    def __init__(self, output: Output, write_move: Callable[[int], str], ended: Callable[[], None]) -> None:
+    def __init__(self, output: Output, write_move: Callable[[int], str]) -> None:
         self._output = output
         self._write_move = write_move
-        self._ended = ended
         self._shown: Line | None = None  # the last line of the best move
 
     def line(self, line: Line) -> None:
@@ -64,7 +63,6 @@ class Report:
             lines.append(self._text(result.line))
         best = "(none)" if result.best is None else self._write_move(result.best)
         ponder = "" if result.ponder is None else f" ponder {self._write_move(result.ponder)}"
-        self._ended()
         self._output.say(*lines, f"bestmove {best}{ponder}")
 
     def _text(self, line: Line) -> str:

@@ -16,7 +16,7 @@ from engine.uci_output import Output, Report
 if TYPE_CHECKING:
     from engine.game import Position
     from engine.runtime import Runtime
-    from engine.search.limits import Limits
+    from engine.search.limits import Limits, Result
 
 LAST_WORDS_SECONDS = 1.0  # how long `quit` waits for the bestmove of a search under way
 
@@ -33,7 +33,9 @@ class Session:
         self._loaded = threading.Event()
         self._loader: threading.Thread | None = None
         self._pending: dict[str, Value] = {}  # options by name that wait for an idle engine
-        self._is_searching = False
+        self._is_searching = False  # until just before the bestmove: after it a GUI may set options
+        self._bestmove_said = threading.Event()
+        self._bestmove_said.set()
         self._weights_said = ""
 
     def start_loading(self) -> None:
@@ -90,9 +92,16 @@ class Session:
         self._say_weights(runtime)
         position = self.position.copy()
         position.chess960 = runtime.chess960
-        report = Report(self.output, position.uci, self._search_ended)
+        report = Report(self.output, position.uci)
+
+        def done(result: Result) -> None:
+            self._is_searching = False
+            report.done(result)
+            self._bestmove_said.set()
+
         self._is_searching = True
-        runtime.searcher.start(position, limits, report.line, report.done, report.current_move)
+        self._bestmove_said.clear()
+        runtime.searcher.start(position, limits, report.line, done, report.current_move)
 
     def stop(self) -> None:
         """Let the search under way, if any, give its move now."""
@@ -106,8 +115,7 @@ class Session:
 
     def wait(self) -> None:
         """Wait for the search under way, if any, to give its move by itself."""
-        if self._runtime is not None:
-            self._runtime.searcher.wait()
+        self._bestmove_said.wait()
 
     def end_search(self) -> None:
         """Stop the search under way, if any, and wait for its move."""
@@ -117,9 +125,7 @@ class Session:
     def close(self) -> None:
         """End the session: stop the search and let it give its move, but wait only so long."""
         self.stop()
-        waiter = threading.Thread(target=self.wait, daemon=True)
-        waiter.start()
-        waiter.join(LAST_WORDS_SECONDS)
+        self._bestmove_said.wait(LAST_WORDS_SECONDS)
 
     def _load(self) -> None:
         from engine.runtime import Position, Runtime  # noqa: PLC0415 (the one import that brings in numba)
@@ -134,9 +140,6 @@ class Session:
         assert self._runtime is not None
         return self._runtime
 
-    def _search_ended(self) -> None:
-        self._is_searching = False
-
     def _apply_pending(self, runtime: Runtime) -> None:
         """Put into effect what has been set, except what must wait for the end of a search."""
         for name in list(self._pending):
@@ -144,7 +147,7 @@ class Session:
             if option.needs_idle:
                 if self._is_searching:
                     continue
-                runtime.searcher.wait()
+                self.wait()
             value = self._pending.pop(name)
             try:
                 option.apply(runtime, value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -519,6 +520,23 @@ def test_a_command_given_as_arguments_is_run_to_its_end() -> None:
     assert done.code == 0
     assert field(done.output[-2], "depth") == "5"
     assert done.output[-1].startswith("bestmove")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to a child")
+def test_ctrl_c_ends_the_search_of_a_single_command_with_its_move() -> None:
+    with UciProcess("go", "infinite") as once:
+        once.read_until("info depth 3")
+        once.process.send_signal(signal.SIGINT)
+        assert once.rest()[-1].startswith("bestmove")
+        assert once.exit_code() == 130
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to a child")
+def test_ctrl_c_ends_uci_without_a_word() -> None:
+    with UciProcess("uci") as fresh:
+        fresh.ask("uci", until="uciok")
+        fresh.process.send_signal(signal.SIGINT)
+        assert (fresh.rest(), fresh.exit_code()) == ([], 130)
 
 
 # What people type

@@ -90,7 +90,7 @@ def _unsettled(board: chess.Board, candidates: Sequence[chess.Move]) -> Refusal:
     choices = tuple(board.san(move) for move in candidates)
     if all(move.promotion for move in candidates):
         return Refusal("say what the pawn becomes", choices)
-    return Refusal("more than one piece can go there", choices, "say")
+    return Refusal("more than one piece can go there", tuple(sorted(choices)), "say")
 
 
 def _reason(board: chess.Board, request: MoveRequest) -> tuple[int, str]:

@@ -9,6 +9,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import NoReturn
 
 from engine import uci_commands
@@ -20,16 +21,17 @@ from engine.uci_session import Session
 _CHUNK_BYTES = 1 << 16
 
 
-def serve(arguments: Sequence[str] = ()) -> NoReturn:
+def serve(arguments: Sequence[str] = (), first_line: str = "") -> NoReturn:
     """Serve the GUI on standard input until `quit` or the end of input, then end the process.
 
+    `first_line` is obeyed before all that comes in.
     As with Stockfish the end of input stops the search, which still gives its move.
     """
     if arguments:
         raise UsageError("usage: merino uci")
     session = _new_session()
     try:
-        for line in read_lines(sys.stdin.fileno()):
+        for line in chain([first_line], read_lines(sys.stdin.fileno())):
             execute(session, line)
             if session.is_over:
                 break
@@ -42,6 +44,7 @@ def serve(arguments: Sequence[str] = ()) -> NoReturn:
 def serve_one(words: Sequence[str]) -> NoReturn:
     """Run one command, wait for the search it starts and end the process; Ctrl-C ends the search early."""
     session = _new_session()
+    session.is_patient = True
     try:
         execute(session, " ".join(words))
         session.wait()

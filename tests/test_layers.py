@@ -32,7 +32,12 @@ LAYERS = (
     ("tools", "engine.bench engine.divide engine.epd engine.warmup engine.fallback"),
     ("commands", "engine.runtime engine.options engine.commands"),
     ("UCI: its parts", "engine.uci_output engine.uci_go engine.uci_session engine.uci_board engine.uci_commands"),
-    ("dialogues", "engine.uci engine.console"),
+    ("console: what it shows", "engine.console.terminal engine.console.board_view engine.console.loading"),
+    ("console: its game", "engine.console.pace engine.console.thinking engine.console.session engine.console.chess960"),
+    ("console: its table", "engine.console.registry engine.console.arguments"),
+    ("console: commands", "engine.console.commands_play engine.console.commands_look engine.console.commands_engine"),
+    ("console: its loop", "engine.console.dispatch engine.console.keyboard engine.console.loop engine.console.start"),
+    ("dialogues", "engine.uci engine.console engine.selfgame"),
     ("command line", "engine.cli engine.__main__"),
 )
 ROWS = {module: row for row, (_, modules) in enumerate(LAYERS) for module in modules.split()}
@@ -128,7 +133,7 @@ def test_engine_and_evaluation_do_not_know_the_learner(module):
 
 @pytest.mark.parametrize("module", modules("engine", "eval", "learn"))
 def test_only_the_command_line_starts_a_dialogue(module):
-    if module not in ("engine.cli", "engine.__main__"):
+    if module not in ("engine.cli", "engine.__main__", "engine.console"):  # which hands over to UCI on request
         assert not ONLY_THE_COMMAND_LINE_IMPORTS & set(ours(module))
 
 

@@ -51,7 +51,7 @@ REJECTED = [
     (CHECK, "a4", "it leaves the king in check from the bishop on b4; legal moves: "),
     (PIN, "Nd5", "the knight on c3 is pinned: without it the king is in check from the bishop on b4"),
     (CHECK, "Kd2", "the king would stand in check from the bishop on b4"),
-    (PROMOTION, "Rd2", "more than one piece can go there; say Rfd2, Rbd2"),
+    (PROMOTION, "Rd2", "more than one piece can go there; say Rbd2, Rfd2"),
     (PROMOTION, "a8", "say what the pawn becomes; try a8=Q, a8=R, a8=B, a8=N"),
     (PROMOTION, "e6=Q", "only a pawn that reaches the last rank becomes another piece"),
     (START_FEN, "O-O", "the bishop on f1 and the knight on g1 stand in the way"),

@@ -1,0 +1,47 @@
+"""The console: play, set up positions and look into the engine by typing.
+
+This module imports nothing heavy, so that a person is greeted before the engine is loaded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from engine import NAME, __version__
+from engine.console.loading import patience
+
+HASH_MB = 64
+
+
+def run_console(argv: list[str]) -> int:
+    """Run the console on the standard streams until quit or the end of input; the exit code.
+
+    After the command `uci` it hands over to the UCI loop, which does not return.
+    """
+    options = _parse(argv)
+    if sys.stdin is None or sys.stdout is None:
+        return 0  # they were closed before we started: nobody is there
+    print(f"{NAME} {__version__}, a chess engine that learns its evaluation.", flush=True)
+    with patience(sys.stdout):
+        from engine.console.start import converse, open_session  # noqa: PLC0415 (slow: loads the engine)
+
+        session = open_session(options.hash, options.threads, options.weights, options.ascii)
+    code = converse(session)
+    if session.goes_on_in_uci:
+        from engine.uci import serve  # noqa: PLC0415 (seldom needed)
+
+        serve(first_line="uci")
+    return code
+
+
+def _parse(argv: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="merino console", description="Play against Merino by typing moves.")
+    parser.add_argument("--ascii", action="store_true", help="draw the pieces as letters")
+    parser.add_argument("--weights", metavar="FILE", help="evaluate with the weights in this file")
+    parser.add_argument("--hash", metavar="MB", type=int, default=HASH_MB, help="size of the table of positions")
+    parser.add_argument("--threads", metavar="N", type=int, default=1, help="search with so many threads")
+    options = parser.parse_args(argv)
+    if options.hash < 1 or options.threads < 1:
+        parser.error("--hash and --threads must be at least 1")
+    return options

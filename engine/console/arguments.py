@@ -1,0 +1,48 @@
+"""Reading what follows a command's name; a fault is a UsageError that says what was expected."""
+
+from __future__ import annotations
+
+import math
+
+from engine.command import UsageError
+
+
+def whole_number(text: str, what: str, low: int, high: int, default: int | None = None) -> int:
+    """The whole number in `text`; `default`, if there is one, for an empty text."""
+    if not text and default is not None:
+        return default
+    if not text.isascii() or not text.isdigit() or not low <= int(text[:18]) <= high:
+        raise UsageError(f"{what} must be a whole number from {low} to {high}")
+    return int(text)
+
+
+def number(text: str, what: str, low: float, high: float) -> float:
+    """The number in `text`."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not low <= value <= high:
+        raise UsageError(f"{what} must be a number from {low:g} to {high:g}")
+    return value
+
+
+def minutes(text: str) -> float:
+    """Minutes as "5", "0.5" or "5:30", the form of the xboard protocol."""
+    whole, colon, seconds = text.partition(":")
+    total = number(whole, "the base time in minutes", 0, 10000)
+    return total + number(seconds, "the seconds of the base time", 0, 59) / 60 if colon else total
+
+
+def no_argument(text: str) -> None:
+    """Complain if there is one."""
+    if text:
+        raise UsageError(f"no argument is expected, found '{text}'")
+
+
+def choice(text: str, choices: tuple[str, ...]) -> str:
+    """One of a few words, which may be shortened."""
+    found = [word for word in choices if text and word.startswith(text.lower())]
+    if len(found) != 1:
+        raise UsageError(f"one of {', '.join(choices)} is expected")
+    return found[0]

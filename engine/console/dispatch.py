@@ -1,0 +1,84 @@
+"""What a typed line means: a command, a move, the beginning of a command, or something to explain."""
+
+from __future__ import annotations
+
+import difflib
+
+import engine.console.commands_engine
+import engine.console.commands_look
+import engine.console.commands_play  # noqa: F401  (all three fill the registry)
+from engine.command import CommandError, UsageError
+from engine.console.registry import COMMANDS, Command, by_name, by_prefix
+from engine.console.session import Session
+from engine.san import MoveRejected, looks_like_move, san_moves
+
+_FEN_SLASHES = 7
+
+
+def dispatch(session: Session, line: str) -> int | None:
+    """Do what a line says; an exit code ends the console. Nothing a person types raises an exception.
+
+    An exact command comes first, then a legal move, then a command of which the word is the only possible
+    beginning: so a shortened command never hides a move.
+    """
+    text = " ".join(line.split())
+    if not text or text.startswith("#"):
+        return None
+    word, _, arguments = text.partition(" ")
+    try:
+        command = by_name(word)
+        if command is None and _played(session, text):
+            return None
+        command = command or _abbreviated(session, word)
+        return _run(session, command, arguments)
+    except (CommandError, MoveRejected) as error:
+        session.say(_sentence(str(error)))
+    return None
+
+
+def _played(session: Session, text: str) -> bool:
+    """Play `text` if it is a move; raises MoveRejected or CommandError if it has the form of one but cannot be."""
+    try:
+        session.play_text(text)
+    except MoveRejected as rejection:
+        if rejection.refusal is None:
+            return False
+        raise
+    return True
+
+
+def _run(session: Session, command: Command, arguments: str) -> int | None:
+    try:
+        return command.run(session, arguments)
+    except UsageError as error:
+        raise CommandError(f"{error}. Usage: {command.usage}") from error
+
+
+def _abbreviated(session: Session, word: str) -> Command:
+    """The only command that begins with `word`; raises CommandError with what might have been meant."""
+    found = by_prefix(word)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise CommandError(f"'{word}' may be any of {', '.join(command.name for command in found)}")
+    raise CommandError(_explain_unknown(session, word))
+
+
+def _explain_unknown(session: Session, word: str) -> str:
+    shown = word if len(word) <= 40 else f"{word[:37]}..."
+    if word.count("/") == _FEN_SLASHES:
+        return "this looks like a FEN: type setboard before it"
+    if looks_like_move(word):
+        return f"type one move at a time: {word} first"
+    names = [name for command in COMMANDS for name in command.names]
+    moves = san_moves(session.position, session.position.legal_moves)
+    near = difflib.get_close_matches(word[:40], [*names, *moves], n=3, cutoff=0.55)
+    meant = f"did you mean {' or '.join(near)}? " if near else ""
+    return f"'{shown}' is neither a command nor a move: {meant}help lists the commands, moves the moves"
+
+
+def _sentence(text: str) -> str:
+    """A message with a capital letter, unless it begins with a move or a quotation, and a full stop."""
+    first = text.partition(" ")[0]
+    capital = text[:1].upper() + text[1:] if first.isalpha() else text
+    return capital if capital.endswith((".", "?", "!")) else f"{capital}."

@@ -1,0 +1,28 @@
+"""A word to the person who waits while the engine is loaded."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+SLOW_AFTER_SECONDS = 1.5
+WHY_IT_IS_SLOW = "Loading the engine. The first start compiles it, once, which can take a minute ..."
+
+
+@contextmanager
+def patience(out: TextIO) -> Iterator[None]:
+    """Say that the engine is being loaded, if the block takes so long that a person wonders."""
+
+    def tell() -> None:
+        out.write(f"{WHY_IT_IS_SLOW}\n")
+        out.flush()
+
+    timer = threading.Timer(SLOW_AFTER_SECONDS, tell)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

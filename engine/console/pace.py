@@ -1,0 +1,103 @@
+"""How long the engine thinks on a move at the console."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from engine.bitboard import BLACK, WHITE
+from engine.search.limits import Limits
+
+SHORTEST_CLOCK_MS = 100  # the engine's clock never falls below this: nobody loses on time here
+
+
+class Pace(Protocol):
+    """What sets the limits of each search."""
+
+    def limits(self, colour: int) -> Limits:
+        """The limits for the next move of a side."""
+
+    def spend(self, colour: int, elapsed_ms: int) -> None:
+        """Note that a side has thought this long and moved."""
+
+    def restart(self) -> None:
+        """A new game begins."""
+
+
+@dataclass(frozen=True)
+class FixedPace:
+    """The same limit for each move."""
+
+    per_move: Limits
+    words: str
+
+    def __str__(self) -> str:
+        return self.words
+
+    def limits(self, colour: int) -> Limits:
+        """The limits for the next move of a side."""
+        return self.per_move
+
+    def spend(self, colour: int, elapsed_ms: int) -> None:
+        """Nothing is counted."""
+
+    def restart(self) -> None:
+        """Nothing was counted."""
+
+
+@dataclass
+class ClockPace:
+    """A chess clock for each side: `base_ms` for `moves` moves (0: for the game), `increment_ms` for each.
+
+    It runs while the engine thinks; the person at the keyboard has all the time in the world.
+    """
+
+    moves: int
+    base_ms: int
+    increment_ms: int
+    _left: list[int] = field(init=False)
+    _made: list[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.restart()
+
+    def __str__(self) -> str:
+        period = f"{self.moves} moves" if self.moves else "the game"
+        left = " and ".join(f"{ms / 60000:.1f}" for ms in self._left)
+        return (
+            f"{self.base_ms / 60000:g} min for {period} and {self.increment_ms / 1000:g} s a move; "
+            f"White and Black have {left} min left"
+        )
+
+    def limits(self, colour: int) -> Limits:
+        """The limits for the next move of a side."""
+        to_go = self.moves - self._made[colour] % self.moves if self.moves else None
+        increment = (self.increment_ms, self.increment_ms)
+        return Limits(time=(self._left[WHITE], self._left[BLACK]), increment=increment, moves_to_go=to_go)
+
+    def spend(self, colour: int, elapsed_ms: int) -> None:
+        """Take the time off a side's clock and add the increment, and the base time when a period is over."""
+        self._made[colour] += 1
+        new_period = self.moves and self._made[colour] % self.moves == 0
+        bonus = self.increment_ms + (self.base_ms if new_period else 0)
+        self._left[colour] = max(SHORTEST_CLOCK_MS, self._left[colour] - elapsed_ms + bonus)
+
+    def restart(self) -> None:
+        """Both clocks at their full time."""
+        self._left = [self.base_ms, self.base_ms]
+        self._made = [0, 0]
+
+
+def by_time(seconds: float) -> FixedPace:
+    """So many seconds a move."""
+    return FixedPace(Limits(movetime=round(1000 * seconds)), f"{seconds:g} s a move")
+
+
+def by_depth(depth: int) -> FixedPace:
+    """So many half-moves deep, however long it takes."""
+    return FixedPace(Limits(depth=depth), f"depth {depth}")
+
+
+def by_nodes(nodes: int) -> FixedPace:
+    """So many nodes."""
+    return FixedPace(Limits(nodes=nodes), f"{nodes:,} nodes a move")

@@ -1,0 +1,72 @@
+"""The table of console commands: what `@command` records. Help, completion and look-up are derived from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+from engine.console.session import Session
+
+Action = Callable[[Session, str], int | None]
+
+
+class Section(Enum):
+    """A heading of `help`."""
+
+    PLAY = "Playing"
+    LIMITS = "How long the engine thinks"
+    POSITION = "The position"
+    EXPLAIN = "What the engine sees"
+    ENGINE = "The engine itself"
+    LEAVE = "Help and leaving"
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command. `run` takes the session and the rest of the line; an exit code ends the console, None goes on."""
+
+    name: str
+    section: Section
+    arguments: str
+    aliases: tuple[str, ...]
+    sentence: str  # the first sentence of the docstring
+    details: str  # what follows it
+    run: Action
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name and its aliases."""
+        return (self.name, *self.aliases)
+
+    @property
+    def usage(self) -> str:
+        """Name and arguments: "undo [N]"."""
+        return f"{self.name} {self.arguments}".rstrip()
+
+
+COMMANDS: list[Command] = []
+
+
+def command(
+    name: str, section: Section, arguments: str = "", aliases: tuple[str, ...] = ()
+) -> Callable[[Action], Action]:
+    """Register the decorated function as a command. Its docstring is what `help` shows."""
+
+    def register(run: Action) -> Action:
+        sentence, _, details = (run.__doc__ or "").partition("\n")
+        COMMANDS.append(Command(name, section, arguments, aliases, sentence, " ".join(details.split()), run))
+        return run
+
+    return register
+
+
+def by_name(word: str) -> Command | None:
+    """The command of exactly this name or alias, in any case."""
+    return next((entry for entry in COMMANDS if word.lower() in entry.names), None)
+
+
+def by_prefix(word: str) -> list[Command]:
+    """The commands whose name begins with `word`; if there is none, those of which an alias does."""
+    named = [entry for entry in COMMANDS if entry.name.startswith(word.lower())]
+    return named or [entry for entry in COMMANDS if any(alias.startswith(word.lower()) for alias in entry.aliases)]

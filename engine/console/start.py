@@ -1,0 +1,54 @@
+"""From the loaded engine to the first prompt, and to the last."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+from engine.console.loop import run_piped, run_typed
+from engine.console.session import Session
+from engine.console.terminal import detect
+from engine.game import Position
+from engine.runtime import Runtime
+from eval.explain import explain
+from eval.weights import WeightsError
+
+FALLBACK_HASH_MB = 16
+
+
+def open_session(hash_mb: int, threads: int, weights: str | None = None, ascii_only: bool = False) -> Session:
+    """A session on standard output with the engine loaded; what was asked for and cannot be had is told."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+    runtime = Runtime(FALLBACK_HASH_MB)
+    session = Session(runtime, detect(sys.stdout, ascii_only=ascii_only), sys.stdout)
+    try:
+        if weights:
+            runtime.use_weights(weights)
+    except WeightsError as error:
+        session.say(f"{error}; not used.")
+    if runtime.weights_error:
+        session.say(f"{runtime.weights_error}; not used.")
+    try:
+        runtime.set_hash(hash_mb)
+    except MemoryError as error:
+        session.say(f"{error}; the table of positions has {FALLBACK_HASH_MB} MB.")
+    runtime.searcher.set_threads(threads)
+    runtime.searcher.move_overhead = 0  # between us and the person there is no network
+    explain(Position().record, runtime.weights)
+    return session
+
+
+def converse(session: Session) -> int:
+    """Greet, and obey what comes on standard input until it ends or says so; the exit code."""
+    session.say(f"Weights: {session.runtime.weights_file}")
+    session.say("Type a move such as e4, Nf3 or e2e4, or help.")
+    is_typed = sys.stdin.isatty()
+    session.is_live = is_typed and session.out.isatty()
+    if session.is_live:
+        session.show_board()
+    if is_typed:
+        return run_typed(session)
+    # Without a buffer of ours, what follows the command `uci` is still there for the UCI loop.
+    with open(sys.stdin.fileno(), "rb", buffering=0, closefd=False) as source:
+        return run_piped(session, source)

@@ -1,0 +1,122 @@
+"""The engine's thoughts on one line, written over as they deepen, and Ctrl-C to cut them short."""
+
+from __future__ import annotations
+
+import re
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from queue import Empty, SimpleQueue
+from types import FrameType
+from typing import TYPE_CHECKING, TextIO
+
+import chess
+
+from engine.console.terminal import Terminal
+from engine.game import Position
+from engine.san import board_of, san_line
+from engine.search.limits import Limits, Line, Result, Score
+
+if TYPE_CHECKING:
+    from engine.search.searcher import Searcher
+
+_POLL_SECONDS = 0.05  # how soon Ctrl-C is noticed
+_DANGLING_NUMBER = re.compile(r" \d+\.$")
+_BOUND_MARKS = {"": "", "lowerbound": "!", "upperbound": "?"}
+
+
+def score_text(score: Score, turn: int) -> str:
+    """A score for the side `turn` as seen from White: "+0.35" in pawns, "+M3" for a mate in three by White."""
+    mate = score.mate
+    if mate is None:
+        return f"{(score if turn == 0 else -score) / 100:+.2f}"
+    is_for_white = (mate > 0) == (turn == 0)
+    return f"{'+' if is_for_white else '-'}M{abs(mate)}"
+
+
+def line_text(line: Line, board: chess.Board) -> str:
+    """Depth, score from White's side, time, nodes and the moves expected; "!" and "?" mark a rise and a fall."""
+    score = score_text(line.score, 0 if board.turn else 1) + _BOUND_MARKS[line.bound]
+    moves = san_line(board, line.pv)
+    return f"depth {line.depth:2}  {score:>7}  {line.time_ms / 1000:5.1f} s  {_count(line.nodes):>6} nodes  {moves}"
+
+
+def _count(nodes: int) -> str:
+    """A number of nodes in at most five characters."""
+    if nodes < 10_000:
+        return str(nodes)
+    return f"{nodes / 1000:.0f}k" if nodes < 1_000_000 else f"{nodes / 1_000_000:.1f}M"
+
+
+class ThinkingLine:
+    """Shows the lines of one search: in place on a terminal, else only the last one."""
+
+    def __init__(self, position: Position, terminal: Terminal, out: TextIO) -> None:
+        self._board = board_of(position)
+        self._terminal = terminal
+        self._out = out
+        self._last = ""
+
+    def show(self, line: Line) -> None:
+        """Show a newer line."""
+        self._last = line_text(line, self._board)
+        if self._terminal.rewrites:
+            self._out.write(f"\r{self._fitted()}\x1b[K")
+            self._out.flush()
+
+    def finish(self) -> None:
+        """Leave the last line standing."""
+        if self._terminal.rewrites:
+            self._out.write("\n" if self._last else "")
+        elif self._last:
+            self._out.write(f"{self._fitted()}\n")
+        self._out.flush()
+
+    def _fitted(self) -> str:
+        """The line cut after a move, so that it does not wrap."""
+        room = self._terminal.width - 1
+        if len(self._last) <= room:
+            return self._last
+        return _DANGLING_NUMBER.sub("", self._last[:room].rpartition(" ")[0])
+
+
+def think(searcher: Searcher, position: Position, limits: Limits, display: ThinkingLine) -> tuple[Result, bool]:
+    """Search and show the thoughts; Ctrl-C ends it early. The result, and whether it was cut short."""
+    reports: SimpleQueue[Line | Result] = SimpleQueue()
+    with _interrupts() as interrupted:
+        searcher.start(position, limits, reports.put, reports.put)
+        while True:
+            if interrupted.is_set():
+                searcher.stop()
+            try:
+                report = reports.get(timeout=_POLL_SECONDS)
+            except Empty:
+                if not searcher.searching and reports.empty():
+                    raise RuntimeError("the search ended without a result") from None
+                continue
+            if isinstance(report, Result):
+                display.finish()
+                return report, interrupted.is_set()
+            display.show(report)
+
+
+@contextmanager
+def _interrupts() -> Iterator[threading.Event]:
+    """An event that Ctrl-C sets, instead of raising KeyboardInterrupt, while the block runs.
+
+    Python lets only the main thread handle signals; in another one Ctrl-C has no meaning and nothing changes.
+    """
+    interrupted = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield interrupted
+        return
+
+    def note(number: int, frame: FrameType | None) -> None:
+        interrupted.set()
+
+    previous = signal.signal(signal.SIGINT, note)
+    try:
+        yield interrupted
+    finally:
+        signal.signal(signal.SIGINT, previous)

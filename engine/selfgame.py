@@ -1,0 +1,73 @@
+"""A short game of the engine against itself, printed as it goes: what `make run` shows where nobody can type."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import textwrap
+
+from engine import NAME, __version__
+from engine.console.loading import patience
+from engine.console.session import Session, outcome_text, side_name
+from engine.console.start import open_session
+from engine.console.thinking import score_text
+from engine.move import Move
+from engine.san import san, san_line, start_board_of
+from engine.search.limits import Limits, Line
+
+PLIES = 60
+MOVE_MS = 100
+HASH_MB = 16
+BOARD_EVERY = 10  # half-moves
+TEXT_WIDTH = 78
+
+
+def play_game(argv: list[str]) -> int:
+    """Play a game against ourselves and print it; the exit code."""
+    parser = argparse.ArgumentParser(prog="merino selfgame", description="Let Merino play a short game against itself.")
+    parser.add_argument("--plies", type=int, default=PLIES, help=f"stop after so many half-moves ({PLIES})")
+    parser.add_argument("--movetime", metavar="MS", type=int, default=MOVE_MS, help=f"time for a move ({MOVE_MS})")
+    options = parser.parse_args(argv)
+    if options.plies < 1 or options.movetime < 1:
+        parser.error("--plies and --movetime must be at least 1")
+    print(f"{NAME} {__version__} plays a short game against itself, {options.movetime} ms a move.", flush=True)
+    with patience(sys.stdout):
+        session = open_session(HASH_MB, threads=1)
+    session.say(f"Weights: {session.runtime.weights_file}")
+    play(session, options.plies, Limits(movetime=options.movetime))
+    return 0
+
+
+def play(session: Session, plies: int, limits: Limits) -> None:
+    """Play until the game ends, or for so many half-moves, and say which it was."""
+    session.show_board()
+    line: Line | None = None
+    while session.position.outcome() is None and len(session.position.moves) < plies:
+        line = _play_move(session, limits)
+        if len(session.position.moves) % BOARD_EVERY == 0:
+            session.show_board()
+    if len(session.position.moves) % BOARD_EVERY:
+        session.show_board()
+    moves = san_line(start_board_of(session.position), session.position.moves)
+    session.say(f"\n{textwrap.fill(moves, TEXT_WIDTH)}")
+    outcome = session.position.outcome()
+    if outcome is not None:
+        session.say(f"\nThe game is over: {outcome_text(outcome)}.")
+        return
+    score = f" White's score is {score_text(line.score, 1 - session.position.turn)}." if line else ""
+    session.say(f"\nStopped after {len(session.position.moves)} half-moves, as a short game.{score}")
+
+
+def _play_move(session: Session, limits: Limits) -> Line | None:
+    """Let the engine play one move and print it with its score, depth and nodes; the last line of its search."""
+    position = session.position
+    result = session.runtime.searcher.search(position, limits)
+    move = Move(position.legal_moves[0] if result.best is None else result.best)
+    dots = "." if position.turn == 0 else "..."
+    text = f"{position.fullmove_number:3}{dots:<3} {san(position, move):<8}"
+    if result.line is not None:
+        score = score_text(result.line.score, position.turn)
+        text += f" {score:>7}  depth {result.line.depth:2}  {result.line.nodes:>9,} nodes"
+    session.say(f"{text}  {side_name(position.turn)}")
+    position.push(move)
+    return result.line

@@ -1,0 +1,119 @@
+"""The board as a person sees it, and what is found out about the terminal it is shown on."""
+
+import io
+import re
+
+import pytest
+
+from engine.console.board_view import draw
+from engine.console.terminal import Terminal, detect
+from engine.game import Position
+
+COLOURED = Terminal(colour=True, unicode=True, rewrites=True)
+PLAIN = Terminal()
+
+START = """\
+ 8  r  n  b  q  k  b  n  r
+ 7  p  p  p  p  p  p  p  p
+ 6  .  .  .  .  .  .  .  .
+ 5  .  .  .  .  .  .  .  .
+ 4  .  .  .  .  .  .  .  .
+ 3  .  .  .  .  .  .  .  .
+ 2  P  P  P  P  P  P  P  P
+ 1  R  N  B  Q  K  B  N  R
+    a  b  c  d  e  f  g  h"""
+
+
+class Stream(io.StringIO):
+    """Output that says what it is."""
+
+    def __init__(self, is_terminal: bool = True, encoding: str = "UTF-8") -> None:
+        super().__init__()
+        self._is_terminal, self._encoding = is_terminal, encoding
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return self._encoding
+
+    def isatty(self) -> bool:
+        return self._is_terminal
+
+
+def test_without_colours_the_board_is_drawn_in_letters() -> None:
+    assert draw(Position(), PLAIN) == START
+    assert draw(Position(), Terminal(unicode=True)) == START
+
+
+def test_the_flipped_board_has_black_below() -> None:
+    rows = draw(Position(), PLAIN, flipped=True).splitlines()
+    assert rows[0] == " 1  R  N  B  K  Q  B  N  R"
+    assert rows[-1] == "    h  g  f  e  d  c  b  a"
+
+
+def test_the_last_move_is_marked() -> None:
+    position = Position()
+    position.push_uci("g1f3")
+    rows = draw(position, PLAIN).splitlines()
+    assert rows[5] == " 3  .  .  .  .  . (N) .  ."
+    assert rows[7] == " 1  R  N  B  Q  K  B (.) R"
+
+
+@pytest.mark.parametrize(
+    ("fen", "move", "row"),
+    [
+        ("4k3/8/8/8/8/8/8/R3K2R w KQ - 0 1", "e1g1", " 1  R  .  .  . (.) R (K) ."),
+        ("4k3/8/8/8/8/8/8/R3K2R w KQ - 0 1", "e1c1", " 1  .  . (K) R (.) .  .  R"),
+        ("r3k2r/8/8/8/8/8/8/4K3 b kq - 0 1", "e8g8", " 8  r  .  .  . (.) r (k) ."),
+    ],
+)
+def test_castling_marks_where_the_king_comes_from_and_goes(fen: str, move: str, row: str) -> None:
+    position = Position(fen)
+    position.push_uci(move)
+    assert any(line.startswith(row) for line in draw(position, PLAIN).splitlines())
+
+
+def test_both_sides_have_filled_pieces_that_differ_in_colour() -> None:
+    picture = draw(Position(), COLOURED)
+    assert not set("♔♕♖♗♘♙") & set(picture)
+    assert picture.count("♞") == 4
+    assert re.search(r"\x1b\[38;5;16;48;5;\d+m ♜ ", picture.splitlines()[0])
+    assert re.search(r"\x1b\[38;5;231;48;5;\d+m ♜ ", picture.splitlines()[7])
+
+
+def test_every_row_of_the_coloured_board_is_as_wide_as_the_plain_one() -> None:
+    picture = re.sub(r"\x1b\[[\d;]*m|\ufe0e", "", draw(Position(), COLOURED))
+    assert {len(row) for row in picture.splitlines()[:8]} == {27}
+
+
+def test_coloured_letters_serve_a_font_without_chess_pieces() -> None:
+    picture = draw(Position(), Terminal(colour=True))
+    assert picture.isascii()
+    assert " K " in picture and " k " in picture
+
+
+def test_what_was_taken_stands_beside_the_board() -> None:
+    rows = draw(Position("rnb1kbnr/pppppppp/8/8/8/8/PPPP1PPP/RNBQKBNR w KQkq - 0 1"), PLAIN).splitlines()
+    assert rows[0].endswith("  P")
+    assert rows[7].endswith("  q +8")
+    assert draw(Position(), PLAIN) == START
+
+
+@pytest.mark.parametrize(
+    ("environ", "stream", "expected"),
+    [
+        ({"TERM": "xterm-256color"}, Stream(), Terminal(colour=True, unicode=True, rewrites=True)),
+        ({"TERM": "xterm", "NO_COLOR": "1"}, Stream(), Terminal(colour=False, unicode=True, rewrites=True)),
+        ({"TERM": "xterm", "NO_COLOR": ""}, Stream(), Terminal(colour=True, unicode=True, rewrites=True)),
+        ({"TERM": "dumb"}, Stream(), Terminal(unicode=True)),
+        ({"TERM": "vt100"}, Stream(), Terminal(unicode=True)),
+        ({"TERM": "linux"}, Stream(), Terminal(colour=True, rewrites=True)),
+        ({"TERM": "xterm"}, Stream(encoding="ISO-8859-1"), Terminal(colour=True, rewrites=True)),
+        ({"TERM": "xterm"}, Stream(is_terminal=False), Terminal(unicode=True)),
+    ],
+)
+def test_the_customs_of_terminals_are_respected(environ: dict[str, str], stream: Stream, expected: Terminal) -> None:
+    assert detect(stream, environ) == expected
+
+
+def test_ascii_on_request() -> None:
+    assert not detect(Stream(), {"TERM": "xterm"}, ascii_only=True).unicode

@@ -1,0 +1,477 @@
+"""Sessions at the console: scripted input, what it answers, and what the engine was asked to do."""
+
+import _thread
+import io
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from engine import runtime
+from engine.console import dispatch as dispatch_module
+from engine.console.dispatch import dispatch
+from engine.console.loop import HINT_AFTER_INTERRUPT, completions, run_lines, run_piped
+from engine.console.registry import COMMANDS
+from engine.console.session import Session
+from engine.console.terminal import Terminal
+from engine.fen import START_FEN
+from engine.game import Position
+from engine.runtime import Runtime
+from engine.san import looks_like_move
+from engine.search.limits import Limits, Line, Result, Score
+from eval.weights import DEFAULT_FILE, ENVIRONMENT_VARIABLE, load
+
+ROOT = Path(__file__).resolve().parent.parent
+AMBIGUOUS = "4k3/8/8/8/8/8/1R3R2/4K3 w - - 0 1"
+
+
+class FakeSearcher:
+    """Plays the move that is first in the alphabet, at once or, if `endless`, when it is told to stop."""
+
+    def __init__(self) -> None:
+        self.endless = False
+        self.limits = Limits()
+        self.calls: list[tuple[str, object]] = []
+        self.on_start: Callable[[], None] = lambda: None
+        self._stop = threading.Event()
+        self._thread = threading.Thread()
+
+    @property
+    def searching(self) -> bool:
+        return self._thread.is_alive()
+
+    def start(
+        self, position: Position, limits: Limits, on_line: Callable[[Line], None], on_done: Callable[[Result], None]
+    ) -> None:
+        self.limits = limits
+        self._stop.clear()
+        best = min(position.legal_moves, key=position.uci)
+        line = Line(3, 5, 1, Score(25), "", 1234, 1000, 0, 1500, (best,))
+
+        def search() -> None:
+            on_line(line)
+            self.on_start()
+            if self.endless:
+                assert self._stop.wait(20)
+            on_done(Result(best, None, line))
+
+        self._thread = threading.Thread(target=search, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+
+    def clear(self) -> None:
+        self.calls.append(("clear", None))
+
+    def set_hash(self, megabytes: int) -> None:
+        self.calls.append(("hash", megabytes))
+
+    def set_threads(self, count: int) -> None:
+        self.calls.append(("threads", count))
+
+    def set_weights(self, weights: object) -> None:
+        self.calls.append(("weights", weights))
+
+
+class Talk:
+    """A session with what it printed."""
+
+    def __init__(self, terminal: Terminal | None = None) -> None:
+        self.out = io.StringIO()
+        self.searcher = FakeSearcher()
+        runtime = Runtime.__new__(Runtime)  # all of it but the search
+        runtime.searcher = self.searcher  # type: ignore[assignment]
+        runtime.weights, runtime.weights_file, runtime.weights_error = load(DEFAULT_FILE), DEFAULT_FILE, ""
+        self.session = Session(runtime, terminal or Terminal(), self.out)
+
+    def say(self, *lines: str) -> str:
+        """What comes back when these lines are typed one after the other."""
+        self.out.seek(0)
+        self.out.truncate()
+        for line in lines:
+            assert dispatch(self.session, line) is None
+        return self.out.getvalue()
+
+    @property
+    def moves(self) -> list[str]:
+        return [self.session.position.uci(move) for move in self.session.position.moves]
+
+
+@pytest.fixture
+def talk() -> Talk:
+    return Talk()
+
+
+def test_a_typed_move_is_played_and_answered(talk: Talk) -> None:
+    text = talk.say("e4")
+    assert "move: a5" in text
+    assert "depth  3" in text and "-0.25" in text and "1234 nodes" in text and "1...a5" in text
+    assert talk.moves == ["e2e4", "a7a5"]
+
+
+def test_in_force_mode_the_person_moves_for_both_sides_until_go(talk: Talk) -> None:
+    talk.say("force", "e4", "e7e5", "Nf3")
+    assert talk.moves == ["e2e4", "e7e5", "g1f3"]
+    assert "move: a5" in talk.say("go")
+    assert "move: " in talk.say("Nc3")
+
+
+@pytest.mark.parametrize(
+    ("fen", "text", "reason"),
+    [
+        (START_FEN, "e7e5", "it is White's turn"),
+        (START_FEN, "Bc4", "the pawn on e2 blocks the way"),
+        (START_FEN, "Qh4", "the queen on d1 cannot reach h4"),
+        (START_FEN, "Nf9", "there is no square f9"),
+        (AMBIGUOUS, "Rd2", "say Rbd2, Rfd2"),
+        (AMBIGUOUS, "Qd2", "White has no queen"),
+        ("4k3/8/8/8/8/8/4q3/4K3 w - - 0 1", "Kd1", "would stand in check from the queen on e2"),
+    ],
+)
+def test_a_rejected_move_says_why_and_changes_nothing(talk: Talk, fen: str, text: str, reason: str) -> None:
+    talk.say(f"setboard {fen}")
+    assert reason in talk.say(text)
+    assert talk.moves == []
+
+
+def test_a_pawn_move_is_never_taken_for_a_shortened_command(talk: Talk) -> None:
+    assert "may be any of board, bench" in talk.say("b")
+    talk.say("force", "b4")
+    assert talk.moves == ["b2b4"]
+
+
+def test_no_command_has_the_form_of_a_move() -> None:
+    for command in COMMANDS:
+        for name in command.names:
+            assert not any(looks_like_move(name[:length]) for length in range(1, len(name) + 1))
+
+
+def test_no_two_commands_share_a_name() -> None:
+    names = [name for command in COMMANDS for name in command.names]
+    assert len(names) == len(set(names))
+
+
+def test_a_unique_beginning_is_a_command(talk: Talk) -> None:
+    assert talk.say("hist") == talk.say("history")
+    assert talk.say("BOARD") == talk.say("d") == talk.say("bo")
+
+
+def test_an_unknown_word_is_explained_with_what_may_have_been_meant(talk: Talk) -> None:
+    assert "did you mean history?" in talk.say("histroy")
+    assert "'xyzzy' is neither a command nor a move" in talk.say("xyzzy")
+    assert "type setboard before it" in talk.say(START_FEN)
+    assert "one move at a time: e4 first" in talk.say("e4 e5")
+
+
+def test_empty_lines_and_comments_do_nothing(talk: Talk) -> None:
+    assert talk.say("", "   ", "# e4") == ""
+
+
+def test_undo_and_redo_walk_through_the_game(talk: Talk) -> None:
+    talk.say("e4", "Nf3")
+    played = talk.moves
+    assert talk.say("undo") == "taken back: a4\n"
+    assert talk.moves == played[:3]
+    talk.say("undo 2")
+    assert talk.moves == played[:1]
+    assert talk.say("redo 2") == "played again: a5 Nf3\n"
+    talk.say("redo")
+    assert talk.moves == played
+    assert "no move has been taken back" in talk.say("redo").lower()
+
+
+def test_takeback_takes_the_answer_too(talk: Talk) -> None:
+    talk.say("e4", "Nf3", "takeback")
+    assert talk.moves == ["e2e4", "a7a5"]
+
+
+def test_a_new_move_ends_what_could_be_redone_and_the_same_move_keeps_it(talk: Talk) -> None:
+    talk.say("force", "e4", "e5", "Nf3", "undo 3", "e4")
+    assert talk.say("redo") == "played again: e5\n"
+    talk.say("undo 2", "d4")
+    assert "No move has been taken back" in talk.say("redo")
+
+
+def test_undo_at_the_start_says_so(talk: Talk) -> None:
+    assert talk.say("undo") == "No move has been played yet.\n"
+
+
+def test_the_end_of_the_game_is_told_and_stops_further_moves(talk: Talk) -> None:
+    text = talk.say("force", "f3", "e5", "g4", "Qh4#")
+    assert text.endswith("0-1, Black wins by checkmate.\n")
+    for line in ("e4", "go", "hint", "auto"):
+        assert "The game is over (0-1, Black wins by checkmate)" in talk.say(line).replace(f"{line}: the", "The")
+    talk.say("undo")
+    assert talk.moves == ["f2f3", "e7e5", "g2g4"]
+
+
+@pytest.mark.parametrize(
+    ("fen", "move", "end"),
+    [
+        ("7k/8/5KQ1/8/8/8/8/8 w - - 0 1", "Qf7", "1/2-1/2, a draw through stalemate"),
+        ("7k/8/5K2/6p1/8/8/8/8 w - - 0 1", "Kxg5", "1/2-1/2, a draw by insufficient material"),
+        ("7k/8/5KQ1/8/8/8/8/8 w - - 99 100", "Qg1", "1/2-1/2, a draw by fifty-move rule"),
+    ],
+)
+def test_a_draw_is_told_with_its_kind(talk: Talk, fen: str, move: str, end: str) -> None:
+    assert end in talk.say("force", f"setboard {fen}", move)
+
+
+def test_auto_plays_both_sides_for_so_many_moves(talk: Talk) -> None:
+    assert talk.say("auto 5").count("move: ") == 5
+    assert len(talk.moves) == 5
+
+
+def test_auto_stops_at_the_end_of_the_game(talk: Talk) -> None:
+    text = talk.say("setboard 7k/8/8/8/8/8/R7/K7 w - - 98 100", "auto")
+    assert text.count("move: ") == 2
+    assert "draw by fifty-move rule" in text
+
+
+def test_a_hint_names_a_move_and_does_not_play_it(talk: Talk) -> None:
+    assert "hint: a3" in talk.say("hint")
+    assert talk.moves == []
+
+
+def test_the_limits_reach_the_search(talk: Talk) -> None:
+    talk.say("go")
+    assert talk.searcher.limits == Limits(movetime=2000)
+    for line, limits in (
+        ("st 0.5", Limits(movetime=500)),
+        ("sd 7", Limits(depth=7)),
+        ("sn 5000", Limits(nodes=5000)),
+    ):
+        talk.say(line, "go")
+        assert talk.searcher.limits == limits
+
+
+def test_level_keeps_a_clock_for_each_side(talk: Talk) -> None:
+    talk.say("level 2 0:30 1", "go")
+    assert talk.searcher.limits == Limits(time=(30_000, 30_000), increment=(1000, 1000), moves_to_go=2)
+    talk.say("go", "go")  # each search takes 1.5 s by the fake's word
+    assert talk.searcher.limits == Limits(time=(29_500, 29_500), increment=(1000, 1000), moves_to_go=1)
+    talk.say("go", "go")
+    assert talk.searcher.limits == Limits(time=(59_000, 29_000 + 30_000), increment=(1000, 1000), moves_to_go=2)
+    assert "30 s" not in talk.say("level") and "0.5 min for 2 moves" in talk.say("level")
+
+
+def test_wrong_arguments_are_answered_with_the_usage(talk: Talk) -> None:
+    for line in ("st", "st x", "st -1", "st nan", "sd 0", "sd 1e3", "sn -5", "level 40", "level 0 0 0", "undo x"):
+        assert "Usage: " in talk.say(line), line
+    for line in ("new 961", "new 960 960", "moves z9", "hash 0", "threads no", "setboard", "go fast", "pieces x"):
+        assert "Usage: " in talk.say(line), line
+    assert talk.moves == []
+
+
+def test_setboard_takes_a_fen_and_a_bad_one_keeps_the_game(talk: Talk) -> None:
+    talk.say("force", "e4")
+    for fen in ("xyz", "8/8/8/8/8/8/8/8 w - - 0 1", "4k3/8/8/8/8/8/8/4K2 w - - 0 1"):
+        talk.say(f"setboard {fen}")
+        assert talk.moves == ["e2e4"]
+    talk.say(f'setboard "{AMBIGUOUS}"')
+    assert talk.say("fen") == f"{AMBIGUOUS}\n"
+
+
+def test_castling_rights_of_chess960_are_recognised(talk: Talk) -> None:
+    talk.say("force", "setboard 4k3/8/8/8/8/8/8/1RK2R2 w FB - 0 1", "O-O")
+    assert talk.moves == ["c1f1"]
+    talk.say("setboard r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1", "O-O")
+    assert talk.moves == ["e1g1"]
+
+
+def test_new_960_sets_up_the_numbered_position(talk: Talk) -> None:
+    talk.say("new 960 518")
+    assert talk.session.position.chess960
+    assert talk.session.position.fen() == START_FEN
+    assert "Chess960 position" in talk.say("new 960")
+
+
+def test_new_forgets_the_old_game(talk: Talk) -> None:
+    talk.say("force", "e4", "new")
+    assert talk.moves == []
+    assert ("clear", None) in talk.searcher.calls
+    assert "move: a5" in talk.say("e4")
+
+
+def test_moves_and_history_are_in_short_notation(talk: Talk) -> None:
+    assert talk.say("moves g1") == "2 moves from g1: Nf3 Nh3\n"
+    assert talk.say("moves").startswith("20 moves: Na3 Nc3 Nf3 Nh3 a3 a4")
+    assert talk.say("moves e5") == "There is no legal move from e5.\n"
+    talk.say("force", "e4", "e5", "Nf3")
+    assert talk.say("history") == "1. e4 e5 2. Nf3\n"
+
+
+def test_eval_prints_the_table_and_terms_the_sentences(talk: Talk) -> None:
+    assert "BishopPairMidgame" in talk.say("eval")
+    assert "A knight near the centre" in talk.say("terms")
+
+
+def test_perft_prints_the_divide(talk: Talk) -> None:
+    text = talk.say("perft 3")
+    assert "e2e4: 600\n" in text
+    assert "Nodes searched: 8902\n" in text
+
+
+def test_weights_are_shown_saved_loaded_and_reset(talk: Talk, tmp_path: Path) -> None:
+    assert str(DEFAULT_FILE) in talk.say("weights")
+    mine = tmp_path / "mine.txt"
+    talk.say(f"weights save {mine}")
+    mine.write_text(mine.read_text().replace("VAL_Q                  1200", "VAL_Q 999"))
+    talk.say(f"weights load {mine}")
+    assert talk.session.runtime.weights_file == mine
+    assert "VAL_Q 999" in talk.say("weights")
+    assert talk.searcher.calls[-1][0] == "weights"
+    talk.say("weights reset")
+    assert talk.session.runtime.weights_file == DEFAULT_FILE
+    mine.write_text("VAL_Q many\n")
+    assert f"{mine}:1: 'many' is no number; the weights stay as they were" in talk.say(f"weights load {mine}")
+    assert "Cannot write" in talk.say(f"weights save {tmp_path}/mine.txt/deeper")
+    assert "Usage: weights" in talk.say("weights burn")
+
+
+def test_hash_and_threads_reach_the_engine(talk: Talk) -> None:
+    talk.say("hash 32", "threads 2")
+    assert ("hash", 32) in talk.searcher.calls and ("threads", 2) in talk.searcher.calls
+
+
+def test_a_table_too_large_for_the_memory_is_refused(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime, "_free_megabytes", lambda: 100)
+    assert "101 MiB are more than the 100 MiB" in talk.say("hash 101")
+    assert talk.searcher.calls == []
+
+
+def test_help_lists_every_command_and_explains_each(talk: Talk) -> None:
+    overview = talk.say("help")
+    assert max(len(row) for row in overview.splitlines()) <= 80
+    for command in COMMANDS:
+        assert command.usage in overview
+        assert command.sentence.endswith(".")
+        for name in command.names:
+            assert command.sentence in " ".join(talk.say(f"help {name}").split())
+    assert "No command is called 'xyzzy'" in talk.say("help xyzzy")
+    assert "may be any of" in talk.say("help s")
+
+
+def test_learn_says_that_it_is_coming(talk: Talk) -> None:
+    assert "coming" in talk.say("learn games.pgn")
+
+
+def test_ctrl_c_while_thinking_makes_the_engine_move_at_once(talk: Talk) -> None:
+    talk.searcher.endless = True
+    talk.searcher.on_start = _thread.interrupt_main
+    before = signal.getsignal(signal.SIGINT)
+    assert "move: a5" in talk.say("e4")
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_ctrl_c_ends_auto_after_the_move(talk: Talk) -> None:
+    talk.searcher.endless = True
+    talk.searcher.on_start = _thread.interrupt_main
+    talk.say("auto")
+    assert talk.moves == ["a2a3"]
+
+
+def test_ctrl_c_at_the_prompt_gives_a_hint_and_goes_on(talk: Talk) -> None:
+    lines = iter([KeyboardInterrupt, "force", "e4", None])
+
+    def read(prompt: str) -> str | None:
+        line = next(lines)
+        if line is KeyboardInterrupt:
+            raise KeyboardInterrupt
+        return line  # type: ignore[return-value]
+
+    assert run_lines(talk.session, read) == 0
+    assert HINT_AFTER_INTERRUPT in talk.out.getvalue()
+    assert talk.moves == ["e2e4"]
+
+
+def test_a_fault_of_ours_is_told_and_does_not_end_the_session(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(session: Session, text: str) -> int | None:
+        raise ZeroDivisionError("so it goes")
+
+    monkeypatch.setattr(dispatch_module, "_played", fail)
+    assert run_piped(talk.session, io.BytesIO(b"e4\nfen\n")) == 0
+    assert "ZeroDivisionError: so it goes" in talk.out.getvalue()
+    assert START_FEN in talk.out.getvalue()
+
+
+@pytest.mark.parametrize(
+    "script", [b"", b"\n", b"e4", b"e4\r\n", b"force\ne4\ne5\n", b"quit\ne4\n", b"exit", b"\x00\xff\n"]
+)
+def test_piped_input_ends_with_exit_code_0(talk: Talk, script: bytes) -> None:
+    assert run_piped(talk.session, io.BytesIO(script)) == 0
+    assert talk.out.getvalue().endswith("\n")
+    assert b"quit" not in script or talk.moves == []
+
+
+def test_piped_lines_are_echoed_after_the_prompt(talk: Talk) -> None:
+    run_piped(talk.session, io.BytesIO(b"force\ne4\ne5"))
+    assert talk.out.getvalue().startswith("White(1): force\n")
+    assert "Black(1): e5\nWhite(2): \n" in talk.out.getvalue()
+
+
+def test_completion_offers_commands_and_moves(talk: Talk) -> None:
+    assert completions(talk.session, "his", "his") == ["history "]
+    assert completions(talk.session, "N", "N") == ["Na3 ", "Nc3 ", "Nf3 ", "Nh3 "]
+    assert completions(talk.session, "help und", "und") == ["undo"]
+    assert completions(talk.session, "st 1", "1") == []
+
+
+def test_the_thinking_line_is_rewritten_in_place_on_a_terminal_only() -> None:
+    assert "\r" in Talk(Terminal(colour=True, unicode=True, rewrites=True)).say("e4")
+    plain = Talk().say("e4", "d", "eval")
+    assert "\r" not in plain and "\x1b" not in plain and plain.isascii()
+
+
+def _console(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The real program with a script on its standard input."""
+    return subprocess.run(
+        [sys.executable, "-m", "engine", "console", *arguments],
+        input=script,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=ROOT,
+        env=os.environ | {ENVIRONMENT_VARIABLE: str(DEFAULT_FILE)},
+        check=False,
+    )
+
+
+def test_a_real_session_over_a_pipe_plays_explains_and_ends_with_exit_code_0() -> None:
+    done = _console("sd 4\ne4\nNf3\neval\nmoves\nhistory\n")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Merino ")
+    assert f"Weights: {DEFAULT_FILE}" in done.stdout
+    assert done.stdout.count("move: ") == 2
+    assert "White(3): history\n1. e4 " in done.stdout
+
+
+def test_the_command_uci_hands_the_rest_of_the_input_over() -> None:
+    done = _console("sd 4\ne4\nuci\nposition startpos moves e2e4\ngo depth 2\n")
+    assert (done.returncode, done.stderr) == (0, "")
+    play, _, protocol = done.stdout.partition("White(2): uci\n")
+    assert "move: " in play
+    assert protocol.startswith("id name Merino")
+    assert protocol.count("uciok\n") == 1
+    assert "bestmove " in protocol
+
+
+def test_a_faulty_weights_file_is_told_and_the_shipped_one_used(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.txt"
+    bad.write_text("VAL_P 100\nVAL_P 100\n")
+    done = _console("weights\n", "--weights", str(bad))
+    assert done.returncode == 0
+    assert f"{bad}:2: VAL_P is given twice; not used." in done.stdout
+    assert f"Weights: {DEFAULT_FILE}" in done.stdout
+
+
+def test_a_wrong_option_is_exit_code_2() -> None:
+    done = _console("", "--nonsense")
+    assert done.returncode == 2
+    assert "usage: merino console" in done.stderr

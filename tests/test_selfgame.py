@@ -1,0 +1,50 @@
+"""The game that is shown where nobody can type."""
+
+import sys
+import time
+
+import chess
+import pytest
+
+from engine.console.session import Session
+from engine.console.terminal import Terminal
+from engine.game import Position
+from engine.runtime import Runtime
+from engine.search.limits import Limits
+from engine.selfgame import play, play_game
+
+
+def _moves(text: str) -> list[str]:
+    """The moves of the score that is printed at the end."""
+    score = text[text.index("\n1. ") :].split("\n\n", maxsplit=1)[0]
+    return [word for word in score.split() if not word.endswith(".")]
+
+
+def test_the_game_is_legal_and_stops_after_so_many_half_moves(capsys: pytest.CaptureFixture[str]) -> None:
+    began = time.monotonic()
+    assert play_game(["--plies", "12", "--movetime", "20"]) == 0
+    text = capsys.readouterr().out
+    board = chess.Board()
+    for move in _moves(text):
+        board.push_san(move)
+    assert board.ply() == 12
+    assert text.count("depth") == 12
+    assert text.count("a  b  c  d  e  f  g  h") == 3  # at the start, after ten, and at the end
+    assert "Stopped after 12 half-moves" in text
+    assert time.monotonic() - began < 60
+
+
+def test_the_result_is_told_when_the_game_ends(capsys: pytest.CaptureFixture[str]) -> None:
+    session = Session(Runtime(1), Terminal(), sys.stdout)
+    session.position = Position("6k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1")
+    play(session, 10, Limits(depth=3))
+    text = capsys.readouterr().out
+    assert "Ra8#" in text and "+M1" in text
+    assert text.endswith("The game is over: 1-0, White wins by checkmate.\n")
+
+
+def test_senseless_options_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["--plies", "0"], ["--movetime", "x"], ["--nonsense"]):
+        with pytest.raises(SystemExit, match="2"):
+            play_game(arguments)
+    assert "usage: merino selfgame" in capsys.readouterr().err

@@ -5,11 +5,13 @@ so until the engine is there this plays: two plies and captures over python-ches
 """
 
 import time
+from typing import NamedTuple
 
 import chess
 
 _VALUES = {chess.PAWN: 100, chess.KNIGHT: 320, chess.BISHOP: 330, chess.ROOK: 500, chess.QUEEN: 950, chess.KING: 0}
 _MATE = 30000
+_MOST = 9999  # a score that is reported; mates are not counted here
 _CENTRE = [
     6 - abs(2 * chess.square_file(square) - 7) // 2 - abs(2 * chess.square_rank(square) - 7) // 2
     for square in chess.SQUARES
@@ -20,23 +22,32 @@ class _OutOfTimeError(Exception):
     """The deadline has passed inside the search."""
 
 
-def quick_move(board: chess.Board, deadline: float, allowed: list[chess.Move] | None = None) -> chess.Move | None:
-    """A legal move found before `deadline` (time.perf_counter), or None where there is none."""
+class QuickMove(NamedTuple):
+    """A move, its score in centipawns for the side to move, and how many half-moves were looked at."""
+
+    move: chess.Move
+    score: int
+    depth: int
+
+
+def quick_move(board: chess.Board, deadline: float, allowed: list[chess.Move] | None = None) -> QuickMove | None:
+    """A legal move, of those `allowed` if any, found before `deadline` (time.perf_counter); None if there is none."""
     moves = sorted(allowed or board.legal_moves, key=lambda move: -_promise(board, move))
     if not moves:
         return None
-    best = moves[0]
+    found = QuickMove(moves[0], 0, 1)
     try:
         for depth in (0, 1, 2):
-            best = _best(board, moves, depth, deadline)
+            best, score = _best(board, moves, depth, deadline)
+            found = QuickMove(best, max(-_MOST, min(score, _MOST)), depth + 1)
             moves.remove(best)
             moves.insert(0, best)
     except _OutOfTimeError:
-        pass  # the deadline is how this search ends; `best` is from the last whole depth
-    return best
+        pass  # the deadline is how this search ends; `found` is from the last whole depth
+    return found
 
 
-def _best(board: chess.Board, moves: list[chess.Move], depth: int, deadline: float) -> chess.Move:
+def _best(board: chess.Board, moves: list[chess.Move], depth: int, deadline: float) -> tuple[chess.Move, int]:
     best, alpha = moves[0], -2 * _MATE
     for move in moves:
         board.push(move)
@@ -46,7 +57,7 @@ def _best(board: chess.Board, moves: list[chess.Move], depth: int, deadline: flo
             board.pop()
         if score > alpha:
             best, alpha = move, score
-    return best
+    return best, alpha
 
 
 def _search(board: chess.Board, alpha: int, beta: int, depth: int, deadline: float) -> int:

@@ -43,10 +43,37 @@ COMMANDS = by_name((*PROTOCOL, *EXTRAS))
 
 
 def run(session: Session, command: Command, text: str) -> None:
-    """Run a command with the text after its name, once the engine is loaded if it needs that."""
-    if not command.target.startswith(_HERE):
-        session.ready()
-    command.load()(session, text)
+    """Run a command with the text after its name, once the engine is loaded if it needs that.
+
+    Only `position` and `go` do not wait for the compiler on the first start of all: a clock may run.
+    """
+    if command.target.startswith(_HERE):
+        command.load()(session, text)
+        return
+    if command.name == "position" and not session.is_warm():
+        session.cold.position(text)
+    elif command.name == "go" and not session.is_warm():
+        session.cold.go(text, lambda text: _take_over(session, command, text))
+    else:
+        session.cold.stop()
+        _run_loaded(session, command, text)
+
+
+def _run_loaded(session: Session, command: Command, text: str) -> None:
+    """Run a command that needs the engine, after the position that came while it was loading."""
+    session.ready()
+    with session.turn:
+        waiting = session.cold.take_position()
+        if waiting is not None and command.name != "position":
+            COMMANDS["position"].load()(session, waiting)
+        command.load()(session, text)
+
+
+def _take_over(session: Session, go: Command, text: str) -> None:
+    """Run the `go` that waited for the compiler, and the `stop` that came meanwhile, if one did."""
+    _run_loaded(session, go, text)
+    if session.cold.is_hurried:
+        session.stop()
 
 
 def introduce(session: Session, _: str) -> None:
@@ -57,8 +84,8 @@ def introduce(session: Session, _: str) -> None:
 
 
 def isready(session: Session, _: str) -> None:
-    """`readyok` when the engine is loaded and the options are in effect."""
-    session.ready()
+    """`readyok` when the engine is loaded and the options are in effect; on a cold start somewhat before."""
+    session.wait_until_ready()
     session.output.say("readyok")
 
 

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from engine.cold_start import ColdStart
 from engine.options import DEFAULT_HASH, OptionError, Value, find
 from engine.uci_output import Output, Report
 
@@ -28,9 +29,12 @@ class Session:
         self.output = output
         self.debug = False
         self.is_over = False  # set by `quit`
+        self.is_patient = False  # whether even a first start waits for the compiler: where no GUI does
         self.position: Position | None = None  # None: not loaded yet, or the last one sent was wrong
         self._runtime: Runtime | None = None
         self._loaded = threading.Event()
+        self.cold = ColdStart(output, self._loaded)
+        self.turn = threading.RLock()  # held while a command runs: the end of a cold start runs one too
         self._loader: threading.Thread | None = None
         self._pending: dict[str, Value] = {}  # options by name that wait for an idle engine
         self._is_searching = False  # until just before the bestmove: after it a GUI may set options
@@ -43,6 +47,20 @@ class Session:
         if self._loader is None:
             self._loader = threading.Thread(target=self._load, name="loader", daemon=True)
             self._loader.start()
+
+    def is_warm(self) -> bool:
+        """Whether the engine is loaded; waits for it as long as a start with compiled code takes."""
+        self.start_loading()
+        if self.is_patient:
+            self._wait_until_loaded()
+        return self.cold.is_warm()
+
+    def wait_until_ready(self) -> None:
+        """Wait until the engine is loaded and has taken the options, or as long as a GUI allows."""
+        self.start_loading()
+        self.cold.wait_until_ready()
+        if self._loaded.is_set():
+            self.ready()
 
     def ready(self) -> Runtime:
         """The engine, once it is loaded and has taken the options set so far."""
@@ -71,6 +89,8 @@ class Session:
         if value != wished:
             self.output.info(f"{option.name} {wished} is out of range; taken as {value}")
         self._pending[option.name] = value
+        if option.name == "UCI_Chess960":
+            self.cold.chess960 = bool(value)
         if self._is_searching and option.needs_idle:
             self.output.info(f"{option.name} takes effect when the search has ended")
         elif self._runtime is not None:
@@ -105,27 +125,33 @@ class Session:
 
     def stop(self) -> None:
         """Let the search under way, if any, give its move now."""
-        if self._runtime is not None and self._is_searching:
-            self._runtime.searcher.stop()
+        self.cold.hurry()
+        self._stop_search()
 
     def ponder_hit(self) -> None:
         """The move pondered on was played: the search under way goes on within its limits."""
+        self.cold.hurry()
         if self._runtime is not None and self._is_searching:
             self._runtime.searcher.ponder_hit()
 
     def wait(self) -> None:
         """Wait for the search under way, if any, to give its move by itself."""
+        self.cold.wait()
         self._bestmove_said.wait()
 
     def end_search(self) -> None:
         """Stop the search under way, if any, and wait for its move."""
-        self.stop()
-        self.wait()
+        self._stop_search()
+        self._bestmove_said.wait()
 
     def close(self) -> None:
         """End the session: stop the search and let it give its move, but wait only so long."""
         self.stop()
         self._bestmove_said.wait(LAST_WORDS_SECONDS)
+
+    def _stop_search(self) -> None:
+        if self._runtime is not None and self._is_searching:
+            self._runtime.searcher.stop()
 
     def _load(self) -> None:
         from engine.runtime import Position, Runtime  # noqa: PLC0415 (the one import that brings in numba)

@@ -31,7 +31,7 @@ LAYERS = (
     ("search: its threads", "engine.search.worker engine.search.clock engine.search.searcher"),
     ("tools", "engine.bench engine.divide engine.epd engine.warmup engine.fallback"),
     ("commands", "engine.runtime engine.options engine.commands"),
-    ("UCI: its parts", "engine.uci_output engine.uci_go engine.uci_session engine.uci_board engine.uci_commands"),
+    ("UCI: its parts", "engine.uci_output engine.uci_go engine.cold_start engine.uci_session engine.uci_board engine.uci_commands"),
     ("console: what it shows", "engine.console.terminal engine.console.board_view engine.console.loading"),
     ("console: its game", "engine.console.pace engine.console.thinking engine.console.session engine.console.chess960"),
     ("console: its table", "engine.console.registry engine.console.arguments"),

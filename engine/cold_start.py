@@ -1,0 +1,168 @@
+"""The first start on a machine: what a GUI gets while the engine still compiles.
+
+Compiling takes longer than a GUI waits for `readyok` and longer than some clocks can spare. So `readyok` comes after
+some seconds all the same, and a `go` under a clock that cannot wait is answered by `engine.fallback`. Once compiled,
+the code is in the cache and later starts are not cold. Imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from engine.search.clock import budget
+from engine.uci_go import parse_go
+from engine.uci_output import Output
+
+if TYPE_CHECKING:
+    import chess
+
+    from engine.search.limits import Limits
+
+READY_SECONDS = 7.0  # from the start to `readyok` at the latest; GUIs wait ten to fifteen
+WARM_SECONDS = 2.5  # a start that takes longer is cold
+CLOCK_SHARE = 0.1  # of the time left that may pass in waiting for the compiler
+QUICK_SECONDS = 0.3  # for a move by the fallback
+_NEWS = "compiling for this machine, which is done once and takes about half a minute"
+
+
+class ColdStart:
+    """Answers `isready`, `position` and `go` until `loaded` is set."""
+
+    def __init__(self, output: Output, loaded: threading.Event) -> None:
+        self._output = output
+        self._loaded = loaded
+        self._began = time.perf_counter()
+        self._position = "startpos"
+        self._has_position = False
+        self._hurry = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._has_told = False
+        self.chess960 = False
+
+    def wait_until_ready(self) -> None:
+        """Wait until the engine is loaded, or for as long as a GUI can be made to wait."""
+        if not self._loaded.wait(self._left(WARM_SECONDS)):
+            self._tell()
+            self._loaded.wait(self._left(READY_SECONDS))
+
+    def is_warm(self) -> bool:
+        """Whether the engine is loaded, as it is soon on every start but the first."""
+        return self._loaded.wait(self._left(WARM_SECONDS))
+
+    def position(self, text: str) -> None:
+        """Note a position for `go`, or for the engine when it is loaded."""
+        self._position, self._has_position = text, True
+
+    def take_position(self) -> str | None:
+        """The position that the engine has not been told of yet."""
+        text = self._position if self._has_position else None
+        self._has_position = False
+        return text
+
+    def go(self, text: str, hand_over: Callable[[str], None]) -> None:
+        """Answer a `go`: by `hand_over(text)` if the engine is loaded in time, else by a quick move."""
+        self.stop()
+        self._tell()
+        self._hurry.clear()
+        self._thread = threading.Thread(target=self._play, args=(text, hand_over), name="cold start", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Let the `go` under way be answered now, and wait for that."""
+        self.hurry()
+        self.wait()
+
+    def wait(self) -> None:
+        """Wait until the `go` under way, if any, has been answered or handed over."""
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+
+    @property
+    def is_hurried(self) -> bool:
+        """Whether the last `go` has been told to stop."""
+        return self._hurry.is_set()
+
+    def hurry(self) -> None:
+        """Let the `go` under way be answered now."""
+        self._hurry.set()
+
+    def _play(self, text: str, hand_over: Callable[[str], None]) -> None:
+        limits = parse_go(text.split(), lambda move: None).limits
+        board = self._read_board()
+        if self._wait_for_engine(_patience(limits, board)):
+            hand_over(text)
+            return
+        if limits.infinite or limits.ponder:
+            self._hurry.wait()
+        self._answer(board, text)
+
+    def _wait_for_engine(self, seconds: float | None) -> bool:
+        """Whether the engine is there before the time is up and before `stop`."""
+        deadline = None if seconds is None else time.perf_counter() + seconds
+        while not self._loaded.is_set():
+            if self._hurry.is_set() or deadline is not None and time.perf_counter() >= deadline:
+                return False
+            self._loaded.wait(0.02)
+        return True
+
+    def _answer(self, board: chess.Board | None, text: str) -> None:
+        from engine.fallback import quick_move  # noqa: PLC0415 (python-chess is needed in a cold start only)
+
+        began = time.perf_counter()
+        found = None if board is None else quick_move(board, began + QUICK_SECONDS, _search_moves(board, text))
+        if board is None or found is None:
+            in_check = board is not None and board.is_check()
+            self._output.say(f"info depth 0 score {'mate 0' if in_check else 'cp 0'}", "bestmove (none)")
+            return
+        move, spent = board.uci(found.move), int(1000 * (time.perf_counter() - began))
+        self._output.say(f"info depth {found.depth} score cp {found.score} time {spent} pv {move}", f"bestmove {move}")
+
+    def _read_board(self) -> chess.Board | None:
+        """The position as python-chess has it, or None where it is not valid."""
+        import chess  # noqa: PLC0415
+
+        words = self._position.split()
+        moves_at = words.index("moves") if "moves" in words else len(words)
+        fen = " ".join(words[1:moves_at]) if words[:1] == ["fen"] else chess.STARTING_FEN
+        try:
+            board = chess.Board(fen, chess960=self.chess960)
+            for move in words[moves_at + 1 :]:
+                board.push_uci(move)
+        except ValueError as error:
+            self._output.error(f"position: {error}")
+            return None
+        if not board.is_valid():
+            self._output.error("position: it is not legal")
+            return None
+        return board
+
+    def _tell(self) -> None:
+        if not self._has_told:
+            self._has_told = True
+            self._output.info(_NEWS)
+
+    def _left(self, seconds: float) -> float:
+        return max(0.0, self._began + seconds - time.perf_counter())
+
+
+def _patience(limits: Limits, board: chess.Board | None) -> float | None:
+    """How long a search may wait for the compiler, in seconds; None for ever, where no clock runs."""
+    if board is None:
+        return 0.0
+    if limits.ponder or limits.infinite:
+        return None
+    plan = budget(limits, 0 if board.turn else 1, overhead=0)
+    if plan is None:
+        return None
+    if plan.is_exact:
+        return max(0.0, plan.hard / 1000 - 2 * QUICK_SECONDS)
+    clock = limits.time[0 if board.turn else 1] or 0
+    return CLOCK_SHARE * clock / 1000
+
+
+def _search_moves(board: chess.Board, text: str) -> list[chess.Move]:
+    words = set(text.split())
+    return [move for move in board.legal_moves if board.uci(move) in words]

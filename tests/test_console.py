@@ -207,6 +207,8 @@ def test_the_end_of_the_game_is_told_and_stops_further_moves(talk: Talk) -> None
     assert text.endswith("0-1, Black wins by checkmate.\n")
     for line in ("e4", "go", "hint", "auto"):
         assert "The game is over (0-1, Black wins by checkmate)" in talk.say(line).replace(f"{line}: the", "The")
+    assert talk.say("hist").startswith("1. f3 e5 2. g4 Qh4#")
+    assert "neither a command nor a move" in talk.say("xyzzy")
     talk.say("undo")
     assert talk.moves == ["f2f3", "e7e5", "g2g4"]
 
@@ -214,9 +216,9 @@ def test_the_end_of_the_game_is_told_and_stops_further_moves(talk: Talk) -> None
 @pytest.mark.parametrize(
     ("fen", "move", "end"),
     [
-        ("7k/8/5KQ1/8/8/8/8/8 w - - 0 1", "Qf7", "1/2-1/2, a draw through stalemate"),
+        ("7k/8/5KQ1/8/8/8/8/8 w - - 0 1", "Qf7", "1/2-1/2, a draw by stalemate"),
         ("7k/8/5K2/6p1/8/8/8/8 w - - 0 1", "Kxg5", "1/2-1/2, a draw by insufficient material"),
-        ("7k/8/5KQ1/8/8/8/8/8 w - - 99 100", "Qg1", "1/2-1/2, a draw by fifty-move rule"),
+        ("7k/8/5KQ1/8/8/8/8/8 w - - 99 100", "Qg1", "1/2-1/2, a draw by the fifty-move rule"),
     ],
 )
 def test_a_draw_is_told_with_its_kind(talk: Talk, fen: str, move: str, end: str) -> None:
@@ -231,7 +233,7 @@ def test_auto_plays_both_sides_for_so_many_moves(talk: Talk) -> None:
 def test_auto_stops_at_the_end_of_the_game(talk: Talk) -> None:
     text = talk.say("setboard 7k/8/8/8/8/8/R7/K7 w - - 98 100", "auto")
     assert text.count("move: ") == 2
-    assert "draw by fifty-move rule" in text
+    assert "draw by the fifty-move rule" in text
 
 
 def test_a_hint_names_a_move_and_does_not_play_it(talk: Talk) -> None:

@@ -22,7 +22,7 @@ def run_console(argv: list[str]) -> int:
     options = _parse(argv)
     if sys.stdin is None or sys.stdout is None:
         return 0  # they were closed before we started: nobody is there
-    print(f"{NAME} {__version__}, a chess engine that learns its evaluation.", flush=True)
+    print(f"{NAME} {__version__}, a chess engine whose evaluation you can read.", flush=True)
     with patience(sys.stdout):
         from engine.console.start import converse, open_session  # noqa: PLC0415 (slow: loads the engine)
 

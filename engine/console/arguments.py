@@ -37,7 +37,7 @@ def minutes(text: str) -> float:
 def no_argument(text: str) -> None:
     """Complain if there is one."""
     if text:
-        raise UsageError(f"no argument is expected, found '{text}'")
+        raise UsageError(f"no argument is expected, found '{text[:40]}'")
 
 
 def choice(text: str, choices: tuple[str, ...]) -> str:

@@ -61,7 +61,7 @@ def _cell(position: Position, square: int, is_marked: bool, terminal: Terminal) 
 def _piece(letter: str | None, terminal: Terminal) -> str:
     if letter is None:
         return " "
-    return _GLYPHS[letter.upper()] if terminal.unicode else letter
+    return _GLYPHS[letter.upper()] if terminal.colour and terminal.unicode else letter
 
 
 def _tray(position: Position, colour: int, terminal: Terminal) -> str:
@@ -72,8 +72,5 @@ def _tray(position: Position, colour: int, terminal: Terminal) -> str:
     lead = sum(value * (letters.count(own(kind)) - letters.count(foe(kind))) for kind, value in _VALUES.items())
     if not missing and lead <= 0:
         return ""
-    if terminal.colour and terminal.unicode:
-        taken = "".join(_GLYPHS[kind] for kind in reversed(missing))
-    else:
-        taken = "".join(foe(kind) for kind in reversed(missing))
+    taken = "".join(_piece(foe(kind), terminal) for kind in reversed(missing))
     return f"  {taken}{f' +{lead}' if lead > 0 else ''}"

@@ -111,7 +111,9 @@ def show_help(session: Session, arguments: str) -> None:
 def _named(word: str) -> Command:
     exact, near = by_name(word), by_prefix(word)
     if exact is None and len(near) != 1:
-        raise CommandError(f"no command is called '{word}'" if not near else f"'{word}' may be any of {_names(near)}")
+        raise CommandError(
+            f"no command is called '{word[:40]}'" if not near else f"'{word}' may be any of {_names(near)}"
+        )
     return exact or near[0]
 
 

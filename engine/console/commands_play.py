@@ -22,7 +22,8 @@ TEXT_WIDTH = 78
 def new_game(session: Session, arguments: str) -> None:
     """Begin a new game; you open with White.
 
-    `new 960` draws a Chess960 position, `new 960 518` takes the one of that number (0 to 959).
+    `go` lets the engine open instead. `new 960` draws a Chess960 position, `new 960 518` takes the one of that
+    number (0 to 959).
     """
     words = arguments.split()
     session.is_forced = False
@@ -112,7 +113,7 @@ def moves(session: Session, arguments: str) -> None:
     where = ""
     if arguments:
         if arguments.lower() not in SQUARE_NAMES:
-            raise UsageError(f"'{arguments}' is no square")
+            raise UsageError(f"'{arguments[:40]}' is no square")
         square = SQUARE_NAMES.index(arguments.lower())
         legal = [move for move in legal if move.from_square == square]
         where = f" from {SQUARE_NAMES[square]}"

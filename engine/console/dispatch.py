@@ -21,10 +21,11 @@ def dispatch(session: Session, line: str) -> int | None:
     An exact command comes first, then a legal move, then a command of which the word is the only possible
     beginning: so a shortened command never hides a move.
     """
-    text = " ".join(line.split())
+    text = line.strip()
     if not text or text.startswith("#"):
         return None
-    word, _, arguments = text.partition(" ")
+    word, *rest = text.split(maxsplit=1)
+    arguments = rest[0] if rest else ""
     try:
         command = by_name(word)
         if command is None and _played(session, text):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-SLOW_AFTER_SECONDS = 1.5
+SLOW_AFTER_SECONDS = 2.5
 WHY_IT_IS_SLOW = "Loading the engine. The first start compiles it, once, which can take a minute ..."
 
 

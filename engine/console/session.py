@@ -12,7 +12,7 @@ from engine.console.thinking import ThinkingLine, think
 from engine.fen import START_FEN
 from engine.game import Outcome, Position, Termination
 from engine.move import Move
-from engine.san import read_move, san
+from engine.san import looks_like_move, read_move, san
 from engine.search.limits import Limits, Result
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ def outcome_text(outcome: Outcome) -> str:
     """How a game ended, for people: "1-0, White wins by checkmate"."""
     if outcome.winner is not None:
         return f"{outcome.result}, {_SIDES[outcome.winner]} wins by {outcome.termination.value}"
-    by = "by" if outcome.termination is not Termination.STALEMATE else "through"
-    return f"{outcome.result}, a draw {by} {outcome.termination.value}"
+    article = "the " if outcome.termination is Termination.FIFTY_MOVES else ""
+    return f"{outcome.result}, a draw by {article}{outcome.termination.value}"
 
 
 class Session:
@@ -36,13 +36,7 @@ class Session:
     `is_live` says that a person looks on: then the board is shown after each move.
     """
 
-    def __init__(
-        self,
-        runtime: Runtime,
-        terminal: Terminal,
-        out: TextIO,
-        is_live: bool = False,
-    ) -> None:
+    def __init__(self, runtime: Runtime, terminal: Terminal, out: TextIO, is_live: bool = False) -> None:
         self.runtime = runtime
         self.terminal = terminal
         self.out = out
@@ -77,8 +71,9 @@ class Session:
         self._show_if_live()
 
     def play_text(self, text: str) -> None:
-        """Play the move a person typed, and answer it; raises MoveRejected or CommandError."""
-        self.require_running()
+        """Play the move a person typed, and answer it; raises MoveRejected, or CommandError if the game is over."""
+        if looks_like_move(text):
+            self.require_running()
         self._push(read_move(self.position, text))
         if self.is_forced or self.position.outcome():
             self._show_if_live()

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterable
 
 import chess
@@ -62,6 +63,12 @@ def san_moves(position: Position, moves: Iterable[int]) -> list[str]:
 def san_line(board: chess.Board, moves: Iterable[int]) -> str:
     """Consecutive legal moves from `board` with move numbers: "3...Nf6 4. Bg5"."""
     return board.variation_san(as_chess_move(move, board.chess960) for move in moves)
+
+
+def san_paragraph(position: Position, width: int = 78) -> str:
+    """The game so far as lines of at most `width` columns, each move on the line of its number."""
+    moves = san_line(start_board_of(position), position.moves)
+    return textwrap.fill(moves.replace(". ", ".\u00a0"), width).replace("\u00a0", " ")
 
 
 def looks_like_move(text: str) -> bool:

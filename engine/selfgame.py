@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import textwrap
 
 from engine import NAME, __version__
 from engine.console.loading import patience
@@ -12,14 +11,13 @@ from engine.console.session import Session, outcome_text, side_name
 from engine.console.start import open_session
 from engine.console.thinking import score_text
 from engine.move import Move
-from engine.san import san, san_line, start_board_of
+from engine.san import san, san_paragraph
 from engine.search.limits import Limits, Line
 
 PLIES = 60
 MOVE_MS = 100
 HASH_MB = 16
 BOARD_EVERY = 10  # half-moves
-TEXT_WIDTH = 78
 
 
 def play_game(argv: list[str]) -> int:
@@ -48,8 +46,7 @@ def play(session: Session, plies: int, limits: Limits) -> None:
             session.show_board()
     if len(session.position.moves) % BOARD_EVERY:
         session.show_board()
-    moves = san_line(start_board_of(session.position), session.position.moves)
-    session.say(f"\n{textwrap.fill(moves, TEXT_WIDTH)}")
+    session.say(f"\n{san_paragraph(session.position)}")
     outcome = session.position.outcome()
     if outcome is not None:
         session.say(f"\nThe game is over: {outcome_text(outcome)}.")

@@ -7,7 +7,7 @@ import pytest
 
 from engine.fen import START_FEN
 from engine.game import Position
-from engine.san import MoveRejected, looks_like_move, read_move, san, san_line, start_board_of
+from engine.san import MoveRejected, looks_like_move, read_move, san, san_line, san_paragraph, start_board_of
 
 ITALIAN = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R w KQkq - 0 1"
 CHECK = "rnbqk1nr/pppp1ppp/8/4p3/1b1PP3/8/PPP2PPP/RNBQKBNR w KQkq - 1 3"
@@ -138,6 +138,16 @@ def test_no_text_that_is_refused_lacks_a_reason() -> None:
             except MoveRejected as rejection:
                 assert rejection.refusal is not None
                 assert rejection.refusal.reason
+
+
+def test_a_paragraph_of_moves_keeps_each_number_with_its_move() -> None:
+    position = Position()
+    for _ in range(40):
+        position.push(position.legal_moves[0])
+    for width in range(20, 60):
+        lines = san_paragraph(position, width).splitlines()
+        assert max(len(line) for line in lines) <= width
+        assert not [line for line in lines if line.endswith(".")]
 
 
 def test_a_line_of_moves_has_numbers() -> None:

@@ -11,7 +11,7 @@ from engine.console.chess960 import start_position
 from engine.console.pace import ClockPace, by_depth, by_nodes, by_time
 from engine.console.registry import Section, command
 from engine.console.session import Session, side_name
-from engine.san import san, san_line, san_moves, start_board_of
+from engine.san import san, san_moves, san_paragraph
 from engine.search.limits import MAX_PLY
 
 MOST_MOVES = 10_000
@@ -133,7 +133,7 @@ def history(session: Session, arguments: str) -> None:
     if not position.moves:
         session.say(f"No move has been played; {side_name(position.turn)} is to move.")
         return
-    session.say(textwrap.fill(san_line(start_board_of(position), position.moves), TEXT_WIDTH))
+    session.say(san_paragraph(position))
     session.report_if_over()
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from engine import NAME, __version__
 from engine.command import Command, CommandError, UsageError, by_name
 from engine.uci import serve_one
-from engine.uci_commands import COMMANDS as UCI_COMMANDS
+from engine.uci.commands import COMMANDS as UCI_COMMANDS
 
 # Each function takes the arguments after the name and returns the exit code.
 COMMANDS = by_name(

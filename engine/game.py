@@ -1,8 +1,8 @@
 """`Position`: the board for Python code, with its history, in the manner of python-chess.
 
-    position = Position("r3k2r/8/8/8/8/8/8/R3K2R w KQkq -")
-    position.push_uci("e1g1")
-    position.legal_moves, position.fen(), position.outcome()
+position = Position("r3k2r/8/8/8/8/8/8/R3K2R w KQkq -")
+position.push_uci("e1g1")
+position.legal_moves, position.fen(), position.outcome()
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ from engine.bitboard import (
     RANK_8,
     ROOK,
     WHITE,
-    ZERO,
     bit,
     colour_of,
     lsb,

@@ -11,9 +11,7 @@ from engine.position import POSITION
 
 MAX_DEPTH = 16
 
-_STACK = np.dtype(
-    [("positions", POSITION, MAX_DEPTH + 1), ("moves", np.int32, (MAX_DEPTH + 1, MAX_MOVES))], align=True
-)
+_STACK = np.dtype([("positions", POSITION, MAX_DEPTH + 1), ("moves", np.int32, (MAX_DEPTH + 1, MAX_MOVES))], align=True)
 
 
 @kernel

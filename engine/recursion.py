@@ -9,7 +9,6 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-
 _INTEGERS = (types.int64,) * 4
 
 

@@ -9,10 +9,10 @@ import time
 import chess
 import pytest
 
-from engine import cold_start
-from engine.cold_start import ColdStart
-from engine.fallback import quick_move
-from engine.uci_output import Output
+from engine.uci import cold_start
+from engine.uci.cold_start import ColdStart
+from engine.uci.fallback import quick_move
+from engine.uci.output import Output
 
 
 class Session:

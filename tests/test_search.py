@@ -8,7 +8,7 @@ import time
 import chess
 import pytest
 
-from engine.bench import run_bench
+from engine.bench import POSITIONS, run_bench
 from engine.game import Position
 from engine.search.limits import Limits, Line
 from engine.search.searcher import Searcher
@@ -121,7 +121,7 @@ def test_a_stalemated_root_has_no_move_and_says_so(searcher: Searcher) -> None:
 
 def test_the_stronger_side_avoids_a_repetition(searcher: Searcher) -> None:
     position = Position("6k1/5ppp/8/8/8/8/5PPP/Q5K1 w - - 0 1")
-    position.push_all("a1b1 g8h8 b1a1 h8g8 a1b1 g8h8 b1a1 h8g8".split())
+    position.push_all(["a1b1", "g8h8", "b1a1", "h8g8", "a1b1", "g8h8", "b1a1", "h8g8"])
     result = searcher.search(position, Limits(depth=6))
     assert result.line is not None
     assert result.line.score > 500
@@ -154,7 +154,7 @@ def test_the_same_search_gives_the_same_tree() -> None:
 
 
 def test_every_reported_line_is_legal_and_starts_with_the_best_move(searcher: Searcher) -> None:
-    for fen in ("r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1", "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - -"):
+    for fen in POSITIONS[:4]:
         lines: list[Line] = []
         result = searcher.search(Position(fen), Limits(depth=9), lines.append)
         for line in lines:
@@ -206,7 +206,8 @@ def test_move_time_is_kept(searcher: Searcher) -> None:
 
 def test_an_infinite_search_waits_for_stop_even_with_a_mate(searcher: Searcher) -> None:
     done = threading.Event()
-    searcher.start(Position("7k/8/5K2/6Q1/8/8/8/8 w - - 0 1"), Limits(infinite=True), lambda line: None, lambda r: done.set())
+    position = Position("7k/8/5K2/6Q1/8/8/8/8 w - - 0 1")
+    searcher.start(position, Limits(infinite=True), lambda line: None, lambda result: done.set())
     assert not done.wait(0.5)
     searcher.stop()
     assert done.wait(2)

@@ -226,8 +226,10 @@ def skip_move(s, ply, move, is_quiet, alpha, depth, searched):
     if ply == 0 or searched == 0 or s.full_width or not has_pieces(position, int(position.side)):
         return False
     if not is_quiet:
-        return depth <= p.see_depth and is_losing_capture_stage(s, ply) and not see_at_least(
-            s, position, move, -p.see_noisy_margin * depth
+        return (
+            depth <= p.see_depth
+            and is_losing_capture_stage(s, ply)
+            and not see_at_least(s, position, move, -p.see_noisy_margin * depth)
         )
     if position.checkers or gives_check(position, move):
         return False

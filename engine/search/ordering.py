@@ -29,9 +29,9 @@ def start_picking(s, ply, hash_move, noisy_only):
     """Begin to hand out the moves of this node; with `noisy_only` no quiet and no losing ones."""
     here = s.plies[ply]
     here.hash_move = NO_MOVE
-    if hash_move != NO_MOVE and is_legal(s.positions[ply], s.moves[ply], hash_move):
-        if not noisy_only or is_noisy(s.positions[ply], hash_move):
-            here.hash_move = hash_move
+    wanted = hash_move != NO_MOVE and not (noisy_only and not is_noisy(s.positions[ply], hash_move))
+    if wanted and is_legal(s.positions[ply], s.moves[ply], hash_move):
+        here.hash_move = hash_move
     here.stage, here.noisy_only, here.skip_quiets = _HASH, noisy_only, 0
     here.quiets = here.noisies = 0
 

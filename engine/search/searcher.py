@@ -1,8 +1,8 @@
 """`Searcher`: the search as Python drives it, with threads, clock and reports.
 
-    searcher = Searcher(hash_mb=64)
-    result = searcher.search(Position(), Limits(movetime=1000), on_line=print)
-    result.best.uci()
+searcher = Searcher(hash_mb=64)
+result = searcher.search(Position(), Limits(movetime=1000), on_line=print)
+result.best.uci()
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from engine.game import Position
+from engine.move import Move
 from engine.search.clock import Budget, budget
 from engine.search.limits import MATE_SCORE, MAX_PLY, Limits, Line, Result, Score
 from engine.search.transposition import TranspositionTable
@@ -212,14 +213,15 @@ class _Run:
                 shown = now
                 self.on_current_move(self.depth, *now)
 
-    def _deepen(self, legal: list) -> None:
+    def _deepen(self, legal: list[Move]) -> None:
         """Iterative deepening on the main thread."""
-        allowed = [move for move in self.limits.search_moves if move in legal] or legal
+        allowed = [Move(move) for move in self.limits.search_moves if move in legal] or legal
         lines = min(max(1, self.searcher.multipv), len(allowed))
         previous: list[RootLine] = []
         stable, best = 0, 0
-        for self.depth in range(1, self._last_depth() + 1):
-            if self.depth == 2 and self.limits.nodes is not None:
+        for depth in range(1, self._last_depth() + 1):
+            self.depth = depth
+            if depth == 2 and self.limits.nodes is not None:
                 self._limit_nodes(self.limits.nodes)  # not before: there must be a move to play
             found = self._search_lines(allowed, lines, previous, restricted=len(allowed) < len(legal))
             if self.main.stopped:
@@ -235,7 +237,7 @@ class _Run:
             worker.limit_nodes(max(1, nodes // len(self.workers)))
 
     def _search_lines(
-        self, allowed: list, count: int, previous: list[RootLine], restricted: bool
+        self, allowed: list[Move], count: int, previous: list[RootLine], restricted: bool
     ) -> list[RootLine]:
         """The best `count` lines at this depth, best first, each reported when all are known."""
         found: list[RootLine] = []

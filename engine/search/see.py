@@ -1,4 +1,4 @@
-"""Static exchange evaluation: does a move win or lose material when both sides capture on its square?"""
+"""Static exchange evaluation: what a move wins or loses when both sides go on capturing on its square."""
 
 from engine.attacks import bishop_attacks, rook_attacks
 from engine.bitboard import BISHOP, EMPTY, KING, PAWN, QUEEN, ROOK, ZERO, bit, type_of
@@ -20,7 +20,7 @@ def captured_type(position, move):
 
 @kernel
 def see_at_least(s, position, move, threshold):
-    """Whether the exchange a legal move starts gains at least `threshold` centipawns by `s.values`. Pins do not count."""
+    """Whether the exchange that a legal move starts gains at least `threshold` by `s.values`; pins do not count."""
     kind, target = kind_of(move), destination_of(move)
     mover = type_of(int(position.board[origin_of(move)]))
     balance = s.values[captured_type(position, move)] - threshold

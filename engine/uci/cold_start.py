@@ -1,8 +1,8 @@
 """The first start on a machine: what a GUI gets while the engine still compiles.
 
 Compiling takes longer than a GUI waits for `readyok` and longer than some clocks can spare. So `readyok` comes after
-some seconds all the same, and a `go` under a clock that cannot wait is answered by `engine.fallback`. Once compiled,
-the code is in the cache and later starts are not cold. Imports nothing heavy.
+some seconds all the same, and a `go` under a clock that cannot wait is answered by `engine.uci.fallback`. Once it is
+compiled, the code is in the cache and later starts are not cold. Imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from engine.search.clock import budget
-from engine.uci_go import parse_go
-from engine.uci_output import Output
+from engine.uci.go import parse_go
+from engine.uci.output import Output
 
 if TYPE_CHECKING:
     import chess
@@ -75,10 +75,10 @@ class ColdStart:
         self.hurry()
         self.wait()
 
-    def wait(self) -> None:
-        """Wait until the `go` under way, if any, has been answered or handed over."""
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait until the `go` under way, if any, has been answered or handed over, but only so long."""
         if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join()
+            self._thread.join(seconds)
 
     @property
     def is_hurried(self) -> bool:
@@ -109,7 +109,7 @@ class ColdStart:
         return True
 
     def _answer(self, board: chess.Board | None, text: str) -> None:
-        from engine.fallback import quick_move  # noqa: PLC0415 (python-chess is needed in a cold start only)
+        from engine.uci.fallback import quick_move  # noqa: PLC0415 (python-chess is needed in a cold start only)
 
         began = time.perf_counter()
         found = None if board is None else quick_move(board, began + QUICK_SECONDS, _search_moves(board, text))

@@ -1,6 +1,6 @@
 """The table of the UCI commands, and those of them that need no numba. Imports nothing heavy.
 
-A command's function gets the session and the text after the command's name. Those of `engine.uci_board` are called
+A command's function gets the session and the text after the command's name. Those of `engine.uci.board` are called
 only once the engine is loaded.
 """
 
@@ -9,10 +9,10 @@ from __future__ import annotations
 from engine import AUTHOR, NAME, __version__
 from engine.command import Command, by_name
 from engine.options import OPTIONS
-from engine.uci_session import Session
+from engine.uci.session import Session
 
 _HERE = __name__
-_BOARD = "engine.uci_board"
+_BOARD = "engine.uci.board"
 
 PROTOCOL = (
     Command("uci", f"{_HERE}:introduce", "Say who we are and which options there are."),

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import NoReturn
 
-from engine import uci_commands
 from engine.command import Command, UsageError
-from engine.uci_commands import COMMANDS, STANDARD
-from engine.uci_output import Output
-from engine.uci_session import Session
+from engine.uci import commands
+from engine.uci.commands import COMMANDS, STANDARD
+from engine.uci.output import Output
+from engine.uci.session import Session
 
 _CHUNK_BYTES = 1 << 16
 
@@ -72,7 +72,7 @@ def execute(session: Session, line: str) -> None:
         return
     command, rest = find_command(line)
     if command is not None:
-        uci_commands.run(session, command, rest)
+        commands.run(session, command, rest)
     elif session.debug and line.strip():
         session.output.info(f"unknown command: '{line.strip()[:60]}'")
 

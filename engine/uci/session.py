@@ -10,16 +10,16 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from engine.cold_start import ColdStart
 from engine.options import DEFAULT_HASH, OptionError, Value, find
-from engine.uci_output import Output, Report
+from engine.uci.cold_start import ColdStart
+from engine.uci.output import Output, Report
 
 if TYPE_CHECKING:
     from engine.game import Position
     from engine.runtime import Runtime
     from engine.search.limits import Limits, Result
 
-LAST_WORDS_SECONDS = 1.0  # how long `quit` waits for the bestmove of a search under way
+LAST_WORDS_SECONDS = 3.0  # how long `quit` waits at most for the bestmove of a search under way
 
 
 class Session:
@@ -147,6 +147,7 @@ class Session:
     def close(self) -> None:
         """End the session: stop the search and let it give its move, but wait only so long."""
         self.stop()
+        self.cold.wait(LAST_WORDS_SECONDS)
         self._bestmove_said.wait(LAST_WORDS_SECONDS)
 
     def _stop_search(self) -> None:

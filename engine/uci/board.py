@@ -18,8 +18,8 @@ from engine.bench import run_bench
 from engine.bitboard import SQUARE_NAMES
 from engine.divide import print_divide
 from engine.game import IllegalMoveError, Position
-from engine.uci_go import parse_go
-from engine.uci_session import Session
+from engine.uci.go import parse_go
+from engine.uci.session import Session
 from eval.explain import explain
 from eval.table import pawns, render
 from eval.weights import save

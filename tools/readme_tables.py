@@ -7,10 +7,13 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import eval.terms  # noqa: F401  (fills the registry)
+import engine.console.dispatch  # noqa: F401  (fills the registry of the console)
+import eval.terms  # noqa: F401  (fills the registry of terms)
 from engine.cli import COMMANDS
+from engine.console.registry import COMMANDS as CONSOLE_COMMANDS
+from engine.console.registry import Section
 from engine.options import OPTIONS, Option
-from eval.registry import TERMS
+from eval.registry import TERMS, Group
 
 README = Path(__file__).resolve().parent.parent / "README.md"
 
@@ -18,7 +21,7 @@ README = Path(__file__).resolve().parent.parent / "README.md"
 def terms_table() -> str:
     """The evaluation terms: name, group, phase, default weight and sentence."""
     rows = [
-        (f"`{term.name}`", term.group.title, term.phase.name.lower(), str(term.default), term.sentence)
+        (_code(term.name), _group(term.group), term.phase.name.lower(), str(term.default), term.sentence)
         for term in TERMS
     ]
     return markdown_table(("Term", "Group", "When", "Weight", "What is counted"), rows, right_aligned=(3,))
@@ -26,14 +29,32 @@ def terms_table() -> str:
 
 def commands_table() -> str:
     """What `merino` can do: usage and sentence."""
-    rows = [(f"`merino {command.usage}`", command.sentence) for command in dict.fromkeys(COMMANDS.values())]
+    rows = [(_code(f"merino {command.usage}"), command.sentence) for command in dict.fromkeys(COMMANDS.values())]
     return markdown_table(("Command", "What it does"), rows)
+
+
+def console_table() -> str:
+    """The commands of the console under the headings of its help."""
+    rows = [
+        (section.value, ", ".join(_code(command.usage) for command in CONSOLE_COMMANDS if command.section is section))
+        for section in Section
+    ]
+    return markdown_table(("", "Commands at the prompt"), rows)
 
 
 def options_table() -> str:
     """The UCI options: name, default, range and sentence."""
-    rows = [(f"`{option.name}`", _default(option), _range(option), option.sentence) for option in OPTIONS.values()]
+    rows = [(_code(option.name), _default(option), _range(option), option.sentence) for option in OPTIONS.values()]
     return markdown_table(("Option", "Default", "Range", "What it does"), rows)
+
+
+def _group(group: Group) -> str:
+    return group.title if group.multiplier == 1 else f"{group.title} times {group.multiplier}"
+
+
+def _code(text: str) -> str:
+    """Text as code in a cell of a table."""
+    return "`{}`".format(text.replace("|", "\\|"))
 
 
 def _default(option: Option) -> str:
@@ -54,7 +75,7 @@ def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], right_ali
     return "\n".join("| " + " | ".join(row) + " |" for row in (head, rules, *rows))
 
 
-TABLES = {"commands": commands_table, "options": options_table, "terms": terms_table}
+TABLES = {"console": console_table, "options": options_table, "commands": commands_table, "terms": terms_table}
 
 
 def renewed(text: str) -> str:

@@ -3,8 +3,8 @@
 `kernel`  compiled code calls it; inlined where LLVM likes; never cached alone.
 `entry`   Python calls it; cached on disk; releases the GIL while it runs.
 
-Nothing else in the project calls `njit` (a test holds this). The cache lives in a per-user folder named
-by a hash of every source file and of the versions that compile it, because numba itself looks only at the
+Nothing else in the project calls `njit` (a test holds this). The cache lives in a per-user folder named by a hash of
+every source file that may hold such code and of the versions that compile it, because numba itself looks only at the
 file of the cached function: a changed callee would go unseen and stale code would run.
 """
 

@@ -85,6 +85,18 @@ def test_fingerprint_changes_with_every_source_and_version(monkeypatch, tmp_path
     assert cache.fingerprint("1.0") in seen
 
 
+@pytest.mark.parametrize("folder", cache.WITHOUT_COMPILED_CODE)
+def test_fingerprint_leaves_out_the_folders_without_compiled_code(monkeypatch, tmp_path, folder):
+    monkeypatch.setattr(cache, "__file__", str(tmp_path / "engine" / "cache.py"))
+    before = cache.fingerprint("1.0")
+    source = tmp_path / folder / "source.py"
+    source.parent.mkdir(parents=True)
+    source.write_text("A = 1\n", encoding="utf-8")
+    assert cache.fingerprint("1.0") == before
+    source.rename(tmp_path / f"{folder}.py")  # a module whose name only begins like that
+    assert cache.fingerprint("1.0") != before
+
+
 def test_fingerprint_does_not_depend_on_the_place(monkeypatch, tmp_path):
     prints = set()
     for copy in ("a", "b"):

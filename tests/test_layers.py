@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from engine.cache import WITHOUT_COMPILED_CODE
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("engine", "eval", "learn")
 
@@ -167,6 +169,14 @@ def test_only_engine_jit_calls_the_compiler(module):
         for alias in node.names
     }
     assert not names & COMPILERS
+
+
+@pytest.mark.parametrize("folder", WITHOUT_COMPILED_CODE)
+def test_a_folder_that_does_not_count_for_the_compile_cache_holds_no_compiled_code(folder):
+    inside = [module for module, path in sources().items() if (ROOT / folder) in path.parents]
+    assert inside
+    for module in inside:
+        assert not list(compiled_functions(module)), f"{module} has a kernel: it would run stale code"
 
 
 @pytest.mark.parametrize("module", modules(*PACKAGES))

@@ -2,9 +2,11 @@
 
 import subprocess
 import sys
-from functools import partial
+import time
+from statistics import median
+from typing import NamedTuple
 
-from benchmarks.clock import line, medians_in_turns
+from benchmarks.clock import line
 from engine.game import Position
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
@@ -15,23 +17,36 @@ HASH_MB = 64
 ROUNDS = 5
 
 
+class Speed(NamedTuple):
+    """Nodes per second by the wall clock, and per second of CPU time of all threads together."""
+
+    wall: float
+    cpu: float
+
+
 def report() -> None:
     """Print nodes per second from the start position with one thread and two, then the output of the bench."""
-    print(f"search from the start position, {MOVETIME_MS} ms; wall clock, medians of {ROUNDS} rounds in turns")
-    searchers = {threads: Searcher(HASH_MB, threads, load(DEFAULT_FILE)) for threads in (1, 2)}
-    for searcher in searchers.values():
+    print(f"search from the start position, {MOVETIME_MS} ms; medians of {ROUNDS} rounds in turns")
+    searchers = [Searcher(HASH_MB, threads, load(DEFAULT_FILE)) for threads in (1, 2)]
+    for searcher in searchers:
         searcher.search(Position(), Limits(depth=4))  # compiled before the clock runs
-    one, two = medians_in_turns([partial(_nodes_per_second, searcher) for searcher in searchers.values()], ROUNDS)
-    line("one thread", one / 1e6, "M/s")
-    line("two threads", two / 1e6, "M/s")
-    line("ratio, at best 2 where two cores are idle", two / one, "")
+    rounds = [[_speed(searcher) for searcher in searchers] for _ in range(ROUNDS)]
+    one, two = (Speed(*map(median, zip(*speeds, strict=True))) for speeds in zip(*rounds, strict=True))
+    line("one thread", one.wall / 1e6, "M/s")
+    line("two threads", two.wall / 1e6, "M/s")
+    line("ratio by the wall clock", two.wall / one.wall, "", "(means something with two idle cores)")
+    line("one thread, of CPU time", one.cpu / 1e6, "M/s")
+    line("two threads, of both CPU times", two.cpu / 1e6, "M/s")
+    line("twice their ratio", 2 * two.cpu / one.cpu, "", "(what two idle cores would give)")
     print("bench: fixed positions and depth, one thread", flush=True)
     subprocess.run([sys.executable, "-m", "engine", "bench"], check=True)
 
 
-def _nodes_per_second(searcher: Searcher) -> float:
+def _speed(searcher: Searcher) -> Speed:
     searcher.clear()
+    wall, cpu = time.perf_counter(), time.process_time()
     result = searcher.search(Position(), Limits(movetime=MOVETIME_MS))
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     if result.line is None:
         raise RuntimeError("the search of the start position found no line")
-    return result.line.nps
+    return Speed(result.line.nodes / wall, result.line.nodes / cpu)

@@ -8,7 +8,7 @@ from engine.search.limits import Limits
 
 MOVES_LEFT = 28  # expected in a game without a move count
 INCREMENT_SHARE = 0.8
-MOST_OF_CLOCK = 0.7  # never spend more on one move
+MOST_OF_CLOCK = 0.5  # never spend more on one move
 STRETCH = 4.0  # the hard limit over the soft one
 STABLE_ITERATIONS = 6  # of one best move until the budget is smallest
 LARGEST_DROP = 60  # centipawns lost since the last iteration that count

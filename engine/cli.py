@@ -29,6 +29,9 @@ COMMANDS = by_name(
             "Print the centipawns for the side to move for each FEN of a file.",
         ),
         Command("epd FILE [--movetime MS]", "engine.epd:run_epd", "Solve the positions of an EPD file."),
+        Command(
+            "learn FILE [first last]", "learn.command:run_learn", "Learn the weights from the games of a PGN file."
+        ),
         Command("bench", "engine.commands:bench", "Search fixed positions; print nodes, always the same, and speed."),
         Command("weights [FILE]", "engine.commands:weights", "Show which weights are in use, and the 27 terms."),
         Command("warmup", "engine.commands:warmup", "Compile everything ahead, so that every start is fast."),

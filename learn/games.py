@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -202,7 +203,7 @@ def read_games(text: bytes | np.ndarray, threads: int = 2) -> Games:
     table = _scan_all(data)
     starts = _starting_positions(data, table)
     bounds = np.linspace(0, len(table), max(1, min(threads, len(table) // 64)) + 1).astype(np.int64)
-    spans = list(zip(bounds[:-1], bounds[1:], strict=True))
+    spans = list(pairwise(bounds))
     with ThreadPoolExecutor(len(spans)) as pool:
         blocks = list(pool.map(lambda span: _play_span(data, table, starts, *span), spans))
     offset = 0

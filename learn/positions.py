@@ -76,10 +76,13 @@ def write_row(position, counts, row):
 
 
 @entry
-def _extract(table, first, last, starts, moves, skip_first, skip_last, features, game, to_end):
-    """Fill the rows of the games table[first:last]; how many there are."""
+def _extract(table, span, starts, moves, skips, features, game, to_end):
+    """Fill the rows of the games table[first:last], `span` being int64 (first, last); how many there are.
+
+    `skips` is int64: how many half-moves of each game to leave out at its beginning and at its end.
+    """
     stack, counts, found = np.zeros(2, dtype=POSITION), np.zeros((2, NUMBER_OF_TERMS)), 0
-    for number in range(first, last):
+    for number in range(span[0], span[1]):
         record = table[number]
         if record.result == UNFINISHED:
             continue
@@ -89,7 +92,7 @@ def _extract(table, first, last, starts, moves, skip_first, skip_last, features,
             move = np.int64(moves[record.first + ply])
             make(after, before, move)
             left = record.plies - ply - 1
-            if ply < skip_first or left < skip_last or after.checkers != ZERO:
+            if ply < skips[0] or left < skips[1] or after.checkers != ZERO:
                 continue
             if _is_capture_or_promotion(before, move):
                 continue
@@ -115,6 +118,6 @@ def _rows_of_span(games: Games, selection: Selection, first: int, last: int) -> 
     room = int(games.table["plies"][first:last].sum())
     features = np.empty((room, NUMBER_OF_TERMS), dtype=np.int16)
     game, to_end = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.int16)
-    settings = (selection.skip_first, selection.skip_last)
-    found = _extract(games.table, first, last, games.starts, games.moves, *settings, features, game, to_end)
+    span, skips = np.array([first, last]), np.array([selection.skip_first, selection.skip_last])
+    found = _extract(games.table, span, games.starts, games.moves, skips, features, game, to_end)
     return features[:found], game[:found], to_end[:found]

@@ -157,8 +157,9 @@ class Session:
     def _load(self) -> None:
         from engine.runtime import Position, Runtime  # noqa: PLC0415 (the one import that brings in numba)
 
+        runtime = Runtime(DEFAULT_HASH)
         self.position = Position()
-        self._runtime = Runtime(DEFAULT_HASH)
+        self._runtime = runtime
         self._loaded.set()
 
     def _wait_until_loaded(self) -> Runtime:

@@ -1,0 +1,213 @@
+"""Learning: the fit finds what made the results, bounds and frozen weights hold, and nothing is written in vain."""
+
+from __future__ import annotations
+
+import io
+import random
+from pathlib import Path
+
+import chess
+import chess.pgn
+import numpy as np
+import pytest
+
+from engine.command import CommandError, UsageError
+from engine.fen import parse_fen
+from eval.evaluate import features_of
+from eval.registry import TERMS
+from eval.weights import defaults, load, save
+from learn.command import read_order, run_learn
+from learn.fit import Point, Sample, Task, fit_k, gauss_newton, mean_error
+from learn.games import read_games
+from learn.learning import Settings, learn, split
+from learn.positions import FEATURE_SCALE, Rows, Selection, rows_of_games
+
+BOUNDS = np.array([term.bounds for term in TERMS], dtype=np.float64)
+GAMES = 400
+POSITIONAL = np.arange(5, len(TERMS))
+
+
+def random_games(count: int, seed: int) -> str:
+    """PGN of random games that end by move 35, won by the side with more material."""
+    chance = random.Random(seed)
+    texts = []
+    for _ in range(count):
+        board = chess.Board()
+        while not board.is_game_over() and board.ply() < 70:
+            board.push(chance.choice(list(board.legal_moves)))
+        worth = {chess.PAWN: 1, chess.KNIGHT: 3, chess.BISHOP: 3, chess.ROOK: 5, chess.QUEEN: 9, chess.KING: 0}
+        balance = sum(worth[p.piece_type] * (1 if p.color else -1) for p in board.piece_map().values())
+        game = chess.pgn.Game.from_board(board)
+        game.headers["Result"] = "1-0" if balance > 0 else "0-1" if balance < 0 else "1/2-1/2"
+        texts.append(str(game))
+    return "\n\n".join(texts) + "\n"
+
+
+@pytest.fixture(scope="module")
+def pgn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("games") / "random.pgn"
+    path.write_text(random_games(GAMES, seed=1))
+    return path
+
+
+def made_up_sample(weights: np.ndarray, k: float, count: int, seed: int) -> Sample:
+    """Rows of plausible size whose results are drawn from what `weights` and `k` predict."""
+    chance = np.random.default_rng(seed)
+    features = np.rint(FEATURE_SCALE * chance.normal(0, 1, (count, len(TERMS)))).astype(np.int16)
+    expected = 1 / (1 + np.exp(-(features @ weights) / FEATURE_SCALE / k))
+    labels = (chance.random(count) < expected).astype(np.float32)
+    return Sample(features, labels, np.ones(count, dtype=np.float32))
+
+
+def test_a_row_times_the_weights_is_the_score_before_the_rules(pgn: Path) -> None:
+    games = read_games(pgn.read_bytes())
+    rows = rows_of_games(games, Selection())
+    positions = []
+    for text in pgn.read_text().split("[Event")[1:4]:
+        game = chess.pgn.read_game(io.StringIO("[Event" + text))
+        assert game is not None
+        board = game.board()
+        for move in game.mainline_moves():
+            quiet = not board.is_capture(move) and move.promotion is None
+            board.push(move)
+            if quiet and not board.is_check():
+                positions.append(parse_fen(board.fen()))
+    expected = features_of(np.concatenate(positions))
+    found = rows.features[rows.game < 3] / FEATURE_SCALE
+    assert len(found) == len(expected) > 100
+    assert np.abs(found - expected).max() <= 0.5 / FEATURE_SCALE + 1e-9
+    assert np.abs((found - expected) @ defaults()).max() < 2
+
+
+def test_positions_at_both_ends_of_a_game_can_be_left_out(pgn: Path) -> None:
+    games = read_games(pgn.read_bytes())
+    everything = rows_of_games(games, Selection())
+    fewer = rows_of_games(games, Selection(skip_first=20, skip_last=10))
+    assert 0 < len(fewer) < len(everything)
+    assert fewer.to_end.min() >= 10
+    assert rows_of_games(games, Selection(), threads=1).features.tolist() == everything.features.tolist()
+
+
+def test_the_fit_finds_the_weights_that_made_the_results() -> None:
+    truth = defaults()
+    truth[POSITIONAL] = np.clip(truth[POSITIONAL] * 0.5, BOUNDS[POSITIONAL, 0], BOUNDS[POSITIONAL, 1])
+    sample = made_up_sample(truth, 1000.0, 60_000, seed=3)
+    start = Point(defaults(), 1 / 700)
+    end = gauss_newton(sample, start, Task(POSITIONAL, BOUNDS, True, defaults()))
+    assert mean_error(sample, end) < mean_error(sample, start)
+    assert mean_error(sample, end) <= mean_error(sample, Point(truth, 1 / 1000)) + 1e-5
+    assert abs(end.k - 1000) < 60
+    assert np.abs(end.weights - truth)[POSITIONAL].max() < 30
+    assert (end.weights[:5] == truth[:5]).all()
+
+
+def test_weights_stay_within_their_bounds() -> None:
+    truth = defaults()
+    truth[5] = 150.0  # PawnDoubled may not be positive
+    sample = made_up_sample(truth, 500.0, 20_000, seed=4)
+    end = gauss_newton(sample, Point(defaults(), 1 / 500), Task(POSITIONAL, BOUNDS, True, defaults()))
+    assert end.weights[5] == 0
+    assert (end.weights >= BOUNDS[:, 0]).all()
+    assert (end.weights <= BOUNDS[:, 1]).all()
+
+
+def test_k_is_where_the_error_is_least() -> None:
+    sample = made_up_sample(defaults(), 321.0, 20_000, seed=5)
+    k = fit_k(sample, defaults()).k
+    best = mean_error(sample, Point(defaults(), 1 / k))
+    assert abs(k - 321) < 20
+    assert best <= mean_error(sample, Point(defaults(), 1 / (k * 1.02)))
+    assert best <= mean_error(sample, Point(defaults(), 1 / (k / 1.02)))
+
+
+def test_no_game_lies_in_both_parts(pgn: Path) -> None:
+    rows = rows_of_games(read_games(pgn.read_bytes()), Selection())
+    parts = split(rows, Settings())
+    assert not set(parts.train_games) & set(parts.valid_games)
+    assert 0.1 < len(set(parts.valid_games)) / GAMES < 0.3
+
+
+def test_noise_teaches_nothing_and_is_not_accepted() -> None:
+    chance = np.random.default_rng(6)
+    features = (FEATURE_SCALE * chance.normal(0, 1, (4000, len(TERMS)))).astype(np.int16)
+    game = np.repeat(np.arange(100), 40).astype(np.int32)
+    results = (chance.integers(0, 3, 100) / 2).astype(np.float32)
+    rows = Rows(features, game, np.zeros(4000, dtype=np.int16), results)
+    flat = np.where(np.arange(len(TERMS)) < 5, defaults(), np.clip(0.0, BOUNDS[:, 0], BOUNDS[:, 1]))
+    learned = learn(split(rows, Settings()), flat, Settings(k=1e6), lambda *_: None)
+    assert not learned.accepted
+
+
+def test_learning_writes_new_weights_and_keeps_the_old(pgn: Path, tmp_path: Path) -> None:
+    weights = tmp_path / "weights.txt"
+    flat = defaults()
+    flat[POSITIONAL] = np.clip(0.0, BOUNDS[POSITIONAL, 0], BOUNDS[POSITIONAL, 1])
+    flat[:5] = 100.0  # a queen is worth a pawn: anything is better
+    save(weights, flat)
+    lines: list[str] = []
+    assert run_learn([str(pgn), "1", "5", "--lambda", "10", "--seed", "1", "--weights", str(weights)], lines.append) == 0
+    text = "\n".join(lines)
+    assert f"Games: {GAMES}" in text
+    assert "Training set:" in text and "Validation set:" in text
+    assert (load(weights) != flat).any()
+    assert (load(tmp_path / "weights.old") == flat).all()
+    assert "Start optimization..." in (tmp_path / "learning.log").read_text()
+
+
+def test_a_dry_run_writes_nothing(pgn: Path, tmp_path: Path) -> None:
+    weights = tmp_path / "weights.txt"
+    save(weights, defaults())
+    before = weights.read_bytes()
+    run_learn([str(pgn), "--weights", str(weights), "--dry-run"], lambda line: None)
+    assert weights.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["weights.txt"]
+
+
+DRAWN = '[Result "1/2-1/2"]\n\n1. e4 e5 2. Nf3 Nc6 1/2-1/2\n\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (None, "no file"),
+        ("", "no finished game"),
+        ("rubbish", "no finished game"),
+        ("1. e4 e5 2. Nf3 Nc6 *\n", "no finished game"),
+        (DRAWN * 5, "drawn"),
+        (DRAWN.replace("1/2-1/2", "1-0") * 5, "won for White"),
+        (DRAWN, "one game"),
+    ],
+)
+def test_games_that_cannot_teach_are_refused_with_the_reason(tmp_path: Path, text: str | None, reason: str) -> None:
+    path, weights = tmp_path / "games.pgn", tmp_path / "weights.txt"
+    if text is not None:
+        path.write_text(text)
+    save(weights, defaults())
+    before = weights.read_bytes()
+    with pytest.raises(CommandError, match=reason):
+        run_learn([str(path), "--weights", str(weights)], lambda line: None)
+    assert weights.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["a.pgn", "6"], ["a.pgn", "9", "6"], ["a.pgn", "0", "27"], ["a.pgn", "1", "28"], ["a.pgn", "--what"]]
+)
+def test_a_wrong_command_line_is_refused(words: list[str]) -> None:
+    with pytest.raises(UsageError):
+        read_order(words)
+
+
+def test_a_game_that_cannot_be_read_is_reported_and_the_rest_used(pgn: Path, tmp_path: Path) -> None:
+    path = tmp_path / "mixed.pgn"
+    path.write_text('[Event "bad"]\n\n1. e4 e5 2. Qxe5 1-0\n\n' + pgn.read_text())
+    lines: list[str] = []
+    run_learn([str(path), "--weights", str(_saved(tmp_path)), "--dry-run"], lines.append)
+    text = "\n".join(lines)
+    assert "1 games could not be read" in text
+    assert "line 3: 'Qxe5' is not a legal move here" in text
+    assert f"Games: {GAMES}" in text
+
+
+def _saved(folder: Path) -> Path:
+    save(folder / "weights.txt", defaults())
+    return folder / "weights.txt"

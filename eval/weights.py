@@ -6,7 +6,6 @@ working directory: a GUI starts engines anywhere.
 """
 
 import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import numpy as np
 
 import eval.terms  # noqa: F401  (fills the registry)
 from engine.cache import user_folder
+from engine.files import write_whole
 from eval.registry import TERMS, Term
 
 SHIPPED = Path(__file__).resolve().parent.parent / "weights"
@@ -101,15 +101,4 @@ def render(weights: Mapping[str, float], header: Iterable[str] = ()) -> str:
 def save(path: Path, weights: np.ndarray, header: Iterable[str] = ()) -> None:
     """Write a weights file whole or not at all; raises OSError where the folder cannot be written."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".new")
-    temporary = Path(name)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(render(as_mapping(weights), header))
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.chmod(0o644)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    write_whole(path, render(as_mapping(weights), header).encode())

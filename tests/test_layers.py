@@ -16,7 +16,7 @@ PACKAGES = ("engine", "eval", "learn")
 # Lowest first. A module imports from its own row and the rows before it, never from a later one.
 # The lowest needs no numba: `uciok` comes before that is loaded.
 LAYERS = (
-    ("facts", "engine engine.command engine.cache engine.search engine.search.limits"),
+    ("facts", "engine engine.command engine.cache engine.files engine.search engine.search.limits"),
     ("decorators", "engine.jit"),
     ("words", "engine.bitboard engine.memory engine.recursion"),
     ("attacks", "engine.move engine.rays engine.magics engine.attacks"),
@@ -38,17 +38,27 @@ LAYERS = (
         "engine.uci.output engine.uci.go engine.uci.cold_start engine.uci.session engine.uci.board engine.uci.commands",
     ),
     ("console: what it shows", "engine.console.terminal engine.console.board_view engine.console.loading"),
-    ("console: its game", "engine.console.pace engine.console.thinking engine.console.session engine.console.chess960"),
+    ("console: its game", "engine.console.pace engine.console.thinking engine.console.ending engine.console.chess960"),
+    ("console: its records", "engine.console.archive engine.console.scoresheet engine.console.session"),
     ("console: its table", "engine.console.registry engine.console.arguments"),
-    ("console: commands", "engine.console.commands_play engine.console.commands_look engine.console.commands_engine"),
-    ("console: its loop", "engine.console.dispatch engine.console.keyboard engine.console.loop engine.console.start"),
+    (
+        "console: commands",
+        "engine.console.commands_play engine.console.commands_limits engine.console.commands_position "
+        "engine.console.commands_explain engine.console.commands_files engine.console.commands_engine "
+        "engine.console.commands_help",
+    ),
+    (
+        "console: its loop",
+        "engine.console.dispatch engine.console.completion engine.console.keyboard engine.console.line_editor "
+        "engine.console.loop engine.console.start",
+    ),
     ("dialogues", "engine.uci engine.console engine.selfgame"),
     ("command line", "engine.cli engine.__main__"),
 )
 ROWS = {module: row for row, (_, modules) in enumerate(LAYERS) for module in modules.split()}
 NAMES_OF_ROWS = [name for name, _ in LAYERS]
 
-EVALUATION_MAY_IMPORT = {"engine.jit", "engine.bitboard", "engine.attacks", "engine.position", "engine.cache"}
+EVALUATION_MAY_IMPORT = {f"engine.{module}" for module in ("jit", "bitboard", "attacks", "position", "cache", "files")}
 ONLY_THE_COMMAND_LINE_IMPORTS = {"engine.uci", "engine.console", "engine.cli", "engine.__main__"}
 COMPILERS = {"njit", "jit", "vectorize", "guvectorize", "cfunc", "jitclass", "stencil"}
 LONGEST_MODULE, LONGEST_KERNEL = 400, 60

@@ -19,6 +19,7 @@ from engine.jit import CACHE
 from engine.perft import MAX_DEPTH
 from engine.perft import perft as perft_of
 from engine.position import POSITION
+from engine.search.searcher import Searcher
 from engine.warmup import warm_up
 from eval.evaluate import scores_of
 from eval.explain import explain
@@ -82,9 +83,10 @@ def warmup(arguments: list[str]) -> int:
     _expect(arguments, 0, 0, "warmup")
     began = time.perf_counter()
     warm_up()
-    record = Position().record
-    perft_of(record, 1)
-    explain(record, defaults())
+    position = Position()
+    perft_of(position.record, 1)
+    explain(position.record, defaults())
+    Searcher(hash_mb=1).exchange_gain(position, position.legal_moves[0])
     print(f"ready after {time.perf_counter() - began:.1f} s; the compiled code is in {CACHE or 'memory only'}")
     return 0
 

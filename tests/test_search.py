@@ -244,3 +244,22 @@ def test_a_forced_reply_on_the_clock_comes_at_once(searcher: Searcher) -> None:
     result = searcher.search(Position("k7/8/8/8/8/8/1q6/K7 w - - 0 1"), Limits(time=(60000, 60000)))
     assert result.best is not None
     assert time.perf_counter() - began < 0.5
+
+
+@pytest.mark.parametrize(
+    ("fen", "move", "gain"),
+    [
+        ("4k3/8/8/3p4/4P3/8/8/4K3 w - - 0 1", "e4d5", 100),
+        ("3rk3/8/8/3p4/4P3/8/8/3QK3 w - - 0 1", "e4d5", 100),  # the queen guards what took
+        ("3rk3/8/4p3/3p4/8/8/8/3QK3 w - - 0 1", "d1d5", 100 - 1200),
+        ("3rk3/8/8/8/8/8/8/3QK3 w - - 0 1", "d1d3", -1200),  # a quiet move into the rook's line
+        ("4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 1", "e5d6", 100),
+        ("4k3/1P6/8/8/8/8/8/4K3 w - - 0 1", "b7b8q", 1200 - 100),
+        ("4k3/8/8/8/8/8/8/R3K2R w KQ - 0 1", "e1g1", 0),
+    ],
+)
+def test_an_exchange_gains_what_counting_it_out_by_hand_gives(
+    searcher: Searcher, fen: str, move: str, gain: int
+) -> None:
+    position = Position(fen)
+    assert searcher.exchange_gain(position, position.parse_uci(move)) == gain

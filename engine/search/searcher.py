@@ -17,6 +17,7 @@ from engine.game import Position
 from engine.move import Move
 from engine.search.clock import Budget, budget
 from engine.search.limits import MATE_SCORE, MAX_PLY, Limits, Line, Result, Score
+from engine.search.see import exchange_gain
 from engine.search.transposition import TranspositionTable
 from engine.search.worker import RootLine, Worker
 from eval.weights import defaults
@@ -112,6 +113,10 @@ class Searcher:
         """End the search soon; harmless while idle."""
         self._stop_flag[0] = 1
         self._released.set()
+
+    def exchange_gain(self, position: Position, move: int) -> int:
+        """What the exchange that a legal move starts gains in centipawns, as the search counts it: pins aside."""
+        return int(exchange_gain(self._workers[0].record, position.record, move))
 
     def ponder_hit(self) -> None:
         """The move pondered on was played: go on under the clock."""

@@ -2,9 +2,11 @@
 
 from engine.attacks import bishop_attacks, rook_attacks
 from engine.bitboard import BISHOP, EMPTY, KING, PAWN, QUEEN, ROOK, ZERO, bit, type_of
-from engine.jit import kernel
+from engine.jit import entry, kernel
 from engine.move import EN_PASSANT, NORMAL, PROMOTION, QUEEN_PROMOTION, destination_of, kind_of, origin_of
 from engine.position import attackers_to, occupied_squares
+
+_MOST_IN_AN_EXCHANGE = 1 << 16
 
 
 @kernel
@@ -36,6 +38,19 @@ def see_at_least(s, position, move, threshold):
     if kind == EN_PASSANT:
         occupied &= ~bit((origin_of(move) & 56) | (target & 7))
     return _exchange(s, position, target, occupied, balance)
+
+
+@entry
+def exchange_gain(searches, positions, move):
+    """What the exchange that a legal move of positions[0] starts gains, by piece values."""
+    low, high = -_MOST_IN_AN_EXCHANGE, _MOST_IN_AN_EXCHANGE
+    while low < high:
+        threshold = (low + high + 1) >> 1
+        if see_at_least(searches[0], positions[0], move, threshold):
+            low = threshold
+        else:
+            high = threshold - 1
+    return low
 
 
 @kernel

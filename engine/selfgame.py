@@ -6,8 +6,9 @@ import argparse
 import sys
 
 from engine import NAME, __version__
+from engine.console.ending import side_name
 from engine.console.loading import patience
-from engine.console.session import Session, outcome_text, side_name
+from engine.console.session import Session
 from engine.console.start import open_session
 from engine.console.thinking import score_text
 from engine.move import Move
@@ -47,9 +48,8 @@ def play(session: Session, plies: int, limits: Limits) -> None:
     if len(session.position.moves) % BOARD_EVERY:
         session.show_board()
     session.say(f"\n{san_paragraph(session.position)}")
-    outcome = session.position.outcome()
-    if outcome is not None:
-        session.say(f"\nThe game is over: {outcome_text(outcome)}.")
+    if session.ending is not None:
+        session.say(f"\nThe game is over: {session.ending}.")
         return
     score = f" White's score is {score_text(line.score, 1 - session.position.turn)}." if line else ""
     session.say(f"\nStopped after {len(session.position.moves)} half-moves, as a short game.{score}")

@@ -13,12 +13,14 @@ from eval.registry import TERMS, Group, Phase, Term
 WIDTH = 80
 BAR_CELLS = 5  # on each side of the axis
 CELL_CP = 10  # a longer bar is cut off: material would dwarf everything else
+LEAST_CHANGE = 0.05  # centipawns; less is shown as nothing
 MOST_TELLING = 3  # terms named for each side in the summary
 
 _PHASE_NAMES = {Phase.ALWAYS: "", Phase.MIDDLEGAME: "middlegame", Phase.ENDGAME: "endgame"}
 _COLUMNS = "                               counts      centipawns"
 _HEADER = " # term                weight White Black   White   Black     net  Black|White"
-_TITLE_WIDTH = 39
+_NARROW_HEADER = "   term                 White   Black     net  Black|White"
+_TITLE_WIDTH, _NARROW_TITLE_WIDTH = 39, 18
 
 
 def pawns(centipawns: float) -> str:
@@ -26,19 +28,37 @@ def pawns(centipawns: float) -> str:
     return f"{centipawns / 100:+.2f}"
 
 
-def render(explanation: Explanation, unicode: bool = True) -> str:
-    """The full table: each group with its terms, each side's share, the net as number and bar, and the total."""
-    rows = [*_summary(explanation), "", _COLUMNS, _HEADER]
+def render(explanation: Explanation, unicode: bool = True, width: int = WIDTH) -> str:
+    """The full table: each group with its terms, each side's share, the net as number and bar, and the total.
+
+    Where `width` is less than the table needs, weights and counts are left out.
+    """
+    is_narrow = width < WIDTH - 1
+    rows = [*_summary(explanation, min(width, WIDTH)), ""]
+    rows += [_NARROW_HEADER] if is_narrow else [_COLUMNS, _HEADER]
     for group in Group:
         lines = explanation.of_group(group)
-        rows.append(_group_row(group, lines))
-        rows += [_term_row(line, unicode) for line in lines]
-    rows.append(f"   {'Sum':<{_TITLE_WIDTH}}{_total(explanation.lines, dots=False)}")
+        rows.append(_group_row(group, lines, is_narrow))
+        rows += [_narrow_row(line, unicode) if is_narrow else _term_row(line, unicode) for line in lines]
+    title_width = _NARROW_TITLE_WIDTH if is_narrow else _TITLE_WIDTH
+    rows.append(f"   {'Sum':<{title_width}}{_total(explanation.lines, dots=False)}")
     if explanation.rule:
         rows.append(f"   Rule: {explanation.rule}")
     rows.append(f"   Score: {explanation.score_white:+d} centipawns for White")
-    rows.append("   Counts include group multiplier and share of the phase: weight x count = cp.")
+    if not is_narrow:
+        rows.append("   Counts include group multiplier and share of the phase: weight x count = cp.")
     return "\n".join(row.rstrip() for row in rows)
+
+
+def render_change(before: Explanation, after: Explanation) -> str:
+    """What a move does to the evaluation: the score before and after, and the terms that change, the most first."""
+    changes = [(new.net - old.net, new.name) for old, new in zip(before.lines, after.lines, strict=True)]
+    changes.sort(key=lambda change: (-abs(change[0]), change[1]))
+    rows = [f"{pawns(before.score_white)} becomes {pawns(after.score_white)} for White, by evaluation alone"]
+    rows += [f"  {name:<21}{_number(change, '+')}" for change, name in changes if abs(change) >= LEAST_CHANGE]
+    if after.rule:
+        rows.append(f"  Rule: {after.rule}")
+    return "\n".join(rows)
 
 
 def render_terms(weights: np.ndarray, terms: Sequence[Term] = TERMS) -> str:
@@ -55,22 +75,26 @@ def render_terms(weights: np.ndarray, terms: Sequence[Term] = TERMS) -> str:
     return "\n".join(row.rstrip() for row in rows)
 
 
-def _summary(explanation: Explanation) -> Iterable[str]:
+def _summary(explanation: Explanation, width: int) -> Iterable[str]:
     mover = "White" if explanation.turn == 0 else "Black"
     white_share, black_share = explanation.middlegame
-    yield (
+    score = (
         f"{pawns(explanation.score_white)} for White ({mover} to move), "
         f"expected score {explanation.expected_score:.1%} (K = {explanation.k:g})"
     )
-    yield f"Middlegame share: {white_share:.0%} of White's terms, {black_share:.0%} of Black's"
+    yield textwrap.fill(score, width, subsequent_indent="  ")
+    share = f"Middlegame share: {white_share:.0%} of White's terms, {black_share:.0%} of Black's"
+    yield textwrap.fill(share, width, subsequent_indent="  ")
     for side, sign in (("White", 1), ("Black", -1)):
         best = sorted(explanation.lines, key=lambda line: -sign * line.net)[:MOST_TELLING]
         named = [f"{line.name} {sign * line.net:+.0f}" for line in best if sign * line.net >= 0.5]
         text = f"Most for {side}: {', '.join(named) or 'nothing'}"
-        yield textwrap.fill(text, WIDTH, subsequent_indent="  ")
+        yield textwrap.fill(text, width, subsequent_indent="  ")
 
 
-def _group_row(group: Group, lines: Sequence[TermLine]) -> str:
+def _group_row(group: Group, lines: Sequence[TermLine], is_narrow: bool) -> str:
+    if is_narrow:
+        return f"   {group.title:<{_NARROW_TITLE_WIDTH}}{_total(lines)}"
     title = f"{group.title} (times {group.multiplier:g})" if group.multiplier != 1 else group.title
     return f"   {title:<{_TITLE_WIDTH}}{_total(lines)}"
 
@@ -84,6 +108,11 @@ def _term_row(line: TermLine, unicode: bool) -> str:
     counts = f"{_number(line.white_count, width=6, digits=2)}{_number(line.black_count, width=6, digits=2)}"
     share = f"{_number(line.white_cp)}{_number(line.black_cp)}{_number(line.net, '+')}"
     return f"{line.number:2} {line.name:<20}{line.weight:7.5g}{counts}{share}  {_bar(line.net, unicode)}"
+
+
+def _narrow_row(line: TermLine, unicode: bool) -> str:
+    share = f"{_number(line.white_cp)}{_number(line.black_cp)}{_number(line.net, '+')}"
+    return f"{line.name:<{_NARROW_TITLE_WIDTH + 3}}{share}  {_bar(line.net, unicode)}"
 
 
 def _number(value: float, sign: str = "-", width: int = 8, digits: int = 1, dots: bool = True) -> str:

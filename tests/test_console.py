@@ -6,106 +6,25 @@ import os
 import signal
 import subprocess
 import sys
-import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from engine import runtime
 from engine.console import dispatch as dispatch_module
-from engine.console.dispatch import dispatch
-from engine.console.loop import HINT_AFTER_INTERRUPT, completions, run_lines, run_piped
+from engine.console.completion import completions
+from engine.console.loop import HINT_AFTER_INTERRUPT, run_lines, run_piped
 from engine.console.registry import COMMANDS
 from engine.console.session import Session
 from engine.console.terminal import Terminal
 from engine.fen import START_FEN
-from engine.game import Position
-from engine.runtime import Runtime
 from engine.san import looks_like_move
-from engine.search.limits import Limits, Line, Result, Score
-from eval.weights import DEFAULT_FILE, ENVIRONMENT_VARIABLE, load
+from engine.search.limits import Limits
+from eval.weights import DEFAULT_FILE, ENVIRONMENT_VARIABLE
+from tests.talk import Talk
 
 ROOT = Path(__file__).resolve().parent.parent
 AMBIGUOUS = "4k3/8/8/8/8/8/1R3R2/4K3 w - - 0 1"
-
-
-class FakeSearcher:
-    """Plays the move that is first in the alphabet, at once or, if `endless`, when it is told to stop."""
-
-    def __init__(self) -> None:
-        self.endless = False
-        self.limits = Limits()
-        self.calls: list[tuple[str, object]] = []
-        self.on_start: Callable[[], None] = lambda: None
-        self._stop = threading.Event()
-        self._thread = threading.Thread()
-
-    @property
-    def searching(self) -> bool:
-        return self._thread.is_alive()
-
-    def start(
-        self, position: Position, limits: Limits, on_line: Callable[[Line], None], on_done: Callable[[Result], None]
-    ) -> None:
-        self.limits = limits
-        self._stop.clear()
-        best = min(position.legal_moves, key=position.uci)
-        line = Line(3, 5, 1, Score(25), "", 1234, 1000, 0, 1500, (best,))
-
-        def search() -> None:
-            on_line(line)
-            self.on_start()
-            if self.endless:
-                assert self._stop.wait(20)
-            on_done(Result(best, None, line))
-
-        self._thread = threading.Thread(target=search, daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._stop.set()
-
-    def clear(self) -> None:
-        self.calls.append(("clear", None))
-
-    def set_hash(self, megabytes: int) -> None:
-        self.calls.append(("hash", megabytes))
-
-    def set_threads(self, count: int) -> None:
-        self.calls.append(("threads", count))
-
-    def set_weights(self, weights: object) -> None:
-        self.calls.append(("weights", weights))
-
-
-class Talk:
-    """A session with what it printed."""
-
-    def __init__(self, terminal: Terminal | None = None) -> None:
-        self.out = io.StringIO()
-        self.searcher = FakeSearcher()
-        runtime = Runtime.__new__(Runtime)  # all of it but the search
-        runtime.searcher = self.searcher  # type: ignore[assignment]
-        runtime.weights, runtime.weights_file, runtime.weights_error = load(DEFAULT_FILE), DEFAULT_FILE, ""
-        self.session = Session(runtime, terminal or Terminal(), self.out)
-
-    def say(self, *lines: str) -> str:
-        """What comes back when these lines are typed one after the other."""
-        self.out.seek(0)
-        self.out.truncate()
-        for line in lines:
-            assert dispatch(self.session, line) is None
-        return self.out.getvalue()
-
-    @property
-    def moves(self) -> list[str]:
-        return [self.session.position.uci(move) for move in self.session.position.moves]
-
-
-@pytest.fixture
-def talk() -> Talk:
-    return Talk()
 
 
 def test_a_typed_move_is_played_and_answered(talk: Talk) -> None:
@@ -141,7 +60,7 @@ def test_a_rejected_move_says_why_and_changes_nothing(talk: Talk, fen: str, text
 
 
 def test_a_pawn_move_is_never_taken_for_a_shortened_command(talk: Talk) -> None:
-    assert "may be any of board, bench" in talk.say("b")
+    assert "may be any of bench, black, board" in talk.say("b")
     talk.say("force", "b4")
     assert talk.moves == ["b2b4"]
 
@@ -260,13 +179,13 @@ def test_level_keeps_a_clock_for_each_side(talk: Talk) -> None:
     assert talk.searcher.limits == Limits(time=(29_500, 29_500), increment=(1000, 1000), moves_to_go=1)
     talk.say("go", "go")
     assert talk.searcher.limits == Limits(time=(59_000, 29_000 + 30_000), increment=(1000, 1000), moves_to_go=2)
-    assert "30 s" not in talk.say("level") and "0.5 min for 2 moves" in talk.say("level")
+    assert "0.5 min for 2 moves" in talk.say("time")
 
 
 def test_wrong_arguments_are_answered_with_the_usage(talk: Talk) -> None:
     for line in ("st", "st x", "st -1", "st nan", "sd 0", "sd 1e3", "sn -5", "level 40", "level 0 0 0", "undo x"):
         assert "Usage: " in talk.say(line), line
-    for line in ("new 961", "new 960 960", "moves z9", "hash 0", "threads no", "setboard", "go fast", "pieces x"):
+    for line in ("new 961", "new 960 960", "moves z9", "hash 0", "threads no", "setboard", "go fast", "set pieces x"):
         assert "Usage: " in talk.say(line), line
     assert talk.moves == []
 

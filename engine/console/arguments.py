@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from engine.bitboard import SQUARE_NAMES
 from engine.command import UsageError
 
 
@@ -38,6 +39,21 @@ def no_argument(text: str) -> None:
     """Complain if there is one."""
     if text:
         raise UsageError(f"no argument is expected, found '{text[:40]}'")
+
+
+def file_name(text: str) -> str:
+    """The name of a file, which may be in quotation marks."""
+    name = text.strip().strip("\"'")
+    if not name:
+        raise UsageError("the name of a file is expected")
+    return name
+
+
+def square(text: str) -> int:
+    """The square of this name, 0 for a1 to 63 for h8."""
+    if text.lower() not in SQUARE_NAMES:
+        raise UsageError(f"'{text[:40]}' is no square")
+    return SQUARE_NAMES.index(text.lower())
 
 
 def choice(text: str, choices: tuple[str, ...]) -> str:

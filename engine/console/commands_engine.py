@@ -1,67 +1,82 @@
-"""Console commands for the engine itself, for help, and for leaving."""
+"""Console commands for the engine itself: its weights, its options."""
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
 
+import numpy as np
+
 from engine.command import CommandError, UsageError
-from engine.console.arguments import no_argument, whole_number
-from engine.console.registry import COMMANDS, Command, Section, by_name, by_prefix, command
+from engine.console.arguments import file_name, whole_number
+from engine.console.registry import Section, command
 from engine.console.session import Session
-from engine.options import OPTIONS
-from eval.weights import DEFAULT_FILE, WeightsError, as_mapping, save
+from engine.options import OPTIONS, Option, OptionError
+from eval.weights import DEFAULT_FILE, WeightsError, as_mapping, load, save
 
-MOVES_HELP = """\
-
-Moves are typed as e4, Nf3, exd5, Nbd2, O-O, e8=Q, or by squares: e2e4, e7e8q.
-The engine answers each move; Ctrl-C while it thinks makes it move at once.
-Scores are from White's side. Commands may be shortened as long as they stay
-clear, and help COMMAND says more about one. Ctrl-D leaves."""
+OF_THE_PROTOCOL = ("ponder", "uci_chess960", "uci_engineabout")  # options that tell a GUI something
 
 
-@command("weights", Section.ENGINE, "[load|save FILE]")
+@command("weights", Section.ENGINE, "[ACTION [FILE]]")
 def weights(session: Session, arguments: str) -> None:
-    """Show the weights in use; load or save a file.
+    """Show, load, save or compare the weights.
 
-    `weights reset` goes back to those shipped with Merino.
+    `weights show` lists those in use, `weights load FILE` takes others, `weights save FILE` writes them down, `weights
+    diff FILE` shows where a file differs, `weights reset` goes back to those shipped with Merino.
     """
-    action, _, name = arguments.partition(" ")
-    name = name.strip().strip("\"'")
-    if not arguments:
-        _show_weights(session)
-    elif action == "reset" and not name:
-        _use_weights(session, str(DEFAULT_FILE))
-    elif action == "load" and name:
-        _use_weights(session, name)
-    elif action == "save" and name:
-        _save_weights(session, name)
+    action, _, name = (arguments or "show").partition(" ")
+    if action in _WITHOUT_FILE and not name:
+        _WITHOUT_FILE[action](session)
+    elif action in _WITH_FILE:
+        _WITH_FILE[action](session, Path(file_name(name)).expanduser().absolute())
     else:
-        raise UsageError("load FILE, save FILE or reset is expected")
+        raise UsageError("show, load FILE, save FILE, diff FILE or reset is expected")
 
 
 def _show_weights(session: Session) -> None:
     session.say(f"Weights: {session.runtime.weights_file}")
     named = [f"{name} {value:g}" for name, value in as_mapping(session.runtime.weights).items()]
-    for start in range(0, len(named), 3):
-        session.say("  " + "".join(f"{entry:<26}" for entry in named[start : start + 3]).rstrip())
+    columns = max(1, session.text_width // 27)
+    for start in range(0, len(named), columns):
+        session.say("  " + "".join(f"{entry:<26}" for entry in named[start : start + columns]).rstrip())
 
 
-def _use_weights(session: Session, name: str) -> None:
+def _reset_weights(session: Session) -> None:
+    _load_weights(session, DEFAULT_FILE)
+
+
+def _load_weights(session: Session, path: Path) -> None:
     try:
-        session.say(f"Weights: {session.runtime.use_weights(name)}")
+        session.say(f"Weights: {session.runtime.use_weights(str(path))}")
     except WeightsError as error:
         raise CommandError(f"{error}; the weights stay as they were") from error
 
 
-def _save_weights(session: Session, name: str) -> None:
-    path = Path(name).expanduser().absolute()
+def _save_weights(session: Session, path: Path) -> None:
     runtime = session.runtime
     try:
         save(path, runtime.weights, [f"Saved by Merino's console; loaded from {runtime.weights_file}"])
     except OSError as error:
         raise CommandError(f"cannot write '{path}': {error.strerror or error}") from error
     session.say(f"Weights saved in {path}")
+
+
+def _compare_weights(session: Session, path: Path) -> None:
+    try:
+        others = load(path)
+    except WeightsError as error:
+        raise CommandError(str(error)) from error
+    mine = session.runtime.weights
+    if np.array_equal(mine, others):
+        session.say(f"{path} holds the weights in use.")
+        return
+    session.say(f"{'':24}in use    file  change")
+    for (name, old), new in zip(as_mapping(mine).items(), others, strict=True):
+        if old != new:
+            session.say(f"  {name:<20}{old:8.6g}{new:8.6g}{new - old:+8.6g}")
+
+
+_WITHOUT_FILE = {"show": _show_weights, "reset": _reset_weights}
+_WITH_FILE = {"load": _load_weights, "save": _save_weights, "diff": _compare_weights}
 
 
 @command("hash", Section.ENGINE, "MEGABYTES")
@@ -88,59 +103,52 @@ def _bounds(option: str) -> tuple[int, int]:
     return OPTIONS[option].bounds or (1, 1)
 
 
+@command("option", Section.ENGINE, "[OPTION [VALUE]]")
+def set_option(session: Session, arguments: str) -> None:
+    """List the engine's options, or set one.
+
+    They are those a GUI shows: `option MultiPV 3`. Their names may be written in any case.
+    """
+    if not arguments:
+        for option in _options():
+            session.say(f"  {f'{option.name}  {_values(option)}':<30} {option.sentence}")
+        return
+    option, text = _split(arguments)
+    if not text and option.kind != "button":
+        session.say(f"{option.name}, {_values(option)}: {option.sentence}")
+        return
+    try:
+        value = option.read(text)
+        if option.clamp(value) != value:
+            raise UsageError(f"{option.name} is {_values(option)}")
+        option.apply(session.runtime, value)
+    except OptionError as error:
+        raise UsageError(str(error)) from error
+    except (ValueError, MemoryError) as error:
+        raise CommandError(f"{error or 'there is not enough memory'}; {option.name} stays as it was") from error
+    session.say(f"{option.name}: {'done' if value is None else text}.")
+
+
+def _options() -> list[Option]:
+    return [option for name, option in OPTIONS.items() if name not in OF_THE_PROTOCOL]
+
+
+def _split(text: str) -> tuple[Option, str]:
+    """The option whose name the text begins with, and what follows; raises CommandError."""
+    words = f"{text.lower()} "
+    for option in _options():
+        if words.startswith(f"{option.name.lower()} "):
+            return option, text[len(option.name) :].strip()
+    raise CommandError(f"no option begins '{text[:40]}': option lists them")
+
+
+def _values(option: Option) -> str:
+    if option.bounds:
+        return "{} to {}".format(*option.bounds)
+    return {"check": "on or off", "button": "", "string": "text"}.get(option.kind, option.kind)
+
+
 @command("learn", Section.ENGINE, "FILE.pgn")
 def learn(session: Session, arguments: str) -> None:
     """Fit the weights to games: in the next version."""
     session.say("Learning from games is coming in the next version. Until then: weights load FILE.")
-
-
-@command("help", Section.LEAVE, "[COMMAND]", aliases=("h",))
-def show_help(session: Session, arguments: str) -> None:
-    """List the commands, or explain one."""
-    if arguments:
-        session.say(_describe(_named(arguments)))
-        return
-    for section in Section:
-        session.say(f"{section.value}:")
-        for entry in COMMANDS:
-            if entry.section is section:
-                session.say(f"  {entry.usage:<26} {entry.sentence}")
-    session.say(MOVES_HELP)
-
-
-def _named(word: str) -> Command:
-    exact, near = by_name(word), by_prefix(word)
-    if exact is None and len(near) != 1:
-        raise CommandError(
-            f"no command is called '{word[:40]}'" if not near else f"'{word}' may be any of {_names(near)}"
-        )
-    return exact or near[0]
-
-
-def _describe(entry: Command) -> str:
-    text = f"{entry.sentence} {entry.details}".rstrip()
-    lines = [entry.usage, textwrap.fill(text, 80, initial_indent="  ", subsequent_indent="  ")]
-    if entry.aliases:
-        lines.append(f"  Also: {', '.join(entry.aliases)}")
-    return "\n".join(lines)
-
-
-def _names(commands: list[Command]) -> str:
-    return ", ".join(entry.name for entry in commands)
-
-
-@command("uci", Section.LEAVE)
-def uci(session: Session, arguments: str) -> int:
-    """Switch to the UCI protocol.
-
-    The game is left behind; `quit` then leaves Merino.
-    """
-    no_argument(arguments)
-    session.goes_on_in_uci = True
-    return 0
-
-
-@command("quit", Section.LEAVE, aliases=("exit",))
-def leave(session: Session, arguments: str) -> int:
-    """Leave Merino."""
-    return 0

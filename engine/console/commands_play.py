@@ -1,36 +1,34 @@
-"""Console commands that play: moves, taking back, and how long the engine thinks."""
+"""Console commands that play: sides, moves, taking back, and giving up."""
 
 from __future__ import annotations
 
 import textwrap
 
-from engine.bitboard import SQUARE_NAMES
-from engine.command import CommandError, UsageError
-from engine.console.arguments import minutes, no_argument, number, whole_number
+from engine.bitboard import BLACK, SQUARE_NAMES, WHITE
+from engine.command import UsageError
+from engine.console.arguments import no_argument, square, whole_number
 from engine.console.chess960 import start_position
-from engine.console.pace import ClockPace, by_depth, by_nodes, by_time
+from engine.console.ending import DRAW_AGREED, resignation, side_name
 from engine.console.registry import Section, command
-from engine.console.session import Session, side_name
+from engine.console.session import Session
 from engine.san import san, san_moves, san_paragraph
-from engine.search.limits import MAX_PLY
 
 MOST_MOVES = 10_000
-TEXT_WIDTH = 78
 
 
 @command("new", Section.PLAY, "[960 [NUMBER]]")
 def new_game(session: Session, arguments: str) -> None:
     """Begin a new game; you open with White.
 
-    `go` lets the engine open instead. `new 960` draws a Chess960 position, `new 960 518` takes the one of that
+    `black` lets the engine open instead. `new 960` draws a Chess960 position, `new 960 518` takes the one of that
     number (0 to 959).
     """
     words = arguments.split()
-    session.is_forced = False
+    session.is_forced = session.is_flipped = False
     if not words:
         session.new_game()
         return
-    if words[0] != "960" or len(words) > 2:
+    if words[0] not in ("960", "chess960") or len(words) > 2:
         raise UsageError("only 960 and its number can follow")
     place, fen = start_position(whole_number(words[1], "the position's number", 0, 959) if len(words) > 1 else None)
     session.new_game(fen, chess960=True)
@@ -67,6 +65,39 @@ def redo(session: Session, arguments: str) -> None:
     session.redo(whole_number(arguments, "the number of moves", 1, MOST_MOVES, default=1))
 
 
+@command("white", Section.PLAY)
+def white(session: Session, arguments: str) -> None:
+    """Play White; the engine plays Black."""
+    no_argument(arguments)
+    _take_side(session, WHITE)
+
+
+@command("black", Section.PLAY)
+def black(session: Session, arguments: str) -> None:
+    """Play Black; the engine plays White."""
+    no_argument(arguments)
+    _take_side(session, BLACK)
+
+
+@command("switch", Section.PLAY)
+def switch(session: Session, arguments: str) -> None:
+    """Change sides with the engine."""
+    no_argument(arguments)
+    session.require_running()
+    _take_side(session, 1 - session.position.turn)
+
+
+def _take_side(session: Session, colour: int) -> None:
+    """Let the person play a side, seen from there; the engine moves if it is the other's turn."""
+    session.is_forced = False
+    session.is_flipped = colour == BLACK
+    session.say(f"You play {side_name(colour)}.")
+    if session.position.turn != colour and session.ending is None:
+        session.engine_move()
+    else:
+        session.show_if_live()
+
+
 @command("force", Section.PLAY, aliases=("manual",))
 def force(session: Session, arguments: str) -> None:
     """Enter the moves of both sides yourself, until `go`."""
@@ -79,12 +110,12 @@ def force(session: Session, arguments: str) -> None:
 def auto(session: Session, arguments: str) -> None:
     """Let the engine play both sides, to the end.
 
-    With a number it plays so many moves. Ctrl-C lets it make the move it is thinking about and stops.
+    With a number it plays so many moves. Ctrl-C or Enter lets it make the move it is thinking about and stops.
     """
     count = whole_number(arguments, "the number of moves", 1, MOST_MOVES, default=MOST_MOVES)
     session.require_running()
     for _ in range(count):
-        if session.position.outcome() or not session.engine_move():
+        if session.ending or not session.engine_move() or session.typed_ahead:
             return
 
 
@@ -94,16 +125,42 @@ def hint(session: Session, arguments: str) -> None:
     no_argument(arguments)
     session.require_running()
     result, _ = session.think(session.pace.limits(session.position.turn))
-    if result.best is None:
-        raise CommandError("the engine found no move in so short a search")
-    session.say(f"hint: {session.terminal.bold(san(session.position, result.best))}")
+    best = san(session.position, session.require_best(result))
+    session.say(f"hint: {session.terminal.bold(best)}")
 
 
 @command("stop", Section.PLAY, aliases=("?",))
 def stop(session: Session, arguments: str) -> None:
-    """Move now: press Ctrl-C for that while it thinks."""
+    """Make the engine move now, while it thinks.
+
+    Ctrl-C does the same, and so does Enter alone.
+    """
     no_argument(arguments)
-    session.say("The engine is not thinking. While it does, Ctrl-C makes it move at once.")
+    session.say("The engine is not thinking. While it does, Enter or Ctrl-C makes it move at once.")
+
+
+@command("resign", Section.PLAY)
+def resign(session: Session, arguments: str) -> None:
+    """Give the game up, for the side to move."""
+    no_argument(arguments)
+    session.require_running()
+    session.declare(resignation(session.position.turn))
+
+
+@command("draw", Section.PLAY)
+def draw(session: Session, arguments: str) -> None:
+    """Offer a draw; the engine takes it unless it is ahead.
+
+    It thinks about the position first. Under `force`, where both sides are yours, the draw is agreed at once.
+    """
+    no_argument(arguments)
+    session.require_running()
+    if not session.is_forced:
+        result, _ = session.think(session.pace.limits(session.position.turn))
+        if result.line is None or result.line.score < 0:  # the mover's score: the person's
+            session.say("The engine declines: it thinks it is ahead.")
+            return
+    session.declare(DRAW_AGREED)
 
 
 @command("moves", Section.PLAY, "[SQUARE]")
@@ -112,17 +169,15 @@ def moves(session: Session, arguments: str) -> None:
     legal = session.position.legal_moves
     where = ""
     if arguments:
-        if arguments.lower() not in SQUARE_NAMES:
-            raise UsageError(f"'{arguments[:40]}' is no square")
-        square = SQUARE_NAMES.index(arguments.lower())
-        legal = [move for move in legal if move.from_square == square]
-        where = f" from {SQUARE_NAMES[square]}"
+        origin = square(arguments)
+        legal = [move for move in legal if move.from_square == origin]
+        where = f" from {SQUARE_NAMES[origin]}"
     if not legal:
         session.say(f"There is no legal move{where}.")
         return
     names = sorted(san_moves(session.position, legal))
     plural = "s" if len(names) > 1 else ""
-    session.say(textwrap.fill(f"{len(names)} move{plural}{where}: {' '.join(names)}", TEXT_WIDTH))
+    session.say(textwrap.fill(f"{len(names)} move{plural}{where}: {' '.join(names)}", session.text_width))
 
 
 @command("history", Section.PLAY)
@@ -133,45 +188,5 @@ def history(session: Session, arguments: str) -> None:
     if not position.moves:
         session.say(f"No move has been played; {side_name(position.turn)} is to move.")
         return
-    session.say(san_paragraph(position))
+    session.say(san_paragraph(position, session.text_width))
     session.report_if_over()
-
-
-@command("st", Section.LIMITS, "SECONDS")
-def set_time(session: Session, arguments: str) -> None:
-    """Think so many seconds on each move."""
-    session.pace = by_time(number(arguments, "the time in seconds", 0.01, 86400))
-    session.say(f"The engine's limit: {session.pace}.")
-
-
-@command("sd", Section.LIMITS, "DEPTH")
-def set_depth(session: Session, arguments: str) -> None:
-    """Search so many half-moves deep."""
-    session.pace = by_depth(whole_number(arguments, "the depth", 1, MAX_PLY - 1))
-    session.say(f"The engine's limit: {session.pace}.")
-
-
-@command("sn", Section.LIMITS, "NODES")
-def set_nodes(session: Session, arguments: str) -> None:
-    """Search so many nodes on each move."""
-    session.pace = by_nodes(whole_number(arguments, "the number of nodes", 1, 10**15))
-    session.say(f"The engine's limit: {session.pace}.")
-
-
-@command("level", Section.LIMITS, "[MOVES MINUTES SEC]")
-def level(session: Session, arguments: str) -> None:
-    """Give the engine a clock; alone, show the limit.
-
-    `level 40 5 0` is 40 moves in 5 minutes, `level 0 3:30 2` is three and a half minutes for the game and 2 seconds
-    a move. The clock runs while the engine thinks; you have all the time you want.
-    """
-    words = arguments.split()
-    if words and len(words) != 3:
-        raise UsageError("three numbers are expected")
-    if words:
-        count = whole_number(words[0], "the number of moves", 0, MOST_MOVES)
-        base, increment = minutes(words[1]), number(words[2], "the increment in seconds", 0, 3600)
-        if base == increment == 0:
-            raise UsageError("base time and increment cannot both be zero")
-        session.pace = ClockPace(count, round(60000 * base), round(1000 * increment))
-    session.say(f"The engine's limit: {session.pace}.")

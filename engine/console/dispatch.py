@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import difflib
 
+# These fill the registry.
 import engine.console.commands_engine
-import engine.console.commands_look
-import engine.console.commands_play  # noqa: F401  (all three fill the registry)
+import engine.console.commands_explain
+import engine.console.commands_files
+import engine.console.commands_help
+import engine.console.commands_limits
+import engine.console.commands_play
+import engine.console.commands_position  # noqa: F401
 from engine.command import CommandError, UsageError
+from engine.console.archive import looks_like_fen
 from engine.console.registry import COMMANDS, Command, by_name, by_prefix
 from engine.console.session import Session
 from engine.san import MoveRejected, looks_like_move, san_moves
-
-_FEN_SLASHES = 7
 
 
 def dispatch(session: Session, line: str) -> int | None:
@@ -33,7 +37,7 @@ def dispatch(session: Session, line: str) -> int | None:
         command = command or _abbreviated(session, word)
         return _run(session, command, arguments)
     except (CommandError, MoveRejected) as error:
-        session.say(_sentence(str(error)))
+        session.tell(_sentence(str(error)))
     return None
 
 
@@ -67,7 +71,7 @@ def _abbreviated(session: Session, word: str) -> Command:
 
 def _explain_unknown(session: Session, word: str) -> str:
     shown = word if len(word) <= 40 else f"{word[:37]}..."
-    if word.count("/") == _FEN_SLASHES:
+    if looks_like_fen(word):
         return "this looks like a FEN: type setboard before it"
     if looks_like_move(word):
         return f"type one move at a time: {word} first"

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
+import select
+import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,16 +22,10 @@ except ImportError:  # Windows
 log = logging.getLogger(__name__)
 
 HISTORY_LINES = 1000
+WAKE_SECONDS = 0.2
 
+Reader = Callable[[str], str | None]  # asks with a prompt; None at the end of the input
 Complete = Callable[[str, str], list[str]]
-
-
-def read_typed(prompt: str) -> str | None:
-    """A line from the terminal, None at its end (Ctrl-D). Ctrl-C raises KeyboardInterrupt."""
-    try:
-        return input(prompt)
-    except EOFError:
-        return None
 
 
 def read_piped(source: IO[bytes], out: TextIO, prompt: str) -> str | None:
@@ -40,16 +38,73 @@ def read_piped(source: IO[bytes], out: TextIO, prompt: str) -> str | None:
     return line if raw else None
 
 
-@contextmanager
-def line_editing(complete: Complete) -> Iterator[None]:
-    """Arrow keys, the lines of earlier sessions, and completion by Tab, where the system has them.
+def overheard() -> str | None:
+    """A line typed at the terminal while nobody asked for one, if there is one; "quit" at the end (Ctrl-D)."""
+    if sys.platform == "win32" or not select.select([sys.stdin], [], [], 0)[0]:
+        return None
+    try:
+        typed = os.read(sys.stdin.fileno(), 4096)  # a terminal hands over one line at a time
+    except OSError:  # it is gone
+        typed = b""
+    return typed.decode("utf-8", "replace").rstrip("\r\n") if typed else "quit"
 
+
+@contextmanager
+def line_editing(complete: Complete, is_able: bool = True) -> Iterator[Reader]:
+    """What reads lines from the terminal, with arrow keys, the lines of earlier sessions, and completion by Tab.
+
+    prompt_toolkit does it where it is installed and the terminal is able, else readline, else the terminal alone.
     `complete` gets the line and the word in it, and returns what the word may become.
     """
-    if readline is None:
+    folder = user_folder("data")
+    reader = _toolkit_reader(complete, folder / "console_history_toolkit") if is_able else None
+    if reader is not None:
+        yield reader
+    elif readline is None:
+        yield _read_typed
+    else:
+        with _readline_set_up(complete, folder / "console_history"):
+            yield _read_typed
+
+
+def _toolkit_reader(complete: Complete, history: Path) -> Reader | None:
+    try:
+        from engine.console.line_editor import toolkit_reader  # noqa: PLC0415 (slow, and only for a terminal)
+    except ImportError as error:
+        log.debug("the extra 'console' is not installed: %s", error)
+        return None
+    return toolkit_reader(complete, history)
+
+
+def _read_typed(prompt: str) -> str | None:
+    """A line from the terminal, None at its end (Ctrl-D). Ctrl-C raises KeyboardInterrupt."""
+    try:
+        with _woken_once():
+            return input(prompt)
+    except EOFError:
+        return None
+
+
+@contextmanager
+def _woken_once() -> Iterator[None]:
+    """Wake readline up a moment after it has begun to wait.
+
+    A Ctrl-C that comes between its prompt and its waiting would otherwise be heeded only at the next key.
+    """
+    if not hasattr(signal, "setitimer"):  # Windows, which has no readline either
         yield
         return
-    history = user_folder("data") / "console_history"
+    previous = signal.signal(signal.SIGALRM, lambda number, frame: None)
+    signal.setitimer(signal.ITIMER_REAL, WAKE_SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+@contextmanager
+def _readline_set_up(complete: Complete, history: Path) -> Iterator[None]:
     _load_history(history)
     readline.set_completer_delims(" \t")
     readline.set_completer(_completer(complete))

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from typing import IO
 
+from engine.console.completion import completions
 from engine.console.dispatch import dispatch
-from engine.console.keyboard import line_editing, read_piped, read_typed
-from engine.console.registry import COMMANDS, by_name
+from engine.console.keyboard import Reader, line_editing, overheard, read_piped
 from engine.console.session import Session
-from engine.san import san_moves
 
 log = logging.getLogger(__name__)
 
 HINT_AFTER_INTERRUPT = "Type quit or press Ctrl-D to leave."
-
-Reader = Callable[[str], str | None]
 
 
 def run_typed(session: Session) -> int:
@@ -25,8 +21,9 @@ def run_typed(session: Session) -> int:
     def complete(line: str, word: str) -> list[str]:
         return completions(session, line, word)
 
-    with line_editing(complete):
-        return run_lines(session, read_typed)
+    session.overhear = overheard
+    with line_editing(complete, session.terminal.rewrites) as read:
+        return run_lines(session, read)
 
 
 def run_piped(session: Session, source: IO[bytes]) -> int:
@@ -38,7 +35,7 @@ def run_lines(session: Session, read: Reader) -> int:
     """Obey the lines that `read` returns for each prompt until it returns None, or one says to leave; the exit code."""
     while True:
         try:
-            line = read(session.prompt)
+            line = _typed_ahead(session) or read(session.prompt)
             code = 0 if line is None else _obey(session, line)
         except KeyboardInterrupt:
             session.say(f"\n{HINT_AFTER_INTERRUPT}")
@@ -47,6 +44,15 @@ def run_lines(session: Session, read: Reader) -> int:
             session.say("")
         if code is not None:
             return code
+
+
+def _typed_ahead(session: Session) -> str | None:
+    """The next line that was typed while the engine thought, shown after its prompt."""
+    if not session.typed_ahead:
+        return None
+    line = session.typed_ahead.popleft()
+    session.say(f"{session.prompt}{line}")
+    return line
 
 
 def _obey(session: Session, line: str) -> int | None:
@@ -59,15 +65,3 @@ def _obey(session: Session, line: str) -> int | None:
         log.exception("the console failed at %r", line[:200])
         session.say(f"Merino made a mistake ({type(error).__name__}: {error}); please report it. The game goes on.")
         return None
-
-
-def completions(session: Session, line: str, word: str) -> list[str]:
-    """What `word`, the last of `line`, may become: commands and legal moves, and after help commands."""
-    words = line.split()
-    is_first = not words or (len(words) == 1 and not line.endswith(" "))
-    names = [command.name for command in COMMANDS]
-    if is_first:
-        names += san_moves(session.position, session.position.legal_moves)
-    elif by_name(words[0]) is not by_name("help"):
-        return []
-    return sorted(name + (" " if is_first else "") for name in names if name.startswith(word))

@@ -18,6 +18,7 @@ class Section(Enum):
     LIMITS = "How long the engine thinks"
     POSITION = "The position"
     EXPLAIN = "What the engine sees"
+    FILES = "Games in files"
     ENGINE = "The engine itself"
     LEAVE = "Help and leaving"
 

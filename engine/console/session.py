@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
 
 from engine.command import CommandError
+from engine.console.archive import Loaded
 from engine.console.board_view import draw
+from engine.console.ending import UNFINISHED, Ending, by_rule, side_name
 from engine.console.pace import Pace, by_time
+from engine.console.scoresheet import Scoresheet
 from engine.console.terminal import Terminal
 from engine.console.thinking import ThinkingLine, think
 from engine.fen import START_FEN
-from engine.game import Outcome, Position, Termination
+from engine.game import Position
 from engine.move import Move
 from engine.san import looks_like_move, read_move, san
 from engine.search.limits import Limits, Result
@@ -19,21 +25,15 @@ if TYPE_CHECKING:
     from engine.runtime import Runtime
 
 DEFAULT_SECONDS = 2.0
-_SIDES = ("White", "Black")
-
-
-def outcome_text(outcome: Outcome) -> str:
-    """How a game ended, for people: "1-0, White wins by checkmate"."""
-    if outcome.winner is not None:
-        return f"{outcome.result}, {_SIDES[outcome.winner]} wins by {outcome.termination.value}"
-    article = "the " if outcome.termination is Termination.FIFTY_MOVES else ""
-    return f"{outcome.result}, a draw by {article}{outcome.termination.value}"
+NARROWEST_TEXT, WIDEST_TEXT = 40, 80  # columns
+_MOVE_NOW = ("", "stop", "?")  # what one may type while the engine thinks
 
 
 class Session:
     """The game, the engine that answers, and how it is shown.
 
-    `is_live` says that a person looks on: then the board is shown after each move.
+    `is_live` says that a person looks on: then the board is shown after each move. `overhear` returns a line that is
+    typed while the engine thinks, if there is one.
     """
 
     def __init__(self, runtime: Runtime, terminal: Terminal, out: TextIO, is_live: bool = False) -> None:
@@ -41,22 +41,48 @@ class Session:
         self.terminal = terminal
         self.out = out
         self.is_live = is_live
+        self.overhear: Callable[[], str | None] = lambda: None
+        self.typed_ahead: deque[str] = deque()  # lines to be obeyed before the next is asked for
         self.position = Position()
+        self.sheet = Scoresheet()
         self.undone: list[Move] = []  # moves taken back, the next to be played again last
         self.pace: Pace = by_time(DEFAULT_SECONDS)
+        self.thought_ms = [0, 0]  # by the engine in this game, for White and for Black
         self.is_forced = False  # the person moves for both sides
         self.is_flipped = False
+        self.shows_board = True  # after each move, if somebody looks on
         self.goes_on_in_uci = False
+        self._declared: Ending | None = None  # by resignation or agreement
 
     @property
     def prompt(self) -> str:
         """Whose move it is and its number: "White(1): "."""
-        return f"{_SIDES[self.position.turn]}({self.position.fullmove_number}): "
+        return f"{side_name(self.position.turn)}({self.position.fullmove_number}): "
+
+    @property
+    def ending(self) -> Ending | None:
+        """How the game ended, by the rules or by what was declared, or None while it goes on."""
+        outcome = self.position.outcome()
+        return by_rule(outcome) if outcome else self._declared
+
+    @property
+    def result(self) -> str:
+        """The result as PGN writes it, "*" while the game goes on."""
+        return self.ending.result if self.ending else UNFINISHED
+
+    @property
+    def text_width(self) -> int:
+        """Columns for text that is broken into lines."""
+        return min(WIDEST_TEXT, max(NARROWEST_TEXT, self.terminal.width - 1))
 
     def say(self, text: str) -> None:
         """Print a line or several."""
         self.out.write(f"{text}\n")
         self.out.flush()
+
+    def tell(self, text: str) -> None:
+        """Print a sentence, for a person broken into lines that fit."""
+        self.say(textwrap.fill(text, self.text_width, break_long_words=False) if self.is_live else text)
 
     def show_board(self) -> None:
         """Print the board."""
@@ -64,43 +90,65 @@ class Session:
 
     def new_game(self, fen: str = START_FEN, chess960: bool = False) -> None:
         """Begin anew from a FEN; raises FenError and then keeps the game."""
-        self.position = Position(fen, chess960)
+        self._begin(Position(fen, chess960), Scoresheet())
+
+    def resume(self, loaded: Loaded) -> None:
+        """Go on with what was read from a file."""
+        self._begin(loaded.position, Scoresheet(loaded.tags, loaded.position.moves))
+
+    def _begin(self, position: Position, sheet: Scoresheet) -> None:
+        self.position, self.sheet = position, sheet
         self.undone.clear()
         self.pace.restart()
+        self.thought_ms = [0, 0]
+        self._declared = None
         self.runtime.searcher.clear()
-        self._show_if_live()
+        self.show_if_live()
+
+    def declare(self, ending: Ending) -> None:
+        """End the game by resignation or agreement; taking a move back revokes it."""
+        self._declared = ending
+        self.report_if_over()
 
     def play_text(self, text: str) -> None:
         """Play the move a person typed, and answer it; raises MoveRejected, or CommandError if the game is over."""
         if looks_like_move(text):
             self.require_running()
-        self._push(read_move(self.position, text))
+        self._push(read_move(self.position, text), is_engine=False)
         if self.is_forced or self.position.outcome():
-            self._show_if_live()
+            self.show_if_live()
             self.report_if_over()
         else:
             self.engine_move()
 
     def engine_move(self) -> bool:
-        """Let the engine move for the side to move; False if Ctrl-C cut its thoughts short. Raises CommandError."""
+        """Let the engine move for the side to move; False if the person cut its thoughts short. Raises CommandError."""
         self.require_running()
         mover = self.position.turn
         result, was_interrupted = self.think(self.pace.limits(mover))
-        if result.best is None:
-            raise CommandError("the engine found no move in so short a search")
+        best = self.require_best(result)
         if result.line is not None:
             self.pace.spend(mover, result.line.time_ms)
-        text = san(self.position, result.best)
-        self._push(Move(result.best))
+            self.thought_ms[mover] += result.line.time_ms
+        text = san(self.position, best)
+        self._push(best, is_engine=True)
         self.say(f"move: {self.terminal.bold(text)}")
-        self._show_if_live()
+        self.show_if_live()
         self.report_if_over()
         return not was_interrupted
 
-    def think(self, limits: Limits) -> tuple[Result, bool]:
-        """Search the present position and show the thoughts; the result, and whether Ctrl-C cut it short."""
-        display = ThinkingLine(self.position, self.terminal, self.out)
-        return think(self.runtime.searcher, self.position, limits, display)
+    def think(self, limits: Limits, is_analysis: bool = False) -> tuple[Result, bool]:
+        """Search the present position and show the thoughts; the result, and whether the person cut it short."""
+        display = ThinkingLine(self.position, self.terminal, self.out, keeps_all=is_analysis)
+        return think(self.runtime.searcher, self.position, limits, display, lambda: self._is_hurried(is_analysis))
+
+    def _is_hurried(self, is_analysis: bool) -> bool:
+        """Whether the person wants the engine to stop thinking. What else is typed meanwhile is obeyed after it."""
+        line = self.overhear()
+        if line is None or line.strip().lower() in _MOVE_NOW:
+            return line is not None
+        self.typed_ahead.append(line)
+        return is_analysis
 
     def undo(self, count: int) -> None:
         """Take back up to `count` moves and name them; raises CommandError if there are none."""
@@ -110,8 +158,9 @@ class Session:
         for _ in range(min(count, len(self.position.moves))):
             self.undone.append(self.position.pop())
             names.append(san(self.position, self.undone[-1]))
+        self._declared = None
         self.say(f"taken back: {' '.join(reversed(names))}")
-        self._show_if_live()
+        self.show_if_live()
 
     def redo(self, count: int) -> None:
         """Play again up to `count` moves that were taken back and name them; raises CommandError if there are none."""
@@ -121,35 +170,37 @@ class Session:
         for _ in range(min(count, len(self.undone))):
             names.append(san(self.position, self.undone[-1]))
             self.position.push(self.undone.pop())
+        self._declared = None
         self.say(f"played again: {' '.join(names)}")
-        self._show_if_live()
+        self.show_if_live()
 
-    def report_if_over(self) -> bool:
+    def report_if_over(self) -> None:
         """Say how the game ended, if it has."""
-        outcome = self.position.outcome()
-        if outcome is not None:
-            self.say(f"{outcome_text(outcome)}.")
-        return outcome is not None
+        if self.ending is not None:
+            self.say(f"{self.ending}.")
 
     def require_running(self) -> None:
         """Raise CommandError if the game is over."""
-        outcome = self.position.outcome()
-        if outcome is not None:
-            raise CommandError(f"the game is over ({outcome_text(outcome)}): undo takes a move back, new starts anew")
+        if self.ending is not None:
+            raise CommandError(f"the game is over ({self.ending}): undo takes a move back, new starts anew")
 
-    def _push(self, move: Move) -> None:
+    @staticmethod
+    def require_best(result: Result) -> Move:
+        """The move that a search found; raises CommandError where it was too short for one."""
+        if result.best is None:
+            raise CommandError("the engine found no move in so short a search")
+        return Move(result.best)
+
+    def show_if_live(self) -> None:
+        """Print the board if somebody looks on and wants to see it."""
+        if self.is_live and self.shows_board:
+            self.show_board()
+
+    def _push(self, move: Move, is_engine: bool) -> None:
         """Play a legal move; what was taken back stays to be redone only if this is that move."""
+        self.sheet.note_mover(self.position.turn, is_engine)
         self.position.push(move)
         if self.undone and self.undone[-1] == move:
             self.undone.pop()
         else:
             self.undone.clear()
-
-    def _show_if_live(self) -> None:
-        if self.is_live:
-            self.show_board()
-
-
-def side_name(colour: int) -> str:
-    """White or Black, as a word."""
-    return _SIDES[colour]

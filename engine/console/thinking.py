@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from types import FrameType
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _POLL_SECONDS = 0.05  # how soon Ctrl-C is noticed
 _DANGLING_NUMBER = re.compile(r" \d+\.$")
+_NARROW = 70  # columns
 _BOUND_MARKS = {"": "", "lowerbound": "!", "upperbound": "?"}
 
 
@@ -35,11 +36,13 @@ def score_text(score: Score, turn: int) -> str:
     return f"{'+' if is_for_white else '-'}M{abs(mate)}"
 
 
-def line_text(line: Line, board: chess.Board) -> str:
+def line_text(line: Line, board: chess.Board, is_narrow: bool = False) -> str:
     """Depth, score from White's side, time, nodes and the moves expected; "!" and "?" mark a rise and a fall."""
     score = score_text(line.score, 0 if board.turn else 1) + _BOUND_MARKS[line.bound]
-    moves = san_line(board, line.pv)
-    return f"depth {line.depth:2}  {score:>7}  {line.time_ms / 1000:5.1f} s  {_count(line.nodes):>6} nodes  {moves}"
+    moves, seconds, nodes = san_line(board, line.pv), line.time_ms / 1000, _count(line.nodes)
+    if is_narrow:
+        return f"{line.depth:2} {score:>7} {seconds:5.1f} s {nodes:>5}  {moves}"
+    return f"depth {line.depth:2}  {score:>7}  {seconds:5.1f} s  {nodes:>6} nodes  {moves}"
 
 
 def _count(nodes: int) -> str:
@@ -50,44 +53,57 @@ def _count(nodes: int) -> str:
 
 
 class ThinkingLine:
-    """Shows the lines of one search: in place on a terminal, else only the last one."""
+    """Shows the lines of one search: in place on a terminal, else only the last one.
 
-    def __init__(self, position: Position, terminal: Terminal, out: TextIO) -> None:
+    With `keeps_all`, as for analysis, each line that is complete stays, and so do the second-best lines and further.
+    """
+
+    def __init__(self, position: Position, terminal: Terminal, out: TextIO, keeps_all: bool = False) -> None:
         self._board = board_of(position)
         self._terminal = terminal
         self._out = out
-        self._last = ""
+        self._keeps_all = keeps_all
+        self._last: Line | None = None
 
     def show(self, line: Line) -> None:
         """Show a newer line."""
-        self._last = line_text(line, self._board)
+        if line.multipv > 1 and not self._keeps_all:
+            return
+        if self._keeps_all and self._last is not None and self._is_next(self._last, line):
+            self.finish()
+        self._last = line
         if self._terminal.rewrites:
-            self._out.write(f"\r{self._fitted()}\x1b[K")
+            self._out.write(f"\r{self._fitted(line)}\x1b[K")
             self._out.flush()
 
     def finish(self) -> None:
         """Leave the last line standing."""
-        if self._terminal.rewrites:
-            self._out.write("\n" if self._last else "")
-        elif self._last:
-            self._out.write(f"{self._fitted()}\n")
+        if self._last is not None:
+            self._out.write("\n" if self._terminal.rewrites else f"{self._fitted(self._last)}\n")
         self._out.flush()
 
-    def _fitted(self) -> str:
+    @staticmethod
+    def _is_next(old: Line, new: Line) -> bool:
+        """Whether a line is more than a newer state of the one before."""
+        return old.bound == "" and (old.depth, old.multipv, old.pv) != (new.depth, new.multipv, new.pv)
+
+    def _fitted(self, line: Line) -> str:
         """The line cut after a move, so that it does not wrap."""
         room = self._terminal.width - 1
-        if len(self._last) <= room:
-            return self._last
-        return _DANGLING_NUMBER.sub("", self._last[:room].rpartition(" ")[0])
+        text = line_text(line, self._board, is_narrow=room < _NARROW)
+        return text if len(text) <= room else _DANGLING_NUMBER.sub("", text[:room].rpartition(" ")[0])
 
 
-def think(searcher: Searcher, position: Position, limits: Limits, display: ThinkingLine) -> tuple[Result, bool]:
-    """Search and show the thoughts; Ctrl-C ends it early. The result, and whether it was cut short."""
+def think(
+    searcher: Searcher, position: Position, limits: Limits, display: ThinkingLine, is_hurried: Callable[[], bool]
+) -> tuple[Result, bool]:
+    """Search and show the thoughts; Ctrl-C or `is_hurried` ends it early. The result, and whether it was cut short."""
     reports: SimpleQueue[Line | Result] = SimpleQueue()
     with _interrupts() as interrupted:
         searcher.start(position, limits, reports.put, reports.put)
         while True:
-            if interrupted.is_set():
+            if interrupted.is_set() or is_hurried():
+                interrupted.set()
                 searcher.stop()
             try:
                 report = reports.get(timeout=_POLL_SECONDS)

@@ -1,0 +1,73 @@
+"""Console commands for help, and for leaving."""
+
+from __future__ import annotations
+
+import textwrap
+
+from engine.command import CommandError
+from engine.console.arguments import no_argument
+from engine.console.registry import COMMANDS, Command, Section, by_name, by_prefix, command
+from engine.console.session import Session
+
+USAGE_WIDTH = 24
+MOVES_HELP = """Moves are typed as e4, Nf3, exd5, Nbd2, O-O, e8=Q, or by squares: e2e4, e7e8q. The engine answers
+each move; Enter or Ctrl-C while it thinks makes it move at once. Scores are from White's side. Commands may be
+shortened as long as they stay clear, and help COMMAND says more about one. Ctrl-D leaves."""
+
+
+@command("help", Section.LEAVE, "[COMMAND]", aliases=("h",))
+def show_help(session: Session, arguments: str) -> None:
+    """List the commands, or explain one."""
+    if arguments:
+        session.say(_describe(_named(arguments), session.text_width))
+        return
+    for section in Section:
+        session.say(f"{section.value}:")
+        for entry in COMMANDS:
+            if entry.section is section:
+                session.say(_row(entry, session.text_width))
+    session.say("")
+    session.say(textwrap.fill(" ".join(MOVES_HELP.split()), session.text_width))
+
+
+def _named(word: str) -> Command:
+    exact, near = by_name(word), by_prefix(word)
+    if exact is None and len(near) != 1:
+        raise CommandError(
+            f"no command is called '{word[:40]}'" if not near else f"'{word}' may be any of {_names(near)}"
+        )
+    return exact or near[0]
+
+
+def _row(entry: Command, width: int) -> str:
+    head = f"  {entry.usage:<{USAGE_WIDTH}} "
+    return textwrap.fill(entry.sentence, width, initial_indent=head, subsequent_indent=" " * len(head))
+
+
+def _describe(entry: Command, width: int) -> str:
+    text = f"{entry.sentence} {entry.details}".rstrip()
+    lines = [entry.usage, textwrap.fill(text, width, initial_indent="  ", subsequent_indent="  ")]
+    if entry.aliases:
+        lines.append(f"  Also: {', '.join(entry.aliases)}")
+    return "\n".join(lines)
+
+
+def _names(commands: list[Command]) -> str:
+    return ", ".join(entry.name for entry in commands)
+
+
+@command("uci", Section.LEAVE)
+def uci(session: Session, arguments: str) -> int:
+    """Switch to the UCI protocol.
+
+    The game is left behind; `quit` then leaves Merino.
+    """
+    no_argument(arguments)
+    session.goes_on_in_uci = True
+    return 0
+
+
+@command("quit", Section.LEAVE, aliases=("exit",))
+def leave(session: Session, arguments: str) -> int:
+    """Leave Merino."""
+    return 0

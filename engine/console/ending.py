@@ -1,0 +1,43 @@
+"""How a game ended, for people and for PGN."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.game import Outcome, Termination
+
+_SIDES = ("White", "Black")
+
+UNFINISHED = "*"  # the result of a game that goes on, as PGN writes it
+
+
+@dataclass(frozen=True)
+class Ending:
+    """The end of a game: the result as PGN writes it, and how it came about."""
+
+    result: str
+    words: str
+
+    def __str__(self) -> str:
+        return f"{self.result}, {self.words}"
+
+
+DRAW_AGREED = Ending("1/2-1/2", "a draw by agreement")
+
+
+def by_rule(outcome: Outcome) -> Ending:
+    """The end that the rules make of a position: "1-0, White wins by checkmate"."""
+    if outcome.winner is not None:
+        return Ending(outcome.result, f"{side_name(outcome.winner)} wins by {outcome.termination.value}")
+    article = "the " if outcome.termination is Termination.FIFTY_MOVES else ""
+    return Ending(outcome.result, f"a draw by {article}{outcome.termination.value}")
+
+
+def resignation(colour: int) -> Ending:
+    """The end when a side gives up."""
+    return Ending(("0-1", "1-0")[colour], f"{side_name(colour)} resigns")
+
+
+def side_name(colour: int) -> str:
+    """White or Black, as a word."""
+    return _SIDES[colour]

@@ -1,0 +1,89 @@
+"""The game as PGN: what its tags say, and saving it."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import chess.pgn
+
+from engine import NAME, __version__
+from engine.bitboard import BLACK, WHITE
+from engine.command import CommandError
+from engine.files import write_whole
+from engine.game import Position
+from engine.move import Move
+from engine.san import as_chess_move, start_board_of
+
+PERSON = "Human"
+_TAG = re.compile(rb'^\s*\[\w+\s+"', re.MULTILINE)
+_FIRST_TAG = re.compile(rb"^\[Event ", re.MULTILINE)
+
+
+class Scoresheet:
+    """What is noted about a game beside its moves. A game that was loaded keeps its tags while its moves are those."""
+
+    def __init__(self, tags: Mapping[str, str] | None = None, moves: Sequence[int] = ()) -> None:
+        """For a game read from a file, its tags and its moves."""
+        self._date = datetime.date.today()
+        self._engine_plays = {WHITE: False, BLACK: False}
+        self._loaded_tags, self._loaded_moves = dict(tags or {}), list(moves)
+        self._saved_as: tuple[Path, bytes] | None = None
+        self._saved_moves: list[Move] = []
+
+    def note_mover(self, colour: int, is_engine: bool) -> None:
+        """The engine, or the person, has moved for a side."""
+        self._engine_plays[colour] = is_engine
+
+    def pgn(self, position: Position, result: str) -> str:
+        """The game of `position` with its tags, moves and result."""
+        board = start_board_of(position)
+        for move in position.moves:
+            board.push(as_chess_move(move, position.chess960))
+        game = chess.pgn.Game.from_board(board)
+        if self._loaded_tags and position.moves == self._loaded_moves:
+            result = self._loaded_tags.get("Result", result)
+            game.headers.update(self._loaded_tags)
+        else:
+            game.headers.update(self._own_tags())
+        game.headers["Result"] = result
+        return game.accept(chess.pgn.StringExporter(columns=80))
+
+    def save(self, path: Path, position: Position, result: str) -> int:
+        """Add the game to a PGN file, in place of what was saved of it before; its number there.
+
+        Raises CommandError and then changes nothing.
+        """
+        text = f"{self.pgn(position, result)}\n".encode()
+        try:
+            content = path.read_bytes() if path.exists() else b""
+            if content.strip() and not _TAG.search(content):
+                raise CommandError(f"'{path}' is there already and is no PGN file: choose another name")
+            if self._has_grown_since_saved_as(path, position) and self._saved_as:
+                content = content.removesuffix(self._saved_as[1])
+            if content.strip():
+                content = content.rstrip() + b"\n\n"
+            write_whole(path, content + text)
+        except OSError as error:
+            raise CommandError(f"cannot write '{path}': {error.strerror or error}") from error
+        self._saved_as, self._saved_moves = (path, text), position.moves.copy()
+        return len(_FIRST_TAG.findall(content)) + 1
+
+    def _has_grown_since_saved_as(self, path: Path, position: Position) -> bool:
+        """Whether what was saved there is the beginning of the present game, not another course of it."""
+        is_there = self._saved_as is not None and self._saved_as[0] == path
+        return is_there and position.moves[: len(self._saved_moves)] == self._saved_moves
+
+    def _own_tags(self) -> dict[str, str]:
+        return {
+            "Event": "Game at the console",
+            "Date": self._date.strftime("%Y.%m.%d"),
+            "Round": "-",
+            "White": self._player(WHITE),
+            "Black": self._player(BLACK),
+        }
+
+    def _player(self, colour: int) -> str:
+        return f"{NAME} {__version__}" if self._engine_plays[colour] else PERSON

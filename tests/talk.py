@@ -1,0 +1,94 @@
+"""A session at the console without a terminal, and with an engine that needs no time: for tests."""
+
+import io
+import threading
+from collections.abc import Callable
+
+from engine.console.dispatch import dispatch
+from engine.console.session import Session
+from engine.console.terminal import Terminal
+from engine.game import Position
+from engine.runtime import Runtime
+from engine.search.limits import Limits, Line, Result, Score
+from eval.weights import DEFAULT_FILE, load
+
+
+class FakeSearcher:
+    """Plays the move that is first in the alphabet, at once or, if `endless`, when it is told to stop."""
+
+    def __init__(self) -> None:
+        self.endless = False
+        self.score = Score(25)
+        self.multipv = 1
+        self.second_line = False
+        self.limits = Limits()
+        self.calls: list[tuple[str, object]] = []
+        self.on_start: Callable[[], None] = lambda: None
+        self._stop = threading.Event()
+        self._thread = threading.Thread()
+
+    @property
+    def searching(self) -> bool:
+        return self._thread.is_alive()
+
+    def start(
+        self, position: Position, limits: Limits, on_line: Callable[[Line], None], on_done: Callable[[Result], None]
+    ) -> None:
+        self.limits = limits
+        self._stop.clear()
+        best = min(position.legal_moves, key=position.uci)
+        line = Line(3, 5, 1, self.score, "", 1234, 1000, 0, 1500, (best,))
+
+        def search() -> None:
+            on_line(line)
+            if self.second_line:
+                on_line(line._replace(multipv=2, score=Score(-500)))
+            self.on_start()
+            if self.endless:
+                assert self._stop.wait(20)
+            on_done(Result(best, None, line))
+
+        self._thread = threading.Thread(target=search, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+
+    def clear(self) -> None:
+        self.calls.append(("clear", None))
+
+    def exchange_gain(self, position: Position, move: int) -> int:
+        return {"e4d5": 100, "d1d5": -800}.get(position.uci(move), 0)
+
+    def set_hash(self, megabytes: int) -> None:
+        self.calls.append(("hash", megabytes))
+
+    def set_threads(self, count: int) -> None:
+        self.calls.append(("threads", count))
+
+    def set_weights(self, weights: object) -> None:
+        self.calls.append(("weights", weights))
+
+
+class Talk:
+    """A session with what it printed."""
+
+    def __init__(self, terminal: Terminal | None = None) -> None:
+        self.out = io.StringIO()
+        self.searcher = FakeSearcher()
+        runtime = Runtime.__new__(Runtime)  # all of it but the search
+        runtime.searcher = self.searcher  # type: ignore[assignment]
+        runtime.weights, runtime.weights_file, runtime.weights_error = load(DEFAULT_FILE), DEFAULT_FILE, ""
+        self.session = Session(runtime, terminal or Terminal(), self.out)
+
+    def say(self, *lines: str) -> str:
+        """What comes back when these lines are typed one after the other."""
+        self.out.seek(0)
+        self.out.truncate()
+        for line in lines:
+            assert dispatch(self.session, line) is None
+        return self.out.getvalue()
+
+    @property
+    def moves(self) -> list[str]:
+        return [self.session.position.uci(move) for move in self.session.position.moves]

@@ -1,0 +1,219 @@
+"""The console commands for sides, endings, analysis, settings, options: what each does and says."""
+
+from pathlib import Path
+
+import pytest
+
+from engine.bitboard import BLACK, WHITE
+from engine.console.completion import completions
+from engine.console.registry import COMMANDS
+from engine.console.terminal import Terminal
+from engine.options import OPTIONS
+from engine.search.limits import Limits, Score
+from eval.weights import DEFAULT_FILE
+from tests.talk import Talk
+
+CAPTURES = "3rk3/8/8/3p4/4P3/8/8/3QK3 w - - 0 1"
+
+
+def test_one_may_play_either_side(talk: Talk) -> None:
+    assert "You play Black." in talk.say("black")
+    assert talk.moves == ["a2a3"]
+    assert talk.session.is_flipped
+    talk.say("e5")
+    assert len(talk.moves) == 3
+    assert talk.say("black") == "You play Black.\n"
+    talk.say("white")
+    assert len(talk.moves) == 4
+    assert not talk.session.is_flipped
+
+
+def test_switch_changes_sides_with_the_engine(talk: Talk) -> None:
+    talk.say("e4")
+    assert "You play Black." in talk.say("switch")
+    assert len(talk.moves) == 3
+    assert talk.session.position.turn == BLACK
+    talk.say("switch")
+    assert talk.session.position.turn == WHITE
+
+
+def test_both_lets_the_engine_play_both_sides(talk: Talk) -> None:
+    assert talk.say("both 4").count("move: ") == 4
+
+
+def test_who_resigns_loses_and_undo_revokes_it(talk: Talk) -> None:
+    assert talk.say("e4", "resign").endswith("0-1, White resigns.\n")
+    for line in ("Nf3", "go", "resign", "draw", "hint", "auto", "switch", "analyze"):
+        assert "The game is over (0-1, White resigns)" in talk.say(line).replace(f"{line}: the", "The")
+    assert "0-1, White resigns." in talk.say("history")
+    talk.say("undo", "redo")
+    assert talk.session.ending is None
+
+
+@pytest.mark.parametrize(("score", "is_accepted"), [(30, True), (0, True), (-1, False), (-300, False)])
+def test_the_engine_takes_a_draw_unless_it_is_ahead(talk: Talk, score: int, is_accepted: bool) -> None:
+    talk.searcher.score = Score(score)  # for the side to move: the person
+    assert ("1/2-1/2, a draw by agreement." in talk.say("draw")) == is_accepted
+    assert (talk.session.ending is not None) == is_accepted
+
+
+def test_under_force_a_draw_is_agreed_without_thinking(talk: Talk) -> None:
+    assert talk.say("force", "draw").endswith("\n1/2-1/2, a draw by agreement.\n")
+    assert talk.searcher.limits == Limits()
+
+
+def test_time_shows_the_limit_and_what_was_used(talk: Talk) -> None:
+    assert "it has thought 0.0 s for White and 0.0 s for Black" in talk.say("time")
+    talk.say("e4", "e5", "Nf3", "st 3")
+    text = talk.say("time")
+    assert "3 s a move" in text
+    assert "0.0 s for White and 4.5 s for Black" in text
+
+
+def test_analysis_has_no_end_for_a_person_and_one_for_a_script(talk: Talk) -> None:
+    text = talk.say("analyze")
+    assert talk.searcher.limits == Limits(movetime=2000)
+    assert "1. a3" in text
+    talk.session.is_live = True
+    talk.searcher.endless = True
+    talk.session.overhear = lambda: ""
+    talk.say("analyse")
+    assert talk.searcher.limits == Limits(infinite=True)
+    assert talk.moves == []
+
+
+def test_what_ends_an_analysis_is_obeyed_after_it(talk: Talk) -> None:
+    talk.session.is_live = talk.searcher.endless = True
+    lines = iter([None, None, "force"])
+    talk.session.overhear = lambda: next(lines)
+    talk.say("analyze")
+    assert list(talk.session.typed_ahead) == ["force"]
+
+
+@pytest.mark.parametrize("typed", ["", "stop", "?"])
+def test_while_the_engine_thinks_one_may_type_that_it_shall_move(talk: Talk, typed: str) -> None:
+    talk.searcher.endless = True
+    lines = iter([None, typed])
+    talk.session.overhear = lambda: next(lines, None)
+    talk.say("go")
+    assert talk.moves == ["a2a3"]
+    assert not talk.session.typed_ahead
+
+
+def test_other_lines_typed_meanwhile_wait_for_the_move(talk: Talk) -> None:
+    talk.searcher.endless = True
+    lines = iter(["undo", None, ""])
+    talk.session.overhear = lambda: next(lines, None)
+    talk.say("go")
+    assert list(talk.session.typed_ahead) == ["undo"]
+
+
+def test_see_tells_what_an_exchange_gains(talk: Talk) -> None:
+    talk.say(f"setboard {CAPTURES}")
+    assert talk.say("see exd5") == "exd5 wins 100 centipawns by exchange.\n"
+    assert talk.say("see d1d5") == "Qxd5 loses 800 centipawns by exchange.\n"
+    assert talk.say("see Ke2") == "Ke2 neither wins nor loses anything by exchange.\n"
+    assert "White has no knight" in talk.say("see Nf3")
+    assert "Usage: see MOVE" in talk.say("see")
+    assert talk.moves == []
+
+
+def test_explain_shows_the_terms_a_move_changes(talk: Talk) -> None:
+    text = talk.say("explain Nf3")
+    assert text.startswith("Nf3: +0.00 becomes +")
+    assert "KnightCenter" in text and "VAL_P" not in text
+    assert talk.moves == []
+    talk.say(f"setboard {CAPTURES}")
+    assert "VAL_P                  +100.0" in talk.say("explain exd5")
+
+
+def test_eval_takes_another_weights_file(talk: Talk, tmp_path: Path) -> None:
+    other = tmp_path / "other.txt"
+    other.write_text(DEFAULT_FILE.read_text().replace("KnightCenter           27", "KnightCenter 13"))
+    assert "KnightCenter             13" in talk.say(f"eval {other}")
+    assert "KnightCenter             27" in talk.say("eval")
+    assert "Cannot read weights file" in talk.say("eval nowhere.txt")
+
+
+def test_edit_puts_pieces_on_squares_and_takes_them_off(talk: Talk) -> None:
+    talk.say("edit -b1 -g1 -h1 -d8 qd4")
+    assert talk.session.position.fen().startswith("rnb1kbnr/pppppppp/8/8/3q4/8/PPPPPPPP/R1BQKB2 w Qkq - ")
+    talk.say("edit clear Kg1 Ra1 kg8 black")
+    assert talk.session.position.fen() == "6k1/8/8/8/8/8/8/R5K1 b - - 0 1"
+
+
+def test_a_position_against_the_rules_is_not_set_up(talk: Talk) -> None:
+    before = talk.session.position.fen()
+    assert "king" in talk.say("edit -e1")
+    for change in ("Qd9", "Xd1", "Q", "nonsense"):
+        assert "Usage: edit" in talk.say(f"edit {change}")
+    assert talk.session.position.fen() == before
+
+
+def test_settings_change_how_the_board_is_shown() -> None:
+    talk = Talk(Terminal(colour=True, unicode=True, rewrites=True))
+    assert "♞" in talk.say("d")
+    assert "♞" not in talk.say("set pieces ascii") and " N " in talk.say("d")
+    assert "♞" in talk.say("set pieces unicode")
+    assert talk.say("set colour off") == talk.say("set color off")
+    assert "\x1b" not in talk.say("d")
+    talk.session.is_live = True
+    talk.say("set board off", "force")
+    assert talk.say("e4") == ""
+    assert "(P)" in talk.say("set board on")
+    assert "Usage: set NAME VALUE" in talk.say("set moon on")
+
+
+def test_options_are_listed_and_set(talk: Talk) -> None:
+    overview = talk.say("option")
+    assert OPTIONS["multipv"].sentence in overview
+    assert talk.say("option multipv 3") == "MultiPV: 3.\n"
+    assert talk.searcher.multipv == 3
+    talk.say("option Clear Hash")
+    assert talk.searcher.calls[-1] == ("clear", None)
+    assert "Move Overhead, 0 to 5000" in talk.say("option move overhead")
+    assert "MultiPV is 1 to 256. Usage: option" in talk.say("option MultiPV 0")
+    assert "Usage: option" in talk.say("option MultiPV many")
+    assert "No option begins 'Moon'" in talk.say("option Moon")
+    assert "No option begins" in talk.say("option UCI_Chess960 true")
+
+
+def test_several_lines_are_shown_in_analysis_and_one_in_play(talk: Talk) -> None:
+    talk.searcher.second_line = True
+    assert "-5.00" not in talk.say("go")
+    assert talk.say("analyze").count("depth") == 2
+
+
+def test_weights_are_compared_with_a_file(talk: Talk, tmp_path: Path) -> None:
+    other = tmp_path / "other.txt"
+    other.write_text(DEFAULT_FILE.read_text().replace("KnightCenter           27", "KnightCenter 13"))
+    rows = talk.say(f"weights diff {other}").splitlines()
+    assert rows[1].split() == ["KnightCenter", "27", "13", "-14"]
+    assert len(rows) == 2
+    assert "holds the weights in use" in talk.say(f"weights diff {DEFAULT_FILE}")
+    assert "Cannot read weights file" in talk.say("weights diff nowhere.txt")
+
+
+def test_completion_follows_the_usage_of_a_command(talk: Talk, tmp_path: Path) -> None:
+    (tmp_path / "games.pgn").touch()
+    (tmp_path / "folder").mkdir()
+    assert completions(talk.session, "see N", "N") == ["Na3", "Nc3", "Nf3", "Nh3"]
+    assert completions(talk.session, f"load {tmp_path}/", f"{tmp_path}/") == [
+        f"{tmp_path}/folder/",
+        f"{tmp_path}/games.pgn",
+    ]
+    assert completions(talk.session, "load nowhere/", "nowhere/") == []
+    assert completions(talk.session, "option mul", "mul") == ["MultiPV"]
+    assert completions(talk.session, "xyzzy N", "N") == []
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_text_keeps_within_the_width_of_the_terminal(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    talk = Talk()
+    talk.session.is_live, talk.session.shows_board = True, False
+    lines = ["help", "e4", "moves", "history", "xyzzy", "Qh5", *(f"help {command.name}" for command in COMMANDS)]
+    if width >= 60:
+        lines.append("eval")
+    for line in lines:
+        assert max(map(len, talk.say(line).splitlines())) <= width, line

@@ -1,0 +1,217 @@
+"""Games and positions in files: what the console saves is valid PGN, and what it loads is what the file says."""
+
+import datetime
+import io
+from pathlib import Path
+
+import chess
+import chess.pgn
+import pytest
+
+from engine import NAME, __version__, files
+from engine.fen import START_FEN
+from tests.talk import Talk
+
+ENDGAME = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"
+
+TWO_GAMES = """\
+[Event "First"]
+[White "Anderssen"]
+[Black "Kieseritzky"]
+[Result "1-0"]
+
+1. e4 {the best} e5 2. f4 (2. Nf3 Nc6) exf4 $1 3. Bc4 1-0
+
+[Event "Second"]
+[Site "London"]
+[White "Ünal"]
+[Black "B"]
+[Result "1/2-1/2"]
+[FEN "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"]
+[SetUp "1"]
+
+1. e4 Ke7 1/2-1/2
+"""
+
+
+def games_in(path: Path) -> list[chess.pgn.Game]:
+    with path.open(encoding="utf-8") as file:
+        return list(iter(lambda: chess.pgn.read_game(file), None))
+
+
+def moves_of(game: chess.pgn.Game) -> list[str]:
+    return [move.uci() for move in game.mainline_moves()]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "games.pgn"
+
+
+def test_a_saved_game_is_read_back_by_python_chess_and_equal(talk: Talk, path: Path) -> None:
+    assert talk.say("e4", "Nf3", f"save {path}").endswith(f"Saved in {path}\n")
+    (game,) = games_in(path)
+    assert not game.errors
+    assert moves_of(game) == talk.moves
+    assert dict(game.headers) == {
+        "Event": "Game at the console",
+        "Site": "?",
+        "Date": datetime.date.today().strftime("%Y.%m.%d"),
+        "Round": "-",
+        "White": "Human",
+        "Black": f"{NAME} {__version__}",
+        "Result": "*",
+    }
+
+
+def test_a_game_from_a_position_is_saved_with_it(talk: Talk, path: Path) -> None:
+    talk.say(f"setboard {ENDGAME}", "force", "e4", "Kd7", f"save {path}")
+    (game,) = games_in(path)
+    assert (game.headers["FEN"], game.headers["SetUp"]) == (ENDGAME, "1")
+    assert moves_of(game) == talk.moves
+    assert game.end().board().fen(en_passant="fen") == talk.session.position.fen()
+
+
+def test_a_chess960_game_is_saved_as_one(talk: Talk, path: Path) -> None:
+    talk.say("new 960 0", "force", "d4", "d5", f"save {path}")
+    (game,) = games_in(path)
+    assert game.headers["Variant"] == "Chess960"
+    assert game.board().chess960
+    assert moves_of(game) == talk.moves
+    talk.say("new", f"load {path}")
+    assert talk.session.position.chess960
+    assert talk.moves == ["d2d4", "d7d5"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "result"),
+    [
+        (("force", "f3", "e5", "g4", "Qh4#"), "0-1"),
+        (("e4", "resign"), "0-1"),
+        (("force", "e4", "resign"), "1-0"),
+        (("force", "e4", "draw"), "1/2-1/2"),
+        (("force", "e4", "draw", "undo"), "*"),
+        (("force", "e4", "resign", "new"), "*"),
+    ],
+)
+def test_the_result_is_saved(talk: Talk, path: Path, lines: tuple[str, ...], result: str) -> None:
+    talk.say(*lines, f"save {path}")
+    (game,) = games_in(path)
+    assert game.headers["Result"] == result
+    assert path.read_text().rstrip().endswith(result)
+
+
+def test_a_second_game_is_added_to_the_file(talk: Talk, path: Path) -> None:
+    path.write_text(TWO_GAMES, encoding="utf-8")
+    assert "Saved as game 3 of" in talk.say("force", "e4", f"save {path}")
+    assert "Saved as game 4 of" in talk.say("new", "force", "d4", f"save {path}")
+    assert [moves_of(game)[0] for game in games_in(path)] == ["e2e4", "e2e4", "e2e4", "d2d4"]
+    assert path.read_text(encoding="utf-8").startswith(TWO_GAMES)
+
+
+def test_saving_again_after_more_moves_replaces_the_shorter_game(talk: Talk, path: Path) -> None:
+    path.write_text(TWO_GAMES, encoding="utf-8")
+    talk.say("force", "e4", f"save {path}", "e5", f"save {path}")
+    assert [len(moves_of(game)) for game in games_in(path)] == [5, 2, 2]
+    talk.say("undo", "c5", f"save {path}")  # another course of the game: both stay
+    assert [moves_of(game)[-1] for game in games_in(path)[2:]] == ["e7e5", "c7c5"]
+
+
+def test_a_file_that_is_no_pgn_is_never_overwritten(talk: Talk, path: Path) -> None:
+    path.write_text("my diary\n")
+    assert "is no PGN file: choose another name" in talk.say("force", "e4", f"save {path}")
+    assert path.read_text() == "my diary\n"
+
+
+def test_a_file_that_cannot_be_written_is_told_and_left_as_it_was(
+    talk: Talk, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "Cannot write" in talk.say(f"save {path}/deeper/game.pgn")
+    assert "Cannot write" in talk.say(f"save {path.parent}")
+    path.write_text(TWO_GAMES, encoding="utf-8")
+
+    def fail(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files.os, "fsync", fail)
+    assert "No space left on device" in talk.say(f"save {path}")
+    assert path.read_text(encoding="utf-8") == TWO_GAMES
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_pgn_prints_what_save_writes(talk: Talk, path: Path) -> None:
+    talk.say("e4", f"save {path}")
+    assert talk.say("pgn") == path.read_text()
+
+
+def test_a_game_is_loaded_by_its_number(talk: Talk, path: Path) -> None:
+    path.write_text("\ufeff" + TWO_GAMES, encoding="utf-8")
+    assert talk.say(f"load {path}") == "Game 1: Anderssen - Kieseritzky, 1-0, 5 half-moves.\n"
+    assert talk.moves == ["e2e4", "e7e5", "f2f4", "e5f4", "f1c4"]
+    assert "Game 2: Ünal - B" in talk.say(f'load "{path}" 2')
+    assert talk.session.position.start_fen() == ENDGAME
+    assert talk.moves == ["e2e4", "e8e7"]
+
+
+def test_a_loaded_game_keeps_its_tags_until_it_takes_another_course(talk: Talk, path: Path) -> None:
+    path.write_text(TWO_GAMES, encoding="utf-8")
+    talk.say(f"load {path} 2")
+    kept = chess.pgn.read_game(io.StringIO(talk.say("pgn")))
+    assert kept is not None
+    assert (kept.headers["Site"], kept.headers["White"], kept.headers["Result"]) == ("London", "Ünal", "1/2-1/2")
+    text = talk.say("undo", "force", "Kd7", "pgn")
+    assert "London" not in text and "Ünal" not in text
+    assert '[White "Human"]' in text and "1. e4 Kd7 *" in text
+
+
+def test_a_position_is_loaded_by_its_line(talk: Talk, path: Path) -> None:
+    path.write_text(f'# positions\n{START_FEN}\n\n4k3/8/8/8/8/8/4P3/4K3 w - - bm e4; id "pawn";\n')
+    talk.say(f"load {path}")
+    assert talk.session.position.fen() == START_FEN
+    assert 'Position 2: bm e4; id "pawn";' in talk.say(f"load {path} 2")
+    assert talk.session.position.fen() == ENDGAME
+
+
+@pytest.mark.parametrize(
+    ("content", "number", "fault"),
+    [
+        (TWO_GAMES, 3, "ends with game 2"),
+        (f"{START_FEN}\n", 2, "ends with position 1"),
+        ("", 1, "holds no game and no position"),
+        ("hello world\n", 1, "holds no game and no position"),
+        ("8/8/8/8/8/8/8/8 w - - 0 1\n", 1, "line 1 of"),
+        ('[FEN "nonsense"]\n\n1. e4 *\n', 1, "game 1 of"),
+        ('[Variant "Atomic"]\n\n1. e4 *\n', 1, "is one of atomic, which merino does not play"),
+    ],
+)
+def test_what_cannot_be_loaded_is_told_and_the_game_stays(
+    talk: Talk, path: Path, content: str, number: int, fault: str
+) -> None:
+    path.write_text(content, encoding="utf-8")
+    talk.say("force", "e4")
+    assert fault in talk.say(f"load {path} {number}").lower()
+    assert talk.moves == ["e2e4"]
+
+
+def test_a_file_that_is_not_there_is_told(talk: Talk, path: Path) -> None:
+    assert "No such file" in talk.say(f"load {path}")
+    assert "Usage: load" in talk.say("load")
+    assert "Usage: save" in talk.say("save")
+
+
+def test_a_game_with_a_faulty_move_is_loaded_up_to_it(talk: Talk, path: Path) -> None:
+    path.write_text("1. e4 e5 2. Ke3 Nc6 *\n")
+    text = talk.say(f"load {path}")
+    assert "The rest of it cannot be read: illegal san" in text
+    assert talk.moves == ["e2e4", "e7e5"]
+
+
+def test_a_file_is_replaced_with_its_mode_and_through_its_link(tmp_path: Path) -> None:
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_bytes(b"old")
+    target.chmod(0o600)
+    link.symlink_to(target)
+    files.write_whole(link, b"new")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"
+    assert target.stat().st_mode & 0o777 == 0o600

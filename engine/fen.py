@@ -20,7 +20,16 @@ from engine.bitboard import (
 )
 from engine.jit import entry
 from engine.makemove import mark_en_passant
-from engine.position import NO_SQUARE, POSITION, compute_key, compute_pawn_key, is_attacked, king_square, look_at_king
+from engine.position import (
+    NO_SQUARE,
+    POSITION,
+    compute_key,
+    compute_pawn_key,
+    is_attacked,
+    king_square,
+    look_at_king,
+    side_to_move,
+)
 
 START_FEN = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 
@@ -79,7 +88,7 @@ def to_fen(positions: np.ndarray) -> str:
 def _complete(positions, en_passant):
     """Fill what follows from the rest; False if the side that is not to move stands in check."""
     position = positions[0]
-    side = int(position.side)
+    side = side_to_move(position)
     if is_attacked(position, king_square(position, 1 - side), side):
         return False
     position.key, position.pawn_key = compute_key(position), compute_pawn_key(position)

@@ -36,7 +36,9 @@ from engine.position import (
     ZOBRIST_PIECES,
     en_passant_is_safe,
     look_at_king,
+    piece_on,
     pieces_of,
+    side_to_move,
 )
 
 
@@ -74,9 +76,9 @@ def castling_destinations(king, rook):
 def make(after, before, move):
     """Set the record `after` to the position after the legal `move` in `before`, keys and checkers included."""
     copy_record(after, before)
-    side = int(before.side)
+    side = side_to_move(before)
     origin, destination, kind = origin_of(move), destination_of(move), kind_of(move)
-    piece = int(before.board[origin])
+    piece = piece_on(before, origin)
     _pass_turn(after, before)
     if kind == CASTLING:
         _castle(after, side, origin, destination)
@@ -103,7 +105,7 @@ def _castle(position, side, king, rook):
 def _step_and_take(after, before, piece, origin, destination):
     """Move `piece`, and take what it lands on. Reads `before` where it can: `after` has only just been written."""
     squares, arrives = bit(origin) | bit(destination), bit(destination)
-    captured, kind = int(before.board[destination]), type_of(piece)
+    captured, kind = piece_on(before, destination), type_of(piece)
     key = after.key ^ ZOBRIST_PIECES[piece, origin] ^ ZOBRIST_PIECES[piece, destination]
     after.board[origin] = EMPTY
     after.board[destination] = piece
@@ -148,11 +150,11 @@ def _finish_pawn_move(after, side, origin, destination, kind):
     after.halfmove = 0
     after.pawn_key ^= ZOBRIST_PIECES[pawn, origin] ^ ZOBRIST_PIECES[pawn, destination]
     if kind == DOUBLE_PUSH:
-        mark_en_passant(after, 1 - side, (origin + destination) >> 1)
+        mark_en_passant(after, side ^ 1, (origin + destination) >> 1)
     elif kind == EN_PASSANT:
         square = (origin & 56) | (destination & 7)
-        _remove(after, piece_of(1 - side, PAWN), square)
-        after.pawn_key ^= ZOBRIST_PIECES[piece_of(1 - side, PAWN), square]
+        _remove(after, piece_of(side ^ 1, PAWN), square)
+        after.pawn_key ^= ZOBRIST_PIECES[piece_of(side ^ 1, PAWN), square]
     elif kind >= PROMOTION:
         _remove(after, pawn, destination)
         _place(after, piece_of(side, promoted_type(kind)), destination)
@@ -162,7 +164,7 @@ def _finish_pawn_move(after, side, origin, destination, kind):
 @kernel
 def mark_en_passant(position, side, square):
     """Note the en-passant `square` and key if `side` has a legal capture there: only then are positions different."""
-    capturers = PAWN_ATTACKS[1 - side, square] & pieces_of(position, side, PAWN)
+    capturers = PAWN_ATTACKS[side ^ 1, square] & pieces_of(position, side, PAWN)
     while capturers:
         if en_passant_is_safe(position, side, lsb(capturers), square):
             position.en_passant = square

@@ -28,7 +28,7 @@ from engine.bitboard import (
 from engine.jit import kernel
 from engine.makemove import castling_destinations
 from engine.move import CASTLING, DOUBLE_PUSH, EN_PASSANT, NORMAL, PROMOTION, pack
-from engine.position import attackers_to, en_passant_is_safe, king_square, occupied_squares, pieces_of
+from engine.position import attackers_to, en_passant_is_safe, king_square, occupied_squares, pieces_of, side_to_move
 
 ALL, NOISY, QUIET = range(3)  # noisy: captures and promotions
 MAX_MOVES = 256  # no legal position has more than 218
@@ -40,11 +40,11 @@ def generate(position, moves, wanted, origins):
 
     `moves` is an int32 array of at least MAX_MOVES that is filled from the start, or None to count only.
     """
-    side = int(position.side)
+    side = side_to_move(position)
     occupied, own = occupied_squares(position), position.colours[side]
     targets = ~own
     if wanted == NOISY:
-        targets = position.colours[1 - side]
+        targets = position.colours[side ^ 1]
     elif wanted == QUIET:
         targets = ~occupied
     king = king_square(position, side)
@@ -81,7 +81,7 @@ def count_legal(position):
 @kernel
 def is_legal(position, moves, move):
     """Whether `move`, any 16 bits, is legal here; `moves` is scratch of MAX_MOVES."""
-    origins = bit(move & 63) & position.colours[int(position.side)]
+    origins = bit(move & 63) & position.colours[side_to_move(position)]
     if origins == ZERO:
         return False
     for index in range(generate(position, moves, ALL, origins)):
@@ -132,7 +132,7 @@ def _add_promotions(moves, count, targets, step):
 @kernel
 def _king_moves(position, moves, count, king, targets):
     """Steps to squares that nobody attacks once the king has left its own."""
-    foe = position.colours[1 - int(position.side)]
+    foe = position.colours[1 - side_to_move(position)]
     without_king = occupied_squares(position) ^ bit(king)
     candidates, safe = KING_ATTACKS[king] & targets, ZERO
     while candidates:
@@ -146,7 +146,7 @@ def _king_moves(position, moves, count, king, targets):
 @kernel
 def _castling_moves(position, moves, count, king):
     """Castling with each rook that still may: way free but for these two, king's way not attacked."""
-    side = int(position.side)
+    side = side_to_move(position)
     rooks = position.castling & position.colours[side]
     while rooks:
         rook = lsb(rooks)
@@ -166,7 +166,7 @@ def _castling_moves(position, moves, count, king):
 @kernel
 def _way_is_safe(position, squares, others, side):
     """Whether no enemy attacks `squares`, seen with king and castling rook lifted off the board."""
-    foe = position.colours[1 - side]
+    foe = position.colours[side ^ 1]
     while squares:
         if attackers_to(position, lsb(squares), others) & foe:
             return False
@@ -177,7 +177,7 @@ def _way_is_safe(position, squares, others, side):
 @kernel
 def _piece_moves(position, moves, count, king, targets, pinned, origins):
     """Knights, bishops, rooks and queens; a pinned piece stays on the line of its pin."""
-    own = position.colours[int(position.side)] & origins
+    own = position.colours[side_to_move(position)] & origins
     occupied = occupied_squares(position)
     knights = own & position.pieces[KNIGHT] & ~pinned
     while knights:
@@ -202,8 +202,8 @@ def _piece_moves(position, moves, count, king, targets, pinned, origins):
 @kernel
 def _pawn_moves(position, moves, count, pawns, allowed, wanted):
     """Pushes, captures and promotions of these pawns to `allowed` squares; en passant apart."""
-    side = int(position.side)
-    empty, foe = ~occupied_squares(position), position.colours[1 - side] & allowed
+    side = side_to_move(position)
+    empty, foe = ~occupied_squares(position), position.colours[side ^ 1] & allowed
     if side == WHITE:
         forward = 8
         single = (pawns << U64(8)) & empty
@@ -231,8 +231,8 @@ def _pawn_moves(position, moves, count, pawns, allowed, wanted):
 @kernel
 def _en_passant_moves(position, moves, count, origins):
     """Captures en passant that do not open the own king to a check."""
-    side, square = int(position.side), int(position.en_passant)
-    capturers = PAWN_ATTACKS[1 - side, square] & pieces_of(position, side, PAWN) & origins
+    side, square = side_to_move(position), int(position.en_passant)
+    capturers = PAWN_ATTACKS[side ^ 1, square] & pieces_of(position, side, PAWN) & origins
     while capturers:
         origin = lsb(capturers)
         capturers &= capturers - ONE

@@ -23,7 +23,7 @@ def _count(stack, ply, depth, bulk):
         return leaves + 1
     for index in range(generate(stack.positions[ply], stack.moves[ply], ALL, FULL)):
         make(stack.positions[ply + 1], stack.positions[ply], np.int64(stack.moves[ply, index]))
-        leaves += _count(stack, ply + 1, depth - 1, bulk)
+        leaves += _count(stack, ply + 1, depth - 1, bulk) if depth > 1 else 1
     return leaves
 
 

@@ -67,6 +67,18 @@ ZOBRIST_BLACK = np.uint64(_draw.getrandbits(64))
 
 
 @kernel
+def side_to_move(position):
+    """WHITE or BLACK, int64. Masked, so that the compiler knows an index that is never negative."""
+    return int(position.side) & 1
+
+
+@kernel
+def piece_on(position, square):
+    """The mailbox code on a square, int64: type + 8 if black, or EMPTY."""
+    return int(position.board[square]) & 15
+
+
+@kernel
 def occupied_squares(position):
     """All pieces, uint64."""
     return position.colours[0] | position.colours[1]
@@ -104,8 +116,8 @@ def attackers_to(position, square, occupied):
 @kernel
 def look_at_king(position):
     """Fill `checkers` and `pinned` for the side to move, in one pass over the sliders in line with its king."""
-    side = int(position.side)
-    own, foe = position.colours[side], position.colours[1 - side]
+    side = side_to_move(position)
+    own, foe = position.colours[side], position.colours[side ^ 1]
     king = lsb(own & position.pieces[KING])
     diagonal = BISHOP_RAYS[king] & (position.pieces[BISHOP] | position.pieces[QUEEN])
     straight = ROOK_RAYS[king] & (position.pieces[ROOK] | position.pieces[QUEEN])
@@ -145,11 +157,11 @@ def gives_check(position, move):
 
     Discovered checks, and those of castling, promotion and en passant, are not seen.
     """
-    side = int(position.side)
+    side = side_to_move(position)
     origin, destination = move & 63, move >> 6 & 63
     occupied = occupied_squares(position) & ~bit(origin)
-    attacks = attacks_of(type_of(int(position.board[origin])), side, destination, occupied)
-    return attacks & position.colours[1 - side] & position.pieces[KING] != ZERO
+    attacks = attacks_of(type_of(piece_on(position, origin)), side, destination, occupied)
+    return attacks & position.colours[side ^ 1] & position.pieces[KING] != ZERO
 
 
 @kernel
@@ -164,7 +176,7 @@ def en_passant_is_safe(position, side, origin, destination):
     captured = bit((origin & 56) | (destination & 7))
     occupied = (occupied_squares(position) ^ bit(origin) ^ captured) | bit(destination)
     attackers = attackers_to(position, king_square(position, side), occupied)
-    return attackers & position.colours[1 - side] & ~captured == ZERO
+    return attackers & position.colours[side ^ 1] & ~captured == ZERO
 
 
 @kernel

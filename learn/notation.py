@@ -7,7 +7,7 @@ from engine.jit import kernel
 from engine.makemove import castling_destinations
 from engine.move import CASTLING, NORMAL, PROMOTION, destination_of, kind_of, origin_of
 from engine.movegen import ALL, generate
-from engine.position import attacks_of, king_square, occupied_squares, pieces_of
+from engine.position import attacks_of, king_square, occupied_squares, piece_on, pieces_of, side_to_move
 
 ILLEGAL, AMBIGUOUS = 0, -1
 
@@ -44,7 +44,7 @@ def resolve(position, scratch, data, start, stop):
     if file == _UNKNOWN or rank == _UNKNOWN:
         return ILLEGAL
     square = rank << 3 | file
-    candidates = position.colours[int(position.side)]
+    candidates = position.colours[side_to_move(position)]
     if from_file != _UNKNOWN:
         candidates &= _FILE_SETS[from_file]
     if from_rank != _UNKNOWN:
@@ -52,7 +52,7 @@ def resolve(position, scratch, data, start, stop):
     if not named:
         kind = PAWN
         if from_file != _UNKNOWN and from_rank != _UNKNOWN:
-            kind = type_of(int(position.board[from_rank << 3 | from_file]))  # coordinates need no letter
+            kind = type_of(piece_on(position, from_rank << 3 | from_file))  # coordinates need no letter
             if kind > KING:
                 return ILLEGAL
     candidates &= position.pieces[kind]
@@ -112,8 +112,8 @@ def _resolve_castling(position, scratch, data, start, stop):
     circles = 0
     for at in range(start, stop):
         circles += data[at] == ord("O") or data[at] == ord("o") or data[at] == ord("0")
-    king = king_square(position, int(position.side))
-    if not pieces_of(position, int(position.side), KING):
+    king = king_square(position, side_to_move(position))
+    if not pieces_of(position, side_to_move(position), KING):
         return ILLEGAL
     for index in range(generate(position, scratch, ALL, bit(king))):
         move = int(scratch[index])

@@ -145,7 +145,9 @@ def test_learning_writes_new_weights_and_keeps_the_old(pgn: Path, tmp_path: Path
     flat[:5] = 100.0  # a queen is worth a pawn: anything is better
     save(weights, flat)
     lines: list[str] = []
-    assert run_learn([str(pgn), "1", "5", "--lambda", "10", "--seed", "1", "--weights", str(weights)], lines.append) == 0
+    assert (
+        run_learn([str(pgn), "1", "5", "--lambda", "10", "--seed", "1", "--weights", str(weights)], lines.append) == 0
+    )
     text = "\n".join(lines)
     assert f"Games: {GAMES}" in text
     assert "Training set:" in text and "Validation set:" in text

@@ -3,6 +3,7 @@
 from engine.bitboard import type_of
 from engine.jit import kernel
 from engine.move import destination_of, origin_of
+from engine.position import piece_on, side_to_move
 from engine.search.see import captured_type
 from engine.search.state import MAX_QUIETS
 
@@ -12,7 +13,7 @@ HISTORY_BITS = 14  # gravity keeps every value within 2 ** HISTORY_BITS
 @kernel
 def piece_to(position, move):
     """The index of (moving piece, destination), int64."""
-    return int(position.board[origin_of(move)]) << 6 | destination_of(move)
+    return piece_on(position, origin_of(move)) << 6 | destination_of(move)
 
 
 @kernel
@@ -27,7 +28,7 @@ def quiet_history(s, ply, move):
     position = s.positions[ply]
     index = piece_to(position, move)
     return (
-        int(s.history[int(position.side), origin_of(move), destination_of(move)])
+        int(s.history[side_to_move(position), origin_of(move), destination_of(move)])
         + int(s.continuation[moved_before(s, ply, 1), index])
         + int(s.continuation[moved_before(s, ply, 2), index])
     )
@@ -49,7 +50,7 @@ def _toward(value, bonus):
 @kernel
 def _update_quiet(s, ply, move, bonus):
     position = s.positions[ply]
-    side, origin, destination = int(position.side), origin_of(move), destination_of(move)
+    side, origin, destination = side_to_move(position), origin_of(move), destination_of(move)
     index = piece_to(position, move)
     s.history[side, origin, destination] = _toward(int(s.history[side, origin, destination]), bonus)
     for back in range(1, 3):
@@ -102,4 +103,4 @@ def reward_cutoff(s, ply, move, is_quiet, depth):
 @kernel
 def mover_type(position, move):
     """The type of the piece that moves."""
-    return type_of(int(position.board[origin_of(move)]))
+    return type_of(piece_on(position, origin_of(move)))

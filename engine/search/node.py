@@ -10,7 +10,7 @@ from engine.jit import kernel
 from engine.makemove import make, make_null
 from engine.memory import load_word, prefetch
 from engine.move import NO_MOVE
-from engine.position import gives_check, has_pieces
+from engine.position import gives_check, has_pieces, side_to_move
 from engine.recursion import call_at
 from engine.search.history import piece_to, quiet_history, remember_tried, reward_cutoff
 from engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, MAX_PLY
@@ -155,7 +155,7 @@ def prune_node(s, ply, alpha, beta, depth, found):
 @kernel
 def null_move(s, ply, beta, depth, score):
     """Pass: if the opponent cannot use two moves in a row, this node fails high. Its score or NO_CUTOFF."""
-    if s.plies[ply - 1].move == NO_MOVE or not has_pieces(s.positions[ply], int(s.positions[ply].side)):
+    if s.plies[ply - 1].move == NO_MOVE or not has_pieces(s.positions[ply], side_to_move(s.positions[ply])):
         return NO_CUTOFF  # never twice in a row, and not where zugzwang is common
     p = s.parameters
     reduction = p.null_move_base + depth // p.null_move_divisor + min((score - beta) // p.null_move_margin, 3)
@@ -223,7 +223,7 @@ def root_allows(s, move):
 def skip_move(s, ply, move, is_quiet, alpha, depth, searched):
     """Whether a late move of a node that has already a score is not worth a search."""
     position, p = s.positions[ply], s.parameters
-    if ply == 0 or searched == 0 or s.full_width or not has_pieces(position, int(position.side)):
+    if ply == 0 or searched == 0 or s.full_width or not has_pieces(position, side_to_move(position)):
         return False
     if not is_quiet:
         return (

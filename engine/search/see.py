@@ -4,7 +4,7 @@ from engine.attacks import bishop_attacks, rook_attacks
 from engine.bitboard import BISHOP, EMPTY, KING, PAWN, QUEEN, ROOK, ZERO, bit, type_of
 from engine.jit import entry, kernel
 from engine.move import EN_PASSANT, NORMAL, PROMOTION, QUEEN_PROMOTION, destination_of, kind_of, origin_of
-from engine.position import attackers_to, occupied_squares
+from engine.position import attackers_to, occupied_squares, piece_on, side_to_move
 
 _MOST_IN_AN_EXCHANGE = 1 << 16
 
@@ -16,7 +16,7 @@ def captured_type(position, move):
     if kind == EN_PASSANT:
         return PAWN
     if kind == NORMAL or kind >= PROMOTION:
-        return type_of(int(position.board[destination_of(move)]))
+        return type_of(piece_on(position, destination_of(move)))
     return EMPTY
 
 
@@ -24,7 +24,7 @@ def captured_type(position, move):
 def see_at_least(s, position, move, threshold):
     """Whether the exchange that a legal move starts gains at least `threshold` by `s.values`; pins do not count."""
     kind, target = kind_of(move), destination_of(move)
-    mover = type_of(int(position.board[origin_of(move)]))
+    mover = type_of(piece_on(position, origin_of(move)))
     balance = s.values[captured_type(position, move)] - threshold
     if kind >= PROMOTION:
         mover = QUEEN if kind == QUEEN_PROMOTION else kind - PROMOTION + 1
@@ -62,14 +62,14 @@ def _exchange(s, position, target, occupied, balance):
     diagonal = position.pieces[BISHOP] | position.pieces[QUEEN]
     straight = position.pieces[ROOK] | position.pieces[QUEEN]
     attackers = attackers_to(position, target, occupied) & occupied
-    beginner = int(position.side)
+    beginner = side_to_move(position)
     side = 1 - beginner
     while True:
         own = attackers & position.colours[side]
         if own == ZERO:
             break
         kind = _least_type(position, own)
-        if kind == KING and attackers & position.colours[1 - side]:
+        if kind == KING and attackers & position.colours[side ^ 1]:
             break  # a king cannot take what is guarded
         piece = own & position.pieces[kind]
         occupied ^= piece & -piece

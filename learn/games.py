@@ -7,6 +7,7 @@ with a fault, and the others go on.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,12 +22,22 @@ from engine.memory import copy_record
 from engine.movegen import MAX_MOVES
 from engine.position import POSITION
 from learn.notation import AMBIGUOUS, ILLEGAL, resolve
-from learn.tokens import END, MOVE, TAG, UNFINISHED, next_token, result_at
+from learn.tokens import (
+    AFTER_GAP,
+    END,
+    MOVE,
+    NUMBER_ONE,
+    OPEN_COMMENT,
+    TAG,
+    UNFINISHED,
+    matches,
+    next_token,
+    result_at,
+)
 
 TAG_NAMES = ("Result", "FEN", "White", "Black", "WhiteElo", "BlackElo", "Date", "ECO", "Variant", "Event")
-_TAG_BYTES = np.zeros((len(TAG_NAMES), 12), dtype=np.uint8)
-for _row, _name in zip(_TAG_BYTES, TAG_NAMES, strict=True):
-    _row[: len(_name)] = np.frombuffer(_name.encode(), dtype=np.uint8)
+_TAG_LENGTHS = np.array([len(name) for name in TAG_NAMES])
+_TAG_BYTES = np.array([list(name.ljust(12).encode()) for name in TAG_NAMES], dtype=np.uint8)
 
 GAME = np.dtype(
     [
@@ -43,31 +54,52 @@ GAME = np.dtype(
     ],
     align=True,
 )
-NO_FAULT, ILLEGAL_MOVE, AMBIGUOUS_MOVE, BAD_FEN = range(4)
-_FAULTS = ("", "is not a legal move here", "could be more than one move", "is not a usable FEN")
-_LONGEST = 2**31 - 1
+NO_FAULT, ILLEGAL_MOVE, AMBIGUOUS_MOVE, NULL_MOVE, BAD_FEN, BAD_VARIANT, UNCLOSED, CONTRADICTION = range(8)
+_REASONS = {
+    ILLEGAL_MOVE: "is not a legal move here",
+    AMBIGUOUS_MOVE: "could be more than one move",
+    NULL_MOVE: "moves nothing, and chess has no such move",
+    BAD_VARIANT: "is not a kind of chess that is known here",
+    UNCLOSED: "opens a comment that is never closed",
+    CONTRADICTION: "is not the result that the tag gives",
+}
+_USUAL_CHESS = {"", "chess", "classical", "from position", "illegal", "normal", "standard"}
+_SHUFFLED_CHESS = {"chess960", "chess 960", "fischerandom", "fischerrandom", "fischer random"}
+_RESULT, _FEN, _VARIANT, _EVENT = (TAG_NAMES.index(name) for name in ("Result", "FEN", "Variant", "Event"))
 
 
 @kernel
-def _read_tag(data, start, stop, game):
-    """Note where the value of a tag is, if it is one of TAG_NAMES."""
+def _tag_row(data, start, stop):
+    """The row in TAG_NAMES of the tag data[start:stop], or -1."""
     at = start + 1
-    while at < stop and data[at] == ord(" "):
+    while data[at] == ord(" ") or data[at] == ord("\t"):
         at += 1
-    opening = at
-    while opening < stop and data[opening] != ord('"'):
+    length = 0
+    while at + length < stop and data[at + length] > ord(" ") and data[at + length] != ord('"'):
+        length += 1
+    for row in range(len(_TAG_BYTES)):
+        if length == _TAG_LENGTHS[row] and matches(data, at, stop, _TAG_BYTES[row, :length]):
+            return row
+    return -1
+
+
+@kernel
+def _read_tag(data, start, stop, game, row):
+    """Note where the value of a tag is: between its first quote and its last."""
+    opening = start
+    while data[opening] != ord('"'):
         opening += 1
     closing = stop - 1
-    while closing > opening and data[closing] != ord('"'):
+    while data[closing] != ord('"'):
         closing -= 1
-    if closing <= opening:
-        return
-    for row in range(len(_TAG_BYTES)):
-        length = 0
-        while length < 12 and _TAG_BYTES[row, length] and data[at + length] == _TAG_BYTES[row, length]:
-            length += 1
-        if (length == 12 or not _TAG_BYTES[row, length]) and not (65 <= data[at + length] <= 122):
-            game.tags[row, 0], game.tags[row, 1] = opening + 1, closing
+    if closing > opening:
+        game.tags[row, 0], game.tags[row, 1] = opening + 1, closing
+
+
+@kernel
+def _begins_anew(game, row, fresh):
+    """Whether a tag opens another game, because the tags before it had none: "Event", or after a gap any again."""
+    return game.tags[row, 0] > 0 and (row == _EVENT or fresh == AFTER_GAP)
 
 
 @kernel
@@ -80,46 +112,55 @@ def _begin(game, start):
 
 
 @kernel
-def _finish(data, game, moves):
-    """Whether what was read is a game: it has moves, or tags and a result."""
-    if game.result == UNFINISHED and game.tags[0, 1] > game.tags[0, 0]:
-        game.result = result_at(data, game.tags[0, 0], game.tags[0, 1])
-    return moves > 0
+def _finish(data, game, moves, at):
+    """Give a game its result, from the text behind its moves or else from its tag; whether it is worth keeping.
+
+    `at` is where the result stands in the text. One that differs from the tag's makes a fault: either may be wrong.
+    """
+    told = result_at(data, game.tags[_RESULT, 0], game.tags[_RESULT, 1])
+    if game.result == UNFINISHED:
+        game.result = told
+    elif told != UNFINISHED and told != game.result and game.fault == NO_FAULT:
+        game.fault, game.fault_at = CONTRADICTION, at
+    return moves > 0 or game.fault == UNCLOSED
 
 
 @entry
 def _scan(data, games):
     """Fill GAME[n] with the games of the text; how many there are, which may be more than fit."""
-    found, at, end = 0, 0, len(data)
-    if end >= 3 and data[0] == 0xEF and data[1] == 0xBB and data[2] == 0xBF:
-        at = 3  # byte order mark
-    in_moves, begun, moves = False, False, 0
+    found, at, end, last = 0, 0, len(data), len(games) - 1
+    begun, moves = False, 0
     while True:
-        kind, start, stop = next_token(data, at, end)
-        game = games[min(found, len(games) - 1)]
-        if kind == TAG and in_moves or kind == END:
-            if begun and _finish(data, game, moves):
+        kind, start, stop, fresh = next_token(data, at, end)
+        game = games[min(found, last)]
+        over = kind == END or moves > 0 and kind == TAG
+        if over or kind == MOVE and (fresh == AFTER_GAP and moves > 0 or fresh == NUMBER_ONE and moves > 1):
+            if begun and _finish(data, game, moves, start):
                 found += 1
-                game = games[min(found, len(games) - 1)]
-            begun, in_moves, moves = False, False, 0
+                game = games[min(found, last)]
+            begun, moves = False, 0
             if kind == END:
                 return found
         if not begun:
             _begin(game, start)
             begun = True
-        game.end = stop
         if kind == TAG:
-            _read_tag(data, start, stop, game)
+            row = _tag_row(data, start, stop)
+            if row >= 0:
+                if _begins_anew(game, row, fresh):
+                    _begin(game, start)
+                _read_tag(data, start, stop, game, row)
             game.text = stop
         elif kind == MOVE:
-            in_moves = True
             moves += 1
         else:
-            game.result = result_at(data, start, stop)
-            if _finish(data, game, moves):
-                found += 1
-            begun, in_moves, moves = False, False, 0
-        at = stop
+            if kind == OPEN_COMMENT:
+                game.fault, game.fault_at = UNCLOSED, start
+            else:
+                game.result = result_at(data, start, stop)
+            found += _finish(data, game, moves, start)
+            begun, moves = False, 0
+        game.end = at = stop
 
 
 @entry
@@ -143,12 +184,13 @@ def _play_game(data, game, stack, scratch, moves, written):
     """Resolve the moves of one game; the end of all moves written. A game with a fault writes none."""
     at, plies, began = game.text, 0, written
     while True:
-        kind, start, stop = next_token(data, at, game.end)
+        kind, start, stop, _ = next_token(data, at, game.end)
         if kind != MOVE:
             break
         move = resolve(stack[plies & 1], scratch, data, start, stop)
-        if move == ILLEGAL or move == AMBIGUOUS:
-            game.fault, game.fault_at = (ILLEGAL_MOVE if move == ILLEGAL else AMBIGUOUS_MOVE), start
+        if move <= 0:
+            game.fault_at = start
+            game.fault = ILLEGAL_MOVE if move == ILLEGAL else AMBIGUOUS_MOVE if move == AMBIGUOUS else NULL_MOVE
             return began
         make(stack[(plies + 1) & 1], stack[plies & 1], move)
         moves[written] = move
@@ -185,22 +227,58 @@ class Games:
     def tag(self, number: int, name: str) -> str:
         """The value of a tag of game `number`, "" where it is not given."""
         start, stop = self.table["tags"][number, TAG_NAMES.index(name)]
-        return bytes(self.data[start:stop]).decode("utf-8", "replace").replace('\\"', '"').replace("\\\\", "\\")
+        return re.sub(r'\\(["\\])', r"\1", _decode(self.data[start:stop]))
 
     def faults(self) -> Iterator[Fault]:
         """What is wrong with each game that could not be read."""
-        for game in self.table[self.table["fault"] != NO_FAULT]:
-            at = int(game["fault_at"])
-            word = bytes(self.data[at : at + 100]).decode("utf-8", "replace")
-            word = word.split('"')[0] if game["fault"] == BAD_FEN else (word.split() or [""])[0][:20]
-            line = int(np.count_nonzero(self.data[:at] == ord("\n"))) + 1
-            yield Fault(line, f"{word!r} {_FAULTS[int(game['fault'])]}")
+        faulty = self.table[self.table["fault"] != NO_FAULT]
+        lines = np.searchsorted(_line_ends(self.data), faulty["fault_at"]) + 1
+        for game, line in zip(faulty, lines, strict=True):
+            yield Fault(int(line), self._reason(game))
+
+    def _reason(self, game: np.void) -> str:
+        at, fault = int(game["fault_at"]), int(game["fault"])
+        if fault == BAD_FEN:
+            return f"the tag FEN: {_fen_fault(self._value(game, _FEN))}"
+        if fault == BAD_VARIANT:
+            return f"{_decode(self._value(game, _VARIANT))[:40]!r} {_REASONS[fault]}"
+        word = re.match(rb"[^\s{}();$!?\[\]]*", bytes(self.data[at : at + 100]))
+        return f"{_decode(word[0] if word and word[0] else self.data[at : at + 1])[:20]!r} {_REASONS[fault]}"
+
+    def _value(self, game: np.void, row: int) -> np.ndarray:
+        start, stop = game["tags"][row]
+        return self.data[start:stop]
+
+
+def _decode(text: bytes | np.ndarray) -> str:
+    """PGN is Latin-1 by its standard, and UTF-8 by habit."""
+    try:
+        return bytes(text).decode()
+    except UnicodeDecodeError:
+        return bytes(text).decode("latin-1")
+
+
+def _line_ends(data: np.ndarray) -> np.ndarray:
+    """The offsets of the characters that end a line."""
+    carriage = np.flatnonzero(data == ord("\r"))
+    alone = carriage[data[np.minimum(carriage + 1, len(data) - 1)] != ord("\n")]
+    return np.sort(np.concatenate([np.flatnonzero(data == ord("\n")), alone]))
+
+
+def _fen_fault(value: np.ndarray) -> str:
+    try:
+        parse_fen(_decode(value))
+    except FenError as error:
+        return str(error)
+    return ""
 
 
 def read_games(text: bytes | np.ndarray, threads: int = 2) -> Games:
     """Every game of a PGN text that has moves."""
-    data = np.frombuffer(text, dtype=np.uint8) if isinstance(text, bytes) else text
+    data = np.frombuffer(text, dtype=np.uint8) if isinstance(text, bytes) else text.view()
+    data.flags.writeable = False  # one type of array, compiled once
     table = _scan_all(data)
+    _mark_variants(data, table)
     starts = _starting_positions(data, table)
     bounds = np.linspace(0, len(table), max(1, min(threads, len(table) // 64)) + 1).astype(np.int64)
     spans = list(pairwise(bounds))
@@ -230,17 +308,27 @@ def _play_span(data: np.ndarray, table: np.ndarray, starts: np.ndarray, first: i
     return moves[: _play(data, table, first, last, starts, moves)].copy()
 
 
+def _mark_variants(data: np.ndarray, table: np.ndarray) -> None:
+    """Mark games of chess by other rules."""
+    spans = table["tags"][:, _VARIANT]
+    for number in np.flatnonzero((spans[:, 1] > spans[:, 0]) & (table["fault"] == NO_FAULT)):
+        start, stop = spans[number]
+        name = _decode(data[start:stop]).strip().lower()
+        if name not in _USUAL_CHESS | _SHUFFLED_CHESS and not name.startswith("wild/"):
+            table["fault"][number], table["fault_at"][number] = BAD_VARIANT, start
+
+
 def _starting_positions(data: np.ndarray, table: np.ndarray) -> np.ndarray:
     """POSITION[m]: the usual start first, then one for each different FEN tag. Marks games whose FEN is bad."""
     places: dict[bytes, int] = {START_FEN.encode(): 0}
     positions = [parse_fen(START_FEN)]
-    spans = table["tags"][:, TAG_NAMES.index("FEN")]
-    for number in np.flatnonzero(spans[:, 1] > spans[:, 0]):
+    spans = table["tags"][:, _FEN]
+    for number in np.flatnonzero((spans[:, 1] > spans[:, 0]) & (table["fault"] == NO_FAULT)):
         start, stop = spans[number]
         fen = bytes(data[start:stop])
         if fen not in places:
             try:
-                positions.append(parse_fen(fen.decode("utf-8", "replace")))
+                positions.append(parse_fen(_decode(fen)))
             except FenError:
                 table["fault"][number], table["fault_at"][number] = BAD_FEN, start
                 continue

@@ -7,9 +7,10 @@ from engine.jit import kernel
 from engine.makemove import castling_destinations
 from engine.move import CASTLING, NORMAL, PROMOTION, destination_of, kind_of, origin_of
 from engine.movegen import ALL, generate
-from engine.position import attacks_of, king_square, occupied_squares, piece_on, pieces_of, side_to_move
+from engine.position import attacks_of, king_square, occupied_squares, piece_on, side_to_move
+from learn.tokens import codes, matches
 
-ILLEGAL, AMBIGUOUS = 0, -1
+ILLEGAL, AMBIGUOUS, NULL = 0, -1, -2
 
 _FILE_SETS, _RANK_SETS = np.array(FILES), np.array(RANKS)
 _UNKNOWN = -1
@@ -24,99 +25,141 @@ def _letters(**kinds):
 
 
 _PIECES = _letters(N=KNIGHT, B=BISHOP, R=ROOK, Q=QUEEN, K=KING, P=PAWN)
-_PROMOTED = _letters(N=KNIGHT, B=BISHOP, R=ROOK, Q=QUEEN, n=KNIGHT, r=ROOK, q=QUEEN)
+_PROMOTED = _letters(N=KNIGHT, B=BISHOP, R=ROOK, Q=QUEEN, n=KNIGHT, b=BISHOP, r=ROOK, q=QUEEN)
+_BETWEEN_SQUARES = codes("-x:X")
+_BEFORE_PROMOTION = codes("=/(")
+_MARKS = codes("+#=-/.:~^_|<>'`)") | (np.arange(256) >= 128)
+_CASTLING_SIGN = codes("Oo0")
+_REMARKS = tuple(np.frombuffer(text, dtype=np.uint8) for text in (b"e.p", b"ep", b"mate", b"ch"))
 
 
 @kernel
 def resolve(position, scratch, data, start, stop):
-    """The legal move that the word data[start:stop] means here, int64; or ILLEGAL or AMBIGUOUS.
+    """The legal move that the word data[start:stop] means here, int64; or ILLEGAL, AMBIGUOUS or NULL.
 
-    `scratch` is int32[MAX_MOVES]. Check marks, annotations and capture signs may be there or not; squares in full
-    (e2-e4, Ng1f3) are as good as SAN.
+    `scratch` is int32[MAX_MOVES]. Check marks and capture signs may be there or not; squares in full (e2-e4, Ng1f3)
+    are as good as SAN. What is left of the word must be marks, never letters or digits that could mean a move.
     """
-    if data[start] == ord("O") or data[start] == ord("o") or data[start] == ord("0"):
+    if _is_null(data, start, stop):
+        return NULL
+    if _CASTLING_SIGN[data[start]]:
         return _resolve_castling(position, scratch, data, start, stop)
     kind = _PIECES[data[start]]
     named = kind != _UNKNOWN
-    if named:
-        start += 1
-    from_file, from_rank, file, rank, promotion = _read_squares(data, start, stop)
-    if file == _UNKNOWN or rank == _UNKNOWN:
+    at, from_file, from_rank, square = _read_squares(data, start + 1 if named else start, stop)
+    if square == _UNKNOWN:
         return ILLEGAL
-    square = rank << 3 | file
+    at, promotion = _read_promotion(data, at, stop)
+    if not _is_remark(data, at, stop):
+        return ILLEGAL
+    in_full = from_file != _UNKNOWN and from_rank != _UNKNOWN
     candidates = position.colours[side_to_move(position)]
     if from_file != _UNKNOWN:
         candidates &= _FILE_SETS[from_file]
     if from_rank != _UNKNOWN:
         candidates &= _RANK_SETS[from_rank]
     if not named:
-        kind = PAWN
-        if from_file != _UNKNOWN and from_rank != _UNKNOWN:
-            kind = type_of(piece_on(position, from_rank << 3 | from_file))  # coordinates need no letter
-            if kind > KING:
-                return ILLEGAL
+        kind = type_of(piece_on(position, from_rank << 3 | from_file)) if in_full else PAWN
+        if kind > KING:
+            return ILLEGAL  # coordinates need no letter, but a piece
     candidates &= position.pieces[kind]
     if kind == PAWN and from_file == _UNKNOWN:
-        candidates &= _FILE_SETS[file]  # without a file of origin a pawn goes straight on
+        candidates &= _FILE_SETS[square & 7]  # without a file of origin a pawn goes straight on
     elif kind != PAWN and kind != KING:
         candidates &= attacks_of(kind, 0, square, occupied_squares(position))
-    return _only_match(position, scratch, candidates, square, promotion)
+    return _only_match(position, scratch, candidates, square, promotion, in_full)
+
+
+@kernel
+def _is_null(data, start, stop):
+    """Whether a word says that nothing is moved: --, Z0 or 0000."""
+    if stop - start == 2:
+        first, second = data[start], data[start + 1]
+        return first == second == ord("-") or first == ord("Z") and second == ord("0")
+    if stop - start != 4:
+        return False
+    return data[start] == data[start + 1] == data[start + 2] == data[start + 3] == ord("0")
 
 
 @kernel
 def _read_squares(data, at, stop):
-    """The squares a word names: (file and rank of origin, of destination, promoted type), each -1 if not there."""
-    from_file, from_rank, file, rank, promotion = _UNKNOWN, _UNKNOWN, _UNKNOWN, _UNKNOWN, _UNKNOWN
-    while at < stop:
-        character = data[at]
+    """What squares a word names from `at`: (offset behind, file and rank of origin, destination), -1 if not there."""
+    file, rank = _UNKNOWN, _UNKNOWN
+    if at < stop and ord("a") <= data[at] <= ord("h"):
+        file = np.int64(data[at]) - ord("a")
         at += 1
-        if rank != _UNKNOWN and (
-            _PROMOTED[character] != _UNKNOWN or character == ord("b") and data[at - 2] == ord("=")
-        ):
-            promotion = _PROMOTED[character] if _PROMOTED[character] != _UNKNOWN else BISHOP
-        elif ord("a") <= character <= ord("h"):
-            if file != _UNKNOWN:
-                from_file, from_rank = file, rank if rank != _UNKNOWN else from_rank
-            file, rank = np.int64(character) - ord("a"), _UNKNOWN
-        elif ord("1") <= character <= ord("8"):
-            if file == _UNKNOWN:
-                from_rank = np.int64(character) - ord("1")
-            else:
-                rank = np.int64(character) - ord("1")
-    return from_file, from_rank, file, rank, promotion
+    if at < stop and ord("1") <= data[at] <= ord("8"):
+        rank = np.int64(data[at]) - ord("1")
+        at += 1
+    second = at + 1 if at < stop and _BETWEEN_SQUARES[data[at]] else at
+    if second + 1 < stop and ord("a") <= data[second] <= ord("h") and ord("1") <= data[second + 1] <= ord("8"):
+        square = (np.int64(data[second + 1]) - ord("1")) << 3 | (np.int64(data[second]) - ord("a"))
+        return second + 2, file, rank, square
+    if file == _UNKNOWN or rank == _UNKNOWN:
+        return at, _UNKNOWN, _UNKNOWN, _UNKNOWN
+    return at, _UNKNOWN, _UNKNOWN, rank << 3 | file
 
 
 @kernel
-def _only_match(position, scratch, candidates, square, promotion):
-    """The one legal move of a candidate to `square` with this promotion."""
-    found = ILLEGAL
+def _read_promotion(data, at, stop):
+    """The piece type a word promotes to from `at`: (offset behind, type or -1)."""
+    letter = at + 1 if at < stop and _BEFORE_PROMOTION[data[at]] else at
+    if letter < stop and _PROMOTED[data[letter]] != _UNKNOWN:
+        return letter + 1, _PROMOTED[data[letter]]
+    return at, _UNKNOWN
+
+
+@kernel
+def _is_remark(data, at, stop):
+    """Whether the rest of a word, from `at`, says nothing about what is moved: marks, "e.p.", "mate"."""
+    while at < stop and _MARKS[data[at]]:
+        at += 1
+    for index in range(len(_REMARKS)):
+        if matches(data, at, stop, _REMARKS[index]):
+            at += len(_REMARKS[index])
+            break
+    while at < stop and _MARKS[data[at]]:
+        at += 1
+    return at == stop
+
+
+@kernel
+def _only_match(position, scratch, candidates, square, promotion, in_full):
+    """The one legal move of a candidate to `square` with this promotion.
+
+    With both squares given, castling may be meant (e1g1, or king takes rook), but never where a plain move is.
+    """
+    found, castling = ILLEGAL, ILLEGAL
     if candidates == ZERO:
         return found
     wanted = NORMAL if promotion == _UNKNOWN else PROMOTION + promotion - KNIGHT
     for index in range(generate(position, scratch, ALL, candidates)):
         move = int(scratch[index])
-        kind = kind_of(move)
-        arrives = destination_of(move)
+        kind, arrives = kind_of(move), destination_of(move)
         if kind == CASTLING:
-            arrives = castling_destinations(origin_of(move), arrives)[0]  # e1g1
-        if arrives == square and (kind if kind >= PROMOTION else NORMAL) == wanted:
+            if square == arrives or square == castling_destinations(origin_of(move), arrives)[0]:
+                castling = move
+        elif arrives == square and (kind if kind >= PROMOTION else NORMAL) == wanted:
             if found != ILLEGAL:
                 return AMBIGUOUS
             found = move
-    return found
+    return castling if found == ILLEGAL and in_full and wanted == NORMAL else found
 
 
 @kernel
 def _resolve_castling(position, scratch, data, start, stop):
-    """O-O or O-O-O, with letters or zeros."""
-    circles = 0
-    for at in range(start, stop):
-        circles += data[at] == ord("O") or data[at] == ord("o") or data[at] == ord("0")
-    king = king_square(position, side_to_move(position))
-    if not pieces_of(position, side_to_move(position), KING):
+    """O-O or O-O-O, with letters or zeros, with hyphens or none."""
+    at, circles = start, 0
+    while at < stop and circles < 3 and _CASTLING_SIGN[data[at]]:
+        circles += 1
+        at += 1
+        if at + 1 < stop and data[at] == ord("-") and _CASTLING_SIGN[data[at + 1]]:
+            at += 1
+    if circles < 2 or not _is_remark(data, at, stop):
         return ILLEGAL
+    king = king_square(position, side_to_move(position))
     for index in range(generate(position, scratch, ALL, bit(king))):
         move = int(scratch[index])
-        if kind_of(move) == CASTLING and (destination_of(move) > king) == (circles == 2) and 2 <= circles <= 3:
+        if kind_of(move) == CASTLING and (destination_of(move) > king) == (circles == 2):
             return move
     return ILLEGAL

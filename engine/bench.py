@@ -39,10 +39,13 @@ POSITIONS = (
 )
 
 
-def run_bench(write: Callable[[str], object] = print, depth: int = DEPTH) -> tuple[int, int]:
+def run_bench(
+    write: Callable[[str], object] = print, depth: int = DEPTH, is_stopped: Callable[[], bool] = lambda: False
+) -> tuple[int, int]:
     """Search every position to `depth` on one thread with a cleared table; the last line is `N nodes M nps`.
 
     Returns the nodes, the same on every run and machine, and the nodes per second.
+    Returns after the position at hand, and prints no more, once `is_stopped` says so.
     """
     searcher = Searcher(hash_mb=HASH_MB, weights=defaults())
     searcher.search(Position(), Limits(depth=2))
@@ -53,6 +56,8 @@ def run_bench(write: Callable[[str], object] = print, depth: int = DEPTH) -> tup
         began = time.perf_counter()
         result = searcher.search(position, Limits(depth=depth))
         seconds += time.perf_counter() - began
+        if is_stopped():
+            return total, 0
         line = result.line
         if line is None or result.best is None:
             raise RuntimeError(f"no move found in {fen}")

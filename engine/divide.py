@@ -15,18 +15,25 @@ from engine.move import PROMOTION, QUEEN_PROMOTION, Move
 from engine.perft import perft
 from engine.rays import BISHOP_STEPS, ROOK_STEPS, ray
 
-COUNTED_IN_ONE_GO = 5  # half-moves; beyond, Ctrl-C is heard in between
+COUNTED_IN_ONE_GO = 4  # half-moves; beyond, Ctrl-C and `stop` are heard in between
 
 _ALL = (1 << 64) - 1
 _STEPS = {BISHOP: BISHOP_STEPS, ROOK: ROOK_STEPS, QUEEN: ROOK_STEPS + BISHOP_STEPS}
 _Key = tuple[int, int, int]  # origin, destination, kind if it promotes
 
 
-def print_divide(position: Position, depth: int, say: Callable[[str], None]) -> int:
-    """Print each root move with the leaves behind it, then the total; returns the total. Depth is 1 or more."""
+def print_divide(
+    position: Position, depth: int, say: Callable[[str], None], is_stopped: Callable[[], bool] = lambda: False
+) -> int:
+    """Print each root move with the leaves behind it, then the total; returns the total. Depth is 1 or more.
+
+    Returns early, and prints no total, once `is_stopped` says so.
+    """
     total = 0
     for move in stockfish_order(position):
-        leaves = _count_behind(position, move, depth - 1)
+        leaves = _count_behind(position, move, depth - 1, is_stopped)
+        if is_stopped():
+            return total
         say(f"{position.uci(move)}: {leaves}")
         total += leaves
     for line in ("", f"Nodes searched: {total}", ""):
@@ -48,12 +55,13 @@ def stockfish_order(position: Position) -> list[Move]:
     return [legal[key] for key in keys]
 
 
-def _count_behind(position: Position, move: Move, depth: int) -> int:
+def _count_behind(position: Position, move: Move, depth: int, is_stopped: Callable[[], bool]) -> int:
     child = position.copy()
     child.push(move)
     if depth <= COUNTED_IN_ONE_GO:
         return perft(child.record, depth)
-    return sum(_count_behind(child, reply, depth - 1) for reply in child.legal_moves)
+    replies = child.legal_moves
+    return sum(_count_behind(child, reply, depth - 1, is_stopped) for reply in replies if not is_stopped())
 
 
 def _key(move: Move) -> _Key:

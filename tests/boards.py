@@ -1,4 +1,4 @@
-"""Random positions for the tests, the same on each run: playouts, Chess960 playouts, and men thrown on the board."""
+"""Positions for the tests: some with a name, and random ones, the same on each run, from playouts or thrown men."""
 
 import random
 from collections.abc import Iterable, Iterator
@@ -8,6 +8,12 @@ import chess
 import numpy as np
 
 from engine.fen import parse_fen
+
+KIWIPETE = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
+MATE_IN_ONE = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1"
+MATED = "R5k1/5ppp/8/8/8/8/5PPP/6K1 b - - 0 1"
+STALEMATED = "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1"
+WILD = "1q1q1k2/q1q1q1q1/1q1q1q2/8/8/1Q1Q1Q2/Q1Q1Q1Q1/2Q1K3 w - - 0 1"  # where even one ply takes long
 
 
 def random_game(draw: random.Random, board: chess.Board, plies: int) -> Iterator[chess.Move]:

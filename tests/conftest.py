@@ -1,8 +1,11 @@
-"""What every test run needs."""
+"""What every test run needs, and the process that the tests of UCI share."""
+
+from collections.abc import Iterator
 
 import pytest
 
 from tests.talk import Talk
+from tests.uci_process import UciProcess
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -13,3 +16,22 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def talk() -> Talk:
     return Talk()
+
+
+@pytest.fixture(scope="session")
+def uci() -> Iterator[UciProcess]:
+    """A process for all tests; it may be searching, with any position and options."""
+    with UciProcess() as running:
+        running.ask("uci", until="uciok")
+        running.sync()
+        yield running
+
+
+@pytest.fixture
+def engine(uci: UciProcess) -> UciProcess:
+    """The shared process, idle, on the starting position, with the options as at the start."""
+    options = {"Hash": 16, "MultiPV": 1, "Threads": 1, "UCI_Chess960": "false", "WeightsFile": "<empty>"}
+    uci.send("stop", "debug off", *(f"setoption name {name} value {value}" for name, value in options.items()))
+    uci.send("position startpos")
+    uci.sync()
+    return uci

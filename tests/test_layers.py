@@ -35,7 +35,8 @@ LAYERS = (
     ("commands", "engine.runtime engine.options engine.commands"),
     (
         "UCI: its parts",
-        "engine.uci.output engine.uci.go engine.uci.cold_start engine.uci.session engine.uci.board engine.uci.commands",
+        "engine.uci.output engine.uci.go engine.uci.cold_start engine.uci.errand engine.uci.session engine.uci.board "
+        "engine.uci.commands",
     ),
     ("console: what it shows", "engine.console.terminal engine.console.board_view engine.console.loading"),
     ("console: its game", "engine.console.pace engine.console.thinking engine.console.ending engine.console.chess960"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import queue
+import re
 import subprocess
 import sys
 import threading
@@ -74,6 +75,12 @@ class UciProcess:
             said.append(line)
         return said
 
+    def read_until_match(self, pattern: str) -> re.Match[str]:
+        """The match of the first line that fits the pattern to its end."""
+        while True:
+            if match := re.fullmatch(pattern, self.read_until("")[-1].text):
+                return match
+
     def ask(self, *lines: str, until: str) -> list[str]:
         """Send lines and return what is said up to the line that begins with `until`."""
         self.send(*lines)
@@ -118,6 +125,27 @@ class UciProcess:
         for raw in self.process.stdout:
             self._lines.put(Said(raw.decode("ascii").rstrip("\r\n"), time.perf_counter()))
         self._lines.put(None)
+
+
+def bestmove(engine: UciProcess, *lines: str) -> str:
+    """The move that the engine answers to these lines."""
+    return engine.ask(*lines, until="bestmove")[-1].split()[1]
+
+
+def infos(said: list[str]) -> list[str]:
+    """The reports of a search among these lines."""
+    return [line for line in said if line.startswith("info depth")]
+
+
+def field(info: str, name: str) -> str:
+    """The word after `name` in a report."""
+    words = info.split()
+    return words[words.index(name) + 1]
+
+
+def line_of(info: str) -> list[str]:
+    """The moves of a report, [] if it has none."""
+    return info.partition(" pv ")[2].split()
 
 
 def run_merino(*arguments: str, given: bytes = b"", environment: dict[str, str] | None = None) -> Finished:

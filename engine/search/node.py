@@ -10,6 +10,7 @@ from engine.jit import kernel
 from engine.makemove import make, make_null
 from engine.memory import load_word, prefetch
 from engine.move import NO_MOVE
+from engine.movegen import count_legal
 from engine.position import gives_check, has_pieces, side_to_move
 from engine.recursion import call_at
 from engine.search.history import piece_to, quiet_history, remember_tried, reward_cutoff
@@ -87,8 +88,8 @@ def count_node(s, ply):
 def is_draw(s, ply):
     """Draw by repetition, by fifty moves, or by material. One earlier occurrence since the root is enough."""
     position = s.positions[ply]
-    if position.halfmove >= FIFTY_MOVES and position.checkers == ZERO:
-        return True
+    if position.halfmove >= FIFTY_MOVES and (position.checkers == ZERO or count_legal(position) > 0):
+        return True  # only a mate comes before the rule
     now, occurred = s.past + ply, 0
     for back in range(4, min(int(position.halfmove), now) + 1, 2):
         if s.keys[now - back] == s.keys[now]:

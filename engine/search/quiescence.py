@@ -39,6 +39,8 @@ def quiescence(s, ply, alpha, beta, depth):
     best = np.int64(-INFINITE)
     if position.checkers == ZERO:
         best = better_score(found, here.static_score, ply)  # stand pat: nobody has to capture
+        if beta - alpha > 1 and abs(best) >= MATE_IN_MAX_PLY:
+            best = here.static_score  # a line that is shown must lead to the mate it promises
         if best >= beta:
             return best
     start_picking(s, ply, entry_move(found), position.checkers == ZERO)

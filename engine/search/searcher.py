@@ -24,6 +24,7 @@ from eval.weights import defaults
 
 BOUNDS_AFTER_MS = 3000  # before that, reports of bounds and of the current move only flicker
 CURRENT_MOVE_INTERVAL = 0.25  # seconds
+LEAST_NODES = 1000  # whatever the limit: there should be a move to play
 
 LineReport = Callable[[Line], None]
 DoneReport = Callable[[Result], None]
@@ -124,7 +125,8 @@ class Searcher:
             self._pondering = False
             if self.searching:
                 self._run.start_clock()
-            self._released.set()
+            if not self._run.limits.infinite:
+                self._released.set()
 
     def wait(self) -> None:
         """Wait until no search is under way."""
@@ -148,6 +150,7 @@ class _Run:
         self.workers = searcher._workers
         self.main = self.workers[0]
         self.began = self.clock_began = time.perf_counter()
+        self.multipv = max(1, searcher.multipv)
         self.budget: Budget | None = None
         self.timer: threading.Timer | None = None
         self.finished = threading.Event()
@@ -167,9 +170,9 @@ class _Run:
             self._deepen(legal)
         else:
             self._report_game_over()
-        self._wait_for_release()
         self._finish(threads)
-        pv = self.last.pv if self.last else tuple(legal[:1])
+        self._wait_for_release()
+        pv = self.last.pv if self.last else ()
         return Result(pv[0] if pv else None, pv[1] if len(pv) > 1 else None, self.last)
 
     def start_clock(self) -> None:
@@ -221,13 +224,16 @@ class _Run:
     def _deepen(self, legal: list[Move]) -> None:
         """Iterative deepening on the main thread."""
         allowed = [Move(move) for move in self.limits.search_moves if move in legal] or legal
-        lines = min(max(1, self.searcher.multipv), len(allowed))
+        lines = min(self.multipv, len(allowed))
+        self.last = Line(1, 0, 1, Score(0), "", 0, 0, 0, 0, (allowed[0],))  # for a search that is stopped at once
         previous: list[RootLine] = []
         stable, best = 0, 0
+        if self.limits.nodes is not None:
+            self.main.limit_nodes(max(LEAST_NODES, self.limits.nodes))
         for depth in range(1, self._last_depth() + 1):
             self.depth = depth
             if depth == 2 and self.limits.nodes is not None:
-                self._limit_nodes(self.limits.nodes)  # not before: there must be a move to play
+                self._limit_nodes(self.limits.nodes)
             found = self._search_lines(allowed, lines, previous, restricted=len(allowed) < len(legal))
             if self.main.stopped:
                 return
@@ -255,7 +261,7 @@ class _Run:
             guess = int(previous[index].score) if index < len(previous) else None
             for line in self.main.search_window(self.depth, guess):
                 if index == 0 and (line.bound == "" or self._is_late() or self.main.stopped):
-                    self._report(line, 1, keep=line.bound != "upperbound" and bool(line.pv), show=count == 1)
+                    self._report(line, 1, keep=line.bound != "upperbound" and count == 1, show=count == 1)
             if self.main.stopped:
                 return found
             found.append(line)
@@ -298,8 +304,9 @@ class _Run:
         self.searcher._stop_flag[0] = 1
         for thread in threads:
             thread.join()
-        if self.last is not None and self._nodes() != self.last.nodes:
-            self.last = self._stamp(self.last)
+        if self.last is not None and (self.last.bound or self._nodes() != self.last.nodes):
+            # Of a search that was broken off the score is that of the best move so far. GUIs pass over bounds.
+            self.last = self._stamp(self.last)._replace(bound="")
             self.on_line(self.last)
 
     def _report(self, line: RootLine, number: int, keep: bool, show: bool = True) -> None:

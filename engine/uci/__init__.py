@@ -25,7 +25,7 @@ def serve(arguments: Sequence[str] = (), first_line: str = "") -> NoReturn:
     """Serve the GUI on standard input until `quit` or the end of input, then end the process.
 
     `first_line` is obeyed before all that comes in.
-    As with Stockfish the end of input stops the search, which still gives its move.
+    As with Stockfish the end of input stops the search, which still gives its move; a count or a bench is finished.
     """
     if arguments:
         raise UsageError("usage: merino uci")
@@ -35,6 +35,8 @@ def serve(arguments: Sequence[str] = (), first_line: str = "") -> NoReturn:
             execute(session, line)
             if session.is_over:
                 break
+        else:
+            session.finish_errands()
         session.close()
     except KeyboardInterrupt:
         _leave(130)

@@ -63,8 +63,7 @@ def perft(session: Session, text: str) -> None:
 
 @_with_position
 def _divide(session: Session, depth: str, position: Position) -> None:
-    session.end_search()
-    print_divide(position, int(depth), session.output.say)
+    session.run_errand(lambda is_stopped: print_divide(position, int(depth), session.output.say, is_stopped))
 
 
 @_with_position
@@ -91,8 +90,7 @@ def flip(session: Session, _: str, position: Position) -> None:
 
 def bench(session: Session, _: str) -> None:
     """The same as `merino bench`."""
-    session.end_search()
-    run_bench(session.output.say)
+    session.run_errand(lambda is_stopped: run_bench(session.output.say, is_stopped=is_stopped))
 
 
 def export_weights(session: Session, text: str) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from engine.options import DEFAULT_HASH, OptionError, Value, find
 from engine.uci.cold_start import ColdStart
+from engine.uci.errand import Errands, IsStopped
 from engine.uci.output import Output, Report
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class Session:
         self._runtime: Runtime | None = None
         self._loaded = threading.Event()
         self.cold = ColdStart(output, self._loaded)
+        self._errands = Errands()
         self.turn = threading.RLock()  # held while a command runs: the end of a cold start runs one too
         self._loader: threading.Thread | None = None
         self._pending: dict[str, Value] = {}  # options by name that wait for an idle engine
@@ -104,6 +106,7 @@ class Session:
     def search(self, limits: Limits) -> None:
         """Start a search of the position, after the one under way, if any, has given its move."""
         self.end_search()
+        self._errands.stop()
         runtime = self.ready()
         if self.position is None:
             self.output.error("no valid position to search")
@@ -123,10 +126,16 @@ class Session:
         self._bestmove_said.clear()
         runtime.searcher.start(position, limits, report.line, done, report.current_move)
 
+    def run_errand(self, work: Callable[[IsStopped], object]) -> None:
+        """Let `work` run after the errands before it until `stop` or the next search, which it is told of."""
+        self.end_search()
+        self._errands.start(work)
+
     def stop(self) -> None:
-        """Let the search under way, if any, give its move now."""
+        """Let the search under way, if any, give its move now, and errands end."""
         self.cold.hurry()
         self._stop_search()
+        self._errands.stop()
 
     def ponder_hit(self) -> None:
         """The move pondered on was played: the search under way goes on within its limits."""
@@ -135,9 +144,9 @@ class Session:
             self._runtime.searcher.ponder_hit()
 
     def wait(self) -> None:
-        """Wait for the search under way, if any, to give its move by itself."""
-        self.cold.wait()
-        self._bestmove_said.wait()
+        """Wait for the search under way, if any, to give its move by itself, and for errands."""
+        self._wait_for_bestmove()
+        self._errands.wait()
 
     def end_search(self) -> None:
         """Stop the search under way, if any, and wait for its move."""
@@ -145,10 +154,18 @@ class Session:
         self._bestmove_said.wait()
 
     def close(self) -> None:
-        """End the session: stop the search and let it give its move, but wait only so long."""
+        """End the session: stop the search and let it give its move, but wait only so long. Errands are dropped."""
         self.stop()
         self.cold.wait(LAST_WORDS_SECONDS)
         self._bestmove_said.wait(LAST_WORDS_SECONDS)
+
+    def finish_errands(self) -> None:
+        """Wait for errands, however long they take."""
+        self._errands.wait()
+
+    def _wait_for_bestmove(self) -> None:
+        self.cold.wait()
+        self._bestmove_said.wait()
 
     def _stop_search(self) -> None:
         if self._runtime is not None and self._is_searching:
@@ -175,7 +192,7 @@ class Session:
             if option.needs_idle:
                 if self._is_searching:
                     continue
-                self.wait()
+                self._wait_for_bestmove()
             value = self._pending.pop(name)
             try:
                 option.apply(runtime, value)

@@ -1,6 +1,7 @@
 """The shape of the project: who may import whom, where code is compiled, how long things may get."""
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -33,6 +34,12 @@ LAYERS = (
     ("search: its threads", "engine.search.worker engine.search.clock engine.search.searcher"),
     ("tools", "engine.bench engine.divide engine.epd engine.warmup engine.uci.fallback"),
     ("commands", "engine.runtime engine.options engine.commands"),
+    ("learner: text", "learn learn.tokens learn.notation"),
+    ("learner: games", "learn.games"),
+    ("learner: rows", "learn.positions learn.inputs"),
+    ("learner: fit", "learn.fit learn.learning"),
+    ("learner: what it tells", "learn.report"),
+    ("learner: its command", "learn.command"),
     (
         "UCI: its parts",
         "engine.uci.output engine.uci.go engine.uci.cold_start engine.uci.errand engine.uci.session engine.uci.board "
@@ -113,12 +120,12 @@ def compiled_functions(module: str) -> Iterator[ast.FunctionDef]:
                 yield node
 
 
-@pytest.mark.parametrize("module", modules("engine", "eval"))
+@pytest.mark.parametrize("module", modules(*PACKAGES))
 def test_a_module_has_its_place_in_the_table_of_layers(module):
     assert module in ROWS, f"{module} is new: add it to LAYERS in tests/test_layers.py, above all that it imports"
 
 
-@pytest.mark.parametrize("module", modules("engine", "eval"))
+@pytest.mark.parametrize("module", modules(*PACKAGES))
 def test_a_module_imports_from_its_own_layer_or_a_lower_one(module):
     row = ROWS.get(module, len(LAYERS))
     wrong = [f"{name} ({NAMES_OF_ROWS[ROWS[name]]})" for name in ours(module) if ROWS.get(name, 0) > row]
@@ -145,6 +152,14 @@ def test_the_board_does_not_know_the_evaluation(module):
 @pytest.mark.parametrize("module", modules("engine", "eval"))
 def test_engine_and_evaluation_do_not_know_the_learner(module):
     assert not [name for name in ours(module) if name.split(".")[0] == "learn"]
+
+
+@pytest.mark.parametrize("module", modules("engine", "eval"))
+def test_only_tables_of_commands_name_the_learner_and_only_its_command(module):
+    texts = [node.value for node in ast.walk(tree(module)) if isinstance(node, ast.Constant)]
+    named = {text for text in texts if isinstance(text, str) and re.fullmatch(r"learn\.[\w.]+:\w+", text)}
+    assert {target.partition(":")[0] for target in named} <= {"learn.command"}
+    assert not named or module == "engine.cli" or module.startswith("engine.console.")
 
 
 @pytest.mark.parametrize("module", modules("engine", "eval", "learn"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import sys
@@ -46,8 +45,17 @@ class Order:
     as_json: bool = False
 
 
-def run_learn(arguments: Sequence[str], say: Callable[[str], object] | None = None) -> int:
-    """The command: 0 if it ran, whether or not the new weights were better; raises CommandError."""
+def run_learn(arguments: Sequence[str]) -> int:
+    """The command in a shell: 0 if it ran, whether or not the new weights were better; raises CommandError."""
+    learn_weights(arguments)
+    return 0
+
+
+def learn_weights(arguments: Sequence[str], say: Callable[[str], object] | None = None) -> Path | None:
+    """Carry out a `learn` command; the file of better weights it wrote, if it did. Raises CommandError.
+
+    Each line goes to `say` (to standard output if None) and, unless nothing may be written, to `learning.log`.
+    """
     order = read_order(arguments)
     log: list[str] = []
 
@@ -59,15 +67,14 @@ def run_learn(arguments: Sequence[str], say: Callable[[str], object] | None = No
             print(line, file=sys.stderr if order.as_json else sys.stdout, flush=True)
 
     try:
-        target = _learn(order, tell)
+        written = _learn(order, tell)
     except (LearnError, WeightsError) as error:
         raise CommandError(f"learn: {error}") from error
     except OSError as error:
         raise CommandError(f"learn: cannot write '{error.filename}': {error.strerror}; all is as it was") from error
     if not order.dry_run:
-        with contextlib.suppress(OSError), (target.parent / "learning.log").open("a", encoding="utf-8") as file:
-            file.write("\n".join(log) + "\n")
-    return 0
+        _keep_log(_target(order).parent / "learning.log", log)
+    return written
 
 
 def read_order(arguments: Sequence[str]) -> Order:
@@ -156,7 +163,8 @@ def _target(order: Order) -> Path:
     return (Path(asked).expanduser() if asked else user_folder("data") / "weights.txt").absolute()
 
 
-def _learn(order: Order, tell: Callable[[str], object]) -> Path:
+def _learn(order: Order, tell: Callable[[str], object]) -> Path | None:
+    """Learn; the file written, or None where nothing was."""
     began = time.perf_counter()
     source, target = active_file(order.weights).absolute(), _target(order)
     weights = load(source)
@@ -182,13 +190,25 @@ def _learn(order: Order, tell: Callable[[str], object]) -> Path:
         print(json.dumps(summary.as_json()))
     if not learned.accepted:
         tell("Not accepted: on games not learned from, the gain is not beyond doubt. The weights stay as they were.")
-    elif order.dry_run:
+        return None
+    if order.dry_run:
         tell("A dry run: nothing is written.")
-    else:
-        _write(target, source, learned.end, order, games)
-        tell(f"Old values saved in file '{target.with_suffix('.old')}'")
-        tell(f"New values in file '{target}'. Lower error is not yet more strength: only a match proves that.")
+        return None
+    _write(target, source, learned.end, order, games)
+    tell(f"Old values saved in file '{target.with_suffix('.old')}'")
+    tell(f"New values in file '{target}'. Lower error is not yet more strength: only a match proves that.")
     return target
+
+
+def _keep_log(path: Path, lines: list[str]) -> None:
+    """Add the lines of a run to the log beside the weights."""
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write("\n".join(lines) + "\n")
+    except OSError as error:
+        raise CommandError(
+            f"learn: the run is over, but its log '{path}' cannot be written: {error.strerror}"
+        ) from error
 
 
 class _StepTeller:

@@ -16,7 +16,7 @@ from engine.fen import parse_fen
 from eval.evaluate import features_of
 from eval.registry import TERMS
 from eval.weights import defaults, load, save
-from learn.command import read_order, run_learn
+from learn.command import learn_weights, read_order
 from learn.fit import Point, Sample, Task, fit_k, gauss_newton, mean_error
 from learn.games import read_games
 from learn.learning import Settings, learn, split
@@ -146,7 +146,8 @@ def test_learning_writes_new_weights_and_keeps_the_old(pgn: Path, tmp_path: Path
     save(weights, flat)
     lines: list[str] = []
     assert (
-        run_learn([str(pgn), "1", "5", "--lambda", "10", "--seed", "1", "--weights", str(weights)], lines.append) == 0
+        learn_weights([str(pgn), "1", "5", "--lambda", "10", "--seed", "1", "--weights", str(weights)], lines.append)
+        == weights
     )
     text = "\n".join(lines)
     assert f"Games: {GAMES}" in text
@@ -160,7 +161,7 @@ def test_a_dry_run_writes_nothing(pgn: Path, tmp_path: Path) -> None:
     weights = tmp_path / "weights.txt"
     save(weights, defaults())
     before = weights.read_bytes()
-    run_learn([str(pgn), "--weights", str(weights), "--dry-run"], lambda line: None)
+    learn_weights([str(pgn), "--weights", str(weights), "--dry-run"], lambda line: None)
     assert weights.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["weights.txt"]
 
@@ -187,7 +188,7 @@ def test_games_that_cannot_teach_are_refused_with_the_reason(tmp_path: Path, tex
     save(weights, defaults())
     before = weights.read_bytes()
     with pytest.raises(CommandError, match=reason):
-        run_learn([str(path), "--weights", str(weights)], lambda line: None)
+        learn_weights([str(path), "--weights", str(weights)], lambda line: None)
     assert weights.read_bytes() == before
 
 
@@ -203,7 +204,7 @@ def test_a_game_that_cannot_be_read_is_reported_and_the_rest_used(pgn: Path, tmp
     path = tmp_path / "mixed.pgn"
     path.write_text('[Event "bad"]\n\n1. e4 e5 2. Qxe5 1-0\n\n' + pgn.read_text())
     lines: list[str] = []
-    run_learn([str(path), "--weights", str(_saved(tmp_path)), "--dry-run"], lines.append)
+    learn_weights([str(path), "--weights", str(_saved(tmp_path)), "--dry-run"], lines.append)
     text = "\n".join(lines)
     assert "1 games could not be read" in text
     assert "line 3: 'Qxe5' is not a legal move here" in text

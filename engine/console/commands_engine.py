@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import numpy as np
 
-from engine.command import CommandError, UsageError
+from engine.command import Command, CommandError, UsageError
 from engine.console.arguments import file_name, whole_number
 from engine.console.registry import Section, command
 from engine.console.session import Session
 from engine.options import OPTIONS, Option, OptionError
 from eval.weights import DEFAULT_FILE, WeightsError, as_mapping, load, save
 
+_LEARN = Command("learn FILE", "learn.command:learn_weights", "")  # by name: nothing in engine/ imports learn
 OF_THE_PROTOCOL = ("ponder", "uci_chess960", "uci_engineabout")  # options that tell a GUI something
 
 
@@ -148,7 +150,19 @@ def _values(option: Option) -> str:
     return {"check": "on or off", "button": "", "string": "text"}.get(option.kind, option.kind)
 
 
-@command("learn", Section.ENGINE, "FILE.pgn")
+@command("learn", Section.ENGINE, "FILE.pgn [FIRST LAST]")
 def learn(session: Session, arguments: str) -> None:
-    """Fit the weights to games: in the next version."""
-    session.say("Learning from games is coming in the next version. Until then: weights load FILE.")
+    """Learn the weights from the games of a file, and play on with them.
+
+    Terms FIRST to LAST may move, 6 to 27 if not given: the values of the pieces stay. Ctrl-C keeps the best so far.
+    """
+    try:
+        words = shlex.split(arguments)
+    except ValueError as error:
+        raise UsageError(f"a quotation mark is missing in {arguments[:60]}") from error
+    if "--weights" not in words and session.runtime.weights_file != DEFAULT_FILE:
+        words += ["--weights", str(session.runtime.weights_file)]
+    written = _LEARN.load()(words, session.say)
+    if written is not None:
+        session.runtime.use_weights(str(written))
+        session.say("The next move uses them.")

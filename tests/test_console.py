@@ -279,8 +279,10 @@ def test_help_lists_every_command_and_explains_each(talk: Talk) -> None:
     assert "may be any of" in talk.say("help s")
 
 
-def test_learn_says_that_it_is_coming(talk: Talk) -> None:
-    assert "coming" in talk.say("learn games.pgn")
+def test_learn_says_what_is_wrong_with_its_file_and_its_terms(talk: Talk) -> None:
+    assert "there is no file 'nowhere.pgn'" in talk.say("learn nowhere.pgn")
+    assert "terms are numbered 1..27" in talk.say("learn nowhere.pgn 9 6")
+    assert "A quotation mark is missing" in talk.say('learn "nowhere.pgn')
 
 
 def test_ctrl_c_while_thinking_makes_the_engine_move_at_once(talk: Talk) -> None:

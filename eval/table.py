@@ -20,6 +20,7 @@ _PHASE_NAMES = {Phase.ALWAYS: "", Phase.MIDDLEGAME: "middlegame", Phase.ENDGAME:
 _COLUMNS = "                               counts      centipawns"
 _HEADER = " # term                weight White Black   White   Black     net  Black|White"
 _NARROW_HEADER = "   term                 White   Black     net  Black|White"
+_INDENT = " " * 6
 _TITLE_WIDTH, _NARROW_TITLE_WIDTH = 39, 18
 
 
@@ -61,7 +62,7 @@ def render_change(before: Explanation, after: Explanation) -> str:
     return "\n".join(rows)
 
 
-def render_terms(weights: np.ndarray, terms: Sequence[Term] = TERMS) -> str:
+def render_terms(weights: np.ndarray, terms: Sequence[Term] = TERMS, width: int = WIDTH) -> str:
     """The table of terms: number, name, weight in use, bounds, when it counts, and the chess in a sentence."""
     rows = []
     for group in Group:
@@ -71,7 +72,7 @@ def render_terms(weights: np.ndarray, terms: Sequence[Term] = TERMS) -> str:
                 low, high = term.bounds
                 phase = _PHASE_NAMES[term.phase]
                 rows.append(f"{number:3} {term.name:<21}{weight:8.6g}  {f'{low}..{high}':<10} {phase}")
-                rows.append(f"      {term.sentence}")
+                rows.append(textwrap.fill(term.sentence, width, initial_indent=_INDENT, subsequent_indent=_INDENT))
     return "\n".join(row.rstrip() for row in rows)
 
 

@@ -105,7 +105,7 @@ def test_weights_shows_the_file_in_use_and_every_term(capsys: pytest.CaptureFixt
     assert main(["weights", str(ROOT / "weights" / "default.txt")]) == 0
     file, blank, *table = capsys.readouterr().out.splitlines()
     assert (file, blank) == (str(ROOT / "weights" / "default.txt"), "")
-    text = "\n".join(table)
+    text = " ".join(" ".join(table).split())
     assert all(f" {term.name} " in text and term.sentence in text for term in TERMS)
 
 

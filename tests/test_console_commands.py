@@ -76,7 +76,7 @@ def test_analysis_has_no_end_for_a_person_and_one_for_a_script(talk: Talk) -> No
     assert "1. a3" in text
     talk.session.is_live = True
     talk.searcher.endless = True
-    talk.session.overhear = lambda: ""
+    talk.session.overhear = lambda: [""]
     talk.say("analyse")
     assert talk.searcher.limits == Limits(infinite=True)
     assert talk.moves == []
@@ -84,17 +84,18 @@ def test_analysis_has_no_end_for_a_person_and_one_for_a_script(talk: Talk) -> No
 
 def test_what_ends_an_analysis_is_obeyed_after_it(talk: Talk) -> None:
     talk.session.is_live = talk.searcher.endless = True
-    lines = iter([None, None, "force"])
-    talk.session.overhear = lambda: next(lines)
+    lines = iter([[], [], ["force", "e4"]])
+    talk.session.overhear = lambda: next(lines, [])
     talk.say("analyze")
-    assert list(talk.session.typed_ahead) == ["force"]
+    assert list(talk.session.typed_ahead) == ["force", "e4"]
+    talk.say("analyze")  # what still waits ends the next one too
 
 
 @pytest.mark.parametrize("typed", ["", "stop", "?"])
 def test_while_the_engine_thinks_one_may_type_that_it_shall_move(talk: Talk, typed: str) -> None:
     talk.searcher.endless = True
-    lines = iter([None, typed])
-    talk.session.overhear = lambda: next(lines, None)
+    lines = iter([[], [typed]])
+    talk.session.overhear = lambda: next(lines, [])
     talk.say("go")
     assert talk.moves == ["a2a3"]
     assert not talk.session.typed_ahead
@@ -102,10 +103,10 @@ def test_while_the_engine_thinks_one_may_type_that_it_shall_move(talk: Talk, typ
 
 def test_other_lines_typed_meanwhile_wait_for_the_move(talk: Talk) -> None:
     talk.searcher.endless = True
-    lines = iter(["undo", None, ""])
-    talk.session.overhear = lambda: next(lines, None)
+    lines = iter([["", "undo", ""], []])
+    talk.session.overhear = lambda: next(lines, [])
     talk.say("go")
-    assert list(talk.session.typed_ahead) == ["undo"]
+    assert list(talk.session.typed_ahead) == ["undo", ""]  # the last Enter belongs to what comes before it
 
 
 def test_see_tells_what_an_exchange_gains(talk: Talk) -> None:
@@ -165,7 +166,7 @@ def test_settings_change_how_the_board_is_shown() -> None:
 
 
 def test_options_are_listed_and_set(talk: Talk) -> None:
-    overview = talk.say("option")
+    overview = " ".join(talk.say("option").split())
     assert OPTIONS["multipv"].sentence in overview
     assert talk.say("option multipv 3") == "MultiPV: 3.\n"
     assert talk.searcher.multipv == 3
@@ -212,8 +213,17 @@ def test_text_keeps_within_the_width_of_the_terminal(width: int, monkeypatch: py
     monkeypatch.setenv("COLUMNS", str(width))
     talk = Talk()
     talk.session.is_live, talk.session.shows_board = True, False
-    lines = ["help", "e4", "moves", "history", "xyzzy", "Qh5", *(f"help {command.name}" for command in COMMANDS)]
+    lines = [
+        "help",
+        "e4",
+        "moves",
+        "history",
+        "xyzzy",
+        "Qh5",
+        "option",
+        *(f"help {command.name}" for command in COMMANDS),
+    ]
     if width >= 60:
-        lines.append("eval")
+        lines += ["eval", "terms"]
     for line in lines:
         assert max(map(len, talk.say(line).splitlines())) <= width, line

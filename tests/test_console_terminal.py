@@ -86,7 +86,6 @@ def test_a_person_plays_interrupts_and_leaves(keyboard: Keyboard) -> None:
     keyboard.expect(r"move: .*\w")
     keyboard.expect(r"White\(3\): ")
 
-    time.sleep(0.5)  # readline prints its prompt a moment before it listens to signals
     keyboard.type("\x03")  # at the prompt it is only a hint
     keyboard.expect(r"Type quit or press Ctrl-D to leave")
     keyboard.expect(r"White\(3\): ")

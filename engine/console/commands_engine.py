@@ -15,6 +15,7 @@ from engine.options import OPTIONS, Option, OptionError
 from eval.weights import DEFAULT_FILE, WeightsError, as_mapping, load, save
 
 _LEARN = Command("learn FILE", "learn.command:learn_weights", "")  # by name: nothing in engine/ imports learn
+TEXT_COLUMN = 32
 OF_THE_PROTOCOL = ("ponder", "uci_chess960", "uci_engineabout")  # options that tell a GUI something
 
 
@@ -113,11 +114,11 @@ def set_option(session: Session, arguments: str) -> None:
     """
     if not arguments:
         for option in _options():
-            session.say(f"  {f'{option.name}  {_values(option)}':<30} {option.sentence}")
+            session.say_row(f"  {option.name}, {_values(option)}", option.sentence, TEXT_COLUMN)
         return
     option, text = _split(arguments)
     if not text and option.kind != "button":
-        session.say(f"{option.name}, {_values(option)}: {option.sentence}")
+        session.tell(f"{option.name}, {_values(option)}: {option.sentence}")
         return
     try:
         value = option.read(text)
@@ -147,7 +148,7 @@ def _split(text: str) -> tuple[Option, str]:
 def _values(option: Option) -> str:
     if option.bounds:
         return "{} to {}".format(*option.bounds)
-    return {"check": "on or off", "button": "", "string": "text"}.get(option.kind, option.kind)
+    return {"check": "on or off", "button": "a button", "string": "text"}.get(option.kind, option.kind)
 
 
 @command("learn", Section.ENGINE, "FILE.pgn [FIRST LAST]")

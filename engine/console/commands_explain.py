@@ -86,7 +86,7 @@ def analyze(session: Session, arguments: str) -> None:
 def terms(session: Session, arguments: str) -> None:
     """Explain the terms of the evaluation."""
     no_argument(arguments)
-    session.say(render_terms(session.runtime.weights))
+    session.say(render_terms(session.runtime.weights, width=session.text_width))
 
 
 @command("perft", Section.EXPLAIN, "DEPTH")

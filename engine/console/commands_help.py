@@ -9,7 +9,7 @@ from engine.console.arguments import no_argument
 from engine.console.registry import COMMANDS, Command, Section, by_name, by_prefix, command
 from engine.console.session import Session
 
-USAGE_WIDTH = 24
+TEXT_COLUMN = 27
 MOVES_HELP = """Moves are typed as e4, Nf3, exd5, Nbd2, O-O, e8=Q, or by squares: e2e4, e7e8q. The engine answers
 each move; Enter or Ctrl-C while it thinks makes it move at once. Scores are from White's side. Commands may be
 shortened as long as they stay clear, and help COMMAND says more about one. Ctrl-D leaves."""
@@ -25,7 +25,7 @@ def show_help(session: Session, arguments: str) -> None:
         session.say(f"{section.value}:")
         for entry in COMMANDS:
             if entry.section is section:
-                session.say(_row(entry, session.text_width))
+                session.say_row(f"  {entry.usage}", entry.sentence, TEXT_COLUMN)
     session.say("")
     session.say(textwrap.fill(" ".join(MOVES_HELP.split()), session.text_width))
 
@@ -37,11 +37,6 @@ def _named(word: str) -> Command:
             f"no command is called '{word[:40]}'" if not near else f"'{word}' may be any of {_names(near)}"
         )
     return exact or near[0]
-
-
-def _row(entry: Command, width: int) -> str:
-    head = f"  {entry.usage:<{USAGE_WIDTH}} "
-    return textwrap.fill(entry.sentence, width, initial_indent=head, subsequent_indent=" " * len(head))
 
 
 def _describe(entry: Command, width: int) -> str:
@@ -63,6 +58,8 @@ def uci(session: Session, arguments: str) -> int:
     The game is left behind; `quit` then leaves Merino.
     """
     no_argument(arguments)
+    if session.is_live:
+        session.say("Merino speaks UCI from here on; quit leaves.")
     session.goes_on_in_uci = True
     return 0
 

@@ -38,15 +38,15 @@ def read_piped(source: IO[bytes], out: TextIO, prompt: str) -> str | None:
     return line if raw else None
 
 
-def overheard() -> str | None:
-    """A line typed at the terminal while nobody asked for one, if there is one; "quit" at the end (Ctrl-D)."""
+def overheard() -> list[str]:
+    """The lines typed at the terminal while nobody asked for one; "quit" for its end (Ctrl-D)."""
     if sys.platform == "win32" or not select.select([sys.stdin], [], [], 0)[0]:
-        return None
+        return []
     try:
-        typed = os.read(sys.stdin.fileno(), 4096)  # a terminal hands over one line at a time
+        typed = os.read(sys.stdin.fileno(), 1 << 16)
     except OSError:  # it is gone
         typed = b""
-    return typed.decode("utf-8", "replace").rstrip("\r\n") if typed else "quit"
+    return typed.decode("utf-8", "replace").splitlines() if typed else ["quit"]
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TextIO
 
 SLOW_AFTER_SECONDS = 2.5
-WHY_IT_IS_SLOW = "Loading the engine. The first start compiles it, once, which can take a minute ..."
+WHY_IT_IS_SLOW = "Loading the engine. The first start compiles it: a minute, once ..."
 
 
 @contextmanager

@@ -35,7 +35,7 @@ def run_lines(session: Session, read: Reader) -> int:
     """Obey the lines that `read` returns for each prompt until it returns None, or one says to leave; the exit code."""
     while True:
         try:
-            line = _typed_ahead(session) or read(session.prompt)
+            line = _next_line(session, read)
             code = 0 if line is None else _obey(session, line)
         except KeyboardInterrupt:
             session.say(f"\n{HINT_AFTER_INTERRUPT}")
@@ -46,10 +46,10 @@ def run_lines(session: Session, read: Reader) -> int:
             return code
 
 
-def _typed_ahead(session: Session) -> str | None:
-    """The next line that was typed while the engine thought, shown after its prompt."""
+def _next_line(session: Session, read: Reader) -> str | None:
+    """The next line that was typed while the engine thought, shown after its prompt, or else one that is asked for."""
     if not session.typed_ahead:
-        return None
+        return read(session.prompt)
     line = session.typed_ahead.popleft()
     session.say(f"{session.prompt}{line}")
     return line

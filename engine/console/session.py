@@ -32,8 +32,8 @@ _MOVE_NOW = ("", "stop", "?")  # what one may type while the engine thinks
 class Session:
     """The game, the engine that answers, and how it is shown.
 
-    `is_live` says that a person looks on: then the board is shown after each move. `overhear` returns a line that is
-    typed while the engine thinks, if there is one.
+    `is_live` says that a person looks on: then the board is shown after each move. `overhear` returns the lines
+    that have been typed while the engine thinks.
     """
 
     def __init__(self, runtime: Runtime, terminal: Terminal, out: TextIO, is_live: bool = False) -> None:
@@ -41,7 +41,7 @@ class Session:
         self.terminal = terminal
         self.out = out
         self.is_live = is_live
-        self.overhear: Callable[[], str | None] = lambda: None
+        self.overhear: Callable[[], list[str]] = list
         self.typed_ahead: deque[str] = deque()  # lines to be obeyed before the next is asked for
         self.position = Position()
         self.sheet = Scoresheet()
@@ -83,6 +83,11 @@ class Session:
     def tell(self, text: str) -> None:
         """Print a sentence, for a person broken into lines that fit."""
         self.say(textwrap.fill(text, self.text_width, break_long_words=False) if self.is_live else text)
+
+    def say_row(self, head: str, text: str, column: int) -> None:
+        """Print a row of a table: `head`, and from `column` on `text` in lines that fit."""
+        head = f"{head:<{column - 1}} "
+        self.say(textwrap.fill(text, self.text_width, initial_indent=head, subsequent_indent=" " * column))
 
     def show_board(self) -> None:
         """Print the board."""
@@ -144,11 +149,13 @@ class Session:
 
     def _is_hurried(self, is_analysis: bool) -> bool:
         """Whether the person wants the engine to stop thinking. What else is typed meanwhile is obeyed after it."""
-        line = self.overhear()
-        if line is None or line.strip().lower() in _MOVE_NOW:
-            return line is not None
-        self.typed_ahead.append(line)
-        return is_analysis
+        is_hurried = False
+        for line in self.overhear():
+            if not self.typed_ahead and not is_hurried and line.strip().lower() in _MOVE_NOW:
+                is_hurried = True
+            else:
+                self.typed_ahead.append(line)
+        return is_hurried or (is_analysis and bool(self.typed_ahead))
 
     def undo(self, count: int) -> None:
         """Take back up to `count` moves and name them; raises CommandError if there are none."""

@@ -1,21 +1,23 @@
 """The UCI options: one table, from which the `option` lines, the reading of values and the help are made.
 
-Each option is a function that puts a value into effect; its docstring is the sentence users read. Imports nothing
-heavy: the table is printed before numba is loaded.
+Each option is a function that puts a value into effect; its docstring is the sentence users read. Most act upon the
+engine, once it is loaded; some upon the conversation with the GUI, at once. Imports nothing heavy: the table is
+printed before numba is loaded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from engine import AUTHOR, NAME, __version__
+from engine.search.strength import DEFAULT_ELO, FULL_LEVEL, STRONGEST, WEAKEST, at_elo, at_level
 
 if TYPE_CHECKING:
     from engine.runtime import Runtime
 
 Value = int | bool | str | None
-Apply = Callable[["Runtime", Any], None]
+Apply = Callable[[Any, Any], None]
 
 DEFAULT_HASH = 16  # MiB
 EMPTY = "<empty>"  # how UCI writes an empty string
@@ -26,14 +28,31 @@ class OptionError(ValueError):
     """A `setoption` that cannot be followed; the message says why."""
 
 
+class Dialogue(Protocol):
+    """What the options that do not concern the engine act upon: how and to whom we speak."""
+
+    chess960: bool  # castling is written as king takes own rook
+    show_wdl: bool
+
+    def log_to(self, name: str) -> None:
+        """Copy all that is said and heard to the end of a file; no more where the name is empty. Raises OSError."""
+
+    def meet(self, opponent: str) -> None:
+        """Note whom we play."""
+
+
 class Option(NamedTuple):
-    """One option. `apply` puts a value into effect; where `needs_idle`, only while no search runs."""
+    """One option. `apply` puts a value into effect; where `needs_idle`, only while no search runs.
+
+    It acts upon the Runtime, or where it `is_about_dialogue` upon the Dialogue.
+    """
 
     name: str
     kind: str  # as UCI calls it: spin, check, string, button
     default: Value
     bounds: tuple[int, int] | None
     needs_idle: bool
+    is_about_dialogue: bool
     sentence: str
     apply: Apply
 
@@ -82,11 +101,16 @@ def find(name: str) -> Option:
 
 
 def _option(
-    name: str, kind: str, default: Value = None, bounds: tuple[int, int] | None = None, needs_idle: bool = False
+    name: str,
+    kind: str,
+    default: Value = None,
+    bounds: tuple[int, int] | None = None,
+    needs_idle: bool = False,
+    is_about_dialogue: bool = False,
 ) -> Callable[[Apply], Apply]:
     def register(apply: Apply) -> Apply:
         sentence = " ".join((apply.__doc__ or "").split())
-        OPTIONS[name.lower()] = Option(name, kind, default, bounds, needs_idle, sentence, apply)
+        OPTIONS[name.lower()] = Option(name, kind, default, bounds, needs_idle, is_about_dialogue, sentence, apply)
         return apply
 
     return register
@@ -127,16 +151,85 @@ def _move_overhead(runtime: Runtime, milliseconds: int) -> None:
     runtime.searcher.move_overhead = milliseconds
 
 
-@_option("UCI_Chess960", "check", False)
-def _chess960(runtime: Runtime, is_on: bool) -> None:
+# Three options, one strength: the last one set holds. GUIs like to send all options at once, as they were announced,
+# most of them at their defaults; so a UCI_Elo without UCI_LimitStrength and a Skill Level of 20 weaken nothing and
+# undo nothing.
+
+
+@_option("UCI_LimitStrength", "check", False)
+def _limit_strength(runtime: Runtime, is_on: bool) -> None:
+    """Play with the strength of UCI_Elo; false is full strength. Analysis is never weakened."""
+    runtime.is_limited = is_on
+    runtime.searcher.strength = at_elo(runtime.elo) if is_on else None
+
+
+@_option("UCI_Elo", "spin", DEFAULT_ELO, (WEAKEST, STRONGEST))
+def _elo(runtime: Runtime, elo: int) -> None:
+    """How strong that is."""
+    runtime.elo = elo
+    if runtime.is_limited:
+        runtime.searcher.strength = at_elo(elo)
+
+
+@_option("Skill Level", "spin", FULL_LEVEL, (0, FULL_LEVEL))
+def _skill_level(runtime: Runtime, level: int) -> None:
+    """The same by level, the weakest UCI_Elo being 0 and the strongest 19; 20 leaves it to UCI_LimitStrength."""
+    strength = at_level(level)
+    runtime.searcher.strength = at_elo(runtime.elo) if strength is None and runtime.is_limited else strength
+
+
+@_option("UCI_ShowWDL", "check", False, is_about_dialogue=True)
+def _show_wdl(dialogue: Dialogue, is_on: bool) -> None:
+    """Add to each score how many games of a thousand are won, drawn and lost from it."""
+    dialogue.show_wdl = is_on
+
+
+@_option("UCI_AnalyseMode", "check", False)
+def _analyse_mode(runtime: Runtime, is_on: bool) -> None:
+    """Says that positions are analysed and no game is played: full strength, and no book."""
+    runtime.searcher.is_analysing = is_on
+
+
+@_option("UCI_Chess960", "check", False, is_about_dialogue=True)
+def _chess960(dialogue: Dialogue, is_on: bool) -> None:
     """Castling moves are written as king takes own rook."""
-    runtime.chess960 = is_on
+    dialogue.chess960 = is_on
+
+
+@_option("OwnBook", "check", False)
+def _own_book(runtime: Runtime, is_on: bool) -> None:
+    """Play from the book in BookFile as long as it has a move; never when analysing or pondering."""
+    runtime.own_book = is_on
+
+
+@_option("BookFile", "string", "")
+def _book_file(runtime: Runtime, name: str) -> None:
+    """An opening book in the format of Polyglot (.bin)."""
+    runtime.use_book(name)
+
+
+@_option("SyzygyPath", "string", "")
+def _syzygy_path(runtime: Runtime, path: str) -> None:
+    """Folders with Syzygy endgame tables. Where these know the position, no move is played that spoils the result."""
+    runtime.use_tables(path)
 
 
 @_option("WeightsFile", "string", "", needs_idle=True)
 def _weights_file(runtime: Runtime, name: str) -> None:
     """The file with the 27 weights of the evaluation; empty for the one in use everywhere else."""
     runtime.use_weights(name)
+
+
+@_option("Debug Log File", "string", "", is_about_dialogue=True)
+def _debug_log_file(dialogue: Dialogue, name: str) -> None:
+    """A file to whose end all input (>>) and output (<<) is copied, each line with the time."""
+    dialogue.log_to(name)
+
+
+@_option("UCI_Opponent", "string", "", is_about_dialogue=True)
+def _opponent(dialogue: Dialogue, name: str) -> None:
+    """Whom Merino plays; it changes nothing."""
+    dialogue.meet(name)
 
 
 @_option("UCI_EngineAbout", "string", f"{NAME} {__version__} by {AUTHOR}, free software under GPL-3.0-or-later")

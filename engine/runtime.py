@@ -1,21 +1,30 @@
-"""What a session needs of the engine once numba is loaded: a searcher, its weights, the style of castling."""
+"""What a session needs of the engine once numba is loaded: a searcher and its weights, a book, endgame tables."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engine.game import Position
+from engine.search.limits import Limits
 from engine.search.searcher import Searcher
+from engine.search.strength import DEFAULT_ELO
 from engine.warmup import warm_up
 from eval.weights import DEFAULT_FILE, WeightsError, active_file, load
+
+if TYPE_CHECKING:
+    from engine.book import Book
+    from engine.move import Move
+    from engine.tablebase import Tables
 
 __all__ = ["Position", "Runtime"]
 
 
 class Runtime:
-    """A searcher, warmed up, and the weights file in use."""
+    """A searcher, warmed up, and the files in use: weights, book and endgame tables."""
 
     def __init__(self, hash_mb: int) -> None:
         """Takes the active weights file, or the shipped one and a `weights_error` where that cannot be used."""
@@ -28,7 +37,11 @@ class Runtime:
             self.weights_error = str(error)
             self.weights_file = DEFAULT_FILE
             self.weights = load(DEFAULT_FILE)
-        self.chess960 = False
+        self.own_book = False
+        self.book: Book | None = None
+        self.tables: Tables | None = None
+        self.is_limited = False  # to the strength of `elo`
+        self.elo = DEFAULT_ELO
         self.searcher = Searcher(hash_mb, weights=self.weights)
         self.searcher.clear()
 
@@ -50,6 +63,51 @@ class Runtime:
         self.searcher.set_weights(weights)
         self.weights, self.weights_file, self.weights_error = weights, file, ""
         return file
+
+    def use_book(self, name: str) -> None:
+        """Take the book `name`, none if empty; raises BookError and keeps the old."""
+        book = None
+        if name:
+            from engine.book import Book  # noqa: PLC0415 (few play with a book of the engine)
+
+            book = Book(Path(name).expanduser())
+        if self.book is not None:
+            self.book.close()
+        self.book = book
+
+    def use_tables(self, path: str) -> None:
+        """Take the endgame tables in `path`, none if empty; raises TablebaseError and keeps the old."""
+        tables = None
+        if path:
+            from engine.tablebase import open_tables  # noqa: PLC0415 (few have the tables)
+
+            tables = open_tables(path)
+        self.tables = tables
+
+    def book_move(self, position: Position, limits: Limits) -> Move | None:
+        """The move of the book for a search with these limits; None where there is none or it is not to be used."""
+        is_play = not (limits.infinite or limits.ponder or limits.search_moves or limits.mate)
+        if self.book is None or not self.own_book or not is_play or self.searcher.is_analysing:
+            return None
+        return self.book.move(position, self.searcher.random)
+
+    def keep_result(self, position: Position, limits: Limits) -> tuple[Limits, int]:
+        """The limits narrowed to the moves that keep what endgame tables promise, and how many positions they knew.
+
+        Unchanged where several lines are asked for, which are to show the other moves too, or where play is weakened.
+        Raises TablebaseError.
+        """
+        searcher = self.searcher
+        if self.tables is None or searcher.multipv > 1 or (searcher.strength and not searcher.is_analysing):
+            return limits, 0
+        from engine.tablebase import advise  # noqa: PLC0415 (few have the tables)
+
+        advice = advise(self.tables, position)
+        if advice is None:
+            return limits, 0
+        wanted = limits.search_moves or advice.moves
+        kept = [move for move in advice.moves if move in wanted]
+        return replace(limits, search_moves=kept or wanted), advice.hits
 
 
 def _free_megabytes() -> int | None:

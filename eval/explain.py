@@ -13,10 +13,9 @@ import numpy as np
 from engine.bitboard import BLACK, WHITE
 from engine.jit import entry
 from eval.evaluate import after_rules, counts_of, phase_shares, scores_of
+from eval.outlook import DEFAULT_K, expected_score
 from eval.registry import TERMS, Group, Phase
 from eval.view import view
-
-DEFAULT_K = 200.0  # centipawns: a score of K is expected to win 73% of the points; until the learner fits its own
 
 KNOWN_DRAW = "a known draw: neither side can force a win"
 CANNOT_WIN = "the side ahead has no pawns and less than a rook: it cannot win"
@@ -78,7 +77,7 @@ class Explanation:
     @property
     def expected_score(self) -> float:
         """The share of the points White may expect, wins plus half the draws, 0..1."""
-        return 1.0 / (1.0 + math.exp(-self.score_white / self.k))
+        return expected_score(self.score_white, self.k)
 
     def of_group(self, group: Group) -> tuple[TermLine, ...]:
         """The lines of one group."""

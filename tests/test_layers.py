@@ -17,7 +17,10 @@ PACKAGES = ("engine", "eval", "learn")
 # Lowest first. A module imports from its own row and the rows before it, never from a later one.
 # The lowest needs no numba: `uciok` comes before that is loaded.
 LAYERS = (
-    ("facts", "engine engine.command engine.cache engine.files engine.search engine.search.limits"),
+    (
+        "facts",
+        "engine engine.command engine.cache engine.files engine.search engine.search.limits engine.search.strength",
+    ),
     ("decorators", "engine.jit"),
     ("words", "engine.bitboard engine.memory engine.recursion"),
     ("attacks", "engine.move engine.rays engine.magics engine.attacks"),
@@ -25,15 +28,16 @@ LAYERS = (
     ("moves", "engine.makemove engine.movegen engine.fen engine.perft"),
     (
         "evaluation",
-        "eval eval.registry eval.view eval.terms eval.rules eval.evaluate eval.weights eval.explain eval.table",
+        "eval eval.registry eval.view eval.terms eval.rules eval.evaluate eval.weights eval.outlook "
+        "eval.explain eval.table",
     ),
     ("game", "engine.game engine.refusals engine.san"),
     ("search: its data", "engine.search.parameters engine.search.state engine.search.transposition"),
     ("search: its steps", "engine.search.see engine.search.history engine.search.ordering engine.search.pruning"),
     ("search: its node", "engine.search.node engine.search.quiescence"),
     ("search: its threads", "engine.search.worker engine.search.clock engine.search.searcher"),
-    ("tools", "engine.bench engine.divide engine.epd engine.warmup engine.uci.fallback"),
-    ("commands", "engine.runtime engine.options engine.commands"),
+    ("tools", "engine.bench engine.divide engine.epd engine.warmup engine.uci.fallback engine.book engine.tablebase"),
+    ("commands", "engine.runtime engine.options engine.commands engine.gui_config"),
     ("learner: text", "learn learn.tokens learn.notation"),
     ("learner: games", "learn.games"),
     ("learner: rows", "learn.positions learn.inputs"),

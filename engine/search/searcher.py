@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from random import Random
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from engine.move import Move
 from engine.search.clock import Budget, budget
 from engine.search.limits import MATE_SCORE, MAX_PLY, Limits, Line, Result, Score
 from engine.search.see import exchange_gain
+from engine.search.strength import CANDIDATES, Strength
 from engine.search.transposition import TranspositionTable
 from engine.search.worker import RootLine, Worker
 from eval.weights import defaults
@@ -34,13 +36,18 @@ MoveReport = Callable[[int, int, int], None]
 class Searcher:
     """Searches one position at a time. `start`, `stop` and `ponder_hit` may be called from any thread.
 
-    `multipv` (lines to report) and `move_overhead` (ms a move costs outside the search) are read at each start.
+    Read at each start: `multipv` (lines to report), `move_overhead` (ms a move costs outside the search) and
+    `strength`, None for all there is. It weakens play, never analysis: not `infinite` searches, nor those for a mate,
+    nor any while `is_analysing`. `random` draws the moves of weakened play.
     """
 
     def __init__(self, hash_mb: int = 16, threads: int = 1, weights: np.ndarray | None = None) -> None:
         """Weights are float64 in the order of the registry, its defaults if None; raises MemoryError."""
         self.multipv = 1
         self.move_overhead = 50
+        self.strength: Strength | None = None
+        self.is_analysing = False
+        self.random = Random()
         self._weights = defaults() if weights is None else np.asarray(weights, dtype=np.float64)
         self._table = TranspositionTable(hash_mb)
         self._stop_flag = np.zeros(1, dtype=np.uint64)
@@ -147,7 +154,9 @@ class _Run:
     ) -> None:
         self.searcher, self.position, self.limits = searcher, position, limits
         self.on_line, self.on_current_move = on_line, on_current_move
-        self.workers = searcher._workers
+        is_play = not (searcher.is_analysing or limits.infinite or limits.mate is not None)
+        self.strength = searcher.strength if is_play else None
+        self.workers = searcher._workers if self.strength is None else searcher._workers[:1]
         self.main = self.workers[0]
         self.began = self.clock_began = time.perf_counter()
         self.multipv = max(1, searcher.multipv)
@@ -167,7 +176,7 @@ class _Run:
         threads: list[threading.Thread] = []
         if legal:
             threads = [*self._start_helpers(), *self._start_watcher()]
-            self._deepen(legal)
+            self._weaken(self._deepen(legal))
         else:
             self._report_game_over()
         self._finish(threads)
@@ -221,10 +230,10 @@ class _Run:
                 shown = now
                 self.on_current_move(self.depth, *now)
 
-    def _deepen(self, legal: list[Move]) -> None:
-        """Iterative deepening on the main thread."""
+    def _deepen(self, legal: list[Move]) -> list[RootLine]:
+        """Iterative deepening on the main thread; the lines of the last iteration that was finished."""
         allowed = [Move(move) for move in self.limits.search_moves if move in legal] or legal
-        lines = min(self.multipv, len(allowed))
+        lines = min(max(self.multipv, CANDIDATES if self.strength else 1), len(allowed))
         self.last = Line(1, 0, 1, Score(0), "", 0, 0, 0, 0, (allowed[0],))  # for a search that is stopped at once
         previous: list[RootLine] = []
         stable, best = 0, 0
@@ -232,20 +241,30 @@ class _Run:
             self.main.limit_nodes(max(LEAST_NODES, self.limits.nodes))
         for depth in range(1, self._last_depth() + 1):
             self.depth = depth
-            if depth == 2 and self.limits.nodes is not None:
-                self._limit_nodes(self.limits.nodes)
+            if depth == 2:
+                self._limit_nodes()
             found = self._search_lines(allowed, lines, previous, restricted=len(allowed) < len(legal))
             if self.main.stopped:
-                return
+                self.depth -= 1
+                break
             stable = stable + 1 if found[0].pv[0] == best else 0
             drop = previous[0].score - found[0].score if previous else 0
             best, previous = found[0].pv[0], found
             if self._is_enough(found[0].score, stable, drop, only_move=len(allowed) == 1):
-                return
+                break
+        return previous
 
-    def _limit_nodes(self, nodes: int) -> None:
-        for worker in self.workers:
-            worker.limit_nodes(max(1, nodes // len(self.workers)))
+    def _limit_nodes(self) -> None:
+        wanted = [] if self.limits.nodes is None else [self.limits.nodes]
+        if self.strength is not None:
+            wanted.append(self.strength.nodes)
+        for worker in self.workers if wanted else ():
+            worker.limit_nodes(max(1, min(wanted) // len(self.workers)))
+
+    def _weaken(self, lines: list[RootLine]) -> None:
+        """Where play is weakened, take one of these lines instead of the best."""
+        if self.strength is not None and lines:
+            self._report(self.strength.choose(lines, self.searcher.random), 1, keep=True)
 
     def _search_lines(
         self, allowed: list[Move], count: int, previous: list[RootLine], restricted: bool
@@ -267,7 +286,7 @@ class _Run:
             found.append(line)
         found.sort(key=lambda line: -line.score)
         if count > 1:
-            for index, line in enumerate(found, start=1):
+            for index, line in enumerate(found[: self.multipv], start=1):
                 self._report(line, index, keep=index == 1)
         return found
 
@@ -312,7 +331,8 @@ class _Run:
     def _report(self, line: RootLine, number: int, keep: bool, show: bool = True) -> None:
         if not line.pv:
             return
-        shown = self._stamp(Line(self.depth, self.main.seldepth, number, line.score, line.bound, 0, 0, 0, 0, line.pv))
+        seldepth = max(self.depth, self.main.seldepth)
+        shown = self._stamp(Line(self.depth, seldepth, number, line.score, line.bound, 0, 0, 0, 0, line.pv))
         if keep:
             self.last = shown
         if show and (line.bound == "" or self._is_late()):

@@ -32,6 +32,7 @@ def serve(arguments: Sequence[str] = (), first_line: str = "") -> NoReturn:
     session = _new_session()
     try:
         for line in chain([first_line], read_lines(sys.stdin.fileno())):
+            session.output.heard(line)
             execute(session, line)
             if session.is_over:
                 break

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, BinaryIO
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, TextIO
+
+from eval.outlook import expected_score, win_draw_loss
 
 if TYPE_CHECKING:
-    from engine.search.limits import Line, Result
+    from engine.search.limits import Line, Result, Score
 
 
 class Output:
@@ -17,17 +21,47 @@ class Output:
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self._turn = threading.Lock()
+        self._log: TextIO | None = None
+
+    def log_to(self, name: str) -> None:
+        """Copy all that is said and heard to the end of a file; no more where the name is empty. Raises OSError."""
+        log = Path(name).expanduser().open("a", encoding="utf-8") if name else None
+        with self._turn:
+            if self._log is not None:
+                self._log.close()
+            self._log = log
+
+    def heard(self, line: str) -> None:
+        """Note a line of input in the log."""
+        if self._log is not None:
+            with self._turn:
+                self._note(">>", line)
 
     def say(self, *lines: str) -> None:
         """Write these lines together. Ends the process if nobody reads them any more."""
         text = "".join(f"{line}\n" for line in lines)
         try:
             with self._turn:
+                for line in lines:
+                    self._note("<<", line)
                 self._stream.write(text.encode("ascii", "backslashreplace"))
                 self._stream.flush()
         except (BrokenPipeError, ValueError):
             # The GUI is gone. A C program would have died of SIGPIPE, which Python turns off.
             os._exit(1)
+
+    def _note(self, direction: str, line: str) -> None:
+        """Write a line to the log, if there is one; a log that cannot be written is given up."""
+        if self._log is None:
+            return
+        now = time.time()
+        stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(now)) + f".{int(1000 * now) % 1000:03}"
+        try:
+            self._log.write(f"{stamp} {direction} {line}\n")
+            self._log.flush()
+        except OSError as error:
+            self._log = None
+            self._stream.write(f"info string error: Debug Log File: {error.strerror}\n".encode("ascii", "replace"))
 
     def info(self, text: str) -> None:
         """Say something to the user."""
@@ -39,11 +73,18 @@ class Output:
 
 
 class Report:
-    """What one search tells the GUI; `write_move` turns its moves into text."""
+    """What one search tells the GUI; `write_move` turns its moves into text.
 
-    def __init__(self, output: Output, write_move: Callable[[int], str]) -> None:
+    `table_hits` is how many positions endgame tables knew.
+    """
+
+    def __init__(
+        self, output: Output, write_move: Callable[[int], str], shows_wdl: bool = False, table_hits: int = 0
+    ) -> None:
         self._output = output
         self._write_move = write_move
+        self._shows_wdl = shows_wdl
+        self._table_hits = table_hits
         self._shown: Line | None = None  # the last line of the best move
 
     def line(self, line: Line) -> None:
@@ -67,8 +108,17 @@ class Report:
 
     def _text(self, line: Line) -> str:
         score = f"{line.score.uci()} {line.bound}".rstrip()
+        if self._shows_wdl:
+            score += " wdl {} {} {}".format(*_win_draw_loss(line.score))
         text = (
             f"info depth {line.depth} seldepth {line.seldepth} multipv {line.multipv} score {score} "
-            f"nodes {line.nodes} nps {line.nps} hashfull {line.hashfull} tbhits 0 time {line.time_ms}"
+            f"nodes {line.nodes} nps {line.nps} hashfull {line.hashfull} tbhits {self._table_hits} time {line.time_ms}"
         )
         return " ".join([text, *(["pv"] if line.pv else []), *map(self._write_move, line.pv)])
+
+
+def _win_draw_loss(score: Score) -> tuple[int, int, int]:
+    """Of a thousand games for the side to move, as its score promises; a mate is no promise but certain."""
+    if score.mate is not None:
+        return (1000, 0, 0) if score > 0 else (0, 0, 1000)
+    return win_draw_loss(expected_score(score))

@@ -10,7 +10,8 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from engine.options import DEFAULT_HASH, OptionError, Value, find
+from engine.options import DEFAULT_HASH, Option, OptionError, Value, find
+from engine.search.limits import Line, Result, Score
 from engine.uci.cold_start import ColdStart
 from engine.uci.errand import Errands, IsStopped
 from engine.uci.output import Output, Report
@@ -18,18 +19,22 @@ from engine.uci.output import Output, Report
 if TYPE_CHECKING:
     from engine.game import Position
     from engine.runtime import Runtime
-    from engine.search.limits import Limits, Result
+    from engine.search.limits import Limits
 
 LAST_WORDS_SECONDS = 3.0  # how long `quit` waits at most for the bestmove of a search under way
 
 
 class Session:
-    """One GUI, or one user at a pipe. Only the thread that runs the commands calls its methods."""
+    """One GUI, or one user at a pipe. Only the thread that runs the commands calls its methods.
+
+    It is the Dialogue that options act upon.
+    """
 
     def __init__(self, output: Output) -> None:
         self.output = output
         self.debug = False
         self.is_over = False  # set by `quit`
+        self.show_wdl = False
         self.is_patient = False  # whether even a first start waits for the compiler: where no GUI does
         self.position: Position | None = None  # None: not loaded yet, or the last one sent was wrong
         self._runtime: Runtime | None = None
@@ -43,6 +48,24 @@ class Session:
         self._bestmove_said = threading.Event()
         self._bestmove_said.set()
         self._weights_said = ""
+
+    @property
+    def chess960(self) -> bool:
+        """Whether castling is written as king takes own rook."""
+        return self.cold.chess960
+
+    @chess960.setter
+    def chess960(self, is_on: bool) -> None:
+        self.cold.chess960 = is_on
+
+    def meet(self, opponent: str) -> None:
+        """Note whom we play: for those who debug."""
+        if self.debug:
+            self.output.info(f"opponent: {opponent or 'unknown'}")
+
+    def log_to(self, name: str) -> None:
+        """Copy all that is said and heard to the end of a file; no more where the name is empty. Raises OSError."""
+        self.output.log_to(name)
 
     def start_loading(self) -> None:
         """Load and warm up the engine in the background; does nothing the second time."""
@@ -90,9 +113,10 @@ class Session:
         value = option.clamp(wished)
         if value != wished:
             self.output.info(f"{option.name} {wished} is out of range; taken as {value}")
+        if option.is_about_dialogue:
+            self._apply(option, self, value)
+            return
         self._pending[option.name] = value
-        if option.name == "UCI_Chess960":
-            self.cold.chess960 = bool(value)
         if self._is_searching and option.needs_idle:
             self.output.info(f"{option.name} takes effect when the search has ended")
         elif self._runtime is not None:
@@ -114,8 +138,14 @@ class Session:
             return
         self._say_weights(runtime)
         position = self.position.copy()
-        position.chess960 = runtime.chess960
-        report = Report(self.output, position.uci)
+        position.chess960 = self.chess960
+        booked = runtime.book_move(position, limits)
+        if booked is not None:
+            line = Line(0, 0, 1, Score(0), "", 0, 0, 0, 0, (booked,))
+            Report(self.output, position.uci, self.show_wdl).done(Result(booked, None, line))
+            return
+        limits, table_hits = self._consult_tables(runtime, position, limits)
+        report = Report(self.output, position.uci, self.show_wdl, table_hits)
 
         def done(result: Result) -> None:
             self._is_searching = False
@@ -194,14 +224,33 @@ class Session:
                     continue
                 self._wait_for_bestmove()
             value = self._pending.pop(name)
-            try:
-                option.apply(runtime, value)
-            except (ValueError, MemoryError) as error:
-                self.output.error(f"{name}: {error or 'not enough memory'}; it stays as it was")
-            else:
-                if name == "WeightsFile":
-                    self._weights_said = ""
-                    self._say_weights(runtime)
+            if self._apply(option, runtime, value) and name == "WeightsFile":
+                self._weights_said = ""
+                self._say_weights(runtime)
+
+    def _apply(self, option: Option, target: Runtime | Session, value: Value) -> bool:
+        """Put a value into effect; whether that went well, and if not, why is said."""
+        try:
+            option.apply(target, value)
+        except MemoryError as error:
+            fault = str(error) or "not enough memory"
+        except OSError as error:
+            fault = f"cannot open '{value}': {error.strerror}"
+        except ValueError as error:
+            fault = str(error)
+        else:
+            return True
+        self.output.error(f"{option.name}: {fault}; it stays as it was")
+        return False
+
+    def _consult_tables(self, runtime: Runtime, position: Position, limits: Limits) -> tuple[Limits, int]:
+        """The limits that keep what endgame tables promise, and how many positions they knew."""
+        try:
+            return runtime.keep_result(position, limits)
+        except ValueError as error:
+            self.output.error(f"SyzygyPath: {error}; the tables are not used any more")
+            runtime.use_tables("")
+            return limits, 0
 
     def _say_weights(self, runtime: Runtime) -> None:
         """Say which weights are in use, unless that is what was said last."""

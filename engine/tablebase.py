@@ -1,0 +1,84 @@
+"""Syzygy endgame tables at the root, read by python-chess: which moves keep the result that the tables know."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import chess
+import chess.syzygy
+
+from engine.game import Position
+from engine.move import Move
+from engine.san import as_chess_move, board_of
+
+FIFTY_MOVES = 100  # half-moves
+WIN, CURSED_WIN, DRAW, BLESSED_LOSS, LOSS = 2, 1, 0, -1, -2  # for the side to move; cursed: drawn by fifty moves
+
+
+class TablebaseError(ValueError):
+    """Tables that cannot be used; the message says why."""
+
+
+class Tables(Protocol):
+    """What is asked of `chess.syzygy.Tablebase`. Both raise KeyError where a table is missing."""
+
+    def probe_wdl(self, board: chess.Board) -> int:
+        """The result for the side to move: WIN to LOSS."""
+
+    def probe_dtz(self, board: chess.Board) -> int:
+        """Half-moves to the next capture or pawn move, negative for a side that loses."""
+
+
+class Advice(NamedTuple):
+    """The moves that keep the result, and how many positions were looked up."""
+
+    moves: list[Move]
+    hits: int
+
+
+def open_tables(path: str) -> Tables:
+    """The tables in the folders of `path`, which are separated as the system does; raises TablebaseError."""
+    tables = chess.syzygy.Tablebase()
+    for folder in filter(None, path.split(os.pathsep)):
+        try:
+            found = tables.add_directory(str(Path(folder).expanduser()))
+        except OSError as error:
+            raise TablebaseError(f"cannot read '{folder}': {error.strerror}") from error
+        if not found:
+            raise TablebaseError(f"no tables in '{folder}'")
+    return tables
+
+
+def advise(tables: Tables, position: Position) -> Advice | None:
+    """The moves that keep the result; None where the tables do not know all that is needed. Raises TablebaseError.
+
+    Of winning moves these are the ones nearest to the next capture or pawn move, so that each brings the win nearer.
+    """
+    board = board_of(position)
+    if chess.popcount(board.occupied) > chess.syzygy.TBPIECES or board.castling_rights:
+        return None
+    try:
+        ranked = {move: _rank(tables, board, as_chess_move(move, board.chess960)) for move in position.legal_moves}
+    except KeyError:
+        return None
+    except (OSError, IndexError, ValueError) as error:
+        raise TablebaseError(f"a broken table: {error}") from error
+    best = max(ranked.values(), default=None)
+    return Advice([move for move, rank in ranked.items() if rank == best], len(ranked))
+
+
+def _rank(tables: Tables, board: chess.Board, move: chess.Move) -> tuple[int, int]:
+    """How good a move is: its result for the mover, then the shorter way if it wins."""
+    board.push(move)
+    try:
+        if board.is_checkmate():
+            return WIN, 1
+        result, distance = -tables.probe_wdl(board), abs(tables.probe_dtz(board))
+        if abs(result) == WIN and distance + board.halfmove_clock >= FIFTY_MOVES:
+            result //= 2  # too late by the clock
+        # A capture or pawn move is itself what the distance counts to.
+        return result, -distance if result > DRAW and board.halfmove_clock else 0
+    finally:
+        board.pop()

@@ -1,0 +1,375 @@
+"""What the UCI options do: strength, win-draw-loss, analysis, log, opponent, book and endgame tables."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+from random import Random
+
+import chess
+import chess.polyglot
+import pytest
+
+from engine.book import Book, BookError
+from engine.game import Position
+from engine.options import OPTIONS
+from engine.runtime import Runtime
+from engine.search.limits import Limits
+from engine.search.strength import DEFAULT_ELO, STRONGEST, WEAKEST, Strength, at_elo, at_level
+from engine.tablebase import TablebaseError, advise, open_tables
+from engine.uci import execute
+from engine.uci.output import Output
+from engine.uci.session import Session
+from eval.explain import explain
+from eval.outlook import DEFAULT_K, expected_score, win_draw_loss
+from eval.weights import defaults
+
+MATED = "6k1/5ppp/8/8/8/8/r4PPP/1r4K1 w - - 0 1"
+MATE_IN_ONE = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1"
+QUEEN_ENDING = "8/8/8/3k4/8/8/4Q3/K7 w - - 0 1"
+
+
+class Talk:
+    """A session in this process: lines in, lines out."""
+
+    def __init__(self) -> None:
+        self._stream = BytesIO()
+        self.session = Session(Output(self._stream))
+        self.session.is_patient = True
+
+    def say(self, *lines: str) -> list[str]:
+        """What the engine answers to these lines; searches are waited for."""
+        self._stream.seek(0)
+        self._stream.truncate()
+        for line in lines:
+            self.session.output.heard(line)
+            execute(self.session, line)
+            self.session.wait()
+        return self._stream.getvalue().decode().splitlines()
+
+    @property
+    def runtime(self) -> Runtime:
+        """The engine behind it."""
+        return self.session.ready()
+
+
+@pytest.fixture(scope="module")
+def shared_talk() -> Talk:
+    talk = Talk()
+    talk.say("position startpos", "go depth 1")
+    return talk
+
+
+@pytest.fixture
+def talk(shared_talk: Talk) -> Iterator[Talk]:
+    """The shared session on the starting position; afterwards every option is set back."""
+    shared_talk.say("position startpos")
+    yield shared_talk
+    shared_talk.runtime.tables = None
+    for option in OPTIONS.values():
+        if option.kind == "check" or option.name in ("MultiPV", "UCI_Elo", "Skill Level", "BookFile", "Debug Log File"):
+            shared_talk.say(f"setoption name {option.name} value {str(option.default).lower()}")
+    shared_talk.say("debug off")
+
+
+# Strength: three options, one value
+
+
+@pytest.mark.parametrize(
+    ("settings", "strength"),
+    [
+        ([], None),
+        (["UCI_Elo=1200"], None),
+        (["UCI_LimitStrength=true"], at_elo(DEFAULT_ELO)),
+        (["UCI_LimitStrength=true", "UCI_Elo=1200"], at_elo(1200)),
+        (["UCI_Elo=1200", "UCI_LimitStrength=true"], at_elo(1200)),
+        (["UCI_LimitStrength=true", "UCI_Elo=1200", "UCI_LimitStrength=false"], None),
+        (["Skill Level=3"], at_level(3)),
+        (["Skill Level=3", "Skill Level=20"], None),
+        (["Skill Level=3", "UCI_LimitStrength=false"], None),
+        (["Skill Level=3", "UCI_Elo=1200"], at_level(3)),
+        (["UCI_LimitStrength=true", "UCI_Elo=1200", "Skill Level=3"], at_level(3)),
+        (["Skill Level=3", "UCI_LimitStrength=true", "UCI_Elo=1200"], at_elo(1200)),
+        (["UCI_LimitStrength=true", "UCI_Elo=1200", "Skill Level=20"], at_elo(1200)),
+        (["UCI_LimitStrength=false", "UCI_Elo=1200", "Skill Level=3"], at_level(3)),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_the_last_one_set_holds(talk: Talk, settings: list[str], strength: Strength | None) -> None:
+    for name, _, value in (setting.partition("=") for setting in settings):
+        assert talk.say(f"setoption name {name} value {value}") == []
+    assert talk.runtime.searcher.strength == strength
+
+
+def test_elo_is_announced_as_far_as_it_was_measured() -> None:
+    assert OPTIONS["uci_elo"].line() == f"option name UCI_Elo type spin default 1500 min {WEAKEST} max {STRONGEST}"
+
+
+def test_in_analyse_mode_strength_is_full(talk: Talk) -> None:
+    talk.say("setoption name Skill Level value 0", "setoption name UCI_AnalyseMode value true")
+    depths = [re.findall(r"^info depth (\d+)", line) for line in talk.say("go depth 7")]
+    assert ["7"] in depths
+
+
+# Win, draw and loss
+
+
+@pytest.mark.parametrize("centipawns", [-40_000, -900, -137, -1, 0, 1, 137, 900, 40_000])
+def test_wins_draws_and_losses_sum_to_a_thousand_and_mean_the_expected_score(centipawns: int) -> None:
+    wins, draws, losses = win_draw_loss(expected_score(centipawns))
+    assert min(wins, draws, losses) >= 0
+    assert wins + draws + losses == 1000
+    assert (wins + draws / 2) / 1000 == pytest.approx(expected_score(centipawns), abs=0.001)
+    assert win_draw_loss(expected_score(-centipawns)) == (losses, draws, wins)
+
+
+def test_equals_draw_half_their_games() -> None:
+    assert win_draw_loss(expected_score(0)) == (250, 500, 250)
+
+
+def test_a_score_of_k_is_worth_what_the_explanation_says() -> None:
+    explanation = explain(Position("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1").record, defaults())
+    assert explanation.k == DEFAULT_K
+    assert explanation.expected_score == expected_score(explanation.score_white, DEFAULT_K)
+
+
+def test_wdl_follows_the_score_when_asked_for(talk: Talk) -> None:
+    assert not any(" wdl " in line for line in talk.say("go depth 3"))
+    *infos, _ = talk.say("setoption name UCI_ShowWDL value true", "go depth 3")
+    for line in infos:
+        cp, *wdl = map(int, re.findall(r"score cp (-?\d+) wdl (\d+) (\d+) (\d+) nodes", line)[0])
+        assert tuple(wdl) == win_draw_loss(expected_score(cp))
+
+
+@pytest.mark.parametrize(("fen", "wdl"), [(MATE_IN_ONE, "1000 0 0"), (MATED, "0 0 1000")])
+def test_a_mate_is_certain(talk: Talk, fen: str, wdl: str) -> None:
+    said = talk.say("setoption name UCI_ShowWDL value true", f"position fen {fen}", "go depth 3")
+    assert re.search(rf"score mate -?\d wdl {wdl} ", said[-2])
+
+
+# Log and opponent
+
+
+def test_the_log_has_all_that_was_said_and_heard_with_the_time(talk: Talk, tmp_path: Path) -> None:
+    log = tmp_path / "two  blanks.log"
+    log.write_text("kept\n")
+    assert talk.say(f"setoption name Debug Log File value {log}") == []
+    said = talk.say("isready", "go depth 1")
+    talk.say("setoption name Debug Log File value <empty>", "isready")
+    kept, *lines = log.read_text().splitlines()
+    assert kept == "kept"
+    assert all(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} (>>|<<) ", line) for line in lines)
+    told = [line[24:] for line in lines]
+    assert told[0] == ">> isready"
+    assert [line for line in told if line.startswith("<<")] == [f"<< {line}" for line in said]
+    assert told[-1].startswith(">> setoption")
+
+
+def test_a_log_that_cannot_be_written_is_an_error_and_no_more(talk: Talk, tmp_path: Path) -> None:
+    (error,) = talk.say(f"setoption name Debug Log File value {tmp_path / 'no' / 'where'}")
+    assert error.startswith("info string error: Debug Log File: cannot open ")
+    assert talk.say("isready") == ["readyok"]
+
+
+def test_the_opponent_matters_only_to_those_who_debug(talk: Talk) -> None:
+    setting = "setoption name UCI_Opponent value GM 2800 human Gary K"
+    assert talk.say(setting) == []
+    assert talk.say("debug on", setting) == ["info string opponent: GM 2800 human Gary K"]
+
+
+# Book
+
+
+def write_book(file: Path, *entries: tuple[str, str, int]) -> Path:
+    """A Polyglot book with (FEN, move as king takes rook, weight) entries."""
+    keyed = [(chess.polyglot.zobrist_hash(chess.Board(fen)), _packed(move), weight, 0) for fen, move, weight in entries]
+    file.write_bytes(b"".join(struct.pack(">QHHI", *entry) for entry in sorted(keyed)))
+    return file
+
+
+def _packed(text: str) -> int:
+    move = chess.Move.from_uci(text)
+    return move.to_square | move.from_square << 6 | (move.promotion or 1) - 1 << 12
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    start = chess.STARTING_FEN
+    return write_book(tmp_path / "a book.bin", (start, "b1a3", 1), (start, "h2h3", 3), (start, "a2a3", 0))
+
+
+def test_book_moves_are_drawn_by_weight(book: Path) -> None:
+    random, moves = Random(1), []
+    for _ in range(400):
+        move = Book(book).move(Position(), random)
+        moves.append(move.uci() if move else "")
+    assert set(moves) == {"b1a3", "h2h3"}
+    assert moves.count("h2h3") == pytest.approx(300, abs=40)
+
+
+def test_castling_in_a_book_is_understood(tmp_path: Path) -> None:
+    fen = "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1"
+    book = Book(write_book(tmp_path / "castle.bin", (fen, "e1h1", 1)))
+    assert book.move(Position(fen), Random(1)) == Position(fen).parse_uci("e1g1")
+    assert book.move(Position(fen, chess960=True), Random(1)) == Position(fen).parse_uci("e1g1")
+
+
+def test_an_impossible_move_in_a_book_is_left_alone(tmp_path: Path) -> None:
+    book = Book(write_book(tmp_path / "odd.bin", (chess.STARTING_FEN, "e2e5", 1)))
+    assert book.move(Position(), Random(1)) is None
+
+
+def test_a_game_begins_in_the_book_and_goes_on_without(talk: Talk, book: Path) -> None:
+    talk.say("setoption name OwnBook value true", f"setoption name BookFile value {book}")
+    info, best = talk.say("go wtime 1000 btime 1000")
+    assert re.fullmatch(r"info depth 0 .* score cp 0 nodes 0 .* pv (b1a3|h2h3)", info)
+    assert best in ("bestmove b1a3", "bestmove h2h3")
+    assert len(talk.say("position startpos moves e2e4", "go depth 4")) > 2
+
+
+@pytest.mark.parametrize("setting", ["setoption name OwnBook value false", "setoption name UCI_AnalyseMode value true"])
+def test_the_book_stays_closed_unless_it_is_wanted(talk: Talk, book: Path, setting: str) -> None:
+    talk.say("setoption name OwnBook value true", f"setoption name BookFile value {book}", setting)
+    assert len(talk.say("go depth 3")) > 2
+
+
+@pytest.mark.parametrize(
+    "limits", [Limits(infinite=True), Limits(ponder=True), Limits(search_moves=(1,)), Limits(mate=2)]
+)
+def test_the_book_is_for_playing(talk: Talk, book: Path, limits: Limits) -> None:
+    talk.say("setoption name OwnBook value true", f"setoption name BookFile value {book}")
+    assert talk.runtime.book_move(Position(), Limits(depth=3)) is not None
+    assert talk.runtime.book_move(Position(), limits) is None
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"), [(None, "No such file"), (b"", "is empty"), (b"joho" * 5, "it is no Polyglot book")]
+)
+def test_a_book_that_cannot_be_used_is_an_error_and_no_more(
+    talk: Talk, tmp_path: Path, content: bytes | None, complaint: str
+) -> None:
+    file = tmp_path / "bad.bin"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(BookError):
+        Book(file)
+    (error,) = talk.say("setoption name OwnBook value true", f"setoption name BookFile value {file}")
+    assert error.startswith("info string error: BookFile: ")
+    assert complaint in error
+    assert talk.say("go depth 2")[-1].startswith("bestmove")
+
+
+# Endgame tables
+
+
+class FakeTables:
+    """Tables in which a side wins that has the only queen, the sooner the closer its king is to the other."""
+
+    def __init__(self, fault: Callable[[], Exception] | None = None, distance: Callable[[int], int] = int) -> None:
+        self.fault, self.distance = fault, distance
+
+    def probe_wdl(self, board: chess.Board) -> int:
+        if self.fault:
+            raise self.fault()
+        queens = [len(board.pieces(chess.QUEEN, colour)) for colour in (board.turn, not board.turn)]
+        return 2 * (queens[0] - queens[1])
+
+    def probe_dtz(self, board: chess.Board) -> int:
+        steps = chess.square_manhattan_distance(board.king(chess.WHITE) or 0, board.king(chess.BLACK) or 0)
+        return self.probe_wdl(board) // 2 * self.distance(steps)
+
+
+def kept(fen: str, tables: FakeTables) -> set[str]:
+    advice = advise(tables, Position(fen))
+    assert advice is not None
+    assert advice.hits == chess.Board(fen).legal_moves.count()
+    return {move.uci() for move in advice.moves}
+
+
+def test_of_winning_moves_the_quickest_are_kept() -> None:
+    assert kept(QUEEN_ENDING, FakeTables()) == {"a1b2"}
+
+
+def test_a_loss_that_comes_too_late_for_the_fifty_moves_is_preferred() -> None:
+    tables = FakeTables(distance=lambda steps: 9 if steps > 6 else 1)
+    early, late = (QUEEN_ENDING.replace(" w ", " b ").replace(" 0 1", f" {clock} 90") for clock in (0, 97))
+    assert {"d5d4", "d5d6", "d5c6"} <= kept(early, tables)
+    assert kept(late, tables) == {"d5d6", "d5c6"}
+
+
+def test_a_drawing_move_is_kept_where_the_others_lose() -> None:
+    assert kept("4k3/8/8/8/8/8/1q6/K7 w - - 0 1", FakeTables()) == {"a1b2"}
+
+
+def test_a_mate_is_better_than_any_distance() -> None:
+    assert kept("7k/8/5KQ1/8/8/8/8/8 w - - 0 1", FakeTables(distance=lambda steps: 0)) == {"g6g7"}
+
+
+@pytest.mark.parametrize("fen", [chess.STARTING_FEN, "4k3/8/8/8/8/8/8/4K2R w K - 0 1"])
+def test_tables_are_not_asked_what_they_cannot_know(fen: str) -> None:
+    assert advise(FakeTables(fault=AssertionError), Position(fen)) is None
+
+
+def test_a_missing_table_restricts_nothing(talk: Talk) -> None:
+    talk.runtime.tables = FakeTables(fault=KeyError)
+    limits = Limits(depth=2)
+    assert talk.runtime.keep_result(Position(QUEEN_ENDING), limits) == (limits, 0)
+
+
+def test_the_search_keeps_to_the_tables_and_counts_them(talk: Talk) -> None:
+    talk.runtime.tables = FakeTables()
+    said = talk.say(f"position fen {QUEEN_ENDING}", "go depth 6")
+    assert said[-1].startswith("bestmove a1b2")
+    assert f" tbhits {chess.Board(QUEEN_ENDING).legal_moves.count()} " in said[-2]
+
+
+def test_moves_asked_for_count_more_than_tables(talk: Talk) -> None:
+    talk.runtime.tables = FakeTables()
+    position = Position(QUEEN_ENDING)
+    wanted = (position.parse_uci("a1a2"),)
+    limits, _ = talk.runtime.keep_result(position, Limits(depth=2, search_moves=wanted))
+    assert tuple(limits.search_moves) == wanted
+
+
+@pytest.mark.parametrize("setting", ["MultiPV value 2", "Skill Level value 0"])
+def test_tables_are_left_aside_where_other_moves_are_wanted(talk: Talk, setting: str) -> None:
+    talk.runtime.tables = FakeTables()
+    talk.say(f"setoption name {setting}")
+    limits = Limits(depth=2)
+    assert talk.runtime.keep_result(Position(QUEEN_ENDING), limits) == (limits, 0)
+
+
+def test_a_broken_table_is_said_once_and_not_used_again(talk: Talk) -> None:
+    talk.runtime.tables = FakeTables(fault=lambda: OSError("invalid magic header"))
+    first = talk.say(f"position fen {QUEEN_ENDING}", "go depth 2")
+    assert first[0] == (
+        "info string error: SyzygyPath: a broken table: invalid magic header; the tables are not used any more"
+    )
+    assert first[-1].startswith("bestmove")
+    assert not any("error" in line for line in talk.say("go depth 2"))
+
+
+def test_a_folder_without_tables_is_an_error_and_no_more(talk: Talk, tmp_path: Path) -> None:
+    (error,) = talk.say(f"setoption name SyzygyPath value {tmp_path / 'none'}")
+    assert error.startswith("info string error: SyzygyPath: cannot read ")
+    (error,) = talk.say(f"setoption name SyzygyPath value {tmp_path}")
+    assert error == f"info string error: SyzygyPath: no tables in '{tmp_path}'; it stays as it was"
+    assert talk.say("go depth 2")[-1].startswith("bestmove")
+
+
+def test_tables_are_found_by_name_and_a_false_one_noticed_when_it_is_read(tmp_path: Path) -> None:
+    for ending in ("rtbw", "rtbz"):
+        (tmp_path / f"KQvK.{ending}").write_bytes(b"no table" * 10)
+    with pytest.raises(TablebaseError, match="a broken table"):
+        advise(open_tables(str(tmp_path)), Position(QUEEN_ENDING))
+
+
+def test_limits_are_otherwise_as_they_were(talk: Talk) -> None:
+    talk.runtime.tables = FakeTables()
+    limits = Limits(depth=2, nodes=77)
+    narrowed, _ = talk.runtime.keep_result(Position(QUEEN_ENDING), limits)
+    assert replace(narrowed, search_moves=()) == limits

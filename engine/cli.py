@@ -34,6 +34,11 @@ COMMANDS = by_name(
         ),
         Command("bench", "engine.commands:bench", "Search fixed positions; print nodes, always the same, and speed."),
         Command("weights [FILE]", "engine.commands:weights", "Show which weights are in use, and the 27 terms."),
+        Command(
+            "gui-config GUI",
+            "engine.gui_config:print_config",
+            "Print what a GUI wants to know: cutechess, arena, lichess-bot or banksia.",
+        ),
         Command("warmup", "engine.commands:warmup", "Compile everything ahead, so that every start is fast."),
         Command("clean-cache", "engine.cache:clean", "Delete the compiled code."),
         Command("version", "engine.cli:version", "Print the version.", ("-V", "--version")),

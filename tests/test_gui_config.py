@@ -1,0 +1,83 @@
+"""`merino gui-config`: what it prints can be read by the program it is for, and names a command that is there."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine.cli import main
+from engine.gui_config import WRITERS
+from engine.options import OPTIONS
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A `merino` that is installed in a folder with a blank in its name, and running."""
+    folder = tmp_path / "my tools"
+    folder.mkdir()
+    script = folder / "merino"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    monkeypatch.setattr(sys, "argv", [str(script)])
+    return script
+
+
+def printed(gui: str, capsys: pytest.CaptureFixture[str]) -> str:
+    assert main(["gui-config", gui]) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("gui", WRITERS)
+def test_every_block_names_the_command_by_its_full_path(
+    gui: str, command: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = printed(gui, capsys)
+    assert str(command) in text or str(command.parent) in text
+
+
+@pytest.mark.parametrize("gui", WRITERS)
+def test_every_block_names_only_options_that_exist(gui: str, command: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed(gui, capsys)
+    assert {"Hash", "Threads", "Move Overhead"} <= {name for name in OPTION_NAMES if name in text}
+
+
+OPTION_NAMES = [option.name for option in OPTIONS.values()]
+
+
+def test_cute_chess_gets_a_list_of_engines(command: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (engine,) = json.loads(printed("cutechess", capsys))
+    assert (engine["command"], engine["protocol"]) == (str(command), "uci")
+    assert {option["name"]: option["value"] for option in engine["options"]}["Hash"] == OPTIONS["hash"].default
+
+
+def test_banksia_gets_bounds_too(command: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (engine,) = json.loads(printed("banksia", capsys))
+    assert engine["app"] == {"name": "Merino", "protocol": "uci", "command": str(command)}
+    threads = next(option for option in engine["options"] if option["name"] == "Threads")
+    assert threads == {"name": "Threads", "type": "spin", "value": 1, "default": 1, "min": 1, "max": 256}
+
+
+def test_lichess_bot_gets_only_options_it_may_set(command: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = printed("lichess-bot", capsys).splitlines()
+    assert lines[:3] == ["engine:", f'  dir: "{command.parent}"', '  name: "merino"']
+    options = [line.split(":")[0].strip() for line in lines[lines.index("  uci_options:") + 1 :]]
+    assert set(options) <= set(OPTION_NAMES) - {"Ponder", "MultiPV", "UCI_Chess960"}, "python-chess sets these itself"
+
+
+def test_without_an_installed_command_the_remedy_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("engine.gui_config.shutil.which", lambda name, path=None: None)
+    assert main(["gui-config", "arena"]) == 1
+    assert "pip install ." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [[], ["winboard"], ["arena", "banksia"]])
+def test_a_gui_it_does_not_know_is_refused_with_the_list(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["gui-config", *arguments]) == 2
+    assert "cutechess|arena|lichess-bot|banksia" in capsys.readouterr().err

@@ -49,13 +49,20 @@ class Keyboard:
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
 
-@pytest.fixture
-def keyboard(tmp_path: Path) -> Iterator[Keyboard]:
+@pytest.fixture(params=["readline", "prompt_toolkit"])
+def keyboard(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Keyboard]:
+    """A console with either way of editing a line; the test is skipped where it is not installed."""
+    pytest.importorskip(request.param)
+    path = [str(tmp_path), os.environ.get("PYTHONPATH", "")]
+    if request.param == "readline":
+        (tmp_path / "prompt_toolkit.py").write_text("raise ImportError('as if it were not installed')\n")
     console = Keyboard(
         os.environ
         | {
             "TERM": "xterm-256color",
             "PYTHONUTF8": "1",
+            "PYTHONPATH": os.pathsep.join(filter(None, path)),
+            "PROMPT_TOOLKIT_NO_CPR": "1",  # nobody answers where the cursor is
             "XDG_DATA_HOME": str(tmp_path),  # the history of typed lines goes there
             ENVIRONMENT_VARIABLE: str(DEFAULT_FILE),
         }
@@ -70,27 +77,32 @@ def keyboard(tmp_path: Path) -> Iterator[Keyboard]:
 
 
 def test_a_person_plays_interrupts_and_leaves(keyboard: Keyboard) -> None:
-    greeting = keyboard.expect(r"White\(1\): ", STARTING_SECONDS)
+    greeting = keyboard.expect(r"White\(1\):", STARTING_SECONDS)
     assert "\x1b[38;5;231;48;5;" in greeting and "♞" in greeting
     keyboard.type("sd 3\r")
-    keyboard.expect(r"White\(1\): ")
+    keyboard.expect(r"White\(1\):")
     keyboard.type("e4\r")
     keyboard.expect(r"move: .*\w")
-    keyboard.expect(r"White\(2\): ")
+    keyboard.expect(r"White\(2\):")
 
     keyboard.type("st 600\r")
-    keyboard.expect(r"White\(2\): ")
+    keyboard.expect(r"White\(2\):")
     keyboard.type("Nf3\r")
     keyboard.expect(r"depth")
     keyboard.type("\x03")  # Ctrl-C: move now
     keyboard.expect(r"move: .*\w")
-    keyboard.expect(r"White\(3\): ")
+    keyboard.expect(r"White\(3\):")
 
     keyboard.type("\x03")  # at the prompt it is only a hint
     keyboard.expect(r"Type quit or press Ctrl-D to leave")
-    keyboard.expect(r"White\(3\): ")
+    keyboard.expect(r"White\(3\):")
     keyboard.type("his\t\r")  # completed
     keyboard.expect(r"1\. e4 ")
-    keyboard.expect(r"White\(3\): ")
+    keyboard.expect(r"White\(3\):")
+    keyboard.type("analyze\r")
+    keyboard.expect(r"depth")
+    keyboard.type("fen\r")  # ends the analysis and is obeyed
+    keyboard.expect(r" w \S+ \S+ \d+ 3")
+    keyboard.expect(r"White\(3\):")
     keyboard.type("\x04")  # Ctrl-D
     assert keyboard.exit_code() == 0

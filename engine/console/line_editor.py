@@ -37,7 +37,7 @@ def toolkit_reader(complete: Callable[[str, str], list[str]], history: Path) -> 
         history=_history(history),
         completer=_Completer(complete),
         complete_while_typing=False,
-        complete_style=CompleteStyle.READLINE_LIKE,
+        complete_style=CompleteStyle.MULTI_COLUMN,
         enable_history_search=True,
         reserve_space_for_menu=MENU_ROWS,
     )

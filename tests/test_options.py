@@ -105,6 +105,13 @@ def test_the_last_one_set_holds(talk: Talk, settings: list[str], strength: Stren
     assert talk.runtime.searcher.strength == strength
 
 
+def test_the_last_one_set_holds_also_before_the_engine_is_loaded() -> None:
+    fresh = Talk()
+    for setting in ("Skill Level value 3", "UCI_LimitStrength value true", "Skill Level value 5"):
+        fresh.session.set_option(*setting.split(" value "))
+    assert fresh.runtime.searcher.strength == at_level(5)
+
+
 def test_elo_is_announced_as_far_as_it_was_measured() -> None:
     assert OPTIONS["uci_elo"].line() == f"option name UCI_Elo type spin default 1500 min {WEAKEST} max {STRONGEST}"
 

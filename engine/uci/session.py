@@ -116,6 +116,7 @@ class Session:
         if option.is_about_dialogue:
             self._apply(option, self, value)
             return
+        self._pending.pop(option.name, None)  # so that the order is that of the last settings
         self._pending[option.name] = value
         if self._is_searching and option.needs_idle:
             self.output.info(f"{option.name} takes effect when the search has ended")

@@ -1,14 +1,15 @@
-"""`python -m benchmarks [perft] [eval] [search] [read]`: print the measurements asked for, or all of them."""
+"""`python -m benchmarks [perft] [eval] [search] [read] [uci]`: print the measurements asked for, or all of them."""
 
 import argparse
 
-from benchmarks import evaluation, move_generation, reading, searching
+from benchmarks import evaluation, latency, move_generation, reading, searching
 
 SECTIONS = {
     "perft": move_generation.report,
     "eval": evaluation.report,
     "search": searching.report,
     "read": reading.report,
+    "uci": latency.report,
 }
 
 

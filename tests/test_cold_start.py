@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import threading
 import time
+import unittest.mock
 
 import chess
 import pytest
@@ -13,6 +14,7 @@ from engine.uci import cold_start
 from engine.uci.cold_start import ColdStart
 from engine.uci.fallback import quick_move
 from engine.uci.output import Output
+from engine.uci.session import Session as UciSession
 
 
 class Session:
@@ -105,3 +107,28 @@ def test_the_fallback_mates_in_one_and_keeps_its_deadline() -> None:
     began = time.perf_counter()
     assert quick_move(chess.Board(), began) is not None
     assert time.perf_counter() - began < 0.2
+
+
+@pytest.mark.parametrize("line", ["setoption", "ucinewgame", "isready"])
+def test_nothing_waits_for_the_bestmove_of_an_endless_go_that_is_just_handed_over(line: str) -> None:
+    session = UciSession(Output(io.BytesIO()))
+    session._runtime = unittest.mock.MagicMock()
+    session._pending["Clear Hash"] = None
+
+    def search(_: str) -> None:
+        time.sleep(0.2)
+        if not session.cold.is_hurried:  # else it would be stopped at once
+            session._is_searching = True
+            session._bestmove_said.clear()
+
+    session._loaded.set()
+    session.cold.go("infinite", search)
+    act = {
+        "setoption": lambda: session.set_option("Clear Hash", ""),
+        "ucinewgame": session.new_game,
+        "isready": session.ready,
+    }[line]
+    thread = threading.Thread(target=act, daemon=True)
+    thread.start()
+    thread.join(5)
+    assert not thread.is_alive()

@@ -28,15 +28,15 @@ class Said(NamedTuple):
 class UciProcess:
     """A running engine. As a context manager it ends with the block."""
 
-    def __init__(self, *arguments: str, environment: dict[str, str] | None = None) -> None:
+    def __init__(self, *arguments: str, environment: dict[str, str] | None = None, folder: Path = ROOT) -> None:
         self.started = time.perf_counter()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "engine", *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            cwd=ROOT,
-            env={**os.environ, **(environment or {})},
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT), **(environment or {})},
         )
         self._lines: queue.SimpleQueue[Said | None] = queue.SimpleQueue()
         threading.Thread(target=self._listen, daemon=True).start()
@@ -119,6 +119,13 @@ class UciProcess:
         """Processor time used so far (Linux)."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def peak_megabytes(self) -> float:
+        """The most memory that was ever in use, 0 where only Linux tells."""
+        status = Path(f"/proc/{self.process.pid}/status")
+        if not status.exists():
+            return 0.0
+        return int(status.read_text().partition("VmHWM:")[2].split()[0]) / 1024
 
     def _listen(self) -> None:
         assert self.process.stdout is not None

@@ -26,6 +26,7 @@ _RANGES = {
 }
 _MOVE = re.compile(r"[a-h][1-8][a-h][1-8][nbrqNBRQ]?|0000")
 _NUMBER = re.compile(r"([+-]?[0-9]+)(?:\.[0-9]*)?")
+_MOST_REMARKS = 10
 _DIGITS = 4000  # Python refuses to read longer numbers
 
 
@@ -66,7 +67,7 @@ def parse_go(words: Sequence[str], find_move: Callable[[str], int | None]) -> Go
     search_moves = _legal(wanted, find_move)
     if wanted and not search_moves:
         remarks.append("go: none of the searchmoves is legal, so all moves are searched")
-    return Go(_limits(numbers, flags, search_moves), numbers.get("perft"), remarks)
+    return Go(_limits(numbers, flags, search_moves), numbers.get("perft"), list(dict.fromkeys(remarks))[:_MOST_REMARKS])
 
 
 def _limits(numbers: dict[str, int], flags: set[str], search_moves: Sequence[int]) -> Limits:
@@ -88,7 +89,7 @@ def _limits(numbers: dict[str, int], flags: set[str], search_moves: Sequence[int
 
 
 def _legal(texts: Sequence[str], find_move: Callable[[str], int | None]) -> list[int]:
-    moves = (find_move(text) for text in texts)
+    moves = (find_move(text) for text in dict.fromkeys(texts))
     return list(dict.fromkeys(move for move in moves if move is not None))
 
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from engine.search.limits import Line, Result, Score
 
 
+_LONGEST_INFO = 500  # characters; some quote what came in, which may be a megabyte
+
+
 class Output:
     """Lines to a GUI. Several threads may speak; no line is ever torn."""
 
@@ -65,7 +68,7 @@ class Output:
 
     def info(self, text: str) -> None:
         """Say something to the user."""
-        self.say(f"info string {text}")
+        self.say(f"info string {text[:_LONGEST_INFO]}")
 
     def error(self, text: object) -> None:
         """Report a fault in what came in; the session goes on."""

@@ -125,6 +125,7 @@ class Session:
 
     def new_game(self) -> None:
         """End the search and forget what it has learnt."""
+        self.cold.stop()
         self.end_search()
         self.set_option("Clear Hash", "")
 
@@ -176,7 +177,8 @@ class Session:
 
     def wait(self) -> None:
         """Wait for the search under way, if any, to give its move by itself, and for errands."""
-        self._wait_for_bestmove()
+        self.cold.wait()
+        self._bestmove_said.wait()
         self._errands.wait()
 
     def end_search(self) -> None:
@@ -193,10 +195,6 @@ class Session:
     def finish_errands(self) -> None:
         """Wait for errands, however long they take."""
         self._errands.wait()
-
-    def _wait_for_bestmove(self) -> None:
-        self.cold.wait()
-        self._bestmove_said.wait()
 
     def _stop_search(self) -> None:
         if self._runtime is not None and self._is_searching:
@@ -218,12 +216,13 @@ class Session:
 
     def _apply_pending(self, runtime: Runtime) -> None:
         """Put into effect what has been set, except what must wait for the end of a search."""
+        self.cold.wait()  # a `go` that is being handed over takes these options too, and then searches
         for name in list(self._pending):
             option = find(name)
             if option.needs_idle:
                 if self._is_searching:
                     continue
-                self._wait_for_bestmove()
+                self._bestmove_said.wait()
             value = self._pending.pop(name)
             if self._apply(option, runtime, value) and name == "WeightsFile":
                 self._weights_said = ""

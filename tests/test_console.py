@@ -279,6 +279,14 @@ def test_help_lists_every_command_and_explains_each(talk: Talk) -> None:
     assert "may be any of" in talk.say("help s")
 
 
+def test_skill_makes_the_engine_play_weaker_and_at_full_strength_again(talk: Talk) -> None:
+    assert "Level 3, about" in talk.say("skill 3")
+    assert talk.session.runtime.searcher.strength is not None
+    assert "Full strength" in talk.say("skill 20")
+    assert talk.session.runtime.searcher.strength is None
+    assert "level" in talk.say("skill 21")
+
+
 def test_learn_says_what_is_wrong_with_its_file_and_its_terms(talk: Talk) -> None:
     assert "there is no file 'nowhere.pgn'" in talk.say("learn nowhere.pgn")
     assert "terms are numbered 1..27" in talk.say("learn nowhere.pgn 9 6")

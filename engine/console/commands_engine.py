@@ -16,7 +16,7 @@ from eval.weights import DEFAULT_FILE, WeightsError, as_mapping, load, save
 
 _LEARN = Command("learn FILE", "learn.command:learn_weights", "")  # by name: nothing in engine/ imports learn
 TEXT_COLUMN = 32
-OF_THE_PROTOCOL = ("ponder", "uci_chess960", "uci_engineabout")  # options that tell a GUI something
+OF_THE_PROTOCOL = ("ponder", "uci_analysemode", "uci_engineabout")  # options that only a GUI has a use for
 
 
 @command("weights", Section.ENGINE, "[ACTION [FILE]]")
@@ -133,7 +133,7 @@ def set_option(session: Session, arguments: str) -> None:
 
 
 def _options() -> list[Option]:
-    return [option for name, option in OPTIONS.items() if name not in OF_THE_PROTOCOL]
+    return [option for name, option in OPTIONS.items() if name not in OF_THE_PROTOCOL and not option.is_about_dialogue]
 
 
 def _split(text: str) -> tuple[Option, str]:

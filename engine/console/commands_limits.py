@@ -9,6 +9,7 @@ from engine.console.pace import ClockPace, Pace, by_depth, by_nodes, by_time
 from engine.console.registry import Section, command
 from engine.console.session import Session
 from engine.search.limits import MAX_PLY
+from engine.search.strength import FULL_LEVEL, at_level
 
 MOST_MOVES = 10_000
 
@@ -46,6 +47,15 @@ def level(session: Session, arguments: str) -> None:
     if base == increment == 0:
         raise UsageError("base time and increment cannot both be zero")
     _set_pace(session, ClockPace(count, round(60000 * base), round(1000 * increment)))
+
+
+@command("skill", Section.LIMITS, "LEVEL")
+def skill(session: Session, arguments: str) -> None:
+    """Play at a level from 0, the weakest, to 20, full strength."""
+    level = whole_number(arguments, "the level", 0, FULL_LEVEL)
+    strength = at_level(level)
+    session.runtime.searcher.strength = strength
+    session.say("Full strength." if strength is None else f"Level {level}, about {strength.elo} Elo.")
 
 
 @command("time", Section.LIMITS)

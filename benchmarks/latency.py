@@ -39,7 +39,9 @@ def _search(engine: UciProcess) -> tuple[float, float]:
     """Seconds from `isready` to `readyok` in a search, and from `stop` to `bestmove`."""
     engine.send("go infinite")
     time.sleep(SEARCH_SECONDS)
-    pinged = engine.send("isready")
-    answered = engine.read_until("readyok")[-1].at
-    stopped = engine.send("stop")
-    return answered - pinged, engine.read_until("bestmove")[-1].at - stopped
+    asked = time.perf_counter()
+    engine.send("isready")
+    answered = engine.read_until("readyok")[-1].at - asked
+    asked = time.perf_counter()
+    engine.send("stop")
+    return answered, engine.read_until("bestmove")[-1].at - asked

@@ -31,8 +31,6 @@ NOT_A, NOT_H = ~FILE_A, ~FILE_H
 EDGE_RANKS = RANK_1 | RANK_8
 DARK_SQUARES = U64(0xAA55_AA55_AA55_AA55)
 
-ALL_BITS = np.array([1 << square for square in SQUARES], dtype=U64)
-
 
 @intrinsic
 def _ctpop(typing, squares):

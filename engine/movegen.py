@@ -8,6 +8,7 @@ from engine.attacks import BETWEEN, KING_ATTACKS, KNIGHT_ATTACKS, LINES, PAWN_AT
 from engine.bitboard import (
     BISHOP,
     EDGE_RANKS,
+    EMPTY,
     FULL,
     KNIGHT,
     NOT_A,
@@ -27,7 +28,7 @@ from engine.bitboard import (
 )
 from engine.jit import kernel
 from engine.makemove import castling_destinations
-from engine.move import CASTLING, DOUBLE_PUSH, EN_PASSANT, NORMAL, PROMOTION, pack
+from engine.move import CASTLING, DOUBLE_PUSH, EN_PASSANT, NORMAL, PROMOTION, destination_of, kind_of, pack
 from engine.position import attackers_to, en_passant_is_safe, king_square, occupied_squares, pieces_of, side_to_move
 
 ALL, NOISY, QUIET = range(3)  # noisy: captures and promotions
@@ -88,6 +89,15 @@ def is_legal(position, moves, move):
         if moves[index] == move:
             return True
     return False
+
+
+@kernel
+def is_noisy(position, move):
+    """Whether a move is a capture or a promotion."""
+    kind = kind_of(move)
+    if kind == CASTLING or kind == DOUBLE_PUSH:
+        return False
+    return kind >= EN_PASSANT or position.board[destination_of(move)] != EMPTY
 
 
 @kernel

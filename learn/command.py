@@ -194,7 +194,7 @@ def _learn(order: Order, tell: Callable[[str], object]) -> Path | None:
     if order.dry_run:
         tell("A dry run: nothing is written.")
         return None
-    _write(target, source, learned.end, order, games)
+    _write(target, weights, learned.end, order, games)
     tell(f"Old values saved in file '{target.with_suffix('.old')}'")
     tell(f"New values in file '{target}'. Lower error is not yet more strength: only a match proves that.")
     return target
@@ -249,9 +249,9 @@ def _check_writable(target: Path) -> None:
         pass
 
 
-def _write(target: Path, source: Path, end: Point, order: Order, games: int) -> None:
+def _write(target: Path, old: np.ndarray, end: Point, order: Order, games: int) -> None:
     """Keep the old values beside the new ones, both files whole or not at all."""
-    save(target.with_suffix(".old"), load(source), [f"The weights before learning on {datetime.now():%Y-%m-%d %H:%M}"])
+    save(target.with_suffix(".old"), old, [f"The weights before learning on {datetime.now():%Y-%m-%d %H:%M}"])
     names = ", ".join(Path(name).name for name in order.files)
     settings = order.settings
     header = [

@@ -12,11 +12,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from engine.bitboard import EMPTY, ZERO
+from engine.bitboard import ZERO
 from engine.jit import entry, kernel
 from engine.makemove import make
 from engine.memory import copy_record
-from engine.move import CASTLING, EN_PASSANT, destination_of, kind_of
+from engine.movegen import is_noisy
 from engine.position import POSITION
 from eval.evaluate import NUMBER_OF_TERMS, side_counts
 from learn.games import Games
@@ -60,14 +60,6 @@ class Rows:
 
 
 @kernel
-def _is_capture_or_promotion(position, move):
-    kind = kind_of(move)
-    if kind == CASTLING:
-        return False
-    return kind >= EN_PASSANT or position.board[destination_of(move)] != EMPTY
-
-
-@kernel
 def write_row(position, counts, row):
     """Fill `row`, int16[27], with the scaled features of a position; `counts` is scratch, float64[2, 27]."""
     side_counts(position, counts)
@@ -94,7 +86,7 @@ def _extract(table, span, starts, moves, skips, features, game, to_end):
             left = record.plies - ply - 1
             if ply < skips[0] or left < skips[1] or after.checkers != ZERO:
                 continue
-            if _is_capture_or_promotion(before, move):
+            if is_noisy(before, move):
                 continue
             write_row(after, counts, features[found])
             game[found], to_end[found] = number, left

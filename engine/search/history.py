@@ -1,6 +1,5 @@
 """What the search remembers of moves: history with gravity, continuations, killers, counter moves."""
 
-from engine.bitboard import type_of
 from engine.jit import kernel
 from engine.move import destination_of, origin_of
 from engine.position import piece_on, side_to_move
@@ -98,9 +97,3 @@ def reward_cutoff(s, ply, move, is_quiet, depth):
     for index in range(here.noisies):
         if s.noisies[ply, index] != move:
             _update_noisy(s, ply, int(s.noisies[ply, index]), -bonus)
-
-
-@kernel
-def mover_type(position, move):
-    """The type of the piece that moves."""
-    return type_of(piece_on(position, origin_of(move)))

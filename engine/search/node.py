@@ -10,18 +10,19 @@ from engine.jit import kernel
 from engine.makemove import make, make_null
 from engine.memory import load_word, prefetch
 from engine.move import NO_MOVE
-from engine.movegen import count_legal
+from engine.movegen import count_legal, is_noisy
 from engine.position import gives_check, has_pieces, side_to_move
 from engine.recursion import call_at
 from engine.search.history import piece_to, quiet_history, remember_tried, reward_cutoff
 from engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, MAX_PLY
-from engine.search.ordering import is_losing_capture_stage, is_noisy, next_move, start_picking
+from engine.search.ordering import is_losing_capture_stage, next_move, start_picking
 from engine.search.see import see_at_least
 from engine.search.state import INFINITE, NO_SCORE, REDUCTION_SIZE
 from engine.search.transposition import (
     EXACT,
     LOWER_BOUND,
     UPPER_BOUND,
+    bound_of,
     bucket_address,
     entry_bound,
     entry_depth,
@@ -204,7 +205,7 @@ def search_moves(s, ply, alpha, beta, depth):
             return alpha
         return ply - MATE_SCORE if position.checkers else 0
     if here.excluded == NO_MOVE and (ply > 0 or s.root_count == 0):
-        bound = LOWER_BOUND if best >= beta else (EXACT if best > old_alpha else UPPER_BOUND)
+        bound = bound_of(best, old_alpha, beta)
         store(s, ply, position.key, best_move, best, here.static_score, depth, bound)
     return best
 

@@ -3,25 +3,16 @@
 `next_move` hands them out one at a time and generates late: a cutoff by the hash move costs no generation.
 """
 
-from engine.bitboard import EMPTY, FULL, PAWN, QUEEN
+from engine.bitboard import FULL, PAWN, QUEEN
 from engine.jit import kernel
-from engine.move import CASTLING, DOUBLE_PUSH, EN_PASSANT, NO_MOVE, QUEEN_PROMOTION, destination_of, kind_of
-from engine.movegen import NOISY, QUIET, generate, is_legal
+from engine.move import NO_MOVE, QUEEN_PROMOTION, kind_of
+from engine.movegen import NOISY, QUIET, generate, is_legal, is_noisy
 from engine.search.history import moved_before, noisy_history, quiet_history
 from engine.search.see import captured_type, see_at_least
 
 _HASH, _NOISY_GENERATION, _GOOD_NOISY, _QUIET_GENERATION, _QUIETS, _BAD_NOISY, _DONE = range(7)
 _KILLER_SCORES = (200_000, 190_000)
 _COUNTER_SCORE = 180_000
-
-
-@kernel
-def is_noisy(position, move):
-    """Whether a move is a capture or a promotion."""
-    kind = kind_of(move)
-    if kind == CASTLING or kind == DOUBLE_PUSH:
-        return False
-    return kind >= EN_PASSANT or position.board[destination_of(move)] != EMPTY
 
 
 @kernel

@@ -19,7 +19,7 @@ from engine.search.node import (
 from engine.search.ordering import next_move, start_picking
 from engine.search.see import captured_type
 from engine.search.state import INFINITE
-from engine.search.transposition import EXACT, LOWER_BOUND, UPPER_BOUND, entry_move, entry_score, probe, store
+from engine.search.transposition import bound_of, entry_move, entry_score, probe, store
 from eval.evaluate import evaluate
 
 
@@ -75,6 +75,6 @@ def _search_noisy(s, ply, alpha, beta, best):
                     break
     if best == -INFINITE:
         return ply - MATE_SCORE  # in check without a move
-    bound = LOWER_BOUND if best >= beta else (EXACT if best > old_alpha else UPPER_BOUND)
+    bound = bound_of(best, old_alpha, beta)
     store(s, ply, position.key, best_move, best, here.static_score, 0, bound)
     return best

@@ -76,6 +76,14 @@ def entry_bound(data):
 
 
 @kernel
+def bound_of(score, alpha, beta):
+    """What a score found in the window (alpha, beta) says about the true one."""
+    if score >= beta:
+        return LOWER_BOUND
+    return EXACT if score > alpha else UPPER_BOUND
+
+
+@kernel
 def _entry_age(data):
     return data >> U64(58)
 

@@ -17,7 +17,7 @@ from engine.command import UsageError
 
 log = logging.getLogger(__name__)
 
-SOURCE_ROOTS = ("engine", "eval", "learn")
+ROOMS = ("engine eval", "match", "learn", "study", "tune")  # lowest first: a room calls itself and those before it
 WITHOUT_COMPILED_CODE = ("engine/console", "engine/uci")  # a test holds it; editing them compiles nothing anew
 STALE_AFTER_DAYS = 30
 
@@ -39,11 +39,19 @@ def user_folder(kind: str) -> Path:
     return Path(os.environ.get(variable) or Path.home() / default) / "merino"
 
 
-def fingerprint(*versions: str) -> str:
-    """Sixteen hex digits over every source file that may hold compiled code, Python's version and `versions`."""
+def room_of(module: str) -> str:
+    """The room of ROOMS that a module of this dotted name belongs to; the lowest for one that is not the project's."""
+    return next((room for room in ROOMS if module.partition(".")[0] in room.split()), ROOMS[0])
+
+
+def fingerprint(room: str, *versions: str) -> str:
+    """Sixteen hex digits over the sources that compiled code of `room` may come from, Python's version and `versions`.
+
+    Those are the sources of the room and of all rooms before it: an edit to the learner compiles no search anew.
+    """
     digest = hashlib.sha256(repr((sys.version_info, versions)).encode())
     root = Path(__file__).resolve().parent.parent
-    for folder in SOURCE_ROOTS:
+    for folder in " ".join(ROOMS[: ROOMS.index(room) + 1]).split():
         for path in sorted((root / folder).rglob("*.py")):
             name = path.relative_to(root).as_posix()
             if not name.startswith(tuple(f"{without}/" for without in WITHOUT_COMPILED_CODE)):
@@ -52,13 +60,13 @@ def fingerprint(*versions: str) -> str:
     return digest.hexdigest()[:16]
 
 
-def compile_cache(*versions: str) -> Path | None:
-    """A writable folder for code compiled from these sources, or None where there is none.
+def compile_cache(room: str, *versions: str) -> Path | None:
+    """A writable folder for code of `room` compiled from these sources, or None where there is none.
 
     The user's cache folder comes first, then a private folder among the temporary files. Without either
     the engine runs all the same and compiles at each start; that is said in the log.
     """
-    name = fingerprint(*versions)
+    name = fingerprint(room, *versions)
     for parent in (user_folder("cache"), _private_temporary_folder()):
         if parent and _writable(parent / name):
             return parent / name

@@ -3,22 +3,30 @@
 `kernel`  compiled code calls it; inlined where LLVM likes; never cached alone.
 `entry`   Python calls it; cached on disk; releases the GIL while it runs.
 
-Nothing else in the project calls `njit` (a test holds this). The cache lives in a per-user folder named by a hash of
-every source file that may hold such code and of the versions that compile it, because numba itself looks only at the
-file of the cached function: a changed callee would go unseen and stale code would run.
+Nothing else in the project calls `njit` (a test holds this). Each room's cache lives in a per-user folder named by a
+hash of every source file that its code may come from and of the versions that compile it, because numba itself looks
+only at the file of the cached function: a changed callee would go unseen and stale code would run.
 """
 
 import warnings
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numba
 from numba.core.errors import NumbaExperimentalFeatureWarning
 
-from engine.cache import compile_cache
+from engine.cache import ROOMS, compile_cache, room_of
 
-CACHE = compile_cache(numba.__version__)
-numba.config.CACHE_DIR = str(CACHE) if CACHE else ""
+
+@cache
+def cache_of(room: str) -> Path | None:
+    """The folder of this room's compiled code, or None where nothing can be written."""
+    return compile_cache(room, numba.__version__)
+
+
+CACHE = cache_of(ROOMS[0])  # of all that play needs
 
 # Kernels in a tuple to unroll, or as an argument whose address is taken, count as "first-class functions". Each use
 # here is resolved to the one function when it is compiled, which is all that is asked of the feature.
@@ -34,4 +42,6 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 def entry(function: Callable[..., Any]) -> Any:
     """Compile `function` for Python: cached where a folder can be written, without the GIL."""
-    return numba.njit(cache=CACHE is not None, no_cfunc_wrapper=True, **_OPTIONS)(function)
+    folder = cache_of(room_of(function.__module__))
+    numba.config.CACHE_DIR = str(folder) if folder else ""  # read when the function is declared
+    return numba.njit(cache=folder is not None, no_cfunc_wrapper=True, **_OPTIONS)(function)

@@ -12,6 +12,7 @@ import pytest
 from engine import cache
 
 ROOT = Path(__file__).resolve().parent.parent
+ALL = cache.ROOMS[-1]  # the room whose code may come from anywhere
 
 TINY_ENTRY = """
 import sys, tempfile
@@ -74,27 +75,37 @@ def test_xdg_folders_are_used(monkeypatch, tmp_path):
 def test_fingerprint_changes_with_every_source_and_version(monkeypatch, tmp_path):
     monkeypatch.setattr(cache, "__file__", str(tmp_path / "engine" / "cache.py"))
     seen = set()
-    for folder in ("engine", "engine/search", "eval", "learn"):
+    for folder in ("engine", "engine/search", *(f for room in cache.ROOMS for f in room.split() if f != "engine")):
         source = tmp_path / folder / "source.py"
         source.parent.mkdir(parents=True, exist_ok=True)
         for text in ("A = 1\n", "A = 2\n"):
             source.write_text(text, encoding="utf-8")
-            seen.add(cache.fingerprint("1.0"))
-    assert len(seen) == 8
-    assert cache.fingerprint("1.1") not in seen
-    assert cache.fingerprint("1.0") in seen
+            seen.add(cache.fingerprint(ALL, "1.0"))
+    assert len(seen) == 2 * (2 + len(" ".join(cache.ROOMS).split()) - 1)
+    assert cache.fingerprint(ALL, "1.1") not in seen
+    assert cache.fingerprint(ALL, "1.0") in seen
+
+
+@pytest.mark.parametrize(("folder", "changed"), [("learn", cache.ROOMS[2:]), ("engine", cache.ROOMS), ("tune", [ALL])])
+def test_an_edit_tells_on_its_room_and_those_above_it(monkeypatch, tmp_path, folder, changed):
+    monkeypatch.setattr(cache, "__file__", str(tmp_path / "engine" / "cache.py"))
+    before = {room: cache.fingerprint(room, "1.0") for room in cache.ROOMS}
+    source = tmp_path / folder / "source.py"
+    source.parent.mkdir(parents=True)
+    source.write_text("A = 1\n", encoding="utf-8")
+    assert [room for room in cache.ROOMS if cache.fingerprint(room, "1.0") != before[room]] == list(changed)
 
 
 @pytest.mark.parametrize("folder", cache.WITHOUT_COMPILED_CODE)
 def test_fingerprint_leaves_out_the_folders_without_compiled_code(monkeypatch, tmp_path, folder):
     monkeypatch.setattr(cache, "__file__", str(tmp_path / "engine" / "cache.py"))
-    before = cache.fingerprint("1.0")
+    before = cache.fingerprint(ALL, "1.0")
     source = tmp_path / folder / "source.py"
     source.parent.mkdir(parents=True)
     source.write_text("A = 1\n", encoding="utf-8")
-    assert cache.fingerprint("1.0") == before
+    assert cache.fingerprint(ALL, "1.0") == before
     source.rename(tmp_path / f"{folder}.py")  # a module whose name only begins like that
-    assert cache.fingerprint("1.0") != before
+    assert cache.fingerprint(ALL, "1.0") != before
 
 
 def test_fingerprint_does_not_depend_on_the_place(monkeypatch, tmp_path):
@@ -104,25 +115,25 @@ def test_fingerprint_does_not_depend_on_the_place(monkeypatch, tmp_path):
         source.parent.mkdir(parents=True)
         source.write_text("A = 1\n", encoding="utf-8")
         monkeypatch.setattr(cache, "__file__", str(source))
-        prints.add(cache.fingerprint("1.0"))
+        prints.add(cache.fingerprint(ALL, "1.0"))
     assert len(prints) == 1
 
 
 def test_cache_lies_in_the_users_folder(home):
-    assert cache.compile_cache("1.0") == home / "cache" / cache.fingerprint("1.0")
-    assert cache.compile_cache("1.0").is_dir()
+    assert cache.compile_cache(ALL, "1.0") == home / "cache" / cache.fingerprint(ALL, "1.0")
+    assert cache.compile_cache(ALL, "1.0").is_dir()
 
 
 def test_another_version_gets_another_folder_and_leaves_the_old_one(home):
-    old = cache.compile_cache("1.0")
+    old = cache.compile_cache(ALL, "1.0")
     (old / "compiled").touch()
-    assert cache.compile_cache("1.1") != old
+    assert cache.compile_cache(ALL, "1.1") != old
     assert (old / "compiled").exists()
 
 
 def test_blocked_user_folder_falls_back_to_a_private_temporary_one(home, tmp_path):
     home.touch()  # a file where the folder should be
-    folder = cache.compile_cache("1.0")
+    folder = cache.compile_cache(ALL, "1.0")
     assert folder is not None
     assert folder.parent.parent == tmp_path
     if hasattr(os, "getuid"):
@@ -135,19 +146,19 @@ def test_temporary_folder_that_others_can_write_is_not_used(home, tmp_path, capl
     planted = tmp_path / f"merino-{os.getuid()}"
     planted.mkdir()
     planted.chmod(0o777)
-    assert cache.compile_cache("1.0") is None
+    assert cache.compile_cache(ALL, "1.0") is None
     assert str(planted) in caplog.text
 
 
 def test_without_any_folder_there_is_no_cache_and_the_log_says_so(home, monkeypatch, caplog):
     home.touch()
     monkeypatch.setattr(tempfile, "tempdir", str(home))
-    assert cache.compile_cache("1.0") is None
+    assert cache.compile_cache(ALL, "1.0") is None
     assert "compiles anew" in caplog.text
 
 
 def test_only_old_caches_are_removed(home):
-    now = cache.compile_cache("1.0")
+    now = cache.compile_cache(ALL, "1.0")
     old, recent, foreign = now.parent / ("0" * 16), now.parent / ("1" * 16), now.parent / "notes"
     for folder in (old, recent, foreign):
         folder.mkdir()

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.cache import WITHOUT_COMPILED_CODE
+from engine.cache import ROOMS, WITHOUT_COMPILED_CODE, room_of
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("engine", "eval", "learn")
+PACKAGES = tuple(package for package in " ".join(ROOMS).split() if (Path(__file__).parents[1] / package).is_dir())
 
 # Lowest first. A module imports from its own row and the rows before it, never from a later one.
 # The lowest needs no numba: `uciok` comes before that is loaded.
@@ -153,20 +153,22 @@ def test_the_board_does_not_know_the_evaluation(module):
     assert not uses or ROWS.get(module, 0) >= NAMES_OF_ROWS.index("search: its data"), f"{module} imports {uses}"
 
 
-@pytest.mark.parametrize("module", modules("engine", "eval"))
-def test_engine_and_evaluation_do_not_know_the_learner(module):
-    assert not [name for name in ours(module) if name.split(".")[0] == "learn"]
+@pytest.mark.parametrize("module", modules(*PACKAGES))
+def test_a_room_knows_only_the_rooms_before_it(module):
+    above = ROOMS[ROOMS.index(room_of(module)) + 1 :]
+    assert not [name for name in ours(module) if room_of(name) in above], "its compiled code would go stale unseen"
 
 
 @pytest.mark.parametrize("module", modules("engine", "eval"))
-def test_only_tables_of_commands_name_the_learner_and_only_its_command(module):
+def test_only_tables_of_commands_name_rooms_above_the_engine_and_only_their_commands(module):
     texts = [node.value for node in ast.walk(tree(module)) if isinstance(node, ast.Constant)]
-    named = {text for text in texts if isinstance(text, str) and re.fullmatch(r"learn\.[\w.]+:\w+", text)}
-    assert {target.partition(":")[0] for target in named} <= {"learn.command"}
+    upper = "|".join(ROOMS[1:])
+    named = {text for text in texts if isinstance(text, str) and re.fullmatch(rf"({upper})\.[\w.]+:\w+", text)}
+    assert all(re.search(r"\.command\w*:", target) for target in named)
     assert not named or module == "engine.cli" or module.startswith("engine.console.")
 
 
-@pytest.mark.parametrize("module", modules("engine", "eval", "learn"))
+@pytest.mark.parametrize("module", modules(*PACKAGES))
 def test_only_the_command_line_starts_a_dialogue(module):
     if module not in ("engine.cli", "engine.__main__", "engine.console"):  # which hands over to UCI on request
         assert not ONLY_THE_COMMAND_LINE_IMPORTS & set(ours(module))

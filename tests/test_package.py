@@ -19,10 +19,11 @@ import pytest
 from numba.core.caching import UserProvidedCacheLocator
 
 import engine
+from engine.cache import ROOMS
 from engine.jit import CACHE
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("engine", "eval", "learn", "weights")
+PACKAGES = tuple(name for name in (*" ".join(ROOMS).split(), "weights") if (ROOT / name).is_dir())
 FENS = ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", "4k3/8/8/8/8/8/8/Q3K3 b - - 0 1")
 
 

@@ -32,6 +32,9 @@ COMMANDS = by_name(
         Command(
             "learn FILE [first last]", "learn.command:run_learn", "Learn the weights from the games of a PGN file."
         ),
+        Command(
+            "points FILE ...", "study.points.command:run_points", "What the pieces are worth in the games of PGN files."
+        ),
         Command("bench", "engine.commands:bench", "Search fixed positions; print nodes, always the same, and speed."),
         Command("weights [FILE]", "engine.commands:weights", "Show which weights are in use, and the 27 terms."),
         Command(

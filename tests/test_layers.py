@@ -44,6 +44,10 @@ LAYERS = (
     ("learner: fit", "learn.fit learn.learning"),
     ("learner: what it tells", "learn.report"),
     ("learner: its command", "learn.command"),
+    ("study of points: data", "study study.points study.points.vectors study.points.matrix study.points.sets"),
+    ("study of points: fit", "study.points.regression study.points.score_graph study.points.values"),
+    ("study of points: what it tells", "study.points.capablanca study.points.report study.points.picture"),
+    ("study of points: its command", "study.points.command"),
     (
         "UCI: its parts",
         "engine.uci.output engine.uci.go engine.uci.cold_start engine.uci.errand engine.uci.session engine.uci.board "

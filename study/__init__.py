@@ -1,0 +1,1 @@
+"""What games and positions can tell beyond play: the point values of the pieces, and why."""

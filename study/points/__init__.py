@@ -1,0 +1,1 @@
+"""What the pieces are worth in somebody's games, by logistic regression on material alone."""

@@ -1,0 +1,62 @@
+"""Capablanca's five conditions on the values of the pieces, as sums of pieces, and what games say to them.
+
+He wrote in "Chess Fundamentals" (1921) that a bishop is a shade better than a knight, that each is worth more than
+three pawns, that bishop and knight balance rook and a pawn and a half, and that queen and pawn balance two rooks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from study.points.vectors import PIECES
+
+MARGIN = 50.0  # centipawns: an interval that stays this close to zero makes two sides equal for any player
+
+
+class Verdict(StrEnum):
+    """What the games say to a condition."""
+
+    HOLDS = "holds"
+    EQUAL = "holds to half a pawn"
+    FAILS = "does not hold"
+    OPEN = "not decided by these games"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition: what stands on either side, float64[5] pieces of each kind, and whether they should be equal."""
+
+    name: str
+    left: np.ndarray
+    right: np.ndarray
+    is_equality: bool
+
+    def verdict(self, low: float, high: float) -> Verdict:
+        """What the interval of left less right, in centipawns, says; one that is not known (nan) leaves it open."""
+        if self.is_equality:
+            if low > 0 or high < 0:
+                return Verdict.FAILS
+            return Verdict.EQUAL if low >= -MARGIN and high <= MARGIN else Verdict.OPEN
+        if low > 0:
+            return Verdict.HOLDS
+        return Verdict.FAILS if high < 0 else Verdict.OPEN
+
+
+def _pieces(text: str) -> np.ndarray:
+    """float64[5] for pieces written like "R + 1.5P"."""
+    counts = np.zeros(len(PIECES))
+    for word in text.split(" + "):
+        counts[PIECES.index(word[-1])] += float(word[:-1] or 1)
+    return counts
+
+
+def _condition(name: str) -> Condition:
+    sign = ">" if ">" in name else "="
+    left, right = name.split(f" {sign} ")
+    return Condition(name, _pieces(left), _pieces(right), sign == "=")
+
+
+CONDITIONS = tuple(_condition(name) for name in ("B > N", "B > 3P", "N > 3P", "B + N = R + 1.5P", "Q + P = 2R"))

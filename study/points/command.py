@@ -1,0 +1,208 @@
+"""`merino points FILE ...`: what the pieces are worth in somebody's games."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Never
+
+import numpy as np
+
+from engine.command import CommandError, UsageError
+from engine.files import write_whole
+from learn.games import Games, read_games
+from learn.inputs import LearnError, find_files, read_text
+from learn.tokens import UNFINISHED
+from study.points.matrix import is_matrix, read_matrix, render_matrix
+from study.points.picture import ENDINGS, MOST_SETS, draw
+from study.points.report import as_csv, as_json, render
+from study.points.sets import BY, DRAWN, LOST, RESULTS, WON, Collection, Filters, grouped
+from study.points.values import HALF, SEED, SKIP, PointValues, enough_to_fit, point_values
+from study.points.vectors import Vectors, joined, vectors_of_games
+
+LEAST_GAMES = 100  # in a set of --by
+MOST_SETS_SHOWN = 20
+SUGGESTED_PLAYERS = 5
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file as read: its vectors, and the games behind them where it is no matrix."""
+
+    label: str
+    vectors: Vectors
+    collection: Collection | None
+
+    def filtered(self, filters: Filters) -> Source:
+        """The games that pass; raises CommandError where a matrix is asked for what it does not tell."""
+        if filters == Filters():
+            return self
+        if self.collection is None:
+            raise CommandError(
+                f"points: '{self.label}' is a matrix: it has no players, ratings or games to choose from"
+            )
+        keep = self.collection.chosen(filters)
+        games = Collection(self.collection.games, self.collection.numbers[keep], self.collection.results[keep])
+        return Source(self.label, self.vectors.of_games(keep), games)
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> Never:
+        raise UsageError(f"points: {message}; 'merino points --help' lists the options")
+
+
+def run_points(arguments: Sequence[str]) -> int:
+    """The command in a shell: 0 if it told something; raises CommandError."""
+    order = _parser().parse_args(arguments)
+    filters = _filters(order)
+    _check(order)
+    try:
+        sources = [_read(path) for path in find_files(order.files)]
+    except LearnError as error:
+        raise CommandError(f"points: {error}") from error
+    wanted = [source.filtered(filters) for source in sources]
+    if not sum(source.vectors.games for source in wanted):
+        raise CommandError(_nothing_found(sources, filters))
+    sets = _by(order, wanted, filters) if order.by else _by_file(wanted)
+    if order.matrix:
+        _write_matrix(Path(order.matrix).expanduser(), sets)
+    if order.plot and len(sets) > MOST_SETS:
+        raise CommandError(f"points: {len(sets)} sets in one picture cannot be told apart; {MOST_SETS} can (--top)")
+    results = [_evaluated(label, vectors, order) for label, vectors in sets]
+    if order.plot:
+        _write(Path(order.plot).expanduser(), draw(results, Path(order.plot).suffix.lower()))
+    if order.json:
+        print(json.dumps(as_json(results)))
+    else:
+        print(as_csv(results) if order.csv else render(results), end="" if order.csv else "\n")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="merino points",
+        description="What the pieces are worth in these games: logistic regression of the result on material alone.",
+    )
+    add = parser.add_argument
+    add("files", nargs="+", metavar="FILE", help="PGN, plain or compressed, or a matrix that --matrix wrote")
+    add("--draws", choices=(SKIP, HALF), default=SKIP, help="drawn games: left out (Medvedev's way), or half a point")
+    add("--player", metavar="NAME", help="only games of this player, with either colour")
+    results = (*RESULTS, WON, LOST, DRAWN)
+    add("--result", choices=results, help=f"only games with this result; {WON} and {LOST} are --player's")
+    add("--min-elo", type=_natural, metavar="N", help="only games with both players rated N or more")
+    add("--max-elo", type=_natural, metavar="N", help="only games with both players rated N or less")
+    add("--max-elo-gap", type=_natural, metavar="N", help="only games whose players' ratings differ by N or less")
+    add("--eco", default="", metavar="CODE", help="only openings whose code begins so: B, B9, B90")
+    add("--by", choices=tuple(BY), help="put the games into sets and compare them")
+    add("--min-games", type=_natural, default=LEAST_GAMES, metavar="N", help="games a set of --by needs (%(default)s)")
+    add("--top", type=_natural, default=MOST_SETS_SHOWN, metavar="N", help="show the N largest sets (%(default)s)")
+    add("--matrix", metavar="FILE", help="write the vectors: plain text, or .csv or .json with names and games")
+    add("--plot", metavar="FILE", help="draw the score graph: .png or .svg (needs the extra 'plots')")
+    add(
+        "--seed",
+        type=_natural,
+        default=SEED,
+        metavar="N",
+        help="of the drawn samples behind the intervals (%(default)s)",
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print an object, or a list of them for several sets")
+    form.add_argument("--csv", action="store_true", help="print a row for each set")
+    return parser
+
+
+def _natural(text: str) -> int:
+    if not text.isdecimal() or len(text) > 9:
+        raise argparse.ArgumentTypeError(f"a whole number is needed, not '{text[:40]}'")
+    return int(text)
+
+
+def _filters(order: argparse.Namespace) -> Filters:
+    if order.result in (WON, LOST) and not order.player:
+        raise UsageError(f"points: --result {order.result} needs --player: whose games are they?")
+    return Filters(order.player, order.result, order.min_elo, order.max_elo, order.max_elo_gap, order.eco)
+
+
+def _check(order: argparse.Namespace) -> None:
+    """Say what cannot be done before the work rather than after it."""
+    if order.plot and Path(order.plot).suffix.lower() not in ENDINGS:
+        raise UsageError(f"points: --plot writes {' or '.join(ENDINGS)} files, not '{order.plot}'")
+    for name in filter(None, (order.plot, order.matrix)):
+        if not Path(name).expanduser().absolute().parent.is_dir():
+            raise CommandError(f"points: cannot write '{name}': there is no such folder")
+
+
+def _read(path: Path) -> Source:
+    """Raises LearnError."""
+    text, ending = read_text(path), path.suffix.lower()
+    if is_matrix(text, ending):
+        return Source(path.name, read_matrix(path, text, ending), None)
+    games = read_games(text)
+    vectors, numbers = vectors_of_games(games)
+    _tell_what_is_odd(path, games)
+    if not vectors.games:
+        raise LearnError(f"'{path}' holds no game that can be read")
+    return Source(path.name, vectors, Collection(games, numbers, vectors.results))
+
+
+def _tell_what_is_odd(path: Path, games: Games) -> None:
+    faults = list(games.faults())
+    if faults:
+        print(f"{path.name}: games left out: {len(faults)}, the first at {faults[0]}", file=sys.stderr)
+    unfinished = int(np.count_nonzero((games.table["result"] == UNFINISHED) & (games.table["plies"] > 0)))
+    if unfinished:
+        print(f"{path.name}: games without a result, which count as drawn: {unfinished}", file=sys.stderr)
+
+
+def _by_file(sources: Sequence[Source]) -> list[tuple[str, Vectors]]:
+    return [(source.label, source.vectors) for source in sources]
+
+
+def _by(order: argparse.Namespace, sources: Sequence[Source], filters: Filters) -> list[tuple[str, Vectors]]:
+    """The games of all files in sets; raises CommandError."""
+    labels: list[tuple[str, ...]] = []
+    for source in sources:
+        if source.collection is None:
+            raise CommandError(f"points: '{source.label}' is a matrix, which does not tell --by {order.by}")
+        labels += BY[order.by](source.collection, filters)
+    sets, left_out = grouped(labels, order.min_games, order.top)
+    if not sets:
+        raise CommandError(f"points: no {order.by} has {order.min_games} games here (--min-games)")
+    if left_out:
+        print(f"smaller sets that are not shown (--min-games, --top): {left_out}", file=sys.stderr)
+    vectors = joined([source.vectors for source in sources])
+    return [(label, vectors.of_games(chosen)) for label, chosen in sets.items()]
+
+
+def _evaluated(label: str, vectors: Vectors, order: argparse.Namespace) -> PointValues:
+    if not enough_to_fit(vectors, order.draws):
+        kind = "decided " if order.draws == SKIP else ""
+        raise CommandError(
+            f"points: '{label}' has too little to fit: two {kind}games are needed, one with a pawn more on a side"
+        )
+    return point_values(label, vectors, order.draws, order.seed)
+
+
+def _nothing_found(sources: Sequence[Source], filters: Filters) -> str:
+    collections = [source.collection for source in sources if source.collection is not None]
+    if filters.player and not any(c.chosen(Filters(player=filters.player)).any() for c in collections):
+        known = ", ".join(collections[0].frequent_players(SUGGESTED_PLAYERS))
+        return f"points: no game of '{filters.player}' here; most games are by {known}"
+    return "points: no game passes all filters"
+
+
+def _write_matrix(path: Path, sets: Sequence[tuple[str, Vectors]]) -> None:
+    if len(sets) > 1:
+        raise CommandError(f"points: --matrix writes one set of games, and there are {len(sets)}; ask for one")
+    _write(path, render_matrix(sets[0][1], path.suffix.lower()).encode())
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        write_whole(path, content)
+    except OSError as error:
+        raise CommandError(f"points: cannot write '{path}': {error.strerror}") from error

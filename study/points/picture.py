@@ -1,0 +1,123 @@
+"""The score graph as a picture, PNG or SVG; needs matplotlib, the extra `plots`."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from engine.command import CommandError
+from study.points.score_graph import WIDEST, ScoreGraph
+from study.points.values import PointValues
+
+MOST_SETS = 6  # curves that can still be told apart
+ENDINGS = (".png", ".svg")
+LEAST_VECTORS = 30  # behind a point where several sets share the picture
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # told apart by the colour-blind too
+_GREY = "#555555"
+_DOTS_PER_INCH = 160
+_LEAST_COUNT = 0.8  # where the axis of vectors begins: one is to be seen
+_SMALLEST_POINT, _LARGEST_POINT = 10.0, 130.0  # areas in square points
+_SETTINGS = {
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "font.size": 10,
+    "svg.hashsalt": "merino",  # so that the same games make the same file
+}
+
+
+def draw(sets: Sequence[PointValues], ending: str) -> bytes:
+    """The picture's bytes in the format of its ending; raises CommandError where matplotlib is not installed.
+
+    One set shows each mean score with its 95% interval. Of several, points with few vectors are left out.
+    """
+    figure_class, style = _matplotlib()
+    with style.rc_context(_SETTINGS):
+        figure = figure_class(figsize=(9, 7), layout="constrained")
+        scores, counts = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
+        alone = len(sets) == 1
+        for points, colour in zip(sets, _COLOURS, strict=False):
+            _draw_scores(scores, points, colour, alone)
+            floor = _LEAST_COUNT if alone else None  # the outline of several, down to it, would cross itself
+            counts.stairs(points.graph.counts, _edges(), color=colour, fill=alone, linewidth=1.3, baseline=floor)
+        _dress_scores(scores, alone)
+        _dress_counts(counts)
+        content = io.BytesIO()
+        kind = ending.lstrip(".")
+        metadata = {"Date": None} if kind == "svg" else None
+        figure.savefig(content, format=kind, dpi=_DOTS_PER_INCH, metadata=metadata)
+    return content.getvalue()
+
+
+def _matplotlib() -> tuple[Any, ModuleType]:
+    """The class of figures, which draws without a screen, and the module of settings."""
+    try:
+        import matplotlib as style  # noqa: PLC0415 (heavy, and an extra)
+        from matplotlib.figure import Figure  # noqa: PLC0415
+    except ImportError as error:
+        raise CommandError(
+            "a picture needs matplotlib: install Merino with its extra 'plots', or matplotlib"
+        ) from error
+    return Figure, style
+
+
+def score_intervals(graph: ScoreGraph) -> tuple[np.ndarray, np.ndarray]:
+    """The ends of the 95% interval of each mean score, float64[41] each, as though no two vectors shared a game.
+
+    E. B. Wilson's, of 1927: it stays within 0 and 1 and is not empty where every game was won.
+    """
+    z, trials = 1.96, np.maximum(graph.counts, 1)
+    middle = (np.nan_to_num(graph.scores) + z**2 / (2 * trials)) / (1 + z**2 / trials)
+    spread = np.nan_to_num(graph.scores) * (1 - np.nan_to_num(graph.scores)) / trials
+    half = z * np.sqrt(spread + z**2 / (4 * trials**2)) / (1 + z**2 / trials)
+    return middle - half, middle + half
+
+
+def _draw_scores(axes: Any, points: PointValues, colour: str, alone: bool) -> None:
+    graph = points.graph
+    line = np.linspace(-WIDEST, WIDEST, 401)
+    label = f"{points.label}: alpha {graph.alpha:.3f}"
+    axes.plot(line, graph.expected(line), color=colour, linewidth=1.8, alpha=0.85, label=label, zorder=2)
+    shown = graph.counts >= (1 if alone else LEAST_VECTORS)
+    at, scores = graph.balances[shown], graph.scores[shown]
+    if alone:
+        low, high = (end[shown] for end in score_intervals(graph))
+        axes.vlines(at, low, high, color=colour, linewidth=1.1, alpha=0.6, zorder=1)
+    share = np.log1p(graph.counts[shown]) / np.log1p(max(graph.counts.max(), 2))
+    area = _SMALLEST_POINT + (_LARGEST_POINT - _SMALLEST_POINT) * share**3
+    axes.scatter(at, scores, area, color=colour, edgecolor="white", linewidth=0.7, zorder=3)
+
+
+def _dress_scores(axes: Any, alone: bool) -> None:
+    """Words, and lines to read values from."""
+    axes.set_title("Mean score of White by balance of material", loc="left", fontsize=13, fontweight="bold")
+    axes.set_ylabel("score of White")
+    axes.set_ylim(-0.03, 1.03)
+    axes.set_yticks(np.arange(0, 1.01, 0.1))
+    axes.axhline(0.5, color=_GREY, linewidth=0.8, linestyle=":")
+    axes.axvline(0, color=_GREY, linewidth=0.8, linestyle=":")
+    axes.grid(alpha=0.25)
+    axes.legend(loc="upper left", frameon=False, title="score = 1 / (1 + exp(-alpha * balance))", alignment="left")
+    what = "bars: 95% intervals" if alone else f"only those of {LEAST_VECTORS} vectors or more"
+    note = f"points: mean scores, a drawn game as half,\nlarger where there are more vectors; {what}"
+    place = {"xy": (0.99, 0.04), "xycoords": "axes fraction", "ha": "right", "va": "bottom"}
+    axes.annotate(note, color=_GREY, fontsize=9, **place)
+
+
+def _dress_counts(axes: Any) -> None:
+    axes.set_yscale("log")
+    axes.set_ylim(bottom=_LEAST_COUNT)
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.set_ylabel("vectors")
+    axes.set_xlabel("balance for White: pawn 1, knight and bishop 3, rook 5, queen 9")
+    axes.set_xlim(-WIDEST - 0.8, WIDEST + 0.8)
+    axes.set_xticks(range(-WIDEST, WIDEST + 1, 2))
+    axes.grid(axis="y", alpha=0.25)
+
+
+def _edges() -> np.ndarray:
+    """Between the balances, so that each has its step."""
+    return np.arange(-WIDEST, WIDEST + 2) - 0.5

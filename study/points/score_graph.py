@@ -1,0 +1,71 @@
+"""The score graph: the mean score of White against the balance of material on the scale 1-3-3-5-9, and its logistic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from study.points.regression import cells_of, fit_all
+from study.points.vectors import Vectors
+
+SCALE = np.array([1, 3, 3, 5, 9])  # points of pawn, knight, bishop, rook, queen
+WIDEST = 20  # points of balance shown on either side
+BAR_CELLS = 50  # characters from score 0 to score 1
+
+
+@dataclass(frozen=True)
+class ScoreGraph:
+    """Mean scores by balance, drawn games counting half.
+
+    `balances` int64[41], points, White's view; `counts` int64[41], vectors; `scores` float64[41], White's mean score,
+    nan where there is no vector. `alpha` is the steepness per point of the logistic fitted to all vectors by
+    likelihood; `beyond` counts the vectors outside.
+    """
+
+    balances: np.ndarray
+    counts: np.ndarray
+    scores: np.ndarray
+    alpha: float
+    beyond: int
+
+    def expected(self, balances: np.ndarray) -> np.ndarray:
+        """The fitted score for balances in points."""
+        return 1 / (1 + np.exp(-self.alpha * balances))
+
+
+def score_graph(vectors: Vectors) -> ScoreGraph:
+    """The graph of these vectors."""
+    balance = vectors.differences.astype(np.int64) @ SCALE
+    inside = np.abs(balance) <= WIDEST
+    size = 2 * WIDEST + 1
+    counts = np.bincount(balance[inside] + WIDEST, minlength=size)
+    points = np.bincount(balance[inside] + WIDEST, weights=vectors.outcomes[inside] / 2, minlength=size)
+    scores = np.divide(points, counts, out=np.full(size, np.nan), where=counts > 0)
+    alpha = fit_all(cells_of(np.clip(balance, -WIDEST * 6, WIDEST * 6)[:, None], vectors.outcomes))[0]
+    return ScoreGraph(np.arange(-WIDEST, WIDEST + 1), counts, scores, float(alpha), int((~inside).sum()))
+
+
+def render_graph(graph: ScoreGraph) -> str:
+    """The graph as text: a row for each balance that occurs, White's best first, '#' the mean score, '|' the curve."""
+    head = f"{'balance':>7} {'vectors':>8} {'score':>6} {'curve':>6}  0{'0.5':^{BAR_CELLS - 1}}1"
+    rows = [f"Mean score of White by balance (1-3-3-5-9), beside 1 / (1 + exp(-{graph.alpha:.3f} * balance))", "", head]
+    expected = graph.expected(graph.balances)
+    for index in range(len(graph.balances) - 1, -1, -1):
+        if graph.counts[index]:
+            figures = f"{graph.balances[index]:+7d} {graph.counts[index]:8,} {graph.scores[index]:6.3f}"
+            rows.append(f"{figures} {expected[index]:6.3f}  {_marks(graph.scores[index], expected[index])}")
+    rows += ["", "'#' is the mean score, '|' the curve, '*' both; drawn games count half."]
+    if graph.beyond:
+        rows.append(f"{graph.beyond:,} vectors lie beyond {WIDEST} points.")
+    return "\n".join(rows)
+
+
+def _marks(score: float, expected: float) -> str:
+    """The row of a score and its expectation between 0 and 1."""
+    cells = [" "] * (BAR_CELLS + 1)
+    cells[BAR_CELLS // 2] = "."
+    cells[round(expected * BAR_CELLS)] = "|"
+    place = round(score * BAR_CELLS)
+    cells[place] = "*" if cells[place] == "|" else "#"
+    return "".join(cells).rstrip()

@@ -1,0 +1,139 @@
+"""The point values of a set of games: the fit, its intervals, and what follows from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from study.points.regression import bootstrap, cells_of, fit_all
+from study.points.score_graph import ScoreGraph, score_graph
+from study.points.vectors import PIECES, Vectors
+
+SAMPLES = 1000
+SEED = 2015
+CONFIDENCE = 0.95
+SKIP, HALF = "skip", "half"  # what becomes of drawn games: left out of the fit, or half a point each
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class PointValues:
+    """What the pieces are worth in a set of games.
+
+    `weights` float64[5] are the logits of White's score for one piece more, in the order of PIECES, nan for a piece
+    that was never in the balance; `resampled` float64[samples, 5] the same for each sample of the bootstrap.
+    `games` and `vectors` count all of the set, `fitted_games` and `fitted_vectors` those that the fit uses.
+    `other_weights` come from the other way to treat draws, nan where that has nothing to fit.
+    """
+
+    label: str
+    draws: str
+    games: int
+    vectors: int
+    fitted_games: int
+    fitted_vectors: int
+    by_game: bool
+    weights: np.ndarray
+    resampled: np.ndarray
+    other_weights: np.ndarray
+    graph: ScoreGraph
+
+    @property
+    def alpha(self) -> float:
+        """The steepness per pawn: expected score = 1 / (1 + exp(-alpha * pawns))."""
+        return float(self.weights[0])
+
+    @property
+    def alpha_interval(self) -> Interval:
+        """Its 95% interval."""
+        return bootstrap_interval(self.alpha, self.resampled[:, 0])
+
+    @property
+    def values(self) -> np.ndarray:
+        """The values in centipawns, the pawn being 100; all nan where the pawn's own worth is not positive."""
+        return _centipawns(self.weights)
+
+    @property
+    def other_values(self) -> np.ndarray:
+        """The same with drawn games treated the other way."""
+        return _centipawns(self.other_weights)
+
+    @property
+    def other_alpha(self) -> float:
+        """The steepness per pawn, with drawn games treated the other way."""
+        return float(self.other_weights[0])
+
+    def worth(self, pieces: np.ndarray) -> float:
+        """What pieces, float64[5] of each kind, are worth together in centipawns; nan where one of them is."""
+        used = pieces != 0
+        return float(pieces[used] @ self.values[used])
+
+    def interval(self, pieces: np.ndarray) -> Interval:
+        """The 95% interval of `worth`; nan where more samples than it may leave out have no positive pawn."""
+        used = pieces != 0
+        pawn = self.resampled[:, 0]
+        usable = pawn > 0
+        if np.mean(usable) < (1 + CONFIDENCE) / 2:
+            return float("nan"), float("nan")
+        worth = 100 * (self.resampled[usable][:, used] @ pieces[used]) / pawn[usable]
+        return bootstrap_interval(self.worth(pieces), worth)
+
+    def interval_of_piece(self, piece: int) -> Interval:
+        """The 95% interval of the value of one piece."""
+        return self.interval(np.eye(len(PIECES))[piece])
+
+
+def bootstrap_interval(estimate: float, resampled: np.ndarray) -> Interval:
+    """The 95% interval of an estimate from those of the samples drawn anew; nan where they are not known.
+
+    Percentiles, corrected for bias (B. Efron, 1981): a logistic fit to few games is too steep, and one to a sample of
+    these games is so again, by about as much. What the share of samples below the estimate tells of it is taken back.
+    """
+    if np.isnan(estimate) or np.isnan(resampled).any():
+        return float("nan"), float("nan")
+    normal, count = NormalDist(), len(resampled)
+    share = (np.count_nonzero(resampled < estimate) + np.count_nonzero(resampled <= estimate) + 1) / (2 * count + 2)
+    shift, width = normal.inv_cdf(share), normal.inv_cdf((1 + CONFIDENCE) / 2)
+    low, high = np.quantile(resampled, [normal.cdf(2 * shift - width), normal.cdf(2 * shift + width)])
+    return float(low), float(high)
+
+
+def _centipawns(weights: np.ndarray) -> np.ndarray:
+    return 100 * (weights / weights[0]) if weights[0] > 0 else np.full(len(weights), np.nan)
+
+
+def point_values(label: str, vectors: Vectors, draws: str = SKIP, seed: int = SEED) -> PointValues:
+    """The values of the pieces in these games; needs `enough_to_fit(vectors, draws)`."""
+    used = vectors.decided() if draws == SKIP else vectors
+    other = vectors if draws == SKIP else vectors.decided()
+    cells = cells_of(used.differences, used.outcomes)
+    seen = (used.differences != 0).any(axis=0)
+    return PointValues(
+        label,
+        draws,
+        vectors.games,
+        len(vectors),
+        used.games,
+        len(used),
+        vectors.by_game,
+        np.where(seen, fit_all(cells), np.nan),
+        np.where(seen, bootstrap(cells, used, SAMPLES, seed), np.nan),
+        _weights(other),
+        score_graph(vectors),
+    )
+
+
+def enough_to_fit(vectors: Vectors, draws: str) -> bool:
+    """Whether there are two games or more to fit, with a pawn in the balance of one."""
+    used = vectors.decided() if draws == SKIP else vectors
+    return used.games > 1 and bool((used.differences[:, 0] != 0).any())
+
+
+def _weights(vectors: Vectors) -> np.ndarray:
+    seen = (vectors.differences != 0).any(axis=0)
+    if not seen.any():
+        return np.full(len(PIECES), np.nan)
+    return np.where(seen, fit_all(cells_of(vectors.differences, vectors.outcomes)), np.nan)

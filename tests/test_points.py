@@ -1,0 +1,298 @@
+"""Point values: the vectors are those of the rule, the fit finds what made the results, the intervals are honest."""
+
+import io
+from functools import cache
+from pathlib import Path
+
+import chess
+import chess.pgn
+import numpy as np
+import pytest
+
+from learn.games import read_games
+from study.points.capablanca import CONDITIONS, MARGIN, Condition, Verdict
+from study.points.regression import PENALTY, Cells, bootstrap, cells_of, fit_all
+from study.points.score_graph import SCALE, WIDEST, render_graph, score_graph
+from study.points.values import HALF, SKIP, PointValues, bootstrap_interval, point_values
+from study.points.vectors import PIECES, Vectors, joined, vectors_of_games
+
+OWN_GAMES = Path(__file__).parents[1] / "games" / "selfplay.pgn"
+TRUE_WEIGHTS = np.array([0.6, 1.5, 1.7, 2.6, 5.0])
+LEVEL = (0, 0, 0, 0, 0)
+
+# Moves, the starting position where it is not the usual one, and the vectors, worked out by hand.
+BY_HAND = {
+    "a recapture leaves the balance as it was": ("1. e4 d5 2. exd5 Qxd5 3. Nc3 Qa5 4. d4 c6 1-0", None, [LEVEL]),
+    "two half-moves are quiet after a bishop is given for a pawn": (
+        "1. e4 e5 2. Bc4 Nc6 3. Bxf7+ Kxf7 4. Nf3 d6 0-1",
+        None,
+        [LEVEL, (1, 0, -1, 0, 0)],
+    ),
+    "one quiet half-move is not enough": ("1. e4 d5 2. exd5 Nf6 1-0", None, [LEVEL]),
+    "a check is not quiet": ("1. e4 d5 2. exd5 Nf6 3. Bb5+ c6 1-0", None, [LEVEL]),
+    "a balance that comes back is written again": (
+        "1. e4 d5 2. exd5 Nf6 3. c4 c6 4. d4 cxd5 5. Nc3 e6 1-0",
+        None,
+        [LEVEL, (1, 0, 0, 0, 0), LEVEL],
+    ),
+    "taking en passant is a capture": (
+        "1. e4 h6 2. e5 d5 3. exd6 h5 4. a3 a6 1-0",
+        None,
+        [LEVEL, (1, 0, 0, 0, 0)],
+    ),
+    "a promotion is not quiet and changes the balance": (
+        "1. Kb1 Kb6 2. e8=N Kc5 3. Kc1 1-0",
+        "8/4P3/k7/8/8/8/8/K7 w - - 0 1",
+        [(1, 0, 0, 0, 0), (0, 1, 0, 0, 0)],
+    ),
+    "a game of one half-move has none": ("1. e4 1-0", None, []),
+}
+
+
+def extracted(pgn: str) -> Vectors:
+    return vectors_of_games(read_games(pgn.encode()))[0]
+
+
+def rows(vectors: Vectors) -> list[tuple[int, ...]]:
+    return [tuple(row) for row in vectors.differences.tolist()]
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_vectors_are_those_worked_out_by_hand(name: str) -> None:
+    moves, fen, expected = BY_HAND[name]
+    tags = f'[SetUp "1"]\n[FEN "{fen}"]\n\n' if fen else ""
+    assert rows(extracted(tags + moves)) == expected
+
+
+def vectors_by_python_chess(game: chess.pgn.Game) -> list[tuple[int, ...]]:
+    """The rule once more, from its words."""
+    board, quiet, found = game.board(), 0, []
+    for move in game.mainline_moves():
+        is_noisy = board.is_capture(move) or move.promotion is not None
+        board.push(move)
+        quiet = 0 if is_noisy or board.is_check() else quiet + 1
+        balance = tuple(
+            len(board.pieces(kind, chess.WHITE)) - len(board.pieces(kind, chess.BLACK))
+            for kind in (chess.PAWN, chess.KNIGHT, chess.BISHOP, chess.ROOK, chess.QUEEN)
+        )
+        if quiet >= 2 and (not found or found[-1] != balance):
+            found.append(balance)
+    return found
+
+
+def test_vectors_of_our_own_games_are_those_of_python_chess() -> None:
+    text = OWN_GAMES.read_text()
+    vectors, file, number = extracted(text), io.StringIO(text), 0
+    while (game := chess.pgn.read_game(file)) is not None:
+        mine = vectors.differences[vectors.game == number]
+        assert [tuple(row) for row in mine.tolist()] == vectors_by_python_chess(game)
+        assert vectors.results[number] == {"0-1": 0, "1/2-1/2": 1, "1-0": 2}[game.headers["Result"]]
+        number += 1
+        if number == 350:  # python-chess is slow
+            break
+    assert vectors.games > 700
+    assert len(vectors) > 5 * number
+
+
+def test_an_unfinished_game_counts_as_drawn() -> None:
+    vectors = extracted("1. e4 e5 *\n\n1. d4 d5 1-0")
+    assert vectors.results.tolist() == [1, 2]
+
+
+def test_chosen_games_are_numbered_anew() -> None:
+    vectors = extracted("1. e4 e5 1-0\n\n1. d4 d5 1/2-1/2\n\n" + BY_HAND["a check is not quiet"][0])
+    decided = vectors.decided()
+    assert decided.results.tolist() == [2, 2]
+    assert decided.game.tolist() == [0, 1]
+
+
+def test_joined_games_keep_their_order_and_results() -> None:
+    one, other = extracted("1. e4 e5 1-0"), extracted("1. d4 d5 0-1\n\n1. d4 d5 1/2-1/2")
+    both = joined([one, other])
+    assert both.results.tolist() == [2, 0, 1]
+    assert both.game.tolist() == [0, 1, 2]
+
+
+def made_up(games: int, seed: int, weights: np.ndarray = TRUE_WEIGHTS, vectors_each: int = 1) -> Vectors:
+    """Games with random balances, whose results are drawn from what `weights` predict of the last of them."""
+    chance = np.random.default_rng(seed)
+    differences = chance.integers(-1, 2, (games, vectors_each, len(PIECES))).astype(np.int8)
+    differences[:, :, 0] = chance.integers(-3, 4, (games, vectors_each))
+    won = chance.random(games) < 1 / (1 + np.exp(-(differences[:, -1] @ weights)))
+    game = np.repeat(np.arange(games, dtype=np.int32), vectors_each)
+    return Vectors(differences.reshape(-1, len(PIECES)), game, np.where(won, 2, 0).astype(np.int8))
+
+
+@cache
+def of_own_games(draws: str) -> PointValues:
+    return point_values("own", extracted(OWN_GAMES.read_text()), draws)
+
+
+def test_the_fit_finds_the_weights_that_made_the_results() -> None:
+    vectors = made_up(40_000, seed=1)
+    found = fit_all(cells_of(vectors.differences, vectors.outcomes))
+    assert np.abs(found / TRUE_WEIGHTS - 1).max() < 0.06
+
+
+@pytest.mark.parametrize("draws", [SKIP, HALF])
+def test_at_the_fitted_weights_the_cost_has_no_slope(draws: str) -> None:
+    vectors = extracted(OWN_GAMES.read_text())
+    used = vectors.decided() if draws == SKIP else vectors
+    weights, rows_, scores = of_own_games(draws).weights, used.differences.astype(float), used.outcomes / 2
+    expected = 1 / (1 + np.exp(-(rows_ @ weights)))
+    slope = (expected - scores) @ rows_ / len(used) + 2 * PENALTY * weights
+    assert np.abs(slope).max() < 1e-9
+
+
+def test_games_with_colours_exchanged_give_the_same_weights() -> None:
+    vectors = made_up(500, seed=2)
+    exchanged = Vectors(-vectors.differences, vectors.game, 2 - vectors.results)
+    mine, theirs = (fit_all(cells_of(v.differences, v.outcomes)) for v in (vectors, exchanged))
+    assert mine == pytest.approx(theirs, abs=1e-9)
+
+
+def test_a_vector_and_its_opposite_share_a_cell() -> None:
+    columns = np.array([[1, 0, -1], [-1, 0, 1], [0, 0, 0], [1, 0, 1]], dtype=np.int8)
+    cells = cells_of(columns, np.array([2, 2, 1, 0]))
+    assert cells.cell[0] == cells.cell[1]
+    assert len(cells.table) == 3
+    assert cells.score[0] + cells.score[1] == 1
+    for index, cell in enumerate(cells.cell):
+        assert set(np.abs(cells.table[cell])) == set(np.abs(columns[index]))
+
+
+def test_where_material_always_wins_the_fit_still_ends() -> None:
+    differences = np.array([[1, 0, 0, 0, 0], [-1, 0, 0, 0, 0]], dtype=np.int8)
+    vectors = Vectors(differences, np.array([0, 1], dtype=np.int32), np.array([2, 0], dtype=np.int8))
+    weights = fit_all(cells_of(vectors.differences, vectors.outcomes))
+    slope = 1 / (1 + np.exp(weights[0])) - 2 * PENALTY * weights[0]  # of the cost, worked out by hand
+    assert weights[0] > 5
+    assert slope == pytest.approx(0, abs=1e-9)
+
+
+def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
+    covered = []
+    for seed in range(60):
+        vectors = made_up(500, seed)
+        cells = cells_of(vectors.differences, vectors.outcomes)
+        found = bootstrap(cells, vectors, 300, seed)
+        estimates = fit_all(cells)
+        for truth, estimate, resampled in zip(TRUE_WEIGHTS, estimates, found.T, strict=True):
+            low, high = bootstrap_interval(estimate, resampled)
+            covered.append(low < truth < high)
+    assert 0.92 < np.mean(covered) < 0.98
+
+
+def test_repeating_the_vectors_of_a_game_makes_nothing_more_certain() -> None:
+    vectors = made_up(300, seed=3)
+    tripled = Vectors(np.repeat(vectors.differences, 3, axis=0), np.repeat(vectors.game, 3), vectors.results)
+    once, thrice = (bootstrap(cells_of(v.differences, v.outcomes), v, 40, seed=5) for v in (vectors, tripled))
+    assert once.std(axis=0) == pytest.approx(thrice.std(axis=0), rel=1e-6)
+
+
+def test_the_same_seed_gives_the_same_intervals_and_another_seed_others() -> None:
+    vectors = made_up(200, seed=4)
+    cells: Cells = cells_of(vectors.differences, vectors.outcomes)
+    first, again, other = (bootstrap(cells, vectors, 20, seed) for seed in (1, 1, 2))
+    assert (first == again).all()
+    assert (first != other).any()
+
+
+def test_a_pawn_is_100_and_the_other_way_to_treat_draws_is_the_other() -> None:
+    skip, half = of_own_games(SKIP), of_own_games(HALF)
+    assert skip.values[0] == half.values[0] == 100
+    assert skip.other_values == pytest.approx(half.values)
+    assert half.other_values == pytest.approx(skip.values)
+    assert skip.fitted_games < half.fitted_games == half.games == skip.games
+    assert skip.alpha > half.alpha > 0
+
+
+def test_every_value_is_within_its_interval() -> None:
+    points = of_own_games(SKIP)
+    for index in range(1, len(PIECES)):
+        low, high = points.interval_of_piece(index)
+        assert low < points.values[index] < high
+    assert points.alpha_interval[0] < points.alpha < points.alpha_interval[1]
+
+
+def test_a_piece_never_in_the_balance_has_no_value() -> None:
+    vectors = made_up(400, seed=6)
+    vectors.differences[:, PIECES.index("Q")] = 0
+    points = point_values("no queens", vectors)
+    assert np.isnan(points.values).tolist() == [False, False, False, False, True]
+    assert np.isnan(points.interval_of_piece(4)).all()
+    assert not np.isnan(points.worth(CONDITIONS[0].left))
+    assert CONDITIONS[-1].verdict(*points.interval(CONDITIONS[-1].left - CONDITIONS[-1].right)) == Verdict.OPEN
+
+
+def test_where_a_pawn_more_loses_nothing_is_said_in_pawns() -> None:
+    points = point_values("giveaway", made_up(400, seed=7, weights=-TRUE_WEIGHTS))
+    assert points.alpha < 0
+    assert np.isnan(points.values).all()
+    assert np.isnan(points.interval_of_piece(1)).all()
+
+
+def test_capablancas_conditions_are_the_sums_he_wrote() -> None:
+    sums = {condition.name: (condition.left.tolist(), condition.right.tolist()) for condition in CONDITIONS}
+    assert sums == {
+        "B > N": ([0, 0, 1, 0, 0], [0, 1, 0, 0, 0]),
+        "B > 3P": ([0, 0, 1, 0, 0], [3, 0, 0, 0, 0]),
+        "N > 3P": ([0, 1, 0, 0, 0], [3, 0, 0, 0, 0]),
+        "B + N = R + 1.5P": ([0, 1, 1, 0, 0], [1.5, 0, 0, 1, 0]),
+        "Q + P = 2R": ([1, 0, 0, 0, 1], [0, 0, 0, 2, 0]),
+    }
+
+
+@pytest.mark.parametrize(
+    ("condition", "low", "high", "verdict"),
+    [
+        (CONDITIONS[0], 3, 40, Verdict.HOLDS),
+        (CONDITIONS[0], -3, 40, Verdict.OPEN),
+        (CONDITIONS[0], -40, -3, Verdict.FAILS),
+        (CONDITIONS[0], float("nan"), float("nan"), Verdict.OPEN),
+        (CONDITIONS[4], -20, 30, Verdict.EQUAL),
+        (CONDITIONS[4], -20, MARGIN + 1, Verdict.OPEN),
+        (CONDITIONS[4], 5, 30, Verdict.FAILS),
+        (CONDITIONS[4], -300, -200, Verdict.FAILS),
+        (CONDITIONS[4], float("nan"), float("nan"), Verdict.OPEN),
+    ],
+)
+def test_the_interval_gives_the_verdict(condition: Condition, low: float, high: float, verdict: Verdict) -> None:
+    assert condition.verdict(low, high) == verdict
+
+
+def test_the_score_graph_has_the_mean_score_of_each_balance() -> None:
+    differences = np.array([[2, 0, 0, 0, 0], [-1, 1, 0, 0, 0], [0, 0, 0, -1, 0], [0, 0, 0, 0, 3]], dtype=np.int8)
+    vectors = Vectors(differences, np.array([0, 1, 2, 3], dtype=np.int32), np.array([2, 1, 0, 2], dtype=np.int8))
+    graph = score_graph(vectors)
+    assert graph.counts[WIDEST + 2] == 2
+    assert graph.scores[WIDEST + 2] == 0.75  # won, and drawn
+    assert graph.scores[WIDEST - 5] == 0
+    assert np.isnan(graph.scores[WIDEST])
+    assert graph.beyond == 1
+    assert graph.counts.sum() + graph.beyond == len(vectors)
+
+
+def test_the_curve_finds_the_steepness_that_made_the_scores() -> None:
+    graph = score_graph(made_up(40_000, seed=8, weights=0.4 * SCALE))
+    assert graph.alpha == pytest.approx(0.4, rel=0.03)
+    assert graph.expected(np.array([0, 2])).tolist() == pytest.approx([0.5, 1 / (1 + np.exp(-2 * graph.alpha))])
+
+
+def test_the_graph_as_text_has_a_row_for_each_balance_that_occurs() -> None:
+    graph = of_own_games(SKIP).graph
+    shown = [line.split()[:3] for line in render_graph(graph).splitlines() if line[6:7].isdigit()]
+    seen = graph.counts > 0
+    expected = [
+        [f"{balance:+d}", f"{count:,}", f"{score:.3f}"]
+        for balance, count, score in zip(graph.balances[seen], graph.counts[seen], graph.scores[seen], strict=True)
+    ]
+    assert shown == expected[::-1]
+
+
+def test_an_interval_is_shifted_by_what_resampling_adds_to_the_estimate() -> None:
+    resampled = np.linspace(0, 1, 1001)
+    assert bootstrap_interval(0.5, resampled) == pytest.approx((0.025, 0.975), abs=0.002)
+    low, high = bootstrap_interval(0.3, resampled)  # most samples are above the estimate
+    assert low < 0.01
+    assert high < 0.9

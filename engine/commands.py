@@ -22,7 +22,7 @@ from engine.position import POSITION
 from engine.search.searcher import Searcher
 from engine.warmup import warm_up
 from eval.evaluate import scores_of
-from eval.explain import explain
+from eval.explain import value_pieces
 from eval.table import render_terms
 from eval.weights import WeightsError, active_file, defaults, load
 
@@ -85,7 +85,7 @@ def warmup(arguments: list[str]) -> int:
     warm_up()
     position = Position()
     perft_of(position.record, 1)
-    explain(position.record, defaults())
+    value_pieces(position.record, defaults())
     Searcher(hash_mb=1).exchange_gain(position, position.legal_moves[0])
     print(f"ready after {time.perf_counter() - began:.1f} s; the compiled code is in {CACHE or 'memory only'}")
     return 0

@@ -13,7 +13,7 @@ from engine.search.limits import Limits
 from engine.search.searcher import Searcher
 from engine.search.strength import DEFAULT_ELO
 from engine.warmup import warm_up
-from eval.weights import DEFAULT_FILE, WeightsError, active_file, load
+from eval.weights import DEFAULT_FILE, WeightsError, active_file, learned_k, load
 
 if TYPE_CHECKING:
     from engine.book import Book
@@ -37,6 +37,7 @@ class Runtime:
             self.weights_error = str(error)
             self.weights_file = DEFAULT_FILE
             self.weights = load(DEFAULT_FILE)
+        self.k = learned_k(self.weights_file)  # the scale of expected scores
         self.own_book = False
         self.book: Book | None = None
         self.tables: Tables | None = None
@@ -59,9 +60,9 @@ class Runtime:
     def use_weights(self, name: str) -> Path:
         """Take the weights from the file `name`, the active one if empty; raises WeightsError and keeps the old."""
         file = active_file(name or None).absolute()
-        weights = load(file)
+        weights, k = load(file), learned_k(file)
         self.searcher.set_weights(weights)
-        self.weights, self.weights_file, self.weights_error = weights, file, ""
+        self.weights, self.k, self.weights_file, self.weights_error = weights, k, file, ""
         return file
 
     def use_book(self, name: str) -> None:

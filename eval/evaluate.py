@@ -52,15 +52,20 @@ def evaluate(position, weights):
 
 
 @kernel
+def counts_of_view(side_view, out):
+    """Fill out, float64[27], with one side's counts times phase share and group multiplier."""
+    shares = phase_shares(side_view)
+    index = 0
+    for count in literal_unroll(COUNTS):
+        out[index] = MULTIPLIERS[index] * shares[PHASES[index]] * count(side_view)
+        index += 1
+
+
+@kernel
 def side_counts(position, out):
     """Fill out, float64[2, 27], with White's and Black's counts times phase share and group multiplier."""
     for colour in range(2):
-        side_view = view(position, colour)
-        shares = phase_shares(side_view)
-        index = 0
-        for count in literal_unroll(COUNTS):
-            out[colour, index] = MULTIPLIERS[index] * shares[PHASES[index]] * count(side_view)
-            index += 1
+        counts_of_view(view(position, colour), out[colour])
 
 
 @entry

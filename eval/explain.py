@@ -1,124 +1,34 @@
-"""Why a position is worth what it is: the score taken apart into its terms, as plain data.
+"""Why a position is worth what it is: the library face of all explanations that need no search.
 
-Nothing here prints; `eval.table` makes text of it.
+    from eval.explain import explain, value_pieces, Change, summarise
+
+    explanation = explain(position.record, weights)        the 27 terms, which sum to the engine's own score
+    value_pieces(position.record, weights)                 what each piece is worth, three ways
+    Change(explanation, explain(after.record, weights))    what a move, a line or other weights change
+    summarise(explanation)                                 a few sentences
+
+All are frozen dataclasses with `as_json`. Nothing here prints; `eval.table` makes text of it. What needs moves or a
+search builds on this in `study`.
 """
 
-from __future__ import annotations
+from eval.breakdown import CANNOT_WIN, KNOWN_DRAW, OPPOSITE_BISHOPS, Explanation, TermLine, explain
+from eval.change import Change, TermChange
+from eval.pieces import Credit, PieceValue, PieceValues, value_pieces
+from eval.summary import summarise, summarise_change
 
-import math
-from dataclasses import dataclass
-
-import numpy as np
-
-from engine.bitboard import BLACK, WHITE
-from engine.jit import entry
-from eval.evaluate import after_rules, counts_of, phase_shares, scores_of
-from eval.outlook import DEFAULT_K, expected_score
-from eval.registry import TERMS, Group, Phase
-from eval.view import view
-
-KNOWN_DRAW = "a known draw: neither side can force a win"
-CANNOT_WIN = "the side ahead has no pawns and less than a rook: it cannot win"
-OPPOSITE_BISHOPS = "bishops of opposite colours are the only pieces: half the sum"
-
-
-@dataclass(frozen=True)
-class TermLine:
-    """What one term adds for each side.
-
-    Counts include phase share and group multiplier, so `weight` times count is centipawns.
-    """
-
-    number: int  # from 1, in the order of the registry
-    name: str
-    group: Group
-    phase: Phase
-    weight: float
-    white_count: float
-    black_count: float
-
-    @property
-    def white_cp(self) -> float:
-        """White's centipawns."""
-        return self.weight * self.white_count
-
-    @property
-    def black_cp(self) -> float:
-        """Black's centipawns, as Black counts them: good for Black if positive."""
-        return self.weight * self.black_count
-
-    @property
-    def net(self) -> float:
-        """Centipawns for White."""
-        return self.white_cp - self.black_cp
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """A score and where it comes from. Everything is in centipawns."""
-
-    lines: tuple[TermLine, ...]
-    score_white: int  # the engine's own number, after the draw rules, from White's side
-    turn: int  # WHITE or BLACK
-    rule: str | None  # the draw rule that changed the sum, if any
-    middlegame: tuple[float, float]  # how much White's and Black's middlegame terms count; the endgame has the rest
-    k: float  # the scale of the expected score
-
-    @property
-    def sum(self) -> float:
-        """White's score before draw rules and rounding: the sum of the lines."""
-        return math.fsum(line.net for line in self.lines)
-
-    @property
-    def score_to_move(self) -> int:
-        """The score from the side to move's view, as the search sees it."""
-        return self.score_white if self.turn == WHITE else -self.score_white
-
-    @property
-    def expected_score(self) -> float:
-        """The share of the points White may expect, wins plus half the draws, 0..1."""
-        return expected_score(self.score_white, self.k)
-
-    def of_group(self, group: Group) -> tuple[TermLine, ...]:
-        """The lines of one group."""
-        return tuple(line for line in self.lines if line.group is group)
-
-
-@entry
-def _middlegame_shares(positions, shares):
-    for colour in range(2):
-        shares[colour] = phase_shares(view(positions[0], colour))[1]
-
-
-def explain(record: np.ndarray, weights: np.ndarray, k: float = DEFAULT_K) -> Explanation:
-    """Take the score of `record`, POSITION[1], under float64[27] weights apart; `k` scales the expected score."""
-    white, black = counts_of(record)[0]
-    lines = tuple(
-        TermLine(number, term.name, term.group, term.phase, float(weight), float(white_count), float(black_count))
-        for number, (term, weight, white_count, black_count) in enumerate(
-            zip(TERMS, weights, white, black, strict=True), start=1
-        )
-    )
-    turn = int(record[0]["side"])
-    score = int(scores_of(record, weights)[0])
-    shares = np.zeros(2)
-    _middlegame_shares(record, shares)
-    return Explanation(
-        lines=lines,
-        score_white=-score if turn == BLACK else score,
-        turn=turn,
-        rule=_rule(record, math.fsum(line.net for line in lines)),
-        middlegame=(float(shares[0]), float(shares[1])),
-        k=k,
-    )
-
-
-def _rule(record: np.ndarray, score: float) -> str | None:
-    """Which draw rule changes `score`: told from what the rules make of a pawn more and of a pawn less."""
-    ahead, behind = after_rules(record, 100.0), after_rules(record, -100.0)
-    if ahead == behind == 0.0:
-        return KNOWN_DRAW
-    leader = ahead if score > 0 else behind
-    if score == 0 or abs(leader) == 100.0:
-        return None
-    return CANNOT_WIN if leader == 0.0 else OPPOSITE_BISHOPS
+__all__ = [
+    "CANNOT_WIN",
+    "KNOWN_DRAW",
+    "OPPOSITE_BISHOPS",
+    "Change",
+    "Credit",
+    "Explanation",
+    "PieceValue",
+    "PieceValues",
+    "TermChange",
+    "TermLine",
+    "explain",
+    "summarise",
+    "summarise_change",
+    "value_pieces",
+]

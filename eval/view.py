@@ -42,7 +42,7 @@ def units(position, colour):
 
 
 @kernel
-def _seen_by(colour, squares):
+def seen_by(colour, squares):
     """A set as `colour` sees it."""
     return squares if colour == WHITE else mirror(squares)
 
@@ -52,15 +52,37 @@ def view(position, colour):
     """The `View` of `colour`."""
     foe, turned = 1 - colour, 56 * colour
     return View(
-        pawns=_seen_by(colour, pieces_of(position, colour, PAWN)),
-        knights=_seen_by(colour, pieces_of(position, colour, KNIGHT)),
-        bishops=_seen_by(colour, pieces_of(position, colour, BISHOP)),
-        rooks=_seen_by(colour, pieces_of(position, colour, ROOK)),
-        queens=_seen_by(colour, pieces_of(position, colour, QUEEN)),
+        pawns=seen_by(colour, pieces_of(position, colour, PAWN)),
+        knights=seen_by(colour, pieces_of(position, colour, KNIGHT)),
+        bishops=seen_by(colour, pieces_of(position, colour, BISHOP)),
+        rooks=seen_by(colour, pieces_of(position, colour, ROOK)),
+        queens=seen_by(colour, pieces_of(position, colour, QUEEN)),
         king=king_square(position, colour) ^ turned,
-        enemy_pawns=_seen_by(colour, pieces_of(position, foe, PAWN)),
+        enemy_pawns=seen_by(colour, pieces_of(position, foe, PAWN)),
         enemy_king=king_square(position, foe) ^ turned,
-        occupied=_seen_by(colour, occupied_squares(position)),
+        occupied=seen_by(colour, occupied_squares(position)),
         enemy_units=units(position, foe),
         to_move=position.side == colour,
+    )
+
+
+@kernel
+def not_counting(side_view, squares):
+    """The view of a side that leaves its own pieces on `squares`, as it sees them, out of the count.
+
+    They still stand in the way (`occupied`), and the opponent is the same.
+    """
+    kept = ~squares
+    return View(
+        pawns=side_view.pawns & kept,
+        knights=side_view.knights & kept,
+        bishops=side_view.bishops & kept,
+        rooks=side_view.rooks & kept,
+        queens=side_view.queens & kept,
+        king=side_view.king,
+        enemy_pawns=side_view.enemy_pawns,
+        enemy_king=side_view.enemy_king,
+        occupied=side_view.occupied,
+        enemy_units=side_view.enemy_units,
+        to_move=side_view.to_move,
     )

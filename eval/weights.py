@@ -6,6 +6,7 @@ working directory: a GUI starts engines anywhere.
 """
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -14,11 +15,13 @@ import numpy as np
 import eval.terms  # noqa: F401  (fills the registry)
 from engine.cache import user_folder
 from engine.files import write_whole
+from eval.outlook import DEFAULT_K
 from eval.registry import TERMS, Term
 
 SHIPPED = Path(__file__).resolve().parent.parent / "weights"
 DEFAULT_FILE = SHIPPED / "default.txt"
 ENVIRONMENT_VARIABLE = "MERINO_WEIGHTS"
+_K_IN_COMMENT = re.compile(r"^#.*\bK (\d+(?:\.\d+)?)\b", re.MULTILINE)
 
 
 class WeightsError(ValueError):
@@ -37,12 +40,7 @@ def active_file(asked_for: str | None = None) -> Path:
 
 def load(path: Path, terms: Iterable[Term] = TERMS) -> np.ndarray:
     """The weights in `path`, float64 in the order of the registry; raises WeightsError."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise WeightsError(f"cannot read weights file '{path}': {reason}") from error
-    return parse(text, str(path), terms)
+    return parse(_text(path), str(path), terms)
 
 
 def parse(text: str, source: str, terms: Iterable[Term] = TERMS) -> np.ndarray:
@@ -69,6 +67,26 @@ def parse(text: str, source: str, terms: Iterable[Term] = TERMS) -> np.ndarray:
     if missing:
         raise WeightsError(f"{source}: no value for {', '.join(missing)}")
     return np.array([values[name] for name in known])
+
+
+def learned_k(path: Path) -> float:
+    """The K that was fitted together with the weights in `path`, as the learner notes it in a comment: "# ... K 187.3".
+
+    DEFAULT_K where the file has no such comment. Raises WeightsError where it cannot be read.
+    """
+    found = _K_IN_COMMENT.search(_text(path))
+    k = float(found[1]) if found else DEFAULT_K
+    if k <= 0:
+        raise WeightsError(f"'{path}': K {found[1] if found else k} in a comment is not above 0")
+    return k
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise WeightsError(f"cannot read weights file '{path}': {reason}") from error
 
 
 def _number(text: str, where: str) -> float:

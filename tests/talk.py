@@ -10,7 +10,7 @@ from engine.console.terminal import Terminal
 from engine.game import Position
 from engine.runtime import Runtime
 from engine.search.limits import Limits, Line, Result, Score
-from eval.weights import DEFAULT_FILE, load
+from eval.weights import DEFAULT_FILE, learned_k, load
 
 
 class FakeSearcher:
@@ -78,6 +78,7 @@ class Talk:
         self.searcher = FakeSearcher()
         runtime = Runtime.__new__(Runtime)  # all of it but the search
         runtime.searcher = self.searcher  # type: ignore[assignment]
+        runtime.k = learned_k(DEFAULT_FILE)
         runtime.weights, runtime.weights_file, runtime.weights_error = load(DEFAULT_FILE), DEFAULT_FILE, ""
         self.session = Session(runtime, terminal or Terminal(), self.out)
 

@@ -1,17 +1,29 @@
 """The explanation of a score adds up to it, and its table to the same number."""
 
+import json
 import random
 import re
+from itertools import pairwise
 
 import chess
 import numpy as np
 import pytest
 
+from engine.bitboard import BLACK, SQUARE_NAMES, WHITE
 from engine.game import Position
 from eval.evaluate import after_rules, scores_of
-from eval.explain import CANNOT_WIN, KNOWN_DRAW, OPPOSITE_BISHOPS, explain
+from eval.explain import (
+    CANNOT_WIN,
+    KNOWN_DRAW,
+    OPPOSITE_BISHOPS,
+    Change,
+    explain,
+    summarise,
+    summarise_change,
+    value_pieces,
+)
 from eval.registry import TERMS, Group
-from eval.table import render, render_terms
+from eval.table import render, render_change, render_pieces, render_terms
 from eval.weights import DEFAULT_FILE, load
 
 RULES = [
@@ -103,7 +115,7 @@ def test_each_line_belongs_to_one_group(weights: np.ndarray) -> None:
 
 
 def test_the_printed_column_adds_up_to_the_printed_sum(positions: list[Position], weights: np.ndarray) -> None:
-    term_row = re.compile(r"^ *\d+ \w+ +[-.\d]+ +[-.\d]+ +[-.\d]+ +[-.\d]+ +[-.\d]+ +([-+.\d]+)  ", re.MULTILINE)
+    term_row = re.compile(r"^ *\d+ \w+(?: [me]g)?(?: +[-.\d]+){5} +([-+.\d]+)  ", re.MULTILINE)
     sum_row = re.compile(r"^   Sum .* ([-+.\d]+)$", re.MULTILINE)
     for position in positions:
         text = render(explain(position.record, weights))
@@ -126,3 +138,113 @@ def test_the_table_of_terms_has_every_name_and_sentence(weights: np.ndarray) -> 
     for term in TERMS:
         assert term.name in text
         assert term.sentence in text
+
+
+def test_sum_rule_and_rounding_make_the_score(positions: list[Position], weights: np.ndarray) -> None:
+    ruled = [Position(fen) for fen, rule in RULES if rule]
+    for position in [*positions, *ruled]:
+        explanation = explain(position.record, weights)
+        made_of = explanation.sum + explanation.rule_cp + explanation.rounding
+        assert made_of == pytest.approx(explanation.score_white, abs=1e-9)
+        assert abs(explanation.rounding) <= 0.5 + 1e-9
+        assert (abs(explanation.rule_cp) > 1e-9) <= (explanation.rule is not None)
+
+
+def test_attributed_values_and_the_shared_rest_sum_to_the_score(positions: list[Position], weights: np.ndarray) -> None:
+    for position in positions:
+        values = value_pieces(position.record, weights)
+        total = values.attributed(WHITE) - values.attributed(BLACK) + values.shared_cp
+        assert total == pytest.approx(values.explanation.sum, abs=1e-6)
+        for number, line in enumerate(values.explanation.lines, start=1):
+            own = sum(
+                (1 if piece.colour == WHITE else -1) * credit.cp
+                for piece in values.pieces
+                for credit in piece.credits
+                if credit.number == number
+            )
+            shared = sum(credit.cp for credit in values.shared if credit.number == number)
+            assert own + shared == pytest.approx(line.net, abs=1e-6)
+
+
+def test_removal_is_the_difference_to_the_position_without_the_piece(
+    positions: list[Position], weights: np.ndarray
+) -> None:
+    compared = 0
+    for position in positions[::9]:
+        before = explain(position.record, weights).score_white
+        board = chess.Board(position.fen())
+        for piece in value_pieces(position.record, weights).pieces:
+            without = board.copy()
+            removed = without.remove_piece_at(piece.square)
+            assert removed is not None and removed.symbol() == piece.letter
+            if removed.piece_type == chess.KING:
+                assert piece.removal is None and piece.relative is None
+            elif without.is_valid():  # and the king of the side that has moved does not stand in check without it
+                after = explain(Position(without.fen()).record, weights).score_white
+                assert piece.removal == (before - after if removed.color else after - before)
+                assert piece.relative == pytest.approx(piece.removal / weights[0])
+                compared += 1
+    assert compared > 100
+
+
+def test_a_pair_of_bishops_is_given_to_each_and_taken_off_once(weights: np.ndarray) -> None:
+    values = value_pieces(Position("4k3/pppppppp/8/8/8/8/8/2B1KB2 w - - 0 1").record, weights)
+    pair = next(line for line in values.explanation.lines if line.name == "BishopPairEndgame")
+    shares = {SQUARE_NAMES[p.square]: c.cp for p in values.pieces for c in p.credits if c.name == pair.name}
+    assert shares == {"c1": pair.net, "f1": pair.net}
+    assert [credit.cp for credit in values.shared if credit.name == pair.name] == [-pair.net]
+
+
+def test_no_value_is_relative_to_a_pawn_without_weight(weights: np.ndarray) -> None:
+    weightless = weights.copy()
+    weightless[0] = 0
+    values = value_pieces(Position().record, weightless)
+    assert all(piece.relative is None for piece in values.pieces)
+    assert "P    -" in render_pieces(values, ("relative",))
+
+
+def test_a_change_is_the_sum_of_its_parts(positions: list[Position], weights: np.ndarray) -> None:
+    for before, after in pairwise(positions):
+        change = Change(explain(before.record, weights), explain(after.record, weights))
+        parts = sum(term.net for term in change.terms) + change.rule + change.rounding
+        assert parts == pytest.approx(change.score, abs=1e-6)
+        assert sum(change.of_group(group) for group in Group) == pytest.approx(sum(term.net for term in change.terms))
+        sizes = [abs(term.net) for term in change.by_size]
+        assert sizes == sorted(sizes, reverse=True)
+        assert render_change(change).isascii()
+
+
+def test_sentences_name_only_what_the_table_shows(positions: list[Position], weights: np.ndarray) -> None:
+    for position in positions:
+        explanation = explain(position.record, weights)
+        nets = {line.name: line.net for line in explanation.lines}
+        nets |= {group.title: explanation.group_net(group) for group in Group}
+        text = " ".join(summarise(explanation))
+        named = re.findall(r"([A-Z][A-Za-z_0-9 ]+?) (\d+)(?=[,;]|\.(?: |$))", re.sub(r"for (White|Black) ", "", text))
+        assert all(round(abs(nets[name])) == int(size) for name, size in named)
+        leader = "White" if explanation.score_white > 0 else "Black"
+        assert text.startswith(f"{leader} is ahead by" if explanation.score_white else "Neither side is ahead.")
+        change = Change(explain(Position().record, weights), explanation)
+        told = f"This {'gains' if change.score > 0 else 'costs'} White {abs(change.score)} centipawns."
+        expected = told if change.score else "This leaves the score as it is."
+        assert summarise_change(change, "This", WHITE)[0] == expected
+
+
+def test_the_table_can_be_sorted_and_hide_what_is_nothing(positions: list[Position], weights: np.ndarray) -> None:
+    explanation = explain(positions[20].record, weights)
+    rows = re.findall(r"^ *(\d+) \w+.*? ([-+.\d]+)  ", render(explanation, by_size=True), re.MULTILINE)
+    nets = [abs(explanation.lines[int(number) - 1].net) for number, _ in rows]
+    assert len(rows) == len(TERMS)
+    assert nets == sorted(nets, reverse=True)
+    hidden = re.findall(r"^ *(\d+) \w", render(explanation, hide_zero=True), re.MULTILINE)
+    assert {int(number) for number in hidden} == {line.number for line in explanation.lines if abs(line.net) >= 0.05}
+
+
+def test_explanations_are_plain_data_for_json(weights: np.ndarray) -> None:
+    values = value_pieces(Position("4k3/pppp4/8/8/8/8/PPPPP3/2B1KB2 b - - 0 1").record, weights)
+    told = json.loads(json.dumps(values.explanation.as_json() | values.as_json()))
+    assert sum(term["net_cp"] for term in told["terms"]) == pytest.approx(told["sum_cp"])
+    assert told["sum_cp"] + told["rule_cp"] + told["rounding_cp"] == pytest.approx(told["score_cp"])
+    signed = sum(piece["attributed_cp"] * (1 if piece["piece"].isupper() else -1) for piece in told["pieces"])
+    assert signed + told["shared_cp"] == pytest.approx(told["sum_cp"])
+    assert told["to_move"] == "black"

@@ -29,7 +29,7 @@ LAYERS = (
     (
         "evaluation",
         "eval eval.registry eval.view eval.terms eval.rules eval.evaluate eval.weights eval.outlook "
-        "eval.explain eval.table",
+        "eval.breakdown eval.change eval.pieces eval.summary eval.explain eval.table",
     ),
     ("game", "engine.game engine.refusals engine.san"),
     ("search: its data", "engine.search.parameters engine.search.state engine.search.transposition"),

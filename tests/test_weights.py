@@ -6,8 +6,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from eval.outlook import DEFAULT_K
 from eval.registry import TERMS
-from eval.weights import DEFAULT_FILE, WeightsError, active_file, as_mapping, defaults, load, parse, render, save
+from eval.weights import (
+    DEFAULT_FILE,
+    WeightsError,
+    active_file,
+    as_mapping,
+    defaults,
+    learned_k,
+    load,
+    parse,
+    render,
+    save,
+)
 
 TEXT = render(as_mapping(defaults()))
 
@@ -39,6 +51,13 @@ def test_what_is_written_is_read_back(tmp_path):
     path = tmp_path / "new folder" / "weights.txt"
     assert np.allclose(load(path), weights, rtol=1e-5)
     assert path.read_text(encoding="utf-8").startswith("# made by hand\n#\nVAL_P  ")
+
+
+def test_k_is_read_from_the_comment_in_which_the_learner_notes_it(tmp_path):
+    assert learned_k(write(tmp_path, f"# Learned by Merino\n# terms 6..27, seed 2015, K 187.3\n{TEXT}")) == 187.3
+    assert learned_k(write(tmp_path, TEXT)) == DEFAULT_K
+    with pytest.raises(WeightsError, match="not above 0"):
+        learned_k(write(tmp_path, f"# K 0\n{TEXT}"))
 
 
 def test_comments_blank_lines_any_order_and_windows_line_ends_are_read():

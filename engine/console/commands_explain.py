@@ -2,38 +2,75 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+
+import numpy as np
 
 from engine.bench import run_bench
 from engine.command import CommandError, UsageError
-from engine.console.arguments import file_name, no_argument, whole_number
+from engine.console.arguments import file_name, no_argument, square, whole_number
 from engine.console.registry import Section, command
 from engine.console.session import Session
 from engine.divide import print_divide
 from engine.move import Move
 from engine.san import read_move, san
 from engine.search.limits import Limits
-from eval.explain import explain
-from eval.table import render, render_change, render_terms
-from eval.weights import WeightsError, load
+from eval.explain import Change, explain, value_pieces
+from eval.table import PIECE_VALUES, render, render_change, render_piece, render_pieces, render_terms
+from eval.weights import WeightsError, learned_k, load
 
 DEEPEST_PERFT = 10
+EVAL_OPTIONS = ("sort", "hide-zero", "json")
 
 
-@command("eval", Section.EXPLAIN, "[FILE]")
+@command("eval", Section.EXPLAIN, "[FILE] [HOW ...]")
 def evaluation(session: Session, arguments: str) -> None:
     """Show what each term gives each side, and the total.
 
     No search is made: it is what the engine thinks of the position at first sight. With a weights file it is what
-    it would think with those.
+    it would think with those. `eval sort` puts the largest terms first, `eval hide-zero` leaves out those that make no
+    difference, `eval json` is for programs.
     """
-    weights = session.runtime.weights
-    if arguments:
-        try:
-            weights = load(Path(file_name(arguments)).expanduser())
-        except WeightsError as error:
-            raise CommandError(str(error)) from error
-    session.say(render(explain(session.position.record, weights), session.terminal.unicode, session.terminal.width))
+    words = arguments.split()
+    wanted = [word for word in words if word in EVAL_OPTIONS]
+    weights, k = _weights(session, " ".join(word for word in words if word not in EVAL_OPTIONS))
+    explanation = explain(session.position.record, weights, k)
+    if "json" in wanted:
+        session.say(json.dumps({"fen": session.position.fen(), **explanation.as_json()}))
+        return
+    terminal = session.terminal
+    session.say(render(explanation, terminal.unicode, terminal.width, "sort" in wanted, "hide-zero" in wanted))
+
+
+@command("pieces", Section.EXPLAIN, "[SQUARE|WAY]")
+def pieces(session: Session, arguments: str) -> None:
+    """Show what each piece on the board is worth, three ways.
+
+    Removal: how much the evaluation falls for its owner without it. Attributed: the terms it brings its owner; with
+    what pieces share they are the sum of the evaluation. Relative: removal in pawns. With a square, the terms of the
+    piece there.
+    """
+    runtime = session.runtime
+    values = value_pieces(session.position.record, runtime.weights, runtime.k)
+    if not arguments or arguments in PIECE_VALUES:
+        session.say(render_pieces(values, (arguments,) if arguments else PIECE_VALUES))
+        return
+    piece = values.at(square(arguments))
+    if piece is None:
+        raise CommandError(f"there is no piece on {arguments.lower()}")
+    session.say(render_piece(piece))
+
+
+def _weights(session: Session, name: str) -> tuple[np.ndarray, float]:
+    """The weights of a file and its K, those in use where none is named."""
+    if not name:
+        return session.runtime.weights, session.runtime.k
+    path = Path(file_name(name)).expanduser()
+    try:
+        return load(path), learned_k(path)
+    except WeightsError as error:
+        raise CommandError(str(error)) from error
 
 
 @command("explain", Section.EXPLAIN, "MOVE")
@@ -46,7 +83,7 @@ def explain_move(session: Session, arguments: str) -> None:
     after = session.position.copy()
     after.push(move)
     weights = session.runtime.weights
-    change = render_change(explain(session.position.record, weights), explain(after.record, weights))
+    change = render_change(Change(explain(session.position.record, weights), explain(after.record, weights)))
     session.say(f"{san(session.position, move)}: {change}")
 
 

@@ -75,7 +75,8 @@ def show(session: Session, _: str, position: Position) -> None:
 @_with_position
 def evaluate(session: Session, _: str, position: Position) -> None:
     """The score of the position by evaluation alone, term by term."""
-    explanation = explain(position.record, session.ready().weights)
+    runtime = session.ready()
+    explanation = explain(position.record, runtime.weights, runtime.k)
     session.output.say(
         *render(explanation, unicode=False).splitlines(),
         f"Evaluation: {explanation.score_to_move:+d} cp for the mover, {pawns(explanation.score_white)} for White",

@@ -1,0 +1,65 @@
+"""An evaluation in a few English sentences. Templates, filled only with what the table of terms shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from engine.bitboard import BLACK, WHITE
+from eval.breakdown import Explanation
+from eval.change import Change
+from eval.registry import Group
+
+SIDES = ("White", "Black")
+NAMED = 3  # at most so many groups or terms in a list
+LEAST = 0.5  # centipawns; less is not worth a word
+
+
+def summarise(explanation: Explanation) -> tuple[str, ...]:
+    """Who is ahead, by which groups and by which terms, and what stands against it: each a sentence."""
+    score = explanation.score_white
+    leader = BLACK if score < 0 else WHITE
+    sign = -1 if leader == BLACK else 1
+    groups = [(group.title, sign * explanation.group_net(group)) for group in Group]
+    terms = [(line.name, sign * line.net) for line in explanation.lines]
+    expected = explanation.expected_score if leader == WHITE else 1 - explanation.expected_score
+    sentences = [
+        f"{SIDES[leader]} is ahead by {abs(score) / 100:.2f} pawns and may expect {expected:.0%} of the points."
+        if score
+        else "Neither side is ahead."
+    ]
+    if abs(explanation.group_net(Group.MATERIAL)) < LEAST:
+        sentences.append(f"{Group.MATERIAL.title} is level.")
+    sentences += _for_and_against("By groups", SIDES[leader], SIDES[1 - leader], groups)
+    sentences += _for_and_against("By single terms", SIDES[leader], SIDES[1 - leader], terms)
+    if explanation.rule:
+        sentences.append(f"A draw rule changes the sum by {explanation.rule_cp:+.0f} centipawns: {explanation.rule}.")
+    return tuple(sentences)
+
+
+def summarise_change(change: Change, what: str, colour: int) -> tuple[str, ...]:
+    """What `what`, as "Nf3", does for the side `colour`: how much, and by which terms. Each a sentence."""
+    sign = -1 if colour == BLACK else 1
+    total = sign * change.score
+    if total:
+        sentences = [f"{what} {'gains' if total > 0 else 'costs'} {SIDES[colour]} {abs(total)} centipawns."]
+    else:
+        sentences = [f"{what} leaves the score as it is."]
+    terms = [(term.name, sign * term.net) for term in change.terms]
+    return (*sentences, *_for_and_against("By terms", SIDES[colour], SIDES[1 - colour], terms))
+
+
+def _for_and_against(head: str, side: str, other: str, values: Iterable[tuple[str, float]]) -> Iterable[str]:
+    """The largest values above nothing, which are for `side`, and the largest below, as one sentence or none."""
+    known = list(values)
+    good = _largest(known, lambda value: value >= LEAST)
+    bad = _largest(known, lambda value: value <= -LEAST)
+    parts = [f"for {side} {good}"] if good else []
+    parts += [f"for {other} {bad}"] if bad else []
+    if parts:
+        yield f"{head}, {'; '.join(parts)}."
+
+
+def _largest(values: Iterable[tuple[str, float]], counts: Callable[[float], bool]) -> str:
+    """The largest of the values that count: "RookOpen 20, Rook7th 12"; sizes without sign."""
+    chosen = sorted((pair for pair in values if counts(pair[1])), key=lambda pair: -abs(pair[1]))[:NAMED]
+    return ", ".join(f"{name} {abs(value):.0f}" for name, value in chosen)

@@ -17,6 +17,7 @@ import numpy as np
 from engine.game import Position
 from engine.move import Move
 from engine.search.clock import Budget, budget
+from engine.search.deepening import LEAST_NODES
 from engine.search.limits import MATE_SCORE, MAX_PLY, Limits, Line, Result, Score
 from engine.search.see import exchange_gain
 from engine.search.strength import CANDIDATES, Strength
@@ -26,7 +27,6 @@ from eval.weights import defaults
 
 BOUNDS_AFTER_MS = 3000  # before that, reports of bounds and of the current move only flicker
 CURRENT_MOVE_INTERVAL = 0.25  # seconds
-LEAST_NODES = 1000  # whatever the limit: there should be a move to play
 
 LineReport = Callable[[Line], None]
 DoneReport = Callable[[Result], None]

@@ -10,26 +10,45 @@ import numpy as np
 from engine.game import Position
 from engine.jit import entry
 from engine.move import Move
-from engine.recursion import address_of
-from engine.search.limits import MATE_IN_MAX_PLY, MAX_PLY, Score
+from engine.recursion import address_of, call_at
+from engine.search.deepening import first_window, next_window, set_root
+from engine.search.limits import MAX_PLY, Score
 from engine.search.node import alpha_beta
 from engine.search.quiescence import quiescence
-from engine.search.state import INFINITE, PAST, forget, new_search_record
-from engine.search.transposition import AGES, TranspositionTable
+from engine.search.state import NO_SCORE, PAST, forget, new_search_record
+from engine.search.transposition import TranspositionTable
 from eval.registry import TERMS
 
-NO_LIMIT = 1 << 62
 PIECE_VALUE_TERMS = ("VAL_P", "VAL_N", "VAL_B", "VAL_R", "VAL_Q")
-ASPIRATION_DEPTH = 5  # first iteration with a narrow window
 
 
 @entry
-def _search(records, alpha, beta, depth):
-    """Search the root of this record to `depth` in (alpha, beta); releases the GIL."""
+def _link(records):
+    """Tell the record where the kernels of the search are. Only this entry compiles them."""
     s = records[0]
     s.node = address_of(alpha_beta, s)
     s.quiet_node = address_of(quiescence, s)
-    return alpha_beta(s, 0, alpha, beta, depth)
+
+
+@entry
+def _set_root(records, positions, keys, age):
+    set_root(records[0], positions[0], keys, len(keys), age)
+
+
+@entry
+def _open_window(records, window, depth, guess):
+    """Fill `window`, int64[3]: alpha, beta and half-width of the first search to `depth`."""
+    window[0], window[1], window[2] = first_window(records[0], depth, guess)
+
+
+@entry
+def _search(records, window, depth):
+    """The score of the root at `depth` in `window`, which is then the next to search if the score is a bound."""
+    s, alpha, beta = records[0], window[0], window[1]
+    score = call_at(s.node, s, 0, alpha, beta, depth)
+    if not alpha < score < beta:
+        window[0], window[1], window[2] = next_window(score, alpha, beta, window[2])
+    return score
 
 
 @dataclass(frozen=True)
@@ -50,6 +69,8 @@ class Worker:
         self._stop_flag = stop_flag
         self.record[0]["stop_address"] = stop_flag.ctypes.data
         self._nodes, self._stopped = self.record["nodes"], self.record["stopped"]
+        self._window = np.zeros(3, dtype=np.int64)
+        _link(self.record)
         table.attach(self.record)
         self.set_weights(weights)
 
@@ -66,16 +87,9 @@ class Worker:
 
     def set_root(self, position: Position, age: int, full_width: bool) -> None:
         """Get ready to search `position`, without a limit; at `full_width` nothing is pruned on a guess."""
-        record = self.record[0]
-        record["positions"][0] = position.record[0]
-        past = position.keys[-1 - PAST : -1]
-        record["past"] = len(past)
-        record["keys"][: len(past)] = past
-        record["keys"][len(past)] = position.keys[-1]
-        record["age"] = age % AGES
-        record["node_limit"] = NO_LIMIT
-        record["full_width"] = full_width
-        record["nodes"] = record["stopped"] = record["current_number"] = 0
+        keys = np.array(position.keys[-1 - PAST :], dtype=np.uint64)
+        _set_root(self.record, position.record, keys, age)
+        self.record[0]["full_width"] = full_width
 
     def limit_nodes(self, nodes: int) -> None:
         """Break the search off after this many nodes."""
@@ -114,12 +128,10 @@ class Worker:
         A search that was broken off yields what it has found so far, if anything, as a lower bound.
         """
         self.record[0]["seldepth"] = 0
-        width = int(self.record[0]["parameters"]["aspiration_window"])
-        narrow = guess is not None and depth >= ASPIRATION_DEPTH and abs(guess) < MATE_IN_MAX_PLY
-        alpha = max(guess - width, -INFINITE) if narrow and guess is not None else -INFINITE
-        beta = min(guess + width, INFINITE) if narrow and guess is not None else INFINITE
+        _open_window(self.record, self._window, depth, NO_SCORE if guess is None else guess)
         while True:
-            score = int(_search(self.record, alpha, beta, depth))
+            alpha, beta = int(self._window[0]), int(self._window[1])
+            score = int(_search(self.record, self._window, depth))
             if self.stopped:
                 if self._line():
                     yield RootLine(Score(score), "lowerbound", self._line())
@@ -128,13 +140,6 @@ class Worker:
                 yield RootLine(Score(score), "", self._line())
                 return
             yield RootLine(Score(score), "upperbound" if score <= alpha else "lowerbound", self._line())
-            width += width // 2
-            if score <= alpha:
-                alpha, beta = max(score - width, -INFINITE), (alpha + beta) // 2
-            else:
-                beta = min(score + width, INFINITE)
-            if width > 1000:
-                alpha, beta = -INFINITE, INFINITE
 
     def deepen_until_stopped(self, first_depth: int) -> None:
         """What a helper thread does: deepen for the shared table until the stop flag is set."""

@@ -1,0 +1,83 @@
+"""Iterative deepening: the root, the windows around the last score, and the loop of those who need no reports.
+
+`Worker` drives the same steps from Python, one window at a time.
+"""
+
+import numpy as np
+
+from engine.bitboard import FULL
+from engine.jit import kernel
+from engine.memory import copy_record
+from engine.movegen import ALL, generate
+from engine.recursion import call_at
+from engine.search.limits import MATE_IN_MAX_PLY
+from engine.search.state import INFINITE, NO_SCORE, PAST
+from engine.search.transposition import AGES
+
+NO_LIMIT = 1 << 62
+LEAST_NODES = 1000  # whatever the limit: there should be a move to play
+ASPIRATION_DEPTH = 5  # first iteration with a narrow window
+WIDEST_WINDOW = 1000
+
+
+@kernel
+def set_root(s, position, keys, count, age):
+    """Get ready to search `position` without a limit. `keys[:count]` are those of the game so far, the present last.
+
+    `age` is the number of the search among those that share the table.
+    """
+    copy_record(s.positions[0], position)
+    s.past = min(count - 1, PAST)
+    for index in range(s.past + 1):
+        s.keys[index] = keys[count - 1 - s.past + index]
+    s.age = np.uint64(age % AGES)
+    s.node_limit = NO_LIMIT
+    s.nodes = s.stopped = s.current_number = s.full_width = 0
+
+
+@kernel
+def first_window(s, depth, guess):
+    """Where to search an iteration: alpha, beta, and the half-width. `guess` is the last score, or NO_SCORE."""
+    width = s.parameters.aspiration_window
+    if depth < ASPIRATION_DEPTH or abs(guess) >= MATE_IN_MAX_PLY:
+        return -INFINITE, INFINITE, width
+    return max(guess - width, -INFINITE), min(guess + width, INFINITE), width
+
+
+@kernel
+def next_window(score, alpha, beta, width):
+    """Where to search again after `score` fell outside (alpha, beta): alpha, beta, and the new half-width."""
+    width += width // 2
+    if width > WIDEST_WINDOW:
+        return -INFINITE, INFINITE, width
+    if score <= alpha:
+        return max(score - width, -INFINITE), (alpha + beta) // 2, width
+    return alpha, min(score + width, INFINITE), width
+
+
+@kernel
+def deepen(s, nodes, last_depth):
+    """Search the root within `nodes` and `last_depth`: the best move, its score for the side to move, the depth.
+
+    There must be a legal move. The first iteration may take LEAST_NODES to find the best; where even that does not do,
+    it is the first legal one at score 0. Of an iteration that is broken off, what it has found counts.
+    """
+    generate(s.positions[0], s.moves[0], ALL, FULL)
+    best, best_score, guess, depth = np.int64(s.moves[0, 0]), np.int64(0), np.int64(NO_SCORE), 1
+    s.node_limit = max(LEAST_NODES, nodes)
+    while depth <= last_depth:
+        if depth == 2:
+            s.node_limit = nodes
+        alpha, beta, width = first_window(s, depth, guess)
+        s.seldepth = 0
+        while True:
+            guess = call_at(s.node, s, 0, alpha, beta, depth)
+            if s.stopped or alpha < guess < beta:
+                break
+            alpha, beta, width = next_window(guess, alpha, beta, width)
+        if s.plies[0].pv_length > 0:
+            best, best_score = np.int64(s.pv[0, 0]), guess
+        if s.stopped:
+            break
+        depth += 1
+    return best, best_score, depth - 1

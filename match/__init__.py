@@ -1,0 +1,1 @@
+"""Matches: engines play each other, and what the results prove."""

@@ -1,0 +1,81 @@
+"""A finished game: where it began, what was played, how it ended; and the sums over many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from engine.bitboard import BLACK, WHITE
+from match import play
+from match.openings import Opening
+
+
+class Reason(Enum):
+    """Why a game ended, in the words of the record."""
+
+    CHECKMATE = "checkmate"
+    STALEMATE = "stalemate"
+    MATERIAL = "insufficient material"
+    FIFTY = "fifty-move rule"
+    REPETITION = "threefold repetition"
+    WIN_BY_SCORE = "both sides saw a win"
+    DRAW_BY_SCORE = "both sides saw a draw"
+    TOO_LONG = "too many moves"
+
+
+BY_NUMBER = {getattr(play, reason.name): reason for reason in Reason}  # the numbers of `match.play`
+
+
+@dataclass(frozen=True)
+class Game:
+    """One game of a match. Scores are centipawns from the mover's view, one a move."""
+
+    number: int  # from 0
+    first_is_white: bool
+    opening: Opening
+    moves: tuple[int, ...]
+    scores: tuple[int, ...]
+    reason: Reason
+    winner: int | None  # WHITE, BLACK or None for a draw
+
+    @property
+    def result(self) -> str:
+        """The result as PGN writes it."""
+        return {WHITE: "1-0", BLACK: "0-1", None: "1/2-1/2"}[self.winner]
+
+    @property
+    def points(self) -> int:
+        """Half points of the first player: 0, 1 or 2."""
+        if self.winner is None:
+            return 1
+        return 2 if (self.winner == WHITE) == self.first_is_white else 0
+
+
+class Tally:
+    """The results of a match so far, from the first player's view. Games come in pairs of one opening."""
+
+    def __init__(self) -> None:
+        self.points = np.zeros(3, dtype=np.int64)  # losses, draws, wins
+        self.pairs = np.zeros(5, dtype=np.int64)  # by half points
+        self._half: int | None = None
+
+    def add(self, game: Game) -> None:
+        """Count the next game; an even number of a pair comes before its odd one."""
+        self.points[game.points] += 1
+        if game.number % 2 == 0:
+            self._half = game.points
+        elif self._half is not None:
+            self.pairs[self._half + game.points] += 1
+            self._half = None
+
+    @property
+    def games(self) -> int:
+        """How many have been counted."""
+        return int(self.points.sum())
+
+    @property
+    def counts(self) -> np.ndarray:
+        """What the estimates are made from: the pairs, or the single games while there is no pair."""
+        return self.pairs if self.pairs.sum() else self.points

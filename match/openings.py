@@ -1,0 +1,123 @@
+"""Openings for pairs of games: random and about even, by a seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.bitboard import FULL
+from engine.fen import START_FEN
+from engine.game import Position
+from engine.jit import entry, kernel
+from engine.makemove import make
+from engine.memory import copy_record
+from engine.move import Move
+from engine.movegen import ALL, generate
+from engine.search.deepening import deepen, set_root
+from engine.search.limits import MAX_PLY
+from engine.search.transposition import TranspositionTable
+from engine.search.worker import Worker
+from eval.weights import defaults
+from match.play import UNFINISHED, end_by_rule
+
+PLIES = 8  # random half-moves
+EVEN = 50  # centipawns that the judge may see for one side
+JUDGE_NODES = 1000
+TRIES = 10_000
+
+
+@dataclass(frozen=True)
+class Opening:
+    """Where a game starts: a FEN and the moves from it that are not played by the engines, as coordinates."""
+
+    fen: str = START_FEN
+    moves: tuple[str, ...] = ()
+
+    def position(self) -> Position:
+        """The position after the moves, with its history; raises FenError and IllegalMoveError."""
+        position = Position(self.fen)
+        position.push_all(self.moves)
+        return position
+
+
+@kernel
+def next_random(state):
+    """Advance `state`, uint64[1], by a step of SplitMix64 (Steele, Lea, Flood 2014); 63 random bits, int64."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    word = state[0]
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.int64((word ^ (word >> np.uint64(31))) >> np.uint64(1))
+
+
+@kernel
+def _walk(s, start, positions, keys, state, plies, moves):
+    """Play `plies` random moves from `start` into positions[0]; whether the game is still on."""
+    position = positions[0]
+    copy_record(position, start)
+    keys[0] = position.key
+    for ply in range(plies):
+        if end_by_rule(position, keys, ply + 1) != UNFINISHED:
+            return False
+        count = generate(position, s.moves[0], ALL, FULL)
+        moves[ply] = s.moves[0, next_random(state) % count]
+        make(positions[1], position, np.int64(moves[ply]))
+        copy_record(position, positions[1])
+        keys[ply + 1] = position.key
+    return end_by_rule(position, keys, plies + 1) == UNFINISHED
+
+
+@entry
+def _even_walk(judge, starts, positions, keys, state, plies, even, nodes, tries, moves):
+    """Fill `moves`, int32[plies], with the first random line that the judge thinks even; whether there was one."""
+    s = judge[0]
+    for attempt in range(tries):
+        if not _walk(s, starts[0], positions, keys, state, plies, moves):
+            continue
+        set_root(s, positions[0], keys, plies + 1, attempt)
+        if abs(deepen(s, nodes, MAX_PLY - 1)[1]) <= even:
+            return True
+    return False
+
+
+class OpeningError(ValueError):
+    """Openings that cannot be had; the message says why."""
+
+
+class RandomOpenings:
+    """Random half-moves that leave the game about even for a short search with the default weights.
+
+    Opening number n depends on the seed and n alone. One thread at a time may use an object.
+    """
+
+    def __init__(self, seed: int, plies: int = PLIES, even: int = EVEN) -> None:
+        """`even`: how many centipawns one side may be ahead."""
+        self._seed, self._plies, self._even = seed, plies, even
+        self._table = TranspositionTable(0)
+        self._judge = Worker(self._table, np.zeros(1, dtype=np.uint64), defaults())
+        self._start = Position()
+
+    def opening(self, number: int) -> Opening:
+        """The opening of this number; raises OpeningError where no try is even."""
+        self._table.clear()
+        self._judge.forget()
+        state = np.random.SeedSequence([self._seed, number]).generate_state(1, np.uint64)
+        moves = np.zeros(self._plies, dtype=np.int32)
+        positions = np.repeat(self._start.record, 2)
+        keys = np.zeros(self._plies + 1, dtype=np.uint64)
+        found = _even_walk(
+            self._judge.record,
+            self._start.record,
+            positions,
+            keys,
+            state,
+            self._plies,
+            self._even,
+            JUDGE_NODES,
+            TRIES,
+            moves,
+        )
+        if not found:
+            raise OpeningError(f"no {self._plies} random half-moves in {TRIES} tries were even to {self._even} cp")
+        return Opening(START_FEN, tuple(Move(move).uci() for move in moves))

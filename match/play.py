@@ -1,0 +1,119 @@
+"""A whole game between two search records as one compiled call, without the GIL, under all rules.
+
+Both records have been through `Worker` (weights, parameters, table, stop flag). A game depends on nothing but the
+arguments if tables and histories are cleared before it.
+"""
+
+import numpy as np
+
+from engine.bitboard import WHITE, ZERO
+from engine.game import FIFTY_MOVES
+from engine.jit import entry, kernel
+from engine.makemove import make
+from engine.memory import copy_record, load_word
+from engine.movegen import count_legal
+from engine.position import is_insufficient_material, side_to_move
+from engine.search.deepening import deepen, set_root
+
+# Why a game ended. The first is that of a game that has not.
+(
+    UNFINISHED,
+    CHECKMATE,
+    STALEMATE,
+    MATERIAL,
+    FIFTY,
+    REPETITION,
+    WIN_BY_SCORE,
+    DRAW_BY_SCORE,
+    TOO_LONG,
+) = range(9)
+
+LONGEST_GAME = 2048  # half-moves that any game may have; the fifty-move rule ends nearly all before
+
+RULES = np.dtype(
+    [
+        ("nodes", np.int64, 2),  # a move, by colour
+        ("depth", np.int64, 2),
+        ("longest", np.int64),  # half-moves from the opening on, at most LONGEST_GAME; then it is a draw
+        ("win_score", np.int64),  # a game is won when both sides have seen at least this score ...
+        ("win_moves", np.int64),  # ... on so many moves each; 0 for never
+        ("draw_score", np.int64),  # and drawn when no side has seen more than this ...
+        ("draw_moves", np.int64),  # ... on so many moves each; 0 for never
+        ("draw_from", np.int64),  # and it is move number so much or later
+    ],
+    align=True,
+)
+
+
+@kernel
+def is_threefold(position, keys, count):
+    """Whether the present position, `keys[count - 1]`, has occurred three times."""
+    occurred = 1
+    for back in range(4, min(int(position.halfmove), count - 1) + 1, 2):
+        occurred += keys[count - 1 - back] == keys[count - 1]
+    return occurred >= 3
+
+
+@kernel
+def end_by_rule(position, keys, count):
+    """The reason why the game is over, draws counted without a claim, or UNFINISHED."""
+    if count_legal(position) == 0:
+        return CHECKMATE if position.checkers else STALEMATE
+    if is_insufficient_material(position):
+        return MATERIAL
+    if position.halfmove >= FIFTY_MOVES:
+        return FIFTY
+    return REPETITION if is_threefold(position, keys, count) else UNFINISHED
+
+
+@kernel
+def end_by_scores(rules, scores, count, fullmove):
+    """WIN_BY_SCORE, DRAW_BY_SCORE or UNFINISHED; `scores[:count]` are those of the moves so far, each from its mover.
+
+    The two sides move in turns, so that a score counts against its neighbour with the sign turned.
+    """
+    if 0 < 2 * rules.win_moves <= count:
+        sign = 1 if scores[count - 1] > 0 else -1
+        agreed = 0
+        while agreed < 2 * rules.win_moves and sign * scores[count - 1 - agreed] >= rules.win_score:
+            agreed += 1
+            sign = -sign
+        if agreed == 2 * rules.win_moves:
+            return WIN_BY_SCORE
+    if 0 < 2 * rules.draw_moves <= count and fullmove >= rules.draw_from:
+        agreed = 0
+        while agreed < 2 * rules.draw_moves and abs(scores[count - 1 - agreed]) <= rules.draw_score:
+            agreed += 1
+        if agreed == 2 * rules.draw_moves:
+            return DRAW_BY_SCORE
+    return UNFINISHED
+
+
+@entry
+def play_game(white, black, positions, rules, keys, known, moves, scores):
+    """Play from positions[0] to the end; how many moves, and the reason.
+
+    `white` and `black` are search records, SEARCH[1]; `rules` RULES[1]. `positions` is POSITION[2] and left at the
+    last position of the game. `keys`, uint64[known + LONGEST_GAME], holds those of the game up to the start. The moves
+    and their scores, from their mover, go to `moves` and `scores`, int32[LONGEST_GAME].
+    UNFINISHED means that the stop flag of the records was set.
+    """
+    position, count = positions[0], 0
+    while True:
+        reason = end_by_rule(position, keys, known + count)
+        if reason == UNFINISHED:
+            reason = end_by_scores(rules[0], scores, count, position.fullmove)
+        if reason == UNFINISHED and count >= rules[0].longest:
+            reason = TOO_LONG
+        if reason != UNFINISHED:
+            return count, reason
+        side = side_to_move(position)
+        s = white[0] if side == WHITE else black[0]
+        set_root(s, position, keys, known + count, 1 + count // 2)
+        move, score, _ = deepen(s, rules[0].nodes[side], rules[0].depth[side])
+        if load_word(s.stop_address) != ZERO:
+            return count, UNFINISHED
+        make(positions[1], position, move)
+        copy_record(position, positions[1])
+        moves[count], scores[count], keys[known + count] = move, score, position.key
+        count += 1

@@ -1,0 +1,165 @@
+"""What results prove: Elo with its error, likelihood of superiority, and the sequential test.
+
+Counts are those of results from the first player's view, lowest score first: three classes (losses, draws, wins) of
+single games, or five (0, 1/2, 1, 3/2, 2 points) of pairs from one opening with colours reversed. Two games from one
+opening depend on each other, so that pairs give the true error where there are pairs. A last axis holds the classes;
+all functions take arrays with more axes before it and then work on each row.
+
+The test is the generalised sequential probability ratio test of M. Van den Bergh's notes, which fishtest uses too:
+"Comments on normalized Elo", "The generalized maximum likelihood ratio for the expectation value of a distribution".
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+Z_95 = 1.959963984540054
+ELO_PER_NEPER = 800 / math.log(10)  # of normalised Elo: how many for a mean of one standard deviation
+UNSEEN = 1e-3  # what a class that has not occurred counts, so that every likelihood exists
+BISECTIONS = 60
+ROUNDS = 200
+CONVERGED = 1e-9
+
+
+class Model(StrEnum):
+    """What the bounds of a test are counted in."""
+
+    NORMALIZED = "normalized"  # Elo by the standard deviation of a game: as hard to see at any share of draws
+    LOGISTIC = "logistic"
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The strength that results show. An infinite `elo` is that of a clean score."""
+
+    elo: float
+    elo_error: float  # half of the 95% interval
+    normalized: float
+    normalized_error: float
+    los: float  # likelihood of superiority, 0..1
+
+
+def elo_of(score: float) -> float:
+    """The Elo difference at which this score, 0..1, is expected; infinite for 0 and 1."""
+    if not 0 < score < 1:
+        return math.copysign(math.inf, score - 0.5)
+    return -400 * math.log10(1 / score - 1)
+
+
+def score_of(elo: float) -> float:
+    """The score, 0..1, expected at an Elo difference."""
+    return 1 / (1 + 10 ** (-elo / 400))
+
+
+def estimate(counts: np.ndarray) -> Estimate:
+    """The estimate from counts of three or five classes; of nothing if there is no result."""
+    number, mean, variance = (float(value) for value in moments(counts))
+    if not number:
+        return Estimate(0.0, math.inf, 0.0, math.inf, 0.5)
+    error = Z_95 * math.sqrt(variance / number)
+    elo_error = (elo_of(mean + error) - elo_of(mean - error)) / 2
+    deviation = math.sqrt(variance * _games(counts))
+    normalized = [(mean + side - 0.5) / deviation * ELO_PER_NEPER for side in (-error, 0, error)]
+    los = 0.5 * (1 + math.erf((mean - 0.5) / math.sqrt(2 * variance / number)))
+    seen = float(np.dot(counts, np.linspace(0, 1, len(counts))) / number)
+    elo = elo_of(seen) + 0.0  # no -0
+    if math.isinf(elo):
+        elo_error = math.inf
+    return Estimate(elo, elo_error, normalized[1], (normalized[2] - normalized[0]) / 2, los)
+
+
+def moments(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """How many results, their mean score in 0..1, and its variance for one result."""
+    shares, number = _shares(counts)
+    values = np.linspace(0, 1, shares.shape[-1])
+    mean = shares @ values
+    return number, mean, np.sum(shares * (values - mean[..., None]) ** 2, axis=-1)
+
+
+def llr(counts: np.ndarray, elo0: float, elo1: float, model: Model) -> np.ndarray:
+    """The log-likelihood ratio of elo1 to elo0, the likelihood of each being the greatest that it allows."""
+    shares, number = _shares(counts)
+    if model is Model.LOGISTIC:
+        null, alternative = (_likeliest_with_mean(shares, score_of(elo)) for elo in (elo0, elo1))
+    else:
+        factor = math.sqrt(_games(counts)) / ELO_PER_NEPER
+        null, alternative = (_likeliest_with_t_value(shares, elo * factor) for elo in (elo0, elo1))
+    return number * np.sum(shares * np.log(alternative / null), axis=-1)
+
+
+@dataclass(frozen=True)
+class Sprt:
+    """A sequential test of elo0 against elo1, with the chances of taking one for the other."""
+
+    elo0: float
+    elo1: float
+    alpha: float = 0.05  # of accepting elo1 where elo0 is true
+    beta: float = 0.05  # of accepting elo0 where elo1 is true
+    model: Model = Model.NORMALIZED
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Accept elo0 at or below the first, elo1 at or above the second (Wald 1945)."""
+        return math.log(self.beta / (1 - self.alpha)), math.log((1 - self.beta) / self.alpha)
+
+    def llr(self, counts: np.ndarray) -> float:
+        """The log-likelihood ratio of these counts, 0 if there is no result."""
+        return float(llr(counts, self.elo0, self.elo1, self.model)) if np.sum(counts) else 0.0
+
+    def verdict(self, counts: np.ndarray) -> str:
+        """Either "H0" or "H1", or "" while neither is settled."""
+        low, high = self.bounds
+        ratio = self.llr(counts)
+        return "H0" if ratio <= low else "H1" if ratio >= high else ""
+
+    def __str__(self) -> str:
+        return f"SPRT {self.model} [{self.elo0:g}, {self.elo1:g}]"
+
+
+def _games(counts: np.ndarray) -> int:
+    """Games in one result."""
+    return {3: 1, 5: 2}[np.shape(counts)[-1]]
+
+
+def _shares(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The share of each class and the number of results; what has not occurred has a very small share."""
+    counts = np.asarray(counts, dtype=np.float64)
+    seen = np.where(counts == 0, UNSEEN, counts)
+    return seen / seen.sum(axis=-1, keepdims=True), counts.sum(axis=-1)
+
+
+def _likeliest_with_mean(shares: np.ndarray, score: float) -> np.ndarray:
+    """The distribution of mean `score` under which the shares are likeliest."""
+    return _likeliest(shares, np.linspace(0, 1, shares.shape[-1]) - score)
+
+
+def _likeliest(shares: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The distribution with sum(p * values) = 0 under which the shares are likeliest, by bisection."""
+    low, high = -1 / values.max(axis=-1), -1 / values.min(axis=-1)
+    low, high = (np.broadcast_to(bound, shares.shape[:-1]) for bound in (low, high))
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        is_left = np.sum(shares * values / (1 + middle[..., None] * values), axis=-1) > 0
+        low, high = np.where(is_left, middle, low), np.where(is_left, high, middle)
+    return shares / (1 + ((low + high) / 2)[..., None] * values)
+
+
+def _likeliest_with_t_value(shares: np.ndarray, t_value: float) -> np.ndarray:
+    """The distribution with (mean - 1/2) / deviation = t_value under which the shares are likeliest.
+
+    The constraint is linearised about the last distribution until that no longer moves.
+    """
+    values = np.linspace(0, 1, shares.shape[-1])
+    found = np.full_like(shares, 1 / shares.shape[-1])
+    for _ in range(ROUNDS):
+        mean = (found @ values)[..., None]
+        deviation = np.sqrt(np.sum(found * (values - mean) ** 2, axis=-1, keepdims=True))
+        slope = values - 0.5 - 0.5 * t_value * deviation * (1 + ((values - mean) / deviation) ** 2)
+        before, found = found, _likeliest(shares, slope)
+        if np.max(np.abs(found - before)) < CONVERGED:
+            break
+    return found

@@ -1,0 +1,129 @@
+"""Games between our own players: python-chess replays them and agrees, and the same seed gives the same games."""
+
+from functools import cache, partial
+
+import chess
+import pytest
+
+from engine.cli import main
+from engine.search.limits import Limits
+from engine.search.searcher import Searcher
+from match.board import Adjudication, Effort, OwnBoard
+from match.games import Game, Reason
+from match.openings import RandomOpenings
+from match.players import read_player
+from match.runner import Setup, play_match
+
+NODES = 200
+GAMES = 16
+BY_RULE = {
+    chess.Termination.CHECKMATE: Reason.CHECKMATE,
+    chess.Termination.STALEMATE: Reason.STALEMATE,
+    chess.Termination.INSUFFICIENT_MATERIAL: Reason.MATERIAL,
+    chess.Termination.FIFTY_MOVES: Reason.FIFTY,
+    chess.Termination.THREEFOLD_REPETITION: Reason.REPETITION,
+}
+
+
+@cache
+def played(threads: int, nodes: int = NODES, games: int = GAMES, **adjudication: int) -> list[Game]:
+    players = read_player("default"), read_player("aspiration_window=40,late_move_base=2")
+    setup = Setup(
+        board=partial(OwnBoard, players, Effort(nodes), Adjudication(**adjudication)),
+        openings=partial(RandomOpenings, 5),
+    )
+    return list(play_match(setup, games, threads))
+
+
+def opening_board(game: Game) -> chess.Board:
+    board = chess.Board(game.opening.fen)
+    for move in game.opening.moves:
+        board.push_uci(move)
+    return board
+
+
+def test_python_chess_agrees_on_every_move_and_every_end():
+    for game in played(1):
+        board = opening_board(game)
+        for move in game.moves:
+            assert board.outcome(claim_draw=False) is None or not board.outcome().termination.value < 4
+            assert not board.is_fifty_moves() and not board.is_repetition(3)
+            board.push(chess.Move.from_uci(move.uci()))
+            assert board.is_valid()
+        outcome = board.outcome(claim_draw=True)
+        assert outcome is not None, game
+        assert (BY_RULE[outcome.termination], outcome.result()) == (game.reason, game.result)
+
+
+def test_games_come_in_pairs_from_one_opening_with_colours_reversed():
+    games = played(1)
+    assert [game.number for game in games] == list(range(GAMES))
+    for first, second in zip(games[::2], games[1::2], strict=True):
+        assert first.opening == second.opening
+        assert (first.first_is_white, second.first_is_white) == (True, False)
+    assert len({game.opening for game in games}) == GAMES // 2
+
+
+def test_the_number_of_threads_changes_no_game():
+    assert played(1) == played(3)
+
+
+def test_a_move_is_the_one_that_the_search_of_the_engine_finds():
+    game = played(1, nodes=1500, games=2)[0]
+    searchers = [Searcher(hash_mb=1), None]
+    position = game.opening.position()
+    for number, move in enumerate(game.moves[:40]):
+        if number % 2 == 0:
+            result = searchers[0].search(position, Limits(nodes=1500))
+            assert (result.best, int(result.line.score)) == (move, game.scores[number])
+        position.push(move)
+
+
+def test_a_game_that_both_sides_see_won_is_ended_on_request():
+    games = played(1, win_score=300, win_moves=2)
+    ended = [game for game in games if game.reason is Reason.WIN_BY_SCORE]
+    assert ended
+    for game in ended:
+        mover = [game.scores[-1], -game.scores[-2], game.scores[-3], -game.scores[-4]]
+        assert all(score >= 300 for score in mover) or all(score <= -300 for score in mover)
+        last_is_white = (len(game.opening.moves) + len(game.moves)) % 2 == 1
+        assert (game.winner == chess.WHITE) != ((mover[0] > 0) == last_is_white)  # our WHITE is 0, theirs True
+
+
+def test_a_game_that_both_sides_see_drawn_is_ended_on_request():
+    games = played(1, draw_score=40, draw_moves=3, draw_from=10)
+    ended = [game for game in games if game.reason is Reason.DRAW_BY_SCORE]
+    assert ended
+    for game in ended:
+        assert game.winner is None
+        assert all(abs(score) <= 40 for score in game.scores[-6:])
+        assert opening_board(game).fullmove_number + len(game.moves) / 2 >= 10
+
+
+def test_the_openings_are_even_and_distinct_by_number_and_seed():
+    first, again, other = RandomOpenings(1), RandomOpenings(1), RandomOpenings(2)
+    again.opening(3)
+    assert first.opening(0) == again.opening(0)
+    assert len({source.opening(number) for source in (first, other) for number in range(5)}) == 10
+    judge = Searcher(hash_mb=1)
+    scores = [judge.search(first.opening(number).position(), Limits(depth=6)).line.score for number in range(5)]
+    assert max(map(abs, scores)) < 200
+
+
+@pytest.mark.parametrize(
+    ("player", "complaint"),
+    [
+        ("no-such-file.txt", "player 'no-such-file.txt': cannot read weights file"),
+        ("aspiration_window=9999", "aspiration_window = 9999 is outside"),
+        ("no_parameter=3", "no search parameter is called 'no_parameter'"),
+        ("razor_depth=deep", "razor_depth = 'deep': it takes a whole number"),
+    ],
+)
+def test_a_player_that_cannot_be_is_refused(player: str, complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["match", "default", player]) == 2
+    assert complaint in capsys.readouterr().err
+
+
+def test_equal_players_draw_a_match(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["match", "default", "default", "--games", "4", "--nodes", "100", "--concurrency", "1"]) == 0
+    assert "[0, 0, 2, 0, 0]  Elo +0.0" in capsys.readouterr().out

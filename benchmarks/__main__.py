@@ -1,14 +1,15 @@
-"""`python -m benchmarks [perft] [eval] [search] [read] [uci]`: print the measurements asked for, or all of them."""
+"""`python -m benchmarks [perft] [eval] [search] [read] [points] [uci]`: print the sections asked for, or all."""
 
 import argparse
 
-from benchmarks import evaluation, latency, move_generation, reading, searching
+from benchmarks import evaluation, latency, move_generation, reading, searching, studying
 
 SECTIONS = {
     "perft": move_generation.report,
     "eval": evaluation.report,
     "search": searching.report,
     "read": reading.report,
+    "points": studying.report,
     "uci": latency.report,
 }
 

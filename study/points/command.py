@@ -19,7 +19,7 @@ from learn.inputs import LearnError, find_files, read_text
 from learn.tokens import UNFINISHED
 from study.points.matrix import is_matrix, read_matrix, render_matrix
 from study.points.picture import ENDINGS, MOST_SETS, draw
-from study.points.report import as_csv, as_json, render
+from study.points.report import as_csv, as_object, render
 from study.points.sets import BY, DRAWN, LOST, RESULTS, WON, Collection, Filters, grouped
 from study.points.values import HALF, SEED, SKIP, PointValues, enough_to_fit, point_values
 from study.points.vectors import Vectors, joined, vectors_of_games
@@ -47,7 +47,7 @@ class Source:
             )
         keep = self.collection.chosen(filters)
         games = Collection(self.collection.games, self.collection.numbers[keep], self.collection.results[keep])
-        return Source(self.label, self.vectors.of_games(keep), games)
+        return Source(f"{self.label} ({filters})", self.vectors.of_games(keep), games)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -72,11 +72,12 @@ def run_points(arguments: Sequence[str]) -> int:
         _write_matrix(Path(order.matrix).expanduser(), sets)
     if order.plot and len(sets) > MOST_SETS:
         raise CommandError(f"points: {len(sets)} sets in one picture cannot be told apart; {MOST_SETS} can (--top)")
-    results = [_evaluated(label, vectors, order) for label, vectors in sets]
+    results = _evaluated(sets, order)
     if order.plot:
         _write(Path(order.plot).expanduser(), draw(results, Path(order.plot).suffix.lower()))
     if order.json:
-        print(json.dumps(as_json(results)))
+        objects = [as_object(points) for points in results]
+        print(json.dumps(objects if order.by or len(sources) > 1 else objects[0]))
     else:
         print(as_csv(results) if order.csv else render(results), end="" if order.csv else "\n")
     return 0
@@ -178,13 +179,18 @@ def _by(order: argparse.Namespace, sources: Sequence[Source], filters: Filters) 
     return [(label, vectors.of_games(chosen)) for label, chosen in sets.items()]
 
 
-def _evaluated(label: str, vectors: Vectors, order: argparse.Namespace) -> PointValues:
-    if not enough_to_fit(vectors, order.draws):
+def _evaluated(sets: Sequence[tuple[str, Vectors]], order: argparse.Namespace) -> list[PointValues]:
+    """The values of each set that can have some; raises CommandError where none can."""
+    results = []
+    for label, vectors in sets:
+        if enough_to_fit(vectors, order.draws):
+            results.append(point_values(label, vectors, order.draws, order.seed))
+        else:
+            print(f"{label}: left out, too few games to fit: {vectors.games}", file=sys.stderr)
+    if not results:
         kind = "decided " if order.draws == SKIP else ""
-        raise CommandError(
-            f"points: '{label}' has too little to fit: two {kind}games are needed, one with a pawn more on a side"
-        )
-    return point_values(label, vectors, order.draws, order.seed)
+        raise CommandError(f"points: two {kind}games are needed, and a pawn more on a side in one of them")
+    return results
 
 
 def _nothing_found(sources: Sequence[Source], filters: Filters) -> str:

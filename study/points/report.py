@@ -142,13 +142,8 @@ def _span(interval: Interval, form: str = ".0f") -> str:
     return "" if math.isnan(interval[0]) else f"{interval[0]:{form}} .. {interval[1]:{form}}"
 
 
-def as_json(sets: Sequence[PointValues]) -> object:
-    """Plain data for `json.dumps`: an object for one set, a list of them for several."""
-    objects = [_as_object(points) for points in sets]
-    return objects[0] if len(objects) == 1 else objects
-
-
-def _as_object(points: PointValues) -> dict[str, object]:
+def as_object(points: PointValues) -> dict[str, object]:
+    """Plain data for `json.dumps`; what is not known is None."""
     graph = points.graph
     bins = zip(graph.balances.tolist(), graph.counts.tolist(), graph.scores.tolist(), strict=True)
     return {

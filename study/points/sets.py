@@ -32,6 +32,12 @@ class Filters:
     max_elo_gap: int | None = None
     eco: str = ""
 
+    def __str__(self) -> str:
+        """What is asked for, in words; nothing for nothing."""
+        limits = {"Elo >=": self.min_elo, "Elo <=": self.max_elo, "Elo gap <=": self.max_elo_gap}
+        words = [self.player, self.result, *(f"{name} {limit}" for name, limit in limits.items() if limit is not None)]
+        return ", ".join(filter(None, [*words, self.eco]))
+
 
 @dataclass(frozen=True)
 class Collection:

@@ -78,7 +78,7 @@ class PointValues:
         usable = pawn > 0
         if np.mean(usable) < (1 + CONFIDENCE) / 2:
             return float("nan"), float("nan")
-        worth = 100 * (self.resampled[usable][:, used] @ pieces[used]) / pawn[usable]
+        worth = 100 * (self.resampled[usable][:, used] / pawn[usable, None]) @ pieces[used]
         return bootstrap_interval(self.worth(pieces), worth)
 
     def interval_of_piece(self, piece: int) -> Interval:

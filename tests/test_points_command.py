@@ -1,0 +1,299 @@
+"""`merino points` as its users meet it: what it prints and writes, which games it takes, what it says to bad input."""
+
+import csv
+import gzip
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.cli import main
+from learn.games import read_games
+from study.points.capablanca import CONDITIONS
+from study.points.matrix import read_matrix, render_matrix
+from study.points.score_graph import score_graph
+from study.points.sets import DRAWN, LOST, WON, Collection, Filters, grouped
+from study.points.vectors import PIECES, Vectors, vectors_of_games
+
+OWN_GAMES = Path(__file__).parents[1] / "games" / "selfplay.pgn"
+SOME = 250  # of them
+
+# White, Black, their ratings, date, opening, result.
+TAGGED = (
+    ("Carlsen, Magnus", "Anand,V", "2870", "2780", "2013.11.09", "A07", "1/2-1/2"),
+    ("Anand,V", "Carlsen,M", "2780", "2870", "2013.11.10", "B18", "0-1"),
+    ("Carlson, C", "Short, C", "", "2600", "????.??.??", "", "1-0"),
+    ("Magnus Carlsen", "Short, N", "2400", "2420", "1999.01.02", "B90", "1-0"),
+)
+NAMES = ("White", "Black", "WhiteElo", "BlackElo", "Date", "ECO", "Result")
+
+
+def tagged_pgn() -> str:
+    games = []
+    for values in TAGGED:
+        tags = "\n".join(f'[{name} "{value}"]' for name, value in zip(NAMES, values, strict=True))
+        games.append(f"{tags}\n\n1. e4 d5 2. exd5 c6 3. a3 a6 {values[-1]}\n")
+    return "\n".join(games)
+
+
+@pytest.fixture(scope="module")
+def collection() -> Collection:
+    games = read_games(tagged_pgn().encode())
+    vectors, numbers = vectors_of_games(games)
+    return Collection(games, numbers, vectors.results)
+
+
+@pytest.fixture
+def tagged(tmp_path: Path) -> str:
+    path = tmp_path / "tagged.pgn"
+    path.write_text(tagged_pgn())
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A file of some of our own games."""
+    path = tmp_path_factory.mktemp("games") / "own.pgn"
+    path.write_text("[Event ".join(OWN_GAMES.read_text().split("[Event ")[: 1 + SOME]))
+    return str(path)
+
+
+def told(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    assert main(["points", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def as_object(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> Any:
+    return json.loads(told([*arguments, "--json"], capsys))
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        (Filters(), [0, 1, 2, 3]),
+        (Filters(player="Carlsen"), [0, 1, 3]),
+        (Filters(player="magnus carlsen"), [0, 1, 3]),
+        (Filters(player="Carlsen, M", result=WON), [1, 3]),
+        (Filters(player="Anand", result=LOST), [1]),
+        (Filters(player="Anand", result=DRAWN), [0]),
+        (Filters(player="C"), [2]),
+        (Filters(player="Short"), [2, 3]),
+        (Filters(result="1-0"), [2, 3]),
+        (Filters(result="0-1"), [1]),
+        (Filters(min_elo=2700), [0, 1]),
+        (Filters(max_elo=2700), [3]),
+        (Filters(max_elo_gap=20), [3]),
+        (Filters(eco="b"), [1, 3]),
+        (Filters(eco="B9", player="Short"), [3]),
+    ],
+    ids=str,
+)
+def test_a_filter_takes_the_games_it_names(filters: Filters, expected: list[int], collection: Collection) -> None:
+    assert np.flatnonzero(collection.chosen(filters)).tolist() == expected
+
+
+def test_sets_are_sorted_and_the_small_ones_left_out() -> None:
+    labels = [("1000-1099",), ("900-999", "1000-1099"), ("900-999",), ("800-899",), ()]
+    sets, left_out = grouped(labels, least=2, most=5)
+    assert {name: np.flatnonzero(chosen).tolist() for name, chosen in sets.items()} == {
+        "900-999": [1, 2],
+        "1000-1099": [0, 1],
+    }
+    assert list(sets) == ["900-999", "1000-1099"]
+    assert left_out == 1
+    assert list(grouped(labels, least=1, most=1)[0]) in (["900-999"], ["1000-1099"])
+
+
+@pytest.mark.parametrize(
+    ("by", "options", "labels"),
+    [
+        ("year", [], ["1999", "2013"]),
+        ("elo", [], ["2400-2499", "2800-2899"]),
+        ("eco", [], ["A", "B"]),
+        ("eco", ["--eco", "B"], ["B1", "B9"]),
+        ("player", ["--top", "1"], ["Anand,V"]),
+    ],
+)
+def test_games_are_compared_by_what_their_tags_tell(
+    by: str, options: list[str], labels: list[str], tagged: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    twice = Path(tagged)
+    twice.write_text(twice.read_text() * 2)  # so that each set has something to draw samples from
+    told_sets = as_object([tagged, "--by", by, "--min-games", "2", "--draws", "half", *options], capsys)
+    assert [one["label"] for one in told_sets] == labels
+
+
+def test_json_tells_all_that_is_promised(own: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = as_object([own], capsys)
+    games = read_games(Path(own).read_bytes())
+    vectors, _ = vectors_of_games(games)
+    assert (found["games"], found["vectors"]) == (len(games), len(vectors))
+    assert list(found["values"]) == list(found["intervals"]) == list(PIECES)
+    assert found["values"]["P"] == 100
+    assert found["intervals"]["P"] == [100, 100]
+    assert found["intervals"]["N"][0] < found["values"]["N"] < found["intervals"]["N"][1]
+    assert found["alpha"] == found["weights"]["P"]
+    assert [one["condition"] for one in found["capablanca"]] == [condition.name for condition in CONDITIONS]
+    graph = score_graph(vectors)
+    assert [one["vectors"] for one in found["score_graph"]["bins"]] == graph.counts.tolist()
+
+
+def test_several_files_stand_side_by_side(own: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    copy = tmp_path / "copy.pgn.gz"
+    copy.write_bytes(gzip.compress(Path(own).read_bytes()))
+    files = [own, str(copy)]
+    first, second = as_object(files, capsys)
+    assert (first.pop("label"), second.pop("label")) == ("own.pgn", "copy.pgn.gz")
+    assert first == second
+    table = told(files, capsys)
+    first_words = [line.split()[0] for line in table.splitlines() if line]
+    assert all(first_words.count(name) == 3 for name in ("own.pgn", "copy.pgn.gz"))
+    assert "drawn games as half a point" in table
+
+
+def test_the_text_shows_values_conditions_and_graph(own: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text, found = told([own], capsys), as_object([own], capsys)
+    for name, piece in zip(("Knight", "Bishop", "Rook", "Queen"), "NBRQ", strict=True):
+        row = next(line for line in text.splitlines() if line.startswith(name)).split()
+        assert row[1] == f"{found['values'][piece]:.0f}"
+        assert row[-1] == f"{found['other']['values'][piece]:.0f}"
+    assert all(one["verdict"] in text for one in found["capablanca"])
+    assert "Mean score of White by balance" in text
+
+
+@pytest.mark.parametrize("name", ["rows.txt", "rows.csv", "rows.json"])
+def test_a_matrix_read_back_gives_the_same_values(
+    own: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    matrix = tmp_path / name
+    for draws in ("skip", "half"):
+        first = as_object([own, "--draws", draws, "--matrix", str(matrix)], capsys)
+        again = as_object([str(matrix), "--draws", draws], capsys)
+        assert again["values"] == pytest.approx(first["values"])
+        assert again["alpha"] == pytest.approx(first["alpha"])
+        assert again["vectors"] == first["vectors"]
+        assert again["by_game"] == (name != "rows.txt")
+        if again["by_game"]:
+            assert again["intervals"]["Q"] == pytest.approx(first["intervals"]["Q"])
+
+
+def test_a_plain_matrix_has_a_row_of_six_numbers_for_each_vector(
+    own: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    matrix = tmp_path / "rows.mat"
+    found = as_object([own, "--matrix", str(matrix)], capsys)
+    table = np.loadtxt(matrix)
+    vectors, _ = vectors_of_games(read_games(Path(own).read_bytes()))
+    assert table.shape == (found["vectors"], 6)
+    assert (table[:, :5] == vectors.differences).all()
+    assert (table[:, 5] == vectors.outcomes).all()
+
+
+def test_a_plain_matrix_is_cut_where_the_balance_is_level_or_the_result_another() -> None:
+    text = b"0 0 0 0 0 2\n1 0 0 0 0 2\n0 0 0 0 0 2\n1 0 0 0 0 0\n"
+    read = read_matrix(Path("rows.mat"), text, ".mat")
+    assert read.game.tolist() == [0, 0, 1, 2]
+    assert read.results.tolist() == [2, 2, 0]
+
+
+def test_csv_has_a_row_for_each_set(own: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = list(csv.DictReader(told([own, own, "--csv"], capsys).splitlines()))
+    found = as_object([own], capsys)
+    assert len(rows) == 1  # a file named twice is one file
+    assert rows[0]["label"] == "own.pgn"
+    assert float(rows[0]["R"]) == pytest.approx(found["values"]["R"], rel=1e-4)
+    assert float(rows[0]["R_high"]) == pytest.approx(found["intervals"]["R"][1], rel=1e-4)
+
+
+@pytest.mark.parametrize(("ending", "beginning"), [(".png", b"\x89PNG"), (".svg", b"<?xml")])
+def test_the_score_graph_is_drawn(
+    own: str, ending: str, beginning: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / f"graph{ending}"
+    told([own, "--plot", str(picture)], capsys)
+    content = picture.read_bytes()
+    assert content.startswith(beginning)
+    assert len(content) > 10_000
+
+
+def test_without_matplotlib_a_picture_says_what_to_install(
+    own: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    picture = tmp_path / "graph.png"
+    assert main(["points", own, "--plot", str(picture)]) == 1
+    assert "extra 'plots'" in capsys.readouterr().err
+    assert not picture.exists()
+
+
+BAD = {
+    "no file": (["nowhere.pgn"], "there is no file 'nowhere.pgn'", 1),
+    "nothing asked": ([], "required: FILE", 2),
+    "no games": (["words.pgn"], "'words.pgn' holds no game that can be read", 1),
+    "a result that is none": (["result.mat"], "'result.mat', row 2: results are 0, 1 or 2", 1),
+    "a short row": (["short.mat"], "'short.mat', row 2: five differences and a result are expected, not '1 2 3'", 1),
+    "no JSON": (["broken.json"], "'broken.json' is no matrix in JSON", 1),
+    "only one decided game": (["one.pgn"], "two decided games are needed", 1),
+    "a player who is not there": (
+        ["tagged.pgn", "--player", "Fischer"],
+        "no game of 'Fischer' here; most games are",
+        1,
+    ),
+    "filters that nothing passes": (["tagged.pgn", "--min-elo", "3000"], "no game passes all filters", 1),
+    "sets that are all too small": (["tagged.pgn", "--by", "year"], "no year has 100 games here", 1),
+    "a matrix asked for players": (["good.mat", "--player", "Anand"], "'good.mat' is a matrix: it has no players", 1),
+    "a matrix in sets": (["good.mat", "--by", "elo"], "'good.mat' is a matrix, which does not tell --by elo", 1),
+    "whose wins": (["tagged.pgn", "--result", "won"], "--result won needs --player", 2),
+    "no number": (["tagged.pgn", "--min-elo", "high"], "a whole number is needed, not 'high'", 2),
+    "no such picture": (["tagged.pgn", "--plot", "graph.gif"], "--plot writes .png or .svg files, not 'graph.gif'", 2),
+    "no such folder": (["tagged.pgn", "--plot", "no/graph.png"], "cannot write 'no/graph.png'", 1),
+    "two sets in a matrix": (["tagged.pgn", "one.pgn", "--matrix", "m"], "writes one set of games, and there are 2", 1),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_gets_a_sentence(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {
+        "words.pgn": "These are words.",
+        "result.mat": "0 0 0 0 0 2\n0 0 0 0 0 3\n",
+        "short.mat": "0 0 0 0 0 2\n1 2 3\n",
+        "good.mat": "0 0 0 0 0 2\n1 0 0 0 0 2\n",
+        "broken.json": "{",
+        "one.pgn": "1. e4 d5 2. exd5 c6 3. a3 a6 1-0",
+        "tagged.pgn": tagged_pgn(),
+    }
+    for file, text in files.items():
+        (tmp_path / file).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    arguments, complaint, code = BAD[name]
+    assert main(["points", *arguments]) == code
+    shown = capsys.readouterr()
+    assert complaint in shown.err
+    assert shown.out == ""
+    assert {path.name for path in tmp_path.iterdir()} == set(files)
+
+
+def test_games_that_cannot_be_read_are_named_and_the_others_used(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "some.pgn"
+    good = "1. e4 d5 2. exd5 c6 3. a3 a6 1-0\n\n1. e4 d5 2. exd5 c6 3. a3 a6 0-1\n\n"
+    path.write_text(f"{good}1. e4 Ke4 1-0\n\n1. d4 d5 *\n")
+    assert main(["points", str(path), "--json"]) == 0
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["games"] == 3
+    assert "games left out: 1, the first at line 5: 'Ke4' is not a legal move here" in shown.err
+    assert "without a result, which count as drawn: 1" in shown.err
+
+
+def test_rows_of_a_matrix_are_those_of_the_vectors() -> None:
+    differences = np.array([[0, 0, 0, 0, 0], [-1, 2, 0, 0, -1]], dtype=np.int8)
+    vectors = Vectors(differences, np.zeros(2, dtype=np.int32), np.array([1], dtype=np.int8))
+    assert render_matrix(vectors, "") == " 0  0  0  0  0  1\n-1  2  0  0 -1  1\n"
+    assert render_matrix(vectors, ".csv") == "P,N,B,R,Q,result,game\n0,0,0,0,0,1,1\n-1,2,0,0,-1,1,1\n"

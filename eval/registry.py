@@ -36,7 +36,8 @@ class Term:
     """One evaluation term.
 
     `count` is compiled: it takes a `View` and returns how much of the term that side has (any real number, before
-    phase and group multiplier). `default` and `bounds` are weights in centipawns. `sentence` is the chess.
+    phase and group multiplier). `default` and `bounds` are weights in centipawns. `sign` is that of the weight by the
+    meaning of the term: 1 where more of it should be good for its side, -1 where bad. `sentence` is the chess.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Term:
     default: int
     bounds: tuple[int, int]
     phase: Phase
+    sign: int
     sentence: str
     count: Any
 
@@ -52,14 +54,14 @@ TERMS: list[Term] = []
 
 
 def term(
-    name: str, group: Group, default: int, bounds: tuple[int, int], phase: Phase = Phase.ALWAYS
+    name: str, group: Group, default: int, bounds: tuple[int, int], phase: Phase = Phase.ALWAYS, sign: int = 1
 ) -> Callable[[Callable[..., Any]], Any]:
     """Register the decorated count as the next term. Its docstring is the sentence users read."""
 
     def register(count: Callable[..., Any]) -> Any:
         sentence = " ".join((count.__doc__ or "").split())
         compiled = kernel(count)
-        TERMS.append(Term(name, group, default, bounds, phase, sentence, compiled))
+        TERMS.append(Term(name, group, default, bounds, phase, sign, sentence, compiled))
         return compiled
 
     return register

@@ -120,19 +120,19 @@ def queen_value(view):
     return popcount(view.queens)
 
 
-@term("PawnDoubled", Group.PAWN_STRUCTURE, -10, PENALTY)
+@term("PawnDoubled", Group.PAWN_STRUCTURE, -10, PENALTY, sign=-1)
 def pawn_doubled(view):
     """A pawn with an own pawn behind it on its file."""
     return popcount(view.pawns & north_fill(view.pawns << U64(8)))
 
 
-@term("PawnIsolated", Group.PAWN_STRUCTURE, -19, PENALTY)
+@term("PawnIsolated", Group.PAWN_STRUCTURE, -19, PENALTY, sign=-1)
 def pawn_isolated(view):
     """A pawn with no own pawn on the files beside it: no pawn can ever defend it."""
     return popcount(view.pawns & ~beside(south_fill(north_fill(view.pawns))))
 
 
-@term("PawnBackwards", Group.PAWN_STRUCTURE, -5, PENALTY)
+@term("PawnBackwards", Group.PAWN_STRUCTURE, -5, PENALTY, sign=-1)
 def pawn_backwards(view):
     """A pawn that is not isolated but whose neighbours have all gone ahead of it."""
     has_neighbours = beside(south_fill(north_fill(view.pawns)))
@@ -266,7 +266,7 @@ def queen_king_tropism(view):
     return total
 
 
-@term("KingCenterMid", Group.KING_SAFETY, -41, EITHER, Phase.MIDDLEGAME)
+@term("KingCenterMid", Group.KING_SAFETY, -41, EITHER, Phase.MIDDLEGAME, sign=-1)
 def king_exposed(view):
     """The king off his first rank (half on the second), while the enemy has his pieces."""
     return KING_EXPOSURE[view.king]

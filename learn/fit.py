@@ -1,208 +1,170 @@
-"""Fitting the weights: least squares of the predicted against the real result, by damped Gauss-Newton.
+"""Fitting the weights and K: what is minimised, and the default way, damped Gauss-Newton.
 
-The prediction for a position is p = 1 / (1 + exp(-score / K)), score = features @ weights for White. What is minimised
-is the weighted mean of (result - p) ** 2, plus a pull to the starting weights that fades as games are added. K is
+What is minimised is the summed loss of the training set plus a pull to the starting weights. The pull is that of a
+normal prior about them: it is fixed while the loss grows with every game, so it fades as games are added. K is
 1 / `steepness`; it is fitted together with the weights where material is frozen, since then only it can scale them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+import time
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from learn.passes import BLOCK, TRAIN, Sums, gather
 from learn.positions import FEATURE_SCALE
+from learn.sample import Loss, Point, Sample
 
-BLOCK = 1 << 15  # rows a thread works on at a time
 POSITIONS_PER_OBSERVATION = 10  # the positions of a game are far from independent
-PRIOR_SPREAD = 1.0  # prior standard deviation of a weight, in units of its size
+LEAST_SPREAD, FEWEST_GAMES = 0.25, 300  # of `prior_spread`: what predicts other games best, measured
 LEAST_SIZE = 10.0  # centipawns: a smaller weight is taken to be of this size
-NOISE = 0.1  # typical squared error of a prediction
+NOISE = {Loss.SQUARED: 0.1, Loss.CROSS_ENTROPY: 1.0}  # the variance of a residual
+DOUBLED = {Loss.SQUARED: 1.0, Loss.CROSS_ENTROPY: 2.0}  # so that half the derivative is slope times residual
 ENOUGH = 1e-7  # relative improvement below which the fit has converged
+STRIDE = 16  # of the blocks that a first approach on a large sample uses
+LARGE = 4 * STRIDE * BLOCK  # rows from which a first approach pays
 
 
 @dataclass(frozen=True)
-class Sample:
-    """Rows with their labels and importance: int16[n, 27], float32[n] in 0..1, float32[n]."""
+class Step:
+    """A better point that a fit has reached, and the sums there.
 
-    features: np.ndarray
-    labels: np.ndarray
-    importance: np.ndarray
+    A fit that moves one weight at a time says which one, by its index, and in which cycle through them, from 1.
+    """
 
-    def __len__(self) -> int:
-        return len(self.features)
-
-    @property
-    def total(self) -> float:
-        """The sum of the importance."""
-        return float(self.importance.sum(dtype=np.float64))
-
-    def every(self, step: int) -> Sample:
-        """Every `step`-th row."""
-        return Sample(self.features[::step], self.labels[::step], self.importance[::step])
+    point: Point
+    sums: Sums
+    term: int | None = None
+    cycle: int | None = None
+    at: float = field(default_factory=time.perf_counter)
 
 
-@dataclass(frozen=True)
-class Point:
-    """Weights in centipawns, float64[27], and the steepness 1 / K."""
+class Watcher:
+    """Is told how a fit goes; this one does not listen."""
 
-    weights: np.ndarray
-    steepness: float
+    def stepped(self, step: Step) -> None:
+        """A better point has been reached."""
 
-    @property
-    def k(self) -> float:
-        """K in centipawns."""
-        return 1 / self.steepness
+    def trying(self, term: int, point: Point) -> None:
+        """The fit turns to the weight with this index."""
+
+    def progressed(self, what: str, done: float) -> None:
+        """So much, 0 to 1, of some work is done."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """What may move: indices of free weights, bounds float64[27, 2], whether K is free, and where weights start."""
+    """What may move and what it costs.
+
+    `free` are the indices of the weights that may move, `bounds` is float64[terms, 2]. `spread`, float64[terms], is the
+    standard deviation of each weight about its `start` before any game is seen, in centipawns; None for no pull.
+    """
 
     free: np.ndarray
     bounds: np.ndarray
     fit_k: bool
     start: np.ndarray
-    prior_spread: float = PRIOR_SPREAD
+    loss: Loss = Loss.SQUARED
+    spread: np.ndarray | None = None
 
-    def ridge(self) -> np.ndarray:
-        """The pull to the start on the free weights, and none on the steepness, in units of the summed squares."""
-        spread = self.prior_spread * np.maximum(np.abs(self.start[self.free]), LEAST_SIZE)
-        return np.append(NOISE * POSITIONS_PER_OBSERVATION / spread**2, 0.0)
+    def ridge(self, sums: Sums) -> np.ndarray:
+        """The pull on each free weight, in units of the summed loss, for importances as in `sums`."""
+        if self.spread is None:
+            return np.zeros(len(self.free))
+        mean_importance = sums.squares / sums.importance[TRAIN]  # a row that counts half has half the information
+        return NOISE[self.loss] * POSITIONS_PER_OBSERVATION * mean_importance / self.spread[self.free] ** 2
 
+    def objective(self, sums: Sums, point: Point, stride: int = 1) -> float:
+        """What the fit minimises, from the sums at a point over every `stride`-th block."""
+        distance = point.weights[self.free] - self.start[self.free]
+        return DOUBLED[self.loss] * float(sums.loss[TRAIN]) + float(self.ridge(sums) @ distance**2) / stride
 
-@dataclass
-class Sums:
-    """Sums over a sample at a point: squared error, gradient and Gauss-Newton matrix over (free weights, steepness)."""
-
-    loss: float = 0.0
-    gradient: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    matrix: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
-
-
-def predictions(sample: Sample, point: Point) -> Iterator[tuple[slice, np.ndarray, np.ndarray, np.ndarray]]:
-    """Block by block: (rows, features float32, scores in centipawns, predictions)."""
-    weights = (point.weights / FEATURE_SCALE).astype(np.float32)
-    for start in range(0, len(sample), BLOCK):
-        rows = slice(start, min(start + BLOCK, len(sample)))
-        features = sample.features[rows].astype(np.float32)
-        scores = features @ weights
-        yield rows, features, scores, 1 / (1 + np.exp(-np.float32(point.steepness) * scores))
-
-
-def mean_error(sample: Sample, point: Point) -> float:
-    """The weighted mean of the squared error."""
-    loss = 0.0
-    for rows, _, _, predicted in predictions(sample, point):
-        loss += float(sample.importance[rows] @ np.square(predicted - sample.labels[rows]))
-    return loss / sample.total
+    def system(self, sums: Sums, point: Point, stride: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """Half the gradient of the objective and its Gauss-Newton matrix, over the free weights and the steepness."""
+        assert sums.products is not None
+        directions = np.zeros((len(point.weights), len(self.free) + 1))  # of the scores, times the steepness
+        directions[self.free, np.arange(len(self.free))] = point.steepness / FEATURE_SCALE
+        directions[:, -1] = point.weights / FEATURE_SCALE
+        gradient = directions.T @ sums.products[:-1, -1]
+        matrix = directions.T @ sums.products[:-1, :-1] @ directions
+        ridge = np.append(self.ridge(sums) / stride, 0.0)
+        distance = np.append(point.weights[self.free] - self.start[self.free], 0.0)
+        return gradient + ridge * distance, matrix + np.diag(ridge)
 
 
-def gather(sample: Sample, point: Point, free: np.ndarray, threads: int = 2) -> Sums:
-    """The sums over a sample, each thread over a share of it."""
-    cuts = np.linspace(0, len(sample), max(1, min(threads, len(sample) // BLOCK + 1)) + 1).astype(np.int64)
+def prior_spread(games: int) -> float:
+    """The standard deviation of a weight about its start, in units of its size, that suits a training set.
 
-    def work(first: int, last: int) -> Sums:
-        part = Sample(sample.features[first:last], sample.labels[first:last], sample.importance[first:last])
-        return _gather_part(part, point, free)
-
-    with ThreadPoolExecutor(len(cuts) - 1) as pool:
-        parts = list(pool.map(work, cuts[:-1], cuts[1:]))
-    return Sums(
-        sum(part.loss for part in parts),
-        np.sum([part.gradient for part in parts], axis=0),
-        np.sum([part.matrix for part in parts], axis=0),
-    )
+    It grows with the root of the games, so that the pull fades twice: against the loss, and by itself.
+    """
+    return LEAST_SPREAD * float(np.sqrt(max(1.0, games / FEWEST_GAMES)))
 
 
-def _gather_part(sample: Sample, point: Point, free: np.ndarray) -> Sums:
-    size = len(free) + 1
-    sums = Sums(0.0, np.zeros(size), np.zeros((size, size)))
-    for rows, features, scores, predicted in predictions(sample, point):
-        residual = predicted - sample.labels[rows]
-        importance = sample.importance[rows]
-        slope = predicted * (1 - predicted)
-        jacobian = np.empty((len(scores), size), dtype=np.float32)
-        np.multiply(features[:, free], (slope * np.float32(point.steepness / FEATURE_SCALE))[:, None], jacobian[:, :-1])
-        jacobian[:, -1] = slope * scores
-        weighted = jacobian * importance[:, None]
-        sums.loss += float(importance @ np.square(residual))
-        sums.gradient += residual @ weighted
-        sums.matrix += jacobian.T @ weighted
-    return sums
+def sizes(*weights: np.ndarray) -> np.ndarray:
+    """The size of each weight in centipawns: its largest value in any of these sets, and never too little."""
+    return np.maximum(np.max(np.abs(weights), axis=0), LEAST_SIZE)
 
 
-def fit_k(sample: Sample, weights: np.ndarray, start: float = 1 / 200) -> Point:
-    """The point with these weights and the K that predicts best."""
+def fit_k(sample: Sample, weights: np.ndarray, loss: Loss = Loss.SQUARED, start: float = 1 / 200) -> Point:
+    """The point with these weights and the K that predicts the training set best."""
     point = Point(np.asarray(weights, dtype=np.float64), start)
-    none = np.zeros(0, dtype=np.int64)
-    for size in (64, 1):
-        part = sample.every(size) if len(sample) > 100_000 else sample
+    for stride in strides(sample):
         for _ in range(20):
-            sums = gather(part, point, none)
-            change = -sums.gradient[0] / max(sums.matrix[0, 0], 1e-30)
+            sums = gather(sample, point, loss, products=False, stride=stride)
+            change = -sums.k_slope / max(sums.k_curvature, 1e-30)
             steepness = float(np.clip(point.steepness + change, point.steepness / 3, point.steepness * 3))
-            converged = abs(steepness - point.steepness) < 1e-5 * point.steepness
+            converged = abs(steepness - point.steepness) < 1e-4 * point.steepness
             point = replace(point, steepness=float(np.clip(steepness, 1e-5, 1.0)))
             if converged:
                 break
     return point
 
 
-def gauss_newton(
-    sample: Sample, start: Point, task: Task, report: Callable[[Point], None] | None = None, steps: int = 30
-) -> Point:
-    """The point that minimises the error on `sample` plus the pull to the start, within bounds exactly.
+def strides(sample: Sample) -> tuple[int, ...]:
+    """On which parts of a sample to work in turn: every so many blocks of a large one, then all."""
+    return (STRIDE, 1) if sample.size >= LARGE else (1,)
 
-    `report` is called with each better point. A first approach on a part of a large sample saves most of the time.
+
+def gauss_newton(sample: Sample, start: Point, task: Task, watcher: Watcher) -> Point:
+    """The point that minimises the objective within bounds exactly.
+
+    A first approach on a part of a large sample, which nobody is told of, saves most of the time.
     """
     point = start
-    for stride in (16, 1):
-        if stride == 1 or len(sample) > 200_000:
-            point = _descend(sample.every(stride), point, task, report, steps, task.ridge() / stride)
+    for stride in strides(sample):
+        point = approach(sample, point, task, watcher if stride == 1 else Watcher(), stride)
     return point
 
 
-def _descend(
-    sample: Sample,
-    point: Point,
-    task: Task,
-    report: Callable[[Point], None] | None,
-    steps: int,
-    ridge: np.ndarray,
-) -> Point:
+def approach(sample: Sample, point: Point, task: Task, watcher: Watcher, stride: int = 1, steps: int = 30) -> Point:
+    """Gauss-Newton on every `stride`-th block from a point that may be near the end already."""
     damping = 1e-6
-    best, sums = np.inf, Sums()
+    best, best_sums = np.inf, None
     candidate = point
     for _ in range(steps):
-        trial = gather(sample, candidate, task.free)
-        pulled = candidate.weights[task.free] - task.start[task.free]
-        loss = trial.loss + float(ridge[:-1] @ pulled**2)
-        if loss < best:
-            improvement = (best - loss) / best if np.isfinite(best) else 1.0
-            best, sums, point, damping = loss, trial, candidate, damping / 4
-            if report is not None:
-                report(point)
+        sums = gather(sample, candidate, task.loss, stride=stride)
+        value = task.objective(sums, candidate, stride)
+        if value < best or best_sums is None:
+            improvement = (best - value) / best if np.isfinite(best) else 1.0
+            best, best_sums, point, damping = value, sums, candidate, damping / 4
+            watcher.stepped(Step(point, sums))
             if improvement < ENOUGH:
                 break
         else:
             damping = max(damping, 1e-6) * 16
             if damping > 1e6:
                 break
-        candidate = _step(point, task, sums, ridge, damping)
+        candidate = _step(point, task, *task.system(best_sums, point, stride), damping)
     return point
 
 
-def _step(point: Point, task: Task, sums: Sums, ridge: np.ndarray, damping: float) -> Point:
-    """The Gauss-Newton step; weights that would leave their bounds are held there and the rest solved again."""
+def _step(point: Point, task: Task, gradient: np.ndarray, matrix: np.ndarray, damping: float) -> Point:
+    """The damped step; weights that would leave their bounds are held there and the rest solved again."""
     values = np.append(point.weights[task.free], point.steepness)
     low = np.append(task.bounds[task.free, 0], point.steepness / 3)
     high = np.append(task.bounds[task.free, 1], point.steepness * 3)
-    pull = ridge * (values - np.append(task.start[task.free], 0.0))
-    gradient = sums.gradient + pull
-    matrix = sums.matrix + np.diag(ridge) + damping * np.diag(np.diag(sums.matrix) + 1e-12)
+    matrix = matrix + damping * np.diag(np.diag(matrix)) + 1e-12 * np.eye(len(values))  # a term may be in no row
     target = values.copy()
     moving = np.ones(len(values), dtype=bool)
     moving[-1] = task.fit_k

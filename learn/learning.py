@@ -2,60 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from eval.registry import TERMS
-from learn.fit import Point, Sample, Task, fit_k, gather, gauss_newton, mean_error, predictions
+from eval.registry import TERMS, Term
+from learn.adam import adam
+from learn.descent import descent
+from learn.fit import Step, Task, Watcher, fit_k, gauss_newton, prior_spread, sizes
 from learn.inputs import LearnError
-from learn.positions import FEATURE_SCALE, Rows
+from learn.passes import Sums, errors_by_game, gather
+from learn.positions import Rows
+from learn.sample import Loss, Point, Sample, sample_of
+from learn.uncertainty import by_resampling, by_sandwich
 
 VALIDATION_SHARE = 0.2
 DOUBT = 2.0  # standard errors by which the validation error must fall
 PAWN_TERM = 0  # its weight is the unit of all others
 FEW_GAMES = 300  # below this even the validation cannot be trusted
+METHODS: dict[str, Callable[[Sample, Point, Task, Watcher], Point]] = {
+    "gauss-newton": gauss_newton,
+    "descent": descent,
+    "adam": adam,
+}
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How to learn. `first` and `last` number the terms that may move, from 1; `lam` is None for equal importance."""
+    """How to learn. `first` and `last` number the terms that may move, from 1; `lam` is None for equal importance.
+
+    `prior` is the standard deviation of a weight about its start, in units of its size, 0 for no pull to the start,
+    None for one that suits the number of games. `root_of_sum` shows errors as GreKo 2015 ML did: the root of the
+    weighted sum over the number of positions. `resamplings` is how many give the intervals; 0 for a formula.
+    """
 
     first: int = 6
     last: int = len(TERMS)
+    method: str = "gauss-newton"
+    loss: Loss = Loss.SQUARED
     lam: float | None = 40.0
     k: float | None = None
+    prior: float | None = None
     seed: int = 2015
     split_by_position: bool = False
+    root_of_sum: bool = False
+    resamplings: int = 0
+
+    def errors(self, sums: Sums) -> tuple[float, float]:
+        """Training and validation error as they are shown."""
+        if self.root_of_sum:
+            train, valid = np.sqrt(sums.loss / sums.rows)
+            return float(train), float(valid)
+        return sums.train, sums.valid
 
 
-@dataclass(frozen=True)
-class Split:
-    """The two samples, and the game of each row."""
-
-    train: Sample
-    valid: Sample
-    train_games: np.ndarray
-    valid_games: np.ndarray
+ARTICLE = Settings(method="descent", lam=20.0, k=150.0, prior=0.0, split_by_position=True, root_of_sum=True)
 
 
 @dataclass(frozen=True)
 class Learned:
-    """What came out: the point at the start and at the end (rounded), the errors, and whether to use it.
+    """What came out: the point at the start and at the end (rounded), the sums at both, and whether to use it.
 
     `gain` is the fall of the validation error and `gain_error` its standard error, paired game by game.
-    `spread` is the standard error of each weight, float64[27], clustered by game; 0 for weights that were frozen.
+    `spread` is the standard error of each weight, float64[terms]; 0 for weights that were frozen; it is from so many
+    `resamplings`, or a formula. `steps` are all that the fit reported.
     """
 
     start: Point
     end: Point
-    train_errors: tuple[float, float]
-    valid_errors: tuple[float, float]
+    before: Sums
+    after: Sums
     gain: float
     gain_error: float
     spread: np.ndarray
+    resamplings: int
     task: Task
+    steps: list[Step]
     interrupted: bool
 
     @property
@@ -64,58 +87,91 @@ class Learned:
         return self.gain > DOUBT * self.gain_error and self.gain > 0
 
 
-StepReport = Callable[[int, Point, float, float], None]
+@dataclass
+class _Keeper(Watcher):
+    """Keeps every step for when the fit is interrupted, and passes them on."""
+
+    listener: Watcher
+    steps: list[Step] = field(default_factory=list)
+
+    def stepped(self, step: Step) -> None:
+        if self.steps and step.cycle is None and _same(step.point, self.steps[-1].point):
+            return  # a method begins with a pass at the start
+        self.steps.append(step)
+        self.listener.stepped(step)
+
+    def trying(self, term: int, point: Point) -> None:
+        self.listener.trying(term, point)
+
+    def progressed(self, what: str, done: float) -> None:
+        self.listener.progressed(what, done)
 
 
-def split(rows: Rows, settings: Settings) -> Split:
-    """A training and a validation sample; raises LearnError where the games cannot teach anything."""
-    results = rows.results[np.unique(rows.game)]
+def _same(one: Point, other: Point) -> bool:
+    return one.steepness == other.steepness and np.array_equal(one.weights, other.weights)
+
+
+def split(rows: Rows, settings: Settings) -> Sample:
+    """The rows with a fifth of the games, or positions, held out; raises LearnError where they cannot teach."""
+    games = np.flatnonzero(np.bincount(rows.game, minlength=len(rows.results)))
+    results = rows.results[games]
     if len(results) < 2:
         raise LearnError("one game is too few to learn from")
     if (results == results[0]).all():
-        outcome = {0.0: "lost for White", 0.5: "drawn", 1.0: "won for White"}[float(results[0])]
+        outcome = {0.0: "lost for White", 0.5: "drawn", 1.0: "won for White"}.get(float(results[0]), "of one result")
         raise LearnError(f"all {len(results)} games are {outcome}: there is nothing to tell good from bad")
     chance = np.random.default_rng(settings.seed)
     if settings.split_by_position:
-        is_valid = chance.random(len(rows)) < VALIDATION_SHARE
+        held = chance.random(len(rows), dtype=np.float32) < VALIDATION_SHARE
+        if held.all() or not held.any():
+            raise LearnError(f"{len(rows)} positions are too few to keep some aside")
     else:
-        games = np.unique(rows.game)
-        chosen = chance.permutation(games)[: max(1, round(VALIDATION_SHARE * len(games)))]
-        is_valid = np.isin(rows.game, chosen)
-    importance = np.ones(len(rows), dtype=np.float32)
-    if settings.lam is not None:
-        importance = np.exp(-rows.to_end / np.float32(settings.lam)).astype(np.float32)
-    labels = rows.labels()
-    train, valid = (Sample(rows.features[mask], labels[mask], importance[mask]) for mask in (~is_valid, is_valid))
-    return Split(train, valid, rows.game[~is_valid], rows.game[is_valid])
+        chosen = np.zeros(len(rows.results), dtype=np.bool_)
+        chosen[chance.permutation(games)[: max(1, round(VALIDATION_SHARE * len(games)))]] = True
+        held = chosen[rows.game]
+    return sample_of(rows, held, settings.lam)
 
 
-def learn(parts: Split, weights: np.ndarray, settings: Settings, report: StepReport) -> Learned:
+def learn(
+    sample: Sample, weights: np.ndarray, settings: Settings, watcher: Watcher, terms: Sequence[Term] = TERMS
+) -> Learned:
     """Fit the weights that may move; Ctrl-C ends the fit and keeps the best so far.
 
-    `report` gets the number of each step, its point, and its training and validation error.
+    Columns of the sample, `weights` and `terms` belong together.
     """
-    start = Point(weights, 1 / settings.k) if settings.k else fit_k(parts.train, weights)
-    free = np.arange(settings.first - 1, settings.last)
-    if settings.k is None:
-        free = free[free != PAWN_TERM]  # K is free: were the pawn free too, nothing would fix the scale
-    bounds = np.array([term.bounds for term in TERMS], dtype=np.float64)
-    task = Task(free, bounds, fit_k=settings.k is None, start=weights)
-    steps: list[Point] = []
-
-    def note(point: Point) -> None:
-        steps.append(point)
-        report(len(steps) - 1, point, mean_error(parts.train, point), mean_error(parts.valid, point))
-
+    loss = settings.loss
+    start = Point(weights, 1 / settings.k) if settings.k else fit_k(sample, weights, loss)
+    before = gather(sample, start, loss, products=False)
+    task = task_of(sample, weights, settings, terms)
+    keeper = _Keeper(watcher)
+    keeper.stepped(Step(start, before))
     interrupted = False
     try:
-        best = gauss_newton(parts.train, start, task, note)
+        best = METHODS[settings.method](sample, start, task, keeper)
     except KeyboardInterrupt:
-        interrupted, best = True, steps[-1] if steps else start
+        interrupted, best = True, keeper.steps[-1].point
     end = _round(best, task)
-    gain, gain_error = _paired_gain(parts, start, end)
-    errors = [(mean_error(sample, start), mean_error(sample, end)) for sample in (parts.train, parts.valid)]
-    return Learned(start, end, errors[0], errors[1], gain, gain_error, _spread(parts, end, task), task, interrupted)
+    after = gather(sample, end, loss)
+    gain, gain_error = _paired_gain(sample, start, end, loss)
+    spread, resamplings = by_sandwich(sample, end, task, after), 0
+    if settings.resamplings and not interrupted:
+        try:
+            spread = by_resampling(sample, end, task, settings.resamplings, settings.seed, watcher)
+            resamplings = settings.resamplings
+        except KeyboardInterrupt:
+            interrupted = True
+    return Learned(start, end, before, after, gain, gain_error, spread, resamplings, task, keeper.steps, interrupted)
+
+
+def task_of(sample: Sample, weights: np.ndarray, settings: Settings, terms: Sequence[Term]) -> Task:
+    """What the settings let move."""
+    free = np.arange(settings.first - 1, min(settings.last, len(terms)))
+    if settings.k is None:
+        free = free[free != PAWN_TERM]  # K is free: were the pawn free too, nothing would fix the scale
+    bounds = np.array([term.bounds for term in terms], dtype=np.float64)
+    prior = prior_spread(len(sample.games(held=False))) if settings.prior is None else settings.prior
+    spread = prior * sizes(weights, np.array([float(term.default) for term in terms])) if prior else None
+    return Task(free, bounds, settings.k is None, weights, settings.loss, spread)
 
 
 def _round(point: Point, task: Task) -> Point:
@@ -126,47 +182,13 @@ def _round(point: Point, task: Task) -> Point:
     return Point(weights, point.steepness)
 
 
-def _errors(sample: Sample, point: Point) -> np.ndarray:
-    """The weighted squared error of each row."""
-    errors = np.empty(len(sample), dtype=np.float32)
-    for rows, _, _, predicted in predictions(sample, point):
-        errors[rows] = sample.importance[rows] * np.square(predicted - sample.labels[rows])
-    return errors
-
-
-def _by_game(games: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Sums of `values`, [n] or [n, m], over the rows of each game; `games` rises."""
-    starts = np.flatnonzero(np.concatenate([[True], games[1:] != games[:-1]]))
-    return np.add.reduceat(values, starts, axis=0, dtype=np.float64)
-
-
-def _paired_gain(parts: Split, start: Point, end: Point) -> tuple[float, float]:
+def _paired_gain(sample: Sample, start: Point, end: Point, loss: Loss) -> tuple[float, float]:
     """How far the validation error fell, and its standard error, both from differences within each game."""
-    difference = _by_game(parts.valid_games, _errors(parts.valid, start) - _errors(parts.valid, end))
-    importance = _by_game(parts.valid_games, parts.valid.importance)
+    old, new = errors_by_game(sample, start, loss), errors_by_game(sample, end, loss)
+    held = old[:, 1] > 0
+    difference, importance = (old - new)[held, 0], old[held, 1]
     gain = difference.sum() / importance.sum()
     residual = difference - gain * importance
     count = len(difference)
     error = np.sqrt((residual**2).sum() * count / max(1, count - 1)) / importance.sum()
     return float(gain), float(error)
-
-
-def _spread(parts: Split, point: Point, task: Task) -> np.ndarray:
-    """Standard errors of the weights by the sandwich formula, rows of one game counted as one observation."""
-    sums = gather(parts.train, point, task.free)
-    size = len(task.free) + task.fit_k
-    matrix = (sums.matrix + np.diag(task.ridge()))[:size, :size]
-    scores = np.zeros((int(parts.train_games[-1]) + 1, size))
-    for rows, features, values, predicted in predictions(parts.train, point):
-        slope = predicted * (1 - predicted) * parts.train.importance[rows] * (predicted - parts.train.labels[rows])
-        jacobian = features[:, task.free] * np.float32(point.steepness / FEATURE_SCALE)
-        if task.fit_k:
-            jacobian = np.column_stack([jacobian, values])
-        games = parts.train_games[rows]
-        present = games[np.concatenate([[True], games[1:] != games[:-1]])]
-        scores[present] += _by_game(games, jacobian * slope[:, None])
-    inverse = np.linalg.pinv(matrix)
-    covariance = inverse @ (scores.T @ scores) @ inverse
-    spread = np.zeros(len(point.weights))
-    spread[task.free] = np.sqrt(np.maximum(np.diag(covariance)[: len(task.free)], 0))
-    return spread

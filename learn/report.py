@@ -1,22 +1,26 @@
-"""What `learn` tells at the end: each weight before and after, how sure it is, and what is odd about it."""
+"""What `learn` found out: each weight before and after, how sure it is, and what is odd about it."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
-from eval.registry import TERMS
-from learn.learning import FEW_GAMES, Learned, Split
+from eval.registry import TERMS, Term
+from learn.learning import Learned, Settings
+from learn.passes import carriers
+from learn.sample import Sample
 
 CONFIDENCE = 1.96  # standard errors on each side of a 95% interval
 RARE_GAMES = 100  # a term that fewer games carry is flagged
 ALIKE = 0.8  # correlation above which two terms cannot be told apart well
+FROZEN = "frozen"
 
 
 @dataclass(frozen=True)
 class WeightLine:
-    """One weight: before, after, its 95% interval, what carries it and what is odd about it."""
+    """One weight: before, after, its 95% interval, what carries it in the training set and what is odd about it."""
 
     name: str
     old: float
@@ -30,10 +34,19 @@ class WeightLine:
 
 @dataclass(frozen=True)
 class Summary:
-    """All that a run found out, for people and for machines."""
+    """All that a run found out, for people and for machines.
+
+    `games` and `positions` are of both sets. `gain` is the fall of the validation error as a mean over positions, and
+    `gain_error` its standard error, paired by game. `written` is the file with the new weights, if there is one.
+    """
 
     games: int
     positions: int
+    train_games: int
+    train_positions: int
+    valid_games: int
+    valid_positions: int
+    k_before: float
     k: float
     train_before: float
     train_after: float
@@ -42,81 +55,90 @@ class Summary:
     gain: float
     gain_error: float
     accepted: bool
+    interrupted: bool
+    method: str
+    resamplings: int
     seconds: float
     weights: tuple[WeightLine, ...]
+    written: str | None = None
 
     def as_json(self) -> dict[str, object]:
         """Plain data for `json.dumps`."""
         return asdict(self)
 
+    def told_where(self, written: str) -> Summary:
+        """The same with the name of the file."""
+        return replace(self, written=written)
 
-def summarise(parts: Split, learned: Learned, games: int, seconds: float) -> Summary:
+
+def summarise(
+    sample: Sample, learned: Learned, settings: Settings, games: int, seconds: float, terms: Sequence[Term] = TERMS
+) -> Summary:
     """The summary of a run over `games` games."""
+    train_games, valid_games = (len(sample.games(held)) for held in (False, True))
+    train_before, valid_before = settings.errors(learned.before)
+    train_after, valid_after = settings.errors(learned.after)
+    held = int(np.count_nonzero(sample.held))
     return Summary(
-        games,
-        len(parts.train) + len(parts.valid),
-        learned.end.k,
-        *learned.train_errors,
-        *learned.valid_errors,
-        learned.gain,
-        learned.gain_error,
-        learned.accepted,
-        seconds,
-        _lines(parts, learned),
+        games=games,
+        positions=sample.size,
+        train_games=train_games,
+        train_positions=sample.size - held,
+        valid_games=valid_games,
+        valid_positions=held,
+        k_before=learned.start.k,
+        k=learned.end.k,
+        train_before=train_before,
+        train_after=train_after,
+        valid_before=valid_before,
+        valid_after=valid_after,
+        gain=learned.gain,
+        gain_error=learned.gain_error,
+        accepted=learned.accepted,
+        interrupted=learned.interrupted,
+        method=settings.method,
+        resamplings=learned.resamplings,
+        seconds=seconds,
+        weights=_lines(sample, learned, terms),
     )
 
 
-def _lines(parts: Split, learned: Learned) -> tuple[WeightLine, ...]:
-    twins = _twins(parts, learned)
+def _lines(sample: Sample, learned: Learned, terms: Sequence[Term]) -> tuple[WeightLine, ...]:
+    twins, counts = _twins(sample, learned, terms), carriers(sample)
     lines = []
-    for index, term in enumerate(TERMS):
-        carries = parts.train.features[:, index] != 0
-        games = len(np.unique(parts.train_games[carries]))
+    for index, term in enumerate(terms):
         old, new = float(learned.start.weights[index]), float(learned.end.weights[index])
         width = CONFIDENCE * float(learned.spread[index])
-        flags: list[str] = []
-        if index not in learned.task.free:
-            flags.append("frozen")
+        positions, games = (int(count) for count in counts[index])
+        if index in learned.task.free:
+            flags = (*_oddities(term, old, new, width, games), *(f"hard to tell from {name}" for name in twins[index]))
         else:
-            if new in term.bounds:
-                flags.append("at its bound")
-            if games < RARE_GAMES:
-                flags.append(f"rare: {games} games")
-            if new != old and abs(new - old) < width:
-                flags.append("change within its noise")
-            if term.default * new < 0:
-                flags.append("sign against its meaning")
-            flags += [f"hard to tell from {name}" for name in twins.get(index, ())]
-        lines.append(WeightLine(term.name, old, new, new - width, new + width, int(carries.sum()), games, tuple(flags)))
+            flags = (FROZEN,)
+        lines.append(WeightLine(term.name, old, new, new - width, new + width, positions, games, flags))
     return tuple(lines)
 
 
-def _twins(parts: Split, learned: Learned) -> dict[int, list[str]]:
-    """Pairs of terms that vary together, each under the index of its second."""
-    sample = parts.train.features[:: max(1, len(parts.train) // 100_000)].astype(np.float32)
-    deviation = sample.std(axis=0)
-    seen = [index for index in learned.task.free if deviation[index] > 0]
-    correlation = np.corrcoef(sample[:, seen].T) if len(seen) > 1 else np.eye(len(seen))
-    twins: dict[int, list[str]] = {}
+def _oddities(term: Term, old: float, new: float, width: float, games: int) -> list[str]:
+    flags = []
+    if new in term.bounds:
+        flags.append("at its bound")
+    if games < RARE_GAMES:
+        flags.append(f"rare: {games} games")
+    if new != old and abs(new - old) < width:
+        flags.append("change within its noise")
+    if term.sign * new < 0:
+        flags.append("sign against its meaning")
+    return flags
+
+
+def _twins(sample: Sample, learned: Learned, terms: Sequence[Term]) -> list[list[str]]:
+    """For each term the free ones that vary together with it."""
+    part = sample.features[:: max(1, sample.size // 100_000)].astype(np.float32)
+    deviation = part.std(axis=0)
+    seen = [int(index) for index in learned.task.free if deviation[index] > 0]
+    correlation = np.corrcoef(part[:, seen].T) if len(seen) > 1 else np.eye(len(seen))
+    twins: list[list[str]] = [[] for _ in terms]
     for row, column in zip(*np.nonzero(np.triu(np.abs(correlation) > ALIKE, 1)), strict=True):
-        twins.setdefault(int(seen[column]), []).append(TERMS[seen[row]].name)
+        twins[seen[row]].append(terms[seen[column]].name)
+        twins[seen[column]].append(terms[seen[row]].name)
     return twins
-
-
-def render(summary: Summary) -> str:
-    """The summary as text."""
-    rows = [f"{'term':22} {'before':>7} {'after':>7}   {'95% interval':>16} {'positions':>10} {'games':>7}  remarks"]
-    for line in summary.weights:
-        interval = "" if "frozen" in line.flags else f"{line.low:7.0f} ..{line.high:6.0f}"
-        counts = f"{line.positions:10} {line.games:7}"
-        rows.append(f"{line.name:22} {line.old:7g} {line.new:7g}   {interval:>16} {counts}  {', '.join(line.flags)}")
-    rows += [
-        "",
-        f"Training error:   {summary.train_before:.6f} -> {summary.train_after:.6f}",
-        f"Validation error: {summary.valid_before:.6f} -> {summary.valid_after:.6f}",
-        f"Gain on games not learned from: {summary.gain:.6f} +- {summary.gain_error:.6f} (one standard error)",
-        f"K = {summary.k:.1f} centipawns, {summary.seconds:.1f} s",
-    ]
-    if summary.games < FEW_GAMES:
-        rows.append(f"{summary.games} games are few: below {FEW_GAMES} the validation itself is not to be trusted.")
-    return "\n".join(rows)

@@ -16,11 +16,14 @@ from engine.fen import parse_fen
 from eval.evaluate import features_of
 from eval.registry import TERMS
 from eval.weights import defaults, load, save
-from learn.command import learn_weights, read_order
-from learn.fit import Point, Sample, Task, fit_k, gauss_newton, mean_error
+from learn.command import learn_weights
+from learn.fit import Task, Watcher, fit_k, gauss_newton
 from learn.games import read_games
 from learn.learning import Settings, learn, split
+from learn.options import read_order
+from learn.passes import mean_error
 from learn.positions import FEATURE_SCALE, Rows, Selection, rows_of_games
+from learn.sample import Point, Sample, sample_of
 
 BOUNDS = np.array([term.bounds for term in TERMS], dtype=np.float64)
 GAMES = 400
@@ -55,8 +58,9 @@ def made_up_sample(weights: np.ndarray, k: float, count: int, seed: int) -> Samp
     chance = np.random.default_rng(seed)
     features = np.rint(FEATURE_SCALE * chance.normal(0, 1, (count, len(TERMS)))).astype(np.int16)
     expected = 1 / (1 + np.exp(-(features @ weights) / FEATURE_SCALE / k))
-    labels = (chance.random(count) < expected).astype(np.float32)
-    return Sample(features, labels, np.ones(count, dtype=np.float32))
+    results = (chance.random(count) < expected).astype(np.float32)
+    rows = Rows(features, np.arange(count, dtype=np.int32), np.zeros(count, dtype=np.int16), results)
+    return sample_of(rows, np.zeros(count, dtype=np.bool_))
 
 
 def test_a_row_times_the_weights_is_the_score_before_the_rules(pgn: Path) -> None:
@@ -93,7 +97,7 @@ def test_the_fit_finds_the_weights_that_made_the_results() -> None:
     truth[POSITIONAL] = np.clip(truth[POSITIONAL] * 0.5, BOUNDS[POSITIONAL, 0], BOUNDS[POSITIONAL, 1])
     sample = made_up_sample(truth, 1000.0, 60_000, seed=3)
     start = Point(defaults(), 1 / 700)
-    end = gauss_newton(sample, start, Task(POSITIONAL, BOUNDS, True, defaults()))
+    end = gauss_newton(sample, start, Task(POSITIONAL, BOUNDS, True, defaults()), Watcher())
     assert mean_error(sample, end) < mean_error(sample, start)
     assert mean_error(sample, end) <= mean_error(sample, Point(truth, 1 / 1000)) + 1e-5
     assert abs(end.k - 1000) < 60
@@ -105,7 +109,7 @@ def test_weights_stay_within_their_bounds() -> None:
     truth = defaults()
     truth[5] = 150.0  # PawnDoubled may not be positive
     sample = made_up_sample(truth, 500.0, 20_000, seed=4)
-    end = gauss_newton(sample, Point(defaults(), 1 / 500), Task(POSITIONAL, BOUNDS, True, defaults()))
+    end = gauss_newton(sample, Point(defaults(), 1 / 500), Task(POSITIONAL, BOUNDS, True, defaults()), Watcher())
     assert end.weights[5] == 0
     assert (end.weights >= BOUNDS[:, 0]).all()
     assert (end.weights <= BOUNDS[:, 1]).all()
@@ -122,9 +126,10 @@ def test_k_is_where_the_error_is_least() -> None:
 
 def test_no_game_lies_in_both_parts(pgn: Path) -> None:
     rows = rows_of_games(read_games(pgn.read_bytes()), Selection())
-    parts = split(rows, Settings())
-    assert not set(parts.train_games) & set(parts.valid_games)
-    assert 0.1 < len(set(parts.valid_games)) / GAMES < 0.3
+    sample = split(rows, Settings())
+    train, valid = (set(sample.games(held)) for held in (False, True))
+    assert not train & valid
+    assert 0.1 < len(valid) / GAMES < 0.3
 
 
 def test_noise_teaches_nothing_and_is_not_accepted() -> None:
@@ -134,7 +139,7 @@ def test_noise_teaches_nothing_and_is_not_accepted() -> None:
     results = (chance.integers(0, 3, 100) / 2).astype(np.float32)
     rows = Rows(features, game, np.zeros(4000, dtype=np.int16), results)
     flat = np.where(np.arange(len(TERMS)) < 5, defaults(), np.clip(0.0, BOUNDS[:, 0], BOUNDS[:, 1]))
-    learned = learn(split(rows, Settings()), flat, Settings(k=1e6), lambda *_: None)
+    learned = learn(split(rows, Settings()), flat, Settings(k=1e6), Watcher())
     assert not learned.accepted
 
 

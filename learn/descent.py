@@ -1,0 +1,157 @@
+"""Coordinate descent by whole centipawns, as GreKo 2015 ML did it.
+
+Each weight in turn is raised by one as long as the objective falls; if the first step up does not help, it is lowered
+likewise. After each cycle through the weights K is fitted again, if it is free. The end is a cycle that did not lower
+the validation error. Source: the timestamps and the text of Vladimir Medvedev's article on GreKo 2015 ML.
+
+The score of each row is kept, so a trial touches only the rows that carry the weight in question.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from engine.jit import entry
+from learn.fit import Step, Task, Watcher, fit_k
+from learn.passes import SHARES, THREADS, Sums, gather, loss_of, scores_of, weight_of
+from learn.positions import FEATURE_SCALE
+from learn.sample import Loss, Point, Sample
+
+STEP = 1.0  # centipawns
+
+
+class _Picked(NamedTuple):
+    """What a trial needs of the rows that carry a term, float32 each; `sides` uint8, the set's place in a pair."""
+
+    counts: np.ndarray
+    scores: np.ndarray
+    labels: np.ndarray
+    weights: np.ndarray
+    sides: np.ndarray
+
+
+@entry
+def _pick(sample, scores, term, span, picked):
+    """Copy the rows of `span`, int64 (first, last), that carry a term, to `picked` from `first` on; how many."""
+    found = span[0]
+    for row in range(span[0], span[1]):
+        count = sample.features[row, term]
+        if count != 0:
+            picked.counts[found] = np.float32(count) / np.float32(FEATURE_SCALE)
+            picked.scores[found] = scores[row]
+            picked.labels[found] = sample.results[sample.game[row]]
+            picked.weights[found] = weight_of(sample, row)
+            picked.sides[found] = 1 if sample.held[row] else 0
+            found += 1
+    return found - span[0]
+
+
+@entry
+def _losses(picked, first, last, change, steepness, entropy, losses):
+    """Add to `losses`, float64[2] by set, those of the picked rows first..last with the term's weight changed."""
+    for place in range(first, last):
+        z = steepness * (picked.scores[place] + change * picked.counts[place])
+        losses[picked.sides[place]] += picked.weights[place] * loss_of(z, picked.labels[place], entropy)
+
+
+@entry
+def _shift(sample, term, span, change, scores):
+    """Change the weight of a term in the scores of the rows of `span`."""
+    for row in range(span[0], span[1]):
+        scores[row] += change * np.float32(sample.features[row, term]) / np.float32(FEATURE_SCALE)
+
+
+class _Carried:
+    """The scores of all rows, and copies of what concerns those that carry one term."""
+
+    def __init__(self, sample: Sample, loss: Loss) -> None:
+        self.scores = np.empty(0, dtype=np.float32)
+        self._sample, self._entropy = sample, loss is Loss.CROSS_ENTROPY
+        cuts = np.linspace(0, sample.size, SHARES + 1).astype(np.int64)
+        self._spans = [cuts[share : share + 2] for share in range(SHARES)]
+        kinds = (np.float32, np.float32, np.float32, np.float32, np.uint8)
+        self._picked = _Picked(*(np.empty(sample.size, dtype=kind) for kind in kinds))
+        self._found: list[int] = []
+        self._term = 0
+
+    def pick(self, term: int) -> None:
+        """Turn to a term."""
+        self._term = term
+
+        def work(span: np.ndarray) -> int:
+            return int(_pick(self._sample, self.scores, term, span, self._picked))
+
+        with ThreadPoolExecutor(THREADS) as pool:
+            self._found = list(pool.map(work, self._spans))
+
+    def losses(self, steepness: float, change: float) -> np.ndarray:
+        """The summed loss of the rows that carry the term, by set, with its weight changed by so much."""
+
+        def work(span: np.ndarray, found: int) -> np.ndarray:
+            losses = np.zeros(2)
+            last = span[0] + found
+            _losses(self._picked, span[0], last, np.float32(change), np.float32(steepness), self._entropy, losses)
+            return losses
+
+        with ThreadPoolExecutor(THREADS) as pool:
+            return np.sum(list(pool.map(work, self._spans, self._found)), axis=0)
+
+    def shift(self, change: float) -> None:
+        """Keep a change of the term's weight in the scores."""
+        if change:
+            with ThreadPoolExecutor(THREADS) as pool:
+                work = [
+                    pool.submit(_shift, self._sample, self._term, span, np.float32(change), self.scores)
+                    for span in self._spans
+                ]
+            for each in work:
+                each.result()
+
+
+def descent(sample: Sample, start: Point, task: Task, watcher: Watcher) -> Point:
+    """The point where no step of one weight helps any more, or validation has stopped improving."""
+    point, sums = start, gather(sample, start, task.loss, products=False)
+    carried = _Carried(sample, task.loss)
+    for cycle in range(1, 1000):
+        valid = sums.valid
+        carried.scores = scores_of(sample, point.weights)
+        for number, term in enumerate(task.free):
+            watcher.progressed(f"Cycle {cycle}", number / len(task.free))
+            watcher.trying(int(term), point)
+            point, sums = _move(carried, point, sums, task, int(term), cycle, watcher)
+        if task.fit_k:
+            point = fit_k(sample, point.weights, task.loss, point.steepness)
+            sums = gather(sample, point, task.loss, products=False)
+            watcher.stepped(Step(point, sums, cycle=cycle))
+        if sums.valid >= valid:
+            break
+    return point
+
+
+def _move(
+    carried: _Carried, point: Point, sums: Sums, task: Task, term: int, cycle: int, watcher: Watcher
+) -> tuple[Point, Sums]:
+    """The best value of one weight that steps in one direction reach, and the sums there."""
+    carried.pick(term)
+    low, high = task.bounds[term]
+    rest = sums.loss - carried.losses(point.steepness, 0.0)  # of the rows without this term
+    best, first = task.objective(sums, point), point.weights[term]
+    for step in (STEP, -STEP):
+        while low <= point.weights[term] + step <= high:
+            weights = point.weights.copy()
+            weights[term] += step
+            candidate = replace(point, weights=weights)
+            loss = rest + carried.losses(point.steepness, weights[term] - first)
+            value = task.objective(replace(sums, loss=loss), candidate)
+            if value >= best:
+                break
+            best, point, sums = value, candidate, replace(sums, loss=loss)
+            watcher.stepped(Step(point, sums, term, cycle))
+        if point.weights[term] != first:
+            break
+    carried.shift(point.weights[term] - first)
+    return point, sums

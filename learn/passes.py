@@ -1,0 +1,235 @@
+"""Passes over a sample: all that the fit needs to know of the rows at a point, block by block on several threads.
+
+The prediction for a row is p = 1 / (1 + exp(-score / K)), score = features @ weights. A pass sums the loss of both
+sets, and over the training set the products of the rows, each times its `slope`, and of their residuals:
+the gradient and the Gauss-Newton matrix over any choice of weights are parts of them. For squared errors
+slope = p (1 - p) and residual = p - y; for cross-entropy the slope is the root of that and the residual is p - y
+over it, so that the same products give its gradient and its exact second derivative.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from engine.jit import entry, kernel
+from learn.positions import FEATURE_SCALE
+from learn.sample import Loss, Point, Sample
+
+BLOCK = 1 << 13  # rows whose products are summed at a time, in float32; the sums of blocks are float64
+SHARES = 8  # parts of the work; fixed, so that the sums do not depend on how many threads there are
+THREADS = min(SHARES, os.cpu_count() or 1)
+ONE, LEAST_SLOPE = np.float32(1), np.float32(1e-6)
+TRAIN, VALID = 0, 1  # the places of the two sets in pairs of sums
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What a pass found. Pairs are for the training and the validation set.
+
+    `loss` and `importance` are sums over rows, `rows` their numbers; `squares` sums the squared importance of training.
+    `k_slope` and `k_curvature` are half the derivatives of the training loss by the steepness. `products`, float64
+    [terms + 1, terms + 1], is of the rows times slope with the residual as last column; None where not asked for.
+    """
+
+    loss: np.ndarray
+    importance: np.ndarray
+    rows: np.ndarray
+    squares: float
+    k_slope: float
+    k_curvature: float
+    products: np.ndarray | None
+
+    @property
+    def train(self) -> float:
+        """The mean training error."""
+        return float(self.loss[TRAIN] / self.importance[TRAIN])
+
+    @property
+    def valid(self) -> float:
+        """The mean validation error."""
+        return float(self.loss[VALID] / self.importance[VALID])
+
+
+@kernel
+def score_of(row, scales):
+    """The score of a row, int16[terms], in centipawns; `scales` is float32[terms], weights over FEATURE_SCALE."""
+    score = np.float32(0)
+    for index in range(len(row)):
+        score += np.float32(row[index]) * scales[index]
+    return score
+
+
+@kernel
+def weight_of(sample, row):
+    """How much a row counts."""
+    return sample.importance[sample.to_end[row]] * sample.game_weight[sample.game[row]]
+
+
+@kernel
+def loss_of(z, label, entropy):
+    """The loss of predicting 1 / (1 + exp(-z)) where `label` came out."""
+    if entropy:
+        return max(z, np.float32(0)) - label * z + math.log1p(math.exp(-abs(z)))
+    difference = ONE / (ONE + math.exp(-z)) - label
+    return difference * difference
+
+
+@kernel
+def slope_and_residual(z, label, entropy):
+    """The two numbers whose products make gradient and matrix; see the module."""
+    predicted = ONE / (ONE + math.exp(-z))
+    slope, residual = predicted * (ONE - predicted), predicted - label
+    if entropy:
+        slope = max(math.sqrt(slope), LEAST_SLOPE)
+        residual /= slope
+    return slope, residual
+
+
+@entry
+def _sum_block(sample, scales, steepness, entropy, first, last, block, sums):
+    """Add rows first..last to `sums`, float64[9]; put those of the training set into `block`, if it has any rows.
+
+    The order of `sums` is that of the fields of Sums. How many rows were put there.
+    """
+    terms, filled = len(scales), 0
+    for row in range(first, last):
+        weight, label = weight_of(sample, row), sample.results[sample.game[row]]
+        score = score_of(sample.features[row], scales)
+        side = 1 if sample.held[row] else 0
+        sums[side] += weight * loss_of(steepness * score, label, entropy)
+        sums[2 + side] += weight
+        sums[4 + side] += 1
+        if side == 1 or weight == 0:
+            continue
+        slope, residual = slope_and_residual(steepness * score, label, entropy)
+        sums[6] += weight * weight
+        sums[7] += weight * slope * score * residual
+        sums[8] += weight * (slope * score) ** 2
+        if len(block):
+            root = math.sqrt(weight)
+            for index in range(terms):
+                block[filled, index] = root * slope * np.float32(sample.features[row, index])
+            block[filled, terms] = root * residual
+            filled += 1
+    return filled
+
+
+def _in_shares(size: int, stride: int, work: Callable[[range], Any]) -> list[Any]:
+    """What `work` made of each share of the blocks of `size` rows; `stride` leaves only every so many blocks."""
+    starts = range(0, size, BLOCK * stride)
+    shares = [starts[number::SHARES] for number in range(min(SHARES, len(starts)))]
+    if len(shares) == 1:
+        return [work(shares[0])]
+    with ThreadPoolExecutor(THREADS) as pool:
+        return list(pool.map(work, shares))
+
+
+def scales_of(point: Point) -> np.ndarray:
+    """The weights for features as they are stored, float32."""
+    return (point.weights / FEATURE_SCALE).astype(np.float32)
+
+
+def gather(sample: Sample, point: Point, loss: Loss = Loss.SQUARED, products: bool = True, stride: int = 1) -> Sums:
+    """One pass over the sample, or over every `stride`-th block of it."""
+    scales, size = scales_of(point), sample.terms + 1
+    steepness, entropy = np.float32(point.steepness), loss is Loss.CROSS_ENTROPY
+
+    def work(starts: range) -> tuple[np.ndarray, np.ndarray]:
+        block = np.empty((BLOCK if products else 0, size), dtype=np.float32)
+        sums, matrix = np.zeros(9), np.zeros((size, size))
+        for start in starts:
+            last = min(start + BLOCK, sample.size)
+            filled = _sum_block(sample, scales, steepness, entropy, start, last, block, sums)
+            matrix += block[:filled].T @ block[:filled]
+        return sums, matrix
+
+    shares = _in_shares(sample.size, stride, work)
+    sums = np.sum([share[0] for share in shares], axis=0)
+    squares, k_slope, k_curvature = (float(value) for value in sums[6:])
+    matrix = np.sum([share[1] for share in shares], axis=0) if products else None
+    return Sums(sums[0:2], sums[2:4], sums[4:6], squares, k_slope, k_curvature, matrix)
+
+
+def mean_error(sample: Sample, point: Point, loss: Loss = Loss.SQUARED) -> float:
+    """The weighted mean of the loss over the training set."""
+    return gather(sample, point, loss, products=False).train
+
+
+@entry
+def _scores(sample, scales, first, last, scores):
+    for row in range(first, last):
+        scores[row] = score_of(sample.features[row], scales)
+
+
+def scores_of(sample: Sample, weights: np.ndarray) -> np.ndarray:
+    """White's score in centipawns for each row, float32[n]."""
+    scores = np.empty(sample.size, dtype=np.float32)
+    scales = (weights / FEATURE_SCALE).astype(np.float32)
+
+    def work(starts: range) -> None:
+        for start in starts:
+            _scores(sample, scales, start, min(start + BLOCK, sample.size), scores)
+
+    _in_shares(sample.size, 1, work)
+    return scores
+
+
+@entry
+def _errors_by_game(sample, scales, steepness, entropy, errors):
+    for row in range(len(sample.features)):
+        if sample.held[row]:
+            game, z = sample.game[row], steepness * score_of(sample.features[row], scales)
+            weight = weight_of(sample, row)
+            errors[game, 0] += weight * loss_of(z, sample.results[game], entropy)
+            errors[game, 1] += weight
+
+
+def errors_by_game(sample: Sample, point: Point, loss: Loss) -> np.ndarray:
+    """The summed loss and importance of each game's rows in the validation set, float64[games, 2]."""
+    errors = np.zeros((len(sample.results), 2))
+    _errors_by_game(sample, scales_of(point), np.float32(point.steepness), loss is Loss.CROSS_ENTROPY, errors)
+    return errors
+
+
+@entry
+def _gradients_by_game(sample, scales, steepness, entropy, gradients):
+    for row in range(len(sample.features)):
+        if not sample.held[row]:
+            game, z = sample.game[row], steepness * score_of(sample.features[row], scales)
+            slope, residual = slope_and_residual(z, sample.results[game], entropy)
+            factor = weight_of(sample, row) * slope * residual
+            for index in range(len(scales)):
+                gradients[game, index] += factor * np.float32(sample.features[row, index])
+
+
+def gradients_by_game(sample: Sample, point: Point, loss: Loss) -> np.ndarray:
+    """Each game's share of the sum of training rows times slope and residual, float64[games, terms]."""
+    gradients = np.zeros((len(sample.results), sample.terms))
+    _gradients_by_game(sample, scales_of(point), np.float32(point.steepness), loss is Loss.CROSS_ENTROPY, gradients)
+    return gradients
+
+
+@entry
+def _carriers(sample, last_game, carriers):
+    for row in range(len(sample.features)):
+        if not sample.held[row]:
+            for index in range(len(last_game)):
+                if sample.features[row, index] != 0:
+                    carriers[index, 0] += 1
+                    if last_game[index] != sample.game[row]:
+                        last_game[index] = sample.game[row]
+                        carriers[index, 1] += 1
+
+
+def carriers(sample: Sample) -> np.ndarray:
+    """In how many training positions, and in how many games, each term is not 0: int64[terms, 2]."""
+    counts = np.zeros((sample.terms, 2), dtype=np.int64)
+    _carriers(sample, np.full(sample.terms, -1, dtype=np.int32), counts)
+    return counts

@@ -1,0 +1,75 @@
+"""The record of a run: a JSON file that `learn` leaves beside its log and `merino plot` draws from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from engine.files import write_whole
+from eval.registry import TERMS, Term
+from learn.calibration import calibration
+from learn.inputs import LearnError
+from learn.learning import Learned, Settings
+from learn.report import Summary
+from learn.sample import Sample
+
+FORMAT = "merino learning record 1"
+
+
+def record_of(
+    sample: Sample,
+    learned: Learned,
+    settings: Settings,
+    summary: Summary,
+    files: Sequence[str],
+    terms: Sequence[Term] = TERMS,
+) -> dict[str, Any]:
+    """All that there is to draw of a run, as plain data."""
+    began = learned.steps[0].at
+    steps = []
+    for step in learned.steps:
+        train, valid = settings.errors(step.sums)
+        weights = [round(float(weight), 3) for weight in step.point.weights]
+        steps.append(
+            {
+                "seconds": round(step.at - began, 3),
+                "train": train,
+                "valid": valid,
+                "k": step.point.k,
+                "weights": weights,
+            }
+        )
+    return {
+        "format": FORMAT,
+        "files": list(files),
+        "settings": asdict(settings),
+        "summary": summary.as_json(),
+        "terms": [{"name": term.name, "group": term.group.title} for term in terms],
+        "free": [int(index) for index in learned.task.free],
+        "steps": steps,
+        "calibration": {
+            "before": [asdict(each) for each in calibration(sample, learned.start)],
+            "after": [asdict(each) for each in calibration(sample, learned.end)],
+        },
+    }
+
+
+def save_record(path: Path, record: dict[str, Any]) -> None:
+    """Write a record whole or not at all; raises OSError."""
+    write_whole(path, json.dumps(record).encode())
+
+
+def load_record(path: Path) -> dict[str, Any]:
+    """Read a record; raises LearnError."""
+    try:
+        record = json.loads(path.read_bytes())
+    except OSError as error:
+        raise LearnError(f"cannot read '{path}': {error.strerror}") from error
+    except ValueError as error:
+        raise LearnError(f"'{path}' is no record of a run of learn: {error}") from error
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise LearnError(f"'{path}' is no record of a run of learn (its \"format\" is not {FORMAT!r})")
+    return record

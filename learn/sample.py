@@ -1,0 +1,73 @@
+"""The rows the fit sums over, split into training and validation without a copy, and the point it sums at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from learn.positions import Rows
+
+
+class Loss(StrEnum):
+    """What a prediction p of a result y costs."""
+
+    SQUARED = "squared"  # (p - y) ** 2
+    CROSS_ENTROPY = "cross-entropy"  # -(y ln p + (1 - y) ln (1 - p))
+
+
+@dataclass(frozen=True)
+class Point:
+    """Weights in centipawns, float64[terms], and the steepness 1 / K."""
+
+    weights: np.ndarray
+    steepness: float
+
+    @property
+    def k(self) -> float:
+        """K in centipawns."""
+        return 1 / self.steepness
+
+
+class Sample(NamedTuple):
+    """Rows as in `Rows`, and what each counts for. A tuple, so that compiled code can take it.
+
+    `importance` float32 by half-moves to the end of the game; `held` bool[n], true for rows of the validation set;
+    `game_weight` float32[games], how often a game counts: 1, or its number of draws in a resampling.
+    """
+
+    features: np.ndarray
+    game: np.ndarray
+    to_end: np.ndarray
+    results: np.ndarray
+    importance: np.ndarray
+    held: np.ndarray
+    game_weight: np.ndarray
+
+    @property
+    def size(self) -> int:
+        """How many rows there are; `len` would count the fields."""
+        return len(self.features)
+
+    @property
+    def terms(self) -> int:
+        """How many numbers a row has."""
+        return int(self.features.shape[1])
+
+    def games(self, held: bool) -> np.ndarray:
+        """The numbers of the games with a row in the validation set (`held`) or the training set, rising."""
+        seen = np.zeros(len(self.results), dtype=np.bool_)
+        seen[self.game[self.held == held]] = True
+        return np.flatnonzero(seen)
+
+
+def sample_of(rows: Rows, held: np.ndarray, lam: float | None = None) -> Sample:
+    """A sample over all `rows`; a row n half-moves before the end counts e^(-n / lam), or 1 if `lam` is None."""
+    longest = int(rows.to_end.max(initial=0)) + 1
+    importance = np.ones(longest) if lam is None else np.exp(-np.arange(longest) / lam)
+    once = np.ones(len(rows.results), dtype=np.float32)
+    return Sample(
+        rows.features, rows.game, rows.to_end, rows.results, importance.astype(np.float32), held.astype(np.bool_), once
+    )

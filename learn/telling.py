@@ -1,0 +1,93 @@
+"""What `learn` tells while it runs: lines to the user and to the log, and how far it has come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+
+from eval.registry import TERMS
+from learn.fit import Step, Watcher
+from learn.learning import Settings
+from learn.progress import Progress
+from learn.sample import Point
+
+
+class Diary:
+    """Passes lines on, and copies them to a log from the moment that is opened, those before included."""
+
+    def __init__(self, say: Callable[[str], object]) -> None:
+        self._say = say
+        self._waiting: list[str] = []
+        self._log: TextIO | None = None
+
+    def __call__(self, text: str) -> None:
+        """Tell one line."""
+        self._say(text)
+        if self._log is None:
+            self._waiting.append(text)
+        else:
+            self._log.write(text + "\n")
+
+    def open(self, path: Path) -> None:
+        """Add to the log at `path` from now on; raises OSError."""
+        self._log = path.open("a", encoding="utf-8", buffering=1)
+        self._log.write("".join(line + "\n" for line in self._waiting))
+
+    def close(self) -> None:
+        """Close the log, if there is one."""
+        if self._log is not None:
+            self._log.close()
+            self._log = None
+
+
+class StepTeller(Watcher):
+    """A line for each step: its number, both errors, the time, and what moved; and progress in between."""
+
+    def __init__(self, tell: Callable[[str], object], settings: Settings) -> None:
+        self._tell, self._settings = tell, settings
+        self._last: Point | None = None
+        self._number = 0
+        self._progress: Progress | None = None
+        self._what = ""
+
+    def stepped(self, step: Step) -> None:
+        """Tell a step."""
+        train, valid = self._settings.errors(step.sums)
+        time = f"{datetime.now():%Y-%m-%d %H:%M:%S}"
+        self.wipe()
+        self._tell(f"{self._number} {train:.12f} {valid:.12f} {time} {self._moved(step)}".rstrip())
+        self._number += 1
+        self._last = step.point
+
+    def _moved(self, step: Step) -> str:
+        if step.term is not None:
+            return f"[{step.cycle}.{step.term + 1}] {step.point.weights[step.term]:g}"
+        if self._last is None or step.cycle is not None:
+            return f"K = {step.point.k:.1f}"
+        change = step.point.weights - self._last.weights
+        index = int(np.argmax(np.abs(change)))
+        if abs(change[index]) < 0.05:
+            return f"K = {step.point.k:.1f}"
+        return f"[{index + 1}] {TERMS[index].name} = {step.point.weights[index]:.1f} ({change[index]:+.1f})"
+
+    def trying(self, term: int, point: Point) -> None:
+        """Tell which weight the fit turns to."""
+        self.wipe()
+        self._tell(f"Parameter {term + 1} of {len(TERMS)}: {TERMS[term].name} = {point.weights[term]:g}")
+
+    def progressed(self, what: str, done: float) -> None:
+        """Show how far some work has come."""
+        if what != self._what:
+            self.wipe()
+            self._what, self._progress = what, Progress(what)
+        if self._progress is not None:
+            self._progress(done)
+
+    def wipe(self) -> None:
+        """Leave no line of progress on the terminal."""
+        if self._progress is not None:
+            self._progress.__exit__(None, None, None)

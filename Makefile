@@ -30,7 +30,7 @@ lint: $(INSTALLED_DEV) ## check style and types
 	@$(RUN) -m ruff format --check .
 	@$(RUN) -m mypy
 
-bench: warmup ## measure move generation, evaluation, search, reading games and point values (beside stockfish, where there is one)
+bench: warmup ## measure the speed of everything, search, learning and tuning (beside stockfish, where there is one)
 	@$(RUN) -m benchmarks $(ARGS)
 
 perft: $(INSTALLED) ## check move generation at length: published counts, and random games against python-chess

@@ -1,8 +1,8 @@
-"""`python -m benchmarks [perft] [eval] [search] [read] [points] [uci]`: print the sections asked for, or all."""
+"""`python -m benchmarks [SECTION ...]`: print the measurements asked for, or all of them."""
 
 import argparse
 
-from benchmarks import evaluation, latency, move_generation, reading, searching, studying
+from benchmarks import evaluation, latency, move_generation, reading, searching, studying, tuning
 
 SECTIONS = {
     "perft": move_generation.report,
@@ -10,6 +10,7 @@ SECTIONS = {
     "search": searching.report,
     "read": reading.report,
     "points": studying.report,
+    "tune": tuning.report,
     "uci": latency.report,
 }
 

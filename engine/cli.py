@@ -36,6 +36,7 @@ COMMANDS = by_name(
             "points FILE ...", "study.points.command:run_points", "What the pieces are worth in the games of PGN files."
         ),
         Command("match A B", "match.command:run_match", "Let two players play many games and tell what they prove."),
+        Command("spsa COMMAND ...", "tune.command:run_spsa", "Tune numbers by games; simulate and plan that."),
         Command("bench", "engine.commands:bench", "Search fixed positions; print nodes, always the same, and speed."),
         Command("weights [FILE]", "engine.commands:weights", "Show which weights are in use, and the 27 terms."),
         Command(

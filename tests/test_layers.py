@@ -54,6 +54,12 @@ LAYERS = (
     ("study of points: fit", "study.points.regression study.points.score_graph study.points.values"),
     ("study of points: what it tells", "study.points.capablanca study.points.report study.points.picture"),
     ("study of points: its command", "study.points.command"),
+    ("tuner: chance", "tune tune.chance"),
+    ("tuner: rules", "tune.rules"),
+    ("tuner: what rules need", "tune.design tune.plan"),
+    ("tuner: parameters", "tune.parameters tune.formats"),
+    ("tuner: simulation", "tune.simulator tune.paper"),
+    ("tuner: its command", "tune.report tune.command"),
     (
         "UCI: its parts",
         "engine.uci.output engine.uci.go engine.uci.cold_start engine.uci.errand engine.uci.session engine.uci.board "

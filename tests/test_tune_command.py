@@ -1,0 +1,179 @@
+"""`merino spsa`: files of parameters, the plan and the simulation as a user sees them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engine.cli import main
+from engine.command import CommandError, UsageError
+from engine.search.parameters import PARAMETERS
+from eval.registry import TERMS
+from tune.command import run_spsa
+from tune.formats import fishtest_lines, openbench_lines, read_file, read_lines, read_toml
+from tune.parameters import (
+    Parameter,
+    TuneError,
+    check_known,
+    own_parameters,
+    rounding_warnings,
+)
+
+FISHTEST = "RookOpen, 17, 0, 60, 5, 0.002\nrazor_margin, 200, 50, 800, 40, 0.0025\n"
+OPENBENCH = "RookOpen, int, 17, 0, 60, 5, 0.002\nScale, float, 1.5, 0.5, 3, 0.25, 0.004  # not ours\n"
+TOML = """
+[RookOpen]
+c_end = 5
+elo = 2
+dist = 10
+
+[Scale]
+type = "float"
+start = 1.5
+min = 0.5
+max = 3
+c_end = 0.25
+r_end = 0.004
+"""
+
+
+def test_lines_of_fishtest_and_openbench_are_read_and_printed_back():
+    for text, printed in ((FISHTEST, fishtest_lines), (OPENBENCH, openbench_lines)):
+        rows = read_lines(text, "file")
+        lines = printed(rows, [row.start for row in rows], [row.r_end or 0 for row in rows])
+        assert "\n".join(lines) == "\n".join(line.split("  #")[0] for line in text.splitlines())
+    assert [row.whole for row in read_lines(OPENBENCH, "file")] == [True, False]
+
+
+def test_toml_takes_from_the_registry_what_it_does_not_say():
+    rook, scale = read_toml(TOML, "file", own_parameters())
+    term = next(term for term in TERMS if term.name == "RookOpen")
+    assert (rook.start, rook.low, rook.high) == (term.default, *term.bounds)
+    assert (rook.elo, rook.distance, rook.elo_at_c, rook.whole) == (2, 10, 0.5, True)
+    assert scale == Parameter("Scale", 1.5, 0.5, 3, 0.25, 0.004, whole=False)
+
+
+def test_every_weight_and_every_number_of_the_search_can_be_tuned():
+    assert set(own_parameters()) == {row.name for row in TERMS} | {row.name for row in PARAMETERS}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a, 1, 0, 2, 1", "file:1: expected 'name, start, min, max, c_end, r_end'"),
+        ("a, 1, 0, 2, x, 1", "file:1: 'x' is no number"),
+        ("# one\na, 3, 0, 2, 1, 1", "file:2: a starts at 3, outside its bounds 0..2"),
+        ("a, 1, 0, 2, 0, 1", "file:1: a: c_end = 0"),
+        ("a, 1, 0, 2, 1, -1", "file:1: a: r_end = -1 is not above 0"),
+        ("a, 1, 1, 1, 1, 1", "file:1: a: the bounds 1..1 leave nothing to tune"),
+        ("a, nan, 0, 2, 1, 1", "file:1: a: start = nan is no finite number"),
+        ("a, real, 1, 0, 2, 1, 1", "file:1: the type of a is 'int' or 'float', not 'real'"),
+        ("a, 1, 0, 2, 1, 1\na, 1, 0, 2, 1, 1", "file: a is listed twice"),
+        ("\n# nothing\n", "file lists no parameter"),
+    ],
+)
+def test_a_faulty_line_is_named_with_its_fault(text, said):
+    with pytest.raises(TuneError) as caught:
+        read_lines(text, "file")
+    assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[a", "file: Expected ']'"),
+        ("a = 1", "file: a is no table"),
+        ("[a]\nc_end = 1", "file: [a]: start is missing"),
+        ("[RookOpen]\nc = 1", "file: [RookOpen]: 'c' means nothing"),
+        ("[RookOpen]\nc_end = true", "file: [RookOpen]: c_end = True is no number"),
+        ('[RookOpen]\nc_end = 1\ntype = "whole"', "file: [RookOpen]: type is 'int' or 'float', not 'whole'"),
+        ("[RookOpen]\nc_end = 1\ndist = 0", "file: [RookOpen]: RookOpen: dist = 0 is not above 0"),
+    ],
+)
+def test_a_faulty_table_is_named_with_its_fault(text, said):
+    with pytest.raises(TuneError) as caught:
+        read_toml(text, "file", own_parameters())
+    assert str(caught.value).startswith(said)
+
+
+def test_a_name_that_means_nothing_gets_the_nearest_one():
+    known = own_parameters()
+    with pytest.raises(TuneError, match=r"Merino has no parameter called 'RookOpn'; did you mean RookOpen\?"):
+        check_known([Parameter("RookOpn", 1, 0, 2, 1)], known, "Merino")
+    with pytest.raises(TuneError, match=r"razor_margin: the bounds 0..100 reach beyond what Merino takes, 50..800"):
+        check_known([Parameter("razor_margin", 50, 0, 100, 1)], known, "Merino")
+
+
+def test_a_perturbation_that_rounds_to_nothing_is_warned_of():
+    rows = [Parameter("a", 1, 0, 2, 0.3), Parameter("b", 1, 0, 2, 0.3, whole=False), Parameter("c", 1, 0, 2, 0.5)]
+    (warning,) = rounding_warnings(rows)
+    assert warning.startswith("a: c_end = 0.3")
+    assert "40% of the last pairs" in warning
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path):
+    with pytest.raises(TuneError, match=r"cannot read .*missing\.txt': No such file"):
+        read_file(tmp_path / "missing.txt", {})
+
+
+def test_the_simulation_prints_methods_side_by_side(capsys: pytest.CaptureFixture[str]):
+    assert run_spsa(["simulate", "S0", "S2", "--parameters", "1,2", "--pairs", "300", "--runs", "3"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("S0: ")
+    assert lines[2].split() == ["parameters", "spsa", "bspsas", "bspsa", "auto"]
+    assert [line.split()[0] for line in lines[3:5]] == ["1", "2"]
+    assert lines[6].startswith("S2: ")
+
+
+def test_the_simulation_prints_json_with_the_figure_of_the_paper(capsys: pytest.CaptureFixture[str]):
+    run_spsa(["simulate", "--methods", "bspsa,auto", "--parameters", "4", "--runs", "2", "--json"])
+    known, ours = json.loads(capsys.readouterr().out)
+    assert (known["method"], known["setting"], known["parameters"]) == ("bspsa", "S0", 4)
+    assert (known["pairs"], known["runs"]) == (200_000, 2)
+    assert known["paper_mean_loss_elo"] == pytest.approx(2 - 1.9953)
+    assert 0 < known["mean_loss_elo"] < 0.05
+    assert known["standard_error"] > 0
+    assert "paper_mean_loss_elo" not in ours
+
+
+def test_the_plan_says_how_many_pairs(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = tmp_path / "some.toml"
+    file.write_text("".join(f"[{row.name}]\nc_end = {(row.bounds[1] - row.bounds[0]) / 8}\n" for row in PARAMETERS[:8]))
+    assert run_spsa(["plan", str(file), "--target", "2"]) == 0
+    said = capsys.readouterr().out
+    assert "8 parameters; 8 Elo to gain" in said
+    pairs = int(said.splitlines()[1].split()[0])
+    run_spsa(["plan", str(file), "--pairs", str(pairs)])
+    assert capsys.readouterr().out.splitlines()[1] == f"{pairs} pairs leave 2 Elo to gain"
+
+
+def test_a_file_is_converted_to_both_formats(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = tmp_path / "some.txt"
+    file.write_text(FISHTEST)
+    run_spsa(["convert", str(file)])
+    said = capsys.readouterr().out
+    assert said.startswith(f"# fishtest\n{FISHTEST}# OpenBench\nRookOpen, int, 17, 0, 60, 5, 0.002\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["simulate", "S9"], "no setting is called 'S9'"),
+        (["simulate", "--methods", "adam"], "no method is called 'adam'"),
+        (["simulate", "--runs", "1"], "one run has no standard error"),
+        (["simulate", "--pairs", "0"], "'0' is no whole number"),
+        (["plan"], "the following arguments are required: file"),
+        ([], "the following arguments are required: COMMAND"),
+    ],
+)
+def test_a_wrong_command_line_is_explained(arguments, said):
+    with pytest.raises(UsageError) as caught:
+        run_spsa(arguments)
+    assert said in str(caught.value)
+
+
+def test_a_fault_in_a_file_ends_the_command_with_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(CommandError, match="spsa: cannot read"):
+        run_spsa(["plan", str(tmp_path / "missing.txt")])
+    assert main(["spsa", "convert", str(tmp_path / "missing.txt")]) == 1
+    assert capsys.readouterr().err.startswith("merino: spsa: cannot read")

@@ -1,0 +1,195 @@
+"""The update rules: the worked examples, and what must hold whatever was played."""
+
+import numpy as np
+import pytest
+
+from tune.chance import random_state
+from tune.design import next_pair
+from tune.parameters import Parameter, settings_for
+from tune.rules import BANK, LEVELS, Method, PairResult, Settings, State, after, deviations, estimate, initial_state
+
+STEPS = (((220, 80), (1, -1), 2), ((210, 75), (-1, -1), -1), ((200, 70), (1, 1), 0), ((195, 68), (1, -1), 1))
+EXAMPLE = {
+    Method.BSPSA: ((57.7682911, -28.6428916), (80.6502551, -17.5015982), (101.1167195, -27.2599795)),
+    Method.BSPSAS: ((58.7937356, -29.1610738), (81.6259003, -18.0453884), (102.1176596, -27.8170945)),
+}
+EXAMPLE_DEVIATIONS = {Method.BSPSA: (96.2735479, 48.2490333), Method.BSPSAS: (96.2734666, 48.2489925)}
+
+
+def make_settings(method: Method, sigma: list[float], sigma_0: list[float], tau: float = 0.6) -> Settings:
+    """Settings without bounds that matter, for real numbers."""
+    size = len(sigma)
+    far, even = np.full(size, 1e6), np.ones(size)
+    bank = BANK if method is Method.AUTO else np.zeros((1, 3))
+    whole = np.zeros(size, dtype=bool)
+    return Settings(
+        int(method), 1000, tau, -far, far, whole, 10 * even, 0.002 * even, np.array(sigma), np.array(sigma_0), bank
+    )
+
+
+def random_results(count: int, size: int, seed: int) -> list[PairResult]:
+    """Pairs of vectors around 0 that have nothing to do with an estimate, and any results."""
+    chance = np.random.default_rng(seed)
+    return [
+        PairResult(
+            number, chance.normal(0, 300, size), chance.normal(0, 300, size), float(chance.choice([-2, -1, 0, 1, 2]))
+        )
+        for number in range(1, count + 1)
+    ]
+
+
+def state_after(settings: Settings, start: np.ndarray, results: list[PairResult]) -> State:
+    state = initial_state(settings, start)
+    for result in results:
+        state = after(settings, state, result)
+    return state
+
+
+@pytest.mark.parametrize("method", [Method.BSPSA, Method.BSPSAS])
+def test_four_pairs_move_the_estimate_as_worked_out_by_hand(method):
+    settings = make_settings(method, [700.0, 300.0], [100.0, 50.0])
+    state = initial_state(settings, np.array([10.0, -5.0]))
+    found = []
+    for number, (c, signs, y) in enumerate(STEPS, start=1):
+        theta, reach = estimate(settings, state), np.array(c, dtype=float) * signs
+        state = after(settings, state, PairResult(number, theta + reach, theta - reach, float(y)))
+        found.append(estimate(settings, state))
+    first, second, last = EXAMPLE[method]
+    assert np.abs(np.array(found) - [first, second, second, last]).max() < 1e-6
+    assert np.abs(deviations(settings, state) - EXAMPLE_DEVIATIONS[method]).max() < 1e-6
+    if method is Method.BSPSA:
+        assert state.covariance[0, 1] == state.covariance[1, 0] == pytest.approx(6.0343754, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("number", "c", "step"), [(1, 20.0909281, 0.08382565), (500, 10.7251662, 0.05371893), (1000, 10, 0.04)]
+)
+def test_spsa_steps_as_worked_out_by_hand(number, c, step):
+    settings = make_settings(Method.SPSA, [700.0], [100.0])
+    state = initial_state(settings, np.zeros(1))
+    plus, minus = next_pair(settings, state, number, random_state(1))
+    assert abs(plus[0]) == pytest.approx(c, abs=1e-6)
+    assert minus[0] == -plus[0]
+    moved = estimate(settings, after(settings, state, PairResult(number, plus, minus, 2.0)))
+    assert moved[0] * np.sign(plus[0]) == pytest.approx(step, abs=1e-6)
+
+
+def test_bspsa_is_the_solution_of_its_linear_equations():
+    settings = make_settings(Method.BSPSA, [300.0, 400.0, 500.0, 600.0, 700.0, 900.0], [100.0] * 6)
+    results = random_results(200, 6, seed=3)
+    state = state_after(settings, np.zeros(6), results)
+    precision, right = np.diag(1 / settings.sigma_0**2), np.zeros(6)
+    for _, plus, minus, y in results:
+        slope = (plus - minus) / settings.sigma**2
+        precision += np.outer(slope, slope) / settings.tau**2
+        right += slope * (y + slope @ (plus + minus) / 2) / settings.tau**2
+    assert np.abs(estimate(settings, state) - np.linalg.solve(precision, right)).max() < 1e-8
+    assert np.abs(state.covariance - np.linalg.inv(precision)).max() < 1e-8
+
+
+def test_results_that_come_late_give_the_same_estimate():
+    settings = make_settings(Method.BSPSA, [300.0, 700.0, 500.0], [100.0] * 3)
+    results = random_results(50, 3, seed=4)
+    late = [results[index] for index in np.random.default_rng(5).permutation(50)]
+    first, second = (state_after(settings, np.full(3, 20.0), order) for order in (results, late))
+    assert np.abs(estimate(settings, first) - estimate(settings, second)).max() < 1e-9
+    assert np.abs(first.covariance - second.covariance).max() < 1e-9
+
+
+@pytest.mark.parametrize("method", [Method.BSPSAS, Method.BSPSA, Method.AUTO])
+def test_it_does_not_matter_where_zero_is(method):
+    settings = make_settings(method, [700.0, 300.0], [100.0, 50.0])
+    results = random_results(40, 2, seed=6)
+    shift = np.array([1000.0, -3000.0])
+    moved = [PairResult(r.number, r.plus + shift, r.minus + shift, r.y) for r in results]
+    here = estimate(settings, state_after(settings, np.zeros(2), results))
+    there = estimate(settings, state_after(settings, shift, moved))
+    assert np.abs(here).max() > 1
+    assert np.abs(there - shift - here).max() < 1e-8
+
+
+@pytest.mark.parametrize("method", list(Method))
+def test_a_parameter_that_both_sides_play_alike_stays_as_it_is(method):
+    settings = make_settings(method, [700.0, 300.0], [100.0, 50.0])
+    start = np.array([3.0, 7.0])
+    state = after(
+        settings, initial_state(settings, start), PairResult(1, np.array([50.0, 8.0]), np.array([-50.0, 8.0]), 2.0)
+    )
+    assert estimate(settings, state)[0] > 3
+    assert estimate(settings, state)[1] == pytest.approx(7, abs=1e-12)
+
+
+@pytest.mark.parametrize("method", list(Method))
+def test_a_result_leaves_the_state_before_it_alone(method):
+    settings = make_settings(method, [700.0, 300.0], [100.0, 50.0])
+    before = initial_state(settings, np.zeros(2))
+    copies = [array.copy() for array in before]
+    after(settings, before, random_results(1, 2, seed=7)[0])
+    assert all(np.array_equal(array, copy) for array, copy in zip(before, copies, strict=True))
+
+
+@pytest.mark.parametrize("method", list(Method))
+def test_players_and_estimates_stay_within_bounds(method):
+    rows = [Parameter("a", 9, 0, 10, 4, 0.5, whole=True), Parameter("b", 0.5, 0, 1, 0.2, 0.5, whole=False)]
+    settings = settings_for(method, rows, 200)
+    state, random = initial_state(settings, np.array([9.0, 0.5])), random_state(8)
+    for number in range(1, 201):
+        plus, minus = next_pair(settings, state, number, random)
+        for vector in (plus, minus, estimate(settings, state)):
+            assert (vector >= settings.low).all()
+            assert (vector <= settings.high).all()
+        assert plus[0] == round(plus[0])
+        state = after(settings, state, PairResult(number, plus, minus, 2.0 * np.sign(plus[0] - minus[0])))
+    assert estimate(settings, state)[0] == pytest.approx(10, abs=0.7)
+
+
+def test_integers_are_right_on_average_and_never_of_the_wrong_sign():
+    settings = settings_for(Method.BSPSA, [Parameter("a", 5.3, 0, 10, 0.4)], 1)
+    state, random = initial_state(settings, np.array([5.3])), random_state(9)
+    pairs = np.array([next_pair(settings, state, 1, random) for _ in range(4000)])[:, :, 0]
+    differences = pairs[:, 0] - pairs[:, 1]
+    assert set(differences) == {-1.0, 0.0, 1.0}
+    assert np.abs(differences).mean() == pytest.approx(0.8, abs=0.03)
+    assert pairs.mean() == pytest.approx(5.3, abs=0.03)
+
+
+def test_auto_plays_its_levels_and_the_others_shrink():
+    rows = [Parameter("a", 0, -1e6, 1e6, 10, whole=False)]
+    auto, plain = settings_for(Method.AUTO, rows, 1000), settings_for(Method.BSPSA, rows, 1000)
+    random = random_state(10)
+    largest = 10 * 1000**0.101
+    state = initial_state(auto, np.zeros(1))
+    reaches = {round(abs(next_pair(auto, state, number, random)[0][0]) / largest, 9) for number in range(1, 200)}
+    assert reaches == set(LEVELS)
+    state = initial_state(plain, np.zeros(1))
+    assert [abs(next_pair(plain, state, number, random)[0][0]) for number in (1, 1000)] == pytest.approx([largest, 10])
+
+
+def test_more_than_64_parameters_get_signs_of_their_own():
+    rows = [Parameter(f"p{index}", 0, -9, 9, 1, whole=False) for index in range(130)]
+    settings = settings_for(Method.SPSA, rows, 1)
+    state, random = initial_state(settings, np.zeros(130)), random_state(11)
+    signs = np.array([next_pair(settings, state, 1, random)[0] for _ in range(400)])
+    correlation = np.corrcoef(signs.T) - np.eye(130)
+    assert np.abs(signs).min() == 1
+    assert np.abs(correlation).max() < 0.27  # five and a half standard deviations of 0
+
+
+def test_the_spread_of_results_is_learned_from_them():
+    results = random_results(4000, 1, seed=12)
+    told, found = (make_settings(Method.BSPSA, [300.0], [5.0], tau) for tau in (np.sqrt(2.0), 0.0))
+    assert np.var([result.y for result in results]) == pytest.approx(2, abs=0.1)
+    widths = [deviations(settings, state_after(settings, np.zeros(1), results))[0] for settings in (told, found)]
+    assert widths[0] < 4.5
+    assert widths[1] == pytest.approx(widths[0], rel=0.02)
+
+
+def test_auto_averages_its_filters_by_evidence():
+    settings = make_settings(Method.AUTO, [700.0], [100.0])
+    state = initial_state(settings, np.zeros(1))
+    state.mean[:, 0] = np.arange(len(BANK))
+    state.evidence[:] = -1000.0
+    state.evidence[[2, 4]] = np.log(3), 0.0
+    assert estimate(settings, state)[0] == pytest.approx(0.75 * 2 + 0.25 * 4)
+    mixed = 100**2 + 0.75 * 0.5**2 + 0.25 * 1.5**2
+    assert deviations(settings, state)[0] == pytest.approx(np.sqrt(mixed))

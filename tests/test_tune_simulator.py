@@ -1,0 +1,117 @@
+"""The simulator: one definition of the rules, the paper's table in small, and what AUTO is for."""
+
+import numpy as np
+import pytest
+
+from tune import paper
+from tune.chance import random_state
+from tune.design import next_pair
+from tune.plan import loss_left, pairs_needed, spsa_step
+from tune.rules import ALPHA, STABILITY_SHARE, Method, PairResult, after, estimate, initial_state
+from tune.simulator import DRAW_RATE, SETTINGS, START, TAU, TOTAL_ELO, _play, simulate, tuner_settings
+
+FEW_RUNS = 8
+
+
+def share(random: np.ndarray) -> float:
+    """The next random share, by the rule of splitmix64 in plain integers."""
+    mask = 2**64 - 1
+    word = int(random[0]) + 0x9E3779B97F4A7C15 & mask
+    random[0] = word
+    word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9 & mask
+    word = (word ^ word >> 27) * 0x94D049BB133111EB & mask
+    return ((word ^ word >> 31) >> 11) / 2**53
+
+
+def naive_loss(name: str, x: np.ndarray, size: int) -> float:
+    """The Elo lost at x, written out."""
+    k = TOTAL_ELO / size / START**2
+    if name == "S2":
+        return float((k * x**2 * (1 + 0.5 * np.tanh(x / 100))).sum())
+    if name == "S2c":
+        return float((k * x**2 * np.maximum(0.2, 1 + 0.3 * x / 400)).sum())
+    assert name == "S0"
+    return float((k * x**2).sum())
+
+
+@pytest.mark.parametrize("name", ["S0", "S2", "S2c"])
+@pytest.mark.parametrize("method", list(Method))
+def test_the_simulation_uses_the_rules_that_games_use(method, name):
+    size, pairs = 3, 60
+    settings = tuner_settings(method, SETTINGS[name], size, pairs)
+    state, random = initial_state(settings, np.full(size, START)), random_state(1)
+    for number in range(1, pairs + 1):
+        plus, minus = next_pair(settings, state, number, random)
+        gain = naive_loss(name, minus, size) - naive_loss(name, plus, size)
+        expected, y = 1 / (1 + 10 ** (-gain / 400)), 0
+        for _ in range(2):
+            drawn = share(random)
+            y += 1 if drawn < expected - DRAW_RATE / 2 else 0 if drawn < expected + DRAW_RATE / 2 else -1
+        state = after(settings, state, PairResult(number, plus, minus, float(y)))
+    start = initial_state(settings, np.full(size, START))
+    simulated = _play(settings, start, SETTINGS[name].curve(size), random_state(1))
+    assert simulated == pytest.approx(naive_loss(name, estimate(settings, state), size), rel=1e-9)
+    assert simulated != pytest.approx(naive_loss(name, np.full(size, START), size), rel=1e-6)
+
+
+@pytest.mark.parametrize("size", [1, 4, 16])
+@pytest.mark.parametrize("method", [Method.SPSA, Method.BSPSAS, Method.BSPSA])
+def test_a_few_runs_agree_with_the_table_of_the_paper(method, size):
+    cell = simulate(method, SETTINGS["S0"], size, paper.PAIRS, FEW_RUNS, seed=1)
+    figure = paper.figure_for(cell)
+    assert figure is not None
+    deviation = figure.error * paper.RUNS**0.5
+    assert abs(cell.mean - figure.loss) < 4 * (figure.error**2 + deviation**2 / FEW_RUNS) ** 0.5
+    assert cell.mean < naive_loss("S0", np.full(size, START), size) / 10
+
+
+def test_auto_beats_the_others_where_all_is_even_and_where_it_is_lopsided():
+    even = simulate(Method.AUTO, SETTINGS["S0"], 16, paper.PAIRS, 4, seed=1)
+    assert even.mean < 0.05  # 0.067 is the best of the paper
+    lopsided = simulate(Method.AUTO, SETTINGS["S2"], 4, paper.PAIRS, 4, seed=1)
+    assert lopsided.mean < 0.06  # BSPSA is left with 0.62
+
+
+def test_the_simulation_is_the_same_on_one_thread_and_on_two():
+    one, two = (simulate(Method.AUTO, SETTINGS["S3"], 5, 500, 6, 3, threads).losses for threads in (1, 2))
+    assert np.array_equal(one, two)
+    assert len(set(one)) == 6
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_curve_loses_nothing_at_its_optimum_and_about_two_elo_at_the_start(name):
+    curve = SETTINGS[name].curve(4)
+    settings = tuner_settings(Method.BSPSA, SETTINGS[name], 4, 0)
+    lost = [_play(settings, initial_state(settings, np.full(4, at)), curve, random_state(1)) for at in (0.0, START)]
+    assert lost[0] == 0
+    assert lost[1] == pytest.approx({"S2": 2.7616, "S2c": 2.15}.get(name, TOTAL_ELO), abs=1e-3)
+
+
+@pytest.mark.parametrize(("size", "loss"), [(1, 0.00028), (4, 0.0045), (16, 0.069), (64, 0.729)])
+def test_the_plan_foresees_what_bspsa_is_left_with(size, loss):
+    even = np.full(size, 1 / size)
+    assert loss_left(200_000, 2 * even, 9.68 * even, TAU) == pytest.approx(loss, rel=0.02)
+    shrinking, constant = (
+        loss_left(1e12, 2 * even, 9.68 * even, TAU, gamma) * 1e12 * 9.68 / size**2 for gamma in (0.101, 0)
+    )
+    assert (shrinking, constant) == pytest.approx((542, 679), rel=2e-3)
+
+
+@pytest.mark.parametrize(("target", "pairs"), [(2.0, 2700), (0.5, 11000)])
+def test_the_plan_counts_the_pairs_that_reach_a_target(target, pairs):
+    even = np.full(8, 1 / 8)
+    needed = pairs_needed(target, 30 * even, 20 * even, 1.2**0.5)
+    assert needed == pytest.approx(pairs, rel=0.04)
+    assert loss_left(needed, 30 * even, 20 * even, 1.2**0.5) <= target
+    assert loss_left(needed - 1, 30 * even, 20 * even, 1.2**0.5) > target
+    assert pairs_needed(31, 30 * even, 20 * even, 1.0) == 0
+
+
+@pytest.mark.parametrize(
+    ("size", "elo_at_c", "step"), [(1, 9.68, 7.0e-5), (4, 2.42, 2.06e-4), (16, 0.605, 5.3e-4), (64, 0.151, 9.5e-4)]
+)
+def test_the_best_step_of_spsa_is_that_of_the_formula(size, elo_at_c, step):
+    assert spsa_step(2.0, size, 200_000, elo_at_c, 0.6) == pytest.approx(step, rel=0.01)
+    numbers = np.arange(1, 200_001)
+    stability = STABILITY_SHARE * 200_000
+    assert (((stability + 200_000) / (stability + numbers)) ** ALPHA).mean() == pytest.approx(1.70, abs=0.01)

@@ -1,0 +1,62 @@
+"""Which two vectors a pair plays: the estimate plus and minus a random perturbation."""
+
+import numpy as np
+
+from engine.jit import entry, kernel
+from tune.chance import next_share, next_word
+from tune.rules import GAMMA, LEVEL_SHARES, LEVELS, Method, Settings, State, shrinking, write_estimate
+
+_AUTO = int(Method.AUTO)
+_WORD = 64
+
+
+def next_pair(settings: Settings, state: State, number: int, random: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The vectors `plus` and `minus` of pair `number`, float64[d], within the bounds; `random` moves on."""
+    plus, minus = np.empty(len(settings.low)), np.empty(len(settings.low))
+    _write_one(settings, state, number, random, plus, minus)
+    return plus, minus
+
+
+@entry
+def _write_one(settings, state, number, random, plus, minus):
+    write_pair(settings, state, number, random, plus, minus)
+
+
+@kernel
+def write_pair(settings, state, number, random, plus, minus):
+    """Fill `plus` and `minus`, float64[d], for pair `number`, from 1.
+
+    Integers are rounded up or down at random so that they are right on average, and with the same random number for
+    both players: rounded apart, a small perturbation could come out with the wrong sign.
+    """
+    size = len(plus)
+    write_estimate(settings, state, plus)
+    scale = shrinking(settings, number)
+    if settings.method == _AUTO:
+        scale = settings.pairs**GAMMA * _level(random)
+    word = np.uint64(0)
+    for i in range(size):
+        if i % _WORD == 0:
+            word = next_word(random)
+        reach = settings.c_end[i] * scale
+        if word & np.uint64(1):
+            reach = -reach
+        word >>= np.uint64(1)
+        centre, low, high = plus[i], settings.low[i], settings.high[i]
+        up, down = centre + reach, centre - reach
+        if settings.whole[i]:
+            share = next_share(random)
+            up, down = np.floor(up + share), np.floor(down + share)
+        plus[i] = min(max(up, low), high)
+        minus[i] = min(max(down, low), high)
+
+
+@kernel
+def _level(random):
+    """One of LEVELS, each as often as LEVEL_SHARES says."""
+    share = next_share(random)
+    index = 0
+    while index < len(LEVELS) - 1 and share >= LEVEL_SHARES[index]:
+        share -= LEVEL_SHARES[index]
+        index += 1
+    return LEVELS[index]

@@ -1,0 +1,36 @@
+"""The table of the paper: mean gain in Elo and its standard deviation over 50 runs, by method and parameters."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tune.rules import Method
+from tune.simulator import TOTAL_ELO, Cell
+
+RUNS, PAIRS, SETTING = 50, 200_000, "S0"
+_GAINS = {
+    Method.SPSA: {1: (1.99944, 0.00071), 4: (1.9929, 0.0044), 16: (1.9048, 0.0331), 64: (1.2616, 0.1159)},
+    Method.BSPSAS: {1: (1.99970, 0.00042), 4: (1.9951, 0.0035), 16: (1.9333, 0.0256), 64: (1.2525, 0.1093)},
+    Method.BSPSA: {1: (1.99968, 0.00044), 4: (1.9953, 0.0033), 16: (1.9303, 0.0243), 64: (1.2683, 0.1054)},
+}
+SIZES = tuple(_GAINS[Method.SPSA])
+
+
+class Figure(NamedTuple):
+    """A cell of the paper: Elo still lost, and the standard error of that mean."""
+
+    loss: float
+    error: float
+
+
+def figure_for(cell: Cell) -> Figure | None:
+    """What the paper has for this cell, if it has it."""
+    if cell.setting != SETTING or cell.pairs != PAIRS or cell.parameters not in _GAINS.get(cell.method, {}):
+        return None
+    gain, deviation = _GAINS[cell.method][cell.parameters]
+    return Figure(TOTAL_ELO - gain, deviation / RUNS**0.5)
+
+
+def distance(cell: Cell, figure: Figure) -> float:
+    """How far the cell lies above the paper's, in standard errors of the difference."""
+    return (cell.mean - figure.loss) / (cell.error**2 + figure.error**2) ** 0.5

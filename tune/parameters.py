@@ -1,0 +1,140 @@
+"""What is tuned: named numbers with bounds, and the settings of a method made from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+import numpy as np
+
+from engine.search.parameters import PARAMETERS
+from eval.registry import TERMS
+from eval.weights import defaults
+from tune.plan import elo_width, spsa_step
+from tune.rules import BANK, FIRST_TAU2, Method, Settings
+
+UNKNOWN_ELO = 1.0  # what displacing a parameter by c_end is taken to cost where nobody said; too little is safer
+
+
+class TuneError(Exception):
+    """Something that cannot be tuned or read; the message says what and where."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """A number that can be tuned: its value now and its bounds."""
+
+    default: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number to tune, in its own units.
+
+    `c_end` and `r_end` are as on fishtest, the perturbation and the step of the last pair; `r_end` None for the best by
+    formula. `elo` is what a displacement by `dist` from the optimum is thought to cost, and `dist` how far the optimum
+    is thought to be.
+    """
+
+    name: str
+    start: float
+    low: float
+    high: float
+    c_end: float
+    r_end: float | None = None
+    whole: bool = True
+    elo: float = UNKNOWN_ELO
+    dist: float | None = None
+
+    @property
+    def distance(self) -> float:
+        """How far the optimum is thought to be: `dist`, else c_end."""
+        return self.c_end if self.dist is None else self.dist
+
+    @property
+    def elo_at_c(self) -> float:
+        """What displacing it by c_end is thought to cost."""
+        return self.elo * (self.c_end / self.distance) ** 2
+
+
+def own_parameters() -> dict[str, Known]:
+    """What Merino itself can tune, by name: the weights and the numbers of the search, from their registries."""
+    weights = {
+        term.name: Known(float(value), *map(float, term.bounds)) for term, value in zip(TERMS, defaults(), strict=True)
+    }
+    search = {row.name: Known(float(row.default), *map(float, row.bounds)) for row in PARAMETERS}
+    return weights | search
+
+
+def check(parameter: Parameter, where: str) -> Parameter:
+    """The parameter, if its numbers make sense; raises TuneError, which says `where`."""
+    name, low, high = parameter.name, parameter.low, parameter.high
+    for field in ("start", "low", "high", "c_end", "r_end", "elo", "dist"):
+        value = getattr(parameter, field)
+        if value is not None and not math.isfinite(value):
+            raise TuneError(f"{where}: {name}: {field} = {value} is no finite number")
+    if not low < high:
+        raise TuneError(f"{where}: {name}: the bounds {low:g}..{high:g} leave nothing to tune")
+    if not low <= parameter.start <= high:
+        raise TuneError(f"{where}: {name} starts at {parameter.start:g}, outside its bounds {low:g}..{high:g}")
+    if parameter.c_end <= 0:
+        raise TuneError(f"{where}: {name}: c_end = {parameter.c_end:g}; without a perturbation nothing is learned")
+    for field in ("r_end", "elo", "dist"):
+        value = getattr(parameter, field)
+        if value is not None and value <= 0:
+            raise TuneError(f"{where}: {name}: {field} = {value:g} is not above 0")
+    return parameter
+
+
+def check_known(parameters: Sequence[Parameter], known: Mapping[str, Known], owner: str) -> None:
+    """Raise TuneError where a name means nothing to `owner` or bounds reach beyond what it takes."""
+    for parameter in parameters:
+        if parameter.name not in known:
+            close = get_close_matches(parameter.name, list(known), n=1)
+            hint = f"; did you mean {close[0]}?" if close else ""
+            raise TuneError(f"{owner} has no parameter called {parameter.name!r}{hint}")
+        limits = known[parameter.name]
+        if parameter.low < limits.low or parameter.high > limits.high:
+            raise TuneError(
+                f"{parameter.name}: the bounds {parameter.low:g}..{parameter.high:g} reach beyond what {owner} takes, "
+                f"{limits.low:g}..{limits.high:g}"
+            )
+
+
+def rounding_warnings(parameters: Sequence[Parameter]) -> list[str]:
+    """A sentence for each integer whose perturbation is so small that rounding often gives both players the same."""
+    return [
+        f"{parameter.name}: c_end = {parameter.c_end:g} is below half a step of an integer: "
+        f"{1 - 2 * parameter.c_end:.0%} of the last pairs play the same value on both sides"
+        for parameter in parameters
+        if parameter.whole and parameter.c_end < 0.5
+    ]
+
+
+def settings_for(method: Method, parameters: Sequence[Parameter], pairs: int, tau: float = 0.0) -> Settings:
+    """The settings of a method for `pairs` pairs; `tau` 0 has it estimated from the results."""
+    steps = [parameter.r_end or best_step(parameter, parameters, pairs, tau) for parameter in parameters]
+    distance = np.array([parameter.distance for parameter in parameters])
+    return Settings(
+        method=int(method),
+        pairs=pairs,
+        tau=tau,
+        low=np.array([float(parameter.low) for parameter in parameters]),
+        high=np.array([float(parameter.high) for parameter in parameters]),
+        whole=np.array([parameter.whole for parameter in parameters]),
+        c_end=np.array([float(parameter.c_end) for parameter in parameters]),
+        r_end=np.array(steps),
+        sigma=elo_width(distance, np.array([parameter.elo for parameter in parameters])),
+        sigma_0=distance,
+        bank=BANK if method is Method.AUTO else np.zeros((1, 3)),
+    )
+
+
+def best_step(parameter: Parameter, parameters: Sequence[Parameter], pairs: int, tau: float = 0.0) -> float:
+    """The r_end that `tune.plan` finds best for this one of the parameters."""
+    total = sum(each.elo for each in parameters)
+    return spsa_step(total, len(parameters), pairs, parameter.elo_at_c, tau or math.sqrt(FIRST_TAU2))

@@ -1,0 +1,72 @@
+"""What can be known before a game is played: the width of a strength curve, SPSA's best step, the pairs needed.
+
+beta = ln 10 / 400 turns a small Elo difference into the expected y of a pair: E[y] = beta * Elo.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tune.rules import GAMMA
+
+BETA = math.log(10) / 400
+# The mean over a run of a_n / a_N, SPSA's step over its last, for the exponents of `tune.rules`.
+MEAN_STEP = 1.70
+
+
+def elo_width(distance: np.ndarray, elo: np.ndarray) -> np.ndarray:
+    """The width sigma of each strength curve, of which `elo` is lost at `distance` from the optimum, by (19).
+
+    Exact would be distance / sqrt(2 beta elo) = 9.32 distance / sqrt(elo); the paper's 9.9 errs on the safe side.
+    """
+    return 7.0 * distance * np.sqrt(2.0 / elo)
+
+
+def exact_width(distance: np.ndarray, elo: np.ndarray) -> np.ndarray:
+    """The width at which the curve exp(-x^2 / 2 sigma^2) loses just `elo` at `distance`."""
+    return distance / np.sqrt(2 * BETA * elo)
+
+
+def spsa_step(total_elo: float, size: int, pairs: int, elo_at_c: float, tau: float) -> float:
+    """The step r_end that leaves SPSA the smallest loss, (18) derived anew in the diffusion approximation.
+
+    `total_elo` is to be gained by `size` parameters; displacing one of them by c_end costs `elo_at_c`. The loss after a
+    step r is total_elo * exp(-g r) + size * r * tau^2 / (8 beta), g being `decay`.
+    """
+    decay = 2 * 4 * MEAN_STEP * BETA * pairs * elo_at_c
+    return math.log(max(math.e, 8 * BETA * decay * total_elo / (size * tau**2))) / decay  # e: little is to be gained
+
+
+def loss_left(
+    pairs: float, start_losses: np.ndarray, losses_at_c: np.ndarray, tau: float, gamma: float = GAMMA
+) -> float:
+    """The Elo that BSPSA still loses after `pairs` pairs if the widths are right.
+
+    Of each parameter, float64[d]: what is lost at the start, and by a player displaced by c_end. Each keeps
+    1 / (1 / start + information), and the information of one of d parameters is as if the others were known, because
+    signs are independent. For d alike parameters with sums L0 and E_c this is
+    1 / (1 / L0 + pairs E_c / (542 d^2 (tau / 0.6)^2)); 679 in place of 542 for constant perturbations, gamma = 0.
+    """
+    information = 16 * BETA**2 * pairs * losses_at_c / ((1 - 2 * gamma) * tau**2)
+    return float((1 / (1 / start_losses + information)).sum())
+
+
+def pairs_needed(
+    target: float, start_losses: np.ndarray, losses_at_c: np.ndarray, tau: float, gamma: float = GAMMA
+) -> int:
+    """The fewest pairs after which `loss_left` is at most `target`, above 0."""
+    if loss_left(0, start_losses, losses_at_c, tau, gamma) <= target:
+        return 0
+    most = 1
+    while loss_left(most, start_losses, losses_at_c, tau, gamma) > target:
+        most *= 2
+    least = most // 2
+    while most - least > 1:
+        middle = (least + most) // 2
+        if loss_left(middle, start_losses, losses_at_c, tau, gamma) > target:
+            least = middle
+        else:
+            most = middle
+    return most

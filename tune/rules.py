@@ -1,0 +1,296 @@
+"""The update rules: state in, result of a pair of games in, state out. One definition for games and for simulation.
+
+A pair plays two vectors `plus` and `minus` against each other, both colours from one opening; `y` is wins minus losses
+of `plus`, -2..2. The model: y = 2 tanh(x / 2) + noise of deviation tau, where x = sum A_i (t_i - m_i) with the optimum
+t, the middle m of both vectors and A_i = (plus_i - minus_i) / sigma_i^2. As both vectors may be any, rounded, clipped
+or made from an older estimate, late results and batches are right without more ado. sigma_i is the width of the
+strength curve: the Elo lost at distance d is d^2 / (2 beta sigma_i^2), beta = ln 10 / 400.
+
+After Ivec and Vojnovic, "Bayesian statistics approach to chess engines optimization", arXiv:2205.15602; numbers in
+parentheses are their equations. SPSA is Spall's, with the parameters c and r of fishtest.
+"""
+
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from engine.jit import entry, kernel
+
+ALPHA, GAMMA = 0.602, 0.101  # how fast SPSA's step and everybody's perturbation shrink (17)
+STABILITY_SHARE = 0.1  # A of (17) as a share of all pairs
+FIRST_TAU2, FIRST_TAU2_PAIRS = 1.1, 20.0  # variance of y at 40% draws, and how many pairs this guess is worth
+
+
+class Method(IntEnum):
+    """How the next estimate is made from a result."""
+
+    SPSA = 0
+    BSPSAS = 1
+    BSPSA = 2
+    AUTO = 3
+
+
+# As globals of this kind a kernel takes them for constants.
+_SPSA, _BSPSAS, _BSPSA = int(Method.SPSA), int(Method.BSPSAS), int(Method.BSPSA)
+
+# The filters of AUTO: deviation of the bias as a share of the largest perturbation, the power of the perturbation that
+# the bias grows with, and by what the stated curvature is multiplied.
+BANK = np.array(
+    [
+        (spread, power, multiplier)
+        for multiplier in (0.3, 1.0, 3.0)
+        for spread, power in ((0.0, 1.0), (0.04, 1.0), (0.2, 1.0), (0.04, 2.0), (0.2, 2.0))
+    ]
+)
+LEVELS = np.array([1.0, 0.5, 0.25])  # AUTO's perturbations as shares of the largest
+LEVEL_SHARES = np.array([0.3, 0.3, 0.4])  # how often each is played
+
+
+class Settings(NamedTuple):
+    """What does not change while a method runs; arrays are float64[d] in the parameters' own units.
+
+    `c_end` and `r_end` are perturbation and step size at the last of `pairs` pairs, `sigma` the width of the strength
+    curve, `sigma_0` the deviation of the optimum from the start as believed before, `whole` which parameters are
+    integers (bool[d]), `tau` the deviation of y, 0 to estimate it. `bank` is float64[filters, 3], see BANK.
+    """
+
+    method: int
+    pairs: int
+    tau: float
+    low: np.ndarray
+    high: np.ndarray
+    whole: np.ndarray
+    c_end: np.ndarray
+    r_end: np.ndarray
+    sigma: np.ndarray
+    sigma_0: np.ndarray
+    bank: np.ndarray
+
+
+class State(NamedTuple):
+    """What a method knows. What it does not use has length 0.
+
+    `moments` float64[2]: pairs so far, sum of y^2. `mean`, `bias` float64[filters, d]: the optimum, and how far from it
+    both players of the largest perturbation are equal. `spread` float64[filters, 3, d]: variance of the mean, its
+    covariance with the bias, variance of the bias. `covariance` float64[d, d], of the mean. `evidence`
+    float64[filters]: log-likelihood of the results.
+    """
+
+    moments: np.ndarray
+    mean: np.ndarray
+    bias: np.ndarray
+    spread: np.ndarray
+    covariance: np.ndarray
+    evidence: np.ndarray
+
+
+class PairResult(NamedTuple):
+    """A pair as played: its number from 1, both vectors, and wins minus losses of `plus`."""
+
+    number: int
+    plus: np.ndarray
+    minus: np.ndarray
+    y: float
+
+
+def initial_state(settings: Settings, start: np.ndarray) -> State:
+    """The state before the first pair, with the estimate `start`, float64[d]."""
+    size, filters = len(start), len(settings.bank)
+    variance = settings.sigma_0**2
+    spread, covariance, bias = np.zeros((0, 3, size)), np.zeros((0, 0)), np.zeros((0, size))
+    if settings.method == Method.BSPSA:
+        covariance = np.diag(variance)
+    elif settings.method != Method.SPSA:
+        spread, bias = np.zeros((filters, 3, size)), np.zeros((filters, size))
+        spread[:, 0] = variance
+        spread[:, 2] = (settings.bank[:, :1] * settings.c_end * settings.pairs**GAMMA) ** 2
+    mean = np.tile(np.asarray(start, dtype=np.float64), (filters, 1))
+    return State(np.zeros(2), mean, bias, spread, covariance, np.zeros(filters))
+
+
+def after(settings: Settings, state: State, result: PairResult) -> State:
+    """The state after one more pair; the one before stays as it was."""
+    new = State(*(array.copy() for array in state))
+    _absorb_one(settings, new, result.number, result.plus, result.minus, result.y)
+    return new
+
+
+def estimate(settings: Settings, state: State) -> np.ndarray:
+    """The best estimate of the optimum within the bounds, float64[d]."""
+    theta = np.empty(state.mean.shape[1])
+    _estimate_one(settings, state, theta)
+    return theta
+
+
+def deviations(settings: Settings, state: State) -> np.ndarray | None:
+    """The posterior standard deviation of each parameter, float64[d]; None for SPSA, which knows none."""
+    if settings.method == Method.SPSA:
+        return None
+    if settings.method == Method.BSPSA:
+        return np.sqrt(np.diag(state.covariance))
+    shares = np.exp(state.evidence - state.evidence.max())
+    shares = shares[:, None] / shares.sum()
+    mean = (shares * state.mean).sum(axis=0)
+    return np.sqrt((shares * (state.spread[:, 0] + (state.mean - mean) ** 2)).sum(axis=0))
+
+
+@entry
+def _absorb_one(settings, state, number, plus, minus, y):
+    absorb(settings, state, number, plus, minus, y)
+
+
+@entry
+def _estimate_one(settings, state, theta):
+    write_estimate(settings, state, theta)
+
+
+@kernel
+def absorb(settings, state, number, plus, minus, y):
+    """Change `state` by the result `y` of pair `number`; `plus` and `minus` are float64[d]."""
+    tau2 = noise(settings, state)
+    if settings.method == _SPSA:
+        _step(settings, state.mean[0], number, plus, minus, y)
+    elif settings.method == _BSPSAS:
+        _update_alone(settings, state.mean[0], state.spread[0, 0], plus, minus, y, tau2)
+    elif settings.method == _BSPSA:
+        _update_jointly(settings, state.mean[0], state.covariance, plus, minus, y, tau2)
+    else:
+        _update_bank(settings, state, plus, minus, y, tau2)
+    state.moments[0] += 1.0
+    state.moments[1] += y * y
+
+
+@kernel
+def noise(settings, state):
+    """The variance of y: as given, or that of the pairs so far."""
+    if settings.tau > 0.0:
+        return settings.tau * settings.tau
+    return (FIRST_TAU2 * FIRST_TAU2_PAIRS + state.moments[1]) / (FIRST_TAU2_PAIRS + state.moments[0])
+
+
+@kernel
+def write_estimate(settings, state, theta):
+    """Put the estimate into `theta`, float64[d]: the mean of the filters by their evidence, clipped to the bounds."""
+    filters, size = state.mean.shape
+    if filters == 1:
+        theta[:] = state.mean[0]
+    else:
+        best = state.evidence.max()
+        total = 0.0
+        theta[:] = 0.0
+        for index in range(filters):
+            if state.evidence[index] > best - 30.0:  # the others count for less than 1e-13
+                share = np.exp(state.evidence[index] - best)
+                total += share
+                theta += share * state.mean[index]
+        theta /= total
+    for i in range(size):
+        theta[i] = min(max(theta[i], settings.low[i]), settings.high[i])
+
+
+@kernel
+def shrinking(settings, number):
+    """By what c_end is multiplied at pair `number`: (17) with the last pair as the unit."""
+    return (settings.pairs / number) ** GAMMA
+
+
+@kernel
+def _step(settings, theta, number, plus, minus, y):
+    """SPSA: r_n y times half the difference played, where r_n = a_n / c_n^2 (17)."""
+    stability = STABILITY_SHARE * settings.pairs
+    fading = ((stability + settings.pairs) / (stability + number)) ** ALPHA / shrinking(settings, number) ** 2
+    for i in range(len(theta)):
+        moved = theta[i] + settings.r_end[i] * fading * 0.5 * (plus[i] - minus[i]) * y
+        theta[i] = min(max(moved, settings.low[i]), settings.high[i])
+
+
+@kernel
+def _slope(settings, plus, minus, i):
+    """A_i of (6) in general position: how much ln(win / loss) gains with each unit of the optimum."""
+    return (plus[i] - minus[i]) / (settings.sigma[i] * settings.sigma[i])
+
+
+@kernel
+def _innovation(settings, mean, plus, minus, y):
+    """The result less what `mean` predicts to first order."""
+    for i in range(len(mean)):
+        y -= _slope(settings, plus, minus, i) * (mean[i] - 0.5 * (plus[i] + minus[i]))
+    return y
+
+
+@kernel
+def _update_alone(settings, mean, variance, plus, minus, y, tau2):
+    """BSPSAS: each parameter as if the others were known, (9) and (10).
+
+    Without the sum of (9) over the other parameters: it is noise that grows with the distance from the origin.
+    """
+    surprise = _innovation(settings, mean, plus, minus, y)
+    for i in range(len(mean)):
+        slope = _slope(settings, plus, minus, i)
+        share = 1.0 / (tau2 + slope * slope * variance[i])
+        mean[i] += slope * variance[i] * surprise * share
+        variance[i] *= tau2 * share
+
+
+@kernel
+def _update_jointly(settings, mean, covariance, plus, minus, y, tau2):
+    """BSPSA: (13) to (16) with the inverse updated in place of solved for, by Sherman and Morrison."""
+    surprise = _innovation(settings, mean, plus, minus, y)
+    size = len(mean)
+    gain = np.zeros(size)
+    for i in range(size):
+        slope = _slope(settings, plus, minus, i)
+        for j in range(size):
+            gain[j] += slope * covariance[i, j]
+    variance = tau2
+    for i in range(size):
+        variance += _slope(settings, plus, minus, i) * gain[i]
+    for i in range(size):
+        share = gain[i] / variance
+        mean[i] += share * surprise
+        for j in range(size):
+            covariance[i, j] -= share * gain[j]
+
+
+@kernel
+def _update_bank(settings, state, plus, minus, y, tau2):
+    """AUTO: every filter sees the pair, and its evidence tells how well it foresaw the result."""
+    size = state.mean.shape[1]
+    largest = settings.pairs**GAMMA
+    slopes, reaches = np.empty(size), np.empty(size)
+    for i in range(size):
+        slopes[i] = _slope(settings, plus, minus, i)
+        reaches[i] = 0.5 * abs(plus[i] - minus[i]) / (settings.c_end[i] * largest)
+    for index in range(len(state.mean)):
+        _update_filter(state, settings.bank[index], index, plus, minus, slopes, reaches, y, tau2)
+
+
+@kernel
+def _update_filter(state, row, index, plus, minus, slopes, reaches, y, tau2):
+    """One filter of the bank: an estimate and a bias for each parameter, and their 2 x 2 covariance.
+
+    The players of perturbation c are equal not at the optimum but off it by bias * (c / largest c)^power, which is how
+    a lopsided strength curve looks. `reaches` is float64[d], c / largest c.
+    """
+    mean, bias, spread = state.mean[index], state.bias[index], state.spread[index]
+    power, multiplier = row[1], row[2]
+    size = len(mean)
+    expected, variance = 0.0, tau2
+    for i in range(size):
+        slope = slopes[i] * multiplier
+        reach = reaches[i] if power == 1.0 else reaches[i] * reaches[i]
+        expected += slope * (mean[i] + reach * bias[i] - 0.5 * (plus[i] + minus[i]))
+        variance += slope * slope * (spread[0, i] + reach * (2.0 * spread[1, i] + reach * spread[2, i]))
+    surprise = y - 2.0 * np.tanh(0.5 * expected)
+    state.evidence[index] -= 0.5 * (surprise * surprise / variance + np.log(variance))
+    for i in range(size):
+        slope = slopes[i] * multiplier
+        reach = reaches[i] if power == 1.0 else reaches[i] * reaches[i]
+        gain = slope * (spread[0, i] + reach * spread[1, i])
+        bias_gain = slope * (spread[1, i] + reach * spread[2, i])
+        mean[i] += gain * surprise / variance
+        bias[i] += bias_gain * surprise / variance
+        spread[0, i] -= gain * gain / variance
+        spread[1, i] -= gain * bias_gain / variance
+        spread[2, i] -= bias_gain * bias_gain / variance

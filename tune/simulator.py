@@ -1,0 +1,174 @@
+"""The simulator of the paper: strength curves of known shape, games by chance, and what a method makes of them.
+
+Settings of arXiv:2205.15602, section 3, from the authors' spreadsheet; the draw rate is the one that its table needs.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from engine.jit import entry, kernel
+from tune.chance import next_share, random_state
+from tune.design import write_pair
+from tune.plan import elo_width, spsa_step
+from tune.rules import BANK, Method, Settings, absorb, initial_state, write_estimate
+
+START, BOUND, TOTAL_ELO = 100.0, 1000.0, 2.0
+DRAW_RATE, TAU = 0.82, 0.6
+C_END = 220.0
+PAPER_R_END = {1: 8e-5, 4: 2.2e-4, 16: 5.9e-4, 64: 9e-4}
+QUADRATIC, TANH, CUBIC = 0, 1, 2
+ROTATION_SEED = 5
+
+
+class Curve(NamedTuple):
+    """A strength curve with its optimum at 0: the Elo lost at x.
+
+    It is sum k_i x_i^2 times a factor that makes it lopsided by `shape`, or x^T H x where `matrix`, float64[d, d], is
+    not of size 0. `steepness` is k, float64[d].
+    """
+
+    steepness: np.ndarray
+    matrix: np.ndarray
+    shape: int
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A row of stress tests: what the true curve is, and by what factor the tuner's idea of its Elo is wrong."""
+
+    name: str
+    sentence: str
+    told: float = 1.0
+    shape: int = QUADRATIC
+    uneven: bool = False
+    rotated: bool = False
+
+    def curve(self, size: int) -> Curve:
+        """The true curve for `size` parameters; TOTAL_ELO is lost at the start, more or less on a lopsided one."""
+        even = np.full(size, TOTAL_ELO / size / START**2)
+        matrix = np.zeros((0, 0))
+        if self.uneven:
+            even *= _spread_evenly(4.0, size)
+        if self.rotated:
+            basis, _ = np.linalg.qr(np.random.default_rng(ROTATION_SEED).normal(size=(size, size)))
+            matrix = basis @ np.diag(_spread_evenly(5.0, size)) @ basis.T
+            matrix *= TOTAL_ELO / (START**2 * matrix.sum())
+        return Curve(even, np.ascontiguousarray(matrix), self.shape)
+
+
+SETTINGS = {
+    setting.name: setting
+    for setting in (
+        Setting("S0", "the paper's: quadratic, all parameters alike"),
+        Setting("S1x4", "the tuner is told four times the true Elo", told=4.0),
+        Setting("S1/4", "the tuner is told a quarter of the true Elo", told=0.25),
+        Setting("S1h", "parameters matter between 1/4 and 4 times the mean; the tuner thinks all alike", uneven=True),
+        Setting("S2", "lopsided: one side is up to three times as steep as the other", shape=TANH),
+        Setting("S2c", "lopsided by a cubic term", shape=CUBIC),
+        Setting("S3", "quadratic, but its axes are turned", rotated=True),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of the table: the losses in Elo of its runs, float64[runs]."""
+
+    method: Method
+    setting: str
+    parameters: int
+    pairs: int
+    losses: np.ndarray
+
+    @property
+    def mean(self) -> float:
+        """The mean Elo still lost."""
+        return float(self.losses.mean())
+
+    @property
+    def error(self) -> float:
+        """The standard error of the mean."""
+        return float(self.losses.std(ddof=1) / np.sqrt(len(self.losses)))
+
+
+def tuner_settings(method: Method, setting: Setting, size: int, pairs: int) -> Settings:
+    """What the method is told: the paper's settings, with the Elo of each parameter times `setting.told`."""
+    sigma = elo_width(np.full(size, START), np.full(size, TOTAL_ELO / size * setting.told))
+    r_end = PAPER_R_END.get(size) or spsa_step(TOTAL_ELO, size, pairs, TOTAL_ELO / size * (C_END / START) ** 2, TAU)
+    bank = BANK if method is Method.AUTO else np.zeros((1, 3))
+    limit, even = np.full(size, BOUND), np.ones(size)
+    whole = np.zeros(size, dtype=bool)
+    return Settings(
+        int(method), pairs, TAU, -limit, limit, whole, even * C_END, even * r_end, sigma, even * START, bank
+    )
+
+
+def simulate(
+    method: Method, setting: Setting, size: int, pairs: int, runs: int, seed: int, threads: int | None = None
+) -> Cell:
+    """Run one cell. Run k of every method begins with the same random state."""
+    settings, curve = tuner_settings(method, setting, size, pairs), setting.curve(size)
+
+    def loss(run: int) -> float:
+        state = initial_state(settings, np.full(size, START))
+        return _play(settings, state, curve, random_state(seed, size, run))
+
+    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+        losses = np.array(list(pool.map(loss, range(runs))))
+    return Cell(method, setting.name, size, pairs, losses)
+
+
+def _spread_evenly(most: float, size: int) -> np.ndarray:
+    """Factors from 1 / most to most in geometric steps, scaled to a mean of 1."""
+    factors = np.geomspace(1 / most, most, size) if size > 1 else np.ones(1)
+    return factors / factors.mean()
+
+
+@entry
+def _play(settings, state, curve, random):
+    """Tune for all pairs of `settings`; the Elo lost at the end. `state` and `random` are changed."""
+    size = len(settings.low)
+    plus, minus = np.empty(size), np.empty(size)
+    for number in range(1, settings.pairs + 1):
+        write_pair(settings, state, number, random, plus, minus)
+        gain = elo_lost(curve, minus) - elo_lost(curve, plus)
+        y = _game(gain, random) + _game(gain, random)
+        absorb(settings, state, number, plus, minus, np.float64(y))
+    write_estimate(settings, state, plus)
+    return elo_lost(curve, plus)
+
+
+@kernel
+def _game(elo, random):
+    """1, 0 or -1 for the player who is `elo` better; the draw rate is lower only where the win rate leaves no room."""
+    expected = 1.0 / (1.0 + 10.0 ** (-elo / 400.0))
+    draw = min(DRAW_RATE, 2.0 * min(expected, 1.0 - expected))
+    share = next_share(random)
+    if share < expected - 0.5 * draw:
+        return 1
+    return 0 if share < expected + 0.5 * draw else -1
+
+
+@kernel
+def elo_lost(curve, x):
+    """The Elo lost at `x`, float64[d]."""
+    lost = 0.0
+    if len(curve.matrix):
+        for i in range(len(x)):
+            for j in range(len(x)):
+                lost += x[i] * curve.matrix[i, j] * x[j]
+        return lost
+    for i in range(len(x)):
+        factor = 1.0
+        if curve.shape == TANH:
+            factor = 1.0 + 0.5 * np.tanh(x[i] / START)
+        elif curve.shape == CUBIC:
+            factor = max(0.2, 1.0 + 0.3 * x[i] / (4.0 * START))
+        lost += curve.steepness[i] * factor * x[i] * x[i]
+    return lost

@@ -150,7 +150,7 @@ def test_several_files_stand_side_by_side(own: str, tmp_path: Path, capsys: pyte
     assert first == second
     table = told(files, capsys)
     first_words = [line.split()[0] for line in table.splitlines() if line]
-    assert all(first_words.count(name) == 3 for name in ("own.pgn", "copy.pgn.gz"))
+    assert all(first_words.count(name) == 3 + len(CONDITIONS) for name in ("own.pgn", "copy.pgn.gz"))
     assert "drawn games as half a point" in table
 
 

@@ -18,7 +18,7 @@ from learn.games import Games, read_games
 from learn.inputs import LearnError, find_files, read_text
 from learn.tokens import UNFINISHED
 from study.points.matrix import is_matrix, read_matrix, render_matrix
-from study.points.picture import ENDINGS, MOST_SETS, draw
+from study.points.picture import ENDINGS, MOST_SETS, draw, load_matplotlib
 from study.points.report import as_csv, as_object, render
 from study.points.sets import BY, DRAWN, LOST, RESULTS, WON, Collection, Filters, grouped
 from study.points.values import HALF, SEED, SKIP, PointValues, enough_to_fit, point_values
@@ -132,6 +132,8 @@ def _check(order: argparse.Namespace) -> None:
     """Say what cannot be done before the work rather than after it."""
     if order.plot and Path(order.plot).suffix.lower() not in ENDINGS:
         raise UsageError(f"points: --plot writes {' or '.join(ENDINGS)} files, not '{order.plot}'")
+    if order.plot:
+        load_matplotlib()
     for name in filter(None, (order.plot, order.matrix)):
         if not Path(name).expanduser().absolute().parent.is_dir():
             raise CommandError(f"points: cannot write '{name}': there is no such folder")

@@ -34,7 +34,7 @@ def draw(sets: Sequence[PointValues], ending: str) -> bytes:
 
     One set shows each mean score with its 95% interval. Of several, points with few vectors are left out.
     """
-    figure_class, style = _matplotlib()
+    figure_class, style = load_matplotlib()
     with style.rc_context(_SETTINGS):
         figure = figure_class(figsize=(9, 7), layout="constrained")
         scores, counts = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
@@ -52,8 +52,8 @@ def draw(sets: Sequence[PointValues], ending: str) -> bytes:
     return content.getvalue()
 
 
-def _matplotlib() -> tuple[Any, ModuleType]:
-    """The class of figures, which draws without a screen, and the module of settings."""
+def load_matplotlib() -> tuple[Any, ModuleType]:
+    """The class of figures, which draws without a screen, and the module of settings; raises CommandError."""
     try:
         import matplotlib as style  # noqa: PLC0415 (heavy, and an extra)
         from matplotlib.figure import Figure  # noqa: PLC0415

@@ -7,14 +7,16 @@ import io
 import math
 from collections.abc import Sequence
 
-from study.points.capablanca import CONDITIONS, MARGIN, Verdict
+import numpy as np
+
+from study.points.capablanca import CONDITIONS, Condition
 from study.points.score_graph import render_graph
 from study.points.values import HALF, SKIP, Interval, PointValues
 from study.points.vectors import PIECE_NAMES, PIECES
 
 FEW_GAMES = 300  # below this the intervals themselves are rough
 _DRAWS = {SKIP: "drawn games left out", HALF: "drawn games as half a point"}
-_SIGNS = {Verdict.HOLDS: "yes", Verdict.EQUAL: "yes", Verdict.FAILS: "no", Verdict.OPEN: "?"}
+_CONDITION_HEAD = f"{'left':>6}{'right':>6}  {'difference, 95% interval':>25}  verdict"
 
 
 def render(sets: Sequence[PointValues]) -> str:
@@ -73,61 +75,52 @@ def _remarks(points: PointValues) -> list[str]:
 
 
 def _conditions(points: PointValues) -> list[str]:
-    rows = [f"{'Capablanca':18}{'left':>6}{'right':>6}  {'difference, 95% interval':>25}  verdict"]
-    for condition in CONDITIONS:
-        difference = condition.left - condition.right
-        left, right = (_number(points.worth(side)) for side in (condition.left, condition.right))
-        change, (low, high) = _number(points.worth(difference), "+.0f"), points.interval(difference)
-        verdict = condition.verdict(low, high)
-        span = _span((low, high), "+.0f")
-        rows.append(f"{condition.name:18}{left:>6}{right:>6}  {change:>7}  {span:>16}  {verdict}")
-    return rows
+    rows = [f"{'Capablanca':18}{_CONDITION_HEAD}"]
+    return rows + [f"{condition.name:18}{_condition_row(points, condition)}" for condition in CONDITIONS]
+
+
+def _condition_row(points: PointValues, condition: Condition) -> str:
+    """The figures of both sides, their difference with its interval, and the verdict."""
+    difference = condition.left - condition.right
+    left, right = (_number(points.worth(side)) for side in (condition.left, condition.right))
+    change, interval = _number(points.worth(difference), "+.0f"), points.interval(difference)
+    return f"{left:>6}{right:>6}  {change:>7}  {_span(interval, '+.0f'):>16}  {condition.verdict(*interval)}"
 
 
 def _render_many(sets: Sequence[PointValues]) -> str:
-    width = max(len("set"), *(len(points.label) for points in sets))
-    heads = "".join(f"  {PIECE_NAMES[index]:>5} {'95% interval':<12}" for index in range(1, len(PIECES)))
+    width = max(len(name) for name in [*(points.label for points in sets), *(one.name for one in CONDITIONS)])
+    names = "".join(f"{name:>8}" for name in PIECE_NAMES)
     rows = [
         f"Point values, a pawn being 100; {_DRAWS[sets[0].draws]}",
         "",
-        f"{'set':{width}} {'games':>7} {'vectors':>8} {'alpha':>6} pawn{heads}",
+        f"{'set':{width}} {'games':>8} {'vectors':>9} {'alpha':>7}{names}",
     ]
     for points in sets:
-        cells = ""
-        for index in range(1, len(PIECES)):
-            cells += f"  {_number(points.values[index]):>6} {_span(points.interval_of_piece(index)):<12}"
-        counts = f"{points.games:7,} {points.vectors:8,} {_number(points.alpha, '.3f'):>6}"
-        rows.append(f"{points.label:{width}} {counts} {_number(points.values[0]):>4}{cells}")
-    other = _other_way(sets[0])
-    names = "".join(f"{PIECE_NAMES[index]:>8}" for index in range(len(PIECES)))
-    rows += ["", f"The same with {_DRAWS[other]}", "", f"{'set':{width}} {'alpha':>6}{names}"]
+        counts = f"{points.games:8,} {points.vectors:9,} {_number(points.alpha, '.3f'):>7}"
+        rows.append(f"{points.label:{width}} {counts}{_cells(points.values)}")
+    rows += [
+        "",
+        "95% intervals",
+        "",
+        f"{'set':{width}} {'alpha':>14}{''.join(f'{name:>14}' for name in PIECE_NAMES[1:])}",
+    ]
     for points in sets:
-        cells = "".join(f"{_number(value):>8}" for value in points.other_values)
-        rows.append(f"{points.label:{width}} {_number(points.other_alpha, '.3f'):>6}{cells}")
-    rows += ["", *_many_conditions(sets, width)]
+        spans = "".join(f"{_span(points.interval_of_piece(index)):>14}" for index in range(1, len(PIECES)))
+        rows.append(f"{points.label:{width}} {_span(points.alpha_interval, '.2f'):>14}{spans}")
+    rows += ["", f"The values with {_DRAWS[_other_way(sets[0])]}", "", f"{'set':{width}} {'alpha':>7}{names}"]
+    for points in sets:
+        rows.append(f"{points.label:{width}} {_number(points.other_alpha, '.3f'):>7}{_cells(points.other_values)}")
+    for condition in CONDITIONS:
+        rows += ["", f"{condition.name:{width}}{_CONDITION_HEAD}"]
+        rows += [f"{points.label:{width}}{_condition_row(points, condition)}" for points in sets]
     unsure = [points.label for points in sets if _remarks(points)]
     if unsure:
         rows += ["", f"Ask for these alone to see what limits them: {', '.join(unsure)}."]
     return "\n".join(row.rstrip() for row in rows)
 
 
-def _many_conditions(sets: Sequence[PointValues], width: int) -> list[str]:
-    names = "".join(f"  {condition.name:<22}" for condition in CONDITIONS)
-    rows = [
-        "Capablanca's conditions: left less right, its 95% interval, and the verdict",
-        "",
-        f"{'set':{width}}{names}",
-    ]
-    for points in sets:
-        cells = ""
-        for condition in CONDITIONS:
-            difference = condition.left - condition.right
-            interval = points.interval(difference)
-            verdict = _SIGNS[condition.verdict(*interval)]
-            change = _number(points.worth(difference), "+.0f")
-            cells += f"  {change:>5} {_span(interval, '+.0f'):<12} {verdict:<3}"
-        rows.append(f"{points.label:{width}}{cells}")
-    return [*rows, "", f"? is {Verdict.OPEN}; equal means to half a pawn ({MARGIN:.0f}) and no difference proved."]
+def _cells(values: np.ndarray) -> str:
+    return "".join(f"{_number(value):>8}" for value in values)
 
 
 def _other_way(points: PointValues) -> str:
@@ -164,7 +157,7 @@ def as_object(points: PointValues) -> dict[str, object]:
             "alpha": _finite(points.other_alpha),
             "values": _by_piece(points.other_values.tolist()),
         },
-        "capablanca": [_condition_object(points, index) for index in range(len(CONDITIONS))],
+        "capablanca": [_condition_object(points, condition) for condition in CONDITIONS],
         "score_graph": {
             "alpha": _finite(graph.alpha),
             "beyond": graph.beyond,
@@ -173,8 +166,7 @@ def as_object(points: PointValues) -> dict[str, object]:
     }
 
 
-def _condition_object(points: PointValues, index: int) -> dict[str, object]:
-    condition = CONDITIONS[index]
+def _condition_object(points: PointValues, condition: Condition) -> dict[str, object]:
     difference = condition.left - condition.right
     interval = points.interval(difference)
     return {

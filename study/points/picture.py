@@ -102,7 +102,7 @@ def _dress_scores(axes: Any, alone: bool) -> None:
     axes.grid(alpha=0.25)
     axes.legend(loc="upper left", frameon=False, title="score = 1 / (1 + exp(-alpha * balance))", alignment="left")
     what = "bars: 95% intervals" if alone else f"only those of {LEAST_VECTORS} vectors or more"
-    note = f"points: mean scores, a drawn game as half,\nlarger where there are more vectors; {what}"
+    note = f"points: mean scores, a drawn game as half,\nlarger for more vectors;\n{what}"
     place = {"xy": (0.99, 0.04), "xycoords": "axes fraction", "ha": "right", "va": "bottom"}
     axes.annotate(note, color=_GREY, fontsize=9, **place)
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -31,18 +33,45 @@ def write_together(contents: Mapping[Path, bytes]) -> None:
         raise
 
 
+@contextmanager
+def writing_whole(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write into that takes the place of `path` at the end of the block, unless that ends with an error.
+
+    The disk is not waited for: this is for large files that can be made again.
+    """
+    target = path.resolve()
+    with _beside(target, durable=False) as (temporary, file):
+        yield file
+    try:
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
 def _stage(target: Path, content: bytes) -> Path:
     """A file beside `target` that holds `content` and is on the disk."""
+    with _beside(target, durable=True) as (temporary, file):
+        file.write(content)
+    return temporary
+
+
+@contextmanager
+def _beside(target: Path, durable: bool) -> Iterator[tuple[Path, IO[bytes]]]:
+    """A new file beside `target` to write into, and its path; it goes again where the block ends with an error.
+
+    At the end it has the rights of `target`; if `durable` it is on the disk.
+    """
     mode = target.stat().st_mode & 0o777 if target.exists() else 0o644
     descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".new")
     temporary = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
+            yield temporary, file
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         temporary.chmod(mode)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    return temporary

@@ -19,12 +19,13 @@ from engine.files import write_together, write_whole
 from eval.weights import ENVIRONMENT_VARIABLE, WeightsError, active_file, as_mapping, load
 from eval.weights import render as render_weights
 from learn.games import Fault
-from learn.inputs import LearnError, find_files, read_rows
+from learn.inputs import Reading, read_rows
 from learn.learning import Learned, learn, split
 from learn.options import Order, read_order
 from learn.record import record_of, save_record
 from learn.report import Summary, summarise
 from learn.sample import Point, Sample
+from learn.sources import LearnError, find_files
 from learn.tables import as_csv, render
 from learn.telling import Diary, StepTeller
 
@@ -73,7 +74,8 @@ def _learn(order: Order, tell: Diary) -> Path | None:
     if not order.dry_run:
         _check_writable(target)
     faults: list[tuple[Path, Fault]] = []
-    rows, games = read_rows(find_files(order.files), order.selection, tell, faults)
+    reading = Reading(order.selection, weights, keep_fen=order.keep_fen and not order.dry_run)
+    rows, games = read_rows(find_files(order.files), reading, tell, faults)
     tell(f"Games: {games}")
     _tell_faults(faults, tell)
     sample = split(rows, order.settings)

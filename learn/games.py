@@ -54,6 +54,7 @@ GAME = np.dtype(
     ],
     align=True,
 )
+LONGEST_GAME = 1 << 25  # bytes; a text without one whole game in so many has none, or is no PGN
 NO_FAULT, ILLEGAL_MOVE, AMBIGUOUS_MOVE, NULL_MOVE, BAD_FEN, BAD_VARIANT, UNCLOSED, CONTRADICTION = range(8)
 _REASONS = {
     ILLEGAL_MOVE: "is not a legal move here",
@@ -220,6 +221,7 @@ class Games:
     moves: np.ndarray
     starts: np.ndarray
     data: np.ndarray
+    lines_before: int = 0  # in the file, before `data`
 
     def __len__(self) -> int:
         return len(self.table)
@@ -232,7 +234,7 @@ class Games:
     def faults(self) -> Iterator[Fault]:
         """What is wrong with each game that could not be read."""
         faulty = self.table[self.table["fault"] != NO_FAULT]
-        lines = np.searchsorted(_line_ends(self.data), faulty["fault_at"]) + 1
+        lines = np.searchsorted(_line_ends(self.data), faulty["fault_at"]) + 1 + self.lines_before
         for game, line in zip(faulty, lines, strict=True):
             yield Fault(int(line), self._reason(game))
 
@@ -275,9 +277,34 @@ def _fen_fault(value: np.ndarray) -> str:
 
 def read_games(text: bytes | np.ndarray, threads: int = 2) -> Games:
     """Every game of a PGN text that has moves."""
+    return play_games(*scan_games(text), threads)
+
+
+def scan_games(text: bytes | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The bytes of a text and its games, GAME[n], their moves still unknown."""
     data = np.frombuffer(text, dtype=np.uint8) if isinstance(text, bytes) else text.view()
     data.flags.writeable = False  # one type of array, compiled once
-    table = _scan_all(data)
+    return data, _scan_all(data)
+
+
+def whole_games(text: bytes) -> tuple[np.ndarray, np.ndarray, int]:
+    """The games of a text that goes on: (its bytes, GAME[n] of those that are whole, offset of the next one).
+
+    The last game may not have ended yet, nor a comment that nothing closes so far, unless the text is longer than any
+    game can be. It must end where a line ends.
+    """
+    data, table = scan_games(text)
+    if len(data) > LONGEST_GAME:
+        return data, table, len(data)
+    count = max(0, len(table) - 1)
+    in_comment = np.flatnonzero((table["fault"] == UNCLOSED) & (table["end"] > text.rfind(b"{")))
+    if len(in_comment):
+        count = min(count, int(in_comment[0]))
+    return data, table[:count], int(table["start"][count]) if len(table) else 0
+
+
+def play_games(data: np.ndarray, table: np.ndarray, threads: int = 1, lines_before: int = 0) -> Games:
+    """The games of `table` with their moves; `data` begins after so many lines of its file."""
     _mark_variants(data, table)
     starts = _starting_positions(data, table)
     bounds = np.linspace(0, len(table), max(1, min(threads, len(table) // 64)) + 1).astype(np.int64)
@@ -288,7 +315,7 @@ def read_games(text: bytes | np.ndarray, threads: int = 2) -> Games:
     for (first, last), block in zip(spans, blocks, strict=True):
         table["first"][first:last] += offset
         offset += len(block)
-    return Games(table, np.concatenate(blocks), starts, data)
+    return Games(table, np.concatenate(blocks), starts, data, lines_before)
 
 
 def _scan_all(data: np.ndarray) -> np.ndarray:

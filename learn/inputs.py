@@ -1,71 +1,224 @@
-"""What `learn` can read: PGN files, plain or compressed, one or many."""
+"""All files given to `learn`, read into rows: PGN and labelled positions, plain or compressed, in bounded memory.
+
+A file is read in pieces that end between games. Several threads make rows of a piece each; they are gathered in order.
+"""
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
-from collections.abc import Callable, Sequence
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, NamedTuple, TypeVar
 
 import numpy as np
 
-from learn.games import Fault, read_games
-from learn.positions import Rows, Selection, rows_of_games
+from engine.files import writing_whole
+from learn.checking import check_rows
+from learn.fen_file import Contents, first_line, is_ours, lines_of, usable
+from learn.games import Fault, play_games, scan_games, whole_games
+from learn.labelled import NO_END, NO_GAME, Labelled, read_labelled
+from learn.positions import Block, Rows, Selection, block_of_games, rows_of_block, used_games
+from learn.progress import Progress
+from learn.rows import RowStore
+from learn.sources import CHUNK, LearnError, Source, count_lines, digest, end_of_lines, open_source, plain_name
 
-_OPENERS: dict[str, Callable[[bytes], bytes]] = {
-    ".gz": gzip.decompress,
-    ".bz2": bz2.decompress,
-    ".xz": lzma.decompress,
-}
-
-
-class LearnError(Exception):
-    """Something `learn` cannot work with; the message says what and where."""
-
-
-def find_files(patterns: Sequence[str]) -> list[Path]:
-    """The files that names and patterns mean, each once; raises LearnError where one means none."""
-    found: dict[Path, None] = {}
-    for pattern in patterns:
-        path = Path(pattern).expanduser()
-        matches = [path] if path.exists() else sorted(path.parent.glob(path.name))
-        if not matches and path.suffix == "":
-            matches = [path.with_suffix(".pgn")] if path.with_suffix(".pgn").exists() else []
-        if not matches:
-            raise LearnError(f"there is no file '{pattern}'")
-        found.update(dict.fromkeys(matches))
-    return list(found)
+THREADS = min(8, os.cpu_count() or 1)
+Item = TypeVar("Item")
+Made = TypeVar("Made")
 
 
-def read_text(path: Path) -> bytes:
-    """The bytes of a file, decompressed by its ending; raises LearnError."""
-    try:
-        text = path.read_bytes()
-        opener = _OPENERS.get(path.suffix.lower())
-        return opener(text) if opener else text
-    except IsADirectoryError as error:
-        raise LearnError(f"'{path}' is a folder, not a file of games") from error
-    except (OSError, EOFError, lzma.LZMAError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise LearnError(f"cannot read '{path}': {reason}") from error
+@dataclass(frozen=True)
+class Reading:
+    """How to read: which positions, the weights in use (rows are checked by them), what to leave on the disk."""
+
+    selection: Selection
+    weights: np.ndarray
+    keep_fen: bool = False  # whether a `.fen` file is left beside each PGN file
+
+
+class _Piece(NamedTuple):
+    """Some games of a file, not yet played, and what comes before them."""
+
+    data: np.ndarray
+    table: np.ndarray
+    lines_before: int
+    games_before: int
+
+
+class _Text(NamedTuple):
+    """Some lines of a file, and how many come before them."""
+
+    content: bytes
+    lines_before: int
+
+
+class _Part(NamedTuple):
+    """What a thread made of a piece of a file."""
+
+    block: Block
+    rows: Rows
+    found: int  # games in the text
+    used: int  # that have a result and no fault
+    faults: tuple[Fault, ...]
+    fen: bytes
 
 
 def read_rows(
-    paths: Sequence[Path], selection: Selection, tell: Callable[[str], object], faults: list[tuple[Path, Fault]]
+    paths: Sequence[Path], reading: Reading, tell: Callable[[str], object], faults: list[tuple[Path, Fault]]
 ) -> tuple[Rows, int]:
-    """The rows of all files and how many games gave them; unreadable games go to `faults`. Raises LearnError."""
-    parts: list[Rows] = []
-    games = offset = 0
+    """The rows of all files and how many games gave them; what cannot be read goes to `faults`. Raises LearnError."""
+    reader = _Reader(reading, tell, faults)
     for path in paths:
-        read = read_games(read_text(path))
-        rows = rows_of_games(read, selection)
-        faults.extend((path, fault) for fault in read.faults())
-        tell(f"{path.name}: {len(read)} games, {len(rows)} positions")
-        games += int(np.count_nonzero((read.table["plies"] > 0) & (read.table["fault"] == 0)))
-        parts.append(Rows(rows.features, rows.game + np.int32(offset), rows.to_end, rows.results))
-        offset += len(read)
-    if not games or not sum(len(part) for part in parts):
+        reader.read(path)
+    if not reader.games or not len(reader.store):
         raise LearnError(f"no finished game with a usable position in {', '.join(repr(str(path)) for path in paths)}")
-    joined = (np.concatenate([getattr(part, name) for part in parts]) for name in Rows.__annotations__)
-    return Rows(*joined), games
+    if reading.selection.unique:
+        tell(f"Duplicates left out: {reader.store.drop_duplicates()}")
+    return reader.store.rows(), reader.games
+
+
+class _Reader:
+    """Reads file after file into one store."""
+
+    def __init__(
+        self, reading: Reading, tell: Callable[[str], object], faults: list[tuple[Path, Fault]], threads: int = THREADS
+    ) -> None:
+        self.store = RowStore(reading.selection.unique)
+        self.games = 0
+        self._reading, self._tell, self._faults, self._threads = reading, tell, faults, threads
+
+    def read(self, path: Path) -> None:
+        """Add what is in a file; raises LearnError."""
+        with open_source(path) as source, Progress(f"Reading {path.name}") as progress:
+            if source.holds_positions():
+                self._read_positions(source, progress)
+                return
+            target = plain_name(path).with_suffix(".fen")
+            first = first_line(digest(path), self._reading.selection.describe())
+            contents = usable(target, first)
+            if contents is None:
+                self._read_games(source, progress, target, first)
+                return
+        with open_source(target) as source, Progress(f"Reading {target.name}") as progress:
+            self._tell(f"Using file '{target}', made from '{path.name}' with these settings")
+            self._read_positions(source, progress, contents)
+
+    def _read_games(self, source: Source, progress: Progress, target: Path, first: bytes) -> None:
+        found = used = unreadable = 0
+        rows_before = len(self.store)
+        with ExitStack() as stack:
+            fen = self._open_fen(target, stack)
+            if fen:
+                _write(fen, first, target)
+            for part in _in_order(lambda piece: self._part_of(piece, fen is not None), _pieces(source), self._threads):
+                if len(part.block) and len(self.store) == rows_before:
+                    check_rows(part.block, part.rows, self._reading.weights)
+                self.store.add(part.rows, part.block.positions["key"])
+                self._faults.extend((source.path, fault) for fault in part.faults)
+                found, used, unreadable = found + part.found, used + part.used, unreadable + len(part.faults)
+                if fen:
+                    _write(fen, part.fen, target)
+                progress(source.done)
+            if fen:
+                _write(fen, Contents(used, unreadable).line(), target)
+        self.games += used
+        self._tell(f"{source.path.name}: {found} games, {len(self.store) - rows_before} positions")
+
+    def _open_fen(self, target: Path, stack: ExitStack) -> IO[bytes] | None:
+        """The `.fen` file to write, where there is to be one."""
+        if not self._reading.keep_fen:
+            return None
+        if target.exists() and not is_ours(target):
+            self._tell(f"No file '{target}' is created: there is one that is not Merino's")
+            return None
+        try:
+            file = stack.enter_context(writing_whole(target))
+        except OSError as error:
+            self._tell(f"No file '{target}' can be created: {error.strerror}")
+            return None
+        self._tell(f"Creating file '{target}'")
+        return file
+
+    def _part_of(self, piece: _Piece, with_fen: bool) -> _Part:
+        games = play_games(piece.data, piece.table, 1, piece.lines_before)
+        block = block_of_games(games, self._reading.selection)
+        fen = lines_of(block, piece.games_before) if with_fen else b""
+        return _Part(block, rows_of_block(block), len(games), used_games(games), tuple(games.faults()), fen)
+
+    def _read_positions(self, source: Source, progress: Progress, contents: Contents | None = None) -> None:
+        names: list[np.ndarray] = []
+        results: list[np.ndarray] = []
+        unnamed, endless, rows_before = 0, 0, len(self.store)
+        for labelled, part in _in_order(self._labelled_part, _texts(source), self._threads):
+            if len(part.block) and len(self.store) == rows_before:
+                check_rows(part.block, part.rows, self._reading.weights)
+            of_none = np.flatnonzero(labelled.games == NO_GAME)
+            labelled.games[of_none] = of_none + len(self.store)  # a game of its own
+            unnamed, endless = unnamed + len(of_none), endless + int(np.count_nonzero(labelled.to_end == NO_END))
+            self.store.add(part.rows, part.block.positions["key"])
+            names.append(labelled.games)
+            results.append(labelled.results)
+            self._faults.extend((source.path, fault) for fault in part.faults)
+            progress(source.done)
+        games = self.store.group(np.concatenate(names), np.concatenate(results)) if names else 0
+        self.games += contents.games if contents else games
+        self._tell_of_positions(source.path.name, len(self.store) - rows_before, games, unnamed, endless)
+        if contents and contents.unreadable:
+            self._tell(f"{contents.unreadable} games could not be read when it was created")
+
+    def _labelled_part(self, text: _Text) -> tuple[Labelled, _Part]:
+        labelled = read_labelled(text.content, text.lines_before).chosen(self._reading.selection)
+        none = np.zeros(len(labelled.positions), dtype=np.int32)
+        block = Block(labelled.positions, none, np.maximum(labelled.to_end, 0), np.zeros(0, dtype=np.float32))
+        return labelled, _Part(block, rows_of_block(block), 0, 0, labelled.faults, b"")
+
+    def _tell_of_positions(self, name: str, positions: int, games: int, unnamed: int, endless: int) -> None:
+        self._tell(f"{name}: {positions} positions" + (f" of {games} games" if unnamed < positions else ""))
+        if unnamed:
+            self._tell(f"  {unnamed} name no game (c7): each counts as a game, and neighbours may be in both sets")
+        if endless:
+            self._tell(f"  {endless} do not tell the half-moves to the end of the game (c8): they count in full")
+
+
+def _pieces(source: Source) -> Iterator[_Piece]:
+    """The games of a PGN file, some hundred at a time."""
+    rest, lines, games = b"", 0, 0
+    while text := source.read(max(CHUNK, len(rest))):
+        text = rest + text
+        data, table, after = whole_games(text[: end_of_lines(text)])
+        if after:
+            yield _Piece(data, table, lines, games)
+            lines, games = lines + count_lines(text[:after]), games + len(table)
+        rest = text[after:]
+    yield _Piece(*scan_games(rest), lines, games)
+
+
+def _texts(source: Source) -> Iterator[_Text]:
+    """The lines of a file, some thousand at a time."""
+    lines = 0
+    for text in source.lines():
+        yield _Text(text, lines)
+        lines += count_lines(text)
+
+
+def _in_order(make: Callable[[Item], Made], items: Iterable[Item], threads: int) -> Iterator[Made]:
+    """What `make` makes of each item, in order, by several threads; only a few items are under way at a time."""
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: deque[Future[Made]] = deque()
+        for item in items:
+            waiting.append(pool.submit(make, item))
+            if len(waiting) > threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def _write(file: IO[bytes], content: bytes, path: Path) -> None:
+    try:
+        file.write(content)
+    except OSError as error:
+        raise LearnError(f"cannot write '{path}': {error.strerror}; --no-fen learns without it") from error

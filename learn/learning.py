@@ -11,10 +11,10 @@ from eval.registry import TERMS, Term
 from learn.adam import adam
 from learn.descent import descent
 from learn.fit import Step, Task, Watcher, fit_k, gauss_newton, prior_spread, sizes
-from learn.inputs import LearnError
 from learn.passes import Sums, errors_by_game, gather
 from learn.positions import Rows
 from learn.sample import Loss, Point, Sample, sample_of
+from learn.sources import LearnError
 from learn.uncertainty import by_resampling, by_sandwich
 
 VALIDATION_SHARE = 0.2

@@ -14,7 +14,8 @@ from learn.sample import Loss
 USAGE = (
     "usage: merino learn FILE... [first last] [--weights W] [--out F] [--dry-run] [--json] [--csv F|-] [--record F] "
     f"[--method {'|'.join(METHODS)}] [--article] [--loss {'|'.join(Loss)}] [--lambda N|off] [--k N|fit] "
-    "[--prior N|off] [--bootstrap N] [--seed N] [--split game|position] [--skip-first N] [--skip-last N]"
+    "[--prior N|off] [--bootstrap N] [--seed N] [--split game|position] [--skip-first N] [--skip-last N] "
+    "[--unique] [--no-fen]"
 )
 
 
@@ -31,6 +32,7 @@ class Order:
     as_json: bool = False
     csv: str | None = None
     record: str | None = None
+    keep_fen: bool = True
 
     @property
     def quiet_output(self) -> bool:
@@ -114,6 +116,8 @@ FLAGS: dict[str, Callable[[Order], Order]] = {
     "--article": lambda order: replace(order, settings=ARTICLE),
     "--dry-run": lambda order: replace(order, dry_run=True),
     "--json": lambda order: replace(order, as_json=True),
+    "--no-fen": lambda order: replace(order, keep_fen=False),
+    "--unique": lambda order: replace(order, selection=replace(order.selection, unique=True)),
 }
 VALUES: dict[str, Callable[[Order, str], Order]] = {
     "--weights": lambda order, text: replace(order, weights=text),

@@ -1,4 +1,4 @@
-"""The rows the fit works on: which positions of which games, and the 27 numbers of each.
+"""The positions of games that are learned from, and their rows: the 27 numbers of each.
 
 A row is made by the very terms the search evaluates with, in fixed point to save memory: feature * FEATURE_SCALE,
 White minus Black, int16. Row times weights is White's score before the draw rules.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -19,10 +18,11 @@ from engine.memory import copy_record
 from engine.movegen import is_noisy
 from engine.position import POSITION
 from eval.evaluate import NUMBER_OF_TERMS, side_counts
-from learn.games import Games
+from learn.games import NO_FAULT, Games
 from learn.tokens import UNFINISHED
 
 FEATURE_SCALE = 256  # resolution: a weight of 100 is felt to 0.2 centipawns; the largest count is near 70
+GAMES_AT_ONCE = 512  # whose positions are held before they become rows
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,32 @@ class Selection:
 
     skip_first: int = 0  # half-moves of the opening that are left out
     skip_last: int = 0  # half-moves before the end that are left out
+    unique: bool = False  # whether of equal positions only the first is used
+
+    def describe(self) -> str:
+        """What decides which positions of a file are chosen, as text; `unique` looks at all files together."""
+        return f"skip-first {self.skip_first}, skip-last {self.skip_last}"
+
+
+@dataclass(frozen=True)
+class Block:
+    """Positions chosen to learn from.
+
+    `positions` POSITION[n]; `game` int32[n], rising; `to_end` int16[n], half-moves to the end of the game; `results`
+    float32[games], White's score 0, 0.5 or 1 by game.
+    """
+
+    positions: np.ndarray
+    game: np.ndarray
+    to_end: np.ndarray
+    results: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def chosen(self, which: np.ndarray) -> Block:
+        """The positions for which `which`, bool[n], is true."""
+        return Block(self.positions[which], self.game[which], self.to_end[which], self.results)
 
 
 @dataclass(frozen=True)
@@ -68,12 +94,19 @@ def write_row(position, counts, row):
 
 
 @entry
-def _extract(table, span, starts, moves, skips, features, game, to_end):
-    """Fill the rows of the games table[first:last], `span` being int64 (first, last); how many there are.
+def _write_rows(positions, features):
+    counts = np.zeros((2, NUMBER_OF_TERMS))
+    for index in range(len(positions)):
+        write_row(positions[index], counts, features[index])
+
+
+@entry
+def _choose(table, span, starts, moves, skips, positions, game, to_end):
+    """Fill in the chosen positions of the games table[first:last], `span` being int64 (first, last); how many.
 
     `skips` is int64: how many half-moves of each game to leave out at its beginning and at its end.
     """
-    stack, counts, found = np.zeros(2, dtype=POSITION), np.zeros((2, NUMBER_OF_TERMS)), 0
+    stack, found = np.zeros(2, dtype=POSITION), 0
     for number in range(span[0], span[1]):
         record = table[number]
         if record.result == UNFINISHED:
@@ -88,28 +121,44 @@ def _extract(table, span, starts, moves, skips, features, game, to_end):
                 continue
             if is_noisy(before, move):
                 continue
-            write_row(after, counts, features[found])
+            copy_record(positions[found], after)
             game[found], to_end[found] = number, left
             found += 1
     return found
 
 
+def block_of_games(games: Games, selection: Selection, first: int = 0, last: int | None = None) -> Block:
+    """The chosen positions of the finished games first..last; games keep their numbers."""
+    table = games.table
+    last = len(table) if last is None else min(last, len(table))
+    results = np.where(table["result"] == UNFINISHED, 0.5, table["result"] / 2).astype(np.float32)
+    span, skips = np.array([first, last]), np.array([selection.skip_first, selection.skip_last])
+    room = int(table["plies"][first:last].sum())
+    positions = np.empty(room, dtype=POSITION)
+    game, to_end = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.int16)
+    found = _choose(table, span, games.starts, games.moves, skips, positions, game, to_end)
+    return Block(positions[:found], game[:found], to_end[:found], results)
+
+
+def used_games(games: Games) -> int:
+    """How many games were read whole and have a result."""
+    table = games.table
+    return int(np.count_nonzero((table["plies"] > 0) & (table["fault"] == NO_FAULT) & (table["result"] != UNFINISHED)))
+
+
+def rows_of_block(block: Block) -> Rows:
+    """The rows of chosen positions."""
+    features = np.empty((len(block), NUMBER_OF_TERMS), dtype=np.int16)
+    _write_rows(block.positions, features)
+    return Rows(features, block.game, block.to_end, block.results)
+
+
 def rows_of_games(games: Games, selection: Selection, threads: int = 2) -> Rows:
     """The rows of every finished game."""
-    table = games.table
-    cuts = np.searchsorted(np.cumsum(table["plies"]), np.linspace(0, len(games.moves), max(1, threads) + 1)[1:-1])
-    spans = list(pairwise([0, *cuts.tolist(), len(table)]))
-    with ThreadPoolExecutor(len(spans)) as pool:
-        parts = list(pool.map(lambda span: _rows_of_span(games, selection, *span), spans))
-    results = np.where(table["result"] == UNFINISHED, 0.5, table["result"] / 2).astype(np.float32)
-    features, game, to_end = (np.concatenate([part[index] for part in parts]) for index in range(3))
-    return Rows(features, game, to_end, results)
-
-
-def _rows_of_span(games: Games, selection: Selection, first: int, last: int) -> tuple[np.ndarray, ...]:
-    room = int(games.table["plies"][first:last].sum())
-    features = np.empty((room, NUMBER_OF_TERMS), dtype=np.int16)
-    game, to_end = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.int16)
-    span, skips = np.array([first, last]), np.array([selection.skip_first, selection.skip_last])
-    found = _extract(games.table, span, games.starts, games.moves, skips, features, game, to_end)
-    return features[:found], game[:found], to_end[:found]
+    spans = [(first, first + GAMES_AT_ONCE) for first in range(0, max(1, len(games)), GAMES_AT_ONCE)]
+    with ThreadPoolExecutor(threads) as pool:
+        parts = list(pool.map(lambda span: rows_of_block(block_of_games(games, selection, *span)), spans))
+    features, game, to_end = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("features", "game", "to_end")
+    )
+    return Rows(features, game, to_end, parts[0].results)

@@ -15,7 +15,7 @@ import numpy as np
 from engine.command import CommandError, UsageError
 from engine.files import write_whole
 from learn.games import Games, read_games
-from learn.inputs import LearnError, find_files, read_text
+from learn.sources import LearnError, find_files, read_text
 from learn.tokens import UNFINISHED
 from study.points.matrix import is_matrix, read_matrix, render_matrix
 from study.points.picture import ENDINGS, MOST_SETS, draw, load_matplotlib

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from learn.inputs import LearnError
+from learn.sources import LearnError
 from study.points.vectors import DRAW, PIECES, Vectors
 
 COLUMNS = (*PIECES, "result", "game")

@@ -1,0 +1,27 @@
+"""A check of every run: the rows that are fitted say of positions what the engine's evaluation says."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.fen import to_fen
+from eval.evaluate import after_rules, scores_of
+from learn.positions import FEATURE_SCALE, Block, Rows
+from learn.sources import LearnError
+
+SAMPLE = 100  # positions that are checked of each file
+
+
+def check_rows(block: Block, rows: Rows, weights: np.ndarray) -> None:
+    """Hold rows times `weights` against the evaluation; raises LearnError where they differ by more than rounding."""
+    step = max(1, len(block) // SAMPLE)
+    positions = block.positions[::step]
+    tolerance = np.abs(weights).sum() * 0.5 / FEATURE_SCALE + 1  # each feature is rounded, then the score
+    scores = np.where(positions["side"] == 0, 1, -1) * scores_of(positions, weights)
+    for index, (score, row) in enumerate(zip(scores, rows.features[::step], strict=True)):
+        expected = after_rules(positions[index : index + 1], float(row @ weights) / FEATURE_SCALE)
+        if abs(score - expected) > tolerance:
+            raise LearnError(
+                f"internal error, please report it: {to_fen(positions[index : index + 1])} is worth {score} "
+                f"centipawns to the engine and {expected:.1f} to the learner"
+            )

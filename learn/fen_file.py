@@ -1,0 +1,83 @@
+"""The `.fen` file that learning leaves beside a PGN file: the chosen positions, each with its result, to use again.
+
+Any program that reads labelled positions can read it, and so can `learn`: a line is `FEN c9 "1-0"; c8 "41"; c7 "17";`
+with the half-moves to the end of the game and the number of the game in its file. The first line, a comment, says what
+file it was made from and how; only from the very same it is used again. The last line proves that it is whole.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from engine.jit import entry
+from learn.fen_text import LONGEST_FEN, write_fen, write_number
+from learn.positions import Block
+
+_MARK = "# merino-positions 1"
+_LONGEST_REMARK = 64
+_REMARKS = tuple(
+    np.frombuffer(f' c9 "{result}"; c8 "'.encode(), dtype=np.uint8) for result in ("0-1", "1/2-1/2", "1-0")
+)
+_GAME = np.frombuffer(b'"; c7 "', dtype=np.uint8)
+_LONGEST_LAST_LINE = 256
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What the last line tells: how many games gave positions, and how many could not be read."""
+
+    games: int
+    unreadable: int
+
+    def line(self) -> bytes:
+        """The last line of the file."""
+        return f"# whole: {self.games} games, {self.unreadable} unreadable\n".encode()
+
+
+def first_line(digest: str, settings: str) -> bytes:
+    """The first line of a file made from a source of this digest with these settings."""
+    return f"{_MARK}; source {digest}; {settings}\n".encode()
+
+
+def is_ours(path: Path) -> bool:
+    """Whether a file was written by any Merino as a `.fen` file."""
+    with path.open("rb") as file:
+        return file.read(len(_MARK)).startswith(_MARK.rstrip("0123456789").encode())
+
+
+def usable(path: Path, first: bytes) -> Contents | None:
+    """What is in the file if its first line is this one and it is whole, else None."""
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        if file.read(len(first)) != first:
+            return None
+        file.seek(max(0, path.stat().st_size - _LONGEST_LAST_LINE))
+        found = re.search(rb"\n# whole: (\d+) games, (\d+) unreadable\n$", b"\n" + file.read())
+    return Contents(int(found[1]), int(found[2])) if found else None
+
+
+def lines_of(block: Block, games_before: int) -> bytes:
+    """The lines of a block; its games have so many before them in the file."""
+    text = np.empty(len(block) * (LONGEST_FEN + _LONGEST_REMARK), dtype=np.uint8)
+    results = np.rint(2 * block.results).astype(np.int64)
+    return text[: _write_lines(block.positions, block.game, block.to_end, results, games_before, text)].tobytes()
+
+
+@entry
+def _write_lines(positions, game, to_end, results, games_before, text):
+    at = 0
+    for index in range(len(positions)):
+        at = write_fen(positions[index], text, at)
+        remark = _REMARKS[results[game[index]]]
+        text[at : at + len(remark)] = remark
+        at = write_number(int(to_end[index]), text, at + len(remark))
+        text[at : at + len(_GAME)] = _GAME
+        at = write_number(games_before + game[index] + 1, text, at + len(_GAME))
+        text[at], text[at + 1], text[at + 2] = ord('"'), ord(";"), ord("\n")
+        at += 3
+    return at

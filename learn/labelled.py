@@ -1,0 +1,248 @@
+"""Positions with results, one a line: EPD and FEN in the forms that tuners use, and the `.fen` files of our own.
+
+A line is a FEN of four to six fields and then the result for White: `c9 "1-0";`, `[0.5]`, `;1-0`, `"1/2-1/2"`, `1-0`
+or, behind a bar, `| 1.0`. GreKo's `1 FEN`, `0 FEN` and `= FEN` are read too. `c7` names the game that a position is of
+and `c8` the half-moves to its end. Lines that begin with # are skipped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from engine.bitboard import ZERO
+from engine.fen import FenError, parse_fen
+from engine.jit import entry, kernel
+from engine.position import POSITION
+from learn.fen_text import NOT_PLAIN, read_fen, read_number
+from learn.games import Fault
+from learn.positions import Selection
+from learn.tokens import UNFINISHED, WHITE_WON, codes, matches, result_at
+
+READ, IN_CHECK, BAD_FEN, NO_RESULT = range(4)
+NO_GAME, NO_END = np.uint64(0), -1
+
+LINE = np.dtype(
+    [
+        ("start", np.int64),  # offset of the line
+        ("stop", np.int64),
+        ("number", np.int64),  # of the line, from 0
+        ("state", np.int64),  # READ, or what is wrong with it
+        ("result", np.float64),  # White's, 0..1; NaN if none was found
+        ("game", np.uint64),  # a hash of the game's name, or NO_GAME
+        ("to_end", np.int64),  # half-moves, or NO_END
+    ],
+    align=True,
+)
+_BETWEEN = codes(" \t\r\n,;|=[]()\"'")
+_BLANK = codes(" \t")
+_GAME, _TO_END, _RESULT = (np.frombuffer(name, dtype=np.uint8) for name in (b"c7", b"c8", b"c9"))
+_HASH_START, _HASH_FACTOR = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)  # FNV-1a
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Lines read: POSITION[n], float32[n] results for White, uint64[n] games, int16[n] half-moves to the end.
+
+    NO_GAME and NO_END stand where a line does not tell. `in_check` counts lines left out because the king is attacked.
+    """
+
+    positions: np.ndarray
+    results: np.ndarray
+    games: np.ndarray
+    to_end: np.ndarray
+    in_check: int
+    faults: tuple[Fault, ...]
+
+    def chosen(self, selection: Selection) -> Labelled:
+        """The positions that a selection takes, as far as the lines tell: those of unknown place are taken."""
+        ply = 2 * (self.positions["fullmove"] - 1) + self.positions["side"]
+        is_first = (self.positions["fullmove"] > 1) & (ply < selection.skip_first)  # 1 is also said for unknown
+        which = ~is_first & ((self.to_end == NO_END) | (self.to_end >= selection.skip_last))
+        return replace(
+            self,
+            positions=self.positions[which],
+            results=self.results[which],
+            games=self.games[which],
+            to_end=self.to_end[which],
+        )
+
+
+def read_labelled(text: bytes, lines_before: int = 0) -> Labelled:
+    """All lines of a text that begins after so many lines of its file."""
+    data = np.frombuffer(text, dtype=np.uint8)
+    room = text.count(b"\n") + text.count(b"\r") + 1
+    lines, positions = np.zeros(room, dtype=LINE), np.zeros(room, dtype=POSITION)
+    count = int(_read_lines(data, lines, positions))
+    lines, positions = lines[:count], positions[:count]
+    faults: list[Fault] = []
+    for index in np.flatnonzero(lines["state"] >= BAD_FEN):
+        reason = _settle(data, lines[index], positions[index : index + 1])
+        if reason:
+            faults.append(Fault(int(lines["number"][index]) + 1 + lines_before, reason))
+    good = lines["state"] == READ
+    kept = lines[good]
+    return Labelled(
+        positions[good],
+        kept["result"].astype(np.float32),
+        kept["game"],
+        np.clip(kept["to_end"], NO_END, np.iinfo(np.int16).max).astype(np.int16),
+        int(np.count_nonzero(lines["state"] == IN_CHECK)),
+        tuple(faults),
+    )
+
+
+def _settle(data: np.ndarray, line: np.void, positions: np.ndarray) -> str:
+    """Decide on a line that is not plainly right: fill in its position, or say what is wrong with it."""
+    words = bytes(data[line["start"] : line["stop"]]).decode("latin-1").split()
+    if words and words[0] in ("1", "0", "="):
+        words = words[1:]
+    counters = [word.isdigit() for word in words[4:6]]
+    count = 4 + (counters.index(False) if False in counters else len(counters))
+    if line["state"] == BAD_FEN:
+        try:
+            positions[0] = parse_fen(" ".join(words[:count]).replace(";", " "))[0]
+        except FenError as error:
+            return str(error)
+        line["state"] = IN_CHECK if positions["checkers"][0] else READ
+    if np.isnan(line["result"]):
+        line["state"] = NO_RESULT
+        return 'no result: neither c9 "1-0" nor [1.0] nor 1-0'
+    return ""
+
+
+@entry
+def _read_lines(data, lines, positions):
+    """Fill LINE[n] and POSITION[n] from the lines of a text; how many there are."""
+    at, found, number = 0, 0, 0
+    while at < len(data):
+        stop = at
+        while stop < len(data) and data[stop] != ord("\n") and data[stop] != ord("\r"):
+            stop += 1
+        start = at
+        while start < stop and _BLANK[data[start]]:
+            start += 1
+        if start < stop and data[start] != ord("#"):
+            line = lines[found]
+            line.start, line.stop, line.number = start, stop, number
+            _read_line(data, line, positions[found])
+            found += 1
+        number += 1
+        at = stop + 2 if stop + 1 < len(data) and data[stop] == ord("\r") and data[stop + 1] == ord("\n") else stop + 1
+    return found
+
+
+@kernel
+def _read_line(data, line, position):
+    at, stop = line.start, line.stop
+    line.state, line.result, line.game, line.to_end = READ, np.nan, NO_GAME, NO_END
+    if at + 1 < stop and data[at + 1] == ord(" "):
+        result = _greko_result(data[at])
+        if result >= 0:
+            line.result = result
+            at += 2
+    after = read_fen(data, at, stop, position)
+    if after == NOT_PLAIN:
+        line.state = BAD_FEN
+        after = at
+        for _ in range(4):  # fields, whatever is in them
+            while after < stop and not _BLANK[data[after]]:
+                after += 1
+            while after < stop and _BLANK[data[after]]:
+                after += 1
+    elif position.checkers != ZERO:
+        line.state = IN_CHECK
+    _read_remarks(data, after, line)
+    if line.state == READ and np.isnan(line.result):
+        line.state = NO_RESULT
+
+
+@kernel
+def _greko_result(letter):
+    """What GreKo writes before a FEN: 1, 0 or =; -1 for anything else."""
+    if letter == ord("="):
+        return 0.5
+    if letter == ord("0") or letter == ord("1"):
+        return float(letter - ord("0"))
+    return -1.0
+
+
+@kernel
+def _read_remarks(data, at, line):
+    """Read result, game and half-moves to the end from what follows the FEN."""
+    named = False  # whether the result is that of c9, which no other word replaces
+    while at < line.stop:
+        sign = data[at]
+        if _BETWEEN[sign]:
+            at += 1
+            if sign == ord("[") or sign == ord("|"):
+                result = _score_at(data, _next_word(data, at, line.stop), line.stop)
+                if result >= 0 and not named:
+                    line.result = result
+            continue
+        word, at = at, _word_end(data, at, line.stop)
+        is_code = at - word == 2
+        if is_code and matches(data, word, at, _GAME):
+            line.game, at = _hash_of_value(data, _next_word(data, at, line.stop), line.stop)
+        elif is_code and matches(data, word, at, _TO_END):
+            word = _next_word(data, at, line.stop)
+            at, number = read_number(data, word, line.stop)
+            line.to_end = number if at >= 0 else NO_END
+            at = _word_end(data, word, line.stop)
+        elif is_code and matches(data, word, at, _RESULT):
+            word = _next_word(data, at, line.stop)
+            line.result, at, named = _result_or_score(data, word, line.stop), _word_end(data, word, line.stop), True
+        elif not named and result_at(data, word, at) != UNFINISHED:
+            line.result = _result_or_score(data, word, at)
+
+
+@kernel
+def _next_word(data, at, stop):
+    while at < stop and _BETWEEN[data[at]]:
+        at += 1
+    return at
+
+
+@kernel
+def _word_end(data, at, stop):
+    while at < stop and not _BETWEEN[data[at]]:
+        at += 1
+    return at
+
+
+@kernel
+def _hash_of_value(data, at, stop):
+    """(hash of the text from `at` to its quote or semicolon, offset behind); never NO_GAME."""
+    code = _HASH_START
+    while at < stop and data[at] != ord('"') and data[at] != ord(";"):
+        code = (code ^ np.uint64(data[at])) * _HASH_FACTOR
+        at += 1
+    return max(code, np.uint64(1)), at
+
+
+@kernel
+def _result_or_score(data, at, stop):
+    """White's result at `at`, written 1-0 or 1.0; NaN if there is none."""
+    result = result_at(data, at, stop)
+    if result != UNFINISHED:
+        return float(result) / WHITE_WON
+    score = _score_at(data, at, stop)
+    return score if score >= 0 else np.nan
+
+
+@kernel
+def _score_at(data, at, stop):
+    """The number from 0 to 1 that the word at `at` is, or -1."""
+    end, value, unit, point = _word_end(data, at, stop), 0.0, 1.0, False
+    if at == end:
+        return -1.0
+    for place in range(at, end):
+        if data[place] == ord(".") and not point:
+            point = True
+        elif ord("0") <= data[place] <= ord("9"):
+            value = 10 * value + (np.int64(data[place]) - ord("0"))
+            unit *= 10.0 if point else 1.0
+        else:
+            return -1.0
+    return value / unit if value <= unit else -1.0

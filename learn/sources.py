@@ -1,0 +1,165 @@
+"""Files to read from, plain or compressed, as a stream of bytes: opened, told apart, cut where lines end."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import hashlib
+import lzma
+import os
+import re
+import sys
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import IO, Any
+
+CHUNK = 1 << 19  # bytes read at a time: some hundred games
+_SNIFFED = 1 << 16  # bytes that must show what a file is
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_POSITION = re.compile(rb"(?:[01=] )?(?:[1-8pnbrqkPNBRQK]+/){7}[1-8pnbrqkPNBRQK]+ ")
+
+
+class LearnError(Exception):
+    """Something `learn` cannot work with; the message says what and where."""
+
+
+def find_files(patterns: Sequence[str]) -> list[Path]:
+    """The files that names and patterns mean, each once; raises LearnError where one means none."""
+    found: dict[Path, None] = {}
+    for pattern in patterns:
+        path = Path(pattern).expanduser()
+        matches = [path] if path.exists() else sorted(path.parent.glob(path.name)) if path.name else []
+        if not matches:
+            matches = [path.with_name(path.name + ".pgn")] if path.name else []
+            matches = [path for path in matches if path.exists()]
+        if not matches:
+            raise LearnError(f"there is no file '{pattern}'")
+        found.update(dict.fromkeys(matches))
+    return list(found)
+
+
+@cache
+def _zstd() -> ModuleType | None:
+    """The module for Zstandard, where there is one: Python has it from 3.14 on, the extra `zstd` brings it before."""
+    name = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+    try:
+        return import_module(name)
+    except ModuleNotFoundError:
+        return None
+
+
+def _open_zstd(file: IO[bytes]) -> Any:
+    module = _zstd()
+    if module is None:
+        raise LearnError(f"'{file.name}' needs the extra zstd: pip install 'merino-chess[zstd]'")
+    return module.ZstdFile(file)
+
+
+_OPENERS: dict[str, Callable[[Any], Any]] = {
+    ".gz": lambda file: gzip.GzipFile(fileobj=file),
+    ".bz2": bz2.BZ2File,
+    ".xz": lzma.LZMAFile,
+    ".zst": _open_zstd,
+}
+
+
+def plain_name(path: Path) -> Path:
+    """The path without the ending of a compression: games.pgn of games.pgn.gz."""
+    return path.with_suffix("") if path.suffix.lower() in _OPENERS else path
+
+
+class Source:
+    """A file open for reading: its text as a stream, and how far it has been read."""
+
+    def __init__(self, path: Path, file: IO[bytes]) -> None:
+        self.path = path
+        self._file = file
+        self._size = max(1, os.fstat(file.fileno()).st_size)
+        opener = _OPENERS.get(path.suffix.lower())
+        self._text: Any = opener(file) if opener else file
+        self._head = self._text.read(_SNIFFED).removeprefix(_BYTE_ORDER_MARK)
+
+    @property
+    def done(self) -> float:
+        """The share of the file that has been read, 0 to 1."""
+        return min(1.0, self._file.tell() / self._size)
+
+    def read(self, size: int) -> bytes:
+        """The next bytes of the text, `size` of them at most; none at its end."""
+        with _told_plainly(self.path):
+            head, self._head = self._head[:size], self._head[size:]
+            return head or bytes(self._text.read(size))
+
+    def holds_positions(self) -> bool:
+        """Whether it begins like a list of positions, one a line, and not like PGN."""
+        lines = (line.strip() for line in re.split(rb"[\r\n]+", self._head))
+        first = next((line for line in lines if line and not line.startswith(b"#")), b"")
+        return _POSITION.match(first) is not None
+
+    def lines(self, size: int = CHUNK) -> Iterator[bytes]:
+        """The text in pieces of about this size that end where a line ends."""
+        rest = b""
+        while text := self.read(max(size, len(rest))):
+            text = rest + text
+            cut = end_of_lines(text)
+            rest = text[cut:]
+            if cut:
+                yield text[:cut]
+        if rest:
+            yield rest
+
+
+def end_of_lines(text: bytes) -> int:
+    """The offset behind the last line of `text` that surely ends there, 0 if none does."""
+    return max(text.rfind(b"\n"), text.rfind(b"\r", 0, max(0, len(text) - 1))) + 1
+
+
+def count_lines(text: bytes) -> int:
+    """How many lines end in `text`: by LF, CR, or both together."""
+    return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
+
+
+@contextmanager
+def open_source(path: Path) -> Iterator[Source]:
+    """The file, open; raises LearnError where it cannot be read."""
+    if path.is_dir():
+        raise LearnError(f"'{path}' is a folder, not a file of games")
+    with _told_plainly(path):
+        file = path.open("rb")
+    with file:
+        with _told_plainly(path):
+            source = Source(path, file)
+        yield source
+
+
+def read_text(path: Path) -> bytes:
+    """The whole text of a file; raises LearnError where it cannot be read."""
+    with open_source(path) as source:
+        return b"".join(source.lines())
+
+
+def digest(path: Path) -> str:
+    """A hash of the content of the file as it lies on the disk, 32 hex digits; raises LearnError."""
+    with _told_plainly(path), path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+
+
+@contextmanager
+def _told_plainly(path: Path) -> Iterator[None]:
+    """Turn what reading and decompressing can raise into a LearnError that names the file."""
+    try:
+        yield
+    except _damage() as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise LearnError(f"cannot read '{path}': {reason}") from error
+
+
+def _damage() -> tuple[type[Exception], ...]:
+    """What reading and decompressing can raise."""
+    module = _zstd()
+    return (OSError, EOFError, lzma.LZMAError, zlib.error, *([module.ZstdError] if module else []))

@@ -1,0 +1,321 @@
+"""What `learn` reads: streams of games and labelled positions, compressed or not, and the `.fen` files it leaves."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import chess
+import numpy as np
+import pytest
+
+from engine.fen import parse_fen, to_fen
+from engine.position import POSITION
+from eval.weights import defaults
+from learn import inputs, sources
+from learn.checking import check_rows
+from learn.fen_file import lines_of
+from learn.games import Fault, read_games
+from learn.inputs import Reading, read_rows
+from learn.labelled import read_labelled
+from learn.positions import Block, Rows, Selection, block_of_games, rows_of_block, rows_of_games
+from learn.progress import Progress, time_left
+from learn.sources import LearnError, count_lines, find_files
+
+SELFPLAY = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"
+READING = Reading(Selection(), defaults())
+START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -"
+
+
+def read(*paths: Path, reading: Reading = READING) -> tuple[Rows, int, list[str], list[Fault]]:
+    lines: list[str] = []
+    faults: list[tuple[Path, Fault]] = []
+    rows, games = read_rows(paths, reading, lines.append, faults)
+    return rows, games, lines, [fault for _, fault in faults]
+
+
+def assert_equal(found: Rows, expected: Rows) -> None:
+    assert (found.features == expected.features).all()
+    assert (found.to_end == expected.to_end).all()
+    assert (found.labels() == expected.labels()).all()
+
+
+@pytest.fixture(scope="module")
+def expected() -> Rows:
+    return rows_of_games(read_games(SELFPLAY.read_bytes()), Selection())
+
+
+@pytest.fixture
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inputs, "CHUNK", 3000)
+    monkeypatch.setattr(sources, "_SNIFFED", 500)
+
+
+def test_a_file_read_in_pieces_gives_the_rows_of_the_whole(small_pieces: None, expected: Rows) -> None:
+    rows, games, lines, faults = read(SELFPLAY)
+    assert_equal(rows, expected)
+    assert (rows.game == expected.game).all()
+    assert games == 710 and not faults
+    assert lines[-1] == f"selfplay.pgn: 710 games, {len(expected)} positions"
+
+
+NASTY = (
+    ['1. e4 {a comment\n[Event "in it"]\nthat goes on} e5 2. Nf3 1-0'] * 3
+    + ["1. e4 {never closed 1-0"]
+    + ["1. d4 (1. e4 {never} e5 d5 1/2-1/2", "1. e4 e5 2. Qxe5 0-1", "1. e4 ; {no comment\n e5 *", "1. c4 c5 {x} 0-1"]
+)
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("chunk", [40, 300])
+def test_pieces_never_change_what_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, newline: str, chunk: int
+) -> None:
+    monkeypatch.setattr(inputs, "CHUNK", chunk)
+    monkeypatch.setattr(sources, "_SNIFFED", 10)
+    draw = random.Random(chunk)
+    text = "\n\n".join(f'[Event "{number}"]\n\n{draw.choice(NASTY)}' for number in range(120)) + "\n"
+    data = text.replace("\n", newline).encode()
+    (tmp_path / "nasty.pgn").write_bytes(data)
+    whole = read_games(data)
+    rows, games, lines, faults = read(tmp_path / "nasty.pgn")
+    assert_equal(rows, rows_of_games(whole, Selection()))
+    assert [str(fault) for fault in faults] == [str(fault) for fault in whole.faults()]
+    assert lines[-1].startswith(f"nasty.pgn: {len(whole)} games")
+    assert len(faults) > 10 and games < len(whole)
+
+
+def zstandard(data: bytes) -> bytes:
+    module = pytest.importorskip("backports.zstd")
+    return bytes(module.compress(data))
+
+
+@pytest.mark.parametrize(
+    ("ending", "compress"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress), ("zst", zstandard)]
+)
+def test_compressed_files_are_read(
+    tmp_path: Path, ending: str, compress: Callable[[bytes], bytes], expected: Rows
+) -> None:
+    path = tmp_path / f"games.pgn.{ending}"
+    data = compress(SELFPLAY.read_bytes())
+    path.write_bytes(data)
+    assert_equal(read(path)[0], expected)
+    path.write_bytes(data[: len(data) // 2])
+    with pytest.raises(LearnError, match=f"cannot read .*games.pgn.{ending}"):
+        read(path)
+    path.write_bytes(b"not compressed at all")
+    with pytest.raises(LearnError, match=f"cannot read .*games.pgn.{ending}"):
+        read(path)
+
+
+def test_zstandard_without_its_module_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "_zstd", lambda: None)
+    (tmp_path / "games.pgn.zst").write_bytes(b"whatever")
+    with pytest.raises(LearnError, match=r"needs the extra zstd: pip install 'merino-chess\[zstd\]'"):
+        read(tmp_path / "games.pgn.zst")
+
+
+def test_files_are_found_by_name_by_pattern_and_without_ending(tmp_path: Path) -> None:
+    for name in ("a.pgn", "b.pgn", "b.2.pgn"):
+        (tmp_path / name).touch()
+    assert [path.name for path in find_files([f"{tmp_path}/*.pgn", f"{tmp_path}/a.pgn"])] == [
+        "a.pgn",
+        "b.2.pgn",
+        "b.pgn",
+    ]
+    assert [path.name for path in find_files([f"{tmp_path}/a", f"{tmp_path}/b.2"])] == ["a.pgn", "b.2.pgn"]
+    with pytest.raises(LearnError, match="there is no file"):
+        find_files([f"{tmp_path}/c"])
+
+
+def test_a_fen_file_holds_the_rows_of_its_games(tmp_path: Path, expected: Rows) -> None:
+    pgn = tmp_path / "games.pgn"
+    pgn.write_bytes(SELFPLAY.read_bytes() + b"\n1. e4 e5 2. Ke3 1-0\n")
+    keep = Reading(Selection(), defaults(), keep_fen=True)
+    rows, games, lines, faults = read(pgn, reading=keep)
+    assert lines[0] == f"Creating file '{tmp_path / 'games.fen'}'"
+    assert len(faults) == 1
+    first, *written, last = (tmp_path / "games.fen").read_text().splitlines()
+    assert first.startswith("#") and last.startswith("#")
+    assert len(written) == len(rows) == len(expected)
+    board, operations = chess.Board.from_epd(" ".join(written[-1].split(" ")[:4] + written[-1].split(" ")[6:]))
+    assert board.is_valid() and operations["c7"] == "710" and operations["c9"] in ("1-0", "0-1", "1/2-1/2")
+    again, games_again, lines, _ = read(pgn, reading=keep)
+    assert lines[0].startswith("Using file") and "1 games could not be read" in lines[-1]
+    assert games == games_again == 710
+    assert_equal(again, expected)
+    assert_equal(read(tmp_path / "games.fen")[0], expected)
+
+
+@pytest.mark.parametrize("change", ["file", "settings", "cut short", "another program's"])
+def test_a_fen_file_of_something_else_is_not_used(tmp_path: Path, change: str) -> None:
+    pgn, fen = tmp_path / "games.pgn", tmp_path / "games.fen"
+    pgn.write_bytes(SELFPLAY.read_bytes()[:50_000])
+    keep = Reading(Selection(), defaults(), keep_fen=True)
+    read(pgn, reading=keep)
+    if change == "file":
+        pgn.write_bytes(SELFPLAY.read_bytes()[:40_000])
+    elif change == "settings":
+        keep = Reading(Selection(skip_first=8), defaults(), keep_fen=True)
+    elif change == "cut short":
+        fen.write_bytes(fen.read_bytes()[:-20])
+    else:
+        fen.write_text(f"{START} [0.5]\n")
+    before = fen.read_bytes()
+    rows, _, lines, _ = read(pgn, reading=keep)
+    assert_equal(rows, rows_of_games(read_games(pgn.read_bytes()), keep.selection))
+    if change == "another program's":
+        assert fen.read_bytes() == before and "not Merino's" in lines[0]
+    else:
+        assert fen.read_bytes() != before and lines[0].startswith("Creating file")
+
+
+def random_fens(count: int) -> list[str]:
+    draw, fens = random.Random(960), []
+    while len(fens) < count:
+        board = chess.Board.from_chess960_pos(draw.randrange(960)) if draw.random() < 0.5 else chess.Board()
+        while not board.is_game_over() and board.ply() < 90:
+            board.push(draw.choice(list(board.legal_moves)))
+            if draw.random() < 0.3:
+                fens.append(draw.choice([board.shredder_fen, board.fen])())
+    return fens[:count]
+
+
+def test_fens_are_read_and_written_as_by_the_engine() -> None:
+    fens = random_fens(2000)
+    read = read_labelled("\n".join(f"{fen} [0.5]" for fen in fens).encode())
+    assert not read.faults and len(read.positions) + read.in_check == len(fens)
+    positions = [parse_fen(fen) for fen in fens]
+    quiet = [position for position in positions if not position["checkers"][0]]
+    names = [name for name in POSITION.names or () if name != "_padding"]
+    for name in names:
+        assert (read.positions[name] == np.concatenate(quiet)[name]).all(), name
+    count = len(quiet)
+    block = Block(read.positions, np.zeros(count, np.int32), np.zeros(count, np.int16), read.results)
+    written = lines_of(block, 0).decode().splitlines()
+    assert [" ".join(line.split()[:6]) for line in written] == [to_fen(position) for position in quiet]
+
+
+@pytest.mark.parametrize(
+    ("line", "result"),
+    [
+        (f'{START} c9 "1-0";', 1),
+        (f'{START} c9 "1/2-1/2"; c8 "7"; c7 "a:1";', 0.5),
+        (f'{START} c7 "1-0:3"; c9 "0-1";', 0),
+        (f'{START} c9 "0.5";', 0.5),
+        (f"{START} 0 1 [1.0]", 1),
+        (f"{START} 0 1 [0.5] 33", 0.5),
+        (f"{START} 0 1 [0.0]", 0),
+        (f"{START} 0 1;1-0", 1),
+        (f"{START};0-1", 0),
+        (f'{START} 0 1 "1/2-1/2"', 0.5),
+        (f"{START} 0 1 0-1", 0),
+        (f"{START} 0 1 | 1.0", 1),
+        (f"{START} 0 1 | 35 | 0.5", 0.5),
+        (f"1 {START} 0 1", 1),
+        (f"= {START} 0 1", 0.5),
+        (f"0 {START} 0 1", 0),
+        (f"{START} 0 1 [0.73]", 0.73),
+    ],
+)
+def test_results_are_read_in_the_usual_forms(line: str, result: float) -> None:
+    read = read_labelled(line.encode())
+    assert not read.faults and read.results.tolist() == pytest.approx([result])
+    assert (read.games[0] != 0) == ("c7" in line)
+    assert read.to_end[0] == (7 if "c8" in line else -1)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (f"{START} 0 1", "no result"),
+        (f"{START} 0 1 [35]", "no result"),
+        (f'{START} bm e4; id "x";', "no result"),
+        ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBN w KQkq - [1.0]", "rank 1 has 7 squares"),
+        ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQ1BNR w KQkq - [1.0]", "0 kings"),
+        (f"{START.replace(' w ', ' x ')} [1.0]", "side to move 'x'"),
+        ("what is this", "4 to 6 fields"),
+    ],
+)
+def test_a_faulty_line_is_left_out_and_reported(tmp_path: Path, line: str, reason: str) -> None:
+    path = tmp_path / "set.epd"
+    path.write_text(f"# a set\n\n{START} [1.0]\r\n{line}\n4k3/8/8/8/8/8/4P3/4K3 w - - [0.5]\n")
+    rows, _, _, faults = read(path)
+    assert len(rows) == 2
+    assert [fault.line for fault in faults] == [4] and reason in faults[0].text
+
+
+def test_positions_of_a_game_are_put_together(tmp_path: Path) -> None:
+    fens = random_fens(60)
+    names = [f"g{number % 7}" for number in range(60)]
+    results = ["1-0" if number % 7 < 4 else "0-1" for number in range(60)]
+    path = tmp_path / "set.epd"
+    path.write_text("\n".join(f'{f} c9 "{r}"; c8 "5"; c7 "{n}";' for f, r, n in zip(fens, results, names, strict=True)))
+    rows, games, _, _ = read(path)
+    assert games == len(rows.results) == 7
+    assert (np.diff(rows.game) >= 0).all()
+    labelled = read_labelled(path.read_bytes())
+    plain = rows_of_block(Block(labelled.positions, np.arange(len(rows)), labelled.to_end, labelled.results))
+    pairs = sorted(zip(map(bytes, plain.features), plain.labels(), strict=True))
+    assert sorted(zip(map(bytes, rows.features), rows.labels(), strict=True)) == pairs
+
+
+def test_positions_without_a_game_count_as_one_each(tmp_path: Path) -> None:
+    path = tmp_path / "set.fen"
+    path.write_text(f"{START} [1.0]\n{START} [1.0]\n8/8/4k3/8/8/8/4P3/4K3 w - - [0.5]\n")
+    rows, games, lines, _ = read(path)
+    assert games == 3 and rows.game.tolist() == [0, 1, 2] and rows.to_end.tolist() == [0, 0, 0]
+    assert "name no game (c7)" in lines[1] and "(c8)" in lines[2]
+    rows, games, lines, _ = read(path, reading=Reading(Selection(unique=True), defaults()))
+    assert len(rows) == 2 and lines[-1] == "Duplicates left out: 1"
+    assert rows.labels().tolist() == [1.0, 0.5]
+
+
+def test_rows_that_differ_from_the_evaluation_stop_the_run() -> None:
+    block = block_of_games(read_games(SELFPLAY.read_bytes()[:20_000]), Selection())
+    rows = rows_of_block(block)
+    check_rows(block, rows, defaults())
+    rows.features[::3, 4] += 256  # a queen more
+    with pytest.raises(LearnError, match="internal error"):
+        check_rows(block, rows, defaults())
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_is_shown_after_a_second_and_wiped() -> None:
+    now, stream = [0.0], Terminal()
+    with Progress("Reading", stream, lambda: now[0]) as progress:
+        progress(0.1)
+        assert stream.getvalue() == ""
+        now[0] = 2.0
+        progress(0.25)
+        progress(0.3)
+        assert stream.getvalue() == "\rReading: 25%, 6 s left"
+    assert stream.getvalue().endswith("\r" + " " * 22 + "\r")
+
+
+def test_progress_in_a_pipe_is_silent_unless_it_takes_long() -> None:
+    now, stream = [0.0], io.StringIO()
+    with Progress("Reading", stream, lambda: now[0]) as progress:
+        now[0] = 10.0
+        progress(0.1)
+        assert stream.getvalue() == ""
+        now[0] = 60.0
+        progress(0.2)
+    assert stream.getvalue() == "Reading: 20%, 4 min 00 s left\n"
+
+
+def test_no_time_is_told_before_anything_is_done() -> None:
+    assert time_left(0, 5) == ""
+
+
+def test_lines_are_counted_however_they_end() -> None:
+    assert [count_lines(text) for text in (b"a\nb\n", b"a\rb\r", b"a\r\nb\r\n", b"")] == [2, 2, 2, 0]

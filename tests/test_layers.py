@@ -60,7 +60,9 @@ LAYERS = (
     ("tuner: what rules need", "tune.design tune.plan"),
     ("tuner: parameters", "tune.parameters tune.formats"),
     ("tuner: simulation", "tune.simulator tune.paper"),
-    ("tuner: its command", "tune.report tune.command"),
+    ("tuner: games", "tune.tuning tune.playing"),
+    ("tuner: what it tells", "tune.report tune.progress tune.picture"),
+    ("tuner: its command", "tune.command tune.command_games"),
     (
         "UCI: its parts",
         "engine.uci.output engine.uci.go engine.uci.cold_start engine.uci.errand engine.uci.session engine.uci.board "

@@ -87,7 +87,7 @@ def test_a_faulty_line_is_named_with_its_fault(text, said):
         ("[RookOpen]\nc = 1", "file: [RookOpen]: 'c' means nothing"),
         ("[RookOpen]\nc_end = true", "file: [RookOpen]: c_end = True is no number"),
         ('[RookOpen]\nc_end = 1\ntype = "whole"', "file: [RookOpen]: type is 'int' or 'float', not 'whole'"),
-        ("[RookOpen]\nc_end = 1\ndist = 0", "file: [RookOpen]: RookOpen: dist = 0 is not above 0"),
+        ("[RookOpen]\nc_end = 1\ndist = 0", "file: RookOpen: dist = 0 is not above 0"),
     ],
 )
 def test_a_faulty_table_is_named_with_its_fault(text, said):

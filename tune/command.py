@@ -13,7 +13,10 @@ from typing import NoReturn
 import numpy as np
 
 from engine.command import CommandError, UsageError
+from eval.weights import WeightsError
+from match.openings import PLIES
 from tune import paper
+from tune.command_games import NODES, cores, replay_games, tune_new, tune_on
 from tune.formats import fishtest_lines, openbench_lines, read_file
 from tune.parameters import (
     TuneError,
@@ -42,7 +45,7 @@ def run_spsa(arguments: Sequence[str]) -> int:
     order = _parser().parse_args(list(arguments))
     try:
         code: int = order.run(order)
-    except TuneError as error:
+    except (TuneError, WeightsError) as error:
         raise CommandError(f"spsa: {error}") from error
     return code
 
@@ -60,6 +63,7 @@ def _parser() -> _Parser:
     add.add_argument("--threads", type=_count, help="processor cores to use; all of them if not said")
     add.add_argument("--json", action="store_true", help="print a list of objects, one a cell")
     add.set_defaults(run=_simulate)
+    _add_games(commands)
     add = commands.add_parser("plan", help="how many pairs of games a tune needs")
     add.add_argument("file", type=Path, help="parameters: fishtest or OpenBench lines, or TOML")
     add.add_argument("--target", type=_positive, help="Elo that may still be lost in the end; half of it all if none")
@@ -72,6 +76,33 @@ def _parser() -> _Parser:
     add.add_argument("--pairs", type=_count, default=25_000, help="for r_end where the file has none")
     add.set_defaults(run=_convert)
     return parser
+
+
+def _add_games(commands: argparse._SubParsersAction[_Parser]) -> None:
+    """The commands that play or read real games."""
+    add = commands.add_parser("tune", help="tune the numbers of a file by games of Merino against itself")
+    add.add_argument("file", type=Path, help="parameters: fishtest or OpenBench lines, or TOML")
+    add.add_argument("--pairs", type=_count, default=1000, help="pairs of games to play; 1000")
+    add.add_argument("--method", choices=list(METHODS), default="bspsa")
+    add.add_argument("--nodes", type=_count, help=f"a move; {NODES}")
+    add.add_argument("--depth", type=_count, help="a move, in half-moves")
+    add.add_argument("--weights", help="the weights file; that in use if none")
+    add.add_argument("--seed", type=_count, default=1, help="of openings and perturbations")
+    add.add_argument("--plies", type=_count, default=PLIES, help="random half-moves of an opening")
+    add.add_argument("--state", type=Path, help="where the games are kept; FILE.tune.npz")
+    add.set_defaults(run=tune_new)
+    again = commands.add_parser("resume", help="go on with a tune that was broken off")
+    again.add_argument("state", type=Path, help="the file of the tune")
+    again.set_defaults(run=tune_on)
+    for each in (add, again):
+        each.add_argument("--threads", type=_count, default=cores(), help="pairs at a time; one a core")
+        each.add_argument("--plot", type=Path, metavar="FILE", help="draw its course, .png or .svg")
+        each.add_argument("--prove", action="store_true", help="play the match that confirms the result")
+    add = commands.add_parser("replay", help="what each method makes of the games of a tune")
+    add.add_argument("state", type=Path)
+    add.add_argument("--methods", type=_methods, default=list(Method), help=f"some of {','.join(METHODS)}")
+    add.add_argument("--plot", type=Path, metavar="FILE", help="draw the course of the first of them, .png or .svg")
+    add.set_defaults(run=replay_games)
 
 
 def _count(text: str) -> int:

@@ -88,7 +88,7 @@ def _read_table(name: str, table: object, source: str, known: Mapping[str, Known
         if key not in values:
             raise TuneError(f"{where}: {key} is missing")
     renamed = {{"min": "low", "max": "high"}.get(key, key): value for key, value in values.items()}
-    return check(Parameter(name, whole=_TYPES[kind], **renamed), where)
+    return check(Parameter(name, whole=_TYPES[kind], **renamed), source)
 
 
 def _number(text: str, where: str) -> float:

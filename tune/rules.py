@@ -123,10 +123,15 @@ def estimate(settings: Settings, state: State) -> np.ndarray:
     return theta
 
 
-def deviations(settings: Settings, state: State) -> np.ndarray | None:
-    """The posterior standard deviation of each parameter, float64[d]; None for SPSA, which knows none."""
+def noise_now(settings: Settings, state: State) -> float:
+    """The variance of y that the next result is judged by."""
+    return float(_noise_one(settings, state))
+
+
+def deviations(settings: Settings, state: State) -> np.ndarray:
+    """The posterior standard deviation of each parameter, float64[d]; NaN for SPSA, which knows none."""
     if settings.method == Method.SPSA:
-        return None
+        return np.full(len(settings.low), np.nan)
     if settings.method == Method.BSPSA:
         return np.sqrt(np.diag(state.covariance))
     shares = np.exp(state.evidence - state.evidence.max())
@@ -143,6 +148,11 @@ def _absorb_one(settings, state, number, plus, minus, y):
 @entry
 def _estimate_one(settings, state, theta):
     write_estimate(settings, state, theta)
+
+
+@entry
+def _noise_one(settings, state):
+    return noise(settings, state)
 
 
 @kernel

@@ -1,0 +1,174 @@
+"""Tuning by games: what is kept, resumed and replayed, and what a crash costs."""
+
+import math
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.command import CommandError, UsageError
+from engine.search.parameters import PARAMETERS
+from eval.weights import defaults
+from tune.command import run_spsa
+from tune.parameters import Parameter, TuneError
+from tune.playing import OwnPairs, PairLostError, check_own, own_player, play_tune
+from tune.progress import remaining_loss, result_lines
+from tune.rules import Method, PairResult
+from tune.tuning import Configuration, Tune, load_tune, replay
+
+ROWS = (Parameter("RookOpen", 17, -200, 200, 30), Parameter("razor_margin", 200, 50, 800, 40, elo=3, dist=80))
+
+
+def configuration(pairs: int = 40, method: str = "bspsa", **other) -> Configuration:
+    weights = tuple(defaults().tolist())
+    return Configuration(ROWS, method, pairs, seed=3, ahead=4, plies=6, nodes=30, weights=weights, **other)
+
+
+class Judge:
+    """Plays no games: the player with more RookOpen wins, unless a pair is to be lost or to break the tune off."""
+
+    def __init__(self, _: np.ndarray, lose: int = 0, interrupt: int = 0) -> None:
+        self._lose, self._interrupt = lose, interrupt
+
+    def play(self, pair: PairResult) -> float | None:
+        if pair.number == self._lose:
+            raise PairLostError("the engine died")
+        if pair.number == self._interrupt:
+            raise KeyboardInterrupt
+        return 2.0 * float(np.sign(pair.plus[0] - pair.minus[0]))
+
+    def close(self) -> None:
+        pass
+
+
+def play(tune: Tune, threads: int = 2, **judge) -> Tune:
+    play_tune(tune, partial(Judge, **judge), threads, lambda now: None)
+    return tune
+
+
+@pytest.mark.parametrize("method", [method.name.lower() for method in Method])
+def test_a_tune_goes_where_the_games_are_won(method):
+    tune = play(Tune.new(configuration(method=method)))
+    assert tune.is_over
+    assert tune.estimate()[0] > ROWS[0].start
+    lines = result_lines(tune, Method[method.upper()], tune.settings, tune.state)
+    assert lines[0] == f"{method} after 40 pairs:"
+    assert "# OpenBench" in lines
+    assert math.isnan(remaining_loss(tune.settings, tune.state)) == (method == "spsa")
+
+
+def test_the_course_of_a_tune_does_not_depend_on_the_number_of_threads():
+    one, three = (play(Tune.new(configuration()), threads) for threads in (1, 3))
+    assert np.array_equal(one.estimate(), three.estimate())
+
+
+def test_a_tune_that_was_broken_off_goes_on_as_if_it_had_not_been(tmp_path: Path):
+    whole = play(Tune.new(configuration()))
+    broken = Tune.new(configuration())
+    with pytest.raises(KeyboardInterrupt):
+        play(broken, interrupt=17)
+    assert len(broken.done) == 16
+    broken.save(tmp_path / "tune.npz")
+    resumed = load_tune(tmp_path / "tune.npz")
+    assert [pair.number for pair in resumed.waiting] == [17, 18, 19, 20]
+    play(resumed)
+    assert np.array_equal(whole.estimate(), resumed.estimate())
+    for first, second in zip(whole.done, resumed.done, strict=True):
+        assert np.array_equal(first.plus, second.plus)
+        assert first.y == second.y
+
+
+def test_a_crash_costs_one_pair():
+    tune = play(Tune.new(configuration()), lose=9)
+    assert tune.is_over
+    assert tune.lost == 1
+    assert math.isnan(tune.done[8].y)
+    assert tune.state.moments[0] == 39
+
+
+@pytest.mark.parametrize("method", list(Method))
+def test_a_replay_is_the_tune_itself_for_its_method_and_another_for_others(method):
+    tune = play(Tune.new(configuration()), lose=5)
+    settings, state, way = replay(tune, method, points=10)
+    same = np.array_equal(state.mean[0], tune.state.mean[0])
+    assert same == (method is Method.BSPSA)
+    assert settings.method == method
+    assert way[0][0] == 0
+    assert way[-1][0] == 40
+    assert way[-1][1] is state
+
+
+def test_a_file_with_another_configuration_is_refused(tmp_path: Path):
+    path = tmp_path / "tune.npz"
+    Tune.new(configuration()).save(path)
+    with np.load(path) as file:
+        content = dict(file)
+    content["configuration"] = np.array(replace(configuration(), seed=4).text())
+    np.savez(path, **content)
+    with pytest.raises(TuneError, match="the configuration in it has been changed"):
+        load_tune(path)
+    path.write_bytes(b"nothing")
+    with pytest.raises(TuneError, match="is no file of a tune"):
+        load_tune(path)
+    with pytest.raises(TuneError, match="No such file"):
+        load_tune(tmp_path / "missing.npz")
+
+
+def test_players_get_the_values_of_their_side():
+    weights = defaults()
+    player = own_player("a", ROWS, np.array([33.0, 250.0]), weights)
+    names = [row.name for row in PARAMETERS]
+    assert player.parameters[names.index("razor_margin")] == 250
+    assert (player.weights != weights).sum() == 1
+    assert 33 in player.weights
+    with pytest.raises(TuneError, match="razor_margin is an integer"):
+        check_own((replace(ROWS[1], whole=False),))
+
+
+def test_the_player_who_gives_his_pieces_away_loses_the_pair():
+    rows = (Parameter("VAL_Q", 1200, 0, 3000, 100), Parameter("VAL_R", 600, 0, 2000, 100))
+    pairs = OwnPairs(replace(configuration(), parameters=rows, nodes=300), np.zeros(1, dtype=np.uint64))
+    sane, mad = np.array([1200.0, 600.0]), np.array([0.0, 0.0])
+    results = [pairs.play(PairResult(number, sane, mad, math.nan)) for number in (1, 2, 3)]
+    assert sum(result or 0 for result in results) >= 4
+
+
+def test_a_tune_by_games_is_played_resumed_and_replayed(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file, picture = tmp_path / "rook.txt", tmp_path / "rook.svg"
+    file.write_text("RookOpen, 17, -200, 200, 0.4, 0.002\nrazor_margin, 200, 50, 800, 40, 0.0025\n")
+    order = ["tune", str(file), "--pairs", "6", "--nodes", "20", "--plot", str(picture)]
+    assert run_spsa(order) == 0
+    said = capsys.readouterr().out
+    assert "Warning: RookOpen: c_end = 0.4" in said
+    assert "bspsa after 6 pairs:" in said
+    assert "To confirm it: SPRT" in said
+    assert picture.read_text().count("RookOpen") == 1 or "<svg" in picture.read_text()
+    assert (tmp_path / "rook.tune.txt").read_text().count("RookOpen") == 1
+    with pytest.raises(UsageError, match="exists; 'merino spsa resume"):
+        run_spsa(order)
+    assert run_spsa(["resume", str(tmp_path / "rook.tune.npz")]) == 0
+    assert "6 of 6 pairs are done" in capsys.readouterr().out
+    assert run_spsa(["replay", str(tmp_path / "rook.tune.npz"), "--methods", "spsa,auto"]) == 0
+    said = capsys.readouterr().out
+    assert "spsa after 6 pairs:" in said
+    assert "auto after 6 pairs:" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        ("RookOpn, 17, 0, 60, 5, 0.002", [], "Merino has no parameter called 'RookOpn'; did you mean RookOpen"),
+        ("razor_margin, 60, 0, 800, 5, 0.002", [], "reach beyond what Merino takes, 50..800"),
+        ("razor_margin, float, 60, 50, 800, 5, 0.002", [], "razor_margin is an integer"),
+        ("RookOpen, 17, 0, 60, 5, 0.002", ["--plot", "a.txt"], "--plot FILE ends in .png or .svg"),
+    ],
+)
+def test_a_tune_that_cannot_be_says_why_and_plays_nothing(tmp_path: Path, text, options, said):
+    file = tmp_path / "file.txt"
+    file.write_text(text)
+    with pytest.raises(CommandError) as caught:
+        run_spsa(["tune", str(file), "--pairs", "2", "--nodes", "20", *options])
+    assert said in str(caught.value)
+    assert list(tmp_path.iterdir()) == [file]

@@ -1,0 +1,211 @@
+"""`merino spsa tune`, `resume` and `replay`: tuning by real games."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from engine.command import CommandError, UsageError
+from engine.files import write_whole
+from eval.registry import TERMS
+from eval.weights import active_file, load, save
+from match.board import Adjudication, Effort, OwnBoard
+from match.games import Tally
+from match.openings import OpeningError, RandomOpenings
+from match.players import OwnPlayer
+from match.runner import Setup, play_match
+from match.statistics import Sprt, estimate
+from tune.formats import read_file
+from tune.parameters import TuneError, check_known, own_parameters, rounding_warnings
+from tune.picture import ENDINGS, draw
+from tune.playing import OwnPairs, check_own, own_player, play_tune
+from tune.progress import Progress, result_lines, value_table
+from tune.rules import Method
+from tune.tuning import Configuration, Tune, load_tune, replay
+
+NODES = 1000
+SAVE_EVERY = 30.0  # seconds
+LEAST_AHEAD = 8  # pairs under way; more only make the estimates they are made from older
+PROOF = Sprt(0.0, 5.0)
+MOST_PROOF_GAMES = 100_000
+
+
+def tune_new(order: argparse.Namespace) -> int:
+    """Begin a tune and play it."""
+    path = order.state or order.file.with_suffix(".tune.npz")
+    if path.exists():
+        raise UsageError(f"spsa tune: '{path}' exists; 'merino spsa resume {path}' goes on with it")
+    parameters = tuple(read_file(order.file, own_parameters()))
+    check_known(parameters, own_parameters(), "Merino")
+    check_own(parameters)
+    for sentence in rounding_warnings(parameters):
+        _tell(f"Warning: {sentence}")
+    nodes = NODES if order.nodes is None and order.depth is None else order.nodes
+    configuration = Configuration(
+        parameters=parameters,
+        method=order.method,
+        pairs=order.pairs,
+        seed=order.seed,
+        ahead=max(LEAST_AHEAD, 4 * order.threads),
+        plies=order.plies,
+        nodes=nodes,
+        depth=order.depth,
+        weights=tuple(load(active_file(order.weights)).tolist()),
+    )
+    return _play(Tune.new(configuration), path, order)
+
+
+def tune_on(order: argparse.Namespace) -> int:
+    """Go on with a tune that was broken off."""
+    tune = load_tune(order.state)
+    _tell(f"{len(tune.done)} of {tune.configuration.pairs} pairs are done; going on.")
+    return _play(tune, order.state, order)
+
+
+def replay_games(order: argparse.Namespace) -> int:
+    """Tell what each method makes of the games of a tune."""
+    tune = load_tune(order.state)
+    _check_picture(order.plot)
+    for method in order.methods:
+        settings, state, _ = replay(tune, method)
+        _tell(f"{method.name.lower()} after {len(tune.done) - tune.lost} pairs:")
+        for line in value_table(tune.configuration.parameters, settings, state):
+            _tell(line)
+    if order.plot:
+        _write(order.plot, draw(tune, order.methods[0], order.plot.suffix))
+    return 0
+
+
+def _play(tune: Tune, path: Path, order: argparse.Namespace) -> int:
+    """Play to the end, or until Ctrl-C; 130 if it was broken off."""
+    _check_writable(path)
+    _check_picture(order.plot)
+    _write_state(tune, path)
+    progress, saved = Progress(_tell), [time.monotonic()]
+
+    def note(now: Tune) -> None:
+        progress(now)
+        if time.monotonic() - saved[0] >= SAVE_EVERY:
+            _write_state(now, path)
+            saved[0] = time.monotonic()
+
+    interrupted = False
+    try:
+        play_tune(tune, partial(OwnPairs, tune.configuration), order.threads, note)
+    except KeyboardInterrupt:
+        interrupted = True
+    except OpeningError as error:
+        raise CommandError(f"spsa: {error}") from error
+    finally:
+        _write_state(tune, path)
+    if interrupted:
+        _tell(f"Interrupted after {len(tune.done)} pairs; 'merino spsa resume {path}' goes on.")
+    method = Method[tune.configuration.method.upper()]
+    for line in result_lines(tune, method, tune.settings, tune.state):
+        _tell(line)
+    if order.plot:
+        _write(order.plot, draw(tune, method, order.plot.suffix))
+    if interrupted:
+        return 130
+    _conclude(tune, path, order)
+    return 0
+
+
+def _conclude(tune: Tune, path: Path, order: argparse.Namespace) -> None:
+    """Name the match that would confirm the result; play it if asked to."""
+    configuration = tune.configuration
+    rows = configuration.parameters
+    values = np.array(
+        [round(value) if row.whole else value for row, value in zip(rows, tune.estimate().tolist(), strict=True)]
+    )
+    weights = np.array(configuration.weights)
+    start = own_player("start", rows, np.array([row.start for row in rows]), weights)
+    tuned = own_player("tuned", rows, values, weights)
+    _tell(f"To confirm it: {PROOF} of the tuned values against those at the start; 'resume {path} --prove' plays it")
+    terms = {term.name for term in TERMS}
+    if any(row.name in terms for row in rows):
+        file = path.with_suffix(".txt")
+        save(file, tuned.weights, [f"Tuned by {configuration.method} in {len(tune.done)} pairs of games"])
+        _tell(f"The tuned weights are in '{file}'")
+    if order.prove:
+        _prove(tuned, start, configuration, order.threads)
+
+
+def _prove(tuned: OwnPlayer, start: OwnPlayer, configuration: Configuration, threads: int) -> None:
+    """Play the tuned values against the start until the test is settled, from openings that tuned nothing."""
+    setup = Setup(
+        board=partial(OwnBoard, (tuned, start), Effort(configuration.nodes, configuration.depth), Adjudication()),
+        openings=partial(RandomOpenings, configuration.seed + 1, configuration.plies),
+    )
+    tally, last = Tally(), time.monotonic()
+    games = play_match(setup, MOST_PROOF_GAMES, threads)
+    verdict = ""
+    try:
+        for game in games:
+            tally.add(game)
+            if game.number % 2 and (verdict := PROOF.verdict(tally.pairs)):
+                break
+            if time.monotonic() - last > 10:
+                last = time.monotonic()
+                _tell(_proof_line(tally))
+    except KeyboardInterrupt:
+        _tell("Interrupted.")
+    finally:
+        games.close()
+    _tell(_proof_line(tally))
+    said = {"H0": "not confirmed", "H1": "confirmed: the tuned values are stronger", "": "not settled"}
+    _tell(f"{PROOF}: {said[verdict]}")
+
+
+def _proof_line(tally: Tally) -> str:
+    found = estimate(tally.counts)
+    losses, draws, wins = tally.points
+    return (
+        f"{tally.games} games  +{wins} ={draws} -{losses}  Elo {found.elo:+.1f} +- {found.elo_error:.1f}  "
+        f"LLR {PROOF.llr(tally.pairs):+.2f} of {PROOF.bounds[0]:.2f} to {PROOF.bounds[1]:.2f}"
+    )
+
+
+def _tell(line: str) -> None:
+    print(line, flush=True)
+
+
+def _write_state(tune: Tune, path: Path) -> None:
+    try:
+        tune.save(path)
+    except OSError as error:
+        raise CommandError(f"spsa: cannot write '{path}': {error.strerror}; the file before it is whole") from error
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        write_whole(path, content)
+    except OSError as error:
+        raise CommandError(f"spsa: cannot write '{path}': {error.strerror}") from error
+    print(f"The picture is in '{path}'", file=sys.stderr)
+
+
+def _check_picture(path: Path | None) -> None:
+    if path is not None and path.suffix not in ENDINGS:
+        raise UsageError(f"spsa: --plot FILE ends in {' or '.join(ENDINGS)}, not '{path}'")
+
+
+def _check_writable(path: Path) -> None:
+    """Fail before the games rather than after them."""
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.absolute().parent):
+            pass
+    except OSError as error:
+        raise TuneError(f"cannot write '{path}': {error.strerror}") from error
+
+
+def cores() -> int:
+    """How many processor cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,89 @@
+"""What a tune tells: a line and a table while it runs, the result, and the match that would confirm it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from tune.formats import fishtest_lines, openbench_lines
+from tune.parameters import Parameter, best_step
+from tune.plan import BETA
+from tune.rules import Method, Settings, State, deviations, estimate, noise_now
+from tune.tuning import Tune
+
+
+def value_table(parameters: Sequence[Parameter], settings: Settings, state: State) -> list[str]:
+    """A row for each parameter: start, estimate, one standard deviation, and the change in units of c_end."""
+    values, spread = estimate(settings, state), deviations(settings, state)
+    width = max(len("parameter"), *(len(row.name) for row in parameters))
+    lines = [f"{'parameter':<{width}} {'start':>9} {'now':>10} {'+- 1 sd':>9} {'moved/c':>8}"]
+    for index, row in enumerate(parameters):
+        error = "-" if np.isnan(spread[index]) else f"{spread[index]:.3g}"
+        moved = (values[index] - row.start) / row.c_end
+        lines.append(f"{row.name:<{width}} {row.start:>9g} {values[index]:>10.2f} {error:>9} {moved:>+8.2f}")
+    return lines
+
+
+def remaining_loss(settings: Settings, state: State) -> float:
+    """The Elo that is still expected to be lost, from the posterior variances; NaN for SPSA."""
+    return float((deviations(settings, state) ** 2 / (2 * BETA * settings.sigma**2)).sum())
+
+
+class Progress:
+    """Shows a tune while it runs: every few seconds a line, every few lines the table."""
+
+    def __init__(self, tell: Callable[[str], object], every: float = 10.0, lines_per_table: int = 6) -> None:
+        """`every` is in seconds."""
+        self._tell, self._every, self._lines_per_table = tell, every, lines_per_table
+        self._began = self._last = time.monotonic()
+        self._first: int | None = None
+        self._lines = 0
+
+    def __call__(self, tune: Tune) -> None:
+        """Tell if it is time to."""
+        if self._first is None:
+            self._first = len(tune.done) - 1
+        now = time.monotonic()
+        if now - self._last < self._every and not tune.is_over:
+            return
+        self._last = now
+        self._lines += 1
+        self._tell(self._line(tune, (len(tune.done) - self._first) / max(1e-9, now - self._began)))
+        if self._lines % self._lines_per_table == 0 and not tune.is_over:
+            for line in value_table(tune.configuration.parameters, tune.settings, tune.state):
+                self._tell(line)
+
+    def _line(self, tune: Tune, speed: float) -> str:
+        left = (tune.configuration.pairs - len(tune.done)) / speed
+        loss = remaining_loss(tune.settings, tune.state)
+        expected = "" if np.isnan(loss) else f"  {loss:.2f} Elo left"
+        lost = f"  {tune.lost} lost" if tune.lost else ""
+        tau = float(np.sqrt(noise_now(tune.settings, tune.state)))
+        return (
+            f"{len(tune.done)}/{tune.configuration.pairs} pairs{lost}  tau {tau:.2f}{expected}  "
+            f"{speed:.2f} pairs/s  {clock(left)} to go"
+        )
+
+
+def clock(seconds: float) -> str:
+    """Hours, minutes and seconds."""
+    whole = round(seconds)
+    return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
+
+
+def result_lines(tune: Tune, method: Method, settings: Settings, state: State) -> list[str]:
+    """The result of a method: values, their deviations, what is left to gain, and the lines of both formats."""
+    parameters = tune.configuration.parameters
+    played = len(tune.done) - tune.lost
+    lines = [f"{method.name.lower()} after {played} pairs:", *value_table(parameters, settings, state)]
+    loss = remaining_loss(settings, state)
+    if not np.isnan(loss):
+        before = sum(row.elo for row in parameters)
+        lines.append(f"Expected to be left: {loss:.2f} Elo of the {before:.2f} thought to be there at first")
+    steps = [row.r_end or best_step(row, parameters, tune.configuration.pairs) for row in parameters]
+    values = estimate(settings, state)
+    lines += ["# fishtest", *fishtest_lines(parameters, np.round(values, 4), steps)]
+    lines += ["# OpenBench", *openbench_lines(parameters, np.round(values, 4), steps)]
+    return lines

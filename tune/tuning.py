@@ -1,0 +1,183 @@
+"""A tune by games: what was asked for, every pair played, and the state made of them; kept in one file.
+
+The file is NumPy's `.npz`: `configuration` (JSON) with its `hash`, the random state, the arrays of `State`, the pairs
+that are done (`plus`, `minus` float64[n, d], `y` float64[n], NaN for a pair that was lost to a crash) and those that
+were handed out but not yet played. Continued from it, a tune at fixed nodes ends as if it had never been broken off.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+import zipfile
+from collections import deque
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from engine.files import write_whole
+from tune.chance import random_state
+from tune.design import next_pair
+from tune.parameters import Parameter, TuneError, settings_for
+from tune.rules import Method, PairResult, Settings, State, after, estimate, initial_state
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """All that decides how a tune goes, apart from the clock of the machine.
+
+    `nodes`, `depth` and `clock` (seconds and increment) limit a move. `engine` is the command of an external engine,
+    "" for Merino itself with `weights`, float64[27] as a tuple, as what is not tuned. `ahead` pairs are under way while
+    an earlier result is waited for.
+    """
+
+    parameters: tuple[Parameter, ...]
+    method: str
+    pairs: int
+    seed: int
+    ahead: int
+    plies: int
+    nodes: int | None = None
+    depth: int | None = None
+    weights: tuple[float, ...] = ()
+    engine: str = ""
+
+    def text(self) -> str:
+        """As JSON."""
+        return json.dumps(asdict(self) | {"version": VERSION}, sort_keys=True)
+
+    def hash(self) -> str:
+        """Sixteen hex digits that differ for another configuration."""
+        return hashlib.sha256(self.text().encode()).hexdigest()[:16]
+
+    def settings(self, method: Method | None = None) -> Settings:
+        """The settings of its method, or of another one for a replay."""
+        chosen = Method[self.method.upper()] if method is None else method
+        return settings_for(chosen, self.parameters, self.pairs)
+
+
+def configuration_from(text: str) -> Configuration:
+    """Read the JSON of a configuration; raises ValueError, TypeError or KeyError where it is none."""
+    values = json.loads(text)
+    if values.pop("version") != VERSION:
+        raise ValueError("it was written by another version of Merino")
+    values["parameters"] = tuple(Parameter(**row) for row in values["parameters"])
+    values["weights"] = tuple(values["weights"])
+    return Configuration(**values)
+
+
+@dataclass
+class Tune:
+    """A tune under way. `waiting` holds pairs handed out, oldest first; results are taken in that order."""
+
+    configuration: Configuration
+    settings: Settings
+    state: State
+    random: np.ndarray
+    done: list[PairResult] = field(default_factory=list)
+    waiting: deque[PairResult] = field(default_factory=deque)
+
+    @classmethod
+    def new(cls, configuration: Configuration) -> Tune:
+        """A tune with nothing played."""
+        settings = configuration.settings()
+        start = np.array([row.start for row in configuration.parameters], dtype=np.float64)
+        return cls(configuration, settings, initial_state(settings, start), random_state(configuration.seed))
+
+    @property
+    def handed_out(self) -> int:
+        """How many pairs have been made."""
+        return len(self.done) + len(self.waiting)
+
+    @property
+    def lost(self) -> int:
+        """How many pairs have no result."""
+        return sum(math.isnan(result.y) for result in self.done)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether every pair is done."""
+        return len(self.done) == self.configuration.pairs
+
+    def ask(self) -> PairResult | None:
+        """Make the next pair to play, its result NaN; None while there are enough under way, and at the end."""
+        if len(self.waiting) >= self.configuration.ahead or self.handed_out >= self.configuration.pairs:
+            return None
+        number = self.handed_out + 1
+        pair = PairResult(number, *next_pair(self.settings, self.state, number, self.random), math.nan)
+        self.waiting.append(pair)
+        return pair
+
+    def tell(self, y: float) -> None:
+        """Take the result of the oldest pair that waits for one; NaN if it was lost."""
+        result = self.waiting.popleft()._replace(y=float(y))
+        self.done.append(result)
+        if not math.isnan(y):
+            self.state = after(self.settings, self.state, result)
+
+    def estimate(self) -> np.ndarray:
+        """The best estimate now, float64[d]."""
+        return estimate(self.settings, self.state)
+
+    def save(self, path: Path) -> None:
+        """Write the file whole or not at all; raises OSError."""
+        content = io.BytesIO()
+        size = len(self.configuration.parameters)
+        pairs = [*self.done, *self.waiting]
+        np.savez_compressed(
+            content,
+            configuration=np.array(self.configuration.text()),
+            hash=np.array(self.configuration.hash()),
+            random=self.random,
+            plus=np.array([pair.plus for pair in pairs]).reshape(-1, size),
+            minus=np.array([pair.minus for pair in pairs]).reshape(-1, size),
+            y=np.array([pair.y for pair in self.done]),
+            **self.state._asdict(),
+        )
+        write_whole(path, content.getvalue())
+
+
+def load_tune(path: Path) -> Tune:
+    """Read the file of a tune; raises TuneError."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            configuration = configuration_from(str(file["configuration"]))
+            if str(file["hash"]) != configuration.hash():
+                raise TuneError(f"'{path}': the configuration in it has been changed; its games belong to another one")
+            tune = Tune.new(configuration)
+            tune.state = State(*(file[name] for name in State._fields))
+            tune.random[:] = file["random"]
+            plus, minus, results = file["plus"], file["minus"], file["y"]
+    except OSError as error:
+        raise TuneError(f"cannot read '{path}': {error.strerror or error}") from error
+    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        raise TuneError(f"'{path}' is no file of a tune: {error}") from error
+    for index in range(len(plus)):
+        if index < len(results):
+            tune.done.append(PairResult(index + 1, plus[index], minus[index], float(results[index])))
+        else:
+            tune.waiting.append(PairResult(index + 1, plus[index], minus[index], math.nan))
+    return tune
+
+
+def replay(tune: Tune, method: Method, points: int = 0) -> tuple[Settings, State, list[tuple[int, State]]]:
+    """What another method would have made of the same games: its settings and state.
+
+    With `points`, also about so many states on the way, each with the number of pairs before it.
+    """
+    settings = tune.configuration.settings(method)
+    start = np.array([row.start for row in tune.configuration.parameters], dtype=np.float64)
+    state = initial_state(settings, start)
+    every = max(1, len(tune.done) // points) if points else 0
+    way = [(0, state)] if points else []
+    for result in tune.done:
+        if not math.isnan(result.y):
+            state = after(settings, state, result)
+        if every and (result.number % every == 0 or result.number == len(tune.done)):
+            way.append((result.number, state))
+    return settings, state, way

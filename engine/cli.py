@@ -35,6 +35,24 @@ COMMANDS = by_name(
         Command(
             "points FILE ...", "study.points.command:run_points", "What the pieces are worth in the games of PGN files."
         ),
+        Command(
+            "explain FEN|FILE [MOVE]",
+            "study.explain.command:run_explain",
+            "Tell a position, or what a move changes, by the terms.",
+        ),
+        Command(
+            "compare FEN MOVE MOVE",
+            "study.explain.command:run_compare",
+            "Compare two moves, or two weights files: A.txt B.txt [FEN].",
+        ),
+        Command(
+            "moves FEN", "study.explain.command:run_moves", "Rank the legal moves by search or, --static, at sight."
+        ),
+        Command(
+            "annotate FILE.pgn",
+            "study.annotate.command:run_annotate",
+            "Comment games: evaluation, terms and mistakes of each move.",
+        ),
         Command("match A B", "match.command:run_match", "Let two players play many games and tell what they prove."),
         Command("spsa COMMAND ...", "tune.command:run_spsa", "Tune numbers by games; simulate and plan that."),
         Command("bench", "engine.commands:bench", "Search fixed positions; print nodes, always the same, and speed."),

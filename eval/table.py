@@ -61,8 +61,8 @@ def render_change(change: Change) -> str:
     """The score before and after, and the terms that change, the most first. They sum to the change of the score."""
     before, after = change.before, change.after
     rows = [f"{pawns(before.score_white)} becomes {pawns(after.score_white)} for White, by evaluation alone"]
-    rows += [f"  {term.name:<21}{_number(term.net, '+')}" for term in change.by_size if abs(term.net) >= LEAST_CHANGE]
-    rows += [f"  {name:<21}{_number(value, '+')}" for name, value in leftovers(change) if abs(value) >= LEAST_CHANGE]
+    rows += [f"  {term.name:<21}{number(term.net, '+')}" for term in change.by_size if abs(term.net) >= LEAST_CHANGE]
+    rows += [f"  {name:<21}{number(value, '+')}" for name, value in leftovers(change) if abs(value) >= LEAST_CHANGE]
     if after.rule:
         rows.append(f"  Rule: {after.rule}")
     return "\n".join(rows)
@@ -95,9 +95,9 @@ def render_piece(piece: PieceValue) -> str:
     rows = [
         f"{piece.letter} on {SQUARE_NAMES[piece.square]}, as its owner sees it",
         f"  {'removal':<21}{removal}{relative}",
-        f"  {'attributed':<21}{_number(piece.attributed, '+').strip()} centipawns:",
+        f"  {'attributed':<21}{piece.attributed:+.1f} centipawns{':' if piece.credits else ''}",
     ]
-    rows += [f"    {credit.name:<22}{_number(credit.cp, '+')}" for credit in sorted(piece.credits, key=_size)]
+    rows += [f"    {credit.name:<22}{number(credit.cp, '+')}" for credit in sorted(piece.credits, key=_size)]
     return "\n".join(rows)
 
 
@@ -156,7 +156,7 @@ def _closing_rows(explanation: Explanation, is_narrow: bool) -> Iterable[str]:
     yield f"   {'Sum':<{title_width}}{_total(explanation.lines, dots=False)}"
     for title, value in (("Draw rule", explanation.rule_cp), ("Rounding", explanation.rounding)):
         if _is_something(value):
-            yield f"   {title:<{title_width + 16}}{_number(value, '+')}"
+            yield f"   {title:<{title_width + 16}}{number(value, '+')}"
     yield f"   {'Score, centipawns for White':<{title_width + 16}}{explanation.score_white:+6d}"
     if explanation.rule:
         yield f"   Rule: {explanation.rule}"
@@ -176,22 +176,22 @@ def _group_row(group: Group, lines: Sequence[TermLine], is_narrow: bool) -> str:
 
 def _total(lines: Sequence[TermLine], dots: bool = True) -> str:
     white, black = sum(line.white_cp for line in lines), sum(line.black_cp for line in lines)
-    return f"{_number(white, dots=dots)}{_number(black, dots=dots)}{_number(white - black, '+', dots=dots)}"
+    return f"{number(white, dots=dots)}{number(black, dots=dots)}{number(white - black, '+', dots=dots)}"
 
 
 def _term_row(line: TermLine, unicode: bool) -> str:
-    counts = f"{_number(line.white_count, width=6, digits=2)}{_number(line.black_count, width=6, digits=2)}"
-    share = f"{_number(line.white_cp)}{_number(line.black_cp)}{_number(line.net, '+')}"
+    counts = f"{number(line.white_count, width=6, digits=2)}{number(line.black_count, width=6, digits=2)}"
+    share = f"{number(line.white_cp)}{number(line.black_cp)}{number(line.net, '+')}"
     name = line.name + _PHASE_MARKS[line.phase]
     return f"{line.number:2} {name:<20}{line.weight:7.5g}{counts}{share}  {_bar(line.net, unicode)}"
 
 
 def _narrow_row(line: TermLine, unicode: bool) -> str:
-    share = f"{_number(line.white_cp)}{_number(line.black_cp)}{_number(line.net, '+')}"
+    share = f"{number(line.white_cp)}{number(line.black_cp)}{number(line.net, '+')}"
     return f"{line.name:<{_NARROW_TITLE_WIDTH + 3}}{share}  {_bar(line.net, unicode)}"
 
 
-def _number(value: float, sign: str = "-", width: int = 8, digits: int = 1, dots: bool = True) -> str:
+def number(value: float, sign: str = "-", width: int = 8, digits: int = 1, dots: bool = True) -> str:
     """A number in its column; what rounds to nothing is a dot, so that the eye finds the rest."""
     is_nothing = abs(value) < 0.5 * 10**-digits
     return ".".rjust(width) if is_nothing and dots else f"{value:{sign}{width}.{digits}f}"

@@ -20,6 +20,7 @@ class FakeSearcher:
         self.endless = False
         self.score = Score(25)
         self.multipv = 1
+        self.is_analysing = False
         self.second_line = False
         self.limits = Limits()
         self.calls: list[tuple[str, object]] = []
@@ -36,7 +37,7 @@ class FakeSearcher:
     ) -> None:
         self.limits = limits
         self._stop.clear()
-        best = min(position.legal_moves, key=position.uci)
+        best = min(limits.search_moves or position.legal_moves, key=position.uci)
         line = Line(3, 5, 1, self.score, "", 1234, 1000, 0, 1500, (best,))
 
         def search() -> None:

@@ -51,7 +51,10 @@ LAYERS = (
     ("learner: its procedure", "learn.learning"),
     ("learner: what it tells", "learn.report learn.tables learn.record learn.telling"),
     ("learner: its command", "learn.options learn.command"),
-    ("study of points: data", "study study.points study.points.vectors study.points.matrix study.points.sets"),
+    (
+        "study of points: data",
+        "study study.pictures study.points study.points.vectors study.points.matrix study.points.sets",
+    ),
     ("study of points: fit", "study.points.regression study.points.score_graph study.points.values"),
     ("study of points: what it tells", "study.points.capablanca study.points.report study.points.picture"),
     ("study of points: its command", "study.points.command"),
@@ -72,6 +75,13 @@ LAYERS = (
     ("console: its game", "engine.console.pace engine.console.thinking engine.console.ending engine.console.chess960"),
     ("console: its records", "engine.console.archive engine.console.scoresheet engine.console.session"),
     ("console: its table", "engine.console.registry engine.console.arguments"),
+    ("study of moves: their data", "study.arguments study.explain study.explain.lookahead study.explain.positions"),
+    ("study of moves: what is made of them", "study.explain.ranking study.explain.two_weights"),
+    ("study of moves: what it tells", "study.explain.text"),
+    ("study of moves: its commands", "study.explain.command study.explain.command_console"),
+    ("study of games", "study.annotate study.annotate.analysis"),
+    ("study of games: what it tells", "study.annotate.pgn study.annotate.picture"),
+    ("study of games: its command", "study.annotate.command"),
     (
         "console: commands",
         "engine.console.commands_play engine.console.commands_limits engine.console.commands_position "

@@ -74,7 +74,7 @@ def _nth_position(lines: Iterable[str], number: int) -> Loaded | int:
     return Loaded(position, f"Position {number}: {' '.join(operations) or position.fen()}")
 
 
-class _Builder(chess.pgn.GameBuilder[chess.pgn.Game]):
+class FaultKeeper(chess.pgn.GameBuilder[chess.pgn.Game]):
     """Collects faults in the game instead of logging them."""
 
     def handle_error(self, error: Exception) -> None:
@@ -87,13 +87,14 @@ def _nth_game(file: TextIO, number: int) -> Loaded | int:
     for index in range(1, number):
         if not chess.pgn.skip_game(file):
             return index - 1
-    game = chess.pgn.read_game(file, Visitor=_Builder)
+    game = chess.pgn.read_game(file, Visitor=FaultKeeper)
     if game is None or (not game.variations and dict(game.headers) == dict(chess.pgn.Game().headers)):
         return number - 1  # a text without tags and moves is no game
-    return _loaded(game, number)
+    return loaded(game, number)
 
 
-def _loaded(game: chess.pgn.Game, number: int) -> Loaded:
+def loaded(game: chess.pgn.Game, number: int) -> Loaded:
+    """A game that python-chess has read, as far as it is legal. Raises CommandError, FenError or IllegalMoveError."""
     tags = game.headers
     if tags.get("Variant", "").lower() not in ("", "standard", "chess") and not tags.is_chess960():
         raise CommandError(f"game {number} is one of {tags['Variant']}, which Merino does not play")

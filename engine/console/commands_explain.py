@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from engine.bench import run_bench
-from engine.command import CommandError, UsageError
+from engine.command import Command, CommandError, UsageError
 from engine.console.arguments import file_name, no_argument, square, whole_number
 from engine.console.registry import Section, command
 from engine.console.session import Session
@@ -16,11 +16,14 @@ from engine.divide import print_divide
 from engine.move import Move
 from engine.san import read_move, san
 from engine.search.limits import Limits
-from eval.explain import Change, explain, value_pieces
-from eval.table import PIECE_VALUES, render, render_change, render_piece, render_pieces, render_terms
+from eval.explain import explain, value_pieces
+from eval.table import PIECE_VALUES, render, render_piece, render_pieces, render_terms
 from eval.weights import WeightsError, learned_k, load
 
 DEEPEST_PERFT = 10
+# By name: nothing in engine/ imports study.
+_EXPLAIN_MOVE = Command("explain MOVE", "study.explain.command_console:explain_move", "")
+_COMPARE = Command("compare MOVE MOVE", "study.explain.command_console:compare", "")
 EVAL_OPTIONS = ("sort", "hide-zero", "json")
 
 
@@ -77,14 +80,21 @@ def _weights(session: Session, name: str) -> tuple[np.ndarray, float]:
 def explain_move(session: Session, arguments: str) -> None:
     """Show which terms a move changes, without playing it.
 
-    No search is made: `analyze` tells whether the move is good.
+    First at once, then at the end of the line that a short search expects. Enter or Ctrl-C ends the search.
     """
-    move = _move(session, arguments)
-    after = session.position.copy()
-    after.push(move)
-    weights = session.runtime.weights
-    change = render_change(Change(explain(session.position.record, weights), explain(after.record, weights)))
-    session.say(f"{san(session.position, move)}: {change}")
+    if not arguments:
+        raise UsageError("the move is missing")
+    _EXPLAIN_MOVE.load()(session, arguments)
+
+
+@command("compare", Section.EXPLAIN, "MOVE MOVE")
+def compare(session: Session, arguments: str) -> None:
+    """Compare two moves term by term, at once and at the end of their lines.
+
+    `compare A.txt B.txt` compares two files of weights instead: what they say of this position, its pieces and its
+    moves.
+    """
+    _COMPARE.load()(session, arguments)
 
 
 @command("see", Section.EXPLAIN, "MOVE")

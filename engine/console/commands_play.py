@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from engine.bitboard import BLACK, SQUARE_NAMES, WHITE
-from engine.command import UsageError
+from engine.command import Command, UsageError
 from engine.console.arguments import no_argument, square, whole_number
 from engine.console.chess960 import start_position
 from engine.console.ending import DRAW_AGREED, resignation, side_name
@@ -14,6 +14,7 @@ from engine.console.session import Session
 from engine.san import san, san_moves, san_paragraph
 
 MOST_MOVES = 10_000
+_RANK = Command("moves", "study.explain.command_console:rank", "")  # by name: nothing in engine/ imports study
 
 
 @command("new", Section.PLAY, "[960 [NUMBER]]")
@@ -163,9 +164,16 @@ def draw(session: Session, arguments: str) -> None:
     session.declare(DRAW_AGREED)
 
 
-@command("moves", Section.PLAY, "[SQUARE]")
+@command("moves", Section.PLAY, "[SQUARE|eval|search]")
 def moves(session: Session, arguments: str) -> None:
-    """List the legal moves, or those from a square."""
+    """List the legal moves, or those from a square.
+
+    `moves eval` puts them in order by the evaluation right after each, with what it changes; `moves search` by a
+    search, with the line expected.
+    """
+    if arguments in ("eval", "search"):
+        _RANK.load()(session, arguments == "search")
+        return
     legal = session.position.legal_moves
     where = ""
     if arguments:

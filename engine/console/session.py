@@ -145,9 +145,9 @@ class Session:
     def think(self, limits: Limits, is_analysis: bool = False) -> tuple[Result, bool]:
         """Search the present position and show the thoughts; the result, and whether the person cut it short."""
         display = ThinkingLine(self.position, self.terminal, self.out, keeps_all=is_analysis)
-        return think(self.runtime.searcher, self.position, limits, display, lambda: self._is_hurried(is_analysis))
+        return think(self.runtime.searcher, self.position, limits, display, lambda: self.is_hurried(is_analysis))
 
-    def _is_hurried(self, is_analysis: bool) -> bool:
+    def is_hurried(self, is_analysis: bool = False) -> bool:
         """Whether the person wants the engine to stop thinking. What else is typed meanwhile is obeyed after it."""
         is_hurried = False
         for line in self.overhear():

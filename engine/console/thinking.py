@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from types import FrameType
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Protocol, TextIO
 
 import chess
 
@@ -50,6 +50,16 @@ def _count(nodes: int) -> str:
     if nodes < 10_000:
         return str(nodes)
     return f"{nodes / 1000:.0f}k" if nodes < 1_000_000 else f"{nodes / 1_000_000:.1f}M"
+
+
+class Display(Protocol):
+    """What shows a search while it thinks."""
+
+    def show(self, line: Line) -> None:
+        """Show a newer line."""
+
+    def finish(self) -> None:
+        """The search is over."""
 
 
 class ThinkingLine:
@@ -95,7 +105,7 @@ class ThinkingLine:
 
 
 def think(
-    searcher: Searcher, position: Position, limits: Limits, display: ThinkingLine, is_hurried: Callable[[], bool]
+    searcher: Searcher, position: Position, limits: Limits, display: Display, is_hurried: Callable[[], bool]
 ) -> tuple[Result, bool]:
     """Search and show the thoughts; Ctrl-C or `is_hurried` ends it early. The result, and whether it was cut short."""
     reports: SimpleQueue[Line | Result] = SimpleQueue()

@@ -17,8 +17,9 @@ from engine.files import write_whole
 from learn.games import Games, read_games
 from learn.sources import LearnError, find_files, read_text
 from learn.tokens import UNFINISHED
+from study.pictures import ENDINGS, load_matplotlib
 from study.points.matrix import is_matrix, read_matrix, render_matrix
-from study.points.picture import ENDINGS, MOST_SETS, draw, load_matplotlib
+from study.points.picture import MOST_SETS, draw
 from study.points.report import as_csv, as_object, render
 from study.points.sets import BY, DRAWN, LOST, RESULTS, WON, Collection, Filters, grouped
 from study.points.values import HALF, SEED, SKIP, PointValues, enough_to_fit, point_values

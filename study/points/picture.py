@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from engine.command import CommandError
+from study.pictures import GREY, SETTINGS, load_matplotlib, saved
 from study.points.score_graph import WIDEST, ScoreGraph
 from study.points.values import PointValues
 
 MOST_SETS = 6  # curves that can still be told apart
-ENDINGS = (".png", ".svg")
 LEAST_VECTORS = 30  # behind a point where several sets share the picture
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # told apart by the colour-blind too
-_GREY = "#555555"
-_DOTS_PER_INCH = 160
 _LEAST_COUNT = 0.8  # where the axis of vectors begins: one is to be seen
 _SMALLEST_POINT, _LARGEST_POINT = 10.0, 130.0  # areas in square points
-_SETTINGS = {
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "font.size": 10,
-    "svg.hashsalt": "merino",  # so that the same games make the same file
-}
 
 
 def draw(sets: Sequence[PointValues], ending: str) -> bytes:
@@ -35,7 +24,7 @@ def draw(sets: Sequence[PointValues], ending: str) -> bytes:
     One set shows each mean score with its 95% interval. Of several, points with few vectors are left out.
     """
     figure_class, style = load_matplotlib()
-    with style.rc_context(_SETTINGS):
+    with style.rc_context(SETTINGS):
         figure = figure_class(figsize=(9, 7), layout="constrained")
         scores, counts = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
         alone = len(sets) == 1
@@ -45,23 +34,7 @@ def draw(sets: Sequence[PointValues], ending: str) -> bytes:
             counts.stairs(points.graph.counts, _edges(), color=colour, fill=alone, linewidth=1.3, baseline=floor)
         _dress_scores(scores, alone)
         _dress_counts(counts)
-        content = io.BytesIO()
-        kind = ending.lstrip(".")
-        metadata = {"Date": None} if kind == "svg" else None
-        figure.savefig(content, format=kind, dpi=_DOTS_PER_INCH, metadata=metadata)
-    return content.getvalue()
-
-
-def load_matplotlib() -> tuple[Any, ModuleType]:
-    """The class of figures, which draws without a screen, and the module of settings; raises CommandError."""
-    try:
-        import matplotlib as style  # noqa: PLC0415 (heavy, and an extra)
-        from matplotlib.figure import Figure  # noqa: PLC0415
-    except ImportError as error:
-        raise CommandError(
-            "a picture needs matplotlib: install Merino with its extra 'plots', or matplotlib"
-        ) from error
-    return Figure, style
+        return saved(figure, ending)
 
 
 def score_intervals(graph: ScoreGraph) -> tuple[np.ndarray, np.ndarray]:
@@ -97,14 +70,14 @@ def _dress_scores(axes: Any, alone: bool) -> None:
     axes.set_ylabel("score of White")
     axes.set_ylim(-0.03, 1.03)
     axes.set_yticks(np.arange(0, 1.01, 0.1))
-    axes.axhline(0.5, color=_GREY, linewidth=0.8, linestyle=":")
-    axes.axvline(0, color=_GREY, linewidth=0.8, linestyle=":")
+    axes.axhline(0.5, color=GREY, linewidth=0.8, linestyle=":")
+    axes.axvline(0, color=GREY, linewidth=0.8, linestyle=":")
     axes.grid(alpha=0.25)
     axes.legend(loc="upper left", frameon=False, title="score = 1 / (1 + exp(-alpha * balance))", alignment="left")
     what = "bars: 95% intervals" if alone else f"only those of {LEAST_VECTORS} vectors or more"
     note = f"points: mean scores, a drawn game as half,\nlarger for more vectors;\n{what}"
     place = {"xy": (0.99, 0.04), "xycoords": "axes fraction", "ha": "right", "va": "bottom"}
-    axes.annotate(note, color=_GREY, fontsize=9, **place)
+    axes.annotate(note, color=GREY, fontsize=9, **place)
 
 
 def _dress_counts(axes: Any) -> None:

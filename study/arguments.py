@@ -1,0 +1,92 @@
+"""Command lines of the studies that search: their parser, the limits of a search, the weights."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Never
+
+import numpy as np
+
+from engine.command import CommandError, UsageError
+from engine.search.limits import Limits
+from engine.search.searcher import Searcher
+from engine.warmup import warm_up
+from eval.weights import WeightsError, active_file, learned_k, load
+
+HASH_MB = 64
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose faults are UsageErrors, as those of all commands."""
+
+    def error(self, message: str) -> Never:
+        """Raise UsageError."""
+        raise UsageError(f"{self.prog.removeprefix('merino ')}: {message}; '{self.prog} --help' tells more")
+
+
+def above_zero(text: str) -> int:
+    """A whole number above 0, for `type=` of an option."""
+    if not text.isdecimal() or not 0 < int(text[:12]) < 10**9:
+        raise argparse.ArgumentTypeError(f"'{text[:20]}' is no whole number above 0")
+    return int(text)
+
+
+def steepness(text: str) -> float:
+    """A K in centipawns, for `type=` of an option."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 1 <= value <= 1e6:
+        raise argparse.ArgumentTypeError(f"'{text[:20]}' is no number from 1 to 1000000")
+    return value
+
+
+def add_weights_options(parser: Parser) -> None:
+    """--weights and --k."""
+    parser.add_argument("--weights", metavar="FILE", help="evaluate with the weights in this file")
+    parser.add_argument("--k", type=steepness, help="scale of the expected score, that of the weights if not given")
+
+
+def add_search_options(parser: Parser, default: str) -> None:
+    """--depth, --nodes, --movetime, --threads, --hash; `default` says what holds without a limit."""
+    parser.add_argument("--depth", metavar="N", type=above_zero, help="search so many half-moves deep")
+    parser.add_argument("--nodes", metavar="N", type=above_zero, help="search so many nodes")
+    parser.add_argument("--movetime", metavar="MS", type=above_zero, help=f"search so long ({default})")
+    parser.add_argument("--threads", metavar="N", type=above_zero, default=1, help="search with so many threads")
+    parser.add_argument("--hash", metavar="MB", type=above_zero, default=HASH_MB, help="size of the table of positions")
+
+
+def limits_of(order: argparse.Namespace, default: Limits) -> Limits:
+    """The limits that were asked for, else `default`."""
+    limits = Limits(depth=order.depth, nodes=order.nodes, movetime=order.movetime)
+    return default if limits == Limits() else limits
+
+
+def weights_of(name: str | None, k: float | None = None) -> tuple[np.ndarray, float]:
+    """The weights of the file of this name, or those in use, and the K asked for or else theirs.
+
+    Raises CommandError.
+    """
+    try:
+        path = active_file(name)
+        return load(path), learned_k(path) if k is None else k
+    except WeightsError as error:
+        raise CommandError(str(error)) from error
+
+
+def searcher_of(order: argparse.Namespace, weights: np.ndarray) -> Searcher:
+    """A searcher with the threads and the table asked for; raises CommandError where memory lacks."""
+    warm_up()  # compiling is not to count as thinking
+    try:
+        searcher = Searcher(order.hash, order.threads, weights)
+    except MemoryError as error:
+        raise CommandError(f"there is no memory for a table of {order.hash} MB") from error
+    searcher.move_overhead = 0  # nobody's clock is running
+    return searcher
+
+
+def path_of(name: str) -> Path:
+    """A file as named, `~` being the home folder."""
+    return Path(name).expanduser()

@@ -1,0 +1,164 @@
+"""`merino explain`, `merino compare` and `merino moves`: positions, moves and weights explained in a shell."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from engine.command import CommandError, UsageError
+from engine.console.archive import looks_like_fen
+from engine.game import Position
+from engine.san import MoveRejected, read_move
+from engine.search.limits import Limits
+from eval.explain import value_pieces
+from eval.table import render, render_pieces
+from study.arguments import (
+    Parser,
+    add_search_options,
+    add_weights_options,
+    limits_of,
+    path_of,
+    searcher_of,
+    weights_of,
+)
+from study.explain.lookahead import Prospect, Seeker, prospect, seeker
+from study.explain.positions import read_positions, take_position
+from study.explain.ranking import rank_moves
+from study.explain.text import render_prospect, render_ranking, render_two_moves, render_two_weights
+from study.explain.two_weights import compare_weights
+
+MOVE_MS, RANKING_MS = 1000, 5000  # without another limit
+WIDEST = 100  # columns
+
+
+def run_explain(arguments: Sequence[str]) -> int:
+    """Explain a FEN, each position of a file, or a move; raises CommandError."""
+    parser = Parser(
+        prog="merino explain", description="Explain a position, or what a move changes in it, by the terms."
+    )
+    parser.add_argument(
+        "words", nargs="+", metavar="FEN [MOVE] | FILE", help="a position and a move, or a file of FENs"
+    )
+    parser.add_argument("--pieces", action="store_true", help="also what each piece is worth, three ways")
+    parser.add_argument("--sort", action="store_true", help="the largest terms first instead of by groups")
+    parser.add_argument("--hide-zero", action="store_true", help="leave out terms that make no difference")
+    _add_options(parser, MOVE_MS)
+    order = parser.parse_intermixed_args(arguments)
+    weights, k = weights_of(order.weights, order.k)
+    if not looks_like_fen(order.words[0]):
+        if len(order.words) > 1:
+            raise UsageError(f"explain: a FEN or one file is expected, not '{' '.join(order.words)[:60]}'")
+        positions = read_positions(path_of(order.words[0]), "explain")
+        _say_positions(order, positions, weights, k, is_list=True)
+        return 0
+    position, rest = take_position(order.words, "explain")
+    if not rest:
+        _say_positions(order, [position], weights, k, is_list=False)
+        return 0
+    (told,) = _prospects(order, position, _exactly(rest, 1, "explain"), weights, k)
+    _say(order, {"fen": position.fen(), **told.as_json()}, render_prospect(told, _width()))
+    return 0
+
+
+def _say_positions(
+    order: argparse.Namespace, positions: Sequence[Position], weights: np.ndarray, k: float, is_list: bool
+) -> None:
+    values = [value_pieces(position.record, weights, k) for position in positions]
+    if order.json:
+        told = [
+            {"fen": position.fen(), **value.explanation.as_json(), **value.as_json()}
+            for position, value in zip(positions, values, strict=True)
+        ]
+        print(json.dumps(told if is_list else told[0]))
+        return
+    for position, value in zip(positions, values, strict=True):
+        print(f"{position.fen()}\n{position}\n")
+        print(render(value.explanation, not order.ascii, _width(), order.sort, order.hide_zero))
+        if order.pieces:
+            print(f"\n{render_pieces(value)}")
+        if position is not positions[-1]:
+            print(f"\n{'-' * 79}\n")
+
+
+def run_compare(arguments: Sequence[str]) -> int:
+    """Compare two moves in a position, or two files of weights; raises CommandError."""
+    parser = Parser(prog="merino compare", description="Compare two moves in a position, or two files of weights.")
+    parser.add_argument("words", nargs="+", metavar="FEN MOVE1 MOVE2 | A.txt B.txt [FEN]", help="what to compare")
+    _add_options(parser, MOVE_MS)
+    order = parser.parse_intermixed_args(arguments)
+    if looks_like_fen(order.words[0]):
+        position, rest = take_position(order.words, "compare")
+        weights, k = weights_of(order.weights, order.k)
+        first, second = _prospects(order, position, _exactly(rest, 2, "compare"), weights, k)
+        told = {"fen": position.fen(), "moves": [first.as_json(), second.as_json()]}
+        _say(order, told, render_two_moves(first, second, _width()))
+        return 0
+    if len(order.words) < 2:
+        raise UsageError("compare: a FEN and two moves are expected, or two files of weights")
+    first_file, second_file, *fen = order.words
+    both = [weights_of(name, order.k) for name in (first_file, second_file)]
+    position, rest = take_position(fen, "compare") if fen else (Position(), [])
+    _exactly(rest, 0, "compare")
+    compared = compare_weights(position, both[0][0], both[1][0], (both[0][1], both[1][1]))
+    text = render_two_weights(compared, (first_file, second_file), _width())
+    _say(order, {"fen": position.fen(), **compared.as_json()}, text)
+    return 0
+
+
+def run_moves(arguments: Sequence[str]) -> int:
+    """Rank the legal moves of a FEN; raises CommandError."""
+    parser = Parser(prog="merino moves", description="Rank the legal moves of a position, by search or by evaluation.")
+    parser.add_argument("words", nargs="+", metavar="FEN", help="the position")
+    _add_options(parser, RANKING_MS)
+    order = parser.parse_intermixed_args(arguments)
+    position, rest = take_position(order.words, "moves")
+    _exactly(rest, 0, "moves")
+    weights, k = weights_of(order.weights, order.k)
+    ranking = rank_moves(position, weights, k, _seeker(order, weights), limits_of(order, Limits(movetime=RANKING_MS)))
+    told = {"fen": position.fen(), "moves": [entry.as_json() for entry in ranking]}
+    _say(order, told, render_ranking(ranking, _width()))
+    return 0
+
+
+def _add_options(parser: Parser, milliseconds: int) -> None:
+    add_weights_options(parser)
+    add_search_options(parser, f"{milliseconds} if no limit is given")
+    parser.add_argument("--static", action="store_true", help="do not search")
+    parser.add_argument("--ascii", action="store_true", help="no characters beyond ASCII")
+    parser.add_argument("--json", action="store_true", help="print JSON for programs")
+
+
+def _prospects(
+    order: argparse.Namespace, position: Position, texts: Sequence[str], weights: np.ndarray, k: float
+) -> list[Prospect]:
+    """What the moves of these texts come to; raises CommandError where one is no legal move."""
+    try:
+        moves = [read_move(position, text) for text in texts]
+    except MoveRejected as rejection:
+        raise CommandError(str(rejection)) from rejection
+    seek, limits = _seeker(order, weights), limits_of(order, Limits(movetime=MOVE_MS))
+    return [prospect(position, move, weights, k, seek, limits) for move in moves]
+
+
+def _seeker(order: argparse.Namespace, weights: np.ndarray) -> Seeker | None:
+    return None if order.static else seeker(searcher_of(order, weights))
+
+
+def _exactly(rest: Sequence[str], count: int, command: str) -> Sequence[str]:
+    """The words after a FEN; raises UsageError unless there are so many."""
+    if len(rest) != count:
+        wanted = ("nothing", "one move", "two moves")[count]
+        raise UsageError(f"{command}: after the FEN {wanted} is expected, not '{' '.join(rest)[:60]}'")
+    return rest
+
+
+def _say(order: argparse.Namespace, told: Mapping[str, object], text: str) -> None:
+    print(json.dumps(told) if order.json else text)
+
+
+def _width() -> int:
+    return min(WIDEST, shutil.get_terminal_size().columns)

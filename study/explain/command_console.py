@@ -1,0 +1,74 @@
+"""What the console's `explain`, `compare` and `moves` do where more than one position or a search is needed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.command import UsageError
+from engine.console.arguments import file_name
+from engine.console.thinking import ThinkingLine
+from engine.game import Position
+from engine.san import looks_like_move, read_move
+from engine.search.limits import Limits
+from study.arguments import weights_of
+from study.explain.lookahead import Prospect, Seeker, prospect, seeker
+from study.explain.ranking import RankedMove, rank_moves
+from study.explain.text import render_prospect, render_ranking, render_two_moves, render_two_weights
+from study.explain.two_weights import compare_weights
+
+if TYPE_CHECKING:
+    from engine.console.session import Session
+
+MOVE_MS, RANKING_MS = 1000, 5000  # where the pace is one of time: it is for playing
+
+
+def explain_move(session: Session, text: str) -> None:
+    """Say what a move changes, at once and at the end of its line; raises MoveRejected."""
+    session.say(render_prospect(_prospect(session, text), session.text_width))
+
+
+def compare(session: Session, arguments: str) -> None:
+    """Compare two moves, or two files of weights; raises UsageError, MoveRejected or CommandError."""
+    words = arguments.split()
+    if len(words) != 2:
+        raise UsageError("two moves are expected, or two files of weights")
+    if all(looks_like_move(word) for word in words):
+        for word in words:
+            read_move(session.position, word)  # complain before the first is searched
+        first, second = (_prospect(session, word) for word in words)
+        session.say(render_two_moves(first, second, session.text_width))
+        return
+    files = [file_name(word) for word in words]
+    (first_weights, first_k), (second_weights, second_k) = map(weights_of, files)
+    compared = compare_weights(session.position, first_weights, second_weights, (first_k, second_k))
+    names = (str(Path(files[0])), str(Path(files[1])))
+    session.say(render_two_weights(compared, names, session.text_width))
+
+
+def rank(session: Session, by_search: bool) -> None:
+    """List all legal moves in order, by search or by evaluation at once; raises CommandError."""
+    runtime = session.runtime
+    seek, limits = (_seeker(session), _limits(session, RANKING_MS)) if by_search else (None, None)
+    ranking: tuple[RankedMove, ...] = rank_moves(session.position, runtime.weights, runtime.k, seek, limits)
+    session.say(render_ranking(ranking, session.text_width))
+
+
+def _prospect(session: Session, text: str) -> Prospect:
+    runtime = session.runtime
+    move = read_move(session.position, text)
+    limits = _limits(session, MOVE_MS)
+    return prospect(session.position, move, runtime.weights, runtime.k, _seeker(session), limits)
+
+
+def _seeker(session: Session) -> Seeker:
+    def display(position: Position) -> ThinkingLine:
+        return ThinkingLine(position, session.terminal, session.out)
+
+    return seeker(session.runtime.searcher, display, session.is_hurried)
+
+
+def _limits(session: Session, milliseconds: int) -> Limits:
+    """The depth or the nodes of the pace, where it is one of those, else so many milliseconds."""
+    limits = session.pace.limits(session.position.turn)
+    return limits if limits.depth or limits.nodes else Limits(movetime=milliseconds)

@@ -1,0 +1,52 @@
+"""Which positions a command line means: a FEN, in one word or several, or a file of FENs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from engine.command import CommandError
+from engine.console.archive import looks_like_fen, position_of
+from engine.fen import FenError
+from engine.game import Position
+
+_FIELDS = ("[wb]", "-|[A-Ha-hKQkq]{1,4}", "-|[a-h][36]", r"\d+", r"\d+")  # of a FEN, after the board
+
+
+def take_position(words: Sequence[str], command: str) -> tuple[Position, list[str]]:
+    """The position of the FEN that the words begin with, quoted or not, and the words after it.
+
+    Raises CommandError where there is none or it is faulty.
+    """
+    if not words or not looks_like_fen(words[0]):
+        raise CommandError(f"{command}: {words[0][:60]!r} is no FEN" if words else f"{command}: the FEN is missing")
+    first, *rest = words
+    fields = first.split()
+    while rest and len(fields) <= len(_FIELDS) and re.fullmatch(_FIELDS[len(fields) - 1], rest[0]):
+        fields.append(rest.pop(0))
+    try:
+        return position_of(" ".join(fields)), rest
+    except FenError as error:
+        raise CommandError(f"{command}: {error}") from error
+
+
+def read_positions(path: Path, command: str) -> list[Position]:
+    """The positions of a file of FENs or EPDs, a line each; raises CommandError with file, line and fault."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise CommandError(f"{command}: cannot read '{path}': {reason}") from error
+    positions = []
+    for number, line in enumerate(lines, start=1):
+        if line.strip() and not line.startswith("#"):
+            if line.startswith("["):
+                raise CommandError(f"{command}: '{path}' holds games: 'merino annotate' explains them move by move")
+            try:
+                positions.append(take_position(line.split(), command)[0])
+            except CommandError as error:
+                raise CommandError(f"{str(error).replace(command, f'{command}: {path}:{number}', 1)}") from error
+    if not positions:
+        raise CommandError(f"{command}: '{path}' holds no position")
+    return positions

@@ -1,0 +1,42 @@
+"""What the pictures of all studies share: matplotlib, if it is there, and the bytes of a figure."""
+
+from __future__ import annotations
+
+import io
+from types import ModuleType
+from typing import Any
+
+from engine.command import CommandError
+
+ENDINGS = (".png", ".svg")
+GREY = "#555555"
+SETTINGS = {
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "font.size": 10,
+    "svg.hashsalt": "merino",  # so that the same games make the same file
+}
+_DOTS_PER_INCH = 160
+
+
+def load_matplotlib() -> tuple[Any, ModuleType]:
+    """The class of figures, which draws without a screen, and the module of settings.
+
+    Raises CommandError where matplotlib is not installed.
+    """
+    try:
+        import matplotlib as style  # noqa: PLC0415 (heavy, and an extra)
+        from matplotlib.figure import Figure  # noqa: PLC0415
+    except ImportError as error:
+        raise CommandError(
+            "a picture needs matplotlib: install Merino with its extra 'plots', or matplotlib"
+        ) from error
+    return Figure, style
+
+
+def saved(figure: Any, ending: str) -> bytes:
+    """The bytes of a figure in the format of an ending, one of ENDINGS."""
+    content = io.BytesIO()
+    kind = ending.lstrip(".")
+    figure.savefig(content, format=kind, dpi=_DOTS_PER_INCH, metadata={"Date": None} if kind == "svg" else None)
+    return content.getvalue()

@@ -1,0 +1,223 @@
+"""Moves explained and ranked, two sets of weights compared: in a shell and at the console."""
+
+import json
+from pathlib import Path
+
+import chess
+import numpy as np
+import pytest
+
+from engine.cli import main
+from engine.command import CommandError, UsageError
+from engine.game import Position
+from engine.san import read_move
+from engine.search.limits import Limits
+from engine.search.searcher import Searcher
+from eval.evaluate import scores_of
+from eval.explain import explain
+from eval.weights import DEFAULT_FILE, as_mapping, load, render
+from study.explain.command import run_compare, run_explain, run_moves
+from study.explain.lookahead import prospect, seeker
+from study.explain.positions import read_positions, take_position
+from study.explain.ranking import rank_moves, ranks
+from study.explain.two_weights import compare_weights
+from tests.talk import Talk
+
+MIDDLEGAME = "r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13"
+MATE_IN_ONE = "6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1"
+K = 180.0
+
+
+@pytest.fixture(scope="module")
+def weights() -> np.ndarray:
+    return load(DEFAULT_FILE)
+
+
+@pytest.fixture(scope="module")
+def searcher() -> Searcher:
+    return Searcher(hash_mb=1)
+
+
+@pytest.fixture
+def other_file(tmp_path: Path) -> Path:
+    """Weights that like knights in the centre and little else."""
+    path = tmp_path / "other.txt"
+    values = as_mapping(load(DEFAULT_FILE)) | {"KnightCenter": 150.0, "BishopMobility": 0.0, "VAL_N": 350.0}
+    path.write_text(render(values, ["K 150"]))
+    return path
+
+
+def test_a_move_changes_what_the_evaluations_before_and_after_it_differ_in(weights: np.ndarray) -> None:
+    position = Position(MIDDLEGAME)
+    told = prospect(position, read_move(position, "Bxh6"), weights, K)
+    position.push_uci("c1h6")
+    assert told.at_once.after == explain(position.record, weights, K)
+    assert told.ahead is None and told.score_text == ""
+    assert (
+        told.at_once.score == told.at_once.after.score_white - explain(Position(MIDDLEGAME).record, weights).score_white
+    )
+
+
+@pytest.mark.parametrize("text", ["d5", "Be3", "h3"])
+def test_the_end_of_a_line_is_the_evaluation_after_its_moves(
+    text: str, weights: np.ndarray, searcher: Searcher
+) -> None:
+    position = Position(MIDDLEGAME)
+    told = prospect(position, read_move(position, text), weights, K, seeker(searcher), Limits(nodes=4000))
+    assert told.ahead is not None
+    board = chess.Board(MIDDLEGAME)
+    for word in told.ahead.line.split():
+        if not word[0].isdigit():
+            board.push_san(word)
+    assert board.move_stack[0] == chess.Board(MIDDLEGAME).parse_san(text)
+    assert told.ahead.change.after == explain(Position(board.fen()).record, weights, K)
+    assert told.ahead.change.before == explain(position.record, weights, K)
+    assert abs(told.ahead.change.after.score_white - told.ahead.score) < 150, "an exchange is not over"
+
+
+def test_a_search_for_an_explanation_leaves_the_searcher_as_it_was(weights: np.ndarray, searcher: Searcher) -> None:
+    before = searcher.multipv, searcher.is_analysing
+    rank_moves(Position(MATE_IN_ONE), weights, K, seeker(searcher), Limits(nodes=2000))
+    assert (searcher.multipv, searcher.is_analysing) == before
+
+
+def test_equal_moves_share_a_rank() -> None:
+    assert ranks([5, 9, 5, -1]) == [2, 1, 2, 4]
+
+
+def test_moves_are_ranked_by_the_evaluation_right_after_them(weights: np.ndarray) -> None:
+    position = Position(MIDDLEGAME)
+    ranking = rank_moves(position, weights, K)
+    assert [entry.move for entry in ranking] != position.legal_moves
+    assert sorted(entry.move for entry in ranking) == sorted(position.legal_moves)
+    for entry in ranking:
+        after = position.copy()
+        after.push(entry.move)
+        assert entry.evaluation == -scores_of(after.record, weights)[0] == entry.change.after.score_white
+    assert [entry.evaluation for entry in ranking] == sorted((e.evaluation for e in ranking), reverse=True)
+
+
+def test_moves_are_ranked_by_search_with_the_mate_first(weights: np.ndarray, searcher: Searcher) -> None:
+    ranking = rank_moves(Position(MATE_IN_ONE), weights, K, seeker(searcher), Limits(nodes=5000))
+    assert (ranking[0].san, ranking[0].score_text, ranking[0].rank) == ("Ra8#", "+M1", 1)
+    assert len(ranking) == len(Position(MATE_IN_ONE).legal_moves)
+    scores = [int(entry.score) for entry in ranking if entry.score is not None]
+    assert len(scores) == len(ranking) and scores == sorted(scores, reverse=True)
+    assert all(entry.san in entry.line for entry in ranking)
+
+
+def test_no_move_is_ranked_where_the_game_is_over(weights: np.ndarray) -> None:
+    assert rank_moves(Position("7k/6Q1/6K1/8/8/8/8/8 b - - 0 1"), weights, K) == ()
+
+
+def test_the_same_weights_twice_do_not_differ(weights: np.ndarray) -> None:
+    compared = compare_weights(Position(MIDDLEGAME), weights, weights, (K, K))
+    assert compared.change.score == 0 and compared.moved == ()
+    assert all(kind.attributed[0] == kind.attributed[1] for kind in compared.kinds)
+    assert [(kind.kind, kind.count) for kind in compared.kinds] == [*zip("PNBRQK", (12, 4, 4, 4, 2, 2), strict=True)]
+
+
+def test_other_weights_change_terms_pieces_and_ranks(weights: np.ndarray, other_file: Path) -> None:
+    compared = compare_weights(Position(MIDDLEGAME), weights, load(other_file), (K, K))
+    changed = {term.name for term in compared.change.terms if term.net}
+    assert changed == {"BishopMobility"}  # the knights stand alike
+    knights = next(kind for kind in compared.kinds if kind.kind == "N")
+    assert knights.attributed[1] - knights.attributed[0] == pytest.approx(-50 + (150 - 27) * 1.2 / 3, abs=0.1)
+    assert compared.moved and all(move.ranks[0] != move.ranks[1] for move in compared.moved)
+    second = {entry.san: entry.rank for entry in rank_moves(Position(MIDDLEGAME), load(other_file), K)}
+    assert {move.san: move.ranks[1] for move in compared.moves} == second
+
+
+@pytest.mark.parametrize(
+    "words", [[MIDDLEGAME, "Bxh6"], [*MIDDLEGAME.split(), "Bxh6"], [*MIDDLEGAME.split()[:4], "Bxh6"]]
+)
+def test_a_fen_may_be_quoted_or_not(words: list[str]) -> None:
+    position, rest = take_position(words, "explain")
+    assert position.fen().split()[:4] == MIDDLEGAME.split()[:4]
+    assert rest == ["Bxh6"]
+
+
+def test_a_file_of_positions_is_explained_one_by_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "positions.epd"
+    path.write_text(f'# two\n{MIDDLEGAME}\n\n{MATE_IN_ONE.rsplit(" ", 2)[0]} bm Ra8#; id "mate";\n')
+    assert [position.fen() for position in read_positions(path, "explain")] == [MIDDLEGAME, MATE_IN_ONE]
+    assert run_explain([str(path), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [entry["fen"] for entry in told] == [MIDDLEGAME, MATE_IN_ONE]
+    assert all(len(entry["terms"]) == 27 and entry["pieces"] for entry in told)
+    assert run_explain([str(path), "--pieces", "--sort", "--hide-zero", "--ascii"]) == 0
+    text = capsys.readouterr().out
+    assert text.isascii() and text.count("Score, centipawns for White") == text.count("Removal: ") == 2
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_commands_in_a_shell_print_text_and_json(other_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def told(run, *arguments: str) -> object:
+        assert run([*arguments, "--json", "--nodes", "1500", "--hash", "1"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    assert told(run_explain, MIDDLEGAME, "Bxh6")["at_once"]["change_cp"] == 120
+    assert [move["move"] for move in told(run_compare, MIDDLEGAME, "h3", "d5")["moves"]] == ["h3", "d5"]
+    assert told(run_compare, str(DEFAULT_FILE), str(other_file))["moves"][0]["ranks"][0] == 1
+    assert told(run_moves, MATE_IN_ONE)["moves"][0]["mate"] == 1
+    assert told(run_moves, MIDDLEGAME, "--static")["moves"][0]["score_cp"] is None
+    for run, words in (
+        (run_explain, [MIDDLEGAME, "h3"]),
+        (run_compare, [MIDDLEGAME, "h3", "d5"]),
+        (run_compare, [str(DEFAULT_FILE), str(other_file), MIDDLEGAME]),
+        (run_moves, [MATE_IN_ONE]),
+    ):
+        assert run([*words, "--nodes", "1500", "--hash", "1"]) == 0
+        assert max(map(len, capsys.readouterr().out.splitlines()[2:])) <= 100
+
+
+@pytest.mark.parametrize(
+    ("run", "words", "fault"),
+    [
+        (run_explain, [MIDDLEGAME, "Nf7"], "Nf7: "),
+        (run_explain, [MIDDLEGAME, "d5", "h3"], "one move is expected"),
+        (run_explain, [MIDDLEGAME.replace("w", "x", 1)], "side to move 'x'|FEN"),
+        (run_explain, ["nowhere.epd"], "cannot read 'nowhere.epd'"),
+        (run_explain, [MIDDLEGAME, "--k", "0"], "--k"),
+        (run_explain, [MIDDLEGAME, "--weights", "nowhere.txt"], "cannot read weights file"),
+        (run_compare, [MIDDLEGAME, "d5"], "two moves"),
+        (run_compare, ["a.txt"], "two files of weights"),
+        (run_compare, ["a.txt", "b.txt"], "cannot read weights file 'a.txt'"),
+        (run_moves, [MIDDLEGAME, "d5"], "nothing is expected"),
+        (run_moves, [MIDDLEGAME, "--depth", "deep"], "no whole number"),
+    ],
+)
+def test_a_faulty_command_says_what_is_wrong(run, words: list[str], fault: str) -> None:
+    with pytest.raises(CommandError, match=fault):
+        run(words)
+
+
+def test_a_faulty_line_of_a_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "positions.txt"
+    path.write_text(f"{MIDDLEGAME}\n8/8/8/8/8/8/8/8 w - - 0 1\n")
+    assert main(["explain", str(path)]) == 1
+    assert f"{path}:2" in capsys.readouterr().err
+    path.write_text('[Event "a game"]\n\n1. e4 *\n')
+    with pytest.raises(CommandError, match="merino annotate"):
+        run_explain([str(path)])
+    with pytest.raises(UsageError):
+        run_explain([str(path), "e4"])
+
+
+def test_the_console_explains_compares_and_ranks(other_file: Path) -> None:
+    talk = Talk()
+    text = talk.say("explain Nf3")
+    assert "Nf3 gains White" in text and "Searched: +0.25 for White at depth 3, 1. Nf3" in text
+    assert "e4 instead of Nf3" in talk.say("compare Nf3 e4")
+    assert "Usage: compare MOVE MOVE" in talk.say("compare Nf3")
+    assert "it is White's turn" in talk.say("compare Nf6 e4")
+    assert "KnightCenter                 27      150" in talk.say(f"compare {DEFAULT_FILE} {other_file}")
+    assert "Cannot read weights file" in talk.say("compare nowhere.txt nobody.txt")
+    assert talk.say("moves eval").splitlines()[1].split()[0] == "1"
+    assert "too short for all 20 moves" in talk.say("moves search")  # the engine of this test knows one line
+    assert talk.moves == []
+    assert "KnightCenter" in talk.say("pieces b1") and "cannot be taken off" in talk.say("pieces e1")
+    assert "There is no piece on e5" in talk.say("pieces e5")
+    assert talk.say("pieces relative").count("P  1.") == 8
+    assert json.loads(talk.say("eval json"))["score_cp"] == 0
+    assert "VAL_P" not in talk.say("eval hide-zero") and "VAL_P" in talk.say("eval sort")

@@ -162,6 +162,8 @@ def test_a_faulty_command_says_what_is_wrong(
         annotated(str(tmp_path / "nowhere.pgn"))
     with pytest.raises(UsageError, match=r"\.png or \.svg"):
         annotated(str(game_file), "--plot", "picture.gif")
+    with pytest.raises(CommandError, match="no folder"):
+        annotated(str(game_file), "--out", str(tmp_path / "nowhere" / "out.pgn"))
     game_file.write_text("no game here\n")
     assert main(["annotate", str(game_file)]) == 1
     assert "holds no game with a move" in capsys.readouterr().err

@@ -121,7 +121,7 @@ def test_see_tells_what_an_exchange_gains(talk: Talk) -> None:
 
 def test_explain_shows_the_terms_a_move_changes(talk: Talk) -> None:
     text = talk.say("explain Nf3")
-    assert text.startswith("Nf3: +0.00 becomes +")
+    assert "\nNf3: +0.00 becomes +" in text
     assert "KnightCenter" in text and "VAL_P" not in text
     assert talk.moves == []
     talk.say(f"setboard {CAPTURES}")

@@ -16,7 +16,7 @@ from study.annotate.pgn import Source, account, read_sources, write_comments
 from study.annotate.picture import draw
 from study.arguments import Parser, add_search_options, add_weights_options, limits_of, path_of, searcher_of, weights_of
 from study.explain.lookahead import Seeker, seeker
-from study.pictures import ENDINGS
+from study.pictures import ENDINGS, load_matplotlib
 
 NODES = 50_000  # a position, without another limit: the same on every machine
 INTERRUPTED = 130  # the exit code of a program ended by Ctrl-C
@@ -27,8 +27,7 @@ def run_annotate(arguments: Sequence[str]) -> int:
     """Annotate the games of a file; 130 after Ctrl-C, which keeps what is done. Raises CommandError."""
     order = _parser().parse_args(arguments)
     picture = path_of(order.plot) if order.plot else None
-    if picture and picture.suffix.lower() not in ENDINGS:
-        raise UsageError(f"annotate: a picture ends in {' or '.join(ENDINGS)}, not '{picture.name}'")
+    _check(picture, path_of(order.out) if order.out else None)
     weights, k = weights_of(order.weights, order.k)
     sources = read_sources(path_of(order.file))
     limits = limits_of(order, Limits(nodes=NODES))
@@ -74,6 +73,17 @@ def _parser() -> Parser:
     add_weights_options(parser)
     add_search_options(parser, f"{NODES} nodes if no limit is given")
     return parser
+
+
+def _check(picture: Path | None, out: Path | None) -> None:
+    """Fail before the work rather than after it; raises CommandError."""
+    if picture:
+        if picture.suffix.lower() not in ENDINGS:
+            raise UsageError(f"annotate: a picture ends in {' or '.join(ENDINGS)}, not '{picture.name}'")
+        load_matplotlib()
+    for path in (picture, out):
+        if path and not path.parent.is_dir():
+            raise CommandError(f"annotate: there is no folder '{path.parent}' to write '{path.name}' in")
 
 
 def _annotated(

@@ -32,6 +32,7 @@ COMMANDS = by_name(
         Command(
             "learn FILE [first last]", "learn.command:run_learn", "Learn the weights from the games of a PGN file."
         ),
+        Command("plot [RECORD]", "learn.command_plot:run_plot", "Draw how a run of 'learn' went: needs matplotlib."),
         Command(
             "points FILE ...", "study.points.command:run_points", "What the pieces are worth in the games of PGN files."
         ),

@@ -12,30 +12,33 @@ from learn.fit import Step, Task, Watcher, sizes, strides
 from learn.passes import gather
 from learn.sample import Point, Sample
 
-RATE, EPOCHS = 0.05, {1: 150, 16: 300}  # epochs by stride
+RATE = 0.05
+EPOCHS, EPOCHS_AFTER_APPROACH = 400, 150
 FIRST_DECAY, SECOND_DECAY, LEAST = 0.9, 0.999, 1e-12
 
 
 def adam(sample: Sample, start: Point, task: Task, watcher: Watcher) -> Point:
     """The point with the least objective that was met, within bounds."""
     point = start
-    for stride in strides(sample):
-        point = _descend(sample, point, task, stride, watcher if stride == 1 else Watcher())
+    for number, stride in enumerate(strides(sample)):
+        epochs = EPOCHS_AFTER_APPROACH if number else EPOCHS
+        point = _descend(sample, point, task, stride, epochs, watcher)
     return point
 
 
-def _descend(sample: Sample, point: Point, task: Task, stride: int, watcher: Watcher) -> Point:
+def _descend(sample: Sample, point: Point, task: Task, stride: int, epochs: int, watcher: Watcher) -> Point:
     units = np.append(sizes(task.start)[task.free], point.steepness)
     units[-1] *= task.fit_k
     first, second = np.zeros(len(units)), np.zeros(len(units))
-    best, best_point, epochs = np.inf, point, EPOCHS[stride]
+    best, best_point = np.inf, point
     for epoch in range(1, epochs + 1):
         watcher.progressed("Adam", epoch / epochs)
         sums = gather(sample, point, task.loss, stride=stride)
         value = task.objective(sums, point, stride)
         if value < best:
             best, best_point = value, point
-            watcher.stepped(Step(point, sums))
+            if stride == 1:
+                watcher.stepped(Step(point, sums))
         gradient = task.system(sums, point, stride)[0] * units
         first = FIRST_DECAY * first + (1 - FIRST_DECAY) * gradient
         second = SECOND_DECAY * second + (1 - SECOND_DECAY) * gradient**2

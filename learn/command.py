@@ -22,7 +22,7 @@ from learn.games import Fault
 from learn.inputs import Reading, read_rows
 from learn.learning import Learned, learn, split
 from learn.options import Order, read_order
-from learn.record import record_of, save_record
+from learn.record import RECORD_NAME, record_of, save_record
 from learn.report import Summary, summarise
 from learn.sample import Point, Sample
 from learn.sources import LearnError, find_files
@@ -150,7 +150,7 @@ def _header(order: Order, end: Point, summary: Summary) -> list[str]:
 
 def _leave_behind(order: Order, target: Path, sample: Sample, learned: Learned, summary: Summary, tell: Diary) -> None:
     """The record of the run, and the summary for machines."""
-    record = Path(order.record).expanduser() if order.record else target.parent / "learning.json"
+    record = Path(order.record).expanduser() if order.record else target.parent / RECORD_NAME
     if order.record or not order.dry_run:
         save_record(record, record_of(sample, learned, order.settings, summary, order.files))
         tell(f"Record in '{record}': merino plot '{record}' draws it.")

@@ -17,7 +17,7 @@ from learn.positions import FEATURE_SCALE
 from learn.sample import Loss, Point, Sample
 
 POSITIONS_PER_OBSERVATION = 10  # the positions of a game are far from independent
-LEAST_SPREAD, FEWEST_GAMES = 0.25, 300  # of `prior_spread`: what predicts other games best, measured
+SPREAD, SPREAD_AT = 0.25, 300  # of `prior_spread`, at how many games: what predicts other games best, measured
 LEAST_SIZE = 10.0  # centipawns: a smaller weight is taken to be of this size
 NOISE = {Loss.SQUARED: 0.1, Loss.CROSS_ENTROPY: 1.0}  # the variance of a residual
 DOUBLED = {Loss.SQUARED: 1.0, Loss.CROSS_ENTROPY: 2.0}  # so that half the derivative is slope times residual
@@ -80,12 +80,20 @@ class Task:
         distance = point.weights[self.free] - self.start[self.free]
         return DOUBLED[self.loss] * float(sums.loss[TRAIN]) + float(self.ridge(sums) @ distance**2) / stride
 
+    def directions(self, point: Point) -> np.ndarray:
+        """What features are to be multiplied by for the derivatives of score / K by each free weight and the steepness.
+
+        float64[terms, free + 1].
+        """
+        directions = np.zeros((len(point.weights), len(self.free) + 1))
+        directions[self.free, np.arange(len(self.free))] = point.steepness / FEATURE_SCALE
+        directions[:, -1] = point.weights / FEATURE_SCALE
+        return directions
+
     def system(self, sums: Sums, point: Point, stride: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Half the gradient of the objective and its Gauss-Newton matrix, over the free weights and the steepness."""
         assert sums.products is not None
-        directions = np.zeros((len(point.weights), len(self.free) + 1))  # of the scores, times the steepness
-        directions[self.free, np.arange(len(self.free))] = point.steepness / FEATURE_SCALE
-        directions[:, -1] = point.weights / FEATURE_SCALE
+        directions = self.directions(point)
         gradient = directions.T @ sums.products[:-1, -1]
         matrix = directions.T @ sums.products[:-1, :-1] @ directions
         ridge = np.append(self.ridge(sums) / stride, 0.0)
@@ -98,7 +106,7 @@ def prior_spread(games: int) -> float:
 
     It grows with the root of the games, so that the pull fades twice: against the loss, and by itself.
     """
-    return LEAST_SPREAD * float(np.sqrt(max(1.0, games / FEWEST_GAMES)))
+    return SPREAD * float(np.sqrt(games / SPREAD_AT))
 
 
 def sizes(*weights: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 from eval.registry import TERMS, Term
 from learn.adam import adam
 from learn.descent import descent
-from learn.fit import Step, Task, Watcher, fit_k, gauss_newton, prior_spread, sizes
+from learn.fit import Step, Task, Watcher, approach, fit_k, gauss_newton, prior_spread, sizes
 from learn.passes import Sums, errors_by_game, gather
 from learn.positions import Rows
 from learn.sample import Loss, Point, Sample, sample_of
@@ -20,7 +20,7 @@ from learn.uncertainty import by_resampling, by_sandwich
 VALIDATION_SHARE = 0.2
 DOUBT = 2.0  # standard errors by which the validation error must fall
 PAWN_TERM = 0  # its weight is the unit of all others
-FEW_GAMES = 300  # below this even the validation cannot be trusted
+FEW_GAMES = 300  # below this the validation set alone cannot be trusted
 METHODS: dict[str, Callable[[Sample, Point, Task, Watcher], Point]] = {
     "gauss-newton": gauss_newton,
     "descent": descent,
@@ -61,10 +61,21 @@ ARTICLE = Settings(method="descent", lam=20.0, k=150.0, prior=0.0, split_by_posi
 
 
 @dataclass(frozen=True)
+class Gain:
+    """By how much the error on games not learned from fell, and its standard error, paired game by game.
+
+    `folds` is how many parts of the games were kept aside in turn: 1 for the validation set alone.
+    """
+
+    fall: float
+    error: float
+    folds: int = 1
+
+
+@dataclass(frozen=True)
 class Learned:
     """What came out: the point at the start and at the end (rounded), the sums at both, and whether to use it.
 
-    `gain` is the fall of the validation error and `gain_error` its standard error, paired game by game.
     `spread` is the standard error of each weight, float64[terms]; 0 for weights that were frozen; it is from so many
     `resamplings`, or a formula. `steps` are all that the fit reported.
     """
@@ -73,8 +84,7 @@ class Learned:
     end: Point
     before: Sums
     after: Sums
-    gain: float
-    gain_error: float
+    gain: Gain
     spread: np.ndarray
     resamplings: int
     task: Task
@@ -83,8 +93,8 @@ class Learned:
 
     @property
     def accepted(self) -> bool:
-        """Whether the validation error fell beyond doubt."""
-        return self.gain > DOUBT * self.gain_error and self.gain > 0
+        """Whether the validation error fell, and beyond doubt."""
+        return self.after.valid < self.before.valid and self.gain.fall > DOUBT * self.gain.error
 
 
 @dataclass
@@ -152,15 +162,18 @@ def learn(
         interrupted, best = True, keeper.steps[-1].point
     end = _round(best, task)
     after = gather(sample, end, loss)
-    gain, gain_error = _paired_gain(sample, start, end, loss)
+    gain = _gain(_error_falls(sample, start, end, loss))
+    in_doubt = gain.fall <= DOUBT * gain.error or np.ptp(sample.game) < FEW_GAMES
+    if gain.fall > 0 and in_doubt and not interrupted and not settings.split_by_position:
+        gain = _cross_validated(sample, start, end, task, settings.seed)
     spread, resamplings = by_sandwich(sample, end, task, after), 0
     if settings.resamplings and not interrupted:
         try:
-            spread = by_resampling(sample, end, task, settings.resamplings, settings.seed, watcher)
+            spread = by_resampling(sample, end, task, after, settings.resamplings, settings.seed, watcher)
             resamplings = settings.resamplings
         except KeyboardInterrupt:
             interrupted = True
-    return Learned(start, end, before, after, gain, gain_error, spread, resamplings, task, keeper.steps, interrupted)
+    return Learned(start, end, before, after, gain, spread, resamplings, task, keeper.steps, interrupted)
 
 
 def task_of(sample: Sample, weights: np.ndarray, settings: Settings, terms: Sequence[Term]) -> Task:
@@ -182,13 +195,34 @@ def _round(point: Point, task: Task) -> Point:
     return Point(weights, point.steepness)
 
 
-def _paired_gain(sample: Sample, start: Point, end: Point, loss: Loss) -> tuple[float, float]:
-    """How far the validation error fell, and its standard error, both from differences within each game."""
+def _error_falls(sample: Sample, start: Point, end: Point, loss: Loss) -> np.ndarray:
+    """The fall of the summed validation error, and the importance, of each game held out: float64[games, 2]."""
     old, new = errors_by_game(sample, start, loss), errors_by_game(sample, end, loss)
     held = old[:, 1] > 0
-    difference, importance = (old - new)[held, 0], old[held, 1]
-    gain = difference.sum() / importance.sum()
-    residual = difference - gain * importance
-    count = len(difference)
-    error = np.sqrt((residual**2).sum() * count / max(1, count - 1)) / importance.sum()
-    return float(gain), float(error)
+    return np.column_stack([(old - new)[held, 0], old[held, 1]])
+
+
+def _gain(falls: np.ndarray, folds: int = 1) -> Gain:
+    importance = falls[:, 1].sum()
+    fall = falls[:, 0].sum() / importance
+    residual = falls[:, 0] - fall * falls[:, 1]
+    count = len(falls)
+    error = np.sqrt((residual**2).sum() * count / max(1, count - 1)) / importance
+    return Gain(float(fall), float(error), folds)
+
+
+def _cross_validated(sample: Sample, start: Point, end: Point, task: Task, seed: int) -> Gain:
+    """The gain over all games, each part of them judged by a fit to the others; the validation set is one part.
+
+    A fifth of the games often cannot tell what all of them can. However the weights were fitted, Gauss-Newton fits
+    here: all methods come to the same place.
+    """
+    falls = [_error_falls(sample, start, end, task.loss)]
+    games = np.random.default_rng(seed).permutation(sample.games(held=False))
+    parts = np.array_split(games, round(1 / VALIDATION_SHARE) - 1)
+    for part in parts:
+        if len(part):
+            fold = sample._replace(held=np.isin(sample.game, part))
+            fitted = _round(approach(fold, end, task, Watcher()), task)
+            falls.append(_error_falls(fold, start, fitted, task.loss))
+    return _gain(np.concatenate(falls), len(falls))

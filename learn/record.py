@@ -17,6 +17,7 @@ from learn.sample import Sample
 from learn.sources import LearnError
 
 FORMAT = "merino learning record 1"
+RECORD_NAME = "learning.json"
 
 
 def record_of(

@@ -36,8 +36,9 @@ class WeightLine:
 class Summary:
     """All that a run found out, for people and for machines.
 
-    `games` and `positions` are of both sets. `gain` is the fall of the validation error as a mean over positions, and
-    `gain_error` its standard error, paired by game. `written` is the file with the new weights, if there is one.
+    `games` and `positions` are of both sets. `gain` is the fall of the mean error on positions kept aside, `gain_error`
+    its standard error, paired by game, and `folds` in how many parts games were kept aside in turn, 1 for the
+    validation set alone. `written` is the file with the new weights, if there is one.
     """
 
     games: int
@@ -54,6 +55,7 @@ class Summary:
     valid_after: float
     gain: float
     gain_error: float
+    folds: int
     accepted: bool
     interrupted: bool
     method: str
@@ -92,8 +94,9 @@ def summarise(
         train_after=train_after,
         valid_before=valid_before,
         valid_after=valid_after,
-        gain=learned.gain,
-        gain_error=learned.gain_error,
+        gain=learned.gain.fall,
+        gain_error=learned.gain.error,
+        folds=learned.gain.folds,
         accepted=learned.accepted,
         interrupted=learned.interrupted,
         method=settings.method,

@@ -47,14 +47,17 @@ def _errors(summary: Summary, root_of_sum: bool) -> list[str]:
 def _verdict(summary: Summary) -> list[str]:
     fell = "fell" if summary.gain >= 0 else "rose"
     times = abs(summary.gain) / summary.gain_error if summary.gain_error else 0.0
+    aside = "the validation set"
+    if summary.folds > 1:
+        aside = f"games kept aside, each of {summary.folds} parts in turn (the validation set alone leaves a doubt),"
     lines = [
-        f"On positions kept aside the mean error {fell} by {abs(summary.gain):.6f} +- {summary.gain_error:.6f}: "
+        f"On {aside} the mean error {fell} by {abs(summary.gain):.6f} +- {summary.gain_error:.6f}: "
         f"{times:.1f} standard errors (paired by game; {DOUBT:g} are asked for).",
         f"K = {summary.k_before:.1f} centipawns on the old weights, {summary.k:.1f} on the new ones. "
         f"{summary.seconds:.1f} s in all.",
     ]
     if summary.games < FEW_GAMES:
-        lines.append(f"{summary.games} games are few: below {FEW_GAMES} the validation itself is not to be trusted.")
+        lines.append(f"{summary.games} games are few: take what they teach with caution below {FEW_GAMES}.")
     return lines
 
 

@@ -11,12 +11,12 @@ import numpy as np
 from engine.command import CommandError, UsageError
 from engine.files import write_whole
 from engine.search.limits import Limits
+from learn.pictures import ENDINGS, load_matplotlib
 from study.annotate.analysis import GRADES, AnnotatedMove, annotate_moves
 from study.annotate.pgn import Source, account, read_sources, write_comments
 from study.annotate.picture import draw
 from study.arguments import Parser, add_search_options, add_weights_options, limits_of, path_of, searcher_of, weights_of
 from study.explain.lookahead import Seeker, seeker
-from study.pictures import ENDINGS, load_matplotlib
 
 NODES = 50_000  # a position, without another limit: the same on every machine
 INTERRUPTED = 130  # the exit code of a program ended by Ctrl-C

@@ -19,7 +19,7 @@ from engine.fen import FenError
 from engine.game import IllegalMoveError, Position
 from engine.san import as_chess_move
 from eval.summary import SIDES
-from learn.inputs import LearnError, read_text
+from learn.sources import LearnError, read_text
 from study.annotate.analysis import GRADES, AnnotatedMove, Verdict
 from study.explain.text import largest_terms
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from engine.bitboard import WHITE
+from learn.pictures import GREY, SETTINGS, load_matplotlib, saved
 from study.annotate.analysis import GRADES, AnnotatedMove
-from study.pictures import GREY, SETTINGS, load_matplotlib, saved
 
 HIGHEST = 10.0  # pawns; evaluations beyond, mates too, are drawn there
 _COLOURS = ("#c1121f", "#d55e00", "#c9a400")  # of the grades, the worst first

@@ -15,9 +15,9 @@ import numpy as np
 from engine.command import CommandError, UsageError
 from engine.files import write_whole
 from learn.games import Games, read_games
+from learn.pictures import ENDINGS, load_matplotlib
 from learn.sources import LearnError, find_files, read_text
 from learn.tokens import UNFINISHED
-from study.pictures import ENDINGS, load_matplotlib
 from study.points.matrix import is_matrix, read_matrix, render_matrix
 from study.points.picture import MOST_SETS, draw
 from study.points.report import as_csv, as_object, render

@@ -1,4 +1,4 @@
-"""What the pictures of all studies share: matplotlib, if it is there, and the bytes of a figure."""
+"""What all pictures share: matplotlib, if it is there, and the bytes of a figure."""
 
 from __future__ import annotations
 

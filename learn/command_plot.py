@@ -1,0 +1,59 @@
+"""`plot [RECORD]`: pictures of a run of `learn`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from engine.command import CommandError, UsageError
+from engine.files import write_together
+from eval.weights import active_file
+from learn.pictures import ENDINGS
+from learn.plots import PICTURES, draw
+from learn.record import RECORD_NAME, load_record
+from learn.sources import LearnError
+
+FORMATS = tuple(ending.lstrip(".") for ending in ENDINGS)
+USAGE = f"usage: merino plot [RECORD] [--out FOLDER] [--format {'|'.join(FORMATS)}]"
+
+
+def run_plot(arguments: Sequence[str]) -> int:
+    """The command in a shell: a file for each picture; raises CommandError."""
+    names, given = [], {"--out": "", "--format": FORMATS[0]}
+    words = iter(arguments)
+    for word in words:
+        if word in given:
+            value = next(words, None)
+            if not value:
+                raise UsageError(f"plot: {word} needs a value; {USAGE}")
+            given[word] = value
+        elif word.startswith("--"):
+            raise UsageError(f"plot: there is no option {word}; {USAGE}")
+        else:
+            names.append(word)
+    if len(names) > 1:
+        raise UsageError(USAGE)
+    if given["--format"] not in FORMATS:
+        raise UsageError(f"plot: --format is {' or '.join(ENDINGS)}, not {given['--format']!r}")
+    path = Path(names[0]).expanduser() if names else active_file().parent / RECORD_NAME
+    if not names and not path.exists():
+        raise UsageError(f"plot: there is no record of a run in '{path}' yet: learn first, or name one; {USAGE}")
+    _plot(path, Path(given["--out"]).expanduser() if given["--out"] else path.parent, given["--format"])
+    return 0
+
+
+def _plot(path: Path, folder: Path, ending: str) -> None:
+    try:
+        record = load_record(path)
+        pictures = {folder / f"{path.stem}-{name}.{ending}": draw(record, name, ending) for name in PICTURES}
+    except LearnError as error:
+        raise CommandError(f"plot: {error}") from error
+    except (KeyError, TypeError, IndexError, ValueError) as error:
+        raise CommandError(f"plot: the record '{path}' is damaged: {error!r}") from error
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_together(pictures)
+    except OSError as error:
+        raise CommandError(f"plot: cannot write in '{folder}': {error.strerror}") from error
+    for picture in pictures:
+        print(picture)

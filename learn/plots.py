@@ -1,0 +1,126 @@
+"""Pictures of a run of `learn`, from its record; they need matplotlib, the extra `plots`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from learn.pictures import GREY, SETTINGS, load_matplotlib, saved
+
+INTERVAL = 1.96  # standard errors on each side of a 95% interval
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933")
+_OLD, _NEW = "#999999", "#0072b2"
+_LEAST_GAP = 0.05  # of the height of a panel, between two labels
+_SETTINGS = SETTINGS | {
+    "axes.grid": True,
+    "axes.titlelocation": "left",
+    "axes.titleweight": "bold",
+    "grid.alpha": 0.25,
+}
+
+Record = dict[str, Any]
+
+
+def draw(record: Record, picture: str, ending: str) -> bytes:
+    """One of PICTURES as the bytes of a PNG or SVG, by `ending`; raises CommandError without matplotlib."""
+    figure_class, style = load_matplotlib()
+    with style.rc_context(_SETTINGS):
+        figure = figure_class(layout="constrained")
+        PICTURES[picture](figure, record)
+        return saved(figure, ending)
+
+
+def _error(figure: Any, record: Record) -> None:
+    """Both errors by step."""
+    figure.set_size_inches(8, 5)
+    axes = figure.subplots()
+    steps = np.arange(len(record["steps"]))
+    marker = "o" if len(steps) < 40 else None
+    for name, label, colour in (("train", "training set", _COLOURS[0]), ("valid", "validation set", _COLOURS[1])):
+        errors = [step[name] for step in record["steps"]]
+        axes.plot(steps, errors, color=colour, marker=marker, markersize=4, label=f"{label}: {errors[-1]:.6f}")
+    axes.set_title(f"Error by step ({record['settings']['method']})")
+    axes.set_xlabel("step")
+    axes.set_ylabel("error")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.yaxis.set_major_formatter("{x:.4f}")
+    axes.legend(frameon=False)
+
+
+def _weights(figure: Any, record: Record) -> None:
+    """The way of each weight that could move, group by group."""
+    groups: dict[str, list[int]] = {}
+    for index in record["free"]:
+        groups.setdefault(record["terms"][index]["group"], []).append(index)
+    paths = np.array([step["weights"] for step in record["steps"]])
+    columns = min(2, len(groups))
+    rows = -(-len(groups) // columns)
+    figure.set_size_inches(6.2 * columns, 0.6 + 3.6 * rows)
+    panels = figure.subplots(rows, columns, squeeze=False).flat
+    for axes, (group, members) in zip(panels, groups.items(), strict=False):
+        _paths(axes, paths[:, members], [record["terms"][index]["name"] for index in members])
+        axes.set_title(group)
+        axes.set_ylabel("centipawns")
+        axes.set_xlabel("step")
+    for axes in list(panels):
+        axes.set_visible(False)
+
+
+def _paths(axes: Any, paths: np.ndarray, names: list[str]) -> None:
+    last = len(paths) - 1
+    for path, colour in zip(paths.T, _COLOURS * len(names), strict=False):
+        axes.plot(path, color=colour, linewidth=1.6, marker="o" if last < 40 else None, markersize=3)
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.set_xlim(0, max(1, last))
+    low, high = axes.get_ylim()
+    for place, colour, name, value in _spread_out(paths[-1], (high - low) * _LEAST_GAP, names):
+        axes.annotate(
+            f"{name} {value:.0f}", (last, value), (1.03, (place - low) / (high - low)), textcoords="axes fraction",
+            color=colour, fontsize=8.5, va="center", annotation_clip=False,
+        )  # fmt: skip
+
+
+def _spread_out(values: np.ndarray, gap: float, names: list[str]) -> list[tuple[float, str, str, float]]:
+    """A height for the label of each value, by rising value, no two closer than `gap`, with its colour and name."""
+    order = np.argsort(values, kind="stable")
+    places = values[order].astype(float)
+    for _ in range(100):
+        for below in range(len(places) - 1):
+            overlap = gap - (places[below + 1] - places[below])
+            if overlap > 0:
+                places[below] -= overlap / 2
+                places[below + 1] += overlap / 2
+    return [
+        (float(place), _COLOURS[index % len(_COLOURS)], names[index], float(values[index]))
+        for place, index in zip(places, order, strict=True)
+    ]
+
+
+def _calibration(figure: Any, record: Record) -> None:
+    """Predicted against scored on the validation set, before and after."""
+    figure.set_size_inches(6.5, 8)
+    score, miss = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+    score.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
+    miss.axhline(0, color=GREY, linewidth=0.8, linestyle=":")
+    for name, colour in (("before", _OLD), ("after", _NEW)):
+        bins = record["calibration"][name]
+        predicted, scored, error = (np.array([each[key] for each in bins]) for key in ("predicted", "scored", "error"))
+        style = {"color": colour, "fmt": "o", "markersize": 4, "linewidth": 1.1, "label": f"{name} learning"}
+        score.errorbar(predicted, scored, INTERVAL * error, **style)
+        miss.errorbar(predicted, scored - predicted, INTERVAL * error, **style)
+    score.set_title("Points scored against points predicted")
+    score.set_ylabel("scored by White")
+    score.set_xlim(0, 1)
+    score.set_ylim(0, 1)
+    score.legend(frameon=False, title="validation set; bars: 95% intervals, by game", alignment="left")
+    miss.set_ylabel("scored minus predicted")
+    miss.set_xlabel("predicted for White")
+
+
+PICTURES: dict[str, Callable[[Any, Record], None]] = {
+    "error": _error,
+    "weights": _weights,
+    "calibration": _calibration,
+}

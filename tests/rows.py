@@ -1,0 +1,43 @@
+"""Rows for tests of the learner: made up to a known truth, or of the games that come with Merino."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from learn.games import read_games
+from learn.positions import FEATURE_SCALE, Rows, Selection, rows_of_games
+
+SELFPLAY = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"
+POSITIONS_PER_GAME = 5
+
+
+def made_up_rows(weights: np.ndarray, k: float, count: int, seed: int) -> Rows:
+    """Rows of plausible size, five of one result a game, that are drawn from what `weights` and `k` predict."""
+    chance = np.random.default_rng(seed)
+    games = count // POSITIONS_PER_GAME
+    features = chance.normal(0, 1, (games, 1, len(weights))) + chance.normal(
+        0, 0.3, (games, POSITIONS_PER_GAME, len(weights))
+    )
+    features = np.rint(FEATURE_SCALE * features).astype(np.int16)
+    expected = 1 / (1 + np.exp(-(features.mean(axis=1) @ weights) / FEATURE_SCALE / k))
+    results = (chance.random(games) < expected).astype(np.float32)
+    game = np.repeat(np.arange(games, dtype=np.int32), POSITIONS_PER_GAME)
+    to_end = np.tile(np.arange(POSITIONS_PER_GAME, dtype=np.int16)[::-1], games)
+    return Rows(features.reshape(-1, len(weights)), game, to_end, results)
+
+
+@cache
+def selfplay_rows() -> Rows:
+    """The rows of the games that come with Merino."""
+    return rows_of_games(read_games(SELFPLAY.read_bytes()), Selection())
+
+
+def some_games(rows: Rows, games: np.ndarray) -> Rows:
+    """The rows of these games, which are numbered anew."""
+    games = np.sort(games)
+    keep = np.isin(rows.game, games)
+    game = np.searchsorted(games, rows.game[keep]).astype(np.int32)
+    return Rows(rows.features[keep], game, rows.to_end[keep], rows.results[games])

@@ -15,7 +15,7 @@ from engine.command import CommandError, UsageError
 from engine.fen import parse_fen
 from eval.evaluate import features_of
 from eval.registry import TERMS
-from eval.weights import defaults, load, save
+from eval.weights import defaults, learned_k, load, save
 from learn.command import learn_weights
 from learn.fit import Task, Watcher, fit_k, gauss_newton
 from learn.games import read_games
@@ -158,6 +158,7 @@ def test_learning_writes_new_weights_and_keeps_the_old(pgn: Path, tmp_path: Path
     assert f"Games: {GAMES}" in text
     assert "Training set:" in text and "Validation set:" in text
     assert (load(weights) != flat).any()
+    assert f"K = {learned_k(weights):.1f}" in text
     assert (load(tmp_path / "weights.old") == flat).all()
     assert "Start optimization..." in (tmp_path / "learning.log").read_text()
 

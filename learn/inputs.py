@@ -21,8 +21,9 @@ from learn.checking import check_rows
 from learn.fen_file import Contents, first_line, is_ours, lines_of, usable
 from learn.games import Fault, play_games, scan_games, whole_games
 from learn.labelled import NO_END, NO_GAME, Labelled, read_labelled
-from learn.positions import Block, Rows, Selection, block_of_games, rows_of_block, used_games
+from learn.positions import Block, Quiet, Rows, Selection, block_of_games, rows_of_block, used_games
 from learn.progress import Progress
+from learn.quiet import is_open, settle
 from learn.rows import RowStore
 from learn.sources import CHUNK, LearnError, Source, count_lines, digest, end_of_lines, open_source, plain_name
 
@@ -98,7 +99,7 @@ class _Reader:
                 self._read_positions(source, progress)
                 return
             target = plain_name(path).with_suffix(".fen")
-            first = first_line(digest(path), self._reading.selection.describe())
+            first = first_line(digest(path), self._reading.selection.describe(self._reading.weights))
             contents = usable(target, first)
             if contents is None:
                 self._read_games(source, progress, target, first)
@@ -145,15 +146,26 @@ class _Reader:
 
     def _part_of(self, piece: _Piece, with_fen: bool) -> _Part:
         games = play_games(piece.data, piece.table, 1, piece.lines_before)
-        block = block_of_games(games, self._reading.selection)
+        block = self._refined(block_of_games(games, self._reading.selection))
         fen = lines_of(block, piece.games_before) if with_fen else b""
         return _Part(block, rows_of_block(block), len(games), used_games(games), tuple(games.faults()), fen)
+
+    def _refined(self, block: Block) -> Block:
+        """The block without what the selection leaves out by the worth of positions."""
+        selection = self._reading.selection
+        if not selection.needs_weights:
+            return block
+        if selection.skip_decided is not None:
+            block = block.chosen(is_open(block, self._reading.weights, selection.skip_decided))
+        return block.chosen(settle(block.positions, self._reading.weights, selection.quiet))
 
     def _read_positions(self, source: Source, progress: Progress, contents: Contents | None = None) -> None:
         names: list[np.ndarray] = []
         results: list[np.ndarray] = []
         unnamed, endless, rows_before = 0, 0, len(self.store)
-        for labelled, part in _in_order(self._labelled_part, _texts(source), self._threads):
+        for labelled, part in _in_order(
+            lambda text: self._labelled_part(text, contents is not None), _texts(source), self._threads
+        ):
             if len(part.block) and len(self.store) == rows_before:
                 check_rows(part.block, part.rows, self._reading.weights)
             of_none = np.flatnonzero(labelled.games == NO_GAME)
@@ -170,8 +182,12 @@ class _Reader:
         if contents and contents.unreadable:
             self._tell(f"{contents.unreadable} games could not be read when it was created")
 
-    def _labelled_part(self, text: _Text) -> tuple[Labelled, _Part]:
-        labelled = read_labelled(text.content, text.lines_before).chosen(self._reading.selection)
+    def _labelled_part(self, text: _Text, is_chosen: bool) -> tuple[Labelled, _Part]:
+        labelled, selection = read_labelled(text.content, text.lines_before), self._reading.selection
+        if not is_chosen:
+            labelled = labelled.chosen(selection)
+            if selection.quiet is not Quiet.ANY:
+                labelled = labelled.only(settle(labelled.positions, self._reading.weights, selection.quiet))
         none = np.zeros(len(labelled.positions), dtype=np.int32)
         block = Block(labelled.positions, none, np.maximum(labelled.to_end, 0), np.zeros(0, dtype=np.float32))
         return labelled, _Part(block, rows_of_block(block), 0, 0, labelled.faults, b"")

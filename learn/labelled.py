@@ -60,6 +60,12 @@ class Labelled:
         ply = 2 * (self.positions["fullmove"] - 1) + self.positions["side"]
         is_first = (self.positions["fullmove"] > 1) & (ply < selection.skip_first)  # 1 is also said for unknown
         which = ~is_first & ((self.to_end == NO_END) | (self.to_end >= selection.skip_last))
+        return self.only(which)
+
+    def only(self, which: np.ndarray) -> Labelled:
+        """The positions for which `which`, bool[n], is true."""
+        if which.all():
+            return self  # as is usual, without the time that copies take
         return replace(
             self,
             positions=self.positions[which],
@@ -84,7 +90,7 @@ def read_labelled(text: bytes, lines_before: int = 0) -> Labelled:
     good = lines["state"] == READ
     kept = lines[good]
     return Labelled(
-        positions[good],
+        positions if good.all() else positions[good],
         kept["result"].astype(np.float32),
         kept["game"],
         np.clip(kept["to_end"], NO_END, np.iinfo(np.int16).max).astype(np.int16),

@@ -8,14 +8,15 @@ from dataclasses import dataclass, field, replace
 from engine.command import UsageError
 from eval.registry import TERMS
 from learn.learning import ARTICLE, METHODS, Settings
-from learn.positions import Selection
+from learn.positions import Quiet, Selection
 from learn.sample import Loss
 
 USAGE = (
     "usage: merino learn FILE... [first last] [--weights W] [--out F] [--dry-run] [--json] [--csv F|-] [--record F] "
     f"[--method {'|'.join(METHODS)}] [--article] [--loss {'|'.join(Loss)}] [--lambda N|off] [--k N|fit] "
     "[--prior N|off] [--bootstrap N] [--seed N] [--split game|position] [--skip-first N] [--skip-last N] "
-    "[--unique] [--no-fen]"
+    "[--skip-decided CP] "
+    f"[--quiet {'|'.join(Quiet)}] [--unique] [--no-fen]"
 )
 
 
@@ -136,6 +137,12 @@ VALUES: dict[str, Callable[[Order, str], Order]] = {
     ),
     "--skip-first": lambda order, text: replace(
         order, selection=replace(order.selection, skip_first=_whole("--skip-first", text))
+    ),
+    "--skip-decided": lambda order, text: replace(
+        order, selection=replace(order.selection, skip_decided=_whole("--skip-decided", text))
+    ),
+    "--quiet": lambda order, text: replace(
+        order, selection=replace(order.selection, quiet=Quiet(_one_of("--quiet", text, list(Quiet))))
     ),
     "--skip-last": lambda order, text: replace(
         order, selection=replace(order.selection, skip_last=_whole("--skip-last", text))

@@ -6,8 +6,10 @@ White minus Black, int16. Row times weights is White's score before the draw rul
 
 from __future__ import annotations
 
+import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 
@@ -25,17 +27,36 @@ FEATURE_SCALE = 256  # resolution: a weight of 100 is felt to 0.2 centipawns; th
 GAMES_AT_ONCE = 512  # whose positions are held before they become rows
 
 
+class Quiet(StrEnum):
+    """What is done about positions where something hangs, so that a capture changes the score."""
+
+    ANY = "any"  # they are used
+    ONLY = "only"  # they are left out
+    RESOLVED = "resolved"  # the captures are played out first
+
+
 @dataclass(frozen=True)
 class Selection:
     """Which positions of a game are used: never in check, never right after a capture or promotion."""
 
     skip_first: int = 0  # half-moves of the opening that are left out
     skip_last: int = 0  # half-moves before the end that are left out
+    skip_decided: int | None = None  # centipawns beyond which the end of a game is left out, if the score stays there
+    quiet: Quiet = Quiet.ANY
     unique: bool = False  # whether of equal positions only the first is used
 
-    def describe(self) -> str:
+    def describe(self, weights: np.ndarray) -> str:
         """What decides which positions of a file are chosen, as text; `unique` looks at all files together."""
-        return f"skip-first {self.skip_first}, skip-last {self.skip_last}"
+        text = f"skip-first {self.skip_first}, skip-last {self.skip_last}"
+        if self.needs_weights:
+            judge = hashlib.blake2b(weights.tobytes(), digest_size=8).hexdigest()
+            text += f", skip-decided {self.skip_decided}, quiet {self.quiet}, weights {judge}"
+        return text
+
+    @property
+    def needs_weights(self) -> bool:
+        """Whether positions are chosen by what they are worth."""
+        return self.skip_decided is not None or self.quiet is not Quiet.ANY
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ LAYERS = (
     ("learner: text", "learn learn.tokens learn.notation learn.fen_text learn.sources learn.progress"),
     ("learner: games", "learn.games"),
     ("learner: positions", "learn.positions learn.labelled learn.fen_file"),
-    ("learner: rows", "learn.rows learn.checking learn.inputs"),
+    ("learner: rows", "learn.rows learn.checking learn.quiet learn.inputs"),
     ("learner: passes over rows", "learn.sample learn.passes"),
     ("learner: ways to fit", "learn.fit learn.descent learn.adam learn.uncertainty learn.calibration"),
     ("learner: its procedure", "learn.learning"),

@@ -23,8 +23,9 @@ from learn.fen_file import lines_of
 from learn.games import Fault, read_games
 from learn.inputs import Reading, read_rows
 from learn.labelled import read_labelled
-from learn.positions import Block, Rows, Selection, block_of_games, rows_of_block, rows_of_games
+from learn.positions import Block, Quiet, Rows, Selection, block_of_games, rows_of_block, rows_of_games
 from learn.progress import Progress, time_left
+from learn.quiet import is_open, settle
 from learn.sources import LearnError, count_lines, find_files
 
 SELFPLAY = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"
@@ -319,3 +320,49 @@ def test_no_time_is_told_before_anything_is_done() -> None:
 
 def test_lines_are_counted_however_they_end() -> None:
     assert [count_lines(text) for text in (b"a\nb\n", b"a\rb\r", b"a\r\nb\r\n", b"")] == [2, 2, 2, 0]
+
+
+def block_of(*fens: str) -> Block:
+    count = len(fens)
+    positions = np.concatenate([parse_fen(fen) for fen in fens])
+    return Block(positions, np.zeros(count, np.int32), np.zeros(count, np.int16), np.array([1.0], np.float32))
+
+
+HANGING = "4k3/8/8/3q4/8/4N3/4P3/4K3 w - - 0 1"  # the knight takes the queen
+PENDING = "4k3/8/2p5/3q4/8/4N3/4P3/4K3 w - - 0 1"  # and is taken by the pawn
+
+
+def test_positions_where_something_hangs_are_left_out_or_played_out() -> None:
+    block = block_of(HANGING, PENDING, f"{START} 0 1")
+    assert settle(block.positions, defaults(), Quiet.ANY).tolist() == [True, True, True]
+    assert settle(block.positions, defaults(), Quiet.ONLY).tolist() == [False, False, True]
+    assert to_fen(block.positions[:1]) == HANGING
+    assert settle(block.positions, defaults(), Quiet.RESOLVED).tolist() == [True, True, True]
+    ends = [to_fen(block.positions[index : index + 1]).split()[0] for index in range(3)]
+    assert ends == ["4k3/8/8/3N4/8/8/4P3/4K3", "4k3/8/8/3p4/8/8/4P3/4K3", START.split(maxsplit=1)[0]]
+
+
+def test_quiet_positions_are_those_whose_score_quiescence_does_not_change(expected: Rows) -> None:
+    rows, _, _, _ = read(SELFPLAY, reading=Reading(Selection(quiet=Quiet.ONLY), defaults()))
+    resolved, _, _, _ = read(SELFPLAY, reading=Reading(Selection(quiet=Quiet.RESOLVED), defaults()))
+    assert 0.3 * len(expected) < len(rows) < 0.95 * len(expected)
+    assert len(rows) < len(resolved) <= len(expected)
+
+
+def test_the_decided_end_of_a_game_can_be_left_out() -> None:
+    queen_up, even = "4k3/8/8/8/8/8/4P3/3QK3 {} - - 0 1", "4k3/4p3/8/8/8/8/4P3/4K3 {} - - 0 1"
+    block = block_of(*(fen.format("wb"[index % 2]) for index, fen in enumerate([queen_up, even, queen_up, queen_up])))
+    assert is_open(block, defaults(), 500).tolist() == [True, True, False, False]
+    assert is_open(block, defaults(), 5000).tolist() == [True] * 4
+
+
+def test_a_fen_file_of_quiet_positions_is_made_anew_for_other_weights(tmp_path: Path) -> None:
+    pgn = tmp_path / "games.pgn"
+    pgn.write_bytes(SELFPLAY.read_bytes()[:50_000])
+    reading = Reading(Selection(quiet=Quiet.ONLY, skip_decided=800), defaults(), keep_fen=True)
+    rows, _, _, _ = read(pgn, reading=reading)
+    again, _, lines, _ = read(pgn, reading=reading)
+    assert_equal(again, rows)
+    assert lines[0].startswith("Using file")
+    other = Reading(reading.selection, defaults() * 0.9, keep_fen=True)
+    assert read(pgn, reading=other)[2][0].startswith("Creating file")

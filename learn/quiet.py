@@ -1,0 +1,89 @@
+"""Positions judged by the engine: where something hangs, and where the game was decided.
+
+The quiescence search is the engine's own, with the weights that learning starts from.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+from engine.bitboard import WHITE, ZERO
+from engine.jit import entry, kernel
+from engine.makemove import make
+from engine.memory import CACHE_LINE, copy_record, store_word
+from engine.recursion import call_at
+from engine.search.deepening import NO_LIMIT
+from engine.search.state import INFINITE
+from engine.search.transposition import TranspositionTable
+from engine.search.worker import Worker
+from eval.evaluate import evaluate, scores_of
+from learn.positions import Block, Quiet
+
+_local = threading.local()  # a search record belongs to one thread
+
+
+def settle(positions: np.ndarray, weights: np.ndarray, quiet: Quiet) -> np.ndarray:
+    """Which of POSITION[n] to use, bool[n]; with Quiet.RESOLVED they are first replaced by where their captures end.
+
+    A position is quiet if its static score is what quiescence finds. None may be in check.
+    """
+    usable = np.ones(len(positions), dtype=np.bool_)
+    if quiet is not Quiet.ANY:
+        _settle(_record(weights), positions, quiet is Quiet.RESOLVED, usable)
+    return usable
+
+
+def _record(weights: np.ndarray) -> np.ndarray:
+    """The search record of this thread, with these weights."""
+    if not hasattr(_local, "worker"):
+        _local.table, _local.stop = TranspositionTable(megabytes=0), np.zeros(1, dtype=np.uint64)
+        _local.worker = Worker(_local.table, _local.stop, weights)
+        _local.worker.limit_nodes(NO_LIMIT)
+    _local.worker.set_weights(weights)
+    _local.worker.record[0]["buckets"] = 1
+    return np.asarray(_local.worker.record)
+
+
+@entry
+def _settle(records, positions, resolve, usable):
+    s = records[0]
+    for index in range(len(positions)):
+        position = positions[index]
+        copy_record(s.positions[0], position)
+        s.keys[0], s.past, s.nodes = position.key, 0, 0
+        for word in range(CACHE_LINE // 8):  # an entry of an earlier search would cut the line short
+            store_word(s.table_address + np.uint64(8 * word), ZERO)
+        score = call_at(s.quiet_node, s, 0, -INFINITE, INFINITE, 0)
+        last = s.plies[0].pv_length if resolve else 0
+        usable[index] = _worth(s, last) == score
+        copy_record(position, s.positions[last])
+
+
+@kernel
+def _worth(s, last):
+    """The static score after `last` moves of the line found, from the view of the first mover; leaves the positions."""
+    for ply in range(last):
+        make(s.positions[ply + 1], s.positions[ply], s.pv[0, ply])
+    score = evaluate(s.positions[last], s.weights)
+    return score if last & 1 == 0 else -score
+
+
+def is_open(block: Block, weights: np.ndarray, bound: int) -> np.ndarray:
+    """Which positions of a block come before the end of their game where the score stays beyond `bound`, bool[n]."""
+    scores = np.where(block.positions["side"] == WHITE, 1, -1) * scores_of(block.positions, weights)
+    kept = np.ones(len(block), dtype=np.bool_)
+    _mark_open(block.game, scores, bound, kept)
+    return kept
+
+
+@entry
+def _mark_open(game, scores, bound, kept):
+    decided = 0  # the sign of the score at the end of the game, as long as it stays beyond the bound
+    for index in range(len(game) - 1, -1, -1):
+        if index + 1 == len(game) or game[index] != game[index + 1]:
+            decided = 1 if scores[index] > 0 else -1
+        if decided * scores[index] <= bound:
+            decided = 0
+        kept[index] = decided == 0

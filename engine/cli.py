@@ -55,6 +55,17 @@ COMMANDS = by_name(
             "Comment games: evaluation, terms and mistakes of each move.",
         ),
         Command("match A B", "match.command:run_match", "Let two players play many games and tell what they prove."),
+        Command(
+            "gauntlet A B ...",
+            "match.command_tournament:run_gauntlet",
+            "Let one player meet several, and rate them.",
+        ),
+        Command("round-robin A B ...", "match.command_tournament:run_round_robin", "Let all meet all, and rate them."),
+        Command(
+            "selfplay N",
+            "match.command_selfplay:run_selfplay",
+            "Write games against itself, to learn from.",
+        ),
         Command("spsa COMMAND ...", "tune.command:run_spsa", "Tune numbers by games; simulate and plan that."),
         Command("bench", "engine.commands:bench", "Search fixed positions; print nodes, always the same, and speed."),
         Command("weights [FILE]", "engine.commands:weights", "Show which weights are in use, and the 27 terms."),

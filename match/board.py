@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict
 
 import numpy as np
 
@@ -10,66 +10,41 @@ from engine.bitboard import BLACK, WHITE
 from engine.move import Move
 from engine.search.deepening import NO_LIMIT
 from engine.search.limits import MAX_PLY
-from engine.search.state import set_parameters
 from engine.search.transposition import TranspositionTable
 from engine.search.worker import Worker
-from match.games import BY_NUMBER, Game, Reason
+from match.chance import seed_state
+from match.effort import NO_VARIETY, Adjudication, Effort, Variety
+from match.games import BY_NUMBER, Game, Played, Reason
 from match.openings import Opening
 from match.play import LONGEST_GAME, RULES, play_game
 from match.players import OwnPlayer
-
-NODES_PER_MEGABYTE = 1000  # a move, of a table that a game of usual length about fills
-LARGEST_HASH_MB = 64
-
-
-@dataclass(frozen=True)
-class Adjudication:
-    """When a game ends before its rules end it. Scores in centipawns; numbers of moves are of each side, 0 for never.
-
-    Both sides must agree: a side that misjudges its game should lose it on the board.
-    """
-
-    win_score: int = 0
-    win_moves: int = 0
-    draw_score: int = 0
-    draw_moves: int = 0
-    draw_from: int = 0  # move number
-    longest: int = LONGEST_GAME  # half-moves
-
-
-@dataclass(frozen=True)
-class Effort:
-    """How much a move may cost."""
-
-    nodes: int | None = None
-    depth: int | None = None
-
-    @property
-    def hash_mb(self) -> int:
-        """The size of a table that fits."""
-        if self.nodes is None:
-            return LARGEST_HASH_MB // 4
-        return max(1, min(LARGEST_HASH_MB, self.nodes // NODES_PER_MEGABYTE))
 
 
 class OwnBoard:
     """Two search records that play each other. One thread at a time may use it."""
 
     def __init__(
-        self, players: tuple[OwnPlayer, OwnPlayer], effort: Effort, adjudication: Adjudication, stop_flag: np.ndarray
+        self,
+        players: tuple[OwnPlayer, OwnPlayer],
+        effort: Effort,
+        adjudication: Adjudication,
+        stop_flag: np.ndarray,
+        variety: Variety = NO_VARIETY,
     ) -> None:
         """`stop_flag`, uint64[1], ends a game soon after it is set."""
-        self._tables = [TranspositionTable(effort.hash_mb) for _ in players]
-        self._workers = []
-        for player, table in zip(players, self._tables, strict=True):
-            worker = Worker(table, stop_flag, player.weights)
-            set_parameters(worker.record, player.parameters)
-            self._workers.append(worker)
-        self._rules = np.zeros(1, dtype=RULES)
-        self._rules[0]["nodes"] = NO_LIMIT if effort.nodes is None else effort.nodes
-        self._rules[0]["depth"] = MAX_PLY - 1 if effort.depth is None else effort.depth
-        for name in ("longest", "win_score", "win_moves", "draw_score", "draw_moves", "draw_from"):
-            self._rules[0][name] = getattr(adjudication, name)
+        self._seed = variety.seed
+        self._tables = [TranspositionTable(player.hash_mb or effort.hash_mb) for player in players]
+        self._workers = [
+            Worker(table, stop_flag, player.weights, player.parameters)
+            for player, table in zip(players, self._tables, strict=True)
+        ]
+        self._rules = rules_record(effort, adjudication, variety)
+
+    def stop(self) -> None:
+        """The stop flag is all that is needed."""
+
+    def close(self) -> None:
+        """Nothing is kept open."""
 
     def play(self, number: int, opening: Opening, first_is_white: bool) -> Game | None:
         """Play a game; None if it was stopped. Nothing of earlier games is remembered."""
@@ -81,9 +56,11 @@ class OwnBoard:
         known = len(start.keys)
         keys = np.zeros(known + LONGEST_GAME, dtype=np.uint64)
         keys[:known] = start.keys
-        moves, scores = np.zeros(LONGEST_GAME, dtype=np.int32), np.zeros(LONGEST_GAME, dtype=np.int32)
-        positions = np.repeat(start.record, 2)
-        count, code = play_game(white.record, black.record, positions, self._rules, keys, known, moves, scores)
+        moves, scores, depths = np.zeros((3, LONGEST_GAME), dtype=np.int32)
+        positions, state = np.repeat(start.record, 2), seed_state(self._seed, number)
+        count, code = play_game(
+            white.record, black.record, positions, self._rules, state, keys, known, moves, scores, depths
+        )
         if code not in BY_NUMBER:
             return None
         reason = BY_NUMBER[code]
@@ -91,15 +68,25 @@ class OwnBoard:
             number,
             first_is_white,
             opening,
-            tuple(Move(move) for move in moves[:count].tolist()),
-            tuple(scores[:count].tolist()),
+            tuple(Played(Move(moves[i]), int(scores[i]), int(depths[i])) for i in range(count)),
             reason,
-            _winner(reason, int(positions[0]["side"]), int(scores[count - 1]) if count else 0),
+            winner_of(reason, int(positions[0]["side"]), int(scores[count - 1]) if count else 0),
         )
 
 
-def _winner(reason: Reason, to_move: int, last_score: int) -> int | None:
-    """Who has won; `last_score` is that of the side that has moved last."""
+def rules_record(effort: Effort, adjudication: Adjudication, variety: Variety = NO_VARIETY) -> np.ndarray:
+    """What compiled code is told about a game, RULES[1]."""
+    rules = np.zeros(1, dtype=RULES)
+    rules[0]["nodes"] = NO_LIMIT if effort.nodes is None else effort.nodes
+    rules[0]["depth"] = MAX_PLY - 1 if effort.depth is None else effort.depth
+    rules[0]["early"], rules[0]["early_loss"] = variety.early, variety.early_loss
+    for name, value in asdict(adjudication).items():
+        rules[0][name] = value
+    return rules
+
+
+def winner_of(reason: Reason, to_move: int, last_score: int) -> int | None:
+    """Who has won a game; `last_score` is that of the side that has moved last."""
     last = BLACK if to_move == WHITE else WHITE
     if reason is Reason.CHECKMATE:
         return last

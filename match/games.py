@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,22 +24,36 @@ class Reason(Enum):
     WIN_BY_SCORE = "both sides saw a win"
     DRAW_BY_SCORE = "both sides saw a draw"
     TOO_LONG = "too many moves"
+    ILLEGAL = "illegal move"
+    CRASH = "engine failed"
+    TIME = "time forfeit"
+    RESIGNATION = "resignation"
 
 
-BY_NUMBER = {getattr(play, reason.name): reason for reason in Reason}  # the numbers of `match.play`
+FAULTS = (Reason.ILLEGAL, Reason.CRASH, Reason.TIME)  # of a player, who loses by it
+BY_NUMBER = {getattr(play, reason.name): reason for reason in Reason if hasattr(play, reason.name)}
+
+
+class Played(NamedTuple):
+    """One move of a game as it was played."""
+
+    move: int  # `engine.move.Move`
+    score: int | None = None  # centipawns from the mover's view, as `engine.search.limits.Score`; None if not told
+    depth: int | None = None  # that its search reached
+    seconds: float | None = None  # where a clock ran
 
 
 @dataclass(frozen=True)
 class Game:
-    """One game of a match. Scores are centipawns from the mover's view, one a move."""
+    """One game of a match."""
 
     number: int  # from 0
     first_is_white: bool
     opening: Opening
-    moves: tuple[int, ...]
-    scores: tuple[int, ...]
+    moves: tuple[Played, ...]
     reason: Reason
     winner: int | None  # WHITE, BLACK or None for a draw
+    detail: str = ""  # what an engine did wrong
 
     @property
     def result(self) -> str:
@@ -59,11 +74,14 @@ class Tally:
     def __init__(self) -> None:
         self.points = np.zeros(3, dtype=np.int64)  # losses, draws, wins
         self.pairs = np.zeros(5, dtype=np.int64)  # by half points
+        self.faults = dict.fromkeys(FAULTS, 0)
         self._half: int | None = None
 
     def add(self, game: Game) -> None:
         """Count the next game; an even number of a pair comes before its odd one."""
         self.points[game.points] += 1
+        if game.reason in self.faults:
+            self.faults[game.reason] += 1
         if game.number % 2 == 0:
             self._half = game.points
         elif self._half is not None:
@@ -74,6 +92,19 @@ class Tally:
     def games(self) -> int:
         """How many have been counted."""
         return int(self.points.sum())
+
+    def as_json(self) -> dict[str, Any]:
+        """All that is needed to go on counting after an even number of games."""
+        faults = {reason.name: count for reason, count in self.faults.items()}
+        return {"points": self.points.tolist(), "pairs": self.pairs.tolist(), "faults": faults}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Tally:
+        """The tally that `as_json` wrote; raises KeyError, TypeError or ValueError for anything else."""
+        tally = cls()
+        tally.points[:], tally.pairs[:] = data["points"], data["pairs"]
+        tally.faults = {Reason[name]: int(count) for name, count in data["faults"].items()}
+        return tally
 
     @property
     def counts(self) -> np.ndarray:

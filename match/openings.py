@@ -19,12 +19,17 @@ from engine.search.limits import MAX_PLY
 from engine.search.transposition import TranspositionTable
 from engine.search.worker import Worker
 from eval.weights import defaults
+from match.chance import next_random, seed_state
 from match.play import UNFINISHED, end_by_rule
 
 PLIES = 8  # random half-moves
 EVEN = 50  # centipawns that the judge may see for one side
 JUDGE_NODES = 1000
 TRIES = 10_000
+
+
+class OpeningError(ValueError):
+    """Openings that cannot be had; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -39,16 +44,6 @@ class Opening:
         position = Position(self.fen)
         position.push_all(self.moves)
         return position
-
-
-@kernel
-def next_random(state):
-    """Advance `state`, uint64[1], by a step of SplitMix64 (Steele, Lea, Flood 2014); 63 random bits, int64."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    word = state[0]
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.int64((word ^ (word >> np.uint64(31))) >> np.uint64(1))
 
 
 @kernel
@@ -81,10 +76,6 @@ def _even_walk(judge, starts, positions, keys, state, plies, even, nodes, tries,
     return False
 
 
-class OpeningError(ValueError):
-    """Openings that cannot be had; the message says why."""
-
-
 class RandomOpenings:
     """Random half-moves that leave the game about even for a short search with the default weights.
 
@@ -102,7 +93,7 @@ class RandomOpenings:
         """The opening of this number; raises OpeningError where no try is even."""
         self._table.clear()
         self._judge.forget()
-        state = np.random.SeedSequence([self._seed, number]).generate_state(1, np.uint64)
+        state = seed_state(self._seed, number)
         moves = np.zeros(self._plies, dtype=np.int32)
         positions = np.repeat(self._start.record, 2)
         keys = np.zeros(self._plies + 1, dtype=np.uint64)

@@ -6,14 +6,15 @@ arguments if tables and histories are cleared before it.
 
 import numpy as np
 
-from engine.bitboard import WHITE, ZERO
+from engine.bitboard import FULL, WHITE, ZERO
 from engine.game import FIFTY_MOVES
 from engine.jit import entry, kernel
 from engine.makemove import make
 from engine.memory import copy_record, load_word
-from engine.movegen import count_legal
+from engine.movegen import ALL, count_legal, generate
 from engine.position import is_insufficient_material, side_to_move
 from engine.search.deepening import deepen, set_root
+from match.chance import next_random
 
 # Why a game ended. The first is that of a game that has not.
 (
@@ -28,6 +29,8 @@ from engine.search.deepening import deepen, set_root
     TOO_LONG,
 ) = range(9)
 
+DRAWS = 8  # tries to find another move that is good
+
 LONGEST_GAME = 2048  # half-moves that any game may have; the fifty-move rule ends nearly all before
 
 RULES = np.dtype(
@@ -40,6 +43,8 @@ RULES = np.dtype(
         ("draw_score", np.int64),  # and drawn when no side has seen more than this ...
         ("draw_moves", np.int64),  # ... on so many moves each; 0 for never
         ("draw_from", np.int64),  # and it is move number so much or later
+        ("early", np.int64),  # half-moves after the opening at which any good move may be played
+        ("early_loss", np.int64),  # centipawns that such a move may be worse than the best
     ],
     align=True,
 )
@@ -90,13 +95,35 @@ def end_by_scores(rules, scores, count, fullmove):
 
 
 @entry
-def play_game(white, black, positions, rules, keys, known, moves, scores):
+def judge_scores(rules, scores, fullmove):
+    """What `end_by_scores` says of scores, int32[n], for callers in Python; `rules` is RULES[1]."""
+    return end_by_scores(rules[0], scores, len(scores), fullmove)
+
+
+@kernel
+def vary(s, rules, side, best, score, state):
+    """A move drawn at random that a search finds nearly as good as the best, with its score; else the best."""
+    for _ in range(DRAWS):
+        count = generate(s.positions[0], s.moves[0], ALL, FULL)
+        move = np.int64(s.moves[0, next_random(state) % count])
+        if move == best:
+            break
+        s.root_count, s.root_moves[0], s.nodes, s.stopped = 1, move, 0, 0
+        other = deepen(s, rules.nodes[side] // DRAWS, rules.depth[side])[1]
+        s.root_count = 0
+        if other >= score - rules.early_loss:
+            return move, other
+    return best, score
+
+
+@entry
+def play_game(white, black, positions, rules, state, keys, known, moves, scores, depths):
     """Play from positions[0] to the end; how many moves, and the reason.
 
-    `white` and `black` are search records, SEARCH[1]; `rules` RULES[1]. `positions` is POSITION[2] and left at the
-    last position of the game. `keys`, uint64[known + LONGEST_GAME], holds those of the game up to the start. The moves
-    and their scores, from their mover, go to `moves` and `scores`, int32[LONGEST_GAME].
-    UNFINISHED means that the stop flag of the records was set.
+    `white` and `black` are search records, SEARCH[1]; `rules` RULES[1]; `state`, uint64[1], for `next_random`.
+    `positions` is POSITION[2] and left at the last position of the game. `keys`, uint64[known + LONGEST_GAME], holds
+    those of the game up to the start. The moves, their scores from the mover and the depths they were searched to go
+    to `moves`, `scores` and `depths`, int32[LONGEST_GAME]. UNFINISHED means that the stop flag of the records was set.
     """
     position, count = positions[0], 0
     while True:
@@ -110,10 +137,12 @@ def play_game(white, black, positions, rules, keys, known, moves, scores):
         side = side_to_move(position)
         s = white[0] if side == WHITE else black[0]
         set_root(s, position, keys, known + count, 1 + count // 2)
-        move, score, _ = deepen(s, rules[0].nodes[side], rules[0].depth[side])
+        move, score, depth = deepen(s, rules[0].nodes[side], rules[0].depth[side])
+        if count < rules[0].early:
+            move, score = vary(s, rules[0], side, move, score, state)
         if load_word(s.stop_address) != ZERO:
             return count, UNFINISHED
         make(positions[1], position, move)
         copy_record(position, positions[1])
-        moves[count], scores[count], keys[known + count] = move, score, position.key
+        moves[count], scores[count], depths[count], keys[known + count] = move, score, depth, position.key
         count += 1

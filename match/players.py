@@ -1,17 +1,27 @@
-"""Who plays: a weights file, search parameters, or both."""
+"""Who plays: Merino with weights or search parameters of one's choice, or another engine."""
 
 from __future__ import annotations
 
+import os
+import shlex
+import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from engine.command import UsageError
 from engine.search.parameters import ParameterError, parameter_values
-from eval.weights import WeightsError, active_file, defaults, load
+from eval.weights import WeightsError, defaults, load
 
 DEFAULT = "default"
+OWN_NUMBERS = ("threads", "hash", "overhead")
+PROTOCOLS = ("engine", "xboard")  # prefixes; "engine" speaks UCI
+FORMS = (
+    "'default', a weights file, search parameters (name=value,name=value), both (weights.txt,name=value), or another "
+    "engine (stockfish,option.Skill Level=5); 'name=X' names it, 'threads=N', 'hash=MB', 'overhead=MS' are ours"
+)
 
 
 @dataclass(frozen=True)
@@ -21,40 +31,90 @@ class OwnPlayer:
     label: str
     weights: np.ndarray = field(default_factory=defaults)
     parameters: tuple[int, ...] = field(default_factory=parameter_values)
+    threads: int = 1
+    hash_mb: int | None = None  # None for what suits the match
+    overhead: int | None = None  # milliseconds a move costs outside the search, at a clock; None for the usual
+
+    def identity(self) -> dict[str, Any]:
+        """All that its play depends on, for comparing with an earlier run."""
+        numbers = {"threads": self.threads, "hash": self.hash_mb, "overhead": self.overhead}
+        return {"weights": self.weights.tolist(), "parameters": list(self.parameters), **numbers}
 
 
-def read_player(text: str) -> OwnPlayer:
-    """Read `default`, a weights file, `name=value` parameters, or a file and parameters, separated by commas.
+@dataclass(frozen=True)
+class OtherPlayer:
+    """Another engine: a command and its options."""
 
-    Raises UsageError.
-    """
-    weights: np.ndarray | None = None
-    changes: dict[str, int] = {}
-    for part in text.split(","):
+    label: str
+    command: tuple[str, ...]
+    options: dict[str, str] = field(default_factory=dict)
+    speaks_xboard: bool = False
+
+    def identity(self) -> dict[str, Any]:
+        """All that is known about it, for comparing with an earlier run."""
+        return {"command": list(self.command), "options": self.options}
+
+
+Player = OwnPlayer | OtherPlayer
+
+
+def read_player(text: str) -> Player:
+    """Read a player in any of FORMS; raises UsageError."""
+    head, settings = "", {}
+    for index, part in enumerate(text.split(",")):
         name, equals, value = part.partition("=")
         if equals:
-            changes[name.strip()] = _whole(name, value)
-        elif weights is not None:
-            raise UsageError(f"player '{text}': '{part}' would be a second weights file")
+            settings[name.strip()] = value.strip()
+        elif index:
+            raise UsageError(f"player '{text}': '{part}' is neither the first part nor of the form name=value")
         else:
-            weights = _weights(text, part.strip())
+            head = part.strip()
+    label = settings.pop("name", text)
+    command = _command(head)
+    if command:
+        return _other(text, label, command, head.startswith("xboard:"), settings)
+    return _own(text, label, head, settings)
+
+
+def _command(head: str) -> tuple[str, ...]:
+    """The command line of an engine, empty if `head` does not name one."""
+    prefix, colon, rest = head.partition(":")
+    if colon and prefix in PROTOCOLS:
+        words = shlex.split(rest)
+        found = shutil.which(Path(words[0]).expanduser()) if words else None
+        if not found:
+            raise UsageError(f"player '{head}': there is no such program")
+        return (found, *words[1:])
+    if not head or head == DEFAULT or Path(head).is_file() and not os.access(head, os.X_OK):
+        return ()
+    words = shlex.split(head)
+    found = shutil.which(Path(words[0]).expanduser())
+    return (found, *words[1:]) if found else ()
+
+
+def _other(text: str, label: str, command: tuple[str, ...], xboard: bool, settings: dict[str, str]) -> OtherPlayer:
+    wrong = [name for name in settings if not name.startswith("option.")]
+    if wrong:
+        raise UsageError(f"player '{text}': an option of another engine is written option.{wrong[0]}=...")
+    options = {name.removeprefix("option."): value for name, value in settings.items()}
+    return OtherPlayer(label, command, options, xboard)
+
+
+def _own(text: str, label: str, head: str, settings: dict[str, str]) -> OwnPlayer:
+    numbers = {name: _whole(text, name, value) for name, value in settings.items()}
+    own = {name: numbers.pop(name) for name in OWN_NUMBERS if name in numbers}
+    if any(value < 1 for name, value in own.items() if name != "overhead"):
+        raise UsageError(f"player '{text}': threads and hash are at least 1")
     try:
-        return OwnPlayer(text, defaults() if weights is None else weights, parameter_values(changes))
-    except ParameterError as error:
-        raise UsageError(f"player '{text}': {error}") from error
+        weights = load(Path(head).expanduser()) if head not in ("", DEFAULT) else defaults()
+        parameters = parameter_values(numbers)
+    except (WeightsError, ParameterError) as error:
+        raise UsageError(f"player '{text}': {error}; a player is {FORMS}") from error
+    return OwnPlayer(label, weights, parameters, own.get("threads", 1), own.get("hash"), own.get("overhead"))
 
 
-def _weights(text: str, name: str) -> np.ndarray:
-    if name == DEFAULT:
-        return defaults()
-    try:
-        return load(Path(name).expanduser() if name else active_file())
-    except WeightsError as error:
-        raise UsageError(f"player '{text}': {error}") from error
-
-
-def _whole(name: str, value: str) -> int:
+def _whole(text: str, name: str, value: str) -> int:
     try:
         return int(value)
     except ValueError as error:
-        raise UsageError(f"{name} = {value!r}: it takes a whole number") from error
+        raise UsageError(f"player '{text}': {name} = {value!r}: it takes a whole number") from error

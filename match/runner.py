@@ -22,6 +22,12 @@ class Board(Protocol):
     def play(self, number: int, opening: Opening, first_is_white: bool) -> Game | None:
         """Play a game; None if it was stopped."""
 
+    def stop(self) -> None:
+        """End the game under way soon, the stop flag being set; called from another thread."""
+
+    def close(self) -> None:
+        """Let go of what is open; no game follows."""
+
 
 class OpeningSource(Protocol):
     """Openings by number."""
@@ -46,6 +52,7 @@ class _Crew:
         self._games = games
         self._next = first // 2
         self._lock = threading.Lock()
+        self._boards: list[Board] = []
         self._room = threading.Semaphore(AHEAD * threads)
         self.stop_flag = np.zeros(1, dtype=np.uint64)
         self.results: queue.Queue[tuple[int, list[Game]] | BaseException] = queue.Queue()
@@ -60,6 +67,8 @@ class _Crew:
     def stop(self) -> None:
         """End all games and threads."""
         self.stop_flag[0] = 1
+        for board in self._boards:
+            board.stop()
         for _ in self._threads:
             self._room.release()
         for thread in self._threads:
@@ -67,18 +76,26 @@ class _Crew:
 
     def _work(self) -> None:
         try:
-            board, openings = self._setup.board(self.stop_flag), self._setup.openings()
-            while (pair := self._take()) is not None:
-                opening = openings.opening(pair)
-                games = []
-                for number in range(2 * pair, min(2 * pair + 2, self._games)):
-                    game = board.play(number, opening, number % 2 == 0)
-                    if game is None:
-                        return
-                    games.append(game)
-                self.results.put((pair, games))
+            openings, board = self._setup.openings(), self._setup.board(self.stop_flag)
+            self._boards.append(board)
+            try:
+                while (pair := self._take()) is not None and (games := self._play_pair(board, openings, pair)):
+                    self.results.put((pair, games))
+            finally:
+                board.close()
         except BaseException as error:  # noqa: BLE001 (raised again by the thread that asked for the match)
             self.results.put(error)
+
+    def _play_pair(self, board: Board, openings: OpeningSource, pair: int) -> list[Game]:
+        """The games of a pair; none if they were stopped."""
+        opening = openings.opening(pair)
+        games = []
+        for number in range(2 * pair, min(2 * pair + 2, self._games)):
+            game = board.play(number, opening, number % 2 == 0)
+            if game is None:
+                return []
+            games.append(game)
+        return games
 
     def _take(self) -> int | None:
         """The next pair to play; waits while too many are ahead of an unfinished one."""

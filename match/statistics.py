@@ -20,9 +20,9 @@ import numpy as np
 Z_95 = 1.959963984540054
 ELO_PER_NEPER = 800 / math.log(10)  # of normalised Elo: how many for a mean of one standard deviation
 UNSEEN = 1e-3  # what a class that has not occurred counts, so that every likelihood exists
-BISECTIONS = 60
+STEPS = 100
 ROUNDS = 200
-CONVERGED = 1e-9
+CONVERGED = 1e-10
 
 
 class Model(StrEnum):
@@ -138,14 +138,18 @@ def _likeliest_with_mean(shares: np.ndarray, score: float) -> np.ndarray:
 
 
 def _likeliest(shares: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """The distribution with sum(p * values) = 0 under which the shares are likeliest, by bisection."""
-    low, high = -1 / values.max(axis=-1), -1 / values.min(axis=-1)
-    low, high = (np.broadcast_to(bound, shares.shape[:-1]) for bound in (low, high))
-    for _ in range(BISECTIONS):
-        middle = (low + high) / 2
-        is_left = np.sum(shares * values / (1 + middle[..., None] * values), axis=-1) > 0
-        low, high = np.where(is_left, middle, low), np.where(is_left, high, middle)
-    return shares / (1 + ((low + high) / 2)[..., None] * values)
+    """The distribution p with sum(p * values) = 0 under which the shares are likeliest: Newton steps within bounds."""
+    low, high = -1 / values.max(axis=-1, keepdims=True), -1 / values.min(axis=-1, keepdims=True)
+    root = np.zeros((*shares.shape[:-1], 1))
+    for _ in range(STEPS):
+        ratios = values / (1 + root * values)
+        height = np.sum(shares * ratios, axis=-1, keepdims=True)
+        low, high = np.where(height > 0, root, low), np.where(height > 0, high, root)
+        step = root + height / np.sum(shares * ratios * ratios, axis=-1, keepdims=True)
+        root = np.where((low <= step) & (step <= high), step, (low + high) / 2)
+        if np.max(np.abs(height)) < CONVERGED:
+            break
+    return shares / (1 + root * values)
 
 
 def _likeliest_with_t_value(shares: np.ndarray, t_value: float) -> np.ndarray:

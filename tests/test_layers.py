@@ -38,10 +38,17 @@ LAYERS = (
     ("search: its threads", "engine.search.worker engine.search.clock engine.search.searcher"),
     ("tools", "engine.bench engine.divide engine.epd engine.warmup engine.uci.fallback engine.book engine.tablebase"),
     ("commands", "engine.runtime engine.options engine.commands engine.gui_config"),
-    ("matches: a game", "match match.play match.statistics"),
-    ("matches: who plays, and from where", "match.openings match.players"),
-    ("matches: many games", "match.games match.board match.runner"),
-    ("matches: their commands", "match.command"),
+    ("matches: a game", "match match.chance match.play match.statistics match.effort"),
+    ("matches: who plays, and from where", "match.openings match.books match.players"),
+    (
+        "matches: many games",
+        "match.games match.pgn match.report match.board match.sides match.driven match.runner match.contest "
+        "match.ratings match.prove",
+    ),
+    (
+        "matches: their commands",
+        "match.arguments match.validate match.command match.command_tournament match.command_selfplay",
+    ),
     ("learner: text", "learn learn.tokens learn.notation learn.fen_text learn.sources learn.progress"),
     ("learner: games", "learn.games"),
     ("learner: positions", "learn.positions learn.labelled learn.fen_file"),

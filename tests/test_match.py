@@ -8,7 +8,8 @@ import pytest
 from engine.cli import main
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
-from match.board import Adjudication, Effort, OwnBoard
+from match.board import OwnBoard
+from match.effort import Adjudication, Effort
 from match.games import Game, Reason
 from match.openings import RandomOpenings
 from match.players import read_player
@@ -48,7 +49,7 @@ def test_python_chess_agrees_on_every_move_and_every_end():
         for move in game.moves:
             assert board.outcome(claim_draw=False) is None or not board.outcome().termination.value < 4
             assert not board.is_fifty_moves() and not board.is_repetition(3)
-            board.push(chess.Move.from_uci(move.uci()))
+            board.push(chess.Move.from_uci(move.move.uci()))
             assert board.is_valid()
         outcome = board.outcome(claim_draw=True)
         assert outcome is not None, game
@@ -75,8 +76,8 @@ def test_a_move_is_the_one_that_the_search_of_the_engine_finds():
     for number, move in enumerate(game.moves[:40]):
         if number % 2 == 0:
             result = searchers[0].search(position, Limits(nodes=1500))
-            assert (result.best, int(result.line.score)) == (move, game.scores[number])
-        position.push(move)
+            assert (result.best, int(result.line.score)) == (move.move, move.score)
+        position.push(move.move)
 
 
 def test_a_game_that_both_sides_see_won_is_ended_on_request():
@@ -84,10 +85,10 @@ def test_a_game_that_both_sides_see_won_is_ended_on_request():
     ended = [game for game in games if game.reason is Reason.WIN_BY_SCORE]
     assert ended
     for game in ended:
-        mover = [game.scores[-1], -game.scores[-2], game.scores[-3], -game.scores[-4]]
+        mover = [move.score if number % 2 else -move.score for number, move in enumerate(game.moves[-4:])]
         assert all(score >= 300 for score in mover) or all(score <= -300 for score in mover)
         last_is_white = (len(game.opening.moves) + len(game.moves)) % 2 == 1
-        assert (game.winner == chess.WHITE) != ((mover[0] > 0) == last_is_white)  # our WHITE is 0, theirs True
+        assert (game.winner == chess.WHITE) != ((mover[-1] > 0) == last_is_white)  # our WHITE is 0, theirs True
 
 
 def test_a_game_that_both_sides_see_drawn_is_ended_on_request():
@@ -96,7 +97,7 @@ def test_a_game_that_both_sides_see_drawn_is_ended_on_request():
     assert ended
     for game in ended:
         assert game.winner is None
-        assert all(abs(score) <= 40 for score in game.scores[-6:])
+        assert all(abs(move.score) <= 40 for move in game.moves[-6:])
         assert opening_board(game).fullmove_number + len(game.moves) / 2 >= 10
 
 
@@ -126,4 +127,4 @@ def test_a_player_that_cannot_be_is_refused(player: str, complaint: str, capsys:
 
 def test_equal_players_draw_a_match(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["match", "default", "default", "--games", "4", "--nodes", "100", "--concurrency", "1"]) == 0
-    assert "[0, 0, 2, 0, 0]  Elo +0.0" in capsys.readouterr().out
+    assert "[0, 0, 2, 0, 0] with 0, 1/2, 1, 3/2, 2 points" in capsys.readouterr().out

@@ -16,7 +16,8 @@ from engine.command import CommandError, UsageError
 from engine.files import write_whole
 from eval.registry import TERMS
 from eval.weights import active_file, load, save
-from match.board import Adjudication, Effort, OwnBoard
+from match.board import OwnBoard
+from match.effort import Adjudication, Effort
 from match.games import Tally
 from match.openings import OpeningError, RandomOpenings
 from match.players import OwnPlayer

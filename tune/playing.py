@@ -14,7 +14,8 @@ import numpy as np
 
 from engine.search.parameters import PARAMETERS, parameter_values
 from eval.registry import TERMS
-from match.board import Adjudication, Effort, OwnBoard
+from match.board import OwnBoard
+from match.effort import Adjudication, Effort
 from match.openings import RandomOpenings
 from match.players import OwnPlayer
 from tune.parameters import Parameter, TuneError

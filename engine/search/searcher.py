@@ -41,14 +41,24 @@ class Searcher:
     nor any while `is_analysing`. `random` draws the moves of weakened play.
     """
 
-    def __init__(self, hash_mb: int = 16, threads: int = 1, weights: np.ndarray | None = None) -> None:
-        """Weights are float64 in the order of the registry, its defaults if None; raises MemoryError."""
+    def __init__(
+        self,
+        hash_mb: int = 16,
+        threads: int = 1,
+        weights: np.ndarray | None = None,
+        parameters: tuple[int, ...] | None = None,
+    ) -> None:
+        """Weights are float64 in the order of their registry, parameters in that of theirs, None for the defaults.
+
+        Raises MemoryError.
+        """
         self.multipv = 1
         self.move_overhead = 50
         self.strength: Strength | None = None
         self.is_analysing = False
         self.random = Random()
         self._weights = defaults() if weights is None else np.asarray(weights, dtype=np.float64)
+        self._parameters = parameters
         self._table = TranspositionTable(hash_mb)
         self._stop_flag = np.zeros(1, dtype=np.uint64)
         self._workers: list[Worker] = []
@@ -67,7 +77,7 @@ class Searcher:
     def set_threads(self, count: int) -> None:
         """Search with this many threads."""
         while len(self._workers) < count:
-            self._workers.append(Worker(self._table, self._stop_flag, self._weights))
+            self._workers.append(Worker(self._table, self._stop_flag, self._weights, self._parameters))
         del self._workers[count:]
 
     def set_weights(self, weights: np.ndarray) -> None:

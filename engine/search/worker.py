@@ -15,7 +15,7 @@ from engine.search.deepening import first_window, next_window, set_root
 from engine.search.limits import MAX_PLY, Score
 from engine.search.node import alpha_beta
 from engine.search.quiescence import quiescence
-from engine.search.state import NO_SCORE, PAST, forget, new_search_record
+from engine.search.state import NO_SCORE, PAST, forget, new_search_record, set_parameters
 from engine.search.transposition import TranspositionTable
 from eval.registry import TERMS
 
@@ -63,9 +63,17 @@ class RootLine:
 class Worker:
     """A thread's record and what can be done with it. One thread at a time may use it."""
 
-    def __init__(self, table: TranspositionTable, stop_flag: np.ndarray, weights: np.ndarray) -> None:
-        """`stop_flag` is uint64[1]; the search returns soon after it is set."""
+    def __init__(
+        self,
+        table: TranspositionTable,
+        stop_flag: np.ndarray,
+        weights: np.ndarray,
+        parameters: tuple[int, ...] | None = None,
+    ) -> None:
+        """`stop_flag` is uint64[1]; the search returns soon after it is set. Default parameters for None."""
         self.record = new_search_record()
+        if parameters is not None:
+            set_parameters(self.record, parameters)
         self._stop_flag = stop_flag
         self.record[0]["stop_address"] = stop_flag.ctypes.data
         self._nodes, self._stopped = self.record["nodes"], self.record["stopped"]

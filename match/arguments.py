@@ -1,0 +1,164 @@
+"""The options that the commands of this room share, read once."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from engine.command import UsageError
+from match.contest import Outlets, Terms
+from match.effort import Adjudication, Clock, Effort
+from match.openings import PLIES
+from match.play import LONGEST_GAME
+from match.players import Player
+from match.statistics import Model, Sprt
+
+GAMES = 1000
+NODES = 1000
+MARGIN_MS = 20
+LINE_EVERY = 20  # of the lines that are shown where nobody can see them change
+
+
+class Parser(argparse.ArgumentParser):
+    """Reads a command line; what is wrong with it is a UsageError."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise it, with the way to help."""
+        name = self.prog.partition(" ")[2]
+        raise UsageError(f"{name}: {message}; 'merino {name} -h' tells more")
+
+
+def positive(text: str) -> int:
+    """A whole number above 0."""
+    number = int(text) if text.isdigit() else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"it takes a whole number above 0, not {text!r}")
+    return number
+
+
+def natural(text: str) -> int:
+    """A whole number, 0 or more."""
+    return 0 if text == "0" else positive(text)
+
+
+def clock(text: str) -> Clock:
+    """`10+0.1`: seconds for the game, and for each move."""
+    base, _, increment = text.partition("+")
+    try:
+        found = Clock(round(1000 * float(base)), round(1000 * float(increment or "0")))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"a clock is written 10+0.1, not {text!r}") from error
+    if found.base < 1 or found.increment < 0:
+        raise argparse.ArgumentTypeError(f"a clock is written 10+0.1, not {text!r}")
+    return found
+
+
+def add_terms(parser: Parser, games: int = GAMES) -> None:
+    """How games are played."""
+    parser.add_argument("--games", type=positive, default=games, help=f"how many to play ({games})")
+    how = parser.add_argument_group("what a move may cost")
+    how.add_argument("--nodes", type=positive, help=f"nodes ({NODES}, if nothing else is said)")
+    how.add_argument("--depth", type=positive, help="half-moves")
+    how.add_argument("--movetime", type=positive, metavar="MS", help="milliseconds")
+    how.add_argument("--tc", type=clock, metavar="S+S", help="a clock: seconds for the game + for each move")
+    how.add_argument(
+        "--margin", type=natural, default=MARGIN_MS, metavar="MS", help=f"how late a move may be ({MARGIN_MS})"
+    )
+    start = parser.add_argument_group("openings; each is played with both colours")
+    start.add_argument("--openings", metavar="FILE", help="EPD, FEN, PGN or Polyglot (.bin); else random and even")
+    start.add_argument("--plies", type=positive, help=f"half-moves of an opening ({PLIES} if random)")
+    start.add_argument("--seed", type=natural, default=1, help="of openings and of their order (1)")
+    end = parser.add_argument_group("ends before the rules end a game; both sides must agree")
+    end.add_argument("--resign", type=positive, nargs=2, metavar=("CP", "MOVES"), help="won at this score, so long")
+    end.add_argument(
+        "--draw", type=natural, nargs=3, metavar=("CP", "MOVES", "FROM"), help="drawn within this score, from move FROM"
+    )
+    end.add_argument("--longest", type=positive, default=LONGEST_GAME, help="half-moves, then it is a draw")
+    parser.add_argument("--concurrency", type=positive, help="games at a time (one a core, but one at a clock)")
+    parser.add_argument("--pgn", type=Path, metavar="FILE", help="add every game to this file")
+
+
+def add_test(parser: Parser) -> None:
+    """The sequential test."""
+    test = parser.add_argument_group("sequential test: stops as soon as one of two strengths is proved")
+    test.add_argument("--sprt", type=float, nargs=2, metavar=("ELO0", "ELO1"), help="the two strengths, A less B")
+    test.add_argument("--alpha", type=float, default=0.05, help="chance to accept ELO1 wrongly (0.05)")
+    test.add_argument("--beta", type=float, default=0.05, help="chance to accept ELO0 wrongly (0.05)")
+    test.add_argument("--model", choices=list(map(str, Model)), default=str(Model.NORMALIZED), help="the kind of Elo")
+
+
+def read_terms(wish: argparse.Namespace, players: tuple[Player, Player]) -> Terms:
+    """The terms of a match; raises UsageError."""
+    if wish.longest > LONGEST_GAME:
+        raise UsageError(f"--longest is at most {LONGEST_GAME}")
+    limited = any(value is not None for value in (wish.depth, wish.movetime, wish.tc))
+    nodes = NODES if wish.nodes is None and not limited else wish.nodes
+    win, draw = wish.resign or (0, 0), wish.draw or (0, 0, 0)
+    return Terms(
+        players,
+        Effort(nodes, wish.depth, wish.movetime, wish.tc),
+        wish.games,
+        wish.seed,
+        wish.openings,
+        wish.plies,
+        Adjudication(win[0], win[1], draw[0], draw[1], draw[2], wish.longest),
+        margin=wish.margin,
+    )
+
+
+def read_test(wish: argparse.Namespace) -> Sprt | None:
+    """The test, if one is wished; raises UsageError."""
+    if wish.sprt is None:
+        return None
+    elo0, elo1 = wish.sprt
+    if not elo0 < elo1:
+        raise UsageError(f"--sprt takes the lower Elo first, not {elo0:g} {elo1:g}")
+    if not (0 < wish.alpha < 0.5 and 0 < wish.beta < 0.5):
+        raise UsageError("--alpha and --beta are between 0 and 0.5")
+    return Sprt(elo0, elo1, wish.alpha, wish.beta, Model(wish.model))
+
+
+def threads(wish: argparse.Namespace, terms: Terms) -> int:
+    """Games at a time."""
+    if wish.concurrency is not None:
+        return int(wish.concurrency)
+    if terms.effort.is_timed:
+        return 1  # a clock is fair only where each game has its core
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class LivePrinter:
+    """Shows a line on standard error: over the last one on a terminal, elsewhere now and then."""
+
+    def __init__(self) -> None:
+        self._is_terminal = sys.stderr.isatty()
+        self._width = 0
+        self._count = 0
+
+    def __call__(self, line: str) -> None:
+        """Show it."""
+        if self._is_terminal:
+            print("\r" + line.ljust(self._width), end="", file=sys.stderr, flush=True)
+            self._width = len(line)
+        elif self._count % LINE_EVERY == 0:
+            print(line, file=sys.stderr, flush=True)
+        self._count += 1
+
+    def end(self) -> None:
+        """Leave the line."""
+        if self._is_terminal and self._width:
+            print(file=sys.stderr, flush=True)
+
+
+def outlets(wish: argparse.Namespace, show: LivePrinter, event: str) -> Outlets:
+    """Where the games go."""
+    return Outlets(show, wish.pgn, getattr(wish, "state", None), event)
+
+
+def names(players: Sequence[Player]) -> list[str]:
+    """Their names."""
+    return [player.label for player in players]

@@ -1,0 +1,20 @@
+"""Random numbers for compiled code, the same on every machine."""
+
+import numpy as np
+
+from engine.jit import kernel
+
+
+@kernel
+def next_random(state):
+    """Advance `state`, uint64[1], by a step of SplitMix64 (Steele, Lea, Flood 2014); 63 random bits, int64."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    word = state[0]
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.int64((word ^ (word >> np.uint64(31))) >> np.uint64(1))
+
+
+def seed_state(*numbers: int) -> np.ndarray:
+    """A state, uint64[1], that depends on these numbers, none negative."""
+    return np.random.SeedSequence(numbers).generate_state(1, np.uint64)

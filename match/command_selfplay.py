@@ -1,0 +1,71 @@
+"""`merino selfplay N`: games of Merino against itself, to learn from."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from engine.command import UsageError
+from eval.weights import WeightsError, active_file, load
+from match import arguments
+from match.arguments import LivePrinter, Parser
+from match.contest import Outlets, hold
+from match.effort import Adjudication, Variety
+from match.players import OwnPlayer
+from match.report import counts_text
+
+EARLY = 6  # half-moves at which any good move may be played, as GreKo did
+EARLY_LOSS = 100  # centipawns that such a move may lose
+WIN = (1000, 4)  # centipawns, moves of each side: what is so clear teaches nothing
+INTERRUPTED = 130
+
+
+def run_selfplay(words: Sequence[str]) -> int:
+    """The command in a shell: 0, or 130 after Ctrl-C; raises CommandError."""
+    parser = Parser(
+        prog="merino selfplay",
+        description="Write games of Merino against itself, with scores, for 'merino learn' to learn from.",
+    )
+    parser.add_argument("count", type=arguments.positive, metavar="N", help="how many games")
+    parser.add_argument("--pgn", type=Path, default=Path("selfplay.pgn"), help="add them to this file (selfplay.pgn)")
+    parser.add_argument("--weights", metavar="FILE", help="play with these (with those in use)")
+    parser.add_argument("--nodes", type=arguments.positive, help=f"a move ({arguments.NODES})")
+    parser.add_argument("--depth", type=arguments.positive, help="a move, in half-moves")
+    parser.add_argument("--plies", type=arguments.positive, help="random half-moves at the start (8)")
+    parser.add_argument("--openings", metavar="FILE", help="EPD, FEN, PGN or Polyglot instead")
+    parser.add_argument("--early", type=arguments.natural, default=EARLY, help=f"half-moves played freely ({EARLY})")
+    parser.add_argument(
+        "--early-loss",
+        type=arguments.natural,
+        default=EARLY_LOSS,
+        metavar="CP",
+        help=f"what they may lose ({EARLY_LOSS})",
+    )
+    parser.add_argument("--resign", type=arguments.natural, nargs=2, default=WIN, metavar=("CP", "MOVES"))
+    parser.add_argument("--seed", type=arguments.natural, default=1, help="other games for another seed (1)")
+    parser.add_argument("--concurrency", type=arguments.positive, help="games at a time (one a core)")
+    parser.add_argument("--state", type=Path, metavar="FILE", help="keep the state here, and go on from it")
+    wish = parser.parse_args(words)
+    wish.games, wish.draw, wish.movetime, wish.tc, wish.margin = wish.count, None, None, None, 0
+    wish.longest = Adjudication().longest
+    file = active_file(wish.weights)
+    try:
+        player = OwnPlayer("Merino", load(file))
+    except WeightsError as error:
+        raise UsageError(f"selfplay: {error}") from error
+    terms = replace(
+        arguments.read_terms(wish, (player, player)), variety=Variety(wish.early, wish.early_loss, wish.seed)
+    )
+    show = LivePrinter()
+    result = hold(
+        terms, arguments.threads(wish, terms), outlets=Outlets(show, wish.pgn, wish.state, "Merino self-play")
+    )
+    show.end()
+    print(f"{result.tally.games} games {counts_text(result.tally)} in '{wish.pgn}', played with '{file}'.")
+    print(f"To learn from them: merino learn {wish.pgn}")
+    if result.interrupted:
+        print("Interrupted.", file=sys.stderr)
+        return INTERRUPTED
+    return 0

@@ -1,0 +1,131 @@
+"""A board that Python drives, move by move: for other engines, and wherever a clock runs."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from engine.san import as_chess_move, start_board_of
+from match.board import rules_record, winner_of
+from match.effort import Adjudication, Effort
+from match.games import BY_NUMBER, Game, Played, Reason
+from match.openings import Opening
+from match.play import UNFINISHED, judge_scores
+from match.players import Player
+from match.sides import EngineFault, Side, Situation, other, sit_down
+
+
+class DrivenBoard:
+    """Two players of any kind. One thread at a time may use it, but for `stop`."""
+
+    def __init__(
+        self,
+        players: tuple[Player, Player],
+        effort: Effort,
+        adjudication: Adjudication,
+        stop_flag: np.ndarray,
+        margin: int = 0,
+    ) -> None:
+        """`margin`: milliseconds that a move may be late. Raises CommandError for an engine that does not start."""
+        self._effort, self._stop_flag, self._margin = effort, stop_flag, margin
+        self._longest = adjudication.longest
+        self._rules = rules_record(effort, adjudication)
+        self._sides: list[Side] = []
+        try:
+            for player in players:
+                self._sides.append(sit_down(player, effort))
+        except BaseException:
+            self.close()
+            raise
+
+    def play(self, number: int, opening: Opening, first_is_white: bool) -> Game | None:
+        """Play a game; None if it was stopped."""
+        game = _Game(self, opening, self._sides if first_is_white else self._sides[::-1])
+        reason, winner, detail = game.run()
+        if reason is None:
+            return None
+        return Game(number, first_is_white, opening, tuple(game.played), reason, winner, detail)
+
+    def stop(self) -> None:
+        """End the game under way."""
+        for side in self._sides:
+            side.stop()
+
+    def close(self) -> None:
+        """Send the players home."""
+        for side in self._sides:
+            side.close()
+
+
+class _Game:
+    """One game under way. `sides` are White's and Black's."""
+
+    def __init__(self, table: DrivenBoard, opening: Opening, sides: list[Side]) -> None:
+        self._table, self._sides = table, sides
+        self._position = opening.position()
+        self._board = start_board_of(self._position)
+        for move in self._position.moves:
+            self._board.push(as_chess_move(move, self._position.chess960))
+        clock = table._effort.clock
+        self._left = None if clock is None else [float(clock.base), float(clock.base)]
+        self.played: list[Played] = []
+
+    def run(self) -> tuple[Reason | None, int | None, str]:
+        """Play to the end: the reason (None if stopped), the winner, and what went wrong."""
+        for colour, side in enumerate(self._sides):
+            try:
+                side.new_game()
+            except EngineFault as fault:
+                return fault.reason, other(colour), str(fault)
+        while True:
+            reason = self._end()
+            if reason is not None:
+                last_score = self.played[-1].score if self.played else None
+                return reason, winner_of(reason, self._position.turn, last_score or 0), ""
+            turn = self._position.turn
+            try:
+                is_late = self._move(turn)
+            except EngineFault as fault:
+                if self._table._stop_flag[0]:
+                    return None, None, ""
+                return fault.reason, other(turn), str(fault)
+            if self._table._stop_flag[0]:
+                return None, None, ""
+            if is_late:
+                return Reason.TIME, other(turn), f"{is_late:.0f} ms late"
+
+    def _move(self, turn: int) -> float:
+        """Let the side to move play; by how many milliseconds it was late."""
+        clocks, allowed = self._clocks(turn)
+        began = time.perf_counter()
+        played = self._sides[turn].choose(Situation(self._position, self._board, clocks))
+        used = 1000 * (time.perf_counter() - began)
+        late = max(0.0, used - allowed - self._table._margin)
+        if self._left is not None:
+            self._left[turn] = max(0.0, allowed - used)
+        if not late:
+            self.played.append(played._replace(seconds=used / 1000))
+            self._position.push(played.move)
+            self._board.push(as_chess_move(played.move, self._position.chess960))
+        return late
+
+    def _clocks(self, turn: int) -> tuple[tuple[int, int] | None, float]:
+        """What the clocks show to the players, and how many milliseconds the side to move may use."""
+        effort = self._table._effort
+        if self._left is not None and effort.clock is not None:
+            self._left[turn] += effort.clock.increment
+            return (int(self._left[0]), int(self._left[1])), self._left[turn]
+        return None, float("inf") if effort.movetime is None else float(effort.movetime)
+
+    def _end(self) -> Reason | None:
+        """Why the game is over, by its rules, by scores, or by its length."""
+        outcome = self._position.outcome()
+        if outcome is not None:
+            return Reason(outcome.termination.value)
+        told = [number for number, move in enumerate(self.played) if move.score is None]
+        scores = [move.score for move in self.played[told[-1] + 1 if told else 0 :]]
+        code = judge_scores(self._table._rules, np.array(scores, dtype=np.int32), self._position.fullmove_number)
+        if code != UNFINISHED:
+            return BY_NUMBER[code]
+        return Reason.TOO_LONG if len(self.played) >= self._table._longest else None

@@ -1,0 +1,76 @@
+"""What a move may cost, when a game ends before its rules end it, and how games are made to differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from match.play import LONGEST_GAME
+
+NODES_PER_MEGABYTE = 1000  # a move, of a table that a game of usual length about fills
+HASH_MB = 16
+LARGEST_HASH_MB = 64
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Milliseconds for the whole game, and what each move adds, the first one too."""
+
+    base: int
+    increment: int = 0
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much a move may cost: any of these together."""
+
+    nodes: int | None = None
+    depth: int | None = None
+    movetime: int | None = None  # milliseconds
+    clock: Clock | None = None
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether the speed of the machine decides what is played."""
+        return self.movetime is not None or self.clock is not None
+
+    @property
+    def hash_mb(self) -> int:
+        """The size of a table that fits: small ones are quicker to clear and stay in the cache."""
+        if self.nodes is None:
+            return HASH_MB
+        return max(1, min(LARGEST_HASH_MB, self.nodes // NODES_PER_MEGABYTE))
+
+    def __str__(self) -> str:
+        parts = [f"{value} {what}" for value, what in ((self.nodes, "nodes"), (self.depth, "plies")) if value]
+        if self.movetime is not None:
+            parts.append(f"{self.movetime} ms a move")
+        if self.clock is not None:
+            parts.append(f"{self.clock.base / 1000:g}+{self.clock.increment / 1000:g} s")
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class Adjudication:
+    """When a game ends before its rules end it. Scores in centipawns; numbers of moves are of each side, 0 for never.
+
+    Both sides must agree: a side that misjudges its game should lose it on the board.
+    """
+
+    win_score: int = 0
+    win_moves: int = 0
+    draw_score: int = 0
+    draw_moves: int = 0
+    draw_from: int = 0  # move number
+    longest: int = LONGEST_GAME  # half-moves
+
+
+@dataclass(frozen=True)
+class Variety:
+    """How games from one opening are made to differ: at so many half-moves any move is played that loses little."""
+
+    early: int = 0  # half-moves after the opening
+    early_loss: int = 100  # centipawns
+    seed: int = 0
+
+
+NO_VARIETY = Variety()

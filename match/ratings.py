@@ -1,0 +1,96 @@
+"""Ratings from the results of many pairings: maximum likelihood, one player's rating fixed.
+
+The expected score is the logistic one of the Elo scale; a draw counts as half a win and half a loss. The errors are
+those of the pairs as they came out (the "sandwich" of White 1982), so that draws and openings that favour a side are
+counted as what they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from match.games import Tally
+from match.statistics import Z_95
+
+ELO = math.log(10) / 400
+STEPS = 200
+PRIOR_GAMES = 0.5  # a draw's worth against an average player, so that a clean score has a rating
+
+
+@dataclass(frozen=True)
+class Rating:
+    """One row of a rating table."""
+
+    name: str
+    rating: float
+    error: float  # half of the 95% interval, 0 for the anchor
+    games: int
+    points: float
+
+
+def rate(names: list[str], results: Mapping[tuple[int, int], Tally], anchor: int, rating: float) -> list[Rating]:
+    """The table, best first. `results` are those of player i against player j; player `anchor` has this `rating`."""
+    count = len(names)
+    elo = np.zeros(count)
+    free = [index for index in range(count) if index != anchor]
+    for _ in range(STEPS):
+        gradient, curvature, _ = _derivatives(elo, results, count)
+        step = np.linalg.solve(curvature[np.ix_(free, free)], gradient[free])
+        elo[free] += np.clip(step, -200, 200)
+        if np.max(np.abs(step), initial=0) < 1e-9:
+            break
+    _, curvature, spread = _derivatives(elo, results, count)
+    inverse = np.linalg.inv(curvature[np.ix_(free, free)])
+    variance = np.zeros(count)
+    variance[free] = np.diag(inverse @ spread[np.ix_(free, free)] @ inverse)
+    rows = []
+    for index, name in enumerate(names):
+        tallies = [(tally, side) for pair, tally in results.items() for side in (0, 1) if pair[side] == index]
+        games = sum(tally.games for tally, _ in tallies)
+        points = sum(_points(tally) if side == 0 else tally.games - _points(tally) for tally, side in tallies)
+        rows.append(Rating(name, rating + elo[index], Z_95 * math.sqrt(variance[index]), games, points))
+    return sorted(rows, key=lambda row: -row.rating)
+
+
+def _points(tally: Tally) -> float:
+    return float(tally.points @ (0, 0.5, 1))
+
+
+def _derivatives(
+    elo: np.ndarray, results: Mapping[tuple[int, int], Tally], count: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of the log-likelihood by the ratings: gradient, negative curvature, and the variance of the gradient."""
+    gradient = -PRIOR_GAMES * ELO * np.tanh(ELO * elo / 2)
+    curvature = np.diag(PRIOR_GAMES * ELO**2 / 2 / np.cosh(ELO * elo / 2) ** 2)
+    spread = curvature.copy()
+    for (first, second), tally in results.items():
+        expected = 1 / (1 + math.exp(ELO * (elo[second] - elo[first])))
+        side = np.zeros(count)
+        side[first], side[second] = 1, -1
+        outer = np.outer(side, side)
+        gradient += ELO * (_points(tally) - tally.games * expected) * side
+        curvature += ELO**2 * tally.games * expected * (1 - expected) * outer
+        spread += ELO**2 * _variance(tally, expected) * outer
+    return gradient, curvature, spread
+
+
+def _variance(tally: Tally, expected: float) -> float:
+    """The variance of the points of this pairing, from its pairs; of games of no pair, that of a coin."""
+    pairs = float(tally.pairs @ (np.linspace(0, 2, 5) - 2 * expected) ** 2)
+    single = tally.games - 2 * int(tally.pairs.sum())
+    coins = tally.games * expected * (1 - expected)
+    return max(pairs + single * expected * (1 - expected), coins / 4)
+
+
+def table(rows: list[Rating], anchor: str) -> str:
+    """The table as Markdown."""
+    lines = ["| # | Player | Rating | 95% | Games | Score |", "| ---: | --- | ---: | ---: | ---: | ---: |"]
+    for number, row in enumerate(rows, start=1):
+        error = "anchor" if row.name == anchor else f"+- {row.error:.0f}"
+        share = f"{row.points / row.games:.1%}" if row.games else ""
+        lines.append(f"| {number} | {row.name} | {row.rating:.0f} | {error} | {row.games} | {share} |")
+    return "\n".join(lines)

@@ -1,0 +1,97 @@
+"""What a match tells: a line while it runs, a summary at its end, and the same for programs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from match.games import Tally
+from match.statistics import Sprt, estimate
+
+VERDICTS = {"H0": "H0 is accepted", "H1": "H1 is accepted", "": "not decided"}
+
+
+def signed(value: float, error: float) -> str:
+    """A value with the half-width of its interval."""
+    return f"{value:+.1f} +- {error:.1f}" if math.isfinite(value) else f"{value:+.0f}"
+
+
+def counts_text(tally: Tally) -> str:
+    """Games, wins, draws, losses, and the pairs by points."""
+    losses, draws, wins = tally.points
+    return f"+{wins} ={draws} -{losses}  {tally.pairs.tolist()}"
+
+
+def live_line(tally: Tally, games: int, seconds: float, sprt: Sprt | None) -> str:
+    """The state of a match of at most so many games, after `seconds`."""
+    found = estimate(tally.counts)
+    speed = tally.games / seconds if seconds > 0 else 0.0
+    words = [
+        f"{tally.games}/{games}",
+        counts_text(tally),
+        f"Elo {signed(found.elo, found.elo_error)}",
+        f"LOS {found.los:.1%}",
+    ]
+    if sprt is not None:
+        low, high = sprt.bounds
+        words.append(f"LLR {sprt.llr(tally.counts):.2f} ({low:.2f}, {high:.2f})")
+    if speed:
+        words.append(f"{speed:.3g} games/s, {duration((games - tally.games) / speed)} left{' at most' if sprt else ''}")
+    return "  ".join(words)
+
+
+def duration(seconds: float) -> str:
+    """A time to wait: "5 s", "12 min", "3.2 h"."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def summary(names: Sequence[str], terms: str, tally: Tally, sprt: Sprt | None, seconds: float) -> str:
+    """What there is to tell at the end; `terms` is how it was played."""
+    found = estimate(tally.counts)
+    losses, draws, wins = tally.points
+    points = wins + draws / 2
+    share = f" ({points / tally.games:.1%})" if tally.games else ""
+    normalized = signed(found.normalized, found.normalized_error)
+    rows = [
+        ("Match", f"{names[0]} against {names[1]}, {terms}"),
+        ("Games", f"{tally.games}: {wins} won, {draws} drawn, {losses} lost; {points:g} points{share}"),
+        ("Pairs", f"{tally.pairs.tolist()} with 0, 1/2, 1, 3/2, 2 points"),
+        ("Elo", f"{signed(found.elo, found.elo_error)} (95%); normalized {normalized}"),
+        ("LOS", f"{found.los:.1%} that {names[0]} is the stronger"),
+    ]
+    if sprt is not None:
+        low, high = sprt.bounds
+        llr, verdict = sprt.llr(tally.counts), VERDICTS[sprt.verdict(tally.counts)]
+        rows.append(("Test", f"{sprt}, alpha {sprt.alpha:g}, beta {sprt.beta:g}"))
+        rows.append(("LLR", f"{llr:.2f} ({low:.2f}, {high:.2f}): {verdict}"))
+    rows.append(("Faults", ", ".join(f"{count} {what}" for what, count in faults(tally).items())))
+    rows.append(("Time", f"{duration(seconds)}, {tally.games / max(seconds, 1e-9):.3g} games/s"))
+    return "\n".join(f"{name:<7} {text}" for name, text in rows)
+
+
+def faults(tally: Tally) -> dict[str, int]:
+    """How many games a fault of a player ended."""
+    words = {"ILLEGAL": "illegal moves", "CRASH": "crashes", "TIME": "time losses"}
+    return {words[reason.name]: count for reason, count in tally.faults.items()}
+
+
+def as_json(tally: Tally, sprt: Sprt | None) -> dict[str, Any]:
+    """The result as one object; what is infinite or was not asked for is null."""
+    found = estimate(tally.counts)
+    losses, draws, wins = (int(count) for count in tally.points)
+    result: dict[str, Any] = {"games": tally.games, "wins": wins, "draws": draws, "losses": losses}
+    result |= {"pentanomial": tally.pairs.tolist(), "elo": _finite(found.elo), "elo_error": _finite(found.elo_error)}
+    result |= {"normalized_elo": _finite(found.normalized), "normalized_elo_error": _finite(found.normalized_error)}
+    result |= {"los": found.los, "llr": None, "verdict": ""}
+    if sprt is not None:
+        result |= {"llr": sprt.llr(tally.counts), "verdict": sprt.verdict(tally.counts)}
+        result["sprt"] = {"elo0": sprt.elo0, "elo1": sprt.elo1, "alpha": sprt.alpha, "beta": sprt.beta}
+        result["sprt"] |= {"model": str(sprt.model), "bounds": list(sprt.bounds)}
+    return result | {what.replace(" moves", "").replace(" ", "_"): count for what, count in faults(tally).items()}
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

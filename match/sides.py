@@ -1,0 +1,228 @@
+"""The two kinds of players at a board that Python drives: our own search in this process, and another engine."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import NamedTuple, Protocol
+
+import chess
+import chess.engine
+
+from engine.bitboard import BLACK, WHITE
+from engine.command import CommandError
+from engine.game import IllegalMoveError, Position
+from engine.search.limits import MATE_SCORE, Limits
+from engine.search.searcher import Searcher
+from match.effort import HASH_MB, Effort
+from match.games import Played, Reason
+from match.players import OtherPlayer, OwnPlayer, Player
+
+START_SECONDS = 60.0  # for another engine to answer when it starts
+GRACE_SECONDS = 20.0  # past the end of its time until an engine that does not move counts as dead
+UNTIMED_SECONDS = 600.0  # for a move at fixed nodes or depth
+ONE_THREAD = {"Threads": 1, "Number of Threads": 1, "Hash": HASH_MB, "OwnBook": False}  # unless asked for otherwise
+
+
+class EngineFault(Exception):
+    """What loses a player its game: ILLEGAL or CRASH, or RESIGNATION."""
+
+    def __init__(self, reason: Reason, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+
+
+class Situation(NamedTuple):
+    """What a player is asked about."""
+
+    position: Position
+    board: chess.Board  # the same, with its history
+    clocks: tuple[int, int] | None  # milliseconds left to White and Black
+
+
+class Side(Protocol):
+    """A player sitting at a board."""
+
+    def new_game(self) -> None:
+        """Forget the last game; raises EngineFault."""
+
+    def choose(self, situation: Situation) -> Played:
+        """A move for the side to move; raises EngineFault."""
+
+    def stop(self) -> None:
+        """Let `choose` return soon; called from another thread."""
+
+    def close(self) -> None:
+        """Leave the board."""
+
+
+def sit_down(player: Player, effort: Effort) -> Side:
+    """The player, ready to play; raises CommandError if it does not start."""
+    return OwnSide(player, effort) if isinstance(player, OwnPlayer) else OtherSide(player, effort)
+
+
+class OwnSide:
+    """Our own search, on threads of this process."""
+
+    def __init__(self, player: OwnPlayer, effort: Effort) -> None:
+        """Raises CommandError where memory lacks."""
+        try:
+            self._searcher = Searcher(
+                player.hash_mb or effort.hash_mb, player.threads, player.weights, player.parameters
+            )
+        except MemoryError as error:
+            raise CommandError(f"match: no memory for the hash of '{player.label}'") from error
+        if player.overhead is not None:
+            self._searcher.move_overhead = player.overhead
+        self._effort = effort
+
+    def new_game(self) -> None:
+        """Forget the last game."""
+        self._searcher.clear()
+
+    def choose(self, situation: Situation) -> Played:
+        """The best move of a search."""
+        effort = self._effort
+        increment = effort.clock.increment if effort.clock else 0
+        limits = Limits(
+            depth=effort.depth,
+            nodes=effort.nodes,
+            movetime=effort.movetime,
+            time=situation.clocks or (None, None),
+            increment=(increment, increment),
+        )
+        result = self._searcher.search(situation.position, limits)
+        if result.best is None or result.line is None:
+            raise RuntimeError(f"the search finds no move in {situation.position.fen()}")
+        return Played(result.best, int(result.line.score), result.line.depth)
+
+    def stop(self) -> None:
+        """End the search."""
+        self._searcher.stop()
+
+    def close(self) -> None:
+        """End the search."""
+        self._searcher.stop()
+
+
+class OtherSide:
+    """Another engine, as python-chess speaks with it. One that fails is started again for the next game."""
+
+    def __init__(self, player: OtherPlayer, effort: Effort) -> None:
+        """Start it; raises CommandError if that fails."""
+        self._player, self._effort = player, effort
+        self._game = object()
+        self._is_closing = False
+        try:
+            self._engine: chess.engine.SimpleEngine | None = self._start()
+        except EngineFault as fault:
+            raise CommandError(f"match: '{player.label}' does not start: {fault}") from fault
+
+    def new_game(self) -> None:
+        """Begin another game, with another process if the last one has failed."""
+        self._game = object()
+        if self._engine is None:
+            self._engine = self._start()
+
+    def choose(self, situation: Situation) -> Played:
+        """Its move, checked to be legal; raises EngineFault."""
+        if self._engine is None:
+            raise EngineFault(Reason.CRASH, "the engine does not run")
+        limit, seconds = self._limit(situation)
+        watchdog = threading.Timer(seconds, self._engine.close)
+        watchdog.start()
+        began = time.perf_counter()
+        try:
+            result = self._engine.play(
+                situation.board, limit, game=self._game, info=chess.engine.INFO_SCORE | chess.engine.INFO_BASIC
+            )
+        except chess.engine.EngineTerminatedError as error:
+            self._engine = None
+            is_late = time.perf_counter() - began >= seconds
+            raise EngineFault(Reason.CRASH, "no answer" if is_late else f"the engine ended: {error}") from error
+        except (chess.engine.EngineError, TimeoutError) as error:
+            if error.args and isinstance(error.args[0], ValueError):
+                raise EngineFault(Reason.ILLEGAL, str(error)) from error
+            self._drop()
+            raise EngineFault(Reason.CRASH, str(error) or "no answer") from error
+        finally:
+            watchdog.cancel()
+        return _played(situation, result)
+
+    def stop(self) -> None:
+        """End the process: the game is not wanted any more."""
+        self._is_closing = True
+        if self._engine is not None:
+            self._engine.close()
+
+    def close(self) -> None:
+        """Ask it to quit, and end it if it does not."""
+        if self._engine is not None and not self._is_closing:
+            try:
+                self._engine.quit()
+            except (chess.engine.EngineError, TimeoutError):
+                self._engine.close()
+
+    def _drop(self) -> None:
+        if self._engine is not None:
+            self._engine.close()
+            self._engine = None
+
+    def _start(self) -> chess.engine.SimpleEngine:
+        kind = chess.engine.SimpleEngine
+        popen = kind.popen_xboard if self._player.speaks_xboard else kind.popen_uci
+        try:
+            engine = popen(list(self._player.command), timeout=START_SECONDS)
+        except (OSError, chess.engine.EngineError, TimeoutError) as error:
+            raise EngineFault(Reason.CRASH, str(error) or "no answer") from error
+        options: dict[str, chess.engine.ConfigValue] = {
+            name: value for name, value in ONE_THREAD.items() if name in engine.options
+        }
+        options.update(self._player.options)
+        try:
+            engine.configure(options)
+            engine.ping()
+        except (chess.engine.EngineError, TimeoutError) as error:
+            engine.close()
+            raise EngineFault(Reason.CRASH, str(error) or "no answer") from error
+        return engine
+
+    def _limit(self, situation: Situation) -> tuple[chess.engine.Limit, float]:
+        """The limit for python-chess, and the seconds after which the engine counts as dead."""
+        effort = self._effort
+        limit = chess.engine.Limit(nodes=effort.nodes, depth=effort.depth)
+        seconds = UNTIMED_SECONDS
+        if effort.movetime is not None:
+            limit.time = effort.movetime / 1000
+            seconds = limit.time + GRACE_SECONDS
+        if effort.clock is not None and situation.clocks is not None:
+            limit.white_clock, limit.black_clock = (left / 1000 for left in situation.clocks)
+            limit.white_inc = limit.black_inc = effort.clock.increment / 1000
+            seconds = situation.clocks[situation.position.turn] / 1000 + GRACE_SECONDS
+        return limit, seconds
+
+
+def _played(situation: Situation, result: chess.engine.PlayResult) -> Played:
+    if result.resigned:
+        raise EngineFault(Reason.RESIGNATION, "the engine resigns")
+    if result.move is None:
+        raise EngineFault(Reason.ILLEGAL, "the engine gives no move")
+    try:
+        move = situation.position.parse_uci(situation.board.uci(result.move))
+    except IllegalMoveError as error:
+        raise EngineFault(Reason.ILLEGAL, str(error)) from error
+    score = result.info.get("score")
+    return Played(move, None if score is None else _centipawns(score.relative), result.info.get("depth"))
+
+
+def _centipawns(score: chess.engine.Score) -> int:
+    """The score as ours count: mates in half-moves below MATE_SCORE."""
+    mate = score.mate()
+    if mate is None:
+        return score.score(mate_score=MATE_SCORE)
+    return MATE_SCORE - 2 * mate + 1 if mate > 0 else -MATE_SCORE - 2 * mate
+
+
+def other(colour: int) -> int:
+    """The opponent of WHITE or BLACK."""
+    return BLACK if colour == WHITE else WHITE

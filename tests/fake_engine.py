@@ -1,0 +1,39 @@
+"""A UCI engine that plays the first legal move of the alphabet, and a fault at will: `fake_engine.py [FAULT]`.
+
+Faults: `illegal` gives a move that is none, `crash` ends at the third move, `slow` thinks for 700 ms.
+"""
+
+import sys
+import time
+
+import chess
+
+
+def main() -> None:
+    """Speak UCI until `quit`."""
+    fault, board, moves = (sys.argv[1:] or [""])[0], chess.Board(), 0
+    for line in sys.stdin:
+        words = line.split()
+        if words[:1] == ["uci"]:
+            print("id name Fake\noption name Contempt type spin default 0 min -9 max 9\nuciok", flush=True)
+        elif words[:1] == ["isready"]:
+            print("readyok", flush=True)
+        elif words[:1] == ["position"]:
+            at = words.index("moves") if "moves" in words else len(words)
+            board = chess.Board() if words[1] == "startpos" else chess.Board(" ".join(words[2:at]))
+            for move in words[at + 1 :]:
+                board.push_uci(move)
+        elif words[:1] == ["go"]:
+            moves += 1
+            if fault == "crash" and moves == 3:
+                sys.exit(1)
+            if fault == "slow":
+                time.sleep(0.7)
+            best = min(move.uci() for move in board.legal_moves)
+            print(f"info depth 3 score cp 12\nbestmove {'a1a1' if fault == 'illegal' else best}", flush=True)
+        elif words[:1] == ["quit"]:
+            return
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,178 @@
+"""`merino match` as people use it: other engines and their faults, openings, files, going on after an interruption."""
+
+import io
+import json
+import shlex
+import sys
+from pathlib import Path
+
+import chess
+import chess.pgn
+import chess.polyglot
+import pytest
+
+from engine.cli import main
+from engine.command import CommandError
+from match.books import FileOpenings
+from match.contest import Outlets, Terms, hold
+from match.effort import Adjudication, Clock, Effort
+from match.games import Reason
+from match.openings import OpeningError
+from match.players import OtherPlayer, OwnPlayer, read_player
+from match.statistics import Sprt
+
+FAKE = f"engine:{shlex.quote(sys.executable)} {shlex.quote(str(Path(__file__).parent / 'fake_engine.py'))}"
+QUICK = Effort(nodes=100)
+SHORT = Adjudication(longest=30)
+
+
+def terms(first: str, second: str, games: int = 4, effort: Effort = QUICK, **other: object) -> Terms:
+    return Terms((read_player(first), read_player(second)), effort, games, adjudication=SHORT, **other)
+
+
+def games_of(path: Path) -> list[chess.pgn.Game]:
+    file = io.StringIO(path.read_text(encoding="utf-8"))
+    games = list(iter(lambda: chess.pgn.read_game(file), None))
+    assert not any(game.errors for game in games)
+    return games
+
+
+def test_an_engine_plays_against_ours_and_every_game_is_written(tmp_path: Path) -> None:
+    result = hold(terms("default", FAKE + ",name=Fake,option.Contempt=3"), 2, outlets=Outlets(pgn=tmp_path / "g.pgn"))
+    games = games_of(tmp_path / "g.pgn")
+    assert result.tally.games == len(games) == 4
+    assert [game.headers["White"] for game in games] == ["default", "Fake"] * 2
+    assert [game.headers["Round"] for game in games] == ["1.1", "1.2", "2.1", "2.2"]
+    node = games[0].end()
+    assert node.ply() == 8 + 30 == int(games[0].headers["PlyCount"])
+    assert "too many moves" in node.comment and games[0].headers["Termination"] == "adjudication"
+    fakes = [move for move in games[0].mainline() if move.ply() > 8 and move.turn() == chess.WHITE]  # Black has moved
+    assert {move.eval().relative.score() for move in fakes} == {-12}
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason", "effort"),
+    [
+        ("illegal", Reason.ILLEGAL, QUICK),
+        ("crash", Reason.CRASH, QUICK),
+        ("slow", Reason.TIME, Effort(clock=Clock(250))),
+        ("slow", Reason.TIME, Effort(movetime=100)),
+    ],
+)
+def test_an_engine_at_fault_loses_and_the_match_goes_on(fault: str, reason: Reason, effort: Effort) -> None:
+    result = hold(terms("default", f"{FAKE} {fault}", 2, effort, margin=300), 1)
+    assert result.tally.faults[reason] == 2
+    assert result.tally.points.tolist() == [0, 0, 2]
+
+
+def test_our_own_players_keep_to_a_clock_with_two_threads() -> None:
+    result = hold(terms("threads=2,name=two", "default", 2, Effort(clock=Clock(2000, 50)), margin=1000), 1)
+    assert result.tally.games == 2 and not any(result.tally.faults.values())
+
+
+def test_an_engine_that_does_not_start_ends_the_match_with_a_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["match", "default", f"engine:{shlex.quote(sys.executable)} -c 'raise SystemExit'"]) == 1
+    assert "does not start" in capsys.readouterr().err
+    assert main(["match", "default", "engine:no-such-program"]) == 2
+    assert "there is no such program" in capsys.readouterr().err
+    assert main(["match", "default", FAKE + ",option.Nonsense=1", "--games", "2"]) == 1
+    assert "Nonsense" in capsys.readouterr().err
+
+
+def test_players_are_read_with_all_that_is_said_of_them(tmp_path: Path) -> None:
+    own = read_player("default,razor_depth=2,threads=2,hash=8,overhead=5,name=me")
+    assert isinstance(own, OwnPlayer)
+    assert (own.label, own.threads, own.hash_mb, own.overhead) == ("me", 2, 8, 5)
+    other = read_player(FAKE + " slow,option.Contempt=2")
+    assert isinstance(other, OtherPlayer)
+    assert (other.command[-1], other.options) == ("slow", {"Contempt": "2"})
+
+
+def test_a_match_that_was_broken_off_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
+    whole = terms("default", "razor_depth=1", 12)
+    first = Outlets(pgn=tmp_path / "whole.pgn")
+    uninterrupted = hold(whole, 2, outlets=first)
+    second = Outlets(pgn=tmp_path / "parts.pgn", state=tmp_path / "state.json")
+    hold(terms("default", "razor_depth=1", 5), 1, outlets=second)  # ends within a pair
+    resumed = hold(whole, 1, outlets=second)
+    assert resumed.tally.as_json() == uninterrupted.tally.as_json()
+    assert (tmp_path / "parts.pgn").read_text() == (tmp_path / "whole.pgn").read_text()
+
+
+def test_ctrl_c_keeps_what_there_is(tmp_path: Path) -> None:
+    def interrupt(_: str) -> None:
+        raise KeyboardInterrupt
+
+    outlets = Outlets(show=interrupt, state=tmp_path / "state.json")
+    result = hold(terms("default", "default", 10_000), 2, outlets=outlets)
+    assert result.interrupted and 0 < result.tally.games < 10_000
+    state = json.loads((tmp_path / "state.json").read_text())
+    assert sum(state["tally"]["points"]) == result.tally.games // 2 * 2
+
+
+def test_the_state_of_another_match_is_refused(tmp_path: Path) -> None:
+    outlets = Outlets(state=tmp_path / "state.json")
+    hold(terms("default", "razor_depth=1", 2), 1, outlets=outlets)
+    before = (tmp_path / "state.json").read_bytes()
+    with pytest.raises(CommandError, match="other seed, players"):
+        hold(terms("default", "razor_depth=2", 2, seed=7), 1, outlets=outlets)
+    assert (tmp_path / "state.json").read_bytes() == before
+    (tmp_path / "state.json").write_text("{")
+    with pytest.raises(CommandError, match="is not the state of a match"):
+        hold(terms("default", "razor_depth=1", 2), 1, outlets=outlets)
+
+
+def test_the_test_stops_the_match_by_itself() -> None:
+    result = hold(terms("default", FAKE, 1000), 2, Sprt(-100, 0))
+    assert result.tally.games < 1000
+    assert Sprt(-100, 0).verdict(result.tally.counts) == "H1"
+
+
+def test_json_is_one_object_with_the_promised_names(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["match", "default", "default", "--games", "2", "--depth", "2", "--json", "--sprt", "0", "5"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    wanted = "games wins draws losses pentanomial elo elo_error los llr verdict illegal crashes time_losses"
+    assert not set(wanted.split()) - found.keys()
+    assert (found["games"], found["pentanomial"], found["illegal"]) == (2, [0, 0, 1, 0, 0], 0)
+
+
+def test_openings_come_from_an_epd_a_pgn_or_a_book(tmp_path: Path) -> None:
+    epd, pgn, book = tmp_path / "o.epd", tmp_path / "o.pgn", tmp_path / "o.bin"
+    fen = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -"
+    epd.write_text(f'{fen} bm e5; id "x";\n\n# no opening\n{fen} 0 1\n')
+    assert {FileOpenings(epd, 1).opening(number).position().fen() for number in range(3)} == {f"{fen} 0 1"}
+    pgn.write_text('[Event "a"]\n\n1. e4 e5 2. Nf3 *\n\n[Event "b"]\n\n1. d4 *\n')
+    found = {FileOpenings(pgn, 1, 2).opening(number).moves for number in range(2)}
+    assert found == {("e2e4", "e7e5"), ("d2d4",)}
+    key, move = chess.polyglot.zobrist_hash(chess.Board()), (chess.E2 | 0) * 64 + chess.E4
+    book.write_bytes(key.to_bytes(8, "big") + move.to_bytes(2, "big") + (1).to_bytes(2, "big") + bytes(4))
+    assert FileOpenings(book, 1).opening(0).moves == ("e2e4",)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "complaint"),
+    [
+        ("x.epd", "", "holds no opening"),
+        ("x.epd", "no position at all\n", "line 1"),
+        ("x.pgn", '[Event "?"]\n\n1. e5 *\n', "game 1"),
+        ("x.fen", "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1\n", "the game is over"),
+    ],
+)
+def test_openings_that_are_none_are_refused(name: str, text: str, complaint: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(OpeningError, match=complaint):
+        FileOpenings(tmp_path / name, 1).opening(0)
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--tc", "fast"], "a clock is written 10+0.1"),
+        (["--sprt", "5", "0"], "takes the lower Elo first"),
+        (["--games", "0"], "a whole number above 0"),
+        (["--openings", "missing.pgn"], "cannot read openings 'missing.pgn'"),
+    ],
+)
+def test_a_wrong_option_is_explained(words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["match", "default", "default", *words]) != 0
+    assert complaint in capsys.readouterr().err

@@ -1,0 +1,107 @@
+"""Elo, its error, and the sequential test: against published values, closed forms and simulated matches."""
+
+import math
+
+import numpy as np
+import pytest
+
+from match.statistics import Model, Sprt, elo_of, estimate, llr, moments, score_of
+from match.validate import SHAPES, coverage, shares_for, simulate_test
+
+NORMALIZED, LOGISTIC = Model.NORMALIZED, Model.LOGISTIC
+
+
+@pytest.mark.parametrize(
+    ("counts", "elo0", "elo1", "model", "expected"),
+    [  # what fishtest shows for these counts
+        ((379, 10170, 21828, 10640, 343), 0, 2, NORMALIZED, 2.94598),
+        ((365, 16618, 36229, 16974, 390), 0, 2, NORMALIZED, 2.25),
+        ((36027, 68692, 36433), 0, 2, NORMALIZED, 0.92),
+        ((759, 1863, 880), 0, 5, LOGISTIC, 2.95),
+        ((13, 37, 50, 25, 3), 0, 4, NORMALIZED, -0.54912),
+        ((13, 37, 50, 25, 3), 0, 2.716, LOGISTIC, -0.5377),
+    ],
+)
+def test_the_llr_is_the_one_that_fishtest_shows(counts, elo0, elo1, model, expected):
+    assert float(llr(np.array(counts), elo0, elo1, model)) == pytest.approx(expected, abs=0.005)
+
+
+def test_the_estimate_is_the_one_that_fishtest_shows():
+    found = estimate(np.array([379, 10170, 21828, 10640, 343]))
+    assert (found.normalized, found.normalized_error) == pytest.approx((3.05, 2.31), abs=0.005)
+    found = estimate(np.array([759, 1863, 880]))
+    assert (found.elo, found.elo_error, found.los) == pytest.approx((12.0, 7.9, 0.999), abs=0.05)
+
+
+def test_elo_and_score_are_inverse_and_a_clean_score_is_infinite():
+    assert [round(score_of(elo_of(score)), 12) for score in (0.01, 0.5, 0.75)] == [0.01, 0.5, 0.75]
+    assert (elo_of(1), elo_of(0), elo_of(0.5)) == (math.inf, -math.inf, 0)
+    assert elo_of(10 / 11) == pytest.approx(400)
+
+
+def test_the_variance_of_wins_and_losses_alone_is_that_of_a_coin():
+    number, mean, variance = moments(np.array([300, 0, 700]))
+    assert (int(number), float(mean)) == (1000, pytest.approx(0.7, abs=1e-6))
+    assert float(variance) == pytest.approx(0.7 * 0.3, rel=1e-4)
+
+
+def test_without_draws_the_llr_is_that_of_two_coins():
+    wins, losses, elo0, elo1 = 520, 480, -20.0, 20.0
+    closed = wins * math.log(score_of(elo1) / score_of(elo0))
+    closed += losses * math.log((1 - score_of(elo1)) / (1 - score_of(elo0)))
+    assert float(llr(np.array([losses, 0, wins]), elo0, elo1, LOGISTIC)) == pytest.approx(closed, abs=0.01)
+
+
+@pytest.mark.parametrize("model", list(Model))
+def test_the_llr_turns_its_sign_with_the_players(model):
+    counts = np.array([3, 20, 50, 28, 7])
+    assert float(llr(counts, -3, 5, model)) == pytest.approx(-float(llr(counts[::-1], -5, 3, model)), abs=1e-6)
+
+
+@pytest.mark.parametrize("counts", [(0, 0, 0, 0, 40), (40, 0, 0, 0, 0), (0, 0, 40, 0, 0), (0, 0, 0, 1, 0)])
+@pytest.mark.parametrize("model", list(Model))
+def test_the_llr_of_lopsided_results_is_finite_and_on_their_side(counts, model):
+    ratio = float(llr(np.array(counts), -5, 5, model))
+    side = sum(count * (index - 2) for index, count in enumerate(counts))
+    assert math.isfinite(ratio) and ratio * side >= 0
+
+
+def test_pairs_that_cancel_out_narrow_the_error():
+    pairs, games = np.array([0, 10, 80, 10, 0]), np.array([80, 40, 80])
+    assert estimate(pairs).elo_error < estimate(games).elo_error / 2
+
+
+def test_nothing_played_proves_nothing():
+    found = estimate(np.zeros(5))
+    assert (found.elo, found.los, found.elo_error) == (0, 0.5, math.inf)
+    assert Sprt(0, 5).verdict(np.zeros(5)) == ""
+
+
+def test_the_bounds_are_those_of_wald():
+    assert Sprt(0, 5).bounds == pytest.approx((-2.944439, 2.944439), abs=1e-6)
+    assert Sprt(0, 5, alpha=0.05, beta=0.10).bounds == pytest.approx((-2.251, 2.890), abs=1e-3)
+
+
+@pytest.mark.parametrize("model", list(Model))
+def test_the_test_errs_about_as_often_as_promised(model):
+    sprt, random = Sprt(-20, 20, alpha=0.05, beta=0.10, model=model), np.random.default_rng(4)
+    matches = 400
+    wrong = {
+        elo: simulate_test(sprt, shares_for(SHAPES["many draws"], elo, model), matches, random) for elo in (-20, 20)
+    }
+    three_sigma = 3 * math.sqrt(0.1 * 0.9 / matches)
+    assert 0.01 < wrong[-20].accepted / matches < 0.05 + three_sigma
+    assert 0.02 < 1 - wrong[20].accepted / matches < 0.10 + three_sigma
+
+
+@pytest.mark.parametrize("shape", list(SHAPES))
+def test_the_error_bars_cover_the_truth_in_95_of_100_matches(shape):
+    shares = shares_for(SHAPES[shape], 20.0, LOGISTIC)
+    assert coverage(shares, 200, 2000, np.random.default_rng(5)) == pytest.approx(0.95, abs=0.015)
+
+
+def test_a_simulated_distribution_has_the_strength_asked_for():
+    shares = shares_for(SHAPES["few draws"], 35.0, LOGISTIC)
+    assert elo_of(float(shares @ np.linspace(0, 1, 5))) == pytest.approx(35)
+    counts = shares_for(SHAPES["few draws"], 35.0, NORMALIZED) * 1e9
+    assert estimate(counts).normalized == pytest.approx(35, abs=1e-3)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import chess
 import chess.pgn
+import numpy as np
 import pytest
 
 from engine.cli import main
@@ -14,7 +15,7 @@ from engine.game import Position
 from engine.search.limits import Limits, Line, Score
 from eval.outlook import expected_score
 from eval.weights import DEFAULT_FILE, load
-from study.annotate import command
+from study.annotate import command, picture
 from study.annotate.analysis import GRADES, AnnotatedMove, annotate_moves
 from study.annotate.command import run_annotate
 
@@ -133,6 +134,14 @@ def test_mate_and_stalemate_are_certain() -> None:
 def test_the_grades_are_the_nags_of_the_standard_worst_first() -> None:
     assert [(grade.nag, grade.sign) for grade in GRADES] == [(4, "??"), (2, "?"), (6, "?!")]
     assert [grade.least_loss for grade in GRADES] == sorted((grade.least_loss for grade in GRADES), reverse=True)
+
+
+def test_names_in_a_picture_do_not_cover_each_other() -> None:
+    worse = dict(zip(("a2a3", "a7a6", "b2b3", "b7b6"), (60, 300, 100, 50), strict=True))
+    moves = moves_of(worse, ["a2a3", "a7a6", "b2b3", "b7b6"])
+    assert all(told.grade for told in moves)
+    assert picture._named(np.array([0.5, 1, 1.5, 2, 2.5]), moves) == [3, 2, 4, 1]
+    assert picture._named(np.array([0.5, 1, 1.01, 1.02, 2.5]), moves) == [3, 4]
 
 
 def test_ctrl_c_keeps_what_is_annotated(

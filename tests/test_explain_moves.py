@@ -177,7 +177,7 @@ def test_commands_in_a_shell_print_text_and_json(other_file: Path, capsys: pytes
         (run_explain, [MIDDLEGAME, "Nf7"], "Nf7: "),
         (run_explain, [MIDDLEGAME, "d5", "h3"], "one move is expected"),
         (run_explain, [MIDDLEGAME.replace("w", "x", 1)], "side to move 'x'|FEN"),
-        (run_explain, ["nowhere.epd"], "cannot read 'nowhere.epd'"),
+        (run_explain, ["nowhere.epd"], "'nowhere.epd' is no FEN, and as a file cannot be read"),
         (run_explain, [MIDDLEGAME, "--k", "0"], "--k"),
         (run_explain, [MIDDLEGAME, "--weights", "nowhere.txt"], "cannot read weights file"),
         (run_compare, [MIDDLEGAME, "d5"], "two moves"),

@@ -1,9 +1,9 @@
 """A game move by move: evaluation, expected score, the terms a move changed, and how much it lost.
 
 Expected scores are those of `eval.outlook`: the share of the points by score and K; a mate that is seen is certain.
-What a move loses is the mover's expected score before it, by search, less that after it. Searches of the same
-position differ a little, so a loss may come out below nothing; it then counts as none, as that of the searched best
-move always does.
+What a move loses is the mover's expected score before it, by search, less that after it. The search after it sees
+further, so a loss may come out below nothing; it then counts as none. So does that of the move which the search before
+it found best: where the score falls after such a move, it was too high before, and no better move is known.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ HIGHEST = 10.0  # pawns; evaluations beyond, mates too, are drawn there
 _COLOURS = ("#c1121f", "#d55e00", "#c9a400")  # of the grades, the worst first
 _LINE = "#0072b2"
 _NAMED = 12  # mistakes whose moves are written down, the largest
+_ROOM = 0.05  # of the width, for the name of a move
 
 
 def draw(title: str, first_ply: int, moves: Sequence[AnnotatedMove], ending: str) -> bytes:
@@ -44,20 +45,28 @@ def _draw_expected(axes: Any, at: np.ndarray, moves: Sequence[AnnotatedMove]) ->
         of_grade = [index for index, told in enumerate(moves, start=1) if told.grade is grade]
         label = f"{grade.name} {grade.sign}, at least {grade.least_loss:.0%} lost"
         axes.scatter(at[of_grade], expected[of_grade], 42, color=colour, edgecolor="white", zorder=3, label=label)
-    graded = sorted(
-        (index for index, told in enumerate(moves, start=1) if told.grade), key=lambda i: -moves[i - 1].loss
-    )
-    for index in graded[:_NAMED]:
+    for index in _named(at, moves):
         told = moves[index - 1]
-        is_white = told.turn == WHITE
         name = f"{told.san}{told.grade.sign if told.grade else ''}"
-        place = {"xytext": (0, -14 if is_white else 9), "textcoords": "offset points", "ha": "center", "fontsize": 8.5}
+        shift = -14 if told.turn == WHITE else 9
+        place = {"xytext": (0, shift), "textcoords": "offset points", "ha": "center", "fontsize": 8.5}
         axes.annotate(name, (at[index], expected[index]), **place)
     axes.set_ylim(-8, 108)
     axes.set_yticks(range(0, 101, 25))
     axes.set_ylabel("expected score of White, %")
     axes.grid(alpha=0.25)
     axes.legend(loc="best", frameon=False, fontsize=9)
+
+
+def _named(at: np.ndarray, moves: Sequence[AnnotatedMove]) -> list[int]:
+    """The half-moves, from 1, whose mistakes are written down: the largest, none so near that it would cover one."""
+    room = (at[-1] - at[0]) * _ROOM
+    named: list[int] = []
+    graded = [index for index, told in enumerate(moves, start=1) if told.grade]
+    for index in sorted(graded, key=lambda index: -moves[index - 1].loss):
+        if len(named) < _NAMED and all(abs(at[index] - at[other]) >= room for other in named):
+            named.append(index)
+    return named
 
 
 def _draw_evaluation(axes: Any, at: np.ndarray, moves: Sequence[AnnotatedMove]) -> None:

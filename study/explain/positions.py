@@ -37,7 +37,7 @@ def read_positions(path: Path, command: str) -> list[Position]:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise CommandError(f"{command}: cannot read '{path}': {reason}") from error
+        raise CommandError(f"{command}: '{path}' is no FEN, and as a file cannot be read: {reason}") from error
     positions = []
     for number, line in enumerate(lines, start=1):
         if line.strip() and not line.startswith("#"):

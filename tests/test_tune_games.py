@@ -1,6 +1,7 @@
 """Tuning by games: what is kept, resumed and replayed, and what a crash costs."""
 
 import math
+import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,19 +12,20 @@ import pytest
 from engine.command import CommandError, UsageError
 from engine.search.parameters import PARAMETERS
 from eval.weights import defaults
+from match.effort import Clock, Effort
 from tune.command import run_spsa
-from tune.parameters import Parameter, TuneError
-from tune.playing import OwnPairs, PairLostError, check_own, own_player, play_tune
+from tune.parameters import Known, Parameter, TuneError
+from tune.playing import Games, PairLostError, check_own, engine_options, own_player, play_tune
 from tune.progress import remaining_loss, result_lines
 from tune.rules import Method, PairResult
-from tune.tuning import Configuration, Tune, load_tune, replay
+from tune.tuning import Configuration, Tune, configuration_from, load_tune, replay
 
 ROWS = (Parameter("RookOpen", 17, -200, 200, 30), Parameter("razor_margin", 200, 50, 800, 40, elo=3, dist=80))
 
 
 def configuration(pairs: int = 40, method: str = "bspsa", **other) -> Configuration:
     weights = tuple(defaults().tolist())
-    return Configuration(ROWS, method, pairs, seed=3, ahead=4, plies=6, nodes=30, weights=weights, **other)
+    return Configuration(ROWS, method, pairs, seed=3, ahead=4, effort=Effort(nodes=30), weights=weights, **other)
 
 
 class Judge:
@@ -39,7 +41,7 @@ class Judge:
             raise KeyboardInterrupt
         return 2.0 * float(np.sign(pair.plus[0] - pair.minus[0]))
 
-    def close(self) -> None:
+    def stop(self) -> None:
         pass
 
 
@@ -129,10 +131,84 @@ def test_players_get_the_values_of_their_side():
 
 def test_the_player_who_gives_his_pieces_away_loses_the_pair():
     rows = (Parameter("VAL_Q", 1200, 0, 3000, 100), Parameter("VAL_R", 600, 0, 2000, 100))
-    pairs = OwnPairs(replace(configuration(), parameters=rows, nodes=300), np.zeros(1, dtype=np.uint64))
+    pairs = Games(replace(configuration(), parameters=rows, effort=Effort(nodes=300)), np.zeros(1, dtype=np.uint64))
     sane, mad = np.array([1200.0, 600.0]), np.array([0.0, 0.0])
     results = [pairs.play(PairResult(number, sane, mad, math.nan)) for number in (1, 2, 3)]
     assert sum(result or 0 for result in results) >= 4
+
+
+ENGINE = """
+import sys
+import chess
+
+board, bold = chess.Board(), 0
+for line in sys.stdin:
+    words = line.split()
+    if words[0] == "uci":
+        print("option name Bold type spin default 5 min 0 max 10")
+        print("option name Style type combo default calm var calm var wild\\nuciok")
+    elif words[0] == "isready":
+        print("readyok")
+    elif words[0] == "setoption":
+        bold = int(words[-1])
+    elif words[0] == "position":
+        board = chess.Board()
+        for move in words[words.index("moves") + 1:] if "moves" in words else []:
+            board.push_uci(move)
+    elif words[0] == "go":
+        if bold >= 9:
+            sys.exit(1)
+        captures = [move for move in board.legal_moves if board.is_capture(move)]
+        print("bestmove", min(captures if bold > 4 and captures else board.legal_moves, key=str))
+    elif words[0] == "quit":
+        break
+    sys.stdout.flush()
+"""
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> tuple[str, ...]:
+    """The command line of an engine that dies when it is too bold."""
+    program = tmp_path / "engine.py"
+    program.write_text(ENGINE)
+    return sys.executable, str(program)
+
+
+def test_an_engine_that_dies_costs_its_pair_and_not_the_tune(engine: tuple[str, ...], caplog):
+    rows = (Parameter("Bold", 7, 0, 10, 1.5),)
+    tune = Tune.new(replace(configuration(pairs=4), parameters=rows, engine=engine, weights=()))
+    play_tune(tune, partial(Games, tune.configuration), 2, lambda now: None)
+    lost = [pair for pair in tune.done if math.isnan(pair.y)]
+    assert [max(pair.plus[0], pair.minus[0]) >= 9 for pair in tune.done] == [math.isnan(pair.y) for pair in tune.done]
+    assert 0 < len(lost) < 4
+    assert "is lost: engine failed" in caplog.text
+
+
+def test_an_engine_that_always_dies_ends_the_tune(engine: tuple[str, ...]):
+    rows = (Parameter("Bold", 9.9, 9, 10, 1),)
+    settings = replace(configuration(pairs=100), parameters=rows, engine=(*engine[:1], "-c", "pass"), weights=())
+    tune = Tune.new(settings)
+    with pytest.raises(TuneError, match="10 pairs in a row could not be played"):
+        play_tune(tune, partial(Games, settings), 2, lambda now: None)
+
+
+def test_the_numbers_of_an_engine_are_those_it_names(engine: tuple[str, ...], tmp_path: Path):
+    assert engine_options(engine) == {"Bold": Known(5, 0, 10)}
+    with pytest.raises(TuneError, match="does not start"):
+        engine_options((sys.executable, "-c", "pass"))
+    file = tmp_path / "file.txt"
+    file.write_text("Bald, 5, 0, 10, 1, 0.002\n")
+    order = ["tune", str(file), "--engine", " ".join(engine), "--pairs", "2"]
+    with pytest.raises(CommandError, match=r"has no parameter called 'Bald'; did you mean Bold\?"):
+        run_spsa(order)
+    with pytest.raises(UsageError, match="there is no program 'no-such-engine'"):
+        run_spsa([*order[:2], "--engine", "no-such-engine"])
+
+
+def test_a_configuration_is_read_as_it_was_written():
+    written = configuration(openings="book.epd", plies=4, margin=20, engine=("a", "b"))
+    written = replace(written, effort=Effort(movetime=5, clock=Clock(1000, 100)))
+    assert configuration_from(written.text()) == written
 
 
 def test_a_tune_by_games_is_played_resumed_and_replayed(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -143,7 +219,7 @@ def test_a_tune_by_games_is_played_resumed_and_replayed(tmp_path: Path, capsys: 
     said = capsys.readouterr().out
     assert "Warning: RookOpen: c_end = 0.4" in said
     assert "bspsa after 6 pairs:" in said
-    assert "To confirm it: SPRT" in said
+    assert "To confirm it, SPRT" in said
     assert picture.read_text().count("RookOpen") == 1 or "<svg" in picture.read_text()
     assert (tmp_path / "rook.tune.txt").read_text().count("RookOpen") == 1
     with pytest.raises(UsageError, match="exists; 'merino spsa resume"):

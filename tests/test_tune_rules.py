@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tune.chance import random_state
+from match.chance import seed_state
 from tune.design import next_pair
 from tune.parameters import Parameter, settings_for
 from tune.rules import BANK, LEVELS, Method, PairResult, Settings, State, after, deviations, estimate, initial_state
@@ -67,7 +67,7 @@ def test_four_pairs_move_the_estimate_as_worked_out_by_hand(method):
 def test_spsa_steps_as_worked_out_by_hand(number, c, step):
     settings = make_settings(Method.SPSA, [700.0], [100.0])
     state = initial_state(settings, np.zeros(1))
-    plus, minus = next_pair(settings, state, number, random_state(1))
+    plus, minus = next_pair(settings, state, number, seed_state(1))
     assert abs(plus[0]) == pytest.approx(c, abs=1e-6)
     assert minus[0] == -plus[0]
     moved = estimate(settings, after(settings, state, PairResult(number, plus, minus, 2.0)))
@@ -132,7 +132,7 @@ def test_a_result_leaves_the_state_before_it_alone(method):
 def test_players_and_estimates_stay_within_bounds(method):
     rows = [Parameter("a", 9, 0, 10, 4, 0.5, whole=True), Parameter("b", 0.5, 0, 1, 0.2, 0.5, whole=False)]
     settings = settings_for(method, rows, 200)
-    state, random = initial_state(settings, np.array([9.0, 0.5])), random_state(8)
+    state, random = initial_state(settings, np.array([9.0, 0.5])), seed_state(8)
     for number in range(1, 201):
         plus, minus = next_pair(settings, state, number, random)
         for vector in (plus, minus, estimate(settings, state)):
@@ -145,7 +145,7 @@ def test_players_and_estimates_stay_within_bounds(method):
 
 def test_integers_are_right_on_average_and_never_of_the_wrong_sign():
     settings = settings_for(Method.BSPSA, [Parameter("a", 5.3, 0, 10, 0.4)], 1)
-    state, random = initial_state(settings, np.array([5.3])), random_state(9)
+    state, random = initial_state(settings, np.array([5.3])), seed_state(9)
     pairs = np.array([next_pair(settings, state, 1, random) for _ in range(4000)])[:, :, 0]
     differences = pairs[:, 0] - pairs[:, 1]
     assert set(differences) == {-1.0, 0.0, 1.0}
@@ -156,7 +156,7 @@ def test_integers_are_right_on_average_and_never_of_the_wrong_sign():
 def test_auto_plays_its_levels_and_the_others_shrink():
     rows = [Parameter("a", 0, -1e6, 1e6, 10, whole=False)]
     auto, plain = settings_for(Method.AUTO, rows, 1000), settings_for(Method.BSPSA, rows, 1000)
-    random = random_state(10)
+    random = seed_state(10)
     largest = 10 * 1000**0.101
     state = initial_state(auto, np.zeros(1))
     reaches = {round(abs(next_pair(auto, state, number, random)[0][0]) / largest, 9) for number in range(1, 200)}
@@ -165,10 +165,10 @@ def test_auto_plays_its_levels_and_the_others_shrink():
     assert [abs(next_pair(plain, state, number, random)[0][0]) for number in (1, 1000)] == pytest.approx([largest, 10])
 
 
-def test_more_than_64_parameters_get_signs_of_their_own():
+def test_more_than_63_parameters_get_signs_of_their_own():
     rows = [Parameter(f"p{index}", 0, -9, 9, 1, whole=False) for index in range(130)]
     settings = settings_for(Method.SPSA, rows, 1)
-    state, random = initial_state(settings, np.zeros(130)), random_state(11)
+    state, random = initial_state(settings, np.zeros(130)), seed_state(11)
     signs = np.array([next_pair(settings, state, 1, random)[0] for _ in range(400)])
     correlation = np.corrcoef(signs.T) - np.eye(130)
     assert np.abs(signs).min() == 1

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from match.chance import seed_state
 from tune import paper
-from tune.chance import random_state
 from tune.design import next_pair
 from tune.plan import loss_left, pairs_needed, spsa_step
 from tune.rules import ALPHA, STABILITY_SHARE, Method, PairResult, after, estimate, initial_state
@@ -39,7 +39,7 @@ def naive_loss(name: str, x: np.ndarray, size: int) -> float:
 def test_the_simulation_uses_the_rules_that_games_use(method, name):
     size, pairs = 3, 60
     settings = tuner_settings(method, SETTINGS[name], size, pairs)
-    state, random = initial_state(settings, np.full(size, START)), random_state(1)
+    state, random = initial_state(settings, np.full(size, START)), seed_state(1)
     for number in range(1, pairs + 1):
         plus, minus = next_pair(settings, state, number, random)
         gain = naive_loss(name, minus, size) - naive_loss(name, plus, size)
@@ -49,7 +49,7 @@ def test_the_simulation_uses_the_rules_that_games_use(method, name):
             y += 1 if drawn < expected - DRAW_RATE / 2 else 0 if drawn < expected + DRAW_RATE / 2 else -1
         state = after(settings, state, PairResult(number, plus, minus, float(y)))
     start = initial_state(settings, np.full(size, START))
-    simulated = _play(settings, start, SETTINGS[name].curve(size), random_state(1))
+    simulated = _play(settings, start, SETTINGS[name].curve(size), seed_state(1))
     assert simulated == pytest.approx(naive_loss(name, estimate(settings, state), size), rel=1e-9)
     assert simulated != pytest.approx(naive_loss(name, np.full(size, START), size), rel=1e-6)
 
@@ -82,7 +82,7 @@ def test_the_simulation_is_the_same_on_one_thread_and_on_two():
 def test_a_curve_loses_nothing_at_its_optimum_and_about_two_elo_at_the_start(name):
     curve = SETTINGS[name].curve(4)
     settings = tuner_settings(Method.BSPSA, SETTINGS[name], 4, 0)
-    lost = [_play(settings, initial_state(settings, np.full(4, at)), curve, random_state(1)) for at in (0.0, START)]
+    lost = [_play(settings, initial_state(settings, np.full(4, at)), curve, seed_state(1)) for at in (0.0, START)]
     assert lost[0] == 0
     assert lost[1] == pytest.approx({"S2": 2.7616, "S2c": 2.15}.get(name, TOTAL_ELO), abs=1e-3)
 

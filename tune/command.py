@@ -8,15 +8,15 @@ import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
 import numpy as np
 
 from engine.command import CommandError, UsageError
 from eval.weights import WeightsError
+from match.arguments import NODES, Parser, clock
 from match.openings import PLIES
 from tune import paper
-from tune.command_games import NODES, cores, replay_games, tune_new, tune_on
+from tune.command_games import cores, replay_games, tune_new, tune_on
 from tune.formats import fishtest_lines, openbench_lines, read_file
 from tune.parameters import (
     TuneError,
@@ -33,13 +33,6 @@ METHODS = {method.name.lower(): method for method in Method}
 _GROUPS = {"S1": ("S1x4", "S1/4", "S1h"), "all": tuple(SETTINGS)}
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser whose complaint is a UsageError, like that of every other command."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{self.prog.removeprefix('merino ')}: {message}; {' '.join(self.format_usage().split())}")
-
-
 def run_spsa(arguments: Sequence[str]) -> int:
     """The command in a shell: 0 if it ran; raises CommandError."""
     order = _parser().parse_args(list(arguments))
@@ -50,8 +43,8 @@ def run_spsa(arguments: Sequence[str]) -> int:
     return code
 
 
-def _parser() -> _Parser:
-    parser = _Parser(prog="merino spsa", description="Tune numbers by games, or in a simulation of them.")
+def _parser() -> Parser:
+    parser = Parser(prog="merino spsa", description="Tune numbers by games, or in a simulation of them.")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     add = commands.add_parser("simulate", help="the methods side by side on strength curves that are known")
     add.add_argument("settings", nargs="*", default=["S0"], help=f"{', '.join([*SETTINGS, *_GROUPS])}; S0 if none")
@@ -78,7 +71,7 @@ def _parser() -> _Parser:
     return parser
 
 
-def _add_games(commands: argparse._SubParsersAction[_Parser]) -> None:
+def _add_games(commands: argparse._SubParsersAction[Parser]) -> None:
     """The commands that play or read real games."""
     add = commands.add_parser("tune", help="tune the numbers of a file by games of Merino against itself")
     add.add_argument("file", type=Path, help="parameters: fishtest or OpenBench lines, or TOML")
@@ -86,9 +79,13 @@ def _add_games(commands: argparse._SubParsersAction[_Parser]) -> None:
     add.add_argument("--method", choices=list(METHODS), default="bspsa")
     add.add_argument("--nodes", type=_count, help=f"a move; {NODES}")
     add.add_argument("--depth", type=_count, help="a move, in half-moves")
+    add.add_argument("--movetime", type=_count, metavar="MS", help="a move, in milliseconds")
+    add.add_argument("--tc", type=clock, metavar="S+S", help="a clock: seconds for the game + for each move")
+    add.add_argument("--engine", metavar="COMMAND", help="tune the UCI options of this engine instead")
+    add.add_argument("--openings", metavar="FILE", help="EPD, FEN, PGN or Polyglot (.bin); else random and even")
     add.add_argument("--weights", help="the weights file; that in use if none")
     add.add_argument("--seed", type=_count, default=1, help="of openings and perturbations")
-    add.add_argument("--plies", type=_count, default=PLIES, help="random half-moves of an opening")
+    add.add_argument("--plies", type=_count, help=f"half-moves of an opening; {PLIES} if random")
     add.add_argument("--state", type=Path, help="where the games are kept; FILE.tune.npz")
     add.set_defaults(run=tune_new)
     again = commands.add_parser("resume", help="go on with a tune that was broken off")

@@ -4,34 +4,38 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
+import shutil
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from engine import NAME
 from engine.command import CommandError, UsageError
+from engine.fen import FenError
 from engine.files import write_whole
 from eval.registry import TERMS
 from eval.weights import active_file, load, save
-from match.board import OwnBoard
-from match.effort import Adjudication, Effort
-from match.games import Tally
-from match.openings import OpeningError, RandomOpenings
-from match.players import OwnPlayer
-from match.runner import Setup, play_match
-from match.statistics import Sprt, estimate
+from match.arguments import MARGIN_MS, NODES, LivePrinter
+from match.contest import Outlets, hold
+from match.effort import Effort
+from match.openings import OpeningError
+from match.players import OwnPlayer, Player
+from match.report import live_line
+from match.statistics import Sprt
 from tune.formats import read_file
 from tune.parameters import TuneError, check_known, own_parameters, rounding_warnings
 from tune.picture import ENDINGS, draw
-from tune.playing import OwnPairs, check_own, own_player, play_tune
+from tune.playing import Games, check_own, engine_options, play_tune, players_of, terms_of
 from tune.progress import Progress, result_lines, value_table
 from tune.rules import Method
 from tune.tuning import Configuration, Tune, load_tune, replay
 
-NODES = 1000
 SAVE_EVERY = 30.0  # seconds
 LEAST_AHEAD = 8  # pairs under way; more only make the estimates they are made from older
 PROOF = Sprt(0.0, 5.0)
@@ -43,24 +47,39 @@ def tune_new(order: argparse.Namespace) -> int:
     path = order.state or order.file.with_suffix(".tune.npz")
     if path.exists():
         raise UsageError(f"spsa tune: '{path}' exists; 'merino spsa resume {path}' goes on with it")
-    parameters = tuple(read_file(order.file, own_parameters()))
-    check_known(parameters, own_parameters(), "Merino")
-    check_own(parameters)
+    engine = _command(order.engine) if order.engine else ()
+    known = engine_options(engine) if engine else own_parameters()
+    parameters = tuple(read_file(order.file, known))
+    check_known(parameters, known, Path(engine[0]).name if engine else NAME)
+    if not engine:
+        check_own(parameters)
     for sentence in rounding_warnings(parameters):
         _tell(f"Warning: {sentence}")
-    nodes = NODES if order.nodes is None and order.depth is None else order.nodes
+    limited = any(value is not None for value in (order.depth, order.movetime, order.tc))
+    nodes = NODES if order.nodes is None and not limited else order.nodes
     configuration = Configuration(
         parameters=parameters,
         method=order.method,
         pairs=order.pairs,
         seed=order.seed,
         ahead=max(LEAST_AHEAD, 4 * order.threads),
+        effort=Effort(nodes, order.depth, order.movetime, order.tc),
+        openings=order.openings,
         plies=order.plies,
-        nodes=nodes,
-        depth=order.depth,
-        weights=tuple(load(active_file(order.weights)).tolist()),
+        margin=MARGIN_MS,
+        weights=() if engine else tuple(load(active_file(order.weights)).tolist()),
+        engine=engine,
     )
     return _play(Tune.new(configuration), path, order)
+
+
+def _command(text: str) -> tuple[str, ...]:
+    """The command line of an engine, its program by its full path; raises UsageError."""
+    words = shlex.split(text)
+    found = shutil.which(Path(words[0]).expanduser()) if words else None
+    if found is None:
+        raise UsageError(f"spsa tune: there is no program '{text}'")
+    return (found, *words[1:])
 
 
 def tune_on(order: argparse.Namespace) -> int:
@@ -99,10 +118,10 @@ def _play(tune: Tune, path: Path, order: argparse.Namespace) -> int:
 
     interrupted = False
     try:
-        play_tune(tune, partial(OwnPairs, tune.configuration), order.threads, note)
+        play_tune(tune, partial(Games, tune.configuration), order.threads, note)
     except KeyboardInterrupt:
         interrupted = True
-    except OpeningError as error:
+    except (OpeningError, FenError) as error:
         raise CommandError(f"spsa: {error}") from error
     finally:
         _write_state(tune, path)
@@ -123,55 +142,28 @@ def _conclude(tune: Tune, path: Path, order: argparse.Namespace) -> None:
     """Name the match that would confirm the result; play it if asked to."""
     configuration = tune.configuration
     rows = configuration.parameters
-    values = np.array(
-        [round(value) if row.whole else value for row, value in zip(rows, tune.estimate().tolist(), strict=True)]
-    )
-    weights = np.array(configuration.weights)
-    start = own_player("start", rows, np.array([row.start for row in rows]), weights)
-    tuned = own_player("tuned", rows, values, weights)
-    _tell(f"To confirm it: {PROOF} of the tuned values against those at the start; 'resume {path} --prove' plays it")
-    terms = {term.name for term in TERMS}
-    if any(row.name in terms for row in rows):
+    values = np.array([round(at) if row.whole else at for row, at in zip(rows, tune.estimate().tolist(), strict=True)])
+    players = players_of(configuration, values, np.array([row.start for row in rows]))
+    tuned = replace(players[0], label="tuned")
+    if isinstance(tuned, OwnPlayer) and {row.name for row in rows} & {term.name for term in TERMS}:
         file = path.with_suffix(".txt")
         save(file, tuned.weights, [f"Tuned by {configuration.method} in {len(tune.done)} pairs of games"])
         _tell(f"The tuned weights are in '{file}'")
+    _tell(f"To confirm it, {PROOF} of these values against those at the start: merino spsa resume {path} --prove")
     if order.prove:
-        _prove(tuned, start, configuration, order.threads)
+        _prove((tuned, replace(players[1], label="start")), configuration, order.threads)
 
 
-def _prove(tuned: OwnPlayer, start: OwnPlayer, configuration: Configuration, threads: int) -> None:
+def _prove(players: tuple[Player, Player], configuration: Configuration, threads: int) -> None:
     """Play the tuned values against the start until the test is settled, from openings that tuned nothing."""
-    setup = Setup(
-        board=partial(OwnBoard, (tuned, start), Effort(configuration.nodes, configuration.depth), Adjudication()),
-        openings=partial(RandomOpenings, configuration.seed + 1, configuration.plies),
-    )
-    tally, last = Tally(), time.monotonic()
-    games = play_match(setup, MOST_PROOF_GAMES, threads)
-    verdict = ""
-    try:
-        for game in games:
-            tally.add(game)
-            if game.number % 2 and (verdict := PROOF.verdict(tally.pairs)):
-                break
-            if time.monotonic() - last > 10:
-                last = time.monotonic()
-                _tell(_proof_line(tally))
-    except KeyboardInterrupt:
-        _tell("Interrupted.")
-    finally:
-        games.close()
-    _tell(_proof_line(tally))
+    terms = replace(terms_of(configuration, players), seed=configuration.seed + 1, games=MOST_PROOF_GAMES)
+    show = LivePrinter()
+    result = hold(terms, threads, PROOF, Outlets(show))
+    show.end()
+    counts = result.tally.counts
+    _tell(live_line(result.tally, MOST_PROOF_GAMES, result.seconds, PROOF))
     said = {"H0": "not confirmed", "H1": "confirmed: the tuned values are stronger", "": "not settled"}
-    _tell(f"{PROOF}: {said[verdict]}")
-
-
-def _proof_line(tally: Tally) -> str:
-    found = estimate(tally.counts)
-    losses, draws, wins = tally.points
-    return (
-        f"{tally.games} games  +{wins} ={draws} -{losses}  Elo {found.elo:+.1f} +- {found.elo_error:.1f}  "
-        f"LLR {PROOF.llr(tally.pairs):+.2f} of {PROOF.bounds[0]:.2f} to {PROOF.bounds[1]:.2f}"
-    )
+    _tell(f"{PROOF}: {said[PROOF.verdict(counts)]}")
 
 
 def _tell(line: str) -> None:

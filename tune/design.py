@@ -3,11 +3,12 @@
 import numpy as np
 
 from engine.jit import entry, kernel
-from tune.chance import next_share, next_word
+from match.chance import next_random
+from tune.chance import next_share
 from tune.rules import GAMMA, LEVEL_SHARES, LEVELS, Method, Settings, State, shrinking, write_estimate
 
 _AUTO = int(Method.AUTO)
-_WORD = 64
+_BITS = 63  # of a random number
 
 
 def next_pair(settings: Settings, state: State, number: int, random: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -34,14 +35,14 @@ def write_pair(settings, state, number, random, plus, minus):
     scale = shrinking(settings, number)
     if settings.method == _AUTO:
         scale = settings.pairs**GAMMA * _level(random)
-    word = np.uint64(0)
+    word = 0
     for i in range(size):
-        if i % _WORD == 0:
-            word = next_word(random)
+        if i % _BITS == 0:
+            word = next_random(random)
         reach = settings.c_end[i] * scale
-        if word & np.uint64(1):
+        if word & 1:
             reach = -reach
-        word >>= np.uint64(1)
+        word >>= 1
         centre, low, high = plus[i], settings.low[i], settings.high[i]
         up, down = centre + reach, centre - reach
         if settings.whole[i]:

@@ -10,17 +10,22 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Protocol
 
+import chess.engine
 import numpy as np
 
+from engine.command import CommandError
 from engine.search.parameters import PARAMETERS, parameter_values
 from eval.registry import TERMS
-from match.board import OwnBoard
-from match.effort import Adjudication, Effort
-from match.openings import RandomOpenings
-from match.players import OwnPlayer
-from tune.parameters import Parameter, TuneError
+from match.contest import Terms
+from match.games import Reason
+from match.players import OtherPlayer, OwnPlayer, Player
+from match.runner import Board, OpeningSource
+from match.sides import START_SECONDS
+from tune.parameters import Known, Parameter, TuneError
 from tune.rules import PairResult
 from tune.tuning import Configuration, Tune
+
+MOST_LOST = 10  # pairs in a row, then something is wrong with the engine rather than with a game
 
 log = logging.getLogger(__name__)
 
@@ -35,8 +40,8 @@ class PairPlayer(Protocol):
     def play(self, pair: PairResult) -> float | None:
         """Wins minus losses of `plus` in the two games, None if it was stopped; raises PairLostError."""
 
-    def close(self) -> None:
-        """Let go of what it holds."""
+    def stop(self) -> None:
+        """End the game under way soon, the stop flag being set; called from another thread."""
 
 
 def own_player(label: str, parameters: tuple[Parameter, ...], values: np.ndarray, weights: np.ndarray) -> OwnPlayer:
@@ -52,6 +57,22 @@ def own_player(label: str, parameters: tuple[Parameter, ...], values: np.ndarray
     return OwnPlayer(label, chosen, parameter_values(changes))
 
 
+def engine_options(command: tuple[str, ...]) -> dict[str, Known]:
+    """The numbers that an external engine lets one set; raises TuneError if it does not start."""
+    try:
+        engine = chess.engine.SimpleEngine.popen_uci(list(command), timeout=START_SECONDS)
+    except (OSError, chess.engine.EngineError, TimeoutError) as error:
+        raise TuneError(f"the engine '{' '.join(command)}' does not start: {error or 'no answer'}") from error
+    try:
+        return {
+            name: Known(float(option.default or 0), float(option.min), float(option.max))
+            for name, option in engine.options.items()
+            if option.type == "spin" and option.min is not None and option.max is not None
+        }
+    finally:
+        engine.close()
+
+
 def check_own(parameters: tuple[Parameter, ...]) -> None:
     """Raise TuneError for a number of the search that is not tuned as an integer."""
     search = {row.name for row in PARAMETERS}
@@ -60,32 +81,71 @@ def check_own(parameters: tuple[Parameter, ...]) -> None:
             raise TuneError(f"{row.name} is an integer; its type cannot be float")
 
 
-class OwnPairs:
-    """Pairs of games of Merino against itself, in this process."""
+def players_of(configuration: Configuration, plus: np.ndarray, minus: np.ndarray) -> tuple[Player, Player]:
+    """The two players of a pair."""
+    rows = configuration.parameters
+    if configuration.engine:
+        return _other(configuration, "plus", plus), _other(configuration, "minus", minus)
+    weights = np.array(configuration.weights)
+    return own_player("plus", rows, plus, weights), own_player("minus", rows, minus, weights)
+
+
+def _other(configuration: Configuration, label: str, values: np.ndarray) -> OtherPlayer:
+    options = {
+        row.name: str(round(value) if row.whole else value)
+        for row, value in zip(configuration.parameters, values.tolist(), strict=True)
+    }
+    return OtherPlayer(label, configuration.engine, options)
+
+
+def terms_of(configuration: Configuration, players: tuple[Player, Player]) -> Terms:
+    """How these players meet in this tune."""
+    return Terms(
+        players,
+        configuration.effort,
+        seed=configuration.seed,
+        openings=configuration.openings,
+        plies=configuration.plies,
+        margin=configuration.margin,
+    )
+
+
+class Games:
+    """Plays pairs of games: Merino against itself, or an external engine against itself."""
 
     def __init__(self, configuration: Configuration, stop_flag: np.ndarray) -> None:
         """`stop_flag`, uint64[1], ends a game soon after it is set."""
         self._configuration, self._stop_flag = configuration, stop_flag
-        self._weights = np.array(configuration.weights)
-        self._openings = RandomOpenings(configuration.seed, configuration.plies)
-        self._effort = Effort(configuration.nodes, configuration.depth)
+        self._openings: OpeningSource | None = None
+        self._board: Board | None = None
 
     def play(self, pair: PairResult) -> float | None:
         """Wins minus losses of `plus`; None if the flag was set."""
-        rows = self._configuration.parameters
-        plus, minus = (own_player("", rows, values, self._weights) for values in (pair.plus, pair.minus))
-        board = OwnBoard((plus, minus), self._effort, Adjudication(), self._stop_flag)
+        terms = terms_of(self._configuration, players_of(self._configuration, pair.plus, pair.minus))
+        if self._openings is None:
+            self._openings = terms.source()
         opening = self._openings.opening(pair.number)
+        try:
+            self._board = terms.board(self._stop_flag)
+        except CommandError as error:
+            raise PairLostError(str(error)) from error
         points = 0
-        for index in range(2):
-            game = board.play(index, opening, index == 0)
-            if game is None:
-                return None
-            points += game.points
+        try:
+            for index in range(2):
+                game = self._board.play(index, opening, index == 0)
+                if game is None:
+                    return None
+                if game.reason in (Reason.CRASH, Reason.ILLEGAL):
+                    raise PairLostError(f"{game.reason.value}: {game.detail}")
+                points += game.points
+        finally:
+            self._board.close()
         return float(points - 2)
 
-    def close(self) -> None:
-        """Nothing is held."""
+    def stop(self) -> None:
+        """End the game under way."""
+        if self._board is not None:
+            self._board.stop()
 
 
 def play_tune(
@@ -117,6 +177,7 @@ def play_tune(
             return math.nan
 
     pool = ThreadPoolExecutor(threads, thread_name_prefix="pairs")
+    lost_in_a_row = 0
     futures: deque[Future[float | None]] = deque(pool.submit(play, pair) for pair in tune.waiting)
     try:
         while True:
@@ -129,9 +190,12 @@ def play_tune(
                 return
             futures.popleft()
             tune.tell(y)
+            lost_in_a_row = lost_in_a_row + 1 if math.isnan(y) else 0
+            if lost_in_a_row == MOST_LOST:
+                raise TuneError(f"{MOST_LOST} pairs in a row could not be played; the log above says why")
             on_result(tune)
     finally:
         stop_flag[0] = 1
-        pool.shutdown(cancel_futures=True)
         for player in players:
-            player.close()
+            player.stop()
+        pool.shutdown(cancel_futures=True)

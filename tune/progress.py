@@ -38,14 +38,14 @@ class Progress:
         """`every` is in seconds."""
         self._tell, self._every, self._lines_per_table = tell, every, lines_per_table
         self._began = self._last = time.monotonic()
-        self._first: int | None = None
+        self._first = 0  # pairs that were done when the clock began
         self._lines = 0
 
     def __call__(self, tune: Tune) -> None:
         """Tell if it is time to."""
-        if self._first is None:
-            self._first = len(tune.done) - 1
         now = time.monotonic()
+        if not self._first:  # the first pair may have had to wait for the compiler
+            self._began, self._first = now, len(tune.done)
         if now - self._last < self._every and not tune.is_over:
             return
         self._last = now
@@ -56,7 +56,7 @@ class Progress:
                 self._tell(line)
 
     def _line(self, tune: Tune, speed: float) -> str:
-        left = (tune.configuration.pairs - len(tune.done)) / speed
+        left = (tune.configuration.pairs - len(tune.done)) / max(1e-9, speed)
         loss = remaining_loss(tune.settings, tune.state)
         expected = "" if np.isnan(loss) else f"  {loss:.2f} Elo left"
         lost = f"  {tune.lost} lost" if tune.lost else ""

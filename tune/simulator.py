@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.jit import entry, kernel
-from tune.chance import next_share, random_state
+from match.chance import seed_state
+from tune.chance import next_share
 from tune.design import write_pair
 from tune.plan import elo_width, spsa_step
 from tune.rules import BANK, Method, Settings, absorb, initial_state, write_estimate
@@ -117,7 +118,7 @@ def simulate(
 
     def loss(run: int) -> float:
         state = initial_state(settings, np.full(size, START))
-        return _play(settings, state, curve, random_state(seed, size, run))
+        return _play(settings, state, curve, seed_state(seed, size, run))
 
     with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
         losses = np.array(list(pool.map(loss, range(runs))))

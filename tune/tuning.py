@@ -19,7 +19,8 @@ from pathlib import Path
 import numpy as np
 
 from engine.files import write_whole
-from tune.chance import random_state
+from match.chance import seed_state
+from match.effort import Clock, Effort
 from tune.design import next_pair
 from tune.parameters import Parameter, TuneError, settings_for
 from tune.rules import Method, PairResult, Settings, State, after, estimate, initial_state
@@ -31,9 +32,10 @@ VERSION = 1
 class Configuration:
     """All that decides how a tune goes, apart from the clock of the machine.
 
-    `nodes`, `depth` and `clock` (seconds and increment) limit a move. `engine` is the command of an external engine,
-    "" for Merino itself with `weights`, float64[27] as a tuple, as what is not tuned. `ahead` pairs are under way while
-    an earlier result is waited for.
+    `effort` limits a move, which may come `margin` milliseconds late at a clock. `openings` is a file of them, None for
+    random ones of `plies` half-moves. `engine` is the command line of an external engine, empty for Merino itself with
+    `weights`, the 27 of the registry, as what is not tuned. `ahead` pairs are under way while an earlier result is
+    waited for.
     """
 
     parameters: tuple[Parameter, ...]
@@ -41,11 +43,12 @@ class Configuration:
     pairs: int
     seed: int
     ahead: int
-    plies: int
-    nodes: int | None = None
-    depth: int | None = None
+    effort: Effort
+    openings: str | None = None
+    plies: int | None = None
+    margin: int = 0
     weights: tuple[float, ...] = ()
-    engine: str = ""
+    engine: tuple[str, ...] = ()
 
     def text(self) -> str:
         """As JSON."""
@@ -67,7 +70,9 @@ def configuration_from(text: str) -> Configuration:
     if values.pop("version") != VERSION:
         raise ValueError("it was written by another version of Merino")
     values["parameters"] = tuple(Parameter(**row) for row in values["parameters"])
-    values["weights"] = tuple(values["weights"])
+    values["weights"], values["engine"] = tuple(values["weights"]), tuple(values["engine"])
+    clock = values["effort"].pop("clock")
+    values["effort"] = Effort(**values["effort"], clock=clock and Clock(**clock))
     return Configuration(**values)
 
 
@@ -87,7 +92,7 @@ class Tune:
         """A tune with nothing played."""
         settings = configuration.settings()
         start = np.array([row.start for row in configuration.parameters], dtype=np.float64)
-        return cls(configuration, settings, initial_state(settings, start), random_state(configuration.seed))
+        return cls(configuration, settings, initial_state(settings, start), seed_state(configuration.seed))
 
     @property
     def handed_out(self) -> int:

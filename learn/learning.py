@@ -132,7 +132,7 @@ def split(rows: Rows, settings: Settings) -> Sample:
         raise LearnError(f"all {len(results)} games are {outcome}: there is nothing to tell good from bad")
     chance = np.random.default_rng(settings.seed)
     if settings.split_by_position:
-        held = chance.random(len(rows), dtype=np.float32) < VALIDATION_SHARE
+        held = chance.random(len(rows)) < VALIDATION_SHARE
         if held.all() or not held.any():
             raise LearnError(f"{len(rows)} positions are too few to keep some aside")
     else:

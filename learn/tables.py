@@ -36,10 +36,10 @@ def _row(line: WeightLine) -> str:
 def _errors(summary: Summary, root_of_sum: bool) -> list[str]:
     kind = "root of the weighted sum over positions" if root_of_sum else "mean"
     return [
-        f"{'error, ' + kind:40} {'games':>7} {'positions':>10} {'before':>9} {'after':>9}",
-        f"{'Training set':40} {summary.train_games:7} {summary.train_positions:10} "
+        f"{'error, ' + kind:48} {'games':>7} {'positions':>10} {'before':>9} {'after':>9}",
+        f"{'Training set':48} {summary.train_games:7} {summary.train_positions:10} "
         f"{summary.train_before:9.6f} {summary.train_after:9.6f}",
-        f"{'Validation set':40} {summary.valid_games:7} {summary.valid_positions:10} "
+        f"{'Validation set':48} {summary.valid_games:7} {summary.valid_positions:10} "
         f"{summary.valid_before:9.6f} {summary.valid_after:9.6f}",
     ]
 

@@ -205,6 +205,17 @@ def test_the_numbers_of_an_engine_are_those_it_names(engine: tuple[str, ...], tm
         run_spsa([*order[:2], "--engine", "no-such-engine"])
 
 
+def test_the_options_of_an_engine_are_tuned_at_a_clock(engine: tuple[str, ...], tmp_path: Path, capsys):
+    file = tmp_path / "bold.txt"
+    file.write_text("Bold, 3, 0, 8, 1, 0.002\n")
+    order = ["tune", str(file), "--engine", " ".join(engine), "--pairs", "1", "--tc", "20+0.1", "--threads", "1"]
+    assert run_spsa(order) == 0
+    said = capsys.readouterr().out
+    assert "bspsa after 1 pairs:" in said
+    assert "tuned weights" not in said
+    assert load_tune(tmp_path / "bold.tune.npz").configuration.effort.clock == Clock(20000, 100)
+
+
 def test_a_configuration_is_read_as_it_was_written():
     written = configuration(openings="book.epd", plies=4, margin=20, engine=("a", "b"))
     written = replace(written, effort=Effort(movetime=5, clock=Clock(1000, 100)))

@@ -79,7 +79,7 @@ def _command(text: str) -> tuple[str, ...]:
     found = shutil.which(Path(words[0]).expanduser()) if words else None
     if found is None:
         raise UsageError(f"spsa tune: there is no program '{text}'")
-    return (found, *words[1:])
+    return (str(found), *words[1:])
 
 
 def tune_on(order: argparse.Namespace) -> int:

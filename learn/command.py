@@ -28,6 +28,7 @@ from learn.sample import Point, Sample
 from learn.sources import LearnError, find_files
 from learn.tables import as_csv, render
 from learn.telling import Diary, StepTeller
+from match.prove import offer, prove
 
 SHOWN_FAULTS = 5
 
@@ -94,6 +95,8 @@ def _learn(order: Order, tell: Diary) -> Path | None:
     if written is not None:
         summary = summary.told_where(str(written))
     _leave_behind(order, target, sample, learned, summary, tell)
+    if written is not None and order.prove:
+        prove(written, written.with_suffix(".old"), tell)
     return written
 
 
@@ -127,7 +130,7 @@ def _decide(
     tell(f"Old values saved in file '{saved}'")
     tell(f"New values in file '{target}'")
     tell("A lower error is not yet more strength; only a match proves that:")
-    tell(f"  merino match '{target}' '{saved}' --nodes 5000 --sprt 0 5")
+    tell(f"  {offer(target, saved)}")
     return target
 
 

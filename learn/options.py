@@ -16,7 +16,7 @@ USAGE = (
     f"[--method {'|'.join(METHODS)}] [--article] [--loss {'|'.join(Loss)}] [--lambda N|off] [--k N|fit] "
     "[--prior N|off] [--bootstrap N] [--seed N] [--split game|position] [--skip-first N] [--skip-last N] "
     "[--skip-decided CP] "
-    f"[--quiet {'|'.join(Quiet)}] [--unique] [--no-fen]"
+    f"[--quiet {'|'.join(Quiet)}] [--unique] [--no-fen] [--prove]"
 )
 
 
@@ -34,6 +34,7 @@ class Order:
     csv: str | None = None
     record: str | None = None
     keep_fen: bool = True
+    prove: bool = False  # by a match of the new weights against the old
 
     @property
     def quiet_output(self) -> bool:
@@ -117,6 +118,7 @@ FLAGS: dict[str, Callable[[Order], Order]] = {
     "--article": lambda order: replace(order, settings=ARTICLE),
     "--dry-run": lambda order: replace(order, dry_run=True),
     "--json": lambda order: replace(order, as_json=True),
+    "--prove": lambda order: replace(order, prove=True),
     "--no-fen": lambda order: replace(order, keep_fen=False),
     "--unique": lambda order: replace(order, selection=replace(order.selection, unique=True)),
 }

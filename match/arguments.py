@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
 from engine.command import UsageError
-from match.contest import Outlets, Terms
+from match.contest import Outlets, Terms, cores
 from match.effort import Adjudication, Clock, Effort
 from match.openings import PLIES
 from match.play import LONGEST_GAME
@@ -128,7 +127,7 @@ def threads(wish: argparse.Namespace, terms: Terms) -> int:
         return int(wish.concurrency)
     if terms.effort.is_timed:
         return 1  # a clock is fair only where each game has its core
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores()
 
 
 class LivePrinter:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
@@ -93,6 +94,11 @@ class Result:
     interrupted: bool = False
 
 
+def cores() -> int:
+    """How many processor cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def hold(terms: Terms, threads: int, sprt: Sprt | None = None, outlets: Outlets | None = None) -> Result:
     """Play until the games are played, the test is settled, or Ctrl-C.
 
@@ -120,11 +126,8 @@ class _Contest:
         setup = Setup(board=self._terms.board, openings=self._terms.source)
         games = play_match(setup, self._terms.games, threads, self._first)
         try:
-            if not self._is_settled():
-                for game in games:
-                    self._take(game)
-                    if game.number % 2 and self._is_settled():
-                        break
+            while not self._is_over():
+                self._take(next(games))
         except KeyboardInterrupt:
             self._result.interrupted = True
         except (OpeningError, FenError) as error:
@@ -134,8 +137,12 @@ class _Contest:
             self._save()
         return self._result
 
-    def _is_settled(self) -> bool:
-        return self._sprt is not None and bool(self._sprt.verdict(self._result.tally.counts))
+    def _is_over(self) -> bool:
+        """Whether all games are played, or the test is settled, which is looked at after whole pairs."""
+        tally = self._result.tally
+        if tally.games >= self._terms.games:
+            return True
+        return self._sprt is not None and tally.games % 2 == 0 and bool(self._sprt.verdict(tally.counts))
 
     def _take(self, game: Game) -> None:
         """Count a game, and from time to time show and save what there is."""
@@ -193,8 +200,8 @@ class _Contest:
         if path is None or not path.exists():
             return 0
         there = path.stat().st_size
-        if size is None:
-            return there
+        if size is None or self._is_over():
+            return there  # games of other matches may follow
         if there < size:
             raise CommandError(f"match: '{path}' is shorter than '{self._outlets.state}' says; take other files")
         with path.open("r+b") as file:

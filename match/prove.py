@@ -2,51 +2,53 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 from eval.weights import load
-from match.contest import Outlets, Terms, hold
+from match.contest import Outlets, Terms, cores, hold
 from match.effort import Effort
 from match.players import OwnPlayer
 from match.report import summary
 from match.statistics import Sprt
 
 TEST = Sprt(0.0, 10.0)
-NODES = 2000
+EFFORT = Effort(nodes=2000)
 MOST_GAMES = 40_000
 SEED = 2
+TELL_EVERY = 30.0  # seconds
+
+Say = Callable[[str], object]
 
 
 def offer(new: Path, old: Path) -> str:
     """The command that plays the match, in words."""
-    test = f"--sprt {TEST.elo0:g} {TEST.elo1:g} --games {MOST_GAMES} --nodes {NODES} --seed {SEED}"
+    test = f"--sprt {TEST.elo0:g} {TEST.elo1:g} --games {MOST_GAMES} --nodes {EFFORT.nodes} --seed {SEED}"
     return f"merino match '{new}' '{old}' {test}"
 
 
-def prove(
-    new: Path, old: Path, threads: int, say: Callable[[str], object], show: Callable[[str], object] | None = None
-) -> str:
+def prove(new: Path, old: Path, say: Say, most_games: int = MOST_GAMES) -> str:
     """Play weights against weights until the test is settled: "H1" if the new are stronger, "H0" if not.
 
-    "" where neither is settled, by Ctrl-C or after very many games. The result goes to `say`, the live line to `show`.
-    Raises WeightsError and CommandError.
+    "" where neither is settled, by Ctrl-C or after so many games. Lines go to `say`, the state of the match now and
+    then. Raises WeightsError and CommandError.
     """
-    return prove_players(OwnPlayer(new.name, load(new)), OwnPlayer(old.name, load(old)), threads, say, show)
+    return prove_players(OwnPlayer(new.name, load(new)), OwnPlayer(old.name, load(old)), say, most_games=most_games)
 
 
 def prove_players(
     new: OwnPlayer,
     old: OwnPlayer,
-    threads: int,
-    say: Callable[[str], object],
-    show: Callable[[str], object] | None = None,
-    effort: Effort | None = None,
+    say: Say,
+    effort: Effort = EFFORT,
     test: Sprt = TEST,
+    most_games: int = MOST_GAMES,
+    seed: int = SEED,
 ) -> str:
     """The same for any two players of our own."""
-    terms = Terms((new, old), effort or Effort(NODES), MOST_GAMES, SEED)
-    result = hold(terms, threads, test, Outlets(show))
+    terms = Terms((new, old), effort, most_games, seed)
+    result = hold(terms, cores(), test, Outlets(_NowAndThen(say)))
     say(summary((new.label, old.label), str(terms), result.tally, test, result.seconds))
     verdict = test.verdict(result.tally.counts)
     words = {
@@ -56,3 +58,15 @@ def prove_players(
     }
     say(words[verdict])
     return verdict
+
+
+class _NowAndThen:
+    """Lets a line through twice a minute."""
+
+    def __init__(self, say: Say) -> None:
+        self._say, self._last = say, time.monotonic()
+
+    def __call__(self, line: str) -> None:
+        if time.monotonic() - self._last >= TELL_EVERY:
+            self._last = time.monotonic()
+            self._say(line)

@@ -14,6 +14,7 @@ from engine.command import CommandError
 from engine.game import IllegalMoveError, Position
 from engine.search.limits import MATE_SCORE, Limits
 from engine.search.searcher import Searcher
+from engine.warmup import warm_up
 from match.effort import HASH_MB, Effort
 from match.games import Played, Reason
 from match.players import OtherPlayer, OwnPlayer, Player
@@ -66,6 +67,7 @@ class OwnSide:
 
     def __init__(self, player: OwnPlayer, effort: Effort) -> None:
         """Raises CommandError where memory lacks."""
+        warm_up()  # no clock should run while code is loaded or compiled
         try:
             self._searcher = Searcher(
                 player.hash_mb or effort.hash_mb, player.threads, player.weights, player.parameters

@@ -1,0 +1,130 @@
+"""Rating tables, tournaments, self-play, and the match that proves what was learned."""
+
+import io
+import json
+import math
+from pathlib import Path
+
+import chess.pgn
+import numpy as np
+import pytest
+
+from engine.cli import main
+from eval.weights import DEFAULT_FILE, defaults, load, save
+from learn.command import run_learn
+from match.board import OwnBoard
+from match.effort import NO_VARIETY, Adjudication, Effort, Variety
+from match.games import Tally
+from match.openings import RandomOpenings
+from match.players import OwnPlayer
+from match.prove import offer, prove, prove_players
+from match.ratings import rate
+from match.statistics import estimate, score_of
+
+
+def tally(*pairs: int) -> Tally:
+    """Of so many pairs by half points, those of 2 being two draws."""
+    found = Tally()
+    found.pairs[:] = pairs
+    for half, number in enumerate(pairs):
+        split = {0: (0, 0), 1: (0, 1), 2: (1, 1), 3: (1, 2), 4: (2, 2)}[half]
+        for points in split:
+            found.points[points] += number
+    return found
+
+
+def test_two_players_are_rated_as_their_match_says():
+    result = tally(50, 200, 500, 300, 150)
+    rows = rate(["a", "b"], {(0, 1): result}, 1, 2000.0)
+    found = estimate(result.pairs)
+    assert [row.name for row in rows] == ["a", "b"]
+    assert rows[0].rating - 2000 == pytest.approx(found.elo, abs=0.2)
+    assert rows[0].error == pytest.approx(found.elo_error, rel=0.03)
+    assert (rows[1].rating, rows[1].error) == (2000, 0)
+
+
+def test_ratings_of_three_players_are_those_that_made_the_results():
+    truth, random = [150.0, 0.0, -100.0], np.random.default_rng(3)
+    results, errors = {}, []
+    for _ in range(60):
+        for first, second in ((0, 1), (0, 2), (1, 2)):
+            score = score_of(truth[first] - truth[second])
+            wins = random.binomial(200, score)
+            found = Tally()
+            found.points[:] = 200 - wins, 0, wins
+            results[first, second] = found
+        rows = {row.name: row for row in rate(["a", "b", "c"], results, 1, 0.0)}
+        errors += [abs(rows[name].rating - truth[i]) <= rows[name].error for i, name in enumerate("abc") if i != 1]
+    assert 0.88 <= np.mean(errors) <= 1.0
+
+
+def test_a_clean_score_has_a_rating():
+    rows = rate(["a", "b"], {(0, 1): tally(0, 0, 0, 0, 10)}, 1, 0.0)
+    assert 300 < rows[0].rating < 1500 and math.isfinite(rows[0].error)
+
+
+def test_a_gauntlet_rates_all_and_goes_on_from_its_state(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["default", "razor_depth=1", "late_move_base=1,name=c", "--games", "4", "--nodes", "100", "--json"]
+    words += ["--anchor", "default=1500", "--pgn", str(tmp_path / "g.pgn"), "--state", str(tmp_path / "state")]
+    assert main(["gauntlet", *words]) == 0
+    first = json.loads(capsys.readouterr().out)
+    ratings = {row["name"]: row for row in first["ratings"]}
+    assert ratings["default"]["rating"] == 1500 and ratings["default"]["games"] == 8
+    assert {row["games"] for name, row in ratings.items() if name != "default"} == {4}
+    assert (tmp_path / "g.pgn").read_text().count("[Event ") == 8
+    assert main(["gauntlet", *words]) == 0
+    assert json.loads(capsys.readouterr().out) == first
+
+
+def test_in_a_round_robin_all_meet_all(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["default", "razor_depth=1", "late_move_base=1", "--games", "2", "--nodes", "50"]
+    assert main(["round-robin", *words]) == 0
+    captured = capsys.readouterr()
+    assert "| late_move_base=1 | 0 | anchor | 4 |" in captured.out
+    assert captured.err.count(": +") == 3
+
+
+def test_players_of_one_name_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["round-robin", "default", "default"]) == 2
+    assert "with different names" in capsys.readouterr().err
+
+
+def test_freely_played_moves_make_games_differ_and_lose_little():
+    player, opening = OwnPlayer("a"), RandomOpenings(1).opening(0)
+    flag = np.zeros(1, dtype=np.uint64)
+    free, strict = (
+        OwnBoard((player, player), Effort(300), Adjudication(longest=12), flag, variety)
+        for variety in (Variety(6, 60, 9), NO_VARIETY)
+    )
+    lines = {tuple(played.move for played in free.play(number, opening, True).moves[:6]) for number in range(8)}
+    assert len(lines) > 4
+    assert free.play(3, opening, True) == free.play(3, opening, True)
+    assert strict.play(0, opening, True).moves == strict.play(1, opening, True).moves
+
+
+def test_self_play_feeds_the_learner(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pgn, weights = tmp_path / "s.pgn", tmp_path / "w.txt"
+    assert main(["selfplay", "30", "--nodes", "60", "--pgn", str(pgn), "--weights", str(DEFAULT_FILE)]) == 0
+    file = io.StringIO(pgn.read_text(encoding="utf-8"))
+    games = list(iter(lambda: chess.pgn.read_game(file), None))
+    assert len(games) == 30 and not any(game.errors for game in games)
+    assert all(node.eval() is not None for node in games[0].mainline() if node.ply() > 8)
+    capsys.readouterr()
+    weights.write_bytes(DEFAULT_FILE.read_bytes())
+    assert run_learn([str(pgn), "--weights", str(weights), "--dry-run"]) == 0
+    assert "Games: 30" in capsys.readouterr().out
+
+
+def test_better_weights_are_proved_and_the_offer_says_how(tmp_path: Path) -> None:
+    new, old = tmp_path / "new.txt", tmp_path / "old.txt"
+    poor = defaults()
+    poor[5:] = 0  # nothing but the pieces counts
+    save(old, poor)
+    save(new, load(DEFAULT_FILE))
+    lines: list[str] = []
+    assert prove(new, old, lines.append, most_games=2) == ""
+    assert lines[-1] == "Not settled."
+    good = OwnPlayer("good", load(new))
+    assert prove_players(good, OwnPlayer("poor", load(old)), lines.append, Effort(100), most_games=2000) == "H1"
+    assert lines[-1] == "Proved: good is stronger than poor."
+    assert offer(new, old).startswith(f"merino match '{new}' '{old}' --sprt 0 10")

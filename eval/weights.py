@@ -83,7 +83,7 @@ def learned_k(path: Path) -> float:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise WeightsError(f"cannot read weights file '{path}': {reason}") from error

@@ -54,6 +54,8 @@ def learn_weights(arguments: Sequence[str], say: Callable[[str], object] | None 
         return _learn(order, diary)
     except (LearnError, WeightsError) as error:
         raise CommandError(f"learn: {error}") from error
+    except BrokenPipeError:
+        raise  # nobody listens any more
     except OSError as error:
         where = f" '{error.filename}'" if error.filename else ""
         raise CommandError(f"learn: cannot write{where}: {error.strerror}; the weights are as they were") from error
@@ -176,8 +178,12 @@ def _tell_faults(faults: list[tuple[Path, Fault]], tell: Callable[[str], object]
 
 def _check_writable(target: Path) -> None:
     """Fail before the work rather than after it."""
-    target.parent.mkdir(parents=True, exist_ok=True)
     if target.is_dir():
         raise LearnError(f"'{target}' is a folder, not a weights file")
-    with tempfile.NamedTemporaryFile(dir=target.parent):
-        pass
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=target.parent):
+            pass
+    except OSError as error:
+        reason = "it is no folder" if isinstance(error, FileExistsError | NotADirectoryError) else error.strerror
+        raise LearnError(f"nothing can be written into '{target.parent}': {reason}") from error

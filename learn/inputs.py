@@ -112,15 +112,13 @@ class _Reader:
         found = used = unreadable = 0
         rows_before = len(self.store)
         with ExitStack() as stack:
-            fen = self._open_fen(target, stack)
-            if fen:
-                _write(fen, first, target)
-            for part in _in_order(lambda piece: self._part_of(piece, fen is not None), _pieces(source), self._threads):
-                if len(part.block) and len(self.store) == rows_before:
-                    check_rows(part.block, part.rows, self._reading.weights)
-                self.store.add(part.rows, part.block.positions["key"])
+            wanted, fen = self._wants_fen(target), None
+            for part in _in_order(lambda piece: self._part_of(piece, wanted), _pieces(source), self._threads):
+                self._add(part, is_first=len(self.store) == rows_before)
                 self._faults.extend((source.path, fault) for fault in part.faults)
                 found, used, unreadable = found + part.found, used + part.used, unreadable + len(part.faults)
+                if wanted and fen is None and len(part.block):
+                    fen = self._create_fen(target, first, stack)
                 if fen:
                     _write(fen, part.fen, target)
                 progress(source.done)
@@ -129,19 +127,27 @@ class _Reader:
         self.games += used
         self._tell(f"{source.path.name}: {found} games, {len(self.store) - rows_before} positions")
 
-    def _open_fen(self, target: Path, stack: ExitStack) -> IO[bytes] | None:
-        """The `.fen` file to write, where there is to be one."""
-        if not self._reading.keep_fen:
-            return None
-        if target.exists() and not is_ours(target):
+    def _add(self, part: _Part, is_first: bool) -> None:
+        if is_first and len(part.block):
+            check_rows(part.block, part.rows, self._reading.weights)
+        self.store.add(part.rows, part.block.positions["key"])
+
+    def _wants_fen(self, target: Path) -> bool:
+        """Whether a `.fen` file is to be written; another's is left alone."""
+        if self._reading.keep_fen and target.exists() and not is_ours(target):
             self._tell(f"No file '{target}' is created: there is one that is not Merino's")
-            return None
+            return False
+        return self._reading.keep_fen
+
+    def _create_fen(self, target: Path, first: bytes, stack: ExitStack) -> IO[bytes] | None:
+        """The `.fen` file, open behind its first line, or None where it cannot be written."""
         try:
             file = stack.enter_context(writing_whole(target))
         except OSError as error:
             self._tell(f"No file '{target}' can be created: {error.strerror}")
             return None
         self._tell(f"Creating file '{target}'")
+        _write(file, first, target)
         return file
 
     def _part_of(self, piece: _Piece, with_fen: bool) -> _Part:
@@ -166,12 +172,10 @@ class _Reader:
         for labelled, part in _in_order(
             lambda text: self._labelled_part(text, contents is not None), _texts(source), self._threads
         ):
-            if len(part.block) and len(self.store) == rows_before:
-                check_rows(part.block, part.rows, self._reading.weights)
             of_none = np.flatnonzero(labelled.games == NO_GAME)
             labelled.games[of_none] = of_none + len(self.store)  # a game of its own
             unnamed, endless = unnamed + len(of_none), endless + int(np.count_nonzero(labelled.to_end == NO_END))
-            self.store.add(part.rows, part.block.positions["key"])
+            self._add(part, is_first=len(self.store) == rows_before)
             names.append(labelled.games)
             results.append(labelled.results)
             self._faults.extend((source.path, fault) for fault in part.faults)

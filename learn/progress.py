@@ -24,16 +24,19 @@ class Progress:
         self._stream = sys.stderr if stream is None else stream
         self._rewrites = self._stream.isatty()
         self._began = clock()
+        self._done_before: float | None = None  # at the first call: what is compiled first would spoil the estimate
         self._next = self._began + (PATIENCE if self._rewrites else PATIENCE_OF_FILES)
         self._width = 0
 
     def __call__(self, done: float) -> None:
         """Show that this share of the work, 0 to 1, is done, if it is time to show something."""
         now = self._clock()
+        if self._done_before is None:
+            self._done_before, self._began = done, now
         if now < self._next:
             return
         self._next = now + (BETWEEN if self._rewrites else BETWEEN_IN_FILES)
-        line = f"{self._what}: {min(done, 1):.0%}{time_left(done, now - self._began)}"
+        line = f"{self._what}: {min(done, 1):.0%}{time_left(done - self._done_before, done, now - self._began)}"
         if self._rewrites:
             self._stream.write(f"\r{line:<{self._width}}")
             self._width = len(line)
@@ -52,9 +55,9 @@ class Progress:
             self._stream.flush()
 
 
-def time_left(done: float, seconds: float) -> str:
-    """What to say of the time left when the share `done` took this long: ", 5 s left", or "" if that is unknown."""
-    if not 0 < done <= 1:
+def time_left(gained: float, done: float, seconds: float) -> str:
+    """The time left when the last share `gained` of all that is `done` took so long: ", 5 s left", "" if unknown."""
+    if gained <= 0:
         return ""
-    left = round(seconds * (1 - done) / done)
+    left = round(seconds * max(0.0, 1 - done) / gained)
     return f", {left} s left" if left < 100 else f", {left // 60} min {left % 60:02} s left"

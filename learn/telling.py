@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TextIO
@@ -30,18 +31,34 @@ class Diary:
         if self._log is None:
             self._waiting.append(text)
         else:
-            self._log.write(text + "\n")
+            self._write(text + "\n")
 
     def open(self, path: Path) -> None:
-        """Add to the log at `path` from now on; raises OSError."""
-        self._log = path.open("a", encoding="utf-8", buffering=1)
-        self._log.write("".join(line + "\n" for line in self._waiting))
+        """Add to the log at `path` from now on; where that cannot be, it is told, and there is no log."""
+        try:
+            self._log = path.open("a", encoding="utf-8")
+        except OSError as error:
+            self._say(f"No log is kept: cannot write '{path}': {error.strerror}")
+            return
+        self._write("".join(line + "\n" for line in self._waiting))
 
     def close(self) -> None:
         """Close the log, if there is one."""
         if self._log is not None:
-            self._log.close()
+            with suppress(OSError):  # of lines that it was told could not be written
+                self._log.close()
             self._log = None
+
+    def _write(self, text: str) -> None:
+        if self._log is None:
+            return
+        try:
+            self._log.write(text)
+            self._log.flush()
+        except OSError as error:
+            name = self._log.name
+            self.close()
+            self._say(f"The log ends here: cannot write '{name}': {error.strerror}")
 
 
 class StepTeller(Watcher):

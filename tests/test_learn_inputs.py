@@ -299,13 +299,14 @@ def test_progress_is_shown_after_a_second_and_wiped() -> None:
         now[0] = 2.0
         progress(0.25)
         progress(0.3)
-        assert stream.getvalue() == "\rReading: 25%, 6 s left"
-    assert stream.getvalue().endswith("\r" + " " * 22 + "\r")
+        assert stream.getvalue() == "\rReading: 25%, 10 s left"
+    assert stream.getvalue().endswith("\r" + " " * 23 + "\r")
 
 
 def test_progress_in_a_pipe_is_silent_unless_it_takes_long() -> None:
     now, stream = [0.0], io.StringIO()
     with Progress("Reading", stream, lambda: now[0]) as progress:
+        progress(0.0)
         now[0] = 10.0
         progress(0.1)
         assert stream.getvalue() == ""
@@ -315,7 +316,7 @@ def test_progress_in_a_pipe_is_silent_unless_it_takes_long() -> None:
 
 
 def test_no_time_is_told_before_anything_is_done() -> None:
-    assert time_left(0, 5) == ""
+    assert time_left(0, 0.1, 5) == ""
 
 
 def test_lines_are_counted_however_they_end() -> None:

@@ -1,0 +1,122 @@
+"""What `learn` refuses leaves every file as it was: bad input, folders and disks that take nothing, sudden ends."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from engine.command import CommandError
+from eval.weights import defaults, load, save
+from learn.command import learn_weights
+
+ROOT = Path(__file__).resolve().parent.parent
+SELFPLAY = ROOT / "games" / "selfplay.pgn"
+
+
+@pytest.fixture
+def weights(tmp_path: Path) -> Path:
+    """A file in which a queen is worth a pawn: whatever is learned is better."""
+    path, values = tmp_path / "w" / "weights.txt", defaults()
+    values[:5] = 100.0
+    save(path, values)
+    return path
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("missing.pgn", None, "there is no file"),
+        ("empty.pgn", b"", "no finished game with a usable position"),
+        ("rubbish.pgn", b"\x00\xff" * 1000, "no finished game with a usable position"),
+        ("broken.pgn.gz", b"\x1f\x8b\x08\x00", "cannot read"),
+        ("check.epd", b"4k3/8/8/8/8/8/4r3/4K3 w - - [1.0]\n", "no finished game with a usable position"),
+    ],
+)
+def test_bad_input_is_refused_and_changes_nothing(
+    tmp_path: Path, weights: Path, name: str, content: bytes | None, reason: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    before = files_of(tmp_path), files_of(weights.parent)
+    with pytest.raises(CommandError, match=reason):
+        learn_weights([str(tmp_path / name), "--weights", str(weights)], lambda line: None)
+    assert (files_of(tmp_path), files_of(weights.parent)) == before
+
+
+def test_a_folder_of_games_is_refused(tmp_path: Path, weights: Path) -> None:
+    with pytest.raises(CommandError, match="is a folder"):
+        learn_weights([str(tmp_path), "--weights", str(weights)], lambda line: None)
+
+
+def test_a_folder_that_cannot_be_written_into_is_told_before_the_work(tmp_path: Path, weights: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(CommandError, match=r"nothing can be written into '.*file': it is no folder"):
+        learn_weights([str(SELFPLAY), "--weights", str(weights), "--out", f"{tmp_path}/file/w.txt"], lambda line: None)
+
+
+def test_weights_of_other_terms_are_refused(weights: Path) -> None:
+    weights.write_text(weights.read_text().replace("Rook7th", "Rook8th"))
+    with pytest.raises(CommandError, match="no term is called 'Rook8th'"):
+        learn_weights([str(SELFPLAY), "--weights", str(weights)], lambda line: None)
+
+
+def learning(*arguments: str, limit: int | None = None) -> subprocess.Popen[str]:
+    """A `learn` process; it may write files of `limit` bytes at most."""
+    code = "import sys; from engine.cli import main; sys.exit(main())"
+    if limit is not None:
+        code = (
+            "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+            f"resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit})); {code}"
+        )
+    return subprocess.Popen(
+        [sys.executable, "-c", code, "learn", *arguments],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="limits of file size are those of Unix")
+def test_a_full_disk_is_told_and_changes_nothing(tmp_path: Path, weights: Path) -> None:
+    pgn = tmp_path / "games.pgn"
+    pgn.write_bytes(SELFPLAY.read_bytes())
+    before = weights.read_bytes()
+    learn_weights([str(pgn), "1", "5", "--weights", str(weights), "--out", f"{tmp_path}/x/w.txt"], lambda line: None)
+    assert (tmp_path / "x" / "w.txt").exists()  # and all is compiled, as the compiler wants to write files, too
+    (tmp_path / "games.fen").unlink()
+    process = learning(str(pgn), "1", "5", "--weights", str(weights), limit=500)
+    told = process.communicate()[0]
+    assert process.returncode == 1 and "Traceback" not in told
+    assert "games.fen': File too large; --no-fen learns without it" in told
+    process = learning(str(pgn), "1", "5", "--weights", str(weights), "--no-fen", limit=500)
+    told = process.communicate()[0]
+    assert process.returncode == 1 and "Traceback" not in told
+    assert "The log ends here" in told and "cannot write" in told.splitlines()[-1]
+    assert weights.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["games.pgn"]
+    assert not list(weights.parent.glob("*.new"))
+
+
+def test_a_killed_run_leaves_a_whole_weights_file(tmp_path: Path, weights: Path) -> None:
+    pgn = tmp_path / "games.pgn"
+    pgn.write_bytes(SELFPLAY.read_bytes())
+    for delay in (0.7, 1.0, 1.3):
+        process = learning(str(pgn), "1", "27", "--weights", str(weights))
+        time.sleep(delay)
+        process.kill()
+        process.communicate()
+        assert len(load(weights)) == len(defaults())
+    process = learning(str(pgn), "--weights", str(weights))
+    process.communicate()
+    assert process.returncode == 0
+    assert (tmp_path / "games.fen").exists()

@@ -22,6 +22,7 @@ ELO_PER_NEPER = 800 / math.log(10)  # of normalised Elo: how many for a mean of 
 UNSEEN = 1e-3  # what a class that has not occurred counts, so that every likelihood exists
 STEPS = 100
 ROUNDS = 200
+WITHIN = 1 - 1e-12  # of the open interval that holds the root, so that nothing is divided by 0
 CONVERGED = 1e-10
 
 
@@ -139,7 +140,7 @@ def _likeliest_with_mean(shares: np.ndarray, score: float) -> np.ndarray:
 
 def _likeliest(shares: np.ndarray, values: np.ndarray) -> np.ndarray:
     """The distribution p with sum(p * values) = 0 under which the shares are likeliest: Newton steps within bounds."""
-    low, high = -1 / values.max(axis=-1, keepdims=True), -1 / values.min(axis=-1, keepdims=True)
+    low, high = -WITHIN / values.max(axis=-1, keepdims=True), -WITHIN / values.min(axis=-1, keepdims=True)
     root = np.zeros((*shares.shape[:-1], 1))
     for _ in range(STEPS):
         ratios = values / (1 + root * values)

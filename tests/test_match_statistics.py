@@ -105,3 +105,12 @@ def test_a_simulated_distribution_has_the_strength_asked_for():
     assert elo_of(float(shares @ np.linspace(0, 1, 5))) == pytest.approx(35)
     counts = shares_for(SHAPES["few draws"], 35.0, NORMALIZED) * 1e9
     assert estimate(counts).normalized == pytest.approx(35, abs=1e-3)
+
+
+@pytest.mark.parametrize("model", list(Model))
+@pytest.mark.filterwarnings("error")
+def test_the_llr_is_finite_for_any_counts(model):
+    random = np.random.default_rng(6)
+    for pairs in (8, 100, 5000):
+        for shares in (*SHAPES.values(), (0.001, 0.01, 0.1, 0.4, 0.489), (0, 0, 0, 0.5, 0.5)):
+            assert np.isfinite(llr(random.multinomial(pairs, shares, 500), 0, 100, model)).all()

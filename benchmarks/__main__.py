@@ -2,13 +2,14 @@
 
 import argparse
 
-from benchmarks import evaluation, latency, matches, move_generation, reading, searching, studying, tuning
+from benchmarks import evaluation, fitting, latency, matches, move_generation, reading, searching, studying, tuning
 
 SECTIONS = {
     "perft": move_generation.report,
     "eval": evaluation.report,
     "search": searching.report,
     "read": reading.report,
+    "fit": fitting.report,
     "match": matches.report,
     "points": studying.report,
     "tune": tuning.report,

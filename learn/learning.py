@@ -176,7 +176,7 @@ def learn(
     return Learned(start, end, before, after, gain, spread, resamplings, task, keeper.steps, interrupted)
 
 
-def task_of(sample: Sample, weights: np.ndarray, settings: Settings, terms: Sequence[Term]) -> Task:
+def task_of(sample: Sample, weights: np.ndarray, settings: Settings, terms: Sequence[Term] = TERMS) -> Task:
     """What the settings let move."""
     free = np.arange(settings.first - 1, min(settings.last, len(terms)))
     if settings.k is None:

@@ -1,0 +1,44 @@
+"""Fitting the weights to the games that come with Merino, 24 times over: 1.8 million positions, by each method."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.clock import cpu_seconds, line
+from eval.weights import SHIPPED, load
+from learn.fit import Watcher, fit_k
+from learn.games import read_games
+from learn.learning import METHODS, Settings, split, task_of
+from learn.positions import Rows, Selection, rows_of_games
+
+GAMES = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"
+COPIES = 24
+
+
+def report() -> None:
+    """Print the seconds of each method, of the processor and by the clock on the wall."""
+    once, settings = rows_of_games(read_games(GAMES.read_bytes()), Selection()), Settings()
+    games = len(once.results)
+    rows = Rows(
+        np.concatenate([once.features] * COPIES),
+        np.concatenate([once.game + np.int32(copy * games) for copy in range(COPIES)]),
+        np.concatenate([once.to_end] * COPIES),
+        np.concatenate([once.results] * COPIES),
+    )
+    print(f"fitting terms 6 to 27 to {len(rows) / 1e6:.1f} million positions, with K before; one run each")
+    sample, weights = split(rows, settings), load(SHIPPED / "greko2015-before-training.txt")
+    fit_k(sample, weights)
+    start = fit_k(sample, weights)
+    task = task_of(sample, weights, settings)
+    small = split(once, settings)
+    for name, method in METHODS.items():
+        method(small, start, task, Watcher())  # compiled before the clock runs
+
+        def fit(method: Callable[..., object] = method) -> None:
+            method(sample, fit_k(sample, weights), task, Watcher())
+
+        began = time.perf_counter()
+        seconds = cpu_seconds(fit)
+        line(name, seconds, "CPU s", f"{time.perf_counter() - began:.2f} s by the wall clock")

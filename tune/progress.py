@@ -45,7 +45,8 @@ class Progress:
         """Tell if it is time to."""
         now = time.monotonic()
         if not self._first:  # the first pair may have had to wait for the compiler
-            self._began, self._first = now, len(tune.done)
+            self._began = self._last = now
+            self._first = len(tune.done)
         if now - self._last < self._every and not tune.is_over:
             return
         self._last = now

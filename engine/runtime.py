@@ -33,11 +33,11 @@ class Runtime:
         self.weights_file = active_file().absolute()
         try:
             self.weights: np.ndarray = load(self.weights_file)
+            self.k = learned_k(self.weights_file)  # the scale of expected scores
         except WeightsError as error:
             self.weights_error = str(error)
             self.weights_file = DEFAULT_FILE
-            self.weights = load(DEFAULT_FILE)
-        self.k = learned_k(self.weights_file)  # the scale of expected scores
+            self.weights, self.k = load(DEFAULT_FILE), learned_k(DEFAULT_FILE)
         self.own_book = False
         self.book: Book | None = None
         self.tables: Tables | None = None

@@ -81,6 +81,11 @@ def learned_k(path: Path) -> float:
     return k
 
 
+def note_of_k(k: float) -> str:
+    """What `learned_k` reads in a comment."""
+    return f"K {k:.1f}"
+
+
 def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")

@@ -16,7 +16,7 @@ import numpy as np
 from engine.cache import user_folder
 from engine.command import CommandError
 from engine.files import write_together, write_whole
-from eval.weights import ENVIRONMENT_VARIABLE, WeightsError, active_file, as_mapping, load
+from eval.weights import ENVIRONMENT_VARIABLE, WeightsError, active_file, as_mapping, load, note_of_k
 from eval.weights import render as render_weights
 from learn.games import Fault
 from learn.inputs import Reading, read_rows
@@ -147,7 +147,7 @@ def _header(order: Order, end: Point, summary: Summary) -> list[str]:
     return [
         f"Learned by Merino on {datetime.now():%Y-%m-%d %H:%M} from {summary.games} games of {names}",
         f"terms {settings.first}..{settings.last}, {settings.method}, lambda {settings.lam or 'off'}, "
-        f"seed {settings.seed}, K {end.k:.1f}",
+        f"seed {settings.seed}, {note_of_k(end.k)}",
         f"validation error {summary.valid_before:.6f} -> {summary.valid_after:.6f}, "
         f"fall {summary.gain:.6f} +- {summary.gain_error:.6f}",
     ]

@@ -26,7 +26,7 @@ from engine.uci.output import Output
 from engine.uci.session import Session
 from eval.explain import explain
 from eval.outlook import DEFAULT_K, expected_score, win_draw_loss
-from eval.weights import defaults
+from eval.weights import DEFAULT_FILE, defaults, learned_k
 
 MATED = "6k1/5ppp/8/8/8/8/r4PPP/1r4K1 w - - 0 1"
 MATE_IN_ONE = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1"
@@ -149,7 +149,7 @@ def test_wdl_follows_the_score_when_asked_for(talk: Talk) -> None:
     *infos, _ = talk.say("setoption name UCI_ShowWDL value true", "go depth 3")
     for line in infos:
         cp, *wdl = map(int, re.findall(r"score cp (-?\d+) wdl (\d+) (\d+) (\d+) nodes", line)[0])
-        assert tuple(wdl) == win_draw_loss(expected_score(cp))
+        assert tuple(wdl) == win_draw_loss(expected_score(cp, learned_k(DEFAULT_FILE)))
 
 
 @pytest.mark.parametrize(("fen", "wdl"), [(MATE_IN_ONE, "1000 0 0"), (MATED, "0 0 1000")])

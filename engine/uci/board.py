@@ -22,7 +22,7 @@ from engine.uci.go import parse_go
 from engine.uci.session import Session
 from eval.explain import explain
 from eval.table import pawns, render
-from eval.weights import save
+from eval.weights import note_of_k, save
 
 _RULER = " " + "+---" * 8 + "+"
 
@@ -101,8 +101,9 @@ def export_weights(session: Session, text: str) -> None:
         return
     runtime = session.ready()
     file = Path(text.strip()).expanduser().absolute()
+    header = [f"Exported by {NAME} {__version__} from {runtime.weights_file}, {note_of_k(runtime.k)}"]
     try:
-        save(file, runtime.weights, [f"Exported by {NAME} {__version__} from {runtime.weights_file}"])
+        save(file, runtime.weights, header)
     except OSError as error:
         session.output.error(f"cannot write '{file}': {error.strerror or error}")
     else:

@@ -78,15 +78,16 @@ class Output:
 class Report:
     """What one search tells the GUI; `write_move` turns its moves into text.
 
-    `table_hits` is how many positions endgame tables knew.
+    With the scale `k` of expected scores, lines tell chances to win, draw and lose. `table_hits` is how many positions
+    endgame tables knew.
     """
 
     def __init__(
-        self, output: Output, write_move: Callable[[int], str], shows_wdl: bool = False, table_hits: int = 0
+        self, output: Output, write_move: Callable[[int], str], k: float | None = None, table_hits: int = 0
     ) -> None:
         self._output = output
         self._write_move = write_move
-        self._shows_wdl = shows_wdl
+        self._k = k
         self._table_hits = table_hits
         self._shown: Line | None = None  # the last line of the best move
 
@@ -111,8 +112,8 @@ class Report:
 
     def _text(self, line: Line) -> str:
         score = f"{line.score.uci()} {line.bound}".rstrip()
-        if self._shows_wdl:
-            score += " wdl {} {} {}".format(*_win_draw_loss(line.score))
+        if self._k is not None:
+            score += " wdl {} {} {}".format(*_win_draw_loss(line.score, self._k))
         text = (
             f"info depth {line.depth} seldepth {line.seldepth} multipv {line.multipv} score {score} "
             f"nodes {line.nodes} nps {line.nps} hashfull {line.hashfull} tbhits {self._table_hits} time {line.time_ms}"
@@ -120,8 +121,8 @@ class Report:
         return " ".join([text, *(["pv"] if line.pv else []), *map(self._write_move, line.pv)])
 
 
-def _win_draw_loss(score: Score) -> tuple[int, int, int]:
+def _win_draw_loss(score: Score, k: float) -> tuple[int, int, int]:
     """Of a thousand games for the side to move, as its score promises; a mate is no promise but certain."""
     if score.mate is not None:
         return (1000, 0, 0) if score > 0 else (0, 0, 1000)
-    return win_draw_loss(expected_score(score))
+    return win_draw_loss(expected_score(score, k))

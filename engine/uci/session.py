@@ -141,13 +141,14 @@ class Session:
         self._say_weights(runtime)
         position = self.position.copy()
         position.chess960 = self.chess960
+        k = runtime.k if self.show_wdl else None
         booked = runtime.book_move(position, limits)
         if booked is not None:
             line = Line(0, 0, 1, Score(0), "", 0, 0, 0, 0, (booked,))
-            Report(self.output, position.uci, self.show_wdl).done(Result(booked, None, line))
+            Report(self.output, position.uci, k).done(Result(booked, None, line))
             return
         limits, table_hits = self._consult_tables(runtime, position, limits)
-        report = Report(self.output, position.uci, self.show_wdl, table_hits)
+        report = Report(self.output, position.uci, k, table_hits)
 
         def done(result: Result) -> None:
             self._is_searching = False

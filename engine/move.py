@@ -11,6 +11,7 @@ NO_MOVE = 0  # a1a1, never legal
 NORMAL, DOUBLE_PUSH, CASTLING, EN_PASSANT = range(4)
 PROMOTION = 4  # + 0 knight, 1 bishop, 2 rook, 3 queen
 QUEEN_PROMOTION = PROMOTION + 3
+SQUARES = 0xFFF  # the bits of origin and destination
 
 
 @kernel

@@ -34,16 +34,16 @@ def test_a_move_time_is_used_up_but_for_the_overhead() -> None:
     assert plan is not None
     assert plan.is_exact
     assert plan.hard == 950
-    assert not plan.enough(900, 6, 0)
+    assert not plan.enough(900, 6, 0, 0.9)
 
 
 def test_more_time_is_taken_when_the_score_falls_and_less_when_the_move_is_settled() -> None:
     plan = budget(Limits(time=(60_000, None)), 0, 50)
     assert plan is not None
-    assert plan.enough(plan.soft, 6, 0)
-    assert not plan.enough(plan.soft, 0, 0)
-    assert not plan.enough(plan.soft, 6, 100)
-    assert plan.enough(plan.hard, 0, 100)
+    assert plan.enough(plan.soft, 6, 0, 0.5)
+    assert not plan.enough(plan.soft, 0, 0, 0.5)
+    assert not plan.enough(plan.soft, 6, 100, 0.5)
+    assert plan.enough(plan.hard, 0, 100, 0.5)
 
 
 def test_a_game_of_hundred_moves_fits_into_the_clock() -> None:

@@ -33,7 +33,11 @@ LAYERS = (
     ),
     ("game", "engine.game engine.refusals engine.san"),
     ("search: its data", "engine.search.parameters engine.search.state engine.search.transposition"),
-    ("search: its steps", "engine.search.see engine.search.history engine.search.ordering engine.search.pruning"),
+    (
+        "search: its steps",
+        "engine.search.see engine.search.history engine.search.ordering engine.search.path engine.search.correction "
+        "engine.search.pruning engine.search.selective",
+    ),
     ("search: its node", "engine.search.node engine.search.quiescence engine.search.deepening"),
     ("search: its threads", "engine.search.worker engine.search.clock engine.search.searcher"),
     ("tools", "engine.bench engine.divide engine.epd engine.warmup engine.uci.fallback engine.book engine.tablebase"),

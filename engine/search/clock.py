@@ -11,6 +11,7 @@ INCREMENT_SHARE = 0.8
 MOST_OF_CLOCK = 0.5  # never spend more on one move
 STRETCH = 4.0  # the hard limit over the soft one
 STABLE_ITERATIONS = 6  # of one best move until the budget is smallest
+DOUBT_MOST, DOUBT_SLOPE = 1.8, 1.2  # times the budget where the best move took no nodes, and the fall from there
 LARGEST_DROP = 60  # centipawns lost since the last iteration that count
 
 
@@ -22,13 +23,17 @@ class Budget:
     hard: float
     is_exact: bool = False  # movetime: use it all
 
-    def enough(self, elapsed: float, stable_iterations: int, score_drop: int) -> bool:
-        """Whether to stop after an iteration: sooner with a settled best move, later when the score falls."""
+    def enough(self, elapsed: float, stable_iterations: int, score_drop: int, share: float) -> bool:
+        """Whether to stop after an iteration: sooner with a settled best move, later when the score falls.
+
+        `share` is the part of the nodes that the best move took, 0..1: where it took most, the others are refuted.
+        """
         if self.is_exact:
             return elapsed >= self.hard
         stability = 1.4 - 0.8 * min(stable_iterations, STABLE_ITERATIONS) / STABLE_ITERATIONS
         trouble = 1.0 + max(0, min(score_drop, LARGEST_DROP)) / LARGEST_DROP
-        return elapsed >= self.soft * stability * trouble
+        doubt = DOUBT_MOST - DOUBT_SLOPE * share
+        return elapsed >= self.soft * stability * trouble * doubt
 
 
 def budget(limits: Limits, side: int, overhead: int) -> Budget | None:

@@ -32,7 +32,8 @@ def set_root(s, position, keys, count, age):
         s.keys[index] = keys[count - 1 - s.past + index]
     s.age = np.uint64(age % AGES)
     s.node_limit = NO_LIMIT
-    s.nodes = s.stopped = s.current_number = s.full_width = 0
+    s.nodes = s.stopped = s.current_number = s.full_width = s.verified_ply = 0
+    s.effort[:] = 0
 
 
 @kernel
@@ -56,6 +57,13 @@ def next_window(score, alpha, beta, width):
 
 
 @kernel
+def search_root(s, alpha, beta, depth):
+    """The score of the root at `depth` in (alpha, beta), fail-soft."""
+    s.root_depth = depth
+    return call_at(s.node, s, 0, alpha, beta, depth)
+
+
+@kernel
 def deepen(s, nodes, last_depth):
     """Search the root within `nodes` and `last_depth`: the best move, its score for the side to move, the depth.
 
@@ -71,7 +79,7 @@ def deepen(s, nodes, last_depth):
         alpha, beta, width = first_window(s, depth, guess)
         s.seldepth = 0
         while True:
-            guess = call_at(s.node, s, 0, alpha, beta, depth)
+            guess = search_root(s, alpha, beta, depth)
             if s.stopped or alpha < guess < beta:
                 break
             alpha, beta, width = next_window(guess, alpha, beta, width)

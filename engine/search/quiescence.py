@@ -6,20 +6,14 @@ from engine.bitboard import ZERO
 from engine.jit import kernel
 from engine.move import NO_MOVE, PROMOTION, kind_of
 from engine.recursion import call_at
+from engine.search.correction import set_static_score
 from engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, MAX_PLY
-from engine.search.node import (
-    better_score,
-    count_node,
-    extend_line,
-    follow,
-    is_draw,
-    may_cut,
-    static_score,
-)
 from engine.search.ordering import next_move, start_picking
+from engine.search.path import count_node, extend_line, follow, is_draw
+from engine.search.pruning import better_score, may_cut
 from engine.search.see import captured_type
 from engine.search.state import INFINITE
-from engine.search.transposition import bound_of, entry_move, entry_score, probe, store
+from engine.search.transposition import bound_of, entry_is_on_line, entry_move, entry_score, probe, store
 from eval.evaluate import evaluate
 
 
@@ -35,7 +29,7 @@ def quiescence(s, ply, alpha, beta, depth):
     found = probe(s, position.key)
     if beta - alpha == 1 and may_cut(found, entry_score(found, ply), beta, 0):
         return entry_score(found, ply)
-    here.static_score = static_score(s, ply, found)
+    set_static_score(s, ply, found)
     best = np.int64(-INFINITE)
     if position.checkers == ZERO:
         best = better_score(found, here.static_score, ply)  # stand pat: nobody has to capture
@@ -44,6 +38,7 @@ def quiescence(s, ply, alpha, beta, depth):
         if best >= beta:
             return best
     start_picking(s, ply, entry_move(found), position.checkers == ZERO)
+    here.on_line = beta - alpha > 1 or entry_is_on_line(found)
     return _search_noisy(s, ply, alpha, beta, best)
 
 
@@ -76,5 +71,5 @@ def _search_noisy(s, ply, alpha, beta, best):
     if best == -INFINITE:
         return ply - MATE_SCORE  # in check without a move
     bound = bound_of(best, old_alpha, beta)
-    store(s, ply, position.key, best_move, best, here.static_score, 0, bound)
+    store(s, ply, position.key, best_move, best, here.raw_score, 0, bound, here.on_line)
     return best

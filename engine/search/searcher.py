@@ -309,7 +309,7 @@ class _Run:
         if only_move and not self.budget.is_exact:
             return True
         elapsed = 1000 * (time.perf_counter() - self.clock_began)
-        return self.budget.enough(elapsed, stable, drop)
+        return self.budget.enough(elapsed, stable, drop, self.main.share_of(self.last.pv[0]) if self.last else 1.0)
 
     def _last_depth(self) -> int:
         limits = self.limits

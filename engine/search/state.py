@@ -6,6 +6,7 @@ Only the transposition table and the stop flag are shared between threads; both 
 import numpy as np
 
 from engine.memory import aligned_record
+from engine.move import SQUARES
 from engine.movegen import MAX_MOVES
 from engine.position import POSITION
 from engine.search.limits import MAX_PLY
@@ -18,12 +19,16 @@ PAST = 512  # positions of the game before the root that repetition can look bac
 PIECE_TO = 14 * 64  # indices of (piece, destination)
 MAX_QUIETS = 64  # quiet moves remembered at a node for the history
 REDUCTION_SIZE = 64
+CORRECTION_BITS = 14  # of an index into the correction history
 
 PLY = np.dtype(
     [
-        ("static_score", np.int64),  # evaluation from the mover's view, or NO_SCORE
+        ("raw_score", np.int64),  # evaluation from the mover's view, or NO_SCORE
+        ("static_score", np.int64),  # the same, corrected by what search has found in such positions
         ("hash_move", np.int64),
         ("excluded", np.int64),  # the move a singular search leaves out
+        ("extension", np.int64),  # plies to search the hash move deeper
+        ("on_line", np.int64),  # whether the position is or has been on a principal variation
         ("move", np.int64),  # the move that led on from here; NO_MOVE for a null move
         ("moved", np.int64),  # its (piece, destination) index; 0 for a null move
         ("killers", np.int64, 2),
@@ -52,14 +57,17 @@ SEARCH = np.dtype(
         ("stop_address", np.uint64),
         ("table_address", np.uint64),
         ("buckets", np.uint64),
-        ("age", np.uint64),  # of the search among searches, 0..63
+        ("age", np.uint64),  # of the search among searches, 0..AGES - 1
         ("nodes", np.int64),
         ("node_limit", np.int64),
         ("stopped", np.int64),
+        ("root_depth", np.int64),
+        ("verified_ply", np.int64),  # where a null move is being verified; 0 for nowhere
         ("full_width", np.int64),  # a search for mate: nothing is pruned or reduced on a guess
         ("seldepth", np.int64),
         ("current_move", np.int64),
         ("current_number", np.int64),
+        ("effort", np.int64, SQUARES + 1),  # nodes spent on each root move, by origin and destination
         ("root_count", np.int64),
         ("root_moves", np.int32, MAX_MOVES),
         ("past", np.int64),  # how many of `keys` lie before the root
@@ -74,8 +82,21 @@ SEARCH = np.dtype(
         ("capture_history", np.int16, (PIECE_TO, 8)),  # by (piece, destination), captured type
         ("counter_moves", np.int32, PIECE_TO),
         ("continuation", np.int16, (PIECE_TO, PIECE_TO)),  # by earlier (piece, destination), this one
+        ("pawn_correction", np.int16, (2, 1 << CORRECTION_BITS)),  # by side to move, pawns
+        ("piece_correction", np.int16, (2, 2, 1 << CORRECTION_BITS)),  # by side to move, colour, its pieces
+        ("move_correction", np.int16, PIECE_TO),  # by the last (piece, destination)
     ],
     align=True,
+)
+
+REMEMBERED = (
+    "history",
+    "capture_history",
+    "counter_moves",
+    "continuation",
+    "pawn_correction",
+    "piece_correction",
+    "move_correction",
 )
 
 
@@ -98,7 +119,7 @@ def set_parameters(record: np.ndarray, values: tuple[int, ...]) -> None:
 
 
 def forget(record: np.ndarray) -> None:
-    """Clear what was learned in earlier searches: killers, history, counter moves."""
-    for name in ("history", "capture_history", "counter_moves", "continuation"):
+    """Clear what was learned in earlier searches: killers, histories, counter moves."""
+    for name in REMEMBERED:
         record[0][name][...] = 0
     record[0]["plies"]["killers"] = 0

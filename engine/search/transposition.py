@@ -12,7 +12,7 @@ from engine.memory import CACHE_LINE, aligned_bytes, load_word, store_word
 from engine.search.limits import MATE_IN_MAX_PLY
 
 NO_BOUND, UPPER_BOUND, LOWER_BOUND, EXACT = range(4)
-AGES = 64
+AGES = 32
 ENTRIES = 4  # in a bucket
 _WORD = U64(8)
 _ENTRY = U64(16)
@@ -76,6 +76,12 @@ def entry_bound(data):
 
 
 @kernel
+def entry_is_on_line(data):
+    """Whether the position has been on a principal variation; False for no entry."""
+    return np.int64((data >> U64(58)) & U64(1)) != 0
+
+
+@kernel
 def bound_of(score, alpha, beta):
     """What a score found in the window (alpha, beta) says about the true one."""
     if score >= beta:
@@ -85,17 +91,17 @@ def bound_of(score, alpha, beta):
 
 @kernel
 def _entry_age(data):
-    return data >> U64(58)
+    return data >> U64(59)
 
 
 @kernel
-def _pack(move, score, static, depth, bound, age):
+def _pack(move, score, static, depth, bound, on_line, age):
     low = U64(move) | (U64(score) & _LOW_16) << U64(16) | (U64(static) & _LOW_16) << _HALF
-    return low | U64(depth) << U64(48) | U64(bound) << U64(56) | age << U64(58)
+    return low | U64(depth) << U64(48) | U64(bound) << U64(56) | U64(on_line) << U64(58) | age << U64(59)
 
 
 @kernel
-def store(s, ply, key, move, score, static, depth, bound):
+def store(s, ply, key, move, score, static, depth, bound, on_line):
     """Keep a result; it takes the place of the same position, or of the least deep and oldest of the bucket."""
     if score >= MATE_IN_MAX_PLY:
         score += ply
@@ -117,7 +123,7 @@ def store(s, ply, key, move, score, static, depth, bound):
         if worth < least:
             place, least = address, worth
         address += _ENTRY
-    data = _pack(move, score, static, max(depth, 0), bound, s.age)
+    data = _pack(move, score, static, max(depth, 0), bound, on_line, s.age)
     store_word(place, key ^ data)
     store_word(place + _WORD, data)
 

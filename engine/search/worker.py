@@ -9,9 +9,9 @@ import numpy as np
 
 from engine.game import Position
 from engine.jit import entry
-from engine.move import Move
-from engine.recursion import address_of, call_at
-from engine.search.deepening import first_window, next_window, set_root
+from engine.move import SQUARES, Move
+from engine.recursion import address_of
+from engine.search.deepening import first_window, next_window, search_root, set_root
 from engine.search.limits import MAX_PLY, Score
 from engine.search.node import alpha_beta
 from engine.search.quiescence import quiescence
@@ -45,7 +45,7 @@ def _open_window(records, window, depth, guess):
 def _search(records, window, depth):
     """The score of the root at `depth` in `window`, which is then the next to search if the score is a bound."""
     s, alpha, beta = records[0], window[0], window[1]
-    score = call_at(s.node, s, 0, alpha, beta, depth)
+    score = search_root(s, alpha, beta, depth)
     if not alpha < score < beta:
         window[0], window[1], window[2] = next_window(score, alpha, beta, window[2])
     return score
@@ -107,6 +107,10 @@ class Worker:
     def nodes(self) -> int:
         """Nodes searched since `set_root`."""
         return int(self._nodes[0])
+
+    def share_of(self, move: int) -> float:
+        """What part of the nodes since `set_root` was spent on this root move, 0..1."""
+        return float(self.record[0]["effort"][move & SQUARES]) / max(1, self.nodes)
 
     @property
     def stopped(self) -> bool:

@@ -1,0 +1,70 @@
+"""The way from the root to a node: counting it, seeing that it is drawn, following a move, keeping the line."""
+
+from engine.bitboard import ZERO
+from engine.jit import kernel
+from engine.makemove import make, make_null
+from engine.memory import load_word, prefetch
+from engine.move import NO_MOVE
+from engine.movegen import count_legal
+from engine.search.history import piece_to
+from engine.search.transposition import bucket_address
+from eval.rules import is_material_draw
+
+POLL_NODES = 1024  # how often the stop flag is read
+FIFTY_MOVES = 100
+
+
+@kernel
+def count_node(s, ply):
+    """Count the node; whether the search has been told to stop, or has used up its nodes."""
+    s.nodes += 1
+    if s.nodes & (POLL_NODES - 1) == 0 and load_word(s.stop_address) != ZERO or s.nodes >= s.node_limit:
+        s.stopped = 1
+    if ply > s.seldepth:
+        s.seldepth = ply
+    return s.stopped != 0
+
+
+@kernel
+def is_draw(s, ply):
+    """Draw by repetition, by fifty moves, or by material. One earlier occurrence since the root is enough."""
+    position = s.positions[ply]
+    if position.halfmove >= FIFTY_MOVES and (position.checkers == ZERO or count_legal(position) > 0):
+        return True  # only a mate comes before the rule
+    now, occurred = s.past + ply, 0
+    for back in range(4, min(int(position.halfmove), now) + 1, 2):
+        if s.keys[now - back] == s.keys[now]:
+            occurred += 1
+            if back < ply or occurred == 2:
+                return True
+    return is_material_draw(position)
+
+
+@kernel
+def follow(s, ply, move):
+    """Make `move` and note it in the records of this ply and of the path."""
+    position = s.positions[ply]
+    s.plies[ply].move, s.plies[ply].moved = move, piece_to(position, move)
+    make(s.positions[ply + 1], position, move)
+    key = s.positions[ply + 1].key
+    s.keys[s.past + ply + 1] = key
+    prefetch(bucket_address(s, key))
+
+
+@kernel
+def follow_null(s, ply):
+    """Pass, and note it as `follow` does."""
+    make_null(s.positions[ply + 1], s.positions[ply])
+    s.positions[ply + 1].halfmove = 0  # no repetition reaches across a null move
+    s.plies[ply].move, s.plies[ply].moved = NO_MOVE, 0
+    s.keys[s.past + ply + 1] = s.positions[ply + 1].key
+
+
+@kernel
+def extend_line(s, ply, move):
+    """The line of this node is now `move` and the line of the node below."""
+    length = s.plies[ply + 1].pv_length
+    s.pv[ply, 0] = move
+    for index in range(length):
+        s.pv[ply, index + 1] = s.pv[ply + 1, index]
+    s.plies[ply].pv_length = length + 1

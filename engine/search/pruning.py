@@ -1,0 +1,113 @@
+"""What need not be searched: nodes that are as good as settled, and late moves that cannot matter."""
+
+from engine.bitboard import ZERO
+from engine.jit import kernel
+from engine.move import NO_MOVE
+from engine.position import gives_check, has_pieces, side_to_move
+from engine.recursion import call_at
+from engine.search.history import quiet_history
+from engine.search.limits import MATE_IN_MAX_PLY
+from engine.search.ordering import is_losing_capture_stage
+from engine.search.path import follow_null
+from engine.search.see import see_at_least
+from engine.search.state import INFINITE, NO_SCORE
+from engine.search.transposition import (
+    EXACT,
+    LOWER_BOUND,
+    UPPER_BOUND,
+    entry_bound,
+    entry_depth,
+    entry_score,
+)
+
+NO_CUTOFF = -INFINITE - 1
+
+
+@kernel
+def may_cut(found, score, beta, depth):
+    """Whether a table entry settles a null-window node at this depth."""
+    if found == ZERO or entry_depth(found) < depth:
+        return False
+    bound = entry_bound(found)
+    return bound == EXACT or bound == (LOWER_BOUND if score >= beta else UPPER_BOUND)
+
+
+@kernel
+def better_score(found, static, ply):
+    """The static score, or the table's where its bound says that it is nearer the truth."""
+    score, bound = entry_score(found, ply), entry_bound(found)
+    if bound == EXACT or bound == (LOWER_BOUND if score > static else UPPER_BOUND):
+        return score
+    return static
+
+
+@kernel
+def is_improving(s, ply):
+    """Whether the static score has risen since this side's last move: then threats are real, prune less."""
+    if ply >= 2 and s.plies[ply - 2].static_score != NO_SCORE:
+        return s.plies[ply].static_score > s.plies[ply - 2].static_score
+    return ply >= 4 and s.plies[ply].static_score > s.plies[ply - 4].static_score
+
+
+@kernel
+def prune_node(s, ply, alpha, beta, depth, found):
+    """Try to settle a null-window node out of check without searching its moves; its score or NO_CUTOFF."""
+    score = better_score(found, s.plies[ply].static_score, ply)
+    p = s.parameters
+    if abs(beta) >= MATE_IN_MAX_PLY:
+        return NO_CUTOFF
+    if depth <= p.reverse_futility_depth:
+        margin = p.reverse_futility_margin * (depth - is_improving(s, ply))
+        if score - margin >= beta:
+            return score
+    if depth <= p.razor_depth and score + p.razor_margin * (1 + depth * depth) < alpha:
+        quiet = call_at(s.quiet_node, s, ply, alpha, beta, 0)
+        if quiet <= alpha or s.stopped:
+            return quiet
+    if depth >= p.null_move_depth and score >= beta and s.plies[ply].static_score >= beta:
+        return null_move(s, ply, beta, depth, score)
+    return NO_CUTOFF
+
+
+@kernel
+def null_move(s, ply, beta, depth, score):
+    """Pass: if the opponent cannot use two moves in a row, this node fails high. Its score or NO_CUTOFF."""
+    if s.plies[ply - 1].move == NO_MOVE or not has_pieces(s.positions[ply], side_to_move(s.positions[ply])):
+        return NO_CUTOFF  # never twice in a row, and not where zugzwang is common
+    p = s.parameters
+    reduction = p.null_move_base + depth // p.null_move_divisor + min((score - beta) // p.null_move_margin, 3)
+    follow_null(s, ply)
+    score = -call_at(s.node, s, ply + 1, -beta, 1 - beta, depth - reduction)
+    if score < beta:
+        return NO_CUTOFF
+    score = score if score < MATE_IN_MAX_PLY else beta  # a mate after a pass proves nothing
+    if depth < p.null_move_verify_depth or s.verified_ply > 0 or s.stopped:
+        return score
+    # Deep in the tree an undetected zugzwang costs most: see whether a move does as well as the pass.
+    s.verified_ply = ply
+    verified = call_at(s.node, s, ply, beta - 1, beta, max(1, depth - reduction))
+    s.verified_ply = 0
+    return score if verified >= beta else NO_CUTOFF
+
+
+@kernel
+def skip_move(s, ply, move, is_quiet, alpha, depth, searched):
+    """Whether a late move of a node that has already a score is not worth a search."""
+    position, p = s.positions[ply], s.parameters
+    if ply == 0 or searched == 0 or s.full_width or not has_pieces(position, side_to_move(position)):
+        return False
+    if not is_quiet:
+        loses = depth <= p.see_depth and is_losing_capture_stage(s, ply)
+        return loses and not see_at_least(s, position, move, -p.see_noisy_margin * depth)
+    if position.checkers or gives_check(position, move):
+        return False
+    if depth <= p.late_move_depth:
+        most = (p.late_move_base + depth * depth) // (2 - is_improving(s, ply))
+        if s.plies[ply].quiets >= most:
+            s.plies[ply].skip_quiets = 1
+            return True
+    if depth <= p.history_prune_depth and quiet_history(s, ply, move) < -p.history_prune_margin * depth:
+        return True
+    if depth <= p.futility_depth and s.plies[ply].static_score + p.futility_base + p.futility_margin * depth <= alpha:
+        return True
+    return depth <= p.see_depth and not see_at_least(s, position, move, -p.see_quiet_margin * depth)

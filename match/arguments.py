@@ -67,6 +67,7 @@ def add_terms(parser: Parser, games: int = GAMES) -> None:
     how.add_argument(
         "--margin", type=natural, default=MARGIN_MS, metavar="MS", help=f"how late a move may be ({MARGIN_MS})"
     )
+    how.add_argument("--hash", type=positive, metavar="MB", help="for every player that names none (what suits)")
     start = parser.add_argument_group("openings; each is played with both colours")
     start.add_argument("--openings", metavar="FILE", help="EPD, FEN, PGN or Polyglot (.bin); else random and even")
     start.add_argument("--plies", type=positive, help=f"half-moves of an opening ({PLIES} if random)")
@@ -99,7 +100,7 @@ def read_terms(wish: argparse.Namespace, players: tuple[Player, Player]) -> Term
     win, draw = wish.resign or (0, 0), wish.draw or (0, 0, 0)
     return Terms(
         players,
-        Effort(nodes, wish.depth, wish.movetime, wish.tc),
+        Effort(nodes, wish.depth, wish.movetime, wish.tc, wish.hash),
         wish.games,
         wish.seed,
         wish.openings,

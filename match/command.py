@@ -30,7 +30,7 @@ def run_match(words: Sequence[str]) -> int:
     text = summary(arguments.names(players), str(terms), result.tally, sprt, result.seconds)
     print(text, file=sys.stderr if wish.json else sys.stdout)
     if wish.json:
-        print(json.dumps(as_json(result.tally, sprt)))
+        print(json.dumps(as_json(arguments.names(players), result.tally, sprt)))
     if result.interrupted:
         more = f"; the same command goes on from '{wish.state}'" if wish.state else ""
         print(f"Interrupted{more}.", file=sys.stderr)

@@ -48,7 +48,7 @@ def run_selfplay(words: Sequence[str]) -> int:
     parser.add_argument("--concurrency", type=arguments.positive, help="games at a time (one a core)")
     parser.add_argument("--state", type=Path, metavar="FILE", help="keep the state here, and go on from it")
     wish = parser.parse_args(words)
-    wish.games, wish.draw, wish.movetime, wish.tc, wish.margin = wish.count, None, None, None, 0
+    wish.games, wish.draw, wish.movetime, wish.tc, wish.hash, wish.margin = wish.count, None, None, None, None, 0
     wish.longest = Adjudication().longest
     file = active_file(wish.weights)
     try:

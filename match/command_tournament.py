@@ -17,7 +17,7 @@ from match.contest import Outlets, hold
 from match.games import Tally
 from match.players import FORMS, Player, read_player
 from match.ratings import rate, table
-from match.report import counts_text, faults
+from match.report import counts_text, faults, faults_text
 
 INTERRUPTED = 130
 GAMES = 100
@@ -81,8 +81,8 @@ def _play(
     )
     result = hold(terms, arguments.threads(wish, terms), outlets=outlets)
     show.end()
-    lost = ", ".join(f"{count} {what}" for what, count in faults(result.tally).items() if count)
-    print(f"{title}: {counts_text(result.tally)}{'  ' + lost if lost else ''}", file=sys.stderr, flush=True)
+    lost = faults_text((first.label, second.label), result.tally)
+    print(f"{title}: {counts_text(result.tally)}  faults: {lost}", file=sys.stderr, flush=True)
     return result.tally, result.interrupted
 
 

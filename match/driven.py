@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 from engine.san import as_chess_move, start_board_of
@@ -98,14 +96,13 @@ class _Game:
     def _move(self, turn: int) -> float:
         """Let the side to move play; by how many milliseconds it was late."""
         clocks, allowed = self._clocks(turn)
-        began = time.perf_counter()
         played = self._sides[turn].choose(Situation(self._position, self._board, clocks))
-        used = 1000 * (time.perf_counter() - began)
+        used = 1000 * (played.seconds or 0.0)
         late = max(0.0, used - allowed - self._table._margin)
         if self._left is not None:
             self._left[turn] = max(0.0, allowed - used)
         if not late:
-            self.played.append(played._replace(seconds=used / 1000))
+            self.played.append(played)
             self._position.push(played.move)
             self._board.push(as_chess_move(played.move, self._position.chess960))
         return late

@@ -27,6 +27,7 @@ class Effort:
     depth: int | None = None
     movetime: int | None = None  # milliseconds
     clock: Clock | None = None
+    hash: int | None = None  # MiB for each player that names none; None for what suits
 
     @property
     def is_timed(self) -> bool:
@@ -35,7 +36,9 @@ class Effort:
 
     @property
     def hash_mb(self) -> int:
-        """The size of a table that fits: small ones are quicker to clear and stay in the cache."""
+        """The size of our tables: small ones are quicker to clear and stay in the cache."""
+        if self.hash is not None:
+            return self.hash
         if self.nodes is None:
             return HASH_MB
         return max(1, min(LARGEST_HASH_MB, self.nodes // NODES_PER_MEGABYTE))
@@ -46,6 +49,8 @@ class Effort:
             parts.append(f"{self.movetime} ms a move")
         if self.clock is not None:
             parts.append(f"{self.clock.base / 1000:g}+{self.clock.increment / 1000:g} s")
+        if self.hash is not None:
+            parts.append(f"hash {self.hash} MiB")
         return ", ".join(parts)
 
 

@@ -40,7 +40,7 @@ class Played(NamedTuple):
     move: int  # `engine.move.Move`
     score: int | None = None  # centipawns from the mover's view, as `engine.search.limits.Score`; None if not told
     depth: int | None = None  # that its search reached
-    seconds: float | None = None  # where a clock ran
+    seconds: float | None = None  # that it took; None in compiled games
 
 
 @dataclass(frozen=True)
@@ -74,14 +74,14 @@ class Tally:
     def __init__(self) -> None:
         self.points = np.zeros(3, dtype=np.int64)  # losses, draws, wins
         self.pairs = np.zeros(5, dtype=np.int64)  # by half points
-        self.faults = dict.fromkeys(FAULTS, 0)
+        self.faults = {reason: [0, 0] for reason in FAULTS}  # of the first player, and of the second
         self._half: int | None = None
 
     def add(self, game: Game) -> None:
         """Count the next game; an even number of a pair comes before its odd one."""
         self.points[game.points] += 1
         if game.reason in self.faults:
-            self.faults[game.reason] += 1
+            self.faults[game.reason][game.points // 2] += 1  # a fault loses: it is the second's if the first has won
         if game.number % 2 == 0:
             self._half = game.points
         elif self._half is not None:
@@ -95,7 +95,7 @@ class Tally:
 
     def as_json(self) -> dict[str, Any]:
         """All that is needed to go on counting after an even number of games."""
-        faults = {reason.name: count for reason, count in self.faults.items()}
+        faults = {reason.name: counts for reason, counts in self.faults.items()}
         return {"points": self.points.tolist(), "pairs": self.pairs.tolist(), "faults": faults}
 
     @classmethod
@@ -103,7 +103,7 @@ class Tally:
         """The tally that `as_json` wrote; raises KeyError, TypeError or ValueError for anything else."""
         tally = cls()
         tally.points[:], tally.pairs[:] = data["points"], data["pairs"]
-        tally.faults = {Reason[name]: int(count) for name, count in data["faults"].items()}
+        tally.faults = {Reason[name]: [int(first), int(second)] for name, (first, second) in data["faults"].items()}
         return tally
 
     @property

@@ -16,11 +16,13 @@ from engine.search.parameters import ParameterError, parameter_values
 from eval.weights import WeightsError, defaults, load
 
 DEFAULT = "default"
-OWN_NUMBERS = ("threads", "hash", "overhead")
+SHARED_NUMBERS = ("threads", "hash")
+OWN_NUMBERS = (*SHARED_NUMBERS, "overhead")
 PROTOCOLS = ("engine", "xboard")  # prefixes; "engine" speaks UCI
 FORMS = (
     "'default', a weights file, search parameters (name=value,name=value), both (weights.txt,name=value), or another "
-    "engine (stockfish,option.Skill Level=5); 'name=X' names it, 'threads=N', 'hash=MB', 'overhead=MS' are ours"
+    "engine: its command (stockfish,option.Skill Level=5), which speaks UCI, or xboard:COMMAND; 'name=X' names a "
+    "player, 'threads=N' and 'hash=MB' are for all, 'overhead=MS' for ours"
 )
 
 
@@ -49,10 +51,13 @@ class OtherPlayer:
     command: tuple[str, ...]
     options: dict[str, str] = field(default_factory=dict)
     speaks_xboard: bool = False
+    threads: int | None = None  # None for one
+    hash_mb: int | None = None  # None for what suits the match
 
     def identity(self) -> dict[str, Any]:
         """All that is known about it, for comparing with an earlier run."""
-        return {"command": list(self.command), "options": self.options}
+        numbers = {"threads": self.threads, "hash": self.hash_mb}
+        return {"command": list(self.command), "options": self.options, **numbers}
 
 
 Player = OwnPlayer | OtherPlayer
@@ -93,24 +98,30 @@ def _command(head: str) -> tuple[str, ...]:
 
 
 def _other(text: str, label: str, command: tuple[str, ...], xboard: bool, settings: dict[str, str]) -> OtherPlayer:
+    numbers = {name: _whole(text, name, settings.pop(name)) for name in SHARED_NUMBERS if name in settings}
+    _check_numbers(text, numbers)
     wrong = [name for name in settings if not name.startswith("option.")]
     if wrong:
         raise UsageError(f"player '{text}': an option of another engine is written option.{wrong[0]}=...")
     options = {name.removeprefix("option."): value for name, value in settings.items()}
-    return OtherPlayer(label, command, options, xboard)
+    return OtherPlayer(label, command, options, xboard, numbers.get("threads"), numbers.get("hash"))
 
 
 def _own(text: str, label: str, head: str, settings: dict[str, str]) -> OwnPlayer:
     numbers = {name: _whole(text, name, value) for name, value in settings.items()}
     own = {name: numbers.pop(name) for name in OWN_NUMBERS if name in numbers}
-    if any(value < 1 for name, value in own.items() if name != "overhead"):
-        raise UsageError(f"player '{text}': threads and hash are at least 1")
+    _check_numbers(text, own)
     try:
         weights = load(Path(head).expanduser()) if head not in ("", DEFAULT) else defaults()
         parameters = parameter_values(numbers)
     except (WeightsError, ParameterError) as error:
         raise UsageError(f"player '{text}': {error}; a player is {FORMS}") from error
     return OwnPlayer(label, weights, parameters, own.get("threads", 1), own.get("hash"), own.get("overhead"))
+
+
+def _check_numbers(text: str, numbers: dict[str, int]) -> None:
+    if any(numbers.get(name, 1) < 1 for name in SHARED_NUMBERS):
+        raise UsageError(f"player '{text}': threads and hash are at least 1")
 
 
 def _whole(text: str, name: str, value: str) -> int:

@@ -67,22 +67,42 @@ def summary(names: Sequence[str], terms: str, tally: Tally, sprt: Sprt | None, s
         llr, verdict = sprt.llr(tally.counts), VERDICTS[sprt.verdict(tally.counts)]
         rows.append(("Test", f"{sprt}, alpha {sprt.alpha:g}, beta {sprt.beta:g}"))
         rows.append(("LLR", f"{llr:.2f} ({low:.2f}, {high:.2f}): {verdict}"))
-    rows.append(("Faults", ", ".join(f"{count} {what}" for what, count in faults(tally).items())))
+    rows.append(("Faults", faults_text(names, tally)))
     rows.append(("Time", f"{duration(seconds)}, {tally.games / max(seconds, 1e-9):.3g} games/s"))
     return "\n".join(f"{name:<7} {text}" for name, text in rows)
 
 
-def faults(tally: Tally) -> dict[str, int]:
-    """How many games a fault of a player ended."""
+def faults(tally: Tally) -> dict[str, list[int]]:
+    """How many games a fault of the first player ended, and how many one of the second."""
     words = {"ILLEGAL": "illegal moves", "CRASH": "crashes", "TIME": "time losses"}
-    return {words[reason.name]: count for reason, count in tally.faults.items()}
+    return {words[reason.name]: counts for reason, counts in tally.faults.items()}
 
 
-def as_json(tally: Tally, sprt: Sprt | None) -> dict[str, Any]:
-    """The result as one object; what is infinite or was not asked for is null."""
+def faults_text(names: Sequence[str], tally: Tally) -> str:
+    """The faults of each player: "none", or "B 3 time losses"."""
+    words = [
+        f"{name} {counts[side]} {what}"
+        for side, name in enumerate(names)
+        for what, counts in faults(tally).items()
+        if counts[side]
+    ]
+    return ", ".join(words) or "none"
+
+
+def as_json(names: Sequence[str], tally: Tally, sprt: Sprt | None) -> dict[str, Any]:
+    """The result as one object; what is infinite or was not asked for is null.
+
+    `illegal`, `crashes` and `time_losses` are of both players together; `faults` holds each player's.
+    """
     found = estimate(tally.counts)
     losses, draws, wins = (int(count) for count in tally.points)
-    result: dict[str, Any] = {"games": tally.games, "wins": wins, "draws": draws, "losses": losses}
+    result: dict[str, Any] = {
+        "players": list(names),
+        "games": tally.games,
+        "wins": wins,
+        "draws": draws,
+        "losses": losses,
+    }
     result |= {"pentanomial": tally.pairs.tolist(), "elo": _finite(found.elo), "elo_error": _finite(found.elo_error)}
     result |= {"normalized_elo": _finite(found.normalized), "normalized_elo_error": _finite(found.normalized_error)}
     result |= {"los": found.los, "llr": None, "verdict": ""}
@@ -90,7 +110,9 @@ def as_json(tally: Tally, sprt: Sprt | None) -> dict[str, Any]:
         result |= {"llr": sprt.llr(tally.counts), "verdict": sprt.verdict(tally.counts)}
         result["sprt"] = {"elo0": sprt.elo0, "elo1": sprt.elo1, "alpha": sprt.alpha, "beta": sprt.beta}
         result["sprt"] |= {"model": str(sprt.model), "bounds": list(sprt.bounds)}
-    return result | {what.replace(" moves", "").replace(" ", "_"): count for what, count in faults(tally).items()}
+    counted = {what.replace(" moves", "").replace(" ", "_"): counts for what, counts in faults(tally).items()}
+    result |= {what: sum(counts) for what, counts in counted.items()}
+    return result | {"faults": [{what: counts[side] for what, counts in counted.items()} for side in (0, 1)]}
 
 
 def _finite(value: float) -> float | None:

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, cast
 
 import chess
 import chess.engine
 
 from engine.bitboard import BLACK, WHITE
 from engine.command import CommandError
+from engine.fen import START_FEN
 from engine.game import IllegalMoveError, Position
 from engine.search.limits import MATE_SCORE, Limits
 from engine.search.searcher import Searcher
 from engine.warmup import warm_up
-from match.effort import HASH_MB, Effort
+from match.dialogue import TimedUci, TimedXBoard, settings
+from match.effort import Effort
 from match.games import Played, Reason
 from match.players import OtherPlayer, OwnPlayer, Player
 
 START_SECONDS = 60.0  # for another engine to answer when it starts
 GRACE_SECONDS = 20.0  # past the end of its time until an engine that does not move counts as dead
 UNTIMED_SECONDS = 600.0  # for a move at fixed nodes or depth
-ONE_THREAD = {"Threads": 1, "Number of Threads": 1, "Hash": HASH_MB, "OwnBook": False}  # unless asked for otherwise
 
 
 class EngineFault(Exception):
@@ -48,7 +49,7 @@ class Side(Protocol):
         """Forget the last game; raises EngineFault."""
 
     def choose(self, situation: Situation) -> Played:
-        """A move for the side to move; raises EngineFault."""
+        """A move for the side to move, with the time it took; raises EngineFault."""
 
     def stop(self) -> None:
         """Let `choose` return soon; called from another thread."""
@@ -93,10 +94,12 @@ class OwnSide:
             time=situation.clocks or (None, None),
             increment=(increment, increment),
         )
+        began = time.perf_counter()
         result = self._searcher.search(situation.position, limits)
+        seconds = time.perf_counter() - began
         if result.best is None or result.line is None:
             raise RuntimeError(f"the search finds no move in {situation.position.fen()}")
-        return Played(result.best, int(result.line.score), result.line.depth)
+        return Played(result.best, int(result.line.score), result.line.depth, seconds)
 
     def stop(self) -> None:
         """End the search."""
@@ -119,6 +122,10 @@ class OtherSide:
             self._engine: chess.engine.SimpleEngine | None = self._start()
         except EngineFault as fault:
             raise CommandError(f"match: '{player.label}' does not start: {fault}") from fault
+        protocol = self._engine.protocol
+        if effort.nodes is not None and isinstance(protocol, TimedXBoard) and not protocol.features.get("nps"):
+            self.close()
+            raise CommandError(f"match: '{player.label}' cannot count nodes; take --tc, --movetime or --depth")
 
     def new_game(self) -> None:
         """Begin another game, with another process if the last one has failed."""
@@ -130,6 +137,9 @@ class OtherSide:
         """Its move, checked to be legal; raises EngineFault."""
         if self._engine is None:
             raise EngineFault(Reason.CRASH, "the engine does not run")
+        protocol = cast(TimedUci | TimedXBoard, self._engine.protocol)
+        if isinstance(protocol, TimedXBoard) and not protocol.sets_up and situation.position.start_fen() != START_FEN:
+            raise CommandError(f"match: '{self._player.label}' cannot set up a position; leave out --openings")
         limit, seconds = self._limit(situation)
         watchdog = threading.Timer(seconds, self._engine.close)
         watchdog.start()
@@ -143,13 +153,13 @@ class OtherSide:
             is_late = time.perf_counter() - began >= seconds
             raise EngineFault(Reason.CRASH, "no answer" if is_late else f"the engine ended: {error}") from error
         except (chess.engine.EngineError, TimeoutError) as error:
+            self._drop()  # it may be out of step
             if error.args and isinstance(error.args[0], ValueError):
                 raise EngineFault(Reason.ILLEGAL, str(error)) from error
-            self._drop()
             raise EngineFault(Reason.CRASH, str(error) or "no answer") from error
         finally:
             watchdog.cancel()
-        return _played(situation, result)
+        return _played(situation, result, protocol.seconds)
 
     def stop(self) -> None:
         """End the process: the game is not wanted any more."""
@@ -171,18 +181,14 @@ class OtherSide:
             self._engine = None
 
     def _start(self) -> chess.engine.SimpleEngine:
-        kind = chess.engine.SimpleEngine
-        popen = kind.popen_xboard if self._player.speaks_xboard else kind.popen_uci
-        try:
-            engine = popen(list(self._player.command), timeout=START_SECONDS)
+        player = self._player
+        kind = TimedXBoard if player.speaks_xboard else TimedUci
+        try:  # a process group of its own, so that a Ctrl-C meant for the match does not end the engine first
+            engine = chess.engine.SimpleEngine.popen(kind, list(player.command), timeout=START_SECONDS, setpgrp=True)
         except (OSError, chess.engine.EngineError, TimeoutError) as error:
             raise EngineFault(Reason.CRASH, str(error) or "no answer") from error
-        options: dict[str, chess.engine.ConfigValue] = {
-            name: value for name, value in ONE_THREAD.items() if name in engine.options
-        }
-        options.update(self._player.options)
         try:
-            engine.configure(options)
+            engine.configure(settings(engine, player.hash_mb, player.threads, self._effort.hash) | player.options)
             engine.ping()
         except (chess.engine.EngineError, TimeoutError) as error:
             engine.close()
@@ -192,7 +198,7 @@ class OtherSide:
     def _limit(self, situation: Situation) -> tuple[chess.engine.Limit, float]:
         """The limit for python-chess, and the seconds after which the engine counts as dead."""
         effort = self._effort
-        limit = chess.engine.Limit(nodes=effort.nodes, depth=effort.depth)
+        limit = chess.engine.Limit(nodes=effort.nodes, depth=effort.depth, clock_id=self._game)
         seconds = UNTIMED_SECONDS
         if effort.movetime is not None:
             limit.time = effort.movetime / 1000
@@ -204,7 +210,7 @@ class OtherSide:
         return limit, seconds
 
 
-def _played(situation: Situation, result: chess.engine.PlayResult) -> Played:
+def _played(situation: Situation, result: chess.engine.PlayResult, seconds: float) -> Played:
     if result.resigned:
         raise EngineFault(Reason.RESIGNATION, "the engine resigns")
     if result.move is None:
@@ -214,7 +220,7 @@ def _played(situation: Situation, result: chess.engine.PlayResult) -> Played:
     except IllegalMoveError as error:
         raise EngineFault(Reason.ILLEGAL, str(error)) from error
     score = result.info.get("score")
-    return Played(move, None if score is None else _centipawns(score.relative), result.info.get("depth"))
+    return Played(move, None if score is None else _centipawns(score.relative), result.info.get("depth"), seconds)
 
 
 def _centipawns(score: chess.engine.Score) -> int:

@@ -20,6 +20,7 @@ import numpy as np
 Z_95 = 1.959963984540054
 ELO_PER_NEPER = 800 / math.log(10)  # of normalised Elo: how many for a mean of one standard deviation
 UNSEEN = 1e-3  # what a class that has not occurred counts, so that every likelihood exists
+COIN = 0.125  # variance of a pair of tossed coins: counts as one more result, so that few do not look certain
 STEPS = 100
 ROUNDS = 200
 WITHIN = 1 - 1e-12  # of the open interval that holds the root, so that nothing is divided by 0
@@ -61,11 +62,13 @@ def estimate(counts: np.ndarray) -> Estimate:
     number, mean, variance = (float(value) for value in moments(counts))
     if not number:
         return Estimate(0.0, math.inf, 0.0, math.inf, 0.5)
-    error = Z_95 * math.sqrt(variance / number)
+    widened = (number * variance + COIN) / (number + 1)
+    error = Z_95 * math.sqrt(widened / number)
     elo_error = (elo_of(mean + error) - elo_of(mean - error)) / 2
-    deviation = math.sqrt(variance * _games(counts))
+    deviation = math.sqrt(widened * _games(counts))
     normalized = [(mean + side - 0.5) / deviation * ELO_PER_NEPER for side in (-error, 0, error)]
-    los = 0.5 * (1 + math.erf((mean - 0.5) / math.sqrt(2 * variance / number)))
+    spread = variance + (mean - 0.5) ** 2  # about 1/2, as if neither were the stronger: Phi((W - L) / sqrt(W + L))
+    los = 0.5 * (1 + math.erf((mean - 0.5) / math.sqrt(2 * spread / number)))
     seen = float(np.dot(counts, np.linspace(0, 1, len(counts))) / number)
     elo = elo_of(seen) + 0.0  # no -0
     if math.isinf(elo):

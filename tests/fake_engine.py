@@ -1,6 +1,7 @@
 """A UCI engine that plays the first legal move of the alphabet, and a fault at will: `fake_engine.py [FAULT]`.
 
-Faults: `illegal` gives a move that is none, `crash` ends at the third move, `slow` thinks for 700 ms.
+Faults: `illegal` gives a move that is none, `crash` ends at the third move, `slow` thinks for 700 ms;
+`sluggish` takes as long for a new game, which is no fault.
 """
 
 import sys
@@ -16,6 +17,8 @@ def main() -> None:
         words = line.split()
         if words[:1] == ["uci"]:
             print("id name Fake\noption name Contempt type spin default 0 min -9 max 9\nuciok", flush=True)
+        elif words[:1] == ["ucinewgame"] and fault == "sluggish":
+            time.sleep(0.7)
         elif words[:1] == ["isready"]:
             print("readyok", flush=True)
         elif words[:1] == ["position"]:

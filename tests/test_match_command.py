@@ -61,13 +61,54 @@ def test_an_engine_plays_against_ours_and_every_game_is_written(tmp_path: Path) 
 )
 def test_an_engine_at_fault_loses_and_the_match_goes_on(fault: str, reason: Reason, effort: Effort) -> None:
     result = hold(terms("default", f"{FAKE} {fault}", 2, effort, margin=300), 1)
-    assert result.tally.faults[reason] == 2
+    assert result.tally.faults[reason] == [0, 2]
     assert result.tally.points.tolist() == [0, 0, 2]
+
+
+def test_the_clock_runs_from_go_to_the_move() -> None:
+    result = hold(terms("default", f"{FAKE} sluggish", 2, Effort(clock=Clock(400, 50))), 1)
+    assert result.tally.points.sum() == 2 and result.tally.faults[Reason.TIME][1] == 0
+
+
+def test_an_xboard_engine_plays_with_the_hash_asked_for_even_if_it_cannot_set_up(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = Path(__file__).parent / "fake_xboard.py"
+    player = f"xboard:{shlex.quote(sys.executable)} {shlex.quote(str(program))} {shlex.quote(str(tmp_path / 'log'))}"
+    words = ["match", "default", player + ",name=x,hash=32", "--games", "2", "--longest", "20"]
+    assert main([*words, "--depth", "2", "--pgn", str(tmp_path / "g.pgn")]) == 0
+    captured = capsys.readouterr()
+    assert "chatter" not in captured.err and "Faults  none" in captured.out
+    assert [game.end().ply() for game in games_of(tmp_path / "g.pgn")] == [28, 28]
+    lines = (tmp_path / "log").read_text(encoding="utf-8").splitlines()
+    assert "memory 32" in lines and lines.count("new") == 2
+    assert main([*words, "--nodes", "10"]) == 1
+    assert "cannot count nodes" in capsys.readouterr().err
+    (tmp_path / "one.epd").write_text("4k3/8/8/8/8/8/PPPPPPPP/4K3 w - -\n")
+    assert main([*words, "--depth", "2", "--openings", str(tmp_path / "one.epd")]) == 1
+    assert "cannot set up a position" in capsys.readouterr().err
+
+
+def test_faults_are_told_by_player(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["match", FAKE + " illegal,name=bad", "default", "--games", "2", "--json", "--nodes", "50"]) == 0
+    captured = capsys.readouterr()
+    assert "Faults  bad 2 illegal moves" in captured.err
+    found = json.loads(captured.out)
+    assert found["players"] == ["bad", "default"] and found["illegal"] == 2
+    assert found["faults"] == [
+        {"illegal": 2, "crashes": 0, "time_losses": 0},
+        {"illegal": 0, "crashes": 0, "time_losses": 0},
+    ]
+
+
+def test_what_an_engine_has_no_option_for_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["match", "default", FAKE + ",hash=64", "--games", "2"]) == 1
+    assert "it has no option for hash" in capsys.readouterr().err
 
 
 def test_our_own_players_keep_to_a_clock_with_two_threads() -> None:
     result = hold(terms("threads=2,name=two", "default", 2, Effort(clock=Clock(2000, 50)), margin=1000), 1)
-    assert result.tally.games == 2 and not any(result.tally.faults.values())
+    assert result.tally.games == 2 and not any(map(any, result.tally.faults.values()))
 
 
 def test_an_engine_that_does_not_start_ends_the_match_with_a_reason(capsys: pytest.CaptureFixture[str]) -> None:

@@ -71,6 +71,18 @@ def test_pairs_that_cancel_out_narrow_the_error():
     assert estimate(pairs).elo_error < estimate(games).elo_error / 2
 
 
+def test_the_likelihood_of_superiority_is_that_of_wins_against_losses():
+    for losses, draws, wins in ((0, 0, 1), (3, 9, 7), (120, 300, 150)):
+        closed = 0.5 * (1 + math.erf((wins - losses) / math.sqrt(2 * (wins + losses))))
+        assert estimate(np.array([losses, draws, wins])).los == pytest.approx(closed, abs=1e-3)
+
+
+def test_a_pair_alone_is_no_certainty():
+    for pairs in ((0, 0, 0, 1, 0), (0, 0, 0, 0, 1), (0, 0, 1, 0, 0)):
+        found = estimate(np.array(pairs))
+        assert found.elo_error > 500 and found.los < 0.9
+
+
 def test_nothing_played_proves_nothing():
     found = estimate(np.zeros(5))
     assert (found.elo, found.los, found.elo_error) == (0, 0.5, math.inf)

@@ -1,0 +1,82 @@
+"""Speaking with another engine: the two protocols of python-chess, with a stopwatch, and an engine's hash and threads.
+
+A move takes from the line `go` to the line that holds the move. What comes before, such as `ucinewgame` and clearing
+the hash, is not on the clock, nor is the time that this process takes to hear of an answer on another thread.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+
+import chess.engine
+
+from match.effort import HASH_MB
+
+# Engines chatter; what matters becomes a fault with its reason, and the live line stays whole.
+logging.getLogger("chess.engine").setLevel(logging.CRITICAL)
+
+HASH_OPTIONS = ("Hash", "memory")  # the second in the XBoard protocol
+THREAD_OPTIONS = ("Threads", "Number of Threads", "cores")
+BOOK_OPTION = "OwnBook"
+
+
+class _Stopwatch(chess.engine.Protocol):
+    """Takes the time of each move."""
+
+    began = ended = 0.0
+    answer = "bestmove"
+
+    def send_line(self, line: str) -> None:
+        """Send a line; `go` starts the watch."""
+        if line.partition(" ")[0] == "go":
+            self.began = time.perf_counter()
+        super().send_line(line)
+
+    def line_received(self, line: str) -> None:
+        """Hear a line before anybody else; a move stops the watch."""
+        if line.partition(" ")[0] == self.answer:
+            self.ended = time.perf_counter()
+        super().line_received(line)
+
+    @property
+    def seconds(self) -> float:
+        """What the last move took."""
+        return self.ended - self.began
+
+
+class TimedUci(_Stopwatch, chess.engine.UciProtocol):
+    """UCI."""
+
+
+class TimedXBoard(_Stopwatch, chess.engine.XBoardProtocol):
+    """The XBoard protocol, version 2; an engine without `setboard` can play from the first position."""
+
+    answer = "move"
+    sets_up = True
+
+    def line_received(self, line: str) -> None:
+        """Hear a line. python-chess would turn away an engine that lacks `setboard`, whatever it is to play."""
+        if self.features.get("setboard") == 0:
+            self.sets_up, self.features["setboard"] = False, 1
+        super().line_received(line)
+
+
+def settings(
+    engine: chess.engine.SimpleEngine, hash_mb: int | None, threads: int | None, usual_hash: int | None
+) -> dict[str, chess.engine.ConfigValue]:
+    """The options that give an engine its hash and threads, and no book of its own.
+
+    Where `hash_mb` and `threads` are None, the engine gets `usual_hash` (HASH_MB if that is None too) and one thread as
+    far as it has options for them. Raises EngineError where it lacks an option for what is asked.
+    """
+    found: dict[str, chess.engine.ConfigValue] = {}
+    for what, names, wish, usual in (
+        ("hash", HASH_OPTIONS, hash_mb, usual_hash or HASH_MB),
+        ("threads", THREAD_OPTIONS, threads, 1),
+    ):
+        known = [name for name in names if name in engine.options]
+        if wish is not None and not known:
+            raise chess.engine.EngineError(f"it has no option for {what}")
+        found |= dict.fromkeys(known, usual if wish is None else wish)
+    return found | ({BOOK_OPTION: False} if BOOK_OPTION in engine.options else {})

@@ -21,7 +21,7 @@ from eval.weights import render as render_weights
 from learn.games import Fault
 from learn.inputs import Reading, read_rows
 from learn.learning import Learned, learn, split
-from learn.options import Order, read_order
+from learn.options import HELP, Order, help_text, read_order
 from learn.record import RECORD_NAME, record_of, save_record
 from learn.report import Summary, summarise
 from learn.sample import Point, Sample
@@ -35,7 +35,10 @@ SHOWN_FAULTS = 5
 
 def run_learn(arguments: Sequence[str]) -> int:
     """The command in a shell: 0 if it ran, whether or not the new weights were better; raises CommandError."""
-    learn_weights(arguments)
+    if HELP & set(arguments):
+        print(help_text())
+    else:
+        learn_weights(arguments)
     return 0
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from engine.command import CommandError, UsageError
 from engine.files import write_together
 from eval.weights import active_file
+from learn.options import HELP
 from learn.pictures import ENDINGS
 from learn.plots import PICTURES, draw
 from learn.record import RECORD_NAME, load_record
@@ -19,6 +20,9 @@ USAGE = f"usage: merino plot [RECORD] [--out FOLDER] [--format {'|'.join(FORMATS
 
 def run_plot(arguments: Sequence[str]) -> int:
     """The command in a shell: a file for each picture; raises CommandError."""
+    if HELP & set(arguments):
+        print(f"{USAGE}\n\nDraw how a run of 'learn' went: {', '.join(PICTURES)}, a file each, beside the record.")
+        return 0
     names, given = [], {"--out": "", "--format": FORMATS[0]}
     words = iter(arguments)
     for word in words:

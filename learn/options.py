@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from engine.command import UsageError
 from eval.registry import TERMS
@@ -11,13 +12,7 @@ from learn.learning import ARTICLE, METHODS, Settings
 from learn.positions import Quiet, Selection
 from learn.sample import Loss
 
-USAGE = (
-    "usage: merino learn FILE... [first last] [--weights W] [--out F] [--dry-run] [--json] [--csv F|-] [--record F] "
-    f"[--method {'|'.join(METHODS)}] [--article] [--loss {'|'.join(Loss)}] [--lambda N|off] [--k N|fit] "
-    "[--prior N|off] [--bootstrap N] [--seed N] [--split game|position] [--skip-first N] [--skip-last N] "
-    "[--skip-decided CP] "
-    f"[--quiet {'|'.join(Quiet)}] [--unique] [--no-fen] [--prove]"
-)
+HELP = {"-h", "--help"}
 
 
 @dataclass(frozen=True)
@@ -42,6 +37,14 @@ class Order:
         return self.as_json or self.csv == "-"
 
 
+class Option(NamedTuple):
+    """An option: what follows its name (nothing after a flag), what it changes in an order, what it is for."""
+
+    value: str
+    change: Callable[[Order, str], Order]
+    sentence: str
+
+
 def read_order(arguments: Sequence[str]) -> Order:
     """Read the command line; raises UsageError."""
     files: list[str] = []
@@ -50,9 +53,9 @@ def read_order(arguments: Sequence[str]) -> Order:
     words = iter(arguments)
     for word in words:
         if word.startswith("--"):
-            if word not in FLAGS and word not in VALUES:
-                raise UsageError(f"learn: there is no option {word}; {USAGE}")
-            value = next(words, None) if word in VALUES else ""
+            if word not in OPTIONS:
+                raise UsageError(f"learn: there is no option {word}; 'merino learn -h' lists them")
+            value = next(words, None) if OPTIONS[word].value else ""
             if value is None:
                 raise UsageError(f"learn: {word} needs a value; {USAGE}")
             given[word] = value
@@ -63,12 +66,9 @@ def read_order(arguments: Sequence[str]) -> Order:
     if not files or len(numbers) not in (0, 2):
         raise UsageError(USAGE)
     order = Order(files)
-    for name, change in FLAGS.items():  # first, so that what is asked for by itself holds whatever comes with --article
+    for name, option in OPTIONS.items():  # --article first, so that what is asked for by itself holds
         if name in given:
-            order = change(order)
-    for name, value in given.items():
-        if name in VALUES:
-            order = VALUES[name](order, value)
+            order = option.change(order, given[name])
     if order.as_json and order.csv == "-":
         raise UsageError("learn: --json and --csv - both want standard output; give --csv a file")
     return _range(order, numbers)
@@ -85,6 +85,10 @@ def _range(order: Order, numbers: list[int]) -> Order:
 
 def _set(order: Order, **changes: object) -> Order:
     return replace(order, settings=replace(order.settings, **changes))  # type: ignore[arg-type]
+
+
+def _select(order: Order, **changes: object) -> Order:
+    return replace(order, selection=replace(order.selection, **changes))  # type: ignore[arg-type]
 
 
 def _number(name: str, text: str, low: float, word: str | None = None) -> float | None:
@@ -114,42 +118,110 @@ def _one_of(name: str, text: str, choices: Sequence[str]) -> str:
     return text
 
 
-FLAGS: dict[str, Callable[[Order], Order]] = {
-    "--article": lambda order: replace(order, settings=ARTICLE),
-    "--dry-run": lambda order: replace(order, dry_run=True),
-    "--json": lambda order: replace(order, as_json=True),
-    "--prove": lambda order: replace(order, prove=True),
-    "--no-fen": lambda order: replace(order, keep_fen=False),
-    "--unique": lambda order: replace(order, selection=replace(order.selection, unique=True)),
+# In the order in which they are applied.
+OPTIONS: dict[str, Option] = {
+    "--article": Option(
+        "",
+        lambda order, _: replace(order, settings=ARTICLE),
+        "all as GreKo 2015 ML had it: descent, K 150, lambda 20, split by position",
+    ),
+    "--weights": Option(
+        "FILE",
+        lambda order, text: replace(order, weights=text),
+        "start from this file and rewrite it, not the one in use",
+    ),
+    "--out": Option("FILE", lambda order, text: replace(order, out=text), "write the new weights here instead"),
+    "--dry-run": Option("", lambda order, _: replace(order, dry_run=True), "write nothing"),
+    "--method": Option(
+        "|".join(METHODS),
+        lambda order, text: _set(order, method=_one_of("--method", text, list(METHODS))),
+        f"how to fit ({Settings.method})",
+    ),
+    "--loss": Option(
+        "|".join(Loss),
+        lambda order, text: _set(order, loss=Loss(_one_of("--loss", text, list(Loss)))),
+        f"what to make small ({Settings.loss})",
+    ),
+    "--lambda": Option(
+        "N|off",
+        lambda order, text: _set(order, lam=_number("--lambda", text, 0.1, "off")),
+        f"n half-moves before the end of its game a position counts e^(-n/N) ({Settings.lam:g})",
+    ),
+    "--k": Option(
+        "N|fit",
+        lambda order, text: _set(order, k=_number("--k", text, 1, "fit")),
+        "a score of s centipawns predicts 1 / (1 + e^(-s/N)) points (fit)",
+    ),
+    "--prior": Option(
+        "N|off",
+        lambda order, text: _set(order, prior=_number("--prior", text, 0.001, "off") or 0.0),
+        "pull to the old weights: standard deviation in units of their size (what suits the number of games)",
+    ),
+    "--bootstrap": Option(
+        "N",
+        lambda order, text: _set(order, resamplings=_resamplings(text)),
+        "intervals from N fits to games drawn anew",
+    ),
+    "--split": Option(
+        "game|position",
+        lambda order, text: _set(order, split_by_position=_one_of("--split", text, ["game", "position"]) == "position"),
+        "what is kept aside to judge by, a fifth (game)",
+    ),
+    "--seed": Option(
+        "N", lambda order, text: _set(order, seed=_whole("--seed", text)), f"which fifth that is ({Settings.seed})"
+    ),
+    "--skip-first": Option(
+        "N",
+        lambda order, text: _select(order, skip_first=_whole("--skip-first", text)),
+        "leave out the first N half-moves of each game",
+    ),
+    "--skip-last": Option(
+        "N",
+        lambda order, text: _select(order, skip_last=_whole("--skip-last", text)),
+        "leave out the last N half-moves of each game",
+    ),
+    "--skip-decided": Option(
+        "CP",
+        lambda order, text: _select(order, skip_decided=_whole("--skip-decided", text)),
+        "leave out the end of a game from where the score stays beyond CP centipawns",
+    ),
+    "--quiet": Option(
+        "|".join(Quiet),
+        lambda order, text: _select(order, quiet=Quiet(_one_of("--quiet", text, list(Quiet)))),
+        f"where a capture changes the score: use as it is, leave out, or play it out first ({Selection.quiet})",
+    ),
+    "--unique": Option("", lambda order, _: _select(order, unique=True), "use a position that comes again once"),
+    "--json": Option("", lambda order, _: replace(order, as_json=True), "print the report as one JSON object"),
+    "--csv": Option("FILE|-", lambda order, text: replace(order, csv=text), "write the weights and intervals as CSV"),
+    "--record": Option(
+        "FILE", lambda order, text: replace(order, record=text), "where to keep what 'merino plot' draws"
+    ),
+    "--no-fen": Option("", lambda order, _: replace(order, keep_fen=False), "leave no .fen file beside the games"),
+    "--prove": Option("", lambda order, _: replace(order, prove=True), "play the match of the new weights and the old"),
 }
-VALUES: dict[str, Callable[[Order, str], Order]] = {
-    "--weights": lambda order, text: replace(order, weights=text),
-    "--out": lambda order, text: replace(order, out=text),
-    "--csv": lambda order, text: replace(order, csv=text),
-    "--record": lambda order, text: replace(order, record=text),
-    "--method": lambda order, text: _set(order, method=_one_of("--method", text, list(METHODS))),
-    "--loss": lambda order, text: _set(order, loss=Loss(_one_of("--loss", text, list(Loss)))),
-    "--lambda": lambda order, text: _set(order, lam=_number("--lambda", text, 0.1, "off")),
-    "--k": lambda order, text: _set(order, k=_number("--k", text, 1, "fit")),
-    "--prior": lambda order, text: _set(order, prior=_number("--prior", text, 0.001, "off") or 0.0),
-    "--bootstrap": lambda order, text: _set(order, resamplings=_resamplings(text)),
-    "--seed": lambda order, text: _set(order, seed=_whole("--seed", text)),
-    "--split": lambda order, text: _set(
-        order, split_by_position=_one_of("--split", text, ["game", "position"]) == "position"
-    ),
-    "--skip-first": lambda order, text: replace(
-        order, selection=replace(order.selection, skip_first=_whole("--skip-first", text))
-    ),
-    "--skip-decided": lambda order, text: replace(
-        order, selection=replace(order.selection, skip_decided=_whole("--skip-decided", text))
-    ),
-    "--quiet": lambda order, text: replace(
-        order, selection=replace(order.selection, quiet=Quiet(_one_of("--quiet", text, list(Quiet))))
-    ),
-    "--skip-last": lambda order, text: replace(
-        order, selection=replace(order.selection, skip_last=_whole("--skip-last", text))
-    ),
-}
+
+USAGE = "usage: merino learn FILE... [first last] " + " ".join(
+    f"[{name} {option.value}]" if option.value else f"[{name}]" for name, option in OPTIONS.items()
+)
+
+
+def help_text() -> str:
+    """What `learn -h` shows."""
+    rows = [(f"{name} {option.value}".rstrip(), option.sentence) for name, option in OPTIONS.items()]
+    width = max(len(head) for head, _ in rows)
+    return "\n".join(
+        [
+            "usage: merino learn FILE... [first last] [options]",
+            "",
+            "Learn the weights of the evaluation from games (.pgn, also compressed), labelled",
+            f"positions (.epd, .fen), or the .fen that an earlier run left. Of the {len(TERMS)} terms those",
+            f"from 'first' to 'last' may move: {Settings.first} to {Settings.last} unless given, "
+            "which leaves the pieces their values.",
+            "",
+            "options:",
+            *(f"  {head:<{width}}  {sentence}" for head, sentence in rows),
+        ]
+    )
 
 
 def _resamplings(text: str) -> int:

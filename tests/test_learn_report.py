@@ -14,11 +14,11 @@ from engine.command import CommandError, UsageError
 from eval.registry import TERMS
 from eval.weights import SHIPPED, defaults, load, save
 from learn.calibration import calibration
-from learn.command import learn_weights
+from learn.command import learn_weights, run_learn
 from learn.command_plot import run_plot
 from learn.fit import Watcher
 from learn.learning import ARTICLE, Settings, learn, split
-from learn.options import read_order
+from learn.options import OPTIONS, read_order
 from learn.passes import gather
 from learn.report import RARE_GAMES, WeightLine, summarise
 from learn.sample import Point, sample_of
@@ -122,6 +122,14 @@ def test_what_is_asked_for_by_itself_holds_beside_the_article() -> None:
 def test_an_option_that_makes_no_sense_is_refused(words: list[str]) -> None:
     with pytest.raises(UsageError, match=r"^learn: "):
         read_order(["games.pgn", *words])
+
+
+@pytest.mark.parametrize("word", ["-h", "--help"])
+def test_help_lists_every_option(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_learn([word]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("usage: merino learn FILE")
+    assert all(f"\n  {name} " in shown for name in OPTIONS)
 
 
 def test_what_is_odd_about_a_weight_is_told() -> None:

@@ -120,7 +120,7 @@ def test_a_simulated_distribution_has_the_strength_asked_for():
 
 
 @pytest.mark.parametrize("model", list(Model))
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_the_llr_is_finite_for_any_counts(model):
     random = np.random.default_rng(6)
     for pairs in (8, 100, 5000):

@@ -1,7 +1,8 @@
 """What the search remembers of moves: history with gravity, continuations, killers, counter moves."""
 
 from engine.jit import kernel
-from engine.move import destination_of, origin_of
+from engine.move import NO_MOVE, destination_of, origin_of
+from engine.movegen import is_noisy
 from engine.position import piece_on, side_to_move
 from engine.search.see import captured_type
 from engine.search.state import MAX_QUIETS
@@ -79,10 +80,23 @@ def remember_tried(s, ply, move, is_quiet):
 
 
 @kernel
+def _bonus(s, depth):
+    return min(s.parameters.history_bonus * depth, s.parameters.history_bonus_max)
+
+
+@kernel
+def reward_prior(s, ply, depth):
+    """Every answer failed low: credit the quiet move that led here."""
+    move = s.plies[ply - 1].move
+    if move != NO_MOVE and not is_noisy(s.positions[ply - 1], move):
+        _update_quiet(s, ply - 1, move, _bonus(s, depth) * s.parameters.prior_bonus // 100)
+
+
+@kernel
 def reward_cutoff(s, ply, move, is_quiet, depth):
     """After a fail high by `move`: credit it, blame the moves searched before it."""
     here = s.plies[ply]
-    bonus = min(s.parameters.history_bonus * depth, s.parameters.history_bonus_max)
+    bonus = _bonus(s, depth)
     if is_quiet:
         if here.killers[0] != move:
             here.killers[1] = here.killers[0]

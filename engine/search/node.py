@@ -11,10 +11,10 @@ from engine.move import NO_MOVE, SQUARES
 from engine.movegen import is_noisy
 from engine.recursion import call_at
 from engine.search.correction import learn_correction, set_static_score
-from engine.search.history import remember_tried, reward_cutoff
+from engine.search.history import remember_tried, reward_cutoff, reward_prior
 from engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, MAX_PLY
 from engine.search.ordering import next_move, start_picking
-from engine.search.path import count_node, extend_line, follow, is_draw
+from engine.search.path import count_node, extend_line, follow, is_draw, search_below
 from engine.search.pruning import NO_CUTOFF, may_cut, prune_node, skip_move
 from engine.search.selective import late_move_reduction, singular_extension
 from engine.search.state import INFINITE
@@ -53,6 +53,7 @@ def alpha_beta(s, ply, alpha, beta, depth):
         here.on_line = is_pv or entry_is_on_line(found)
         set_static_score(s, ply, found)
     s.plies[ply + 1].killers[0] = s.plies[ply + 1].killers[1] = NO_MOVE
+    s.plies[ply + 2].cutoffs = 0
     may_prune = not is_pv and is_whole and not s.full_width and ply != s.verified_ply
     if may_prune and s.positions[ply].checkers == ZERO:
         score = prune_node(s, ply, alpha, beta, depth, found)
@@ -85,7 +86,7 @@ def search_moves(s, ply, alpha, beta, depth):
         if ply == 0:
             s.current_move, s.current_number = move, searched
         before = s.nodes
-        score = search_move(s, ply, alpha, beta, depth, move, is_quiet, searched)
+        score = search_move(s, ply, alpha, beta, depth, move, is_quiet, searched, best)
         if ply == 0:
             s.effort[move & SQUARES] += s.nodes - before
         if s.stopped:
@@ -96,6 +97,7 @@ def search_moves(s, ply, alpha, beta, depth):
                 alpha, best_move = score, move
                 extend_line(s, ply, move)
                 if score >= beta:
+                    here.cutoffs += 1
                     reward_cutoff(s, ply, move, is_quiet, depth)
                     break
         remember_tried(s, ply, move, is_quiet)
@@ -103,6 +105,8 @@ def search_moves(s, ply, alpha, beta, depth):
         if here.excluded != NO_MOVE:
             return alpha
         return ply - MATE_SCORE if position.checkers else 0
+    if best <= old_alpha and ply > 0:
+        reward_prior(s, ply, depth)
     if here.excluded == NO_MOVE and (ply > 0 or s.root_count == 0):
         keep_result(s, ply, best, best_move, bound_of(best, old_alpha, beta), depth)
     return best
@@ -132,23 +136,24 @@ def root_allows(s, move):
 
 
 @kernel
-def search_move(s, ply, alpha, beta, depth, move, is_quiet, searched):
+def search_move(s, ply, alpha, beta, depth, move, is_quiet, searched, best):
     """Play a move and search what follows: the first with the full window, the others to disprove them."""
-    here = s.plies[ply]
-    extension = here.extension if move == here.hash_move else 0
+    here, p, is_pv = s.plies[ply], s.parameters, beta - alpha > 1
+    deeper = depth - 1 + (here.extension if move == here.hash_move else 0)
     reduction = 0
     if depth >= 3 and searched > 1 + (ply == 0) and not s.full_width:
         reduction = late_move_reduction(s, ply, alpha, beta, depth, move, is_quiet, searched)
     follow(s, ply, move)
-    if s.positions[ply + 1].checkers != ZERO:
-        extension, reduction = max(extension, 1), 0
-    deeper = depth - 1 + extension
     if searched == 1:
-        return -call_at(s.node, s, ply + 1, -beta, -alpha, deeper)
+        return search_below(s, ply, alpha, beta, deeper, not is_pv and not here.is_cut_node)
+    if s.positions[ply + 1].checkers != ZERO:
+        reduction = 0
     reduction = max(0, min(reduction, deeper - 1))
-    score = -call_at(s.node, s, ply + 1, -alpha - 1, -alpha, deeper - reduction)
+    score = search_below(s, ply, alpha, alpha + 1, deeper - reduction, reduction > 0 or not here.is_cut_node)
     if score > alpha and reduction > 0:
-        score = -call_at(s.node, s, ply + 1, -alpha - 1, -alpha, deeper)
+        deeper += score > best + p.deeper_margin + 2 * deeper
+        deeper -= score < best + p.shallower_margin
+        score = search_below(s, ply, alpha, alpha + 1, deeper, not here.is_cut_node)
     if alpha < score < beta:
-        score = -call_at(s.node, s, ply + 1, -beta, -alpha, deeper)
+        score = search_below(s, ply, alpha, beta, deeper, False)
     return score

@@ -31,6 +31,9 @@ PARAMETERS = (
     Parameter("null_move_margin", 200, (50, 500), "Score above beta for which a null move reduces a ply more."),
     Parameter("null_move_depth", 3, (1, 6), "Least depth of a null move, plies."),
     Parameter("null_move_verify_depth", 12, (6, 99), "Least depth at which a null move is verified, plies."),
+    Parameter("probcut_depth", 5, (3, 99), "Least depth of probcut, plies."),
+    Parameter("probcut_margin", 180, (50, 500), "What a capture must beat beta by in probcut."),
+    Parameter("probcut_reduction", 4, (2, 6), "Plies that probcut searches less."),
     Parameter("singular_depth", 6, (4, 99), "Least depth of the singular extension, plies."),
     Parameter("singular_margin", 24, (4, 80), "Sixteenths per ply of depth that other moves must stay below."),
     Parameter("singular_double_margin", 20, (0, 100), "Further below that, a singular move is extended by two plies."),
@@ -50,9 +53,14 @@ PARAMETERS = (
     Parameter("reduction_base", 800, (0, 2048), "Late move reduction: the constant, 1/1024 plies."),
     Parameter("reduction_factor", 440, (100, 1000), "Late move reduction: factor of ln(depth) ln(move), 1/1024 plies."),
     Parameter("reduction_history", 8, (2, 64), "History divided by this reduces a late quiet less, 1/1024 plies."),
+    Parameter("reduction_cut_node", 1024, (0, 3072), "Reduced so much more where a fail high is expected."),
+    Parameter("reduction_cutoffs", 768, (0, 2048), "Reduced so much more where the answers kept failing high."),
+    Parameter("deeper_margin", 40, (5, 200), "So far above the best, a reduced move is searched a ply deeper again."),
+    Parameter("shallower_margin", 8, (0, 60), "Less above the best than this, a ply less deeply."),
     Parameter("delta_margin", 150, (50, 400), "What a capture in quiescence may bring beyond the piece taken."),
     Parameter("history_bonus", 160, (50, 400), "History bonus per ply of depth."),
     Parameter("history_bonus_max", 1600, (400, 4000), "Largest history bonus."),
+    Parameter("prior_bonus", 60, (0, 200), "Percent of the bonus, for the quiet move before a node that fails low."),
 )
 
 PARAMETER_DTYPE = np.dtype([(parameter.name, np.int64) for parameter in PARAMETERS], align=True)

@@ -6,6 +6,7 @@ from engine.makemove import make, make_null
 from engine.memory import load_word, prefetch
 from engine.move import NO_MOVE
 from engine.movegen import count_legal
+from engine.recursion import call_at
 from engine.search.history import piece_to
 from engine.search.transposition import bucket_address
 from eval.rules import is_material_draw
@@ -58,6 +59,16 @@ def follow_null(s, ply):
     s.positions[ply + 1].halfmove = 0  # no repetition reaches across a null move
     s.plies[ply].move, s.plies[ply].moved = NO_MOVE, 0
     s.keys[s.past + ply + 1] = s.positions[ply + 1].key
+
+
+@kernel
+def search_below(s, ply, alpha, beta, depth, expects_cut):
+    """The score, for the side to move at `ply`, of what was followed there, within (alpha, beta).
+
+    `expects_cut` says whether the node below is expected to fail high.
+    """
+    s.plies[ply + 1].is_cut_node = expects_cut
+    return -call_at(s.node, s, ply + 1, -beta, -alpha, depth)
 
 
 @kernel

@@ -7,8 +7,8 @@ from engine.position import gives_check, has_pieces, side_to_move
 from engine.recursion import call_at
 from engine.search.history import quiet_history
 from engine.search.limits import MATE_IN_MAX_PLY
-from engine.search.ordering import is_losing_capture_stage
-from engine.search.path import follow_null
+from engine.search.ordering import is_losing_capture_stage, next_move, start_picking
+from engine.search.path import follow, follow_null, search_below
 from engine.search.see import see_at_least
 from engine.search.state import INFINITE, NO_SCORE
 from engine.search.transposition import (
@@ -17,7 +17,9 @@ from engine.search.transposition import (
     UPPER_BOUND,
     entry_bound,
     entry_depth,
+    entry_move,
     entry_score,
+    store,
 )
 
 NO_CUTOFF = -INFINITE - 1
@@ -65,7 +67,11 @@ def prune_node(s, ply, alpha, beta, depth, found):
         if quiet <= alpha or s.stopped:
             return quiet
     if depth >= p.null_move_depth and score >= beta and s.plies[ply].static_score >= beta:
-        return null_move(s, ply, beta, depth, score)
+        passed = null_move(s, ply, beta, depth, score)
+        if passed != NO_CUTOFF or s.stopped:
+            return passed
+    if depth >= p.probcut_depth:
+        return probcut(s, ply, beta, depth, found)
     return NO_CUTOFF
 
 
@@ -77,7 +83,7 @@ def null_move(s, ply, beta, depth, score):
     p = s.parameters
     reduction = p.null_move_base + depth // p.null_move_divisor + min((score - beta) // p.null_move_margin, 3)
     follow_null(s, ply)
-    score = -call_at(s.node, s, ply + 1, -beta, 1 - beta, depth - reduction)
+    score = search_below(s, ply, beta - 1, beta, depth - reduction, not s.plies[ply].is_cut_node)
     if score < beta:
         return NO_CUTOFF
     score = score if score < MATE_IN_MAX_PLY else beta  # a mate after a pass proves nothing
@@ -88,6 +94,31 @@ def null_move(s, ply, beta, depth, score):
     verified = call_at(s.node, s, ply, beta - 1, beta, max(1, depth - reduction))
     s.verified_ply = 0
     return score if verified >= beta else NO_CUTOFF
+
+
+@kernel
+def probcut(s, ply, beta, depth, found):
+    """A capture that beats beta by a margin in a shallower search will beat it here. Its score or NO_CUTOFF."""
+    p, here = s.parameters, s.plies[ply]
+    target, shallow = beta + p.probcut_margin, depth - p.probcut_reduction
+    if found != ZERO and entry_depth(found) >= shallow and entry_score(found, ply) < target:
+        return NO_CUTOFF  # the table knows better
+    start_picking(s, ply, entry_move(found), True)
+    while True:
+        move = next_move(s, ply)
+        if move == NO_MOVE:
+            return NO_CUTOFF
+        if not see_at_least(s, s.positions[ply], move, target - here.static_score):
+            continue
+        follow(s, ply, move)
+        score = -call_at(s.quiet_node, s, ply + 1, -target, 1 - target, 0)
+        if score >= target and shallow > 0:
+            score = search_below(s, ply, target - 1, target, shallow, not here.is_cut_node)
+        if s.stopped:
+            return 0
+        if score >= target:
+            store(s, ply, s.positions[ply].key, move, score, here.raw_score, shallow + 1, LOWER_BOUND, here.on_line)
+            return score
 
 
 @kernel

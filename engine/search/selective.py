@@ -4,7 +4,7 @@ from engine.bitboard import ZERO
 from engine.jit import kernel
 from engine.move import NO_MOVE
 from engine.recursion import call_at
-from engine.search.history import quiet_history
+from engine.search.history import noisy_history, quiet_history
 from engine.search.limits import MATE_IN_MAX_PLY
 from engine.search.ordering import is_losing_capture_stage
 from engine.search.pruning import NO_CUTOFF, is_improving
@@ -12,6 +12,7 @@ from engine.search.state import REDUCTION_SIZE
 from engine.search.transposition import UPPER_BOUND, entry_bound, entry_depth, entry_move, entry_score
 
 ONE_PLY = 1024  # unit of reductions
+MANY_CUTOFFS = 3  # of the answers to the moves of a node, that tell it is hopeless
 
 
 @kernel
@@ -56,11 +57,15 @@ def late_move_reduction(s, ply, alpha, beta, depth, move, is_quiet, searched):
         if move == here.killers[0] or move == here.killers[1]:
             reduction -= ONE_PLY
     else:
-        reduction -= ONE_PLY
         if not is_losing_capture_stage(s, ply):
             return 0
+        reduction -= ONE_PLY + noisy_history(s, ply, move) // p.reduction_history
     if beta - alpha > 1:
         reduction -= ONE_PLY
+    if here.is_cut_node:
+        reduction += p.reduction_cut_node
+    if s.plies[ply + 1].cutoffs > MANY_CUTOFFS:
+        reduction += p.reduction_cutoffs
     if not is_improving(s, ply):
         reduction += ONE_PLY // 2
     if s.positions[ply].checkers != ZERO:

@@ -29,6 +29,8 @@ PLY = np.dtype(
         ("excluded", np.int64),  # the move a singular search leaves out
         ("extension", np.int64),  # plies to search the hash move deeper
         ("on_line", np.int64),  # whether the position is or has been on a principal variation
+        ("is_cut_node", np.int64),  # whether a fail high is expected
+        ("cutoffs", np.int64),  # fail highs here since the node two plies up began
         ("move", np.int64),  # the move that led on from here; NO_MOVE for a null move
         ("moved", np.int64),  # its (piece, destination) index; 0 for a null move
         ("killers", np.int64, 2),

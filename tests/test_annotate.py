@@ -61,9 +61,9 @@ def test_the_pgn_keeps_moves_comments_and_variations_and_gains_evaluations_and_s
         assert all(node.eval() is not None or node.board().is_checkmate() for node in nodes)
         assert game.headers["Annotator"].startswith("Merino") and game.headers["Result"] == original.headers["Result"]
     first = games[0]
-    assert first.comment.startswith("Before the game Merino")
+    assert " ".join(first.comment.split()).startswith("Before the game Merino")
     nodes = list(first.mainline())
-    assert nodes[2].comment.startswith("my comment [%eval")
+    assert " ".join(nodes[2].comment.split()).startswith("my comment [%eval")
     assert nodes[1].variation(chess.Move.from_uci("f2f4")).san() == "f4"
     assert {1, 4} <= nodes[3].nags and "blunder" in nodes[3].comment  # 2...Qg5
     assert len(nodes[2].variations) == 2, "the better line is a variation"
@@ -88,18 +88,16 @@ def fixed_seeker(scores: dict[str, int], calls: list[str], stop_after: int = 100
         calls.append(position.fen())
         if len(calls) > stop_after:
             raise KeyboardInterrupt
-        score = Score(scores.get(position.uci(position.moves[-1]) if position.moves else "", 0))
-        return [Line(1, 1, 1, score, "", 1, 1, 0, 1, (position.legal_moves[0],))]
+        name = position.uci(position.moves[-1]) if position.moves else ""
+        best = (*limits.search_moves, *position.legal_moves)[0]
+        return [Line(1, 1, 1, Score(scores.get(name, 0)), "", 1, 1, 0, 1, (best,))]
 
     return seek
 
 
-def moves_of(scores: dict[str, int], moves: Sequence[str]) -> list[AnnotatedMove]:
-    calls: list[str] = []
-    seek = fixed_seeker(scores, calls)
-    told = list(annotate_moves(Position(), moves, load(DEFAULT_FILE), K, seek, Limits(nodes=1)))
-    assert len(calls) == len(moves) + 1, "one search a position"
-    return told
+def moves_of(scores: dict[str, int], moves: Sequence[str], calls: list[str] | None = None) -> list[AnnotatedMove]:
+    seek = fixed_seeker(scores, [] if calls is None else calls)
+    return list(annotate_moves(Position(), moves, load(DEFAULT_FILE), K, seek, Limits(nodes=1)))
 
 
 @pytest.mark.parametrize(
@@ -112,10 +110,57 @@ def test_the_loss_of_expected_score_makes_the_sign(centipawns: int, sign: str) -
         assert (told.grade.sign if told.grade else "") == sign
 
 
-def test_neither_the_searched_best_nor_a_gain_is_a_mistake() -> None:
-    best = Position().uci(Position().legal_moves[0])
-    assert moves_of({best: 500}, [best])[0].loss == 0
+def test_a_gain_is_no_mistake() -> None:
     assert moves_of({"g1f3": -300}, ["g1f3"])[0].loss == 0
+
+
+@pytest.mark.parametrize(("other", "sign"), [(0, "??"), (30, "??"), (480, ""), (500, ""), (900, "")])
+def test_the_best_move_by_search_is_a_mistake_only_if_another_is_better_after_all(other: int, sign: str) -> None:
+    best, second = (Position().uci(move) for move in Position().legal_moves[:2])
+    (told,) = moves_of({best: 500, second: other}, [best])
+    assert told.loss == pytest.approx(max(0, expected_score(-other, K) - expected_score(-500, K)))
+    assert (told.grade.sign if told.grade else "") == sign
+    assert Position().uci(told.better.best[0]) == second and Position().uci(told.before.best[0]) == best
+
+
+def test_a_move_is_no_mistake_where_the_best_one_made_instead_comes_to_no_more() -> None:
+    best = Position().uci(Position().legal_moves[0])
+    (told,) = moves_of({best: 55, "g1f3": 60}, ["g1f3"])
+    assert told.loss == pytest.approx(expected_score(60, K) - expected_score(55, K)) and told.grade is None
+    assert told.better.score_text == "-0.55" and Position().uci(told.better.best[0]) == best
+
+
+def test_only_what_seems_a_mistake_is_searched_again() -> None:
+    best = Position().uci(Position().legal_moves[0])
+    for scores, moves, searches in (
+        ({}, ["g1f3", "g8f6"], 3),
+        ({best: 15}, [best], 2),  # a fall too small to look into
+        ({"g1f3": 300}, ["g1f3"], 3),  # the best move is made
+        ({best: 300}, [best], 4),  # the others are searched, and their best one made
+    ):
+        calls: list[str] = []
+        moves_of(scores, moves, calls)
+        assert len(calls) == searches
+
+
+def test_an_only_move_is_no_mistake() -> None:
+    forced = Position("k7/8/8/8/8/8/r7/K7 w - - 0 1")
+    (told,) = annotate_moves(forced, ["a1a2"], load(DEFAULT_FILE), K, fixed_seeker({"a1a2": 900}, []), Limits(nodes=1))
+    assert told.loss == 0
+
+
+def test_no_line_of_the_pgn_is_longer_than_80_columns_and_no_word_changes(
+    game_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    comment = "half of them, 50 % of all, as [%clk 0:10:00] says " * 8
+    game_file.write_text(GAME.replace("my comment", comment.strip()))
+    assert annotated(str(game_file)) == 0
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= 80
+    assert not any(line.startswith("%") for line in text.splitlines()), "which begins a line that is no PGN"
+    assert text.count("[%clk 0:10:00]") == 8 and "[%eval\n" not in text
+    (game,) = read_games(text)
+    assert comment.split() == list(game.mainline())[2].comment.split()[: len(comment.split())]
 
 
 def test_mate_and_stalemate_are_certain() -> None:
@@ -140,8 +185,10 @@ def test_names_in_a_picture_do_not_cover_each_other() -> None:
     worse = dict(zip(("a2a3", "a7a6", "b2b3", "b7b6"), (60, 300, 100, 50), strict=True))
     moves = moves_of(worse, ["a2a3", "a7a6", "b2b3", "b7b6"])
     assert all(told.grade for told in moves)
-    assert picture._named(np.array([0.5, 1, 1.5, 2, 2.5]), moves) == [3, 2, 4, 1]
-    assert picture._named(np.array([0.5, 1, 1.01, 1.02, 2.5]), moves) == [3, 4]
+    level, near = np.full(5, 50.0), np.array([0.5, 1, 1.5, 1.51, 1.52])
+    assert picture._named(np.array([0.5, 1, 1.5, 2, 2.5]), level, moves) == [2, 3, 1, 4]
+    assert picture._named(near, level, moves) == [2, 3, 1], "White's stand below the curve, Black's above it"
+    assert picture._named(near, np.array([50.0, 50.0, 50.0, 50.0, 90.0]), moves) == [2, 3, 1, 4]
 
 
 def test_ctrl_c_keeps_what_is_annotated(

@@ -1,15 +1,16 @@
 """A game move by move: evaluation, expected score, the terms a move changed, and how much it lost.
 
 Expected scores are those of `eval.outlook`: the share of the points by score and K; a mate that is seen is certain.
-What a move loses is the mover's expected score before it, by search, less that after it. The search after it sees
-further, so a loss may come out below nothing; it then counts as none. So does that of the move which the search before
-it found best: where the score falls after such a move, it was too high before, and no better move is known.
+What a move loses is the expected score of the best one, less its own. The search before a move says which is best and
+what it promises; the search after the move sees further, so these two differ by more than the move. Where they differ
+by as much as a mistake, like is compared with like: the best move is made too and searched as far. If it was the best
+move itself that failed, the best of the others takes its place. What comes out below nothing counts as none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -66,16 +67,16 @@ class AnnotatedMove:
     san: str
     turn: int  # who made it
     before: Verdict
+    better: Verdict  # what could be had, and its line: `before`, or what came of making the best move instead
     after: Verdict
     change: Change  # by evaluation alone
 
     @property
     def loss(self) -> float:
         """The mover's expected score that the move lost, 0..1."""
-        if self.before.best and self.before.best[0] == self.move:
+        if self.better.best and self.better.best[0] == self.move:
             return 0.0
-        gain = self.after.expected - self.before.expected
-        return max(0.0, -gain if self.turn == WHITE else gain)
+        return max(0.0, _fall(self.better, self.after, self.turn))
 
     @property
     def grade(self) -> Grade | None:
@@ -86,17 +87,43 @@ class AnnotatedMove:
 def annotate_moves(
     position: Position, moves: Sequence[str], weights: np.ndarray, k: float, seek: Seeker, limits: Limits
 ) -> Iterator[AnnotatedMove]:
-    """Each of the legal `moves`, coordinates, played from `position`; one search within `limits` a position."""
+    """Each of the legal `moves`, coordinates, played from `position`.
+
+    Each position is searched once within `limits`, and before a move that seems a mistake once or twice more.
+    """
     current = position.copy()
     before = _verdict(current, k, seek, limits)
     explained = explain(current.record, weights, k)
     for text in moves:
         move, turn = current.parse_uci(text), current.turn
-        name = san(current, move)
+        name, previous = san(current, move), current.copy()
         current.push(move)
         after, explained_after = _verdict(current, k, seek, limits), explain(current.record, weights, k)
-        yield AnnotatedMove(move, name, turn, before, after, Change(explained, explained_after))
+        better = before
+        if _fall(before, after, turn) >= GRADES[-1].least_loss and before.score.mate is None:
+            better = _better(previous, move, before, k, seek, limits)
+        yield AnnotatedMove(move, name, turn, before, better, after, Change(explained, explained_after))
         before, explained = after, explained_after
+
+
+def _better(position: Position, move: Move, before: Verdict, k: float, seek: Seeker, limits: Limits) -> Verdict:
+    """What comes of the best move other than `move`, and its line; `before` where there is no other."""
+    best = before.best[0]
+    if best == move:
+        others = [other for other in position.legal_moves if other != move]
+        if not others:
+            return before
+        best = _verdict(position, k, seek, replace(limits, search_moves=others)).best[0]
+    made = position.copy()
+    made.push(best)
+    verdict = _verdict(made, k, seek, limits)
+    return replace(verdict, best=(best, *verdict.best))
+
+
+def _fall(before: Verdict, after: Verdict, turn: int) -> float:
+    """How much less of the points one side may expect, -1..1."""
+    change = after.expected - before.expected
+    return -change if turn == WHITE else change
 
 
 def _verdict(position: Position, k: float, seek: Seeker, limits: Limits) -> Verdict:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +27,8 @@ from study.explain.text import largest_terms
 
 LINE = 8  # half-moves shown of a better line
 MOST_TERMS, LEAST_TERM = 3, 1.0  # named after a move: so many, changed by so many centipawns
-_LINES = 80  # columns of the PGN
+_COLUMNS = 80  # of the PGN
+_UNBROKEN = re.compile(r"\[%\w+ |\d\.+ |[({] | (?=[$%)}])")  # no line ends at these blanks; a line from % on is no text
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,14 @@ def write_comments(source: Source, moves: Sequence[AnnotatedMove], how: str) -> 
     game.comment = _joined(game.comment, f"{NAME} {__version__}, {how}. {' '.join(account(moves))}")
     for node, told in zip(list(game.mainline()), moves, strict=False):
         _comment(node, told, source.start.chess960)
-    return game.accept(chess.pgn.StringExporter(columns=_LINES))
+    tags, _, text = game.accept(chess.pgn.StringExporter(columns=None)).partition("\n\n")
+    return f"{tags}\n\n{_filled(text)}"
+
+
+def _filled(text: str) -> str:
+    """The moves in lines, which python-chess does not break within a comment."""
+    text = _UNBROKEN.sub(lambda found: found[0].replace(" ", "\0"), text)
+    return textwrap.fill(text, _COLUMNS, break_long_words=False, break_on_hyphens=False).replace("\0", " ")
 
 
 def account(moves: Sequence[AnnotatedMove]) -> Iterator[str]:
@@ -108,12 +118,12 @@ def _comment(node: chess.pgn.ChildNode, told: AnnotatedMove, chess960: bool) -> 
     terms = largest_terms(told.change, MOST_TERMS, LEAST_TERM)
     if terms:
         parts.append(terms)
-    grade, best = told.grade, [as_chess_move(move, chess960) for move in told.before.best[:LINE]]
+    grade, best = told.grade, [as_chess_move(move, chess960) for move in told.better.best[:LINE]]
     if grade is not None:
         node.nags.add(grade.nag)
         parts.append(f"{grade.name}, {told.loss:.1%} lost")
         if best and not node.parent.has_variation(best[0]):
-            parts[-1] += f": {told.before.score_text} was {node.parent.board().san(best[0])}"
+            parts[-1] += f": {told.better.score_text} was {node.parent.board().san(best[0])}"
             node.parent.add_line(best)
     node.comment = _joined(node.comment, "; ".join(parts))
 

@@ -16,6 +16,8 @@ _COLOURS = ("#c1121f", "#d55e00", "#c9a400")  # of the grades, the worst first
 _LINE = "#0072b2"
 _NAMED = 12  # mistakes whose moves are written down, the largest
 _ROOM = 0.05  # of the width, for the name of a move
+_HEIGHT = 6.0  # of the scale of expected scores, for the same
+_PERCENT = 0.46  # of that scale, in a point of the picture's height
 
 
 def draw(title: str, first_ply: int, moves: Sequence[AnnotatedMove], ending: str) -> bytes:
@@ -45,12 +47,12 @@ def _draw_expected(axes: Any, at: np.ndarray, moves: Sequence[AnnotatedMove]) ->
         of_grade = [index for index, told in enumerate(moves, start=1) if told.grade is grade]
         label = f"{grade.name} {grade.sign}, at least {grade.least_loss:.0%} lost"
         axes.scatter(at[of_grade], expected[of_grade], 42, color=colour, edgecolor="white", zorder=3, label=label)
-    for index in _named(at, moves):
+    for index in _named(at, expected, moves):
         told = moves[index - 1]
         name = f"{told.san}{told.grade.sign if told.grade else ''}"
-        shift = -14 if told.turn == WHITE else 9
-        place = {"xytext": (0, shift), "textcoords": "offset points", "ha": "center", "fontsize": 8.5}
-        axes.annotate(name, (at[index], expected[index]), **place)
+        place = {"xytext": (0, _shift(told)), "textcoords": "offset points", "ha": "center", "fontsize": 8.5}
+        paper = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.6}  # the curve may run behind
+        axes.annotate(name, (at[index], expected[index]), bbox=paper, **place)
     axes.set_ylim(-8, 108)
     axes.set_yticks(range(0, 101, 25))
     axes.set_ylabel("expected score of White, %")
@@ -58,13 +60,20 @@ def _draw_expected(axes: Any, at: np.ndarray, moves: Sequence[AnnotatedMove]) ->
     axes.legend(loc="best", frameon=False, fontsize=9)
 
 
-def _named(at: np.ndarray, moves: Sequence[AnnotatedMove]) -> list[int]:
+def _shift(told: AnnotatedMove) -> int:
+    """How far above its point the name of a move stands, in points: a mistake of White's leads down, Black's up."""
+    return -14 if told.turn == WHITE else 9
+
+
+def _named(at: np.ndarray, expected: np.ndarray, moves: Sequence[AnnotatedMove]) -> list[int]:
     """The half-moves, from 1, whose mistakes are written down: the largest, none so near that it would cover one."""
     room = (at[-1] - at[0]) * _ROOM
     named: list[int] = []
     graded = [index for index, told in enumerate(moves, start=1) if told.grade]
+    height = {index: expected[index] + _shift(moves[index - 1]) * _PERCENT for index in graded}
     for index in sorted(graded, key=lambda index: -moves[index - 1].loss):
-        if len(named) < _NAMED and all(abs(at[index] - at[other]) >= room for other in named):
+        near = [other for other in named if abs(at[index] - at[other]) < room]
+        if len(named) < _NAMED and all(abs(height[index] - height[other]) >= _HEIGHT for other in near):
             named.append(index)
     return named
 

@@ -1,0 +1,85 @@
+"""The correction history: what the search found the evaluation off by, added to the next static score of its kind."""
+
+import numpy as np
+import pytest
+
+from engine.bitboard import ZERO
+from engine.game import Position
+from engine.jit import entry
+from engine.search.correction import learn_correction, set_static_score
+from engine.search.parameters import PARAMETERS
+from engine.search.state import NO_SCORE
+from engine.search.transposition import TranspositionTable
+from engine.search.worker import Worker
+from eval.weights import defaults
+
+ENDGAME = "4k3/pp3p2/8/8/8/8/PPP2PPP/4K3 w - - 0 1"
+KING_ELSEWHERE = "6k1/pp3p2/8/8/8/8/PPP2PPP/4K3 w - - 0 1"
+OTHER_PAWNS = "6k1/pp2p3/8/8/8/8/PPP2PPP/1K6 w - - 0 1"
+BLACK_TO_MOVE = "4k3/pp3p2/8/8/8/8/PPP2PPP/4K3 b - - 0 1"
+CHECK = "4k3/pp3p2/8/8/4r3/8/PPP2PPP/4K3 w - - 0 1"
+MOST = sum(
+    parameter.default * (2 if parameter.name.endswith("pieces") else 1)
+    for parameter in PARAMETERS
+    if parameter.name.startswith("correction_")
+)
+
+
+@entry
+def _static_score(records):
+    set_static_score(records[0], 0, ZERO)
+    return records[0].plies[0].static_score
+
+
+@entry
+def _learn(records, error, depth, times):
+    for _ in range(times):
+        learn_correction(records[0], 0, error, depth)
+
+
+@pytest.fixture
+def worker() -> Worker:
+    return Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), defaults())
+
+
+def static_score(worker: Worker, fen: str) -> int:
+    """In centipawns for the side to move, corrected."""
+    worker.set_root(Position(fen), 1, full_width=False)
+    return int(_static_score(worker.record))
+
+
+def learn(worker: Worker, fen: str, error: int, depth: int = 8, times: int = 1) -> None:
+    """Tell the history that the search found the score of a position off by `error`."""
+    worker.set_root(Position(fen), 1, full_width=False)
+    _learn(worker.record, error, depth, times)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_error_seen_often_moves_the_score_toward_it_but_not_without_limit(worker: Worker, sign: int) -> None:
+    shifts, before = [], static_score(worker, ENDGAME)
+    for _ in range(5):
+        learn(worker, ENDGAME, sign * 100, times=5)
+        shifts.append(sign * (static_score(worker, ENDGAME) - before))
+    assert 0 < shifts[0] < shifts[1] < shifts[2]
+    learn(worker, ENDGAME, sign * 10_000, depth=60, times=1000)
+    assert shifts[-1] < sign * (static_score(worker, ENDGAME) - before) <= MOST
+
+
+def test_positions_share_what_their_pawns_taught(worker: Worker) -> None:
+    fens = (ENDGAME, KING_ELSEWHERE, OTHER_PAWNS, BLACK_TO_MOVE)
+    before = [static_score(worker, fen) for fen in fens]
+    learn(worker, ENDGAME, 100, times=10)
+    same, shared, none, other_side = (static_score(worker, fen) - old for fen, old in zip(fens, before, strict=True))
+    assert same > shared > 0
+    assert none == other_side == 0
+
+
+def test_in_check_there_is_no_static_score(worker: Worker) -> None:
+    assert static_score(worker, CHECK) == NO_SCORE
+
+
+def test_a_cleared_worker_has_forgotten(worker: Worker) -> None:
+    before = static_score(worker, ENDGAME)
+    learn(worker, ENDGAME, 100, times=10)
+    worker.forget()
+    assert static_score(worker, ENDGAME) == before

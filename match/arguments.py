@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from engine.command import UsageError
+from engine.command import CommandError, UsageError
 from match.contest import Outlets, Terms, cores
 from match.effort import Adjudication, Clock, Effort
 from match.openings import PLIES
@@ -154,9 +155,23 @@ class LivePrinter:
             print(file=sys.stderr, flush=True)
 
 
-def outlets(wish: argparse.Namespace, show: LivePrinter, event: str) -> Outlets:
-    """Where the games go."""
-    return Outlets(show, wish.pgn, getattr(wish, "state", None), event)
+def outlets(wish: argparse.Namespace, show: Callable[[str], object], event: str, state: Path | None) -> Outlets:
+    """Where the games go; raises CommandError where they cannot be written, before any is played."""
+    for path in (wish.pgn, state):
+        if path is not None:
+            _check_writable(path)
+    return Outlets(show, wish.pgn, state, event)
+
+
+def _check_writable(path: Path) -> None:
+    try:
+        if path.exists():
+            path.open("ab").close()
+        else:
+            with tempfile.NamedTemporaryFile(dir=path.absolute().parent):
+                pass
+    except OSError as error:
+        raise CommandError(f"match: cannot write '{path}': {error.strerror}") from error
 
 
 def names(players: Sequence[Player]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -80,7 +81,7 @@ def _entries(path: Path) -> list[tuple[str, str]]:
         raise OpeningError(f"cannot read openings '{path}': {error.strerror or error}") from error
     if path.suffix == ".pgn":
         starts = [found.start() for found in _GAME.finditer(text)]
-        games = [text[begin:end] for begin, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+        games = [text[begin:end] for begin, end in pairwise([*starts, len(text)])]
         found = [(f"game {number}", game) for number, game in enumerate(games, start=1)]
     else:
         lines = enumerate(text.splitlines(), start=1)

@@ -11,7 +11,7 @@ from engine.command import UsageError
 from eval.weights import WeightsError, active_file, load
 from match import arguments
 from match.arguments import LivePrinter, Parser
-from match.contest import Outlets, hold
+from match.contest import hold
 from match.effort import Adjudication, Variety
 from match.players import OwnPlayer
 from match.report import counts_text
@@ -59,9 +59,8 @@ def run_selfplay(words: Sequence[str]) -> int:
         arguments.read_terms(wish, (player, player)), variety=Variety(wish.early, wish.early_loss, wish.seed)
     )
     show = LivePrinter()
-    result = hold(
-        terms, arguments.threads(wish, terms), outlets=Outlets(show, wish.pgn, wish.state, "Merino self-play")
-    )
+    outlets = arguments.outlets(wish, show, "Merino self-play", wish.state)
+    result = hold(terms, arguments.threads(wish, terms), outlets=outlets)
     show.end()
     print(f"{result.tally.games} games {counts_text(result.tally)} in '{wish.pgn}', played with '{file}'.")
     print(f"To learn from them: merino learn {wish.pgn}")

@@ -13,7 +13,7 @@ from pathlib import Path
 from engine.command import CommandError, UsageError
 from match import arguments
 from match.arguments import LivePrinter, Parser
-from match.contest import Outlets, hold
+from match.contest import hold
 from match.games import Tally
 from match.players import FORMS, Player, read_player
 from match.ratings import rate, table
@@ -73,12 +73,8 @@ def _play(
     first, second = (players[index] for index in pairing)
     terms = arguments.read_terms(wish, (first, second))
     title = f"{first.label} - {second.label}"
-    outlets = Outlets(
-        show=lambda line: show(f"{title}  {line}"),
-        pgn=wish.pgn,
-        state=None if wish.state is None else wish.state / f"{pairing[0] + 1}-{pairing[1] + 1}.json",
-        event=f"Merino {kind}",
-    )
+    state = None if wish.state is None else wish.state / f"{pairing[0] + 1}-{pairing[1] + 1}.json"
+    outlets = arguments.outlets(wish, lambda line: show(f"{title}  {line}"), f"Merino {kind}", state)
     result = hold(terms, arguments.threads(wish, terms), outlets=outlets)
     show.end()
     lost = faults_text((first.label, second.label), result.tally)

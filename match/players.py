@@ -108,6 +108,8 @@ def _other(text: str, label: str, command: tuple[str, ...], xboard: bool, settin
 
 
 def _own(text: str, label: str, head: str, settings: dict[str, str]) -> OwnPlayer:
+    if head not in ("", DEFAULT) and not Path(head).expanduser().exists():
+        raise UsageError(f"player '{text}': '{head}' is no weights file and no program; a player is {FORMS}")
     numbers = {name: _whole(text, name, value) for name, value in settings.items()}
     own = {name: numbers.pop(name) for name in OWN_NUMBERS if name in numbers}
     _check_numbers(text, own)
@@ -115,7 +117,7 @@ def _own(text: str, label: str, head: str, settings: dict[str, str]) -> OwnPlaye
         weights = load(Path(head).expanduser()) if head not in ("", DEFAULT) else defaults()
         parameters = parameter_values(numbers)
     except (WeightsError, ParameterError) as error:
-        raise UsageError(f"player '{text}': {error}; a player is {FORMS}") from error
+        raise UsageError(f"player '{text}': {error}") from error
     return OwnPlayer(label, weights, parameters, own.get("threads", 1), own.get("hash"), own.get("overhead"))
 
 

@@ -114,7 +114,7 @@ def test_the_openings_are_even_and_distinct_by_number_and_seed():
 @pytest.mark.parametrize(
     ("player", "complaint"),
     [
-        ("no-such-file.txt", "player 'no-such-file.txt': cannot read weights file"),
+        ("no-such-file.txt", "'no-such-file.txt' is no weights file and no program; a player is 'default'"),
         ("aspiration_window=9999", "aspiration_window = 9999 is outside"),
         ("no_parameter=3", "no search parameter is called 'no_parameter'"),
         ("razor_depth=deep", "razor_depth = 'deep': it takes a whole number"),

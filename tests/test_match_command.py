@@ -195,6 +195,7 @@ def test_openings_come_from_an_epd_a_pgn_or_a_book(tmp_path: Path) -> None:
     [
         ("x.epd", "", "holds no opening"),
         ("x.epd", "no position at all\n", "line 1"),
+        ("x.pgn", "no game at all\n", "holds no opening"),
         ("x.pgn", '[Event "?"]\n\n1. e5 *\n', "game 1"),
         ("x.fen", "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1\n", "the game is over"),
     ],
@@ -212,6 +213,8 @@ def test_openings_that_are_none_are_refused(name: str, text: str, complaint: str
         (["--sprt", "5", "0"], "takes the lower Elo first"),
         (["--games", "0"], "a whole number above 0"),
         (["--openings", "missing.pgn"], "cannot read openings 'missing.pgn'"),
+        (["--pgn", "/no/such/folder/x.pgn"], "cannot write '/no/such/folder/x.pgn': No such file or directory"),
+        (["--state", "/no/such/folder/x"], "cannot write '/no/such/folder/x'"),
     ],
 )
 def test_a_wrong_option_is_explained(words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:

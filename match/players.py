@@ -81,19 +81,25 @@ def read_player(text: str) -> Player:
     return _own(text, label, head, settings)
 
 
+def find_program(name: str) -> str | None:
+    """The path of a program: the full one where its folder is named, as in `./engine` or `~/engine`; None if none."""
+    folder_named = "/" in name or os.sep in name
+    return shutil.which(str(Path(name).expanduser().absolute()) if folder_named else name)
+
+
 def _command(head: str) -> tuple[str, ...]:
     """The command line of an engine, empty if `head` does not name one."""
     prefix, colon, rest = head.partition(":")
     if colon and prefix in PROTOCOLS:
         words = shlex.split(rest)
-        found = shutil.which(Path(words[0]).expanduser()) if words else None
+        found = find_program(words[0]) if words else None
         if not found:
             raise UsageError(f"player '{head}': there is no such program")
         return (found, *words[1:])
     if not head or head == DEFAULT or Path(head).is_file() and not os.access(head, os.X_OK):
         return ()
     words = shlex.split(head)
-    found = shutil.which(Path(words[0]).expanduser())
+    found = find_program(words[0])
     return (found, *words[1:]) if found else ()
 
 

@@ -18,7 +18,7 @@ from match.contest import Outlets, Terms, hold
 from match.effort import Adjudication, Clock, Effort
 from match.games import Reason
 from match.openings import OpeningError
-from match.players import OtherPlayer, OwnPlayer, read_player
+from match.players import OtherPlayer, OwnPlayer, find_program, read_player
 from match.statistics import Sprt
 
 FAKE = f"engine:{shlex.quote(sys.executable)} {shlex.quote(str(Path(__file__).parent / 'fake_engine.py'))}"
@@ -220,3 +220,16 @@ def test_openings_that_are_none_are_refused(name: str, text: str, complaint: str
 def test_a_wrong_option_is_explained(words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["match", "default", "default", *words]) != 0
     assert complaint in capsys.readouterr().err
+
+
+def test_a_program_is_found_beside_the_command_and_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "engine"
+    program.write_text("")
+    program.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for named in ("./engine", "~/engine", str(program)):
+        assert find_program(named) == str(program)
+    assert find_program("engine") is None
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert find_program("engine") == str(program)

@@ -145,6 +145,8 @@ def test_the_plan_says_how_many_pairs(tmp_path: Path, capsys: pytest.CaptureFixt
     pairs = int(said.splitlines()[1].split()[0])
     run_spsa(["plan", str(file), "--pairs", str(pairs)])
     assert capsys.readouterr().out.splitlines()[1] == f"{pairs} pairs leave 2 Elo to gain"
+    run_spsa(["plan", str(file), "--target", "9"])
+    assert capsys.readouterr().out.splitlines()[1].startswith("No game is needed: no more than 8 Elo")
 
 
 def test_a_file_is_converted_to_both_formats(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

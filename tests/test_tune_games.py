@@ -1,6 +1,7 @@
 """Tuning by games: what is kept, resumed and replayed, and what a crash costs."""
 
 import math
+import shlex
 import sys
 from dataclasses import replace
 from functools import partial
@@ -10,9 +11,11 @@ import numpy as np
 import pytest
 
 from engine.command import CommandError, UsageError
-from engine.search.parameters import PARAMETERS
+from engine.search.parameters import PARAMETERS, parameter_values
+from eval.registry import TERMS
 from eval.weights import defaults
 from match.effort import Clock, Effort
+from match.players import OtherPlayer, OwnPlayer, Player, read_player
 from tune.command import run_spsa
 from tune.parameters import Known, Parameter, TuneError
 from tune.playing import Games, PairLostError, check_own, engine_options, own_player, play_tune
@@ -213,6 +216,10 @@ def test_the_options_of_an_engine_are_tuned_at_a_clock(engine: tuple[str, ...], 
     said = capsys.readouterr().out
     assert "bspsa after 1 pairs:" in said
     assert "tuned weights" not in said
+    player = player_told(said)
+    assert isinstance(player, OtherPlayer)
+    assert player.command == engine
+    assert 0 <= int(player.options["Bold"]) <= 8
     assert load_tune(tmp_path / "bold.tune.npz").configuration.effort.clock == Clock(20000, 100)
 
 
@@ -220,6 +227,11 @@ def test_a_configuration_is_read_as_it_was_written():
     written = configuration(openings="book.epd", plies=4, margin=20, engine=("a", "b"))
     written = replace(written, effort=Effort(movetime=5, clock=Clock(1000, 100)))
     assert configuration_from(written.text()) == written
+
+
+def player_told(said: str) -> Player:
+    """The player for `merino match` that the end of a tune names."""
+    return read_player(shlex.split(said.split("As a player of 'merino match': ")[1])[0])
 
 
 def test_a_tune_by_games_is_played_resumed_and_replayed(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -231,6 +243,11 @@ def test_a_tune_by_games_is_played_resumed_and_replayed(tmp_path: Path, capsys: 
     assert "Warning: RookOpen: c_end = 0.4" in said
     assert "bspsa after 6 pairs:" in said
     assert "To confirm it, SPRT" in said
+    player = player_told(said)
+    assert isinstance(player, OwnPlayer)
+    tuned = load_tune(tmp_path / "rook.tune.npz").estimate().round()
+    assert player.weights[[term.name for term in TERMS].index("RookOpen")] == tuned[0]
+    assert player.parameters == parameter_values({"razor_margin": int(tuned[1])})
     assert picture.read_text().count("RookOpen") == 1 or "<svg" in picture.read_text()
     assert (tmp_path / "rook.tune.txt").read_text().count("RookOpen") == 1
     with pytest.raises(UsageError, match="exists; 'merino spsa resume"):

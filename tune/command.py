@@ -180,6 +180,9 @@ def _plan(order: argparse.Namespace) -> int:
         print(f"{order.pairs} pairs leave {loss_left(order.pairs, starts, at_c, tau, **gamma):.3g} Elo to gain")
         return 0
     target = order.target or starts.sum() / 2
+    if target >= starts.sum():
+        print(f"No game is needed: no more than {starts.sum():.3g} Elo is thought to be lost at the start")
+        return 0
     pairs = pairs_needed(target, starts, at_c, tau, **gamma)
     print(f"{pairs} pairs of games ({2 * pairs} games) leave {target:.3g} Elo to gain")
     return 0

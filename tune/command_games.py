@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-import shutil
 import sys
 import tempfile
 import time
@@ -25,7 +24,7 @@ from match.arguments import MARGIN_MS, NODES, LivePrinter
 from match.contest import Outlets, hold
 from match.effort import Effort
 from match.openings import OpeningError
-from match.players import OwnPlayer, Player
+from match.players import OwnPlayer, Player, find_program
 from match.report import live_line
 from match.statistics import Sprt
 from tune.formats import read_file
@@ -40,6 +39,7 @@ SAVE_EVERY = 30.0  # seconds
 LEAST_AHEAD = 8  # pairs under way; more only make the estimates they are made from older
 PROOF = Sprt(0.0, 5.0)
 MOST_PROOF_GAMES = 100_000
+_TERMS = {term.name for term in TERMS}
 
 
 def tune_new(order: argparse.Namespace) -> int:
@@ -50,7 +50,7 @@ def tune_new(order: argparse.Namespace) -> int:
     engine = _command(order.engine) if order.engine else ()
     known = engine_options(engine) if engine else own_parameters()
     parameters = tuple(read_file(order.file, known))
-    check_known(parameters, known, Path(engine[0]).name if engine else NAME)
+    check_known(parameters, known, f"the engine '{order.engine}'" if engine else NAME)
     if not engine:
         check_own(parameters)
     for sentence in rounding_warnings(parameters):
@@ -76,10 +76,10 @@ def tune_new(order: argparse.Namespace) -> int:
 def _command(text: str) -> tuple[str, ...]:
     """The command line of an engine, its program by its full path; raises UsageError."""
     words = shlex.split(text)
-    found = shutil.which(Path(words[0]).expanduser()) if words else None
+    found = find_program(words[0]) if words else None
     if found is None:
         raise UsageError(f"spsa tune: there is no program '{text}'")
-    return (str(found), *words[1:])
+    return (found, *words[1:])
 
 
 def tune_on(order: argparse.Namespace) -> int:
@@ -145,13 +145,25 @@ def _conclude(tune: Tune, path: Path, order: argparse.Namespace) -> None:
     values = np.array([round(at) if row.whole else at for row, at in zip(rows, tune.estimate().tolist(), strict=True)])
     players = players_of(configuration, values, np.array([row.start for row in rows]))
     tuned = replace(players[0], label="tuned")
-    if isinstance(tuned, OwnPlayer) and {row.name for row in rows} & {term.name for term in TERMS}:
-        file = path.with_suffix(".txt")
+    file = path.with_suffix(".txt")
+    if isinstance(tuned, OwnPlayer) and not _TERMS.isdisjoint(row.name for row in rows):
         save(file, tuned.weights, [f"Tuned by {configuration.method} in {len(tune.done)} pairs of games"])
         _tell(f"The tuned weights are in '{file}'")
+    player = _as_player(configuration, [row.name for row in rows], values, file)
+    _tell(f"As a player of 'merino match': {shlex.quote(player)}")
     _tell(f"To confirm it, {PROOF} of these values against those at the start: merino spsa resume {path} --prove")
     if order.prove:
         _prove((tuned, replace(players[1], label="start")), configuration, order.threads)
+
+
+def _as_player(configuration: Configuration, names: list[str], values: np.ndarray, weights_file: Path) -> str:
+    """How the tuned player is written for `merino match`, its tuned weights being in `weights_file`."""
+    numbers = {name: f"{value:.10g}" for name, value in zip(names, values.tolist(), strict=True)}
+    if configuration.engine:
+        options = (f"option.{name}={value}" for name, value in numbers.items())
+        return ",".join([shlex.join(configuration.engine), *options])
+    weights = [] if _TERMS.isdisjoint(names) else [str(weights_file)]
+    return ",".join([*weights, *(f"{name}={value}" for name, value in numbers.items() if name not in _TERMS)])
 
 
 def _prove(players: tuple[Player, Player], configuration: Configuration, threads: int) -> None:

@@ -6,13 +6,13 @@ a distribution with the strength asked for, and the statistics see only their co
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from match.arguments import Parser, natural, positive
 from match.statistics import ELO_PER_NEPER, Model, Sprt, elo_of, estimate, llr
 
 MATCHES = 2000
@@ -89,12 +89,14 @@ def coverage(shares: np.ndarray, pairs: int, matches: int, random: np.random.Gen
 
 def validate(words: Sequence[str]) -> int:
     """Print the tables; 0."""
-    parser = argparse.ArgumentParser(prog="merino match --validate", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--matches", type=int, default=MATCHES, help=f"simulated a row ({MATCHES})")
-    parser.add_argument("--seed", type=int, default=1)
+    parser = Parser(prog="merino match --validate", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--matches", type=positive, default=MATCHES, help=f"simulated a row ({MATCHES})")
+    parser.add_argument("--seed", type=natural, default=1)
     wish = parser.parse_args(words)
     random = np.random.default_rng(wish.seed)
-    print(f"Sequential test, {wish.matches} simulated matches a row; true Elo at elo0, between, and at elo1")
+    chance = 1.96 * (0.05 * 0.95 / wish.matches) ** 0.5
+    print(f"Sequential test, {wish.matches} simulated matches a row; true Elo at elo0, between, and at elo1.")
+    print(f"By chance alone a share of 5% or 95% comes out up to {chance:.1%} off (19 times of 20), here and below.")
     print("| Test | alpha, beta | Pairs | True Elo | elo1 accepted | promised | Pairs a match |")
     print("| --- | --- | --- | ---: | ---: | --- | ---: |")
     for sprt in TESTS:

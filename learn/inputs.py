@@ -41,8 +41,8 @@ class Reading:
     keep_fen: bool = False  # whether a `.fen` file is left beside each PGN file
 
 
-class _Piece(NamedTuple):
-    """Some games of a file, not yet played, and what comes before them."""
+class GamesText(NamedTuple):
+    """Some games of a file, not yet played (for `play_games`), and what comes before them."""
 
     data: np.ndarray
     table: np.ndarray
@@ -113,7 +113,7 @@ class _Reader:
         rows_before = len(self.store)
         with ExitStack() as stack:
             wanted, fen = self._wants_fen(target), None
-            for part in _in_order(lambda piece: self._part_of(piece, wanted), _pieces(source), self._threads):
+            for part in in_order(lambda piece: self._part_of(piece, wanted), games_of(source), self._threads):
                 self._add(part, is_first=len(self.store) == rows_before)
                 self._faults.extend((source.path, fault) for fault in part.faults)
                 found, used, unreadable = found + part.found, used + part.used, unreadable + len(part.faults)
@@ -150,7 +150,7 @@ class _Reader:
         _write(file, first, target)
         return file
 
-    def _part_of(self, piece: _Piece, with_fen: bool) -> _Part:
+    def _part_of(self, piece: GamesText, with_fen: bool) -> _Part:
         games = play_games(piece.data, piece.table, 1, piece.lines_before)
         block = self._refined(block_of_games(games, self._reading.selection))
         fen = lines_of(block, piece.games_before) if with_fen else b""
@@ -169,7 +169,7 @@ class _Reader:
         names: list[np.ndarray] = []
         results: list[np.ndarray] = []
         unnamed, endless, rows_before = 0, 0, len(self.store)
-        for labelled, part in _in_order(
+        for labelled, part in in_order(
             lambda text: self._labelled_part(text, contents is not None), _texts(source), self._threads
         ):
             of_none = np.flatnonzero(labelled.games == NO_GAME)
@@ -204,17 +204,17 @@ class _Reader:
             self._tell(f"  {endless} do not tell the half-moves to the end of the game (c8): they count in full")
 
 
-def _pieces(source: Source) -> Iterator[_Piece]:
+def games_of(source: Source) -> Iterator[GamesText]:
     """The games of a PGN file, some hundred at a time."""
     rest, lines, games = b"", 0, 0
     while text := source.read(max(CHUNK, len(rest))):
         text = rest + text
         data, table, after = whole_games(text[: end_of_lines(text)])
         if after:
-            yield _Piece(data, table, lines, games)
+            yield GamesText(data, table, lines, games)
             lines, games = lines + count_lines(text[:after]), games + len(table)
         rest = text[after:]
-    yield _Piece(*scan_games(rest), lines, games)
+    yield GamesText(*scan_games(rest), lines, games)
 
 
 def _texts(source: Source) -> Iterator[_Text]:
@@ -225,7 +225,7 @@ def _texts(source: Source) -> Iterator[_Text]:
         lines += count_lines(text)
 
 
-def _in_order(make: Callable[[Item], Made], items: Iterable[Item], threads: int) -> Iterator[Made]:
+def in_order(make: Callable[[Item], Made], items: Iterable[Item], threads: int) -> Iterator[Made]:
     """What `make` makes of each item, in order, by several threads; only a few items are under way at a time."""
     with ThreadPoolExecutor(threads) as pool:
         waiting: deque[Future[Made]] = deque()

@@ -95,6 +95,11 @@ class Source:
             head, self._head = self._head[:size], self._head[size:]
             return head or bytes(self._text.read(size))
 
+    @property
+    def head(self) -> bytes:
+        """The beginning of the text, as long as nothing has been read."""
+        return self._head
+
     def holds_positions(self) -> bool:
         """Whether it begins like a list of positions, one a line, and not like PGN."""
         lines = (line.strip() for line in re.split(rb"[\r\n]+", self._head))

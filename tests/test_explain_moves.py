@@ -183,7 +183,7 @@ def test_commands_in_a_shell_print_text_and_json(other_file: Path, capsys: pytes
         (run_compare, [MIDDLEGAME, "d5"], "two moves"),
         (run_compare, ["a.txt"], "two files of weights"),
         (run_compare, ["a.txt", "b.txt"], "cannot read weights file 'a.txt'"),
-        (run_moves, [MIDDLEGAME, "d5"], "nothing is expected"),
+        (run_moves, [MIDDLEGAME, "d5"], "nothing more is expected"),
         (run_moves, [MIDDLEGAME, "--depth", "deep"], "no whole number"),
     ],
 )

@@ -1,6 +1,7 @@
 """Point values: the vectors are those of the rule, the fit finds what made the results, the intervals are honest."""
 
 import io
+import math
 from functools import cache
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from learn.games import read_games
 from study.points.capablanca import CONDITIONS, MARGIN, Condition, Verdict
 from study.points.regression import PENALTY, Cells, bootstrap, cells_of, fit_all
+from study.points.report import render
 from study.points.score_graph import SCALE, WIDEST, render_graph, score_graph
 from study.points.values import HALF, SKIP, PointValues, bootstrap_interval, point_values
 from study.points.vectors import PIECES, Vectors, joined, vectors_of_games
@@ -296,3 +298,13 @@ def test_an_interval_is_shifted_by_what_resampling_adds_to_the_estimate() -> Non
     low, high = bootstrap_interval(0.3, resampled)  # most samples are above the estimate
     assert low < 0.01
     assert high < 0.9
+
+
+def test_a_table_says_nothing_in_pawns_of_games_that_do_not_prove_a_pawn() -> None:
+    sets = [of_own_games(SKIP), point_values("noise", made_up(40, 3, weights=np.zeros(5)), SKIP)]
+    rows = [row for row in render(sets).splitlines() if row.startswith("noise ")]
+    values, spans, others, *conditions = rows
+    assert sets[1].alpha and math.isnan(sets[1].interval_of_piece(0)[0])
+    assert values.split()[4:] == others.split()[2:] == ["-"] * 5 and len(spans.split()) == 4
+    assert len(conditions) == 5
+    assert all(row.split()[1:4] == ["-"] * 3 and "not decided" in row for row in conditions)

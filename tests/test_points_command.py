@@ -1,5 +1,6 @@
 """`merino points` as its users meet it: what it prints and writes, which games it takes, what it says to bad input."""
 
+import bz2
 import csv
 import gzip
 import json
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from engine.cli import main
+from learn import inputs
 from learn.games import read_games
 from study.points.capablanca import CONDITIONS
 from study.points.matrix import read_matrix, render_matrix
@@ -43,7 +45,7 @@ def tagged_pgn() -> str:
 def collection() -> Collection:
     games = read_games(tagged_pgn().encode())
     vectors, numbers = vectors_of_games(games)
-    return Collection(games, numbers, vectors.results)
+    return Collection.of_games(games, numbers, vectors.results)
 
 
 @pytest.fixture
@@ -240,11 +242,17 @@ BAD = {
     "only one decided game": (["one.pgn"], "two decided games are needed", 1),
     "a player who is not there": (
         ["tagged.pgn", "--player", "Fischer"],
-        "no game of 'Fischer' here; most games are",
+        "no game of 'Fischer' here; most games are by 'Anand,V', ",
         1,
     ),
     "filters that nothing passes": (["tagged.pgn", "--min-elo", "3000"], "no game passes all filters", 1),
-    "sets that are all too small": (["tagged.pgn", "--by", "year"], "no year has 100 games here", 1),
+    "sets that are all too small": (["tagged.pgn", "--by", "year"], "no set by year has 100 games here", 1),
+    "games without the tags": (["one.pgn", "--by", "elo"], "no game here has the tags that --by elo looks at", 1),
+    "a matrix and too many sets": (
+        ["tagged.pgn", "--matrix", "m", "--plot", "p.png", "--by", "year", "--min-games", "1"],
+        "--matrix writes one set of games, and there are 2",
+        1,
+    ),
     "a matrix asked for players": (["good.mat", "--player", "Anand"], "'good.mat' is a matrix: it has no players", 1),
     "a matrix in sets": (["good.mat", "--by", "elo"], "'good.mat' is a matrix, which does not tell --by elo", 1),
     "whose wins": (["tagged.pgn", "--result", "won"], "--result won needs --player", 2),
@@ -297,3 +305,28 @@ def test_rows_of_a_matrix_are_those_of_the_vectors() -> None:
     vectors = Vectors(differences, np.zeros(2, dtype=np.int32), np.array([1], dtype=np.int8))
     assert render_matrix(vectors, "") == " 0  0  0  0  0  1\n-1  2  0  0 -1  1\n"
     assert render_matrix(vectors, ".csv") == "P,N,B,R,Q,result,game\n0,0,0,0,0,1,1\n-1,2,0,0,-1,1,1\n"
+
+
+def test_a_file_read_in_pieces_tells_what_it_tells_as_a_whole(
+    own: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = [own, "--by", "player", "--min-games", "1", "--result", "1-0"]
+    whole = told([own, "--csv"], capsys), told([*asked, "--csv"], capsys)
+    monkeypatch.setattr(inputs, "CHUNK", 5000)
+    assert (told([own, "--csv"], capsys), told([*asked, "--csv"], capsys)) == whole
+
+
+@pytest.mark.parametrize("ending", [".pgn", ".csv"])
+def test_compressed_files_and_patterns_are_read_too(
+    ending: str, own: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain = tmp_path / f"one{ending}"
+    plain.write_text(Path(own).read_text())
+    if ending == ".csv":
+        told([own, "--matrix", str(plain)], capsys)
+    expected = as_object([own], capsys)
+    (tmp_path / f"two{ending}.gz").write_bytes(gzip.compress(plain.read_bytes()))
+    (tmp_path / f"three{ending}.bz2").write_bytes(bz2.compress(plain.read_bytes()))
+    found = as_object([str(tmp_path / "*")], capsys)
+    assert sorted(one["label"] for one in found) == sorted(path.name for path in tmp_path.iterdir())
+    assert all(one["values"] == expected["values"] and one["intervals"] == expected["intervals"] for one in found)

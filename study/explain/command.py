@@ -151,8 +151,8 @@ def _seeker(order: argparse.Namespace, weights: np.ndarray) -> Seeker | None:
 def _exactly(rest: Sequence[str], count: int, command: str) -> Sequence[str]:
     """The words after a FEN; raises UsageError unless there are so many."""
     if len(rest) != count:
-        wanted = ("nothing", "one move", "two moves")[count]
-        raise UsageError(f"{command}: after the FEN {wanted} is expected, not '{' '.join(rest)[:60]}'")
+        wanted = ("nothing more is", "one move is", "two moves are")[count]
+        raise UsageError(f"{command}: after the FEN {wanted} expected, not '{' '.join(rest)[:60]}'")
     return rest
 
 

@@ -38,12 +38,13 @@ class RankedMove:
         return "" if self.score is None else score_text(self.score, self.turn)
 
     def as_json(self) -> dict[str, object]:
-        """Plain data for `json.dumps`."""
+        """Plain data for `json.dumps`: centipawns for the mover, but in `change`, as everywhere, for White."""
         mate = None if self.score is None else self.score.mate
         return {
             "rank": self.rank,
             "move": self.san,
             "evaluation_cp": self.evaluation,
+            "change": self.change.as_json(),
             "score_cp": None if self.score is None or mate is not None else int(self.score),
             "mate": mate,
             "line": self.line,

@@ -6,54 +6,24 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Never
-
-import numpy as np
 
 from engine.command import CommandError, UsageError
 from engine.files import write_whole
-from learn.games import Games, read_games
 from learn.pictures import ENDINGS, load_matplotlib
-from learn.sources import LearnError, find_files, read_text
-from learn.tokens import UNFINISHED
-from study.points.matrix import is_matrix, read_matrix, render_matrix
+from learn.sources import LearnError, find_files
+from study.arguments import Parser, path_of
+from study.points.matrix import render_matrix
 from study.points.picture import MOST_SETS, draw
+from study.points.reading import Source, read_source
 from study.points.report import as_csv, as_object, render
-from study.points.sets import BY, DRAWN, LOST, RESULTS, WON, Collection, Filters, grouped
+from study.points.sets import BY, DRAWN, LOST, RESULTS, WON, Filters, grouped
 from study.points.values import HALF, SEED, SKIP, PointValues, enough_to_fit, point_values
-from study.points.vectors import Vectors, joined, vectors_of_games
+from study.points.vectors import Vectors, joined
 
 LEAST_GAMES = 100  # in a set of --by
 MOST_SETS_SHOWN = 20
 SUGGESTED_PLAYERS = 5
-
-
-@dataclass(frozen=True)
-class Source:
-    """A file as read: its vectors, and the games behind them where it is no matrix."""
-
-    label: str
-    vectors: Vectors
-    collection: Collection | None
-
-    def filtered(self, filters: Filters) -> Source:
-        """The games that pass; raises CommandError where a matrix is asked for what it does not tell."""
-        if filters == Filters():
-            return self
-        if self.collection is None:
-            raise CommandError(
-                f"points: '{self.label}' is a matrix: it has no players, ratings or games to choose from"
-            )
-        keep = self.collection.chosen(filters)
-        games = Collection(self.collection.games, self.collection.numbers[keep], self.collection.results[keep])
-        return Source(f"{self.label} ({filters})", self.vectors.of_games(keep), games)
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> Never:
-        raise UsageError(f"points: {message}; 'merino points --help' lists the options")
 
 
 def run_points(arguments: Sequence[str]) -> int:
@@ -62,20 +32,21 @@ def run_points(arguments: Sequence[str]) -> int:
     filters = _filters(order)
     _check(order)
     try:
-        sources = [_read(path) for path in find_files(order.files)]
+        with_tags = bool(order.by) or filters != Filters()
+        sources = [read_source(path, with_tags) for path in find_files(order.files)]
     except LearnError as error:
         raise CommandError(f"points: {error}") from error
     wanted = [source.filtered(filters) for source in sources]
     if not sum(source.vectors.games for source in wanted):
         raise CommandError(_nothing_found(sources, filters))
     sets = _by(order, wanted, filters) if order.by else _by_file(wanted)
-    if order.matrix:
-        _write_matrix(Path(order.matrix).expanduser(), sets)
     if order.plot and len(sets) > MOST_SETS:
         raise CommandError(f"points: {len(sets)} sets in one picture cannot be told apart; {MOST_SETS} can (--top)")
+    if order.matrix:
+        _write_matrix(path_of(order.matrix), sets)
     results = _evaluated(sets, order)
     if order.plot:
-        _write(Path(order.plot).expanduser(), draw(results, Path(order.plot).suffix.lower()))
+        _write(path_of(order.plot), draw(results, Path(order.plot).suffix.lower()))
     if order.json:
         objects = [as_object(points) for points in results]
         print(json.dumps(objects if order.by or len(sources) > 1 else objects[0]))
@@ -84,8 +55,8 @@ def run_points(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+def _parser() -> Parser:
+    parser = Parser(
         prog="merino points",
         description="What the pieces are worth in these games: logistic regression of the result on material alone.",
     )
@@ -136,30 +107,8 @@ def _check(order: argparse.Namespace) -> None:
     if order.plot:
         load_matplotlib()
     for name in filter(None, (order.plot, order.matrix)):
-        if not Path(name).expanduser().absolute().parent.is_dir():
+        if not path_of(name).absolute().parent.is_dir():
             raise CommandError(f"points: cannot write '{name}': there is no such folder")
-
-
-def _read(path: Path) -> Source:
-    """Raises LearnError."""
-    text, ending = read_text(path), path.suffix.lower()
-    if is_matrix(text, ending):
-        return Source(path.name, read_matrix(path, text, ending), None)
-    games = read_games(text)
-    vectors, numbers = vectors_of_games(games)
-    _tell_what_is_odd(path, games)
-    if not vectors.games:
-        raise LearnError(f"'{path}' holds no game that can be read")
-    return Source(path.name, vectors, Collection(games, numbers, vectors.results))
-
-
-def _tell_what_is_odd(path: Path, games: Games) -> None:
-    faults = list(games.faults())
-    if faults:
-        print(f"{path.name}: games left out: {len(faults)}, the first at {faults[0]}", file=sys.stderr)
-    unfinished = int(np.count_nonzero((games.table["result"] == UNFINISHED) & (games.table["plies"] > 0)))
-    if unfinished:
-        print(f"{path.name}: games without a result, which count as drawn: {unfinished}", file=sys.stderr)
 
 
 def _by_file(sources: Sequence[Source]) -> list[tuple[str, Vectors]]:
@@ -174,8 +123,10 @@ def _by(order: argparse.Namespace, sources: Sequence[Source], filters: Filters) 
             raise CommandError(f"points: '{source.label}' is a matrix, which does not tell --by {order.by}")
         labels += BY[order.by](source.collection, filters)
     sets, left_out = grouped(labels, order.min_games, order.top)
+    if not any(labels):
+        raise CommandError(f"points: no game here has the tags that --by {order.by} looks at")
     if not sets:
-        raise CommandError(f"points: no {order.by} has {order.min_games} games here (--min-games)")
+        raise CommandError(f"points: no set by {order.by} has {order.min_games} games here (--min-games)")
     if left_out:
         print(f"smaller sets that are not shown (--min-games, --top): {left_out}", file=sys.stderr)
     vectors = joined([source.vectors for source in sources])
@@ -199,7 +150,7 @@ def _evaluated(sets: Sequence[tuple[str, Vectors]], order: argparse.Namespace) -
 def _nothing_found(sources: Sequence[Source], filters: Filters) -> str:
     collections = [source.collection for source in sources if source.collection is not None]
     if filters.player and not any(c.chosen(Filters(player=filters.player)).any() for c in collections):
-        known = ", ".join(collections[0].frequent_players(SUGGESTED_PLAYERS))
+        known = ", ".join(f"'{name}'" for name in collections[0].frequent_players(SUGGESTED_PLAYERS))
         return f"points: no game of '{filters.player}' here; most games are by {known}"
     return "points: no game passes all filters"
 

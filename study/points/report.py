@@ -82,9 +82,11 @@ def _conditions(points: PointValues) -> list[str]:
 def _condition_row(points: PointValues, condition: Condition) -> str:
     """The figures of both sides, their difference with its interval, and the verdict."""
     difference = condition.left - condition.right
-    left, right = (_number(points.worth(side)) for side in (condition.left, condition.right))
-    change, interval = _number(points.worth(difference), "+.0f"), points.interval(difference)
-    return f"{left:>6}{right:>6}  {change:>7}  {_span(interval, '+.0f'):>16}  {condition.verdict(*interval)}"
+    figures = np.array([points.worth(pieces) for pieces in (condition.left, condition.right, difference)])
+    left, right, change = _proved(points, figures)
+    interval = points.interval(difference)
+    cells = f"{_number(left):>6}{_number(right):>6}  {_number(change, '+.0f'):>7}"
+    return f"{cells}  {_span(interval, '+.0f'):>16}  {condition.verdict(*interval)}"
 
 
 def _render_many(sets: Sequence[PointValues]) -> str:
@@ -97,7 +99,7 @@ def _render_many(sets: Sequence[PointValues]) -> str:
     ]
     for points in sets:
         counts = f"{points.games:8,} {points.vectors:9,} {_number(points.alpha, '.3f'):>7}"
-        rows.append(f"{points.label:{width}} {counts}{_cells(points.values)}")
+        rows.append(f"{points.label:{width}} {counts}{_cells(_proved(points, points.values))}")
     rows += [
         "",
         "95% intervals",
@@ -109,18 +111,25 @@ def _render_many(sets: Sequence[PointValues]) -> str:
         rows.append(f"{points.label:{width}} {_span(points.alpha_interval, '.2f'):>14}{spans}")
     rows += ["", f"The values with {_DRAWS[_other_way(sets[0])]}", "", f"{'set':{width}} {'alpha':>7}{names}"]
     for points in sets:
-        rows.append(f"{points.label:{width}} {_number(points.other_alpha, '.3f'):>7}{_cells(points.other_values)}")
+        alpha, values = _number(points.other_alpha, ".3f"), _proved(points, points.other_values)
+        rows.append(f"{points.label:{width}} {alpha:>7}{_cells(values)}")
     for condition in CONDITIONS:
         rows += ["", f"{condition.name:{width}}{_CONDITION_HEAD}"]
         rows += [f"{points.label:{width}}{_condition_row(points, condition)}" for points in sets]
+    rows += ["", "'-': these games do not prove that a pawn more helps, or the balance never held the piece."]
     unsure = [points.label for points in sets if _remarks(points)]
     if unsure:
-        rows += ["", f"Ask for these alone to see what limits them: {', '.join(unsure)}."]
+        rows += [f"Ask for these alone to see what limits them: {'; '.join(unsure)}."]
     return "\n".join(row.rstrip() for row in rows)
 
 
 def _cells(values: np.ndarray) -> str:
     return "".join(f"{_number(value):>8}" for value in values)
+
+
+def _proved(points: PointValues, values: np.ndarray) -> np.ndarray:
+    """The values, or nan for all where the games do not prove that a pawn more helps, and so nothing in pawns."""
+    return values if math.isfinite(points.interval_of_piece(0)[0]) else np.full_like(values, np.nan)
 
 
 def _other_way(points: PointValues) -> str:

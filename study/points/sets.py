@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,7 @@ from learn.games import Games
 BAND = 100  # Elo points in a set of `by elo`
 WON, LOST, DRAWN = "won", "lost", "drawn"  # by the player asked for
 RESULTS = {"1-0": 2, "1/2-1/2": 1, "0-1": 0}  # White's half points
+TAGS = ("White", "Black", "WhiteElo", "BlackElo", "Date", "ECO")
 _UNKNOWN = {"", "?", "-"}
 
 
@@ -41,33 +42,46 @@ class Filters:
 
 @dataclass(frozen=True)
 class Collection:
-    """Games of one file and their tags.
+    """What games tell of themselves: the tags that filters and sets ask for, a list of n each, "" where one is missing.
 
-    `numbers` int64[n] are those of the games used, `results` int8[n] White's half points in them.
+    `results` int8[n] are White's half points.
     """
 
-    games: Games
-    numbers: np.ndarray
+    tags: Mapping[str, Sequence[str]]
     results: np.ndarray
 
-    def tags(self, name: str) -> list[str]:
-        """The value of a tag of each game."""
-        return [self.games.tag(number, name).strip() for number in self.numbers.tolist()]
+    @classmethod
+    def of_games(cls, games: Games, numbers: np.ndarray, results: np.ndarray) -> Collection:
+        """That of some games of a text by their numbers, int64[n], with their results."""
+        order = numbers.tolist()
+        return cls({name: [games.tag(number, name).strip() for number in order] for name in TAGS}, results)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Collection]) -> Collection:
+        """All games of the parts, one part after the other."""
+        tags = {name: [value for part in parts for value in part.tags[name]] for name in TAGS}
+        return cls(tags, np.concatenate([part.results for part in parts]))
+
+    def of(self, chosen: np.ndarray) -> Collection:
+        """The games for which `chosen`, bool[n], is true."""
+        kept = np.flatnonzero(chosen).tolist()
+        tags = {name: [values[number] for number in kept] for name, values in self.tags.items()}
+        return Collection(tags, self.results[chosen])
 
     def ratings(self) -> np.ndarray:
         """Elo of White and Black, int64[n, 2]; 0 where it is not given."""
-        return np.array([[_integer(text) for text in self.tags(name)] for name in ("WhiteElo", "BlackElo")]).T
+        return np.array([[_integer(text) for text in self.tags[name]] for name in ("WhiteElo", "BlackElo")]).T
 
     def chosen(self, filters: Filters) -> np.ndarray:
         """Which of the games pass, bool[n]."""
-        keep = np.ones(len(self.numbers), dtype=bool)
+        keep = np.ones(len(self.results), dtype=bool)
         if filters.player:
-            sides = [_who_is(self.tags(name), filters.player) for name in ("White", "Black")]
+            sides = [_who_is(self.tags[name], filters.player) for name in ("White", "Black")]
             keep &= self._by_player(sides[0], sides[1], filters.result)
         if filters.result in RESULTS or filters.result == DRAWN:
             keep &= self.results == RESULTS.get(filters.result, RESULTS["1/2-1/2"])
         if filters.eco:
-            keep &= np.array([code.upper().startswith(filters.eco.upper()) for code in self.tags("ECO")], dtype=bool)
+            keep &= np.array([code.upper().startswith(filters.eco.upper()) for code in self.tags["ECO"]], dtype=bool)
         return keep & self._by_rating(filters)
 
     def _by_player(self, is_white: np.ndarray, is_black: np.ndarray, result: str | None) -> np.ndarray:
@@ -78,7 +92,7 @@ class Collection:
         return is_white | is_black
 
     def _by_rating(self, filters: Filters) -> np.ndarray:
-        keep = np.ones(len(self.numbers), dtype=bool)
+        keep = np.ones(len(self.results), dtype=bool)
         if filters.min_elo is None and filters.max_elo is None and filters.max_elo_gap is None:
             return keep
         ratings = self.ratings()
@@ -94,7 +108,7 @@ class Collection:
 
     def frequent_players(self, count: int) -> list[str]:
         """The names with the most games."""
-        names = Counter(name for side in ("White", "Black") for name in self.tags(side) if name not in _UNKNOWN)
+        names = Counter(name for side in ("White", "Black") for name in self.tags[side] if name not in _UNKNOWN)
         return [name for name, _ in names.most_common(count)]
 
 
@@ -125,7 +139,7 @@ Labels = Iterator[tuple[str, ...]]
 
 
 def _players(collection: Collection, _: Filters) -> Labels:
-    for pair in zip(collection.tags("White"), collection.tags("Black"), strict=True):
+    for pair in zip(collection.tags["White"], collection.tags["Black"], strict=True):
         yield tuple(dict.fromkeys(name for name in pair if name not in _UNKNOWN))
 
 
@@ -136,13 +150,13 @@ def _elo_bands(collection: Collection, _: Filters) -> Labels:
 
 
 def _years(collection: Collection, _: Filters) -> Labels:
-    for date in collection.tags("Date"):
+    for date in collection.tags["Date"]:
         yield (date[:4],) if re.match(r"\d{4}", date) else ()
 
 
 def _openings(collection: Collection, filters: Filters) -> Labels:
     """One character more than the filter asks for: volumes A to E without one, then B0 to B9, then B90 to B99."""
-    for code in collection.tags("ECO"):
+    for code in collection.tags["ECO"]:
         yield (code[: len(filters.eco) + 1].upper(),) if re.match(r"[A-Ea-e]\d\d", code) else ()
 
 

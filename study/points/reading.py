@@ -1,0 +1,93 @@
+"""Files read into vectors: games as a stream, in bounded memory, by the learner's reader; and matrices."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from engine.command import CommandError
+from learn.games import Fault, play_games
+from learn.inputs import THREADS, GamesText, games_of, in_order
+from learn.progress import Progress
+from learn.sources import LearnError, open_source, plain_name
+from learn.sources import Source as Stream
+from learn.tokens import UNFINISHED
+from study.points.matrix import is_matrix, read_matrix
+from study.points.sets import Collection, Filters
+from study.points.vectors import Vectors, joined, vectors_of_games
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file as read: its vectors, and what its games tell (nothing if not asked for), None where it is a matrix."""
+
+    label: str
+    vectors: Vectors
+    collection: Collection | None
+
+    def filtered(self, filters: Filters) -> Source:
+        """The games that pass; raises CommandError where a matrix is asked for what it does not tell."""
+        if filters == Filters():
+            return self
+        if self.collection is None:
+            raise CommandError(
+                f"points: '{self.label}' is a matrix: it has no players, ratings or games to choose from"
+            )
+        keep = self.collection.chosen(filters)
+        return Source(f"{self.label} ({filters})", self.vectors.of_games(keep), self.collection.of(keep))
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What a thread made of some of a file's games."""
+
+    vectors: Vectors
+    collection: Collection
+    faults: tuple[Fault, ...]
+    unfinished: int
+
+
+def read_source(path: Path, with_tags: bool) -> Source:
+    """The vectors of a file, and with `with_tags` what its games tell of themselves; raises LearnError.
+
+    Games left out, and those without a result, are told on standard error.
+    """
+    with open_source(path) as stream:
+        ending = plain_name(path).suffix.lower()
+        if is_matrix(stream.head, ending):
+            return Source(path.name, read_matrix(path, b"".join(stream.lines()), ending), None)
+        parts = list(_parts(path, stream, with_tags))
+    _tell_what_is_odd(path, parts)
+    vectors = joined([part.vectors for part in parts])
+    if not vectors.games:
+        raise LearnError(f"'{path}' holds no game that can be read")
+    return Source(path.name, vectors, Collection.joined([part.collection for part in parts]))
+
+
+def _parts(path: Path, stream: Stream, with_tags: bool) -> Iterator[_Part]:
+    with Progress(f"Reading {path.name}") as progress:
+        for part in in_order(lambda text: _part_of(text, with_tags), games_of(stream), THREADS):
+            yield part
+            progress(stream.done)
+
+
+def _part_of(text: GamesText, with_tags: bool) -> _Part:
+    games = play_games(text.data, text.table, 1, text.lines_before)
+    vectors, numbers = vectors_of_games(games)
+    count = vectors.games if with_tags else 0
+    collection = Collection.of_games(games, numbers[:count], vectors.results[:count])
+    unfinished = int(np.count_nonzero((games.table["result"] == UNFINISHED) & (games.table["plies"] > 0)))
+    return _Part(vectors, collection, tuple(games.faults()), unfinished)
+
+
+def _tell_what_is_odd(path: Path, parts: list[_Part]) -> None:
+    faults = [fault for part in parts for fault in part.faults]
+    if faults:
+        print(f"{path.name}: games left out: {len(faults)}, the first at {faults[0]}", file=sys.stderr)
+    unfinished = sum(part.unfinished for part in parts)
+    if unfinished:
+        print(f"{path.name}: games without a result, which count as drawn: {unfinished}", file=sys.stderr)

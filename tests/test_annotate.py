@@ -76,6 +76,8 @@ def test_out_is_written_whole_and_a_faulty_game_leaves_it_as_it_was(game_file: P
     assert annotated(str(game_file), "--out", str(out)) == 0
     before = out.read_text()
     game_file.write_text(f"{FOOLS_MATE}\n{GAME.replace('Nxg5', 'Nxg7')}")
+    with pytest.raises(CommandError, match="it is a folder"):
+        annotated(str(game_file), "--out", str(tmp_path))
     with pytest.raises(CommandError, match=r"game 2 of '.*game.pgn': illegal san: 'Nxg7'"):
         annotated(str(game_file), "--out", str(out))
     assert out.read_text() == before

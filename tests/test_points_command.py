@@ -259,6 +259,7 @@ BAD = {
     "no number": (["tagged.pgn", "--min-elo", "high"], "a whole number is needed, not 'high'", 2),
     "no such picture": (["tagged.pgn", "--plot", "graph.gif"], "--plot writes .png or .svg files, not 'graph.gif'", 2),
     "no such folder": (["tagged.pgn", "--plot", "no/graph.png"], "cannot write 'no/graph.png'", 1),
+    "a folder in place of a file": (["tagged.pgn", "--matrix", "."], "cannot write '.': it is a folder", 1),
     "two sets in a matrix": (["tagged.pgn", "one.pgn", "--matrix", "m"], "writes one set of games, and there are 2", 1),
 }
 

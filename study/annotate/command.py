@@ -84,6 +84,8 @@ def _check(picture: Path | None, out: Path | None) -> None:
     for path in (picture, out):
         if path and not path.parent.is_dir():
             raise CommandError(f"annotate: there is no folder '{path.parent}' to write '{path.name}' in")
+        if path and path.is_dir():
+            raise CommandError(f"annotate: cannot write '{path}': it is a folder")
 
 
 def _annotated(

@@ -109,6 +109,8 @@ def _check(order: argparse.Namespace) -> None:
     for name in filter(None, (order.plot, order.matrix)):
         if not path_of(name).absolute().parent.is_dir():
             raise CommandError(f"points: cannot write '{name}': there is no such folder")
+        if path_of(name).is_dir():
+            raise CommandError(f"points: cannot write '{name}': it is a folder")
 
 
 def _by_file(sources: Sequence[Source]) -> list[tuple[str, Vectors]]:

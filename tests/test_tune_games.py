@@ -1,5 +1,6 @@
 """Tuning by games: what is kept, resumed and replayed, and what a crash costs."""
 
+import json
 import math
 import shlex
 import sys
@@ -21,7 +22,7 @@ from tune.parameters import Known, Parameter, TuneError
 from tune.playing import Games, PairLostError, check_own, engine_options, own_player, play_tune
 from tune.progress import remaining_loss, result_lines
 from tune.rules import Method, PairResult
-from tune.tuning import Configuration, Tune, configuration_from, load_tune, replay
+from tune.tuning import Configuration, Tune, configuration_from, configuration_hash, load_tune, replay
 
 ROWS = (Parameter("RookOpen", 17, -200, 200, 30), Parameter("razor_margin", 200, 50, 800, 40, elo=3, dist=80))
 
@@ -119,6 +120,19 @@ def test_a_file_with_another_configuration_is_refused(tmp_path: Path):
         load_tune(path)
     with pytest.raises(TuneError, match="No such file"):
         load_tune(tmp_path / "missing.npz")
+
+
+def test_a_file_from_before_a_setting_was_thought_of_goes_on(tmp_path: Path):
+    path = tmp_path / "tune.npz"
+    Tune.new(configuration()).save(path)
+    with np.load(path) as file:
+        content = dict(file)
+    older = json.loads(str(content["configuration"]))
+    del older["plies"], older["effort"]["hash"]
+    content["configuration"] = np.array(json.dumps(older))
+    content["hash"] = np.array(configuration_hash(json.dumps(older)))
+    np.savez(path, **content)
+    assert load_tune(path).configuration == configuration()
 
 
 def test_players_get_the_values_of_their_side():

@@ -54,14 +54,15 @@ class Configuration:
         """As JSON."""
         return json.dumps(asdict(self) | {"version": VERSION}, sort_keys=True)
 
-    def hash(self) -> str:
-        """Sixteen hex digits that differ for another configuration."""
-        return hashlib.sha256(self.text().encode()).hexdigest()[:16]
-
     def settings(self, method: Method | None = None) -> Settings:
         """The settings of its method, or of another one for a replay."""
         chosen = Method[self.method.upper()] if method is None else method
         return settings_for(chosen, self.parameters, self.pairs)
+
+
+def configuration_hash(text: str) -> str:
+    """Sixteen hex digits that differ for another text of a configuration."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def configuration_from(text: str) -> Configuration:
@@ -131,13 +132,13 @@ class Tune:
 
     def save(self, path: Path) -> None:
         """Write the file whole or not at all; raises OSError."""
-        content = io.BytesIO()
+        content, text = io.BytesIO(), self.configuration.text()
         size = len(self.configuration.parameters)
         pairs = [*self.done, *self.waiting]
         np.savez_compressed(
             content,
-            configuration=np.array(self.configuration.text()),
-            hash=np.array(self.configuration.hash()),
+            configuration=np.array(text),
+            hash=np.array(configuration_hash(text)),
             random=self.random,
             plus=np.array([pair.plus for pair in pairs]).reshape(-1, size),
             minus=np.array([pair.minus for pair in pairs]).reshape(-1, size),
@@ -151,8 +152,9 @@ def load_tune(path: Path) -> Tune:
     """Read the file of a tune; raises TuneError."""
     try:
         with np.load(path, allow_pickle=False) as file:
-            configuration = configuration_from(str(file["configuration"]))
-            if str(file["hash"]) != configuration.hash():
+            text = str(file["configuration"])
+            configuration = configuration_from(text)
+            if str(file["hash"]) != configuration_hash(text):  # of the text: a later version may know more settings
                 raise TuneError(f"'{path}': the configuration in it has been changed; its games belong to another one")
             tune = Tune.new(configuration)
             tune.state = State(*(file[name] for name in State._fields))

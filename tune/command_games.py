@@ -39,6 +39,7 @@ SAVE_EVERY = 30.0  # seconds
 LEAST_AHEAD = 8  # pairs under way; more only make the estimates they are made from older
 PROOF = Sprt(0.0, 5.0)
 MOST_PROOF_GAMES = 100_000
+INTERRUPTED = 130  # what a shell says of Ctrl-C
 _TERMS = {term.name for term in TERMS}
 
 
@@ -132,14 +133,13 @@ def _play(tune: Tune, path: Path, order: argparse.Namespace) -> int:
         _tell(line)
     if order.plot:
         _write(order.plot, draw(tune, method, order.plot.suffix))
-    if interrupted:
-        return 130
-    _conclude(tune, path, order)
-    return 0
+    if not interrupted:
+        interrupted = _conclude(tune, path, order)
+    return INTERRUPTED if interrupted else 0
 
 
-def _conclude(tune: Tune, path: Path, order: argparse.Namespace) -> None:
-    """Name the match that would confirm the result; play it if asked to."""
+def _conclude(tune: Tune, path: Path, order: argparse.Namespace) -> bool:
+    """Name the match that would confirm the result; play it if asked to. True if that was broken off."""
     configuration = tune.configuration
     rows = configuration.parameters
     values = np.array([round(at) if row.whole else at for row, at in zip(rows, tune.estimate().tolist(), strict=True)])
@@ -152,8 +152,9 @@ def _conclude(tune: Tune, path: Path, order: argparse.Namespace) -> None:
     player = _as_player(configuration, [row.name for row in rows], values, file)
     _tell(f"As a player of 'merino match': {shlex.quote(player)}")
     _tell(f"To confirm it, {PROOF} of these values against those at the start: merino spsa resume {path} --prove")
-    if order.prove:
-        _prove((tuned, replace(players[1], label="start")), configuration, order.threads)
+    if not order.prove:
+        return False
+    return _prove((tuned, replace(players[1], label="start")), configuration, order.threads)
 
 
 def _as_player(configuration: Configuration, names: list[str], values: np.ndarray, weights_file: Path) -> str:
@@ -166,8 +167,11 @@ def _as_player(configuration: Configuration, names: list[str], values: np.ndarra
     return ",".join([*weights, *(f"{name}={value}" for name, value in numbers.items() if name not in _TERMS)])
 
 
-def _prove(players: tuple[Player, Player], configuration: Configuration, threads: int) -> None:
-    """Play the tuned values against the start until the test is settled, from openings that tuned nothing."""
+def _prove(players: tuple[Player, Player], configuration: Configuration, threads: int) -> bool:
+    """Play the tuned values against the start until the test is settled, from openings that tuned nothing.
+
+    True if it was broken off.
+    """
     terms = replace(terms_of(configuration, players), seed=configuration.seed + 1, games=MOST_PROOF_GAMES)
     show = LivePrinter()
     result = hold(terms, threads, PROOF, Outlets(show))
@@ -176,6 +180,7 @@ def _prove(players: tuple[Player, Player], configuration: Configuration, threads
     _tell(live_line(result.tally, MOST_PROOF_GAMES, result.seconds, PROOF))
     said = {"H0": "not confirmed", "H1": "confirmed: the tuned values are stronger", "": "not settled"}
     _tell(f"{PROOF}: {said[PROOF.verdict(counts)]}")
+    return result.interrupted
 
 
 def _tell(line: str) -> None:

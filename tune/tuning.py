@@ -162,7 +162,9 @@ def load_tune(path: Path) -> Tune:
             plus, minus, results = file["plus"], file["minus"], file["y"]
     except OSError as error:
         raise TuneError(f"cannot read '{path}': {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+    except KeyError as error:
+        raise TuneError(f"'{path}' is no file of a tune by this version: {error} is not in it") from error
+    except (ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
         raise TuneError(f"'{path}' is no file of a tune: {error}") from error
     for index in range(len(plus)):
         if index < len(results):

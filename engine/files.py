@@ -50,9 +50,13 @@ def writing_whole(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _stage(target: Path, content: bytes) -> Path:
-    """A file beside `target` that holds `content` and is on the disk."""
-    with _beside(target, durable=True) as (temporary, file):
-        file.write(content)
+    """A file beside `target` that holds `content` and is on the disk; an OSError names `target`."""
+    try:
+        with _beside(target, durable=True) as (temporary, file):
+            file.write(content)
+    except OSError as error:
+        error.filename = str(target)  # a full disk names no file, a locked folder one that nobody asked for
+        raise
     return temporary
 
 

@@ -23,7 +23,7 @@ from match.statistics import Sprt
 
 FAKE = f"engine:{shlex.quote(sys.executable)} {shlex.quote(str(Path(__file__).parent / 'fake_engine.py'))}"
 QUICK = Effort(nodes=100)
-SHORT = Adjudication(longest=30)
+SHORT = Adjudication(longest=12)  # too short for the engine that plays by the alphabet to be mated
 
 
 def terms(first: str, second: str, games: int = 4, effort: Effort = QUICK, **other: object) -> Terms:
@@ -44,7 +44,7 @@ def test_an_engine_plays_against_ours_and_every_game_is_written(tmp_path: Path) 
     assert [game.headers["White"] for game in games] == ["default", "Fake"] * 2
     assert [game.headers["Round"] for game in games] == ["1.1", "1.2", "2.1", "2.2"]
     node = games[0].end()
-    assert node.ply() == 8 + 30 == int(games[0].headers["PlyCount"])
+    assert node.ply() == 8 + SHORT.longest == int(games[0].headers["PlyCount"])
     assert "too many moves" in node.comment and games[0].headers["Termination"] == "adjudication"
     fakes = [move for move in games[0].mainline() if move.ply() > 8 and move.turn() == chess.WHITE]  # Black has moved
     assert {move.eval().relative.score() for move in fakes} == {-12}

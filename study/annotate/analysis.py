@@ -80,8 +80,9 @@ class AnnotatedMove:
 
     @property
     def grade(self) -> Grade | None:
-        """What kind of mistake it is, None for none."""
-        return next((grade for grade in GRADES if self.loss >= grade.least_loss), None)
+        """What kind of mistake it is, None for none; the loss counts as it is shown, in tenths of a percent."""
+        shown = round(self.loss, 3)
+        return next((grade for grade in GRADES if shown >= grade.least_loss), None)
 
 
 def annotate_moves(

@@ -35,8 +35,8 @@ LAYERS = (
     ("search: its data", "engine.search.parameters engine.search.state engine.search.transposition"),
     (
         "search: its steps",
-        "engine.search.see engine.search.history engine.search.ordering engine.search.path engine.search.correction "
-        "engine.search.pruning engine.search.selective",
+        "engine.search.see engine.search.endings engine.search.history engine.search.ordering "
+        "engine.search.path engine.search.correction engine.search.pruning engine.search.selective",
     ),
     ("search: its node", "engine.search.node engine.search.quiescence engine.search.deepening"),
     ("search: its threads", "engine.search.worker engine.search.clock engine.search.searcher"),

@@ -9,6 +9,7 @@ import numpy as np
 from engine.bitboard import BISHOP, BLACK, KING, KNIGHT, QUEEN, ROOK, U64, WHITE, ZERO
 from engine.jit import kernel
 from engine.position import side_to_move
+from engine.search.endings import faded, tempered
 from engine.search.history import moved_before
 from engine.search.limits import MATE_IN_MAX_PLY
 from engine.search.state import CORRECTION_BITS, NO_SCORE
@@ -52,17 +53,17 @@ def _correction(s, ply):
 
 @kernel
 def set_static_score(s, ply, found):
-    """Fill in `raw_score`, the evaluation (from the table if it is there), and `static_score`, corrected.
+    """Fill in `raw_score`, the tempered evaluation (from the table if it is there), and `static_score`, corrected.
 
     Both are NO_SCORE in check.
     """
-    here = s.plies[ply]
-    if s.positions[ply].checkers != ZERO:
+    here, position = s.plies[ply], s.positions[ply]
+    if position.checkers != ZERO:
         here.raw_score = here.static_score = NO_SCORE
         return
     known = found != ZERO and entry_static(found) != NO_SCORE
-    here.raw_score = entry_static(found) if known else evaluate(s.positions[ply], s.weights)
-    corrected = here.raw_score + _correction(s, ply)
+    here.raw_score = entry_static(found) if known else tempered(position, evaluate(position, s.weights))
+    corrected = faded(position, here.raw_score + _correction(s, ply))
     here.static_score = max(1 - MATE_IN_MAX_PLY, min(corrected, MATE_IN_MAX_PLY - 1))
 
 

@@ -35,7 +35,7 @@ LAYERS = (
     ("search: its data", "engine.search.parameters engine.search.state engine.search.transposition"),
     (
         "search: its steps",
-        "engine.search.see engine.search.endings engine.search.history engine.search.ordering "
+        "engine.search.see engine.search.endings engine.search.history engine.search.threats engine.search.ordering "
         "engine.search.path engine.search.correction engine.search.pruning engine.search.selective",
     ),
     ("search: its node", "engine.search.node engine.search.quiescence engine.search.deepening"),

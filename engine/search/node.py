@@ -16,7 +16,7 @@ from engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, MAX_PLY
 from engine.search.ordering import next_move, start_picking
 from engine.search.path import count_node, extend_line, follow, is_draw, search_below
 from engine.search.pruning import NO_CUTOFF, may_cut, prune_node, skip_move
-from engine.search.selective import late_move_reduction, singular_extension
+from engine.search.selective import hindsight, late_move_reduction, singular_extension
 from engine.search.state import INFINITE
 from engine.search.transposition import (
     EXACT,
@@ -52,6 +52,7 @@ def alpha_beta(s, ply, alpha, beta, depth):
     if is_whole:
         here.on_line = is_pv or entry_is_on_line(found)
         set_static_score(s, ply, found)
+        depth += hindsight(s, ply, depth)
     s.plies[ply + 1].killers[0] = s.plies[ply + 1].killers[1] = NO_MOVE
     s.plies[ply + 2].cutoffs = 0
     may_prune = not is_pv and is_whole and not s.full_width and ply != s.verified_ply
@@ -148,8 +149,9 @@ def search_move(s, ply, alpha, beta, depth, move, is_quiet, searched, best):
         return search_below(s, ply, alpha, beta, deeper, not is_pv and not here.is_cut_node)
     if s.positions[ply + 1].checkers != ZERO:
         reduction = 0
-    reduction = max(0, min(reduction, deeper - 1))
+    here.reduction = reduction = max(0, min(reduction, deeper - 1))
     score = search_below(s, ply, alpha, alpha + 1, deeper - reduction, reduction > 0 or not here.is_cut_node)
+    here.reduction = 0
     if score > alpha and reduction > 0:
         deeper += score > best + p.deeper_margin + 2 * deeper
         deeper -= score < best + p.shallower_margin

@@ -9,6 +9,7 @@ from engine.move import NO_MOVE, QUEEN_PROMOTION, kind_of
 from engine.movegen import NOISY, QUIET, generate, is_legal, is_noisy
 from engine.search.history import moved_before, noisy_history, quiet_history
 from engine.search.see import captured_type, see_at_least
+from engine.search.threats import attacked_by_lesser, threat_score
 
 _HASH, _NOISY_GENERATION, _GOOD_NOISY, _QUIET_GENERATION, _QUIETS, _BAD_NOISY, _DONE = range(7)
 _KILLER_SCORES = (200_000, 190_000)
@@ -82,9 +83,10 @@ def _generate_noisy(s, ply):
 
 @kernel
 def _generate_quiets(s, ply):
-    """Quiet moves behind the losing captures, scored by killer, counter move and history."""
+    """Quiet moves behind the losing captures, scored by killer, counter move, history and threats."""
     here, position = s.plies[ply], s.positions[ply]
     counter = int(s.counter_moves[moved_before(s, ply, 1)])
+    by_pawns, by_minors = attacked_by_lesser(position)
     here.next = here.bad_end
     here.end = here.next + generate(position, s.moves[ply, here.next :], QUIET, FULL)
     for index in range(here.next, here.end):
@@ -96,7 +98,7 @@ def _generate_quiets(s, ply):
         elif move == counter:
             score = _COUNTER_SCORE
         else:
-            score = quiet_history(s, ply, move)
+            score = quiet_history(s, ply, move) + threat_score(s, position, move, by_pawns, by_minors)
         s.scores[ply, index] = score
 
 

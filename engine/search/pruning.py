@@ -2,14 +2,14 @@
 
 from engine.bitboard import ZERO
 from engine.jit import kernel
-from engine.move import NO_MOVE
+from engine.move import NO_MOVE, PROMOTION, kind_of
 from engine.position import gives_check, has_pieces, side_to_move
 from engine.recursion import call_at
 from engine.search.history import quiet_history
 from engine.search.limits import MATE_IN_MAX_PLY
 from engine.search.ordering import is_losing_capture_stage, next_move, start_picking
 from engine.search.path import follow, follow_null, search_below
-from engine.search.see import see_at_least
+from engine.search.see import captured_type, see_at_least
 from engine.search.state import INFINITE, NO_SCORE
 from engine.search.transposition import (
     EXACT,
@@ -44,6 +44,12 @@ def better_score(found, static, ply):
 
 
 @kernel
+def softened(score, beta, percent):
+    """A static score above beta, less so many percent of the distance: nobody has searched it. Mates are certain."""
+    return score if abs(score) >= MATE_IN_MAX_PLY else score - (score - beta) * percent // 100
+
+
+@kernel
 def is_improving(s, ply):
     """Whether the static score has risen since this side's last move: then threats are real, prune less."""
     if ply >= 2 and s.plies[ply - 2].static_score != NO_SCORE:
@@ -61,7 +67,7 @@ def prune_node(s, ply, alpha, beta, depth, found):
     if depth <= p.reverse_futility_depth:
         margin = p.reverse_futility_margin * (depth - is_improving(s, ply))
         if score - margin >= beta:
-            return score
+            return softened(score, beta, p.soft_beta)
     if depth <= p.razor_depth and score + p.razor_margin * (1 + depth * depth) < alpha:
         quiet = call_at(s.quiet_node, s, ply, alpha, beta, 0)
         if quiet <= alpha or s.stopped:
@@ -122,12 +128,24 @@ def probcut(s, ply, beta, depth, found):
 
 
 @kernel
+def is_hopeless_capture(s, ply, move, alpha, depth):
+    """Whether even the piece for nothing, and a margin, leave this side below alpha; checks are never hopeless."""
+    position, here, p = s.positions[ply], s.plies[ply], s.parameters
+    if position.checkers != ZERO or kind_of(move) >= PROMOTION:
+        return False
+    reach = here.static_score + s.values[captured_type(position, move)] + p.noisy_futility_margin * (depth + 1)
+    return reach <= alpha and not gives_check(position, move)
+
+
+@kernel
 def skip_move(s, ply, move, is_quiet, alpha, depth, searched):
     """Whether a late move of a node that has already a score is not worth a search."""
     position, p = s.positions[ply], s.parameters
     if ply == 0 or searched == 0 or s.full_width or not has_pieces(position, side_to_move(position)):
         return False
     if not is_quiet:
+        if depth <= p.noisy_futility_depth and is_hopeless_capture(s, ply, move, alpha, depth):
+            return True
         loses = depth <= p.see_depth and is_losing_capture_stage(s, ply)
         return loses and not see_at_least(s, position, move, -p.see_noisy_margin * depth)
     if position.checkers or gives_check(position, move):

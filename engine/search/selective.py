@@ -8,7 +8,7 @@ from engine.search.history import noisy_history, quiet_history
 from engine.search.limits import MATE_IN_MAX_PLY
 from engine.search.ordering import is_losing_capture_stage
 from engine.search.pruning import NO_CUTOFF, is_improving
-from engine.search.state import REDUCTION_SIZE
+from engine.search.state import NO_SCORE, REDUCTION_SIZE
 from engine.search.transposition import UPPER_BOUND, entry_bound, entry_depth, entry_move, entry_score
 
 ONE_PLY = 1024  # unit of reductions
@@ -48,6 +48,23 @@ def singular_extension(s, ply, beta, depth, found):
 
 
 @kernel
+def hindsight(s, ply, depth):
+    """By how many plies to correct the depth of a node whose move was reduced, now that its static score is known.
+
+    A ply more where a move that was reduced much did its side good after all; a ply less where it did it harm.
+    """
+    if ply == 0 or s.plies[ply - 1].reduction < 2 or s.positions[ply].checkers != ZERO:
+        return 0
+    before, p = s.plies[ply - 1], s.parameters
+    if before.static_score == NO_SCORE:
+        return 0
+    harm = s.plies[ply].static_score + before.static_score  # that the move did to the side that made it
+    if before.reduction >= p.hindsight_plies and harm < 0:
+        return 1
+    return -1 if depth >= 2 and harm > p.hindsight_margin else 0
+
+
+@kernel
 def late_move_reduction(s, ply, alpha, beta, depth, move, is_quiet, searched):
     """By how many plies to search a late move less deeply; may be negative."""
     last, here, p = REDUCTION_SIZE - 1, s.plies[ply], s.parameters
@@ -57,9 +74,9 @@ def late_move_reduction(s, ply, alpha, beta, depth, move, is_quiet, searched):
         if move == here.killers[0] or move == here.killers[1]:
             reduction -= ONE_PLY
     else:
-        if not is_losing_capture_stage(s, ply):
-            return 0
         reduction -= ONE_PLY + noisy_history(s, ply, move) // p.reduction_history
+        if not is_losing_capture_stage(s, ply):
+            reduction -= p.reduction_captures
     if beta - alpha > 1:
         reduction -= ONE_PLY
     if here.is_cut_node:

@@ -27,6 +27,7 @@ PLY = np.dtype(
         ("static_score", np.int64),  # the same, corrected by what search has found in such positions
         ("hash_move", np.int64),
         ("excluded", np.int64),  # the move a singular search leaves out
+        ("reduction", np.int64),  # plies by which the move that led on is searched less deeply
         ("extension", np.int64),  # plies to search the hash move deeper
         ("on_line", np.int64),  # whether the position is or has been on a principal variation
         ("is_cut_node", np.int64),  # whether a fail high is expected

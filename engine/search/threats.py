@@ -1,0 +1,41 @@
+"""Quiet moves by what they threaten or escape: away from the attack of a lesser piece, into one, or giving check."""
+
+from engine.attacks import KNIGHT_ATTACKS, bishop_attacks
+from engine.bitboard import BISHOP, KING, KNIGHT, ONE, PAWN, ROOK, bit, lsb, pawn_attacks, type_of
+from engine.jit import kernel
+from engine.move import destination_of, origin_of
+from engine.position import gives_check, occupied_squares, piece_on, pieces_of, side_to_move
+from engine.search.see import see_at_least
+
+_CHECK_MAY_LOSE = 75  # centipawns
+
+
+@kernel
+def attacked_by_lesser(position):
+    """What the opponent's pawns attack, and what they and his minor pieces attack: two sets."""
+    foe, occupied = 1 - side_to_move(position), occupied_squares(position)
+    by_pawns = pawn_attacks(pieces_of(position, foe, PAWN), foe)
+    by_minors = by_pawns
+    knights, bishops = pieces_of(position, foe, KNIGHT), pieces_of(position, foe, BISHOP)
+    while knights:
+        by_minors |= KNIGHT_ATTACKS[lsb(knights)]
+        knights &= knights - ONE
+    while bishops:
+        by_minors |= bishop_attacks(lsb(bishops), occupied)
+        bishops &= bishops - ONE
+    return by_pawns, by_minors
+
+
+@kernel
+def threat_score(s, position, move, by_pawns, by_minors):
+    """How much earlier to try a quiet move for what it escapes or threatens, or later for what it walks into."""
+    kind, score = type_of(piece_on(position, origin_of(move))), 0
+    if kind != PAWN and kind != KING:
+        attacked = by_pawns if kind < ROOK else by_minors
+        if attacked & bit(origin_of(move)):
+            score += s.parameters.threat_bonus
+        if attacked & bit(destination_of(move)):
+            score -= s.parameters.threat_bonus
+    if gives_check(position, move) and see_at_least(s, position, move, -_CHECK_MAY_LOSE):
+        score += s.parameters.check_bonus
+    return score

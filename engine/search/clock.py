@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from engine.search.limits import Limits
 
-MOVES_LEFT = 28  # expected in a game without a move count
+MOVES_LEFT = 25  # expected in a game without a move count
 INCREMENT_SHARE = 0.8
 MOST_OF_CLOCK = 0.5  # never spend more on one move
 STRETCH = 4.0  # the hard limit over the soft one

@@ -1,10 +1,9 @@
 """Quiet moves by what they threaten or escape: away from the attack of a lesser piece, into one, or giving check."""
 
-from engine.attacks import KNIGHT_ATTACKS, bishop_attacks
 from engine.bitboard import BISHOP, KING, KNIGHT, ONE, PAWN, ROOK, bit, lsb, pawn_attacks, type_of
 from engine.jit import kernel
 from engine.move import destination_of, origin_of
-from engine.position import gives_check, occupied_squares, piece_on, pieces_of, side_to_move
+from engine.position import attacks_of, gives_check, occupied_squares, piece_on, pieces_of, side_to_move
 from engine.search.see import see_at_least
 
 _CHECK_MAY_LOSE = 75  # centipawns
@@ -14,15 +13,12 @@ _CHECK_MAY_LOSE = 75  # centipawns
 def attacked_by_lesser(position):
     """What the opponent's pawns attack, and what they and his minor pieces attack: two sets."""
     foe, occupied = 1 - side_to_move(position), occupied_squares(position)
-    by_pawns = pawn_attacks(pieces_of(position, foe, PAWN), foe)
-    by_minors = by_pawns
-    knights, bishops = pieces_of(position, foe, KNIGHT), pieces_of(position, foe, BISHOP)
-    while knights:
-        by_minors |= KNIGHT_ATTACKS[lsb(knights)]
-        knights &= knights - ONE
-    while bishops:
-        by_minors |= bishop_attacks(lsb(bishops), occupied)
-        bishops &= bishops - ONE
+    by_pawns = by_minors = pawn_attacks(pieces_of(position, foe, PAWN), foe)
+    minors = pieces_of(position, foe, KNIGHT) | pieces_of(position, foe, BISHOP)
+    while minors:
+        square = lsb(minors)
+        by_minors |= attacks_of(type_of(piece_on(position, square)), foe, square, occupied)
+        minors &= minors - ONE
     return by_pawns, by_minors
 
 

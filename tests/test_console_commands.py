@@ -1,6 +1,5 @@
 """The console commands for sides, endings, analysis, settings, options: what each does and says."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -11,10 +10,10 @@ from engine.console.registry import COMMANDS
 from engine.console.terminal import Terminal
 from engine.options import OPTIONS
 from engine.search.limits import Limits, Score
-from eval.weights import DEFAULT_FILE, as_mapping, defaults
+from eval.weights import SHIPPED
 from tests.talk import Talk
 
-KNIGHT_CENTER = as_mapping(defaults())["KnightCenter"]
+AFTER_TRAINING = SHIPPED / "greko2015-after-training.txt"
 CAPTURES = "3rk3/8/8/3p4/4P3/8/8/3QK3 w - - 0 1"
 
 
@@ -132,9 +131,10 @@ def test_explain_shows_the_terms_a_move_changes(talk: Talk) -> None:
 
 def test_eval_takes_another_weights_file(talk: Talk, tmp_path: Path) -> None:
     other = tmp_path / "other.txt"
-    other.write_text(re.sub(r"KnightCenter +\d+", "KnightCenter 13", DEFAULT_FILE.read_text()))
+    other.write_text(AFTER_TRAINING.read_text().replace("KnightCenter           27", "KnightCenter 13"))
+    talk.say(f"weights load {AFTER_TRAINING}")
     assert "KnightCenter             13" in talk.say(f"eval {other}")
-    assert f"KnightCenter             {KNIGHT_CENTER:g}" in talk.say("eval")
+    assert "KnightCenter             27" in talk.say("eval")
     assert "Cannot read weights file" in talk.say("eval nowhere.txt")
 
 
@@ -189,11 +189,12 @@ def test_several_lines_are_shown_in_analysis_and_one_in_play(talk: Talk) -> None
 
 def test_weights_are_compared_with_a_file(talk: Talk, tmp_path: Path) -> None:
     other = tmp_path / "other.txt"
-    other.write_text(re.sub(r"KnightCenter +\d+", "KnightCenter 13", DEFAULT_FILE.read_text()))
+    other.write_text(AFTER_TRAINING.read_text().replace("KnightCenter           27", "KnightCenter 13"))
+    talk.say(f"weights load {AFTER_TRAINING}")
     rows = talk.say(f"weights diff {other}").splitlines()
-    assert rows[1].split() == ["KnightCenter", f"{KNIGHT_CENTER:g}", "13", f"{13 - KNIGHT_CENTER:+g}"]
+    assert rows[1].split() == ["KnightCenter", "27", "13", "-14"]
     assert len(rows) == 2
-    assert "holds the weights in use" in talk.say(f"weights diff {DEFAULT_FILE}")
+    assert "holds the weights in use" in talk.say(f"weights diff {AFTER_TRAINING}")
     assert "Cannot read weights file" in talk.say("weights diff nowhere.txt")
 
 

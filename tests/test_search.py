@@ -12,9 +12,7 @@ from engine.bench import POSITIONS, run_bench
 from engine.game import Position
 from engine.search.limits import Limits, Line
 from engine.search.searcher import Searcher
-from eval.weights import as_mapping, defaults
-
-QUEEN = as_mapping(defaults())["VAL_Q"]
+from eval.weights import SHIPPED, load
 
 # Mates found by construction or well known: (position, moves to mate).
 MATES = [
@@ -254,15 +252,14 @@ def test_a_forced_reply_on_the_clock_comes_at_once(searcher: Searcher) -> None:
     [
         ("4k3/8/8/3p4/4P3/8/8/4K3 w - - 0 1", "e4d5", 100),
         ("3rk3/8/8/3p4/4P3/8/8/3QK3 w - - 0 1", "e4d5", 100),  # the queen guards what took
-        ("3rk3/8/4p3/3p4/8/8/8/3QK3 w - - 0 1", "d1d5", 100 - QUEEN),
-        ("3rk3/8/8/8/8/8/8/3QK3 w - - 0 1", "d1d3", -QUEEN),  # a quiet move into the rook's line
+        ("3rk3/8/4p3/3p4/8/8/8/3QK3 w - - 0 1", "d1d5", 100 - 1200),
+        ("3rk3/8/8/8/8/8/8/3QK3 w - - 0 1", "d1d3", -1200),  # a quiet move into the rook's line
         ("4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 1", "e5d6", 100),
-        ("4k3/1P6/8/8/8/8/8/4K3 w - - 0 1", "b7b8q", QUEEN - 100),
+        ("4k3/1P6/8/8/8/8/8/4K3 w - - 0 1", "b7b8q", 1200 - 100),
         ("4k3/8/8/8/8/8/8/R3K2R w KQ - 0 1", "e1g1", 0),
     ],
 )
-def test_an_exchange_gains_what_counting_it_out_by_hand_gives(
-    searcher: Searcher, fen: str, move: str, gain: int
-) -> None:
+def test_an_exchange_gains_what_counting_it_out_by_hand_gives(fen: str, move: str, gain: int) -> None:
+    searcher = Searcher(hash_mb=1, weights=load(SHIPPED / "greko2015-after-training.txt"))
     position = Position(fen)
     assert searcher.exchange_gain(position, position.parse_uci(move)) == gain

@@ -6,31 +6,33 @@ import pytest
 
 from engine.search.clock import MOST_OF_CLOCK, budget
 from engine.search.limits import Limits
+from engine.search.parameters import by_name, parameter_values
 
+NUMBERS = by_name(parameter_values())
 CLOCKS = list(itertools.product((-500, 0, 1, 10, 100, 1000, 60_000, 3_600_000), (0, 10, 100, 2000), (None, 1, 5, 40)))
 
 
 @pytest.mark.parametrize(("clock", "increment", "moves"), CLOCKS)
 def test_a_budget_never_exceeds_the_clock(clock: int, increment: int, moves: int | None) -> None:
-    plan = budget(Limits(time=(clock, None), increment=(increment, 0), moves_to_go=moves), 0, overhead=50)
+    plan = budget(Limits(time=(clock, None), increment=(increment, 0), moves_to_go=moves), 0, 50, NUMBERS)
     assert plan is not None
     assert 0 < plan.soft <= plan.hard <= max(1.0, MOST_OF_CLOCK * (clock - 50))
 
 
 def test_without_a_clock_there_is_no_budget() -> None:
-    assert budget(Limits(depth=5), 0, 50) is None
-    assert budget(Limits(time=(None, 1000)), 0, 50) is None
+    assert budget(Limits(depth=5), 0, 50, NUMBERS) is None
+    assert budget(Limits(time=(None, 1000)), 0, 50, NUMBERS) is None
 
 
 def test_each_side_has_its_own_clock() -> None:
     limits = Limits(time=(60_000, 1_000))
-    white, black = budget(limits, 0, 50), budget(limits, 1, 50)
+    white, black = budget(limits, 0, 50, NUMBERS), budget(limits, 1, 50, NUMBERS)
     assert white is not None and black is not None
     assert white.soft > 10 * black.soft
 
 
 def test_a_move_time_is_used_up_but_for_the_overhead() -> None:
-    plan = budget(Limits(movetime=1000), 0, 50)
+    plan = budget(Limits(movetime=1000), 0, 50, NUMBERS)
     assert plan is not None
     assert plan.is_exact
     assert plan.hard == 950
@@ -38,7 +40,7 @@ def test_a_move_time_is_used_up_but_for_the_overhead() -> None:
 
 
 def test_more_time_is_taken_when_the_score_falls_and_less_when_the_move_is_settled() -> None:
-    plan = budget(Limits(time=(60_000, None)), 0, 50)
+    plan = budget(Limits(time=(60_000, None)), 0, 50, NUMBERS)
     assert plan is not None
     assert plan.enough(plan.soft, 6, 0, 0.5)
     assert not plan.enough(plan.soft, 0, 0, 0.5)
@@ -46,10 +48,21 @@ def test_more_time_is_taken_when_the_score_falls_and_less_when_the_move_is_settl
     assert plan.enough(plan.hard, 0, 100, 0.5)
 
 
+def test_what_a_move_took_of_the_nodes_tells_how_sure_it_is() -> None:
+    plan = budget(Limits(time=(60_000, None)), 0, 50, NUMBERS)
+    assert plan is not None
+    assert plan.enough(plan.soft, 3, 0, 0.9)
+    assert not plan.enough(plan.soft, 3, 0, 0.3)
+    indifferent = budget(Limits(time=(60_000, None)), 0, 50, NUMBERS | {"clock_doubt": 0, "clock_trouble": 0})
+    assert indifferent is not None
+    assert indifferent.enough(indifferent.soft, 3, 100, 0.3)
+    assert not indifferent.enough(indifferent.soft - 1, 3, 0, 0.9)
+
+
 def test_a_game_of_hundred_moves_fits_into_the_clock() -> None:
     left = 10_000.0
     for _ in range(100):
-        plan = budget(Limits(time=(int(left), None), increment=(100, 0)), 0, 50)
+        plan = budget(Limits(time=(int(left), None), increment=(100, 0)), 0, 50, NUMBERS)
         assert plan is not None
         left += 100 - min(plan.soft * 1.4, plan.hard) - 50
         assert left > 0

@@ -75,6 +75,12 @@ PARAMETERS = (
     Parameter("history_bonus", 220, (50, 400), "History bonus per ply of depth."),
     Parameter("history_bonus_max", 1930, (400, 4000), "Largest history bonus."),
     Parameter("prior_bonus", 47, (0, 200), "Percent of the bonus, for the quiet move before a node that fails low."),
+    Parameter("clock_moves", 25, (5, 80), "Moves to come that a clock is divided by, unless it says how many."),
+    Parameter("clock_increment", 80, (0, 100), "Percent of the increment that a move may use on top."),
+    Parameter("clock_stretch", 400, (100, 1000), "Percent of its budget after which a move is broken off."),
+    Parameter("clock_stability", 80, (0, 150), "Percent less for a move long settled than for one just found."),
+    Parameter("clock_trouble", 100, (0, 300), "Percent more after the score has fallen by much."),
+    Parameter("clock_doubt", 120, (0, 200), "Percent more for a move that took no nodes than for one that took all."),
 )
 
 PARAMETER_DTYPE = np.dtype([(parameter.name, np.int64) for parameter in PARAMETERS], align=True)
@@ -96,3 +102,8 @@ def parameter_values(changes: Mapping[str, int] | None = None) -> tuple[int, ...
             raise ParameterError(f"{name} = {value} is outside {low}..{high}")
         values[name] = value
     return tuple(values.values())
+
+
+def by_name(values: tuple[int, ...]) -> dict[str, int]:
+    """The values, in the order of the registry, by name."""
+    return dict(zip((parameter.name for parameter in PARAMETERS), values, strict=True))

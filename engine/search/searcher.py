@@ -19,6 +19,7 @@ from engine.move import Move
 from engine.search.clock import Budget, budget
 from engine.search.deepening import LEAST_NODES
 from engine.search.limits import MATE_SCORE, MAX_PLY, Limits, Line, Result, Score
+from engine.search.parameters import by_name, parameter_values
 from engine.search.see import exchange_gain
 from engine.search.strength import CANDIDATES, Strength
 from engine.search.transposition import TranspositionTable
@@ -58,7 +59,7 @@ class Searcher:
         self.is_analysing = False
         self.random = Random()
         self._weights = defaults() if weights is None else np.asarray(weights, dtype=np.float64)
-        self._parameters = parameters
+        self._parameters = parameter_values() if parameters is None else parameters
         self._table = TranspositionTable(hash_mb)
         self._stop_flag = np.zeros(1, dtype=np.uint64)
         self._workers: list[Worker] = []
@@ -198,7 +199,8 @@ class _Run:
         """Let the time limits run from now."""
         with self.lock:
             self.clock_began = time.perf_counter()
-            self.budget = budget(self.limits, self.position.turn, self.searcher.move_overhead)
+            parameters = by_name(self.searcher._parameters)
+            self.budget = budget(self.limits, self.position.turn, self.searcher.move_overhead, parameters)
             if self.budget is not None and not self.limits.infinite and not self.finished.is_set():
                 self.timer = threading.Timer(self.budget.hard / 1000, self._time_is_up)
                 self.timer.daemon = True

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from engine.search.clock import budget
 from engine.uci.go import parse_go
 from engine.uci.output import Output
 
@@ -154,13 +153,10 @@ def _patience(limits: Limits, board: chess.Board | None) -> float | None:
         return 0.0
     if limits.ponder or limits.infinite:
         return None
-    plan = budget(limits, 0 if board.turn else 1, overhead=0)
-    if plan is None:
-        return None
-    if plan.is_exact:
-        return max(0.0, plan.hard / 1000 - 2 * QUICK_SECONDS)
-    clock = limits.time[0 if board.turn else 1] or 0
-    return CLOCK_SHARE * clock / 1000
+    if limits.movetime is not None:
+        return max(0.0, limits.movetime / 1000 - 2 * QUICK_SECONDS)
+    clock = limits.time[0 if board.turn else 1]
+    return None if clock is None else CLOCK_SHARE * clock / 1000
 
 
 def _search_moves(board: chess.Board, text: str) -> list[chess.Move]:

@@ -36,13 +36,12 @@ class Term:
     """One evaluation term.
 
     `count` is compiled: it takes a `View` and returns how much of the term that side has (any real number, before
-    phase and group multiplier). `default` and `bounds` are weights in centipawns. `sign` is that of the weight by the
+    phase and group multiplier). `bounds` are of the weight in centipawns. `sign` is that of the weight by the
     meaning of the term: 1 where more of it should be good for its side, -1 where bad. `sentence` is the chess.
     """
 
     name: str
     group: Group
-    default: int
     bounds: tuple[int, int]
     phase: Phase
     sign: int
@@ -54,14 +53,14 @@ TERMS: list[Term] = []
 
 
 def term(
-    name: str, group: Group, default: int, bounds: tuple[int, int], phase: Phase = Phase.ALWAYS, sign: int = 1
+    name: str, group: Group, bounds: tuple[int, int], phase: Phase = Phase.ALWAYS, sign: int = 1
 ) -> Callable[[Callable[..., Any]], Any]:
     """Register the decorated count as the next term. Its docstring is the sentence users read."""
 
     def register(count: Callable[..., Any]) -> Any:
         sentence = " ".join((count.__doc__ or "").split())
         compiled = kernel(count)
-        TERMS.append(Term(name, group, default, bounds, phase, sign, sentence, compiled))
+        TERMS.append(Term(name, group, bounds, phase, sign, sentence, compiled))
         return compiled
 
     return register

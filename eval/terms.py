@@ -90,49 +90,49 @@ def _passed_sum(pawns):
     return total
 
 
-@term("VAL_P", Group.MATERIAL, 100, WORTH)
+@term("VAL_P", Group.MATERIAL, WORTH)
 def pawn_value(view):
     """A pawn."""
     return popcount(view.pawns)
 
 
-@term("VAL_N", Group.MATERIAL, 373, WORTH)
+@term("VAL_N", Group.MATERIAL, WORTH)
 def knight_value(view):
     """A knight."""
     return popcount(view.knights)
 
 
-@term("VAL_B", Group.MATERIAL, 407, WORTH)
+@term("VAL_B", Group.MATERIAL, WORTH)
 def bishop_value(view):
     """A bishop."""
     return popcount(view.bishops)
 
 
-@term("VAL_R", Group.MATERIAL, 624, WORTH)
+@term("VAL_R", Group.MATERIAL, WORTH)
 def rook_value(view):
     """A rook."""
     return popcount(view.rooks)
 
 
-@term("VAL_Q", Group.MATERIAL, 1241, WORTH)
+@term("VAL_Q", Group.MATERIAL, WORTH)
 def queen_value(view):
     """A queen."""
     return popcount(view.queens)
 
 
-@term("PawnDoubled", Group.PAWN_STRUCTURE, -2, PENALTY, sign=-1)
+@term("PawnDoubled", Group.PAWN_STRUCTURE, PENALTY, sign=-1)
 def pawn_doubled(view):
     """A pawn with an own pawn behind it on its file."""
     return popcount(view.pawns & north_fill(view.pawns << U64(8)))
 
 
-@term("PawnIsolated", Group.PAWN_STRUCTURE, -29, PENALTY, sign=-1)
+@term("PawnIsolated", Group.PAWN_STRUCTURE, PENALTY, sign=-1)
 def pawn_isolated(view):
     """A pawn with no own pawn on the files beside it: no pawn can ever defend it."""
     return popcount(view.pawns & ~beside(south_fill(north_fill(view.pawns))))
 
 
-@term("PawnBackwards", Group.PAWN_STRUCTURE, -5, PENALTY, sign=-1)
+@term("PawnBackwards", Group.PAWN_STRUCTURE, PENALTY, sign=-1)
 def pawn_backwards(view):
     """A pawn that is not isolated but whose neighbours have all gone ahead of it."""
     has_neighbours = beside(south_fill(north_fill(view.pawns)))
@@ -140,27 +140,27 @@ def pawn_backwards(view):
     return popcount(view.pawns & has_neighbours & ~has_support)
 
 
-@term("PawnCenter", Group.PAWN_STRUCTURE, 30, EITHER)
+@term("PawnCenter", Group.PAWN_STRUCTURE, EITHER)
 def pawn_center(view):
     """A pawn on d4 to e6; one on the squares around counts half."""
     return popcount(view.pawns & FULL_CENTER) + 0.5 * popcount(view.pawns & HALF_CENTER)
 
 
-@term("PawnPassedFreeMax", Group.PASSED_PAWNS, 218, (0, 300))
+@term("PawnPassedFreeMax", Group.PASSED_PAWNS, (0, 300))
 def pawn_passed_free(view):
     """A passed pawn whose next square is empty, by the square of its rank; the weight would be reached on rank 8."""
     passed = _passed_pawns(view)
     return _passed_sum(passed & ~(view.occupied >> U64(8)))
 
 
-@term("PawnPassedBlockedMax", Group.PASSED_PAWNS, 133, (0, 300))
+@term("PawnPassedBlockedMax", Group.PASSED_PAWNS, (0, 300))
 def pawn_passed_blocked(view):
     """A passed pawn whose next square is occupied, by the square of its rank."""
     passed = _passed_pawns(view)
     return _passed_sum(passed & (view.occupied >> U64(8)))
 
 
-@term("PawnPassedKingDist", Group.PASSED_PAWNS, 8, (0, 50))
+@term("PawnPassedKingDist", Group.PASSED_PAWNS, (0, 50))
 def pawn_passed_king_distance(view):
     """Steps of the enemy king to the square before a passed pawn, while the enemy has less than two rooks left."""
     total = 0
@@ -172,7 +172,7 @@ def pawn_passed_king_distance(view):
     return total
 
 
-@term("PawnPassedSquare", Group.PASSED_PAWNS, 200, (0, 300))
+@term("PawnPassedSquare", Group.PASSED_PAWNS, (0, 300))
 def pawn_passed_square(view):
     """A passed pawn that the bare enemy king cannot catch, by its rank: the rule of the square."""
     total = 0.0
@@ -188,43 +188,43 @@ def pawn_passed_square(view):
     return total
 
 
-@term("KnightCenter", Group.BOARD_CONTROL, 29, EITHER)
+@term("KnightCenter", Group.BOARD_CONTROL, EITHER)
 def knight_center(view):
     """A knight near the centre; in a corner it counts against."""
     return _table_sum(view.knights, CENTER)
 
 
-@term("KnightOutpost", Group.BOARD_CONTROL, 24, EITHER)
+@term("KnightOutpost", Group.BOARD_CONTROL, EITHER)
 def knight_outpost(view):
     """A knight in the enemy's half or on its border, guarded by an own pawn."""
     return popcount(view.knights & OUTPOSTS & pawn_attacks(view.pawns, WHITE))
 
 
-@term("KnightMobility", Group.MOBILITY, 33, EITHER)
+@term("KnightMobility", Group.MOBILITY, EITHER)
 def knight_mobility(view):
     """The squares a knight would reach on an empty board: 1 for eight of them, -1 for two."""
     return _table_sum(view.knights, KNIGHT_MOBILITY)
 
 
-@term("BishopPairMidgame", Group.MATERIAL, 19, EITHER, Phase.MIDDLEGAME)
+@term("BishopPairMidgame", Group.MATERIAL, EITHER, Phase.MIDDLEGAME)
 def bishop_pair_middlegame(view):
     """Exactly two bishops, while the enemy has his pieces."""
     return 1 if popcount(view.bishops) == 2 else 0
 
 
-@term("BishopPairEndgame", Group.MATERIAL, 61, EITHER, Phase.ENDGAME)
+@term("BishopPairEndgame", Group.MATERIAL, EITHER, Phase.ENDGAME)
 def bishop_pair_endgame(view):
     """Exactly two bishops, when the enemy's pieces are gone."""
     return 1 if popcount(view.bishops) == 2 else 0
 
 
-@term("BishopCenter", Group.BOARD_CONTROL, -2, EITHER)
+@term("BishopCenter", Group.BOARD_CONTROL, EITHER)
 def bishop_center(view):
     """A bishop near the centre; in a corner it counts against."""
     return _table_sum(view.bishops, CENTER)
 
 
-@term("BishopMobility", Group.MOBILITY, 85, EITHER)
+@term("BishopMobility", Group.MOBILITY, EITHER)
 def bishop_mobility(view):
     """The squares a bishop attacks, blockers included: 1 for thirteen of them, -1 for one."""
     total, bishops = 0.0, view.bishops
@@ -234,19 +234,19 @@ def bishop_mobility(view):
     return total
 
 
-@term("Rook7th", Group.BOARD_CONTROL, 21, EITHER)
+@term("Rook7th", Group.BOARD_CONTROL, EITHER)
 def rook_on_seventh(view):
     """A rook on the seventh rank."""
     return popcount(view.rooks & RANK_7)
 
 
-@term("RookOpen", Group.BOARD_CONTROL, 24, EITHER)
+@term("RookOpen", Group.BOARD_CONTROL, EITHER)
 def rook_open(view):
     """A rook on a file without own pawns."""
     return popcount(view.rooks & ~south_fill(north_fill(view.pawns)))
 
 
-@term("RookMobility", Group.MOBILITY, 46, EITHER)
+@term("RookMobility", Group.MOBILITY, EITHER)
 def rook_mobility(view):
     """The squares a rook attacks, looking through own rooks: 1 for fourteen of them, -1 for two."""
     total, rooks = 0.0, view.rooks
@@ -256,7 +256,7 @@ def rook_mobility(view):
     return total
 
 
-@term("QueenKingTropism", Group.KING_SAFETY, 70, EITHER)
+@term("QueenKingTropism", Group.KING_SAFETY, EITHER)
 def queen_king_tropism(view):
     """A queen near the enemy king: 1 at two steps from him, 0 at seven."""
     total, queens = 0.0, view.queens
@@ -266,19 +266,19 @@ def queen_king_tropism(view):
     return total
 
 
-@term("KingCenterMid", Group.KING_SAFETY, -47, EITHER, Phase.MIDDLEGAME, sign=-1)
+@term("KingCenterMid", Group.KING_SAFETY, EITHER, Phase.MIDDLEGAME, sign=-1)
 def king_exposed(view):
     """The king off his first rank (half on the second), while the enemy has his pieces."""
     return KING_EXPOSURE[view.king]
 
 
-@term("KingCenterEnd", Group.BOARD_CONTROL, 43, EITHER, Phase.ENDGAME)
+@term("KingCenterEnd", Group.BOARD_CONTROL, EITHER, Phase.ENDGAME)
 def king_center(view):
     """The king near the centre when the enemy's pieces are gone."""
     return CENTER[view.king]
 
 
-@term("KingPawnShield", Group.KING_SAFETY, 119, (0, 300), Phase.MIDDLEGAME)
+@term("KingPawnShield", Group.KING_SAFETY, (0, 300), Phase.MIDDLEGAME)
 def king_shield_gaps(view):
     """Missing or advanced pawns on the king's file and the files beside it; it counts against its side."""
     king_file = bit(view.king & 7)

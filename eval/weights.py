@@ -104,9 +104,9 @@ def _number(text: str, where: str) -> float:
     return value
 
 
-def defaults(terms: Iterable[Term] = TERMS) -> np.ndarray:
-    """The registry's default weights, float64."""
-    return np.array([float(term.default) for term in terms])
+def defaults() -> np.ndarray:
+    """The weights of the shipped default file, float64 in the order of the registry; raises WeightsError."""
+    return load(DEFAULT_FILE)
 
 
 def as_mapping(weights: np.ndarray, terms: Iterable[Term] = TERMS) -> dict[str, float]:

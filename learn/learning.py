@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from eval.registry import TERMS, Term
+from eval.weights import as_mapping, defaults
 from learn.adam import adam
 from learn.descent import descent
 from learn.fit import Step, Task, Watcher, approach, fit_k, gauss_newton, prior_spread, sizes
@@ -183,7 +184,8 @@ def task_of(sample: Sample, weights: np.ndarray, settings: Settings, terms: Sequ
         free = free[free != PAWN_TERM]  # K is free: were the pawn free too, nothing would fix the scale
     bounds = np.array([term.bounds for term in terms], dtype=np.float64)
     prior = prior_spread(len(sample.games(held=False))) if settings.prior is None else settings.prior
-    spread = prior * sizes(weights, np.array([float(term.default) for term in terms])) if prior else None
+    usual = as_mapping(defaults())
+    spread = prior * sizes(weights, np.array([usual.get(term.name, 0.0) for term in terms])) if prior else None
     return Task(free, bounds, settings.k is None, weights, settings.loss, spread)
 
 

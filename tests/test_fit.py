@@ -160,8 +160,7 @@ def count_nothing(view: object) -> float:
 
 def test_terms_may_be_added_without_a_change_here() -> None:
     extra = [
-        Term(f"Extra{number}", Group.MOBILITY, 10, (-200, 200), Phase.ALWAYS, 1, "", count_nothing)
-        for number in range(3)
+        Term(f"Extra{number}", Group.MOBILITY, (-200, 200), Phase.ALWAYS, 1, "", count_nothing) for number in range(3)
     ]
     terms = [*TERMS, *extra]
     weights = np.append(truth(), [50.0, -60.0, 70.0])

@@ -9,6 +9,7 @@ from engine.cli import main
 from engine.command import CommandError, UsageError
 from engine.search.parameters import PARAMETERS
 from eval.registry import TERMS
+from eval.weights import as_mapping, defaults
 from tune.command import run_spsa
 from tune.formats import fishtest_lines, openbench_lines, read_file, read_lines, read_toml
 from tune.parameters import (
@@ -48,7 +49,7 @@ def test_lines_of_fishtest_and_openbench_are_read_and_printed_back():
 def test_toml_takes_from_the_registry_what_it_does_not_say():
     rook, scale = read_toml(TOML, "file", own_parameters())
     term = next(term for term in TERMS if term.name == "RookOpen")
-    assert (rook.start, rook.low, rook.high) == (term.default, *term.bounds)
+    assert (rook.start, rook.low, rook.high) == (as_mapping(defaults())["RookOpen"], *term.bounds)
     assert (rook.elo, rook.distance, rook.elo_at_c, rook.whole) == (2, 10, 0.5, True)
     assert scale == Parameter("Scale", 1.5, 0.5, 3, 0.25, 0.004, whole=False)
 

@@ -14,6 +14,7 @@ from engine.console.registry import COMMANDS as CONSOLE_COMMANDS
 from engine.console.registry import Section
 from engine.options import OPTIONS, Option
 from eval.registry import TERMS, Group
+from eval.weights import defaults
 
 README = Path(__file__).resolve().parent.parent / "README.md"
 
@@ -21,8 +22,8 @@ README = Path(__file__).resolve().parent.parent / "README.md"
 def terms_table() -> str:
     """The evaluation terms: name, group, phase, default weight and sentence."""
     rows = [
-        (_code(term.name), _group(term.group), term.phase.name.lower(), str(term.default), term.sentence)
-        for term in TERMS
+        (_code(term.name), _group(term.group), term.phase.name.lower(), f"{weight:g}", term.sentence)
+        for term, weight in zip(TERMS, defaults(), strict=True)
     ]
     return markdown_table(("Term", "Group", "When", "Weight", "What is counted"), rows, right_aligned=(3,))
 

@@ -1,0 +1,52 @@
+"""Measuring many changes at once: what each is worth comes out of blocks in which all were mixed."""
+
+import numpy as np
+import pytest
+
+from tools.screen import Block, effects, player, read, table
+
+TRUE_ELO = np.array([30.0, -20.0, 0.0, 10.0])
+
+
+def made_up_blocks(count: int, pairs: int) -> list[Block]:
+    """Blocks of games without draws in which each second value is worth TRUE_ELO."""
+    random = np.random.default_rng(4)
+    blocks = []
+    for _ in range(count):
+        second = random.random(len(TRUE_ELO)) < 0.5
+        share = 1 / (1 + 10 ** (-np.where(second, TRUE_ELO, -TRUE_ELO).sum() / 400))
+        wins = random.binomial(2, share, pairs)
+        blocks.append(Block(second.tolist(), np.bincount(2 * wins, minlength=5).tolist()))
+    return blocks
+
+
+def test_the_effects_are_found_and_their_errors_are_those_of_all_games_for_each():
+    blocks = made_up_blocks(400, 24)
+    elo, error = effects(blocks)
+    assert np.abs(elo - TRUE_ELO).max() < 4 * error.max()
+    alone = 1600 / np.log(10) * 0.5 / np.sqrt(2 * 400 * 24)  # a match of so many games without draws
+    assert error == pytest.approx(np.full(4, alone), rel=0.15)
+
+
+def test_too_few_blocks_tell_nothing():
+    elo, error = effects(made_up_blocks(2, 24))
+    assert np.isnan(elo).all() and np.isnan(error).all()
+
+
+def test_the_table_begins_with_the_surest_gain():
+    compared = {f"n{number}": (0, 1) for number in range(4)}
+    rows = table(compared, made_up_blocks(400, 24)).splitlines()
+    assert rows[2].startswith("| `n0` | 0 | 1 | +") and rows[-1].startswith("| `n1` | 0 | 1 | -")
+
+
+def test_both_players_are_written_for_a_match():
+    compared, fixed = read("razor_depth = [2, 3]\nsee_depth = [7, 8]\nsingular_depth = 7\n")
+    assert player("A", compared, fixed, [True, False]) == "singular_depth=7,razor_depth=3,see_depth=7,name=A"
+
+
+@pytest.mark.parametrize(
+    "text", ["razor_depth = [2]", "razor_depth = [2, 2]", "razor_depth = 2", 'razor_depth = "2"', ""]
+)
+def test_what_compares_nothing_is_refused(text: str):
+    with pytest.raises(ValueError, match=r"wanted \[first, second\]|nothing to compare"):
+        read(text)

@@ -1,0 +1,143 @@
+"""Measure many changes of the search at once: `python tools/screen.py FILE.toml [--nodes N] [--blocks N]`.
+
+Each line of FILE is a number of the search with the two values to compare, or with one for both players:
+
+    singular_depth = [6, 7]
+    see_quiet_margin = [34, 48]
+    aspiration_window = 20
+
+A match for each would take as many games as there are lines. Here every block of games draws for each number who gets
+which value, the other player gets the other one, and a linear regression over the blocks tells what each is worth, as
+exactly as if all games had been played for it alone. Its assumption is that small changes add up.
+
+Blocks are kept in FILE.blocks.jsonl; started again, it goes on from there. Ctrl-C ends it with the table so far.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import subprocess
+import sys
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+ELO_PER_SHARE = 1600 / math.log(10)  # slope of Elo over the share of the points, at one half
+Z_95 = 1.96
+
+
+class Block(NamedTuple):
+    """Some games: for each number whether the first player had its second value, and his pairs by points."""
+
+    second: list[bool]
+    pentanomial: list[int]
+
+    @property
+    def pairs(self) -> int:
+        """How many."""
+        return sum(self.pentanomial)
+
+    @property
+    def share(self) -> float:
+        """The first player's share of the points, 0 to 1."""
+        return sum(index * count for index, count in enumerate(self.pentanomial)) / (4 * self.pairs)
+
+
+def effects(blocks: Sequence[Block]) -> tuple[np.ndarray, np.ndarray]:
+    """Elo of the second value over the first, and its standard error, each float64[numbers]; NaN as long as unknown."""
+    signs = np.array([[1.0 if second else -1.0 for second in block.second] for block in blocks])
+    shares = np.array([block.share for block in blocks])
+    pairs = np.array([block.pairs for block in blocks], dtype=np.float64)
+    points = np.arange(5) / 4
+    spread = sum(block.pentanomial @ (points - share) ** 2 for block, share in zip(blocks, shares, strict=True))
+    variance = spread / pairs.sum()  # of a pair's share
+    information = signs.T @ (pairs[:, None] * signs)
+    if np.linalg.matrix_rank(information) < len(information):
+        unknown = np.full(len(information), np.nan)
+        return unknown, unknown
+    inverse = np.linalg.inv(information)
+    found = inverse @ signs.T @ (pairs * (shares - 0.5))
+    return ELO_PER_SHARE * found, ELO_PER_SHARE * np.sqrt(variance * np.diag(inverse))
+
+
+def read(text: str) -> tuple[dict[str, tuple[int, int]], dict[str, int]]:
+    """The numbers to compare, with both values, and those that are the same for both; raises ValueError."""
+    compared, fixed = {}, {}
+    for name, value in tomllib.loads(text).items():
+        match value:
+            case int():
+                fixed[name] = value
+            case [int(first), int(second)] if first != second:
+                compared[name] = (first, second)
+            case _:
+                raise ValueError(f"{name} = {value}: wanted [first, second], two different integers, or one integer")
+    if not compared:
+        raise ValueError("there is nothing to compare, such as singular_depth = [6, 7]")
+    return compared, fixed
+
+
+def player(
+    label: str, compared: Mapping[str, tuple[int, int]], fixed: Mapping[str, int], second: Sequence[bool]
+) -> str:
+    """A player of `merino match`."""
+    chosen = {name: values[which] for (name, values), which in zip(compared.items(), second, strict=True)}
+    return ",".join([*(f"{name}={value}" for name, value in (dict(fixed) | chosen).items()), f"name={label}"])
+
+
+def play(compared: Mapping[str, tuple[int, int]], fixed: Mapping[str, int], seed: int, terms: Sequence[str]) -> Block:
+    """Play the block of this seed; raises CalledProcessError."""
+    random = Random(seed)
+    second = [random.random() < 0.5 for _ in compared]
+    players = (player("A", compared, fixed, second), player("B", compared, fixed, [not each for each in second]))
+    command = [sys.executable, "-m", "engine", "match", *players, "--seed", str(seed), "--json", *terms]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
+    return Block(second, json.loads(done.stdout)["pentanomial"])
+
+
+def table(compared: Mapping[str, tuple[int, int]], blocks: Sequence[Block]) -> str:
+    """What each is worth, the surest gains first, as Markdown."""
+    rows = ["| number | from | to | Elo |", "| --- | ---: | ---: | --- |"]
+    found = zip(compared.items(), *(array.tolist() for array in effects(blocks)), strict=True)
+    for (name, (first, second)), elo, error in sorted(found, key=lambda row: -row[1] / row[2]):
+        rows.append(f"| `{name}` | {first} | {second} | {elo:+.1f} ± {Z_95 * error:.1f} |")
+    return "\n".join(rows)
+
+
+def main() -> None:
+    """Play blocks and print the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--blocks", type=int, default=100, help="how many in all (100)")
+    parser.add_argument("--games", type=int, default=48, help="in a block (48)")
+    parser.add_argument("--nodes", type=int, default=10_000, help="a move (10000)")
+    order = parser.parse_args()
+    try:
+        compared, fixed = read(order.file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        parser.error(f"{order.file}: {error}")
+    kept = order.file.with_suffix(".blocks.jsonl")
+    lines = kept.read_text().splitlines() if kept.exists() else []
+    blocks = [Block(**json.loads(line)) for line in lines]
+    try:
+        while len(blocks) < order.blocks:
+            terms = ("--games", str(order.games), "--nodes", str(order.nodes))
+            blocks.append(play(compared, fixed, len(blocks) + 1, terms))
+            with kept.open("a") as file:
+                file.write(json.dumps(blocks[-1]._asdict()) + "\n")
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+    except subprocess.CalledProcessError as error:
+        sys.exit(error.returncode)  # the match has said what is wrong
+    if blocks:
+        print(f"{sum(2 * block.pairs for block in blocks)} games\n\n{table(compared, blocks)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,9 +1,11 @@
 """Measuring many changes at once: what each is worth comes out of blocks in which all were mixed."""
 
+from itertools import islice
+
 import numpy as np
 import pytest
 
-from tools.screen import Block, effects, player, read, table
+from tools.screen import Block, deals, effects, player, read, round_of, table
 
 TRUE_ELO = np.array([30.0, -20.0, 0.0, 10.0])
 
@@ -12,12 +14,18 @@ def made_up_blocks(count: int, pairs: int) -> list[Block]:
     """Blocks of games without draws in which each second value is worth TRUE_ELO."""
     random = np.random.default_rng(4)
     blocks = []
-    for _ in range(count):
-        second = random.random(len(TRUE_ELO)) < 0.5
+    for second in islice(deals(len(TRUE_ELO)), count):
         share = 1 / (1 + 10 ** (-np.where(second, TRUE_ELO, -TRUE_ELO).sum() / 400))
         wins = random.binomial(2, share, pairs)
-        blocks.append(Block(second.tolist(), np.bincount(2 * wins, minlength=5).tolist()))
+        blocks.append(Block(second, np.bincount(2 * wins, minlength=5).tolist()))
     return blocks
+
+
+@pytest.mark.parametrize("numbers", [1, 2, 3, 4, 63])
+def test_in_a_round_every_number_meets_every_other_as_often_with_as_against_it(numbers: int):
+    signs = 1 - 2 * np.array(list(islice(deals(numbers), 2 * round_of(numbers))))
+    for half in (signs[: len(signs) // 2], signs[len(signs) // 2 :]):
+        assert np.array_equal(half.T @ half, round_of(numbers) * np.eye(numbers))
 
 
 def test_the_effects_are_found_and_their_errors_are_those_of_all_games_for_each():
@@ -25,7 +33,7 @@ def test_the_effects_are_found_and_their_errors_are_those_of_all_games_for_each(
     elo, error = effects(blocks)
     assert np.abs(elo - TRUE_ELO).max() < 4 * error.max()
     alone = 1600 / np.log(10) * 0.5 / np.sqrt(2 * 400 * 24)  # a match of so many games without draws
-    assert error == pytest.approx(np.full(4, alone), rel=0.15)
+    assert error == pytest.approx(np.full(4, alone), rel=0.03)
 
 
 def test_too_few_blocks_tell_nothing():

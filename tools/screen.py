@@ -1,4 +1,4 @@
-"""Measure many changes of the search at once: `python tools/screen.py FILE.toml [--nodes N] [--blocks N]`.
+"""Measure many changes of the search at once: `python tools/screen.py FILE.toml [--nodes N] [--rounds N]`.
 
 Each line of FILE is a number of the search with the two values to compare, or with one for both players:
 
@@ -6,9 +6,11 @@ Each line of FILE is a number of the search with the two values to compare, or w
     see_quiet_margin = [34, 48]
     aspiration_window = 20
 
-A match for each would take as many games as there are lines. Here every block of games draws for each number who gets
-which value, the other player gets the other one, and a linear regression over the blocks tells what each is worth, as
-exactly as if all games had been played for it alone. Its assumption is that small changes add up.
+A match for each would take so many times the games. Here the values are dealt out anew for each block of games: one
+player gets the second value of some numbers and the first of the others, the other player the reverse. In a round of
+blocks every number meets every other as often with as against it (the rows of a Hadamard matrix), so that a linear
+regression tells what each is worth as exactly as if all games had been played for it alone. That holds as long as
+changes add up, as small ones do.
 
 Blocks are kept in FILE.blocks.jsonl; started again, it goes on from there. Ctrl-C ends it with the table so far.
 """
@@ -21,7 +23,8 @@ import math
 import subprocess
 import sys
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count, islice
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -48,6 +51,20 @@ class Block(NamedTuple):
     def share(self) -> float:
         """The first player's share of the points, 0 to 1."""
         return sum(index * count for index, count in enumerate(self.pentanomial)) / (4 * self.pairs)
+
+
+def round_of(numbers: int) -> int:
+    """How many blocks it takes to deal every pair of numbers evenly."""
+    return 1 << numbers.bit_length()
+
+
+def deals(numbers: int) -> Iterator[list[bool]]:
+    """For each block which numbers the first player has the second value of, round after round in another order."""
+    for seed in count():
+        rows = list(range(round_of(numbers)))
+        Random(seed).shuffle(rows)
+        for row in rows:
+            yield [(row & column).bit_count() % 2 == 1 for column in range(1, numbers + 1)]
 
 
 def effects(blocks: Sequence[Block]) -> tuple[np.ndarray, np.ndarray]:
@@ -91,12 +108,9 @@ def player(
     return ",".join([*(f"{name}={value}" for name, value in (dict(fixed) | chosen).items()), f"name={label}"])
 
 
-def play(compared: Mapping[str, tuple[int, int]], fixed: Mapping[str, int], seed: int, terms: Sequence[str]) -> Block:
-    """Play the block of this seed; raises CalledProcessError."""
-    random = Random(seed)
-    second = [random.random() < 0.5 for _ in compared]
-    players = (player("A", compared, fixed, second), player("B", compared, fixed, [not each for each in second]))
-    command = [sys.executable, "-m", "engine", "match", *players, "--seed", str(seed), "--json", *terms]
+def play(first: str, other: str, second: list[bool], terms: Sequence[str]) -> Block:
+    """Play a block between these players; raises CalledProcessError."""
+    command = [sys.executable, "-m", "engine", "match", first, other, "--json", *terms]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
     return Block(second, json.loads(done.stdout)["pentanomial"])
 
@@ -114,8 +128,8 @@ def main() -> None:
     """Play blocks and print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("file", type=Path)
-    parser.add_argument("--blocks", type=int, default=100, help="how many in all (100)")
-    parser.add_argument("--games", type=int, default=48, help="in a block (48)")
+    parser.add_argument("--rounds", type=int, default=2, help="of as many blocks as there are numbers, or more (2)")
+    parser.add_argument("--games", type=int, default=24, help="in a block (24)")
     parser.add_argument("--nodes", type=int, default=10_000, help="a move (10000)")
     order = parser.parse_args()
     try:
@@ -126,9 +140,13 @@ def main() -> None:
     lines = kept.read_text().splitlines() if kept.exists() else []
     blocks = [Block(**json.loads(line)) for line in lines]
     try:
-        while len(blocks) < order.blocks:
-            terms = ("--games", str(order.games), "--nodes", str(order.nodes))
-            blocks.append(play(compared, fixed, len(blocks) + 1, terms))
+        for second in islice(deals(len(compared)), len(blocks), order.rounds * round_of(len(compared))):
+            first, other = (
+                player("A", compared, fixed, second),
+                player("B", compared, fixed, [not one for one in second]),
+            )
+            terms = ("--games", str(order.games), "--nodes", str(order.nodes), "--seed", str(len(blocks) + 1))
+            blocks.append(play(first, other, second, terms))
             with kept.open("a") as file:
                 file.write(json.dumps(blocks[-1]._asdict()) + "\n")
     except KeyboardInterrupt:

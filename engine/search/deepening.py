@@ -18,6 +18,7 @@ NO_LIMIT = 1 << 62
 LEAST_NODES = 1000  # whatever the limit: there should be a move to play
 ASPIRATION_DEPTH = 5  # first iteration with a narrow window
 WIDEST_WINDOW = 1000
+MOST_SAVED = 3  # plies of an iteration whose score keeps rising
 
 
 @kernel
@@ -57,6 +58,17 @@ def next_window(score, alpha, beta, width):
 
 
 @kernel
+def next_depth(s, score, beta, searched, depth):
+    """How deep to search again at iteration `depth` after `score` fell outside the window at depth `searched`.
+
+    A ply less after each fail high: the move is good enough, how good can be told at less cost.
+    """
+    if score < beta or s.full_width:
+        return depth
+    return max(searched - 1, depth - MOST_SAVED, 1)
+
+
+@kernel
 def search_root(s, alpha, beta, depth):
     """The score of the root at `depth` in (alpha, beta), fail-soft."""
     s.root_depth = depth
@@ -77,11 +89,13 @@ def deepen(s, nodes, last_depth):
         if depth == 2:
             s.node_limit = nodes
         alpha, beta, width = first_window(s, depth, guess)
+        searched = depth
         s.seldepth = 0
         while True:
-            guess = search_root(s, alpha, beta, depth)
+            guess = search_root(s, alpha, beta, searched)
             if s.stopped or alpha < guess < beta:
                 break
+            searched = next_depth(s, guess, beta, searched, depth)
             alpha, beta, width = next_window(guess, alpha, beta, width)
         if s.plies[0].pv_length > 0:
             best, best_score = np.int64(s.pv[0, 0]), guess

@@ -85,7 +85,16 @@ def _bonus(s, depth):
 
 
 @kernel
-def reward_prior(s, ply, depth):
+def reward(s, ply, best_move, depth):
+    """After the moves of a node: credit the best, or, where all of them failed low, the quiet move that led here."""
+    if best_move != NO_MOVE:
+        _reward_best(s, ply, best_move, depth)
+    elif ply > 0:
+        _reward_prior(s, ply, depth)
+
+
+@kernel
+def _reward_prior(s, ply, depth):
     """Every answer failed low: credit the quiet move that led here."""
     move = s.plies[ply - 1].move
     if move != NO_MOVE and not is_noisy(s.positions[ply - 1], move):
@@ -93,11 +102,11 @@ def reward_prior(s, ply, depth):
 
 
 @kernel
-def reward_cutoff(s, ply, move, is_quiet, depth):
-    """After a fail high by `move`: credit it, blame the moves searched before it."""
+def _reward_best(s, ply, move, depth):
+    """`move` raised alpha and was the best: credit it, blame the others that were searched."""
     here = s.plies[ply]
     bonus = _bonus(s, depth)
-    if is_quiet:
+    if not is_noisy(s.positions[ply], move):
         if here.killers[0] != move:
             here.killers[1] = here.killers[0]
             here.killers[0] = move

@@ -11,7 +11,7 @@ from engine.move import NO_MOVE, SQUARES
 from engine.movegen import is_noisy
 from engine.recursion import call_at
 from engine.search.correction import learn_correction, set_static_score
-from engine.search.history import remember_tried, reward_cutoff, reward_prior
+from engine.search.history import remember_tried, reward
 from engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, MAX_PLY
 from engine.search.ordering import next_move, start_picking
 from engine.search.path import count_node, extend_line, follow, is_draw, search_below
@@ -99,15 +99,13 @@ def search_moves(s, ply, alpha, beta, depth):
                 extend_line(s, ply, move)
                 if score >= beta:
                     here.cutoffs += 1
-                    reward_cutoff(s, ply, move, is_quiet, depth)
                     break
         remember_tried(s, ply, move, is_quiet)
     if searched == 0:
         if here.excluded != NO_MOVE:
             return alpha
         return ply - MATE_SCORE if position.checkers else 0
-    if best <= old_alpha and ply > 0:
-        reward_prior(s, ply, depth)
+    reward(s, ply, best_move, depth)
     if here.excluded == NO_MOVE and (ply > 0 or s.root_count == 0):
         keep_result(s, ply, best, best_move, bound_of(best, old_alpha, beta), depth)
     return best

@@ -140,23 +140,42 @@ def is_hopeless_capture(s, ply, move, alpha, depth):
 @kernel
 def skip_move(s, ply, move, is_quiet, alpha, depth, searched):
     """Whether a late move of a node that has already a score is not worth a search."""
-    position, p = s.positions[ply], s.parameters
+    position = s.positions[ply]
     if ply == 0 or searched == 0 or s.full_width or not has_pieces(position, side_to_move(position)):
         return False
     if not is_quiet:
-        if depth <= p.noisy_futility_depth and is_hopeless_capture(s, ply, move, alpha, depth):
-            return True
-        loses = depth <= p.see_depth and is_losing_capture_stage(s, ply)
-        return loses and not see_at_least(s, position, move, -p.see_noisy_margin * depth)
-    if position.checkers or gives_check(position, move):
+        return skip_noisy(s, ply, move, alpha, depth)
+    if position.checkers != ZERO:
         return False
+    if gives_check(position, move):
+        p = s.parameters
+        return depth <= p.see_depth and not see_at_least(s, position, move, -p.see_noisy_margin * depth)
+    return skip_quiet(s, ply, move, alpha, depth)
+
+
+@kernel
+def skip_noisy(s, ply, move, alpha, depth):
+    """Whether a capture or promotion gains too little, or loses too much by exchange."""
+    p = s.parameters
+    if depth <= p.noisy_futility_depth and is_hopeless_capture(s, ply, move, alpha, depth):
+        return True
+    loses = depth <= p.see_depth and is_losing_capture_stage(s, ply)
+    return loses and not see_at_least(s, s.positions[ply], move, -p.see_noisy_margin * depth)
+
+
+@kernel
+def skip_quiet(s, ply, move, alpha, depth):
+    """Whether a quiet move that gives no check comes too late, has done badly, or cannot reach alpha or survive."""
+    p, here = s.parameters, s.plies[ply]
     if depth <= p.late_move_depth:
         most = (p.late_move_base + depth * depth) // (2 - is_improving(s, ply))
-        if s.plies[ply].quiets >= most:
-            s.plies[ply].skip_quiets = 1
+        if here.quiets >= most:
+            here.skip_quiets = 1
             return True
-    if depth <= p.history_prune_depth and quiet_history(s, ply, move) < -p.history_prune_margin * depth:
+    history = quiet_history(s, ply, move)
+    if depth <= p.history_prune_depth and history < -p.history_prune_margin * depth:
         return True
-    if depth <= p.futility_depth and s.plies[ply].static_score + p.futility_base + p.futility_margin * depth <= alpha:
+    hope = p.futility_base + p.futility_margin * depth + history // p.futility_history
+    if depth <= p.futility_depth and here.static_score + hope <= alpha:
         return True
-    return depth <= p.see_depth and not see_at_least(s, position, move, -p.see_quiet_margin * depth)
+    return depth <= p.see_depth and not see_at_least(s, s.positions[ply], move, -p.see_quiet_margin * depth)

@@ -11,7 +11,7 @@ from engine.game import Position
 from engine.jit import entry
 from engine.move import SQUARES, Move
 from engine.recursion import address_of
-from engine.search.deepening import first_window, next_window, search_root, set_root
+from engine.search.deepening import first_window, next_depth, next_window, search_root, set_root
 from engine.search.limits import MAX_PLY, Score
 from engine.search.node import alpha_beta
 from engine.search.quiescence import quiescence
@@ -37,16 +37,18 @@ def _set_root(records, positions, keys, age):
 
 @entry
 def _open_window(records, window, depth, guess):
-    """Fill `window`, int64[3]: alpha, beta and half-width of the first search to `depth`."""
+    """Fill `window`, int64[4]: alpha, beta, half-width and depth of the first search of iteration `depth`."""
     window[0], window[1], window[2] = first_window(records[0], depth, guess)
+    window[3] = depth
 
 
 @entry
 def _search(records, window, depth):
-    """The score of the root at `depth` in `window`, which is then the next to search if the score is a bound."""
-    s, alpha, beta = records[0], window[0], window[1]
-    score = search_root(s, alpha, beta, depth)
+    """The score of the root in `window`, which is then the next of iteration `depth` if the score is a bound."""
+    s, alpha, beta, searched = records[0], window[0], window[1], window[3]
+    score = search_root(s, alpha, beta, searched)
     if not alpha < score < beta:
+        window[3] = next_depth(s, score, beta, searched, depth)
         window[0], window[1], window[2] = next_window(score, alpha, beta, window[2])
     return score
 
@@ -77,7 +79,7 @@ class Worker:
         self._stop_flag = stop_flag
         self.record[0]["stop_address"] = stop_flag.ctypes.data
         self._nodes, self._stopped = self.record["nodes"], self.record["stopped"]
-        self._window = np.zeros(3, dtype=np.int64)
+        self._window = np.zeros(4, dtype=np.int64)
         _link(self.record)
         table.attach(self.record)
         self.set_weights(weights)

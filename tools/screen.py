@@ -153,8 +153,11 @@ def main() -> None:
         print(file=sys.stderr)
     except subprocess.CalledProcessError as error:
         sys.exit(error.returncode)  # the match has said what is wrong
-    if blocks:
-        print(f"{sum(2 * block.pairs for block in blocks)} games\n\n{table(compared, blocks)}")
+    if len(blocks) < round_of(len(compared)):
+        sys.exit(
+            f"{len(blocks)} blocks are kept in {kept}; the first round of {round_of(len(compared))} tells something"
+        )
+    print(f"{sum(2 * block.pairs for block in blocks)} games\n\n{table(compared, blocks)}")
 
 
 if __name__ == "__main__":

@@ -62,6 +62,9 @@ PARAMETERS = (
     Parameter("reduction_cut_node", 906, (0, 3072), "Reduced so much more where a fail high is expected."),
     Parameter("reduction_cutoffs", 659, (0, 2048), "Reduced so much more where the answers kept failing high."),
     Parameter(
+        "reduction_corrected", 6, (0, 40), "Reduced so much less per centipawn that the static score is corrected by."
+    ),
+    Parameter(
         "hindsight_plies", 3, (2, 10), "A move reduced by so much that did good after all is searched a ply deeper."
     ),
     Parameter(

@@ -87,4 +87,6 @@ def late_move_reduction(s, ply, alpha, beta, depth, move, is_quiet, searched):
         reduction += ONE_PLY // 2
     if s.positions[ply].checkers != ZERO:
         reduction -= ONE_PLY
+    else:
+        reduction -= p.reduction_corrected * abs(here.static_score - here.raw_score)
     return reduction // ONE_PLY

@@ -28,7 +28,7 @@ import chess.engine
 
 ROOT = Path(__file__).resolve().parent.parent
 STOCKFISH_LEVELS = {0: 1320, 1: 1468, 2: 1608, 3: 1742, 4: 1923, 5: 2204, 6: 2363, 7: 2500}
-PAIRS = ("770:1000", "1000:1200", "1200:s0", "1560:s2", "1880:s4", "2140:s5", "2230:s6", "2390:s6")
+PAIRS = ("870:1030", "1030:1310", "1310:s0", "1710:s2", "1990:s4", "2240:s5", "2390:s6", "2450:s6", "2450:s7")
 OPENING_PLIES = 8
 OPENING_DEPTH = 8
 EVEN_CP = 80  # by Stockfish, at OPENING_DEPTH

@@ -31,9 +31,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from match.statistics import Z_95, moments
+
 ROOT = Path(__file__).resolve().parent.parent
 ELO_PER_SHARE = 1600 / math.log(10)  # slope of Elo over the share of the points, at one half
-Z_95 = 1.96
 
 
 class Block(NamedTuple):
@@ -41,16 +42,6 @@ class Block(NamedTuple):
 
     second: list[bool]
     pentanomial: list[int]
-
-    @property
-    def pairs(self) -> int:
-        """How many."""
-        return sum(self.pentanomial)
-
-    @property
-    def share(self) -> float:
-        """The first player's share of the points, 0 to 1."""
-        return sum(index * count for index, count in enumerate(self.pentanomial)) / (4 * self.pairs)
 
 
 def round_of(numbers: int) -> int:
@@ -70,11 +61,8 @@ def deals(numbers: int) -> Iterator[list[bool]]:
 def effects(blocks: Sequence[Block]) -> tuple[np.ndarray, np.ndarray]:
     """Elo of the second value over the first, and its standard error, each float64[numbers]; NaN as long as unknown."""
     signs = np.array([[1.0 if second else -1.0 for second in block.second] for block in blocks])
-    shares = np.array([block.share for block in blocks])
-    pairs = np.array([block.pairs for block in blocks], dtype=np.float64)
-    points = np.arange(5) / 4
-    spread = sum(block.pentanomial @ (points - share) ** 2 for block, share in zip(blocks, shares, strict=True))
-    variance = spread / pairs.sum()  # of a pair's share
+    pairs, shares, spreads = moments(np.array([block.pentanomial for block in blocks]))
+    variance = pairs @ spreads / pairs.sum()  # of a pair's share
     information = signs.T @ (pairs[:, None] * signs)
     if np.linalg.matrix_rank(information) < len(information):
         unknown = np.full(len(information), np.nan)
@@ -157,7 +145,7 @@ def main() -> None:
         sys.exit(
             f"{len(blocks)} blocks are kept in {kept}; the first round of {round_of(len(compared))} tells something"
         )
-    print(f"{sum(2 * block.pairs for block in blocks)} games\n\n{table(compared, blocks)}")
+    print(f"{2 * sum(sum(block.pentanomial) for block in blocks)} games\n\n{table(compared, blocks)}")
 
 
 if __name__ == "__main__":

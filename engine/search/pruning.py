@@ -148,8 +148,7 @@ def skip_move(s, ply, move, is_quiet, alpha, depth, searched):
     if position.checkers != ZERO:
         return False
     if gives_check(position, move):
-        p = s.parameters
-        return depth <= p.see_depth and not see_at_least(s, position, move, -p.see_noisy_margin * depth)
+        return loses_too_much(s, ply, move, depth, s.parameters.see_noisy_margin)
     return skip_quiet(s, ply, move, alpha, depth)
 
 
@@ -159,8 +158,7 @@ def skip_noisy(s, ply, move, alpha, depth):
     p = s.parameters
     if depth <= p.noisy_futility_depth and is_hopeless_capture(s, ply, move, alpha, depth):
         return True
-    loses = depth <= p.see_depth and is_losing_capture_stage(s, ply)
-    return loses and not see_at_least(s, s.positions[ply], move, -p.see_noisy_margin * depth)
+    return is_losing_capture_stage(s, ply) and loses_too_much(s, ply, move, depth, p.see_noisy_margin)
 
 
 @kernel
@@ -178,4 +176,10 @@ def skip_quiet(s, ply, move, alpha, depth):
     hope = p.futility_base + p.futility_margin * depth + history // p.futility_history
     if depth <= p.futility_depth and here.static_score + hope <= alpha:
         return True
-    return depth <= p.see_depth and not see_at_least(s, s.positions[ply], move, -p.see_quiet_margin * depth)
+    return loses_too_much(s, ply, move, depth, p.see_quiet_margin)
+
+
+@kernel
+def loses_too_much(s, ply, move, depth, margin):
+    """Whether a move loses more than `margin` for each ply of depth by exchange."""
+    return depth <= s.parameters.see_depth and not see_at_least(s, s.positions[ply], move, -margin * depth)

@@ -1,4 +1,4 @@
-"""Memory that threads share: atomic words at an address, records copied as a block.
+"""Memory that threads share: atomic words at an address, records copied and cleared as a block.
 
 The transposition table and the stop flag are numpy arrays whose address travels in the search record, since a
 record is one pointer and an array argument is seven words at every level of a recursion.
@@ -63,6 +63,19 @@ def copy_record(typing, target, source):
         return context.get_dummy_value()
 
     return types.void(target, source), generate
+
+
+@intrinsic
+def clear_record(typing, target):
+    """Zero the whole record `target`."""
+    if not isinstance(target, types.Record):
+        raise TypeError("clear_record needs a record")
+
+    def generate(context, builder, signature, args):
+        cgutils.memset(builder, args[0], context.get_constant(types.intp, target.size), 0)
+        return context.get_dummy_value()
+
+    return types.void(target), generate
 
 
 def aligned_record(dtype: np.dtype) -> np.ndarray:

@@ -16,7 +16,7 @@ from engine.move import Move
 from engine.movegen import ALL, generate
 from engine.search.deepening import deepen, set_root
 from engine.search.limits import MAX_PLY
-from engine.search.transposition import TranspositionTable
+from engine.search.transposition import TranspositionTable, age_of
 from engine.search.worker import Worker
 from eval.weights import defaults
 from match.chance import next_random, seed_state
@@ -70,7 +70,7 @@ def _even_walk(judge, starts, positions, keys, state, plies, even, nodes, tries,
     for attempt in range(tries):
         if not _walk(s, starts[0], positions, keys, state, plies, moves):
             continue
-        set_root(s, positions[0], keys, plies + 1, attempt)
+        set_root(s, positions[0], keys, plies + 1, age_of(attempt))
         if abs(deepen(s, nodes, MAX_PLY - 1)[1]) <= even:
             return True
     return False

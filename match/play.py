@@ -14,6 +14,7 @@ from engine.memory import copy_record, load_word
 from engine.movegen import ALL, count_legal, generate
 from engine.position import is_insufficient_material, side_to_move
 from engine.search.deepening import deepen, set_root
+from engine.search.transposition import age_of
 from match.chance import next_random
 
 # Why a game ended. The first is that of a game that has not.
@@ -136,7 +137,7 @@ def play_game(white, black, positions, rules, state, keys, known, moves, scores,
             return count, reason
         side = side_to_move(position)
         s = white[0] if side == WHITE else black[0]
-        set_root(s, position, keys, known + count, 1 + count // 2)
+        set_root(s, position, keys, known + count, age_of(1 + count // 2))
         move, score, depth = deepen(s, rules[0].nodes[side], rules[0].depth[side])
         if count < rules[0].early:
             move, score = vary(s, rules[0], side, move, score, state)

@@ -6,10 +6,12 @@ import pytest
 from engine.bitboard import ZERO
 from engine.game import Position
 from engine.jit import entry
+from engine.move import NO_MOVE
 from engine.search.correction import learn_correction, set_static_score
+from engine.search.node import keep_result
 from engine.search.parameters import PARAMETERS
 from engine.search.state import NO_SCORE
-from engine.search.transposition import TranspositionTable
+from engine.search.transposition import EXACT, LOWER_BOUND, UPPER_BOUND, TranspositionTable
 from engine.search.worker import Worker
 from eval.weights import defaults
 
@@ -44,13 +46,13 @@ def worker() -> Worker:
 
 def static_score(worker: Worker, fen: str) -> int:
     """In centipawns for the side to move, corrected."""
-    worker.set_root(Position(fen), 1, full_width=False)
+    worker.set_root(Position(fen), full_width=False)
     return int(_static_score(worker.record))
 
 
 def learn(worker: Worker, fen: str, error: int, depth: int = 8, times: int = 1) -> None:
     """Tell the history that the search found the score of a position off by `error`."""
-    worker.set_root(Position(fen), 1, full_width=False)
+    worker.set_root(Position(fen), full_width=False)
     _learn(worker.record, error, depth, times)
 
 
@@ -83,3 +85,29 @@ def test_a_cleared_worker_has_forgotten(worker: Worker) -> None:
     learn(worker, ENDGAME, 100, times=10)
     worker.forget()
     assert static_score(worker, ENDGAME) == before
+
+
+@entry
+def _keep_result(records, best, bound, depth):
+    s = records[0]
+    set_static_score(s, 0, ZERO)
+    keep_result(s, 0, best, NO_MOVE, bound, depth)
+
+
+@pytest.mark.parametrize(
+    ("bound", "error", "direction"),
+    [
+        (EXACT, 80, 1),
+        (EXACT, -80, -1),
+        (LOWER_BOUND, 80, 1),
+        (LOWER_BOUND, -80, 0),  # at least something lower: no news
+        (UPPER_BOUND, -80, -1),
+        (UPPER_BOUND, 80, 0),
+    ],
+)
+def test_the_score_moves_toward_what_a_search_found(worker: Worker, bound: int, error: int, direction: int) -> None:
+    before = static_score(worker, ENDGAME)
+    for _ in range(10):
+        worker.set_root(Position(ENDGAME), full_width=False)
+        _keep_result(worker.record, before + error, bound, 8)
+    assert np.sign(static_score(worker, ENDGAME) - before) == direction

@@ -6,13 +6,18 @@ import threading
 import time
 
 import chess
+import numpy as np
 import pytest
 
 from engine.bench import POSITIONS, run_bench
 from engine.game import Position
+from engine.jit import entry
 from engine.search.limits import Limits, Line
+from engine.search.path import follow_null, is_draw
 from engine.search.searcher import Searcher
-from eval.weights import SHIPPED, load
+from engine.search.transposition import TranspositionTable
+from engine.search.worker import Worker
+from eval.weights import SHIPPED, defaults, load
 
 # Mates found by construction or well known: (position, moves to mate).
 MATES = [
@@ -263,3 +268,16 @@ def test_an_exchange_gains_what_counting_it_out_by_hand_gives(fen: str, move: st
     searcher = Searcher(hash_mb=1, weights=load(SHIPPED / "greko2015-after-training.txt"))
     position = Position(fen)
     assert searcher.exchange_gain(position, position.parse_uci(move)) == gain
+
+
+@entry
+def _draw_after_a_pass(records):
+    follow_null(records[0], 0)
+    return is_draw(records[0], 1), records[0].positions[1].halfmove
+
+
+@pytest.mark.parametrize("halfmove", [0, 40, 98, 99])
+def test_a_null_move_is_no_step_toward_the_fifty_move_rule(halfmove: int) -> None:
+    worker = Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), defaults())
+    worker.set_root(Position(f"4k3/pp3p2/8/8/8/8/PPP2PPP/R3K3 w - - {halfmove} 80"), full_width=False)
+    assert _draw_after_a_pass(worker.record) == (False, 0)

@@ -7,12 +7,11 @@ import numpy as np
 
 from engine.bitboard import FULL
 from engine.jit import kernel
-from engine.memory import copy_record
+from engine.memory import clear_record, copy_record
 from engine.movegen import ALL, generate
 from engine.recursion import call_at
 from engine.search.limits import MATE_IN_MAX_PLY
 from engine.search.state import INFINITE, NO_SCORE, PAST
-from engine.search.transposition import AGES
 
 NO_LIMIT = 1 << 62
 LEAST_NODES = 1000  # whatever the limit: there should be a move to play
@@ -25,16 +24,18 @@ MOST_SAVED = 3  # plies of an iteration whose score keeps rising
 def set_root(s, position, keys, count, age):
     """Get ready to search `position` without a limit. `keys[:count]` are those of the game so far, the present last.
 
-    `age` is the number of the search among those that share the table.
+    `age` is that of the table. Of earlier searches only the histories are left.
     """
     copy_record(s.positions[0], position)
     s.past = min(count - 1, PAST)
     for index in range(s.past + 1):
         s.keys[index] = keys[count - 1 - s.past + index]
-    s.age = np.uint64(age % AGES)
+    s.age = np.uint64(age)
     s.node_limit = NO_LIMIT
     s.nodes = s.stopped = s.current_number = s.full_width = s.verified_ply = 0
     s.effort[:] = 0
+    for ply in range(len(s.plies)):
+        clear_record(s.plies[ply])
 
 
 @kernel
@@ -72,6 +73,7 @@ def next_depth(s, score, beta, searched, depth):
 def search_root(s, alpha, beta, depth):
     """The score of the root at `depth` in (alpha, beta), fail-soft."""
     s.root_depth = depth
+    s.plies[1].cutoffs = 0  # nobody two plies up does it
     return call_at(s.node, s, 0, alpha, beta, depth)
 
 

@@ -63,7 +63,6 @@ class Searcher:
         self._table = TranspositionTable(hash_mb)
         self._stop_flag = np.zeros(1, dtype=np.uint64)
         self._workers: list[Worker] = []
-        self._age = 0
         self._released = threading.Event()
         self._pondering = False
         self._thread: threading.Thread | None = None
@@ -73,7 +72,7 @@ class Searcher:
         """A new, empty table of this size; keeps the old one if memory lacks and raises MemoryError."""
         self._table = TranspositionTable(megabytes)
         for worker in self._workers:
-            self._table.attach(worker.record)
+            worker.set_table(self._table)
 
     def set_threads(self, count: int) -> None:
         """Search with this many threads."""
@@ -91,7 +90,6 @@ class Searcher:
     def clear(self) -> None:
         """Forget every earlier search."""
         self._table.clear()
-        self._age = 0
         for worker in self._workers:
             worker.forget()
 
@@ -211,9 +209,9 @@ class _Run:
             self.searcher._stop_flag[0] = 1
 
     def _prepare(self) -> None:
-        self.searcher._age += 1
+        self.searcher._table.begin_search()
         for worker in self.workers:
-            worker.set_root(self.position, self.searcher._age, full_width=self.limits.mate is not None)
+            worker.set_root(self.position, full_width=self.limits.mate is not None)
             worker.allow(None)
 
     def _start_helpers(self) -> list[threading.Thread]:
@@ -354,7 +352,7 @@ class _Run:
         """The line with the nodes, time and table use of now."""
         elapsed = int(1000 * (time.perf_counter() - self.began))
         nodes = self._nodes()
-        hashfull = self.searcher._table.hashfull(self.searcher._age % 64)
+        hashfull = self.searcher._table.hashfull()
         return line._replace(nodes=nodes, nps=nodes * 1000 // max(1, elapsed), hashfull=hashfull, time_ms=elapsed)
 
     def _nodes(self) -> int:

@@ -31,7 +31,7 @@ PLY = np.dtype(
         ("extension", np.int64),  # plies to search the hash move deeper
         ("on_line", np.int64),  # whether the position is or has been on a principal variation
         ("is_cut_node", np.int64),  # whether a fail high is expected
-        ("cutoffs", np.int64),  # fail highs here since the node two plies up began
+        ("cutoffs", np.int64),  # fail highs here since the node two plies up, or the root search, began
         ("move", np.int64),  # the move that led on from here; NO_MOVE for a null move
         ("moved", np.int64),  # its (piece, destination) index; 0 for a null move
         ("killers", np.int64, 2),
@@ -92,14 +92,17 @@ SEARCH = np.dtype(
     align=True,
 )
 
-REMEMBERED = (
-    "history",
-    "capture_history",
-    "counter_moves",
-    "continuation",
-    "pawn_correction",
-    "piece_correction",
-    "move_correction",
+# What a record is told when it is made or its options change. All else comes from searching.
+CONFIGURATION = (
+    "parameters",
+    "reductions",
+    "weights",
+    "values",
+    "node",
+    "quiet_node",
+    "stop_address",
+    "table_address",
+    "buckets",
 )
 
 
@@ -122,7 +125,8 @@ def set_parameters(record: np.ndarray, values: tuple[int, ...]) -> None:
 
 
 def forget(record: np.ndarray) -> None:
-    """Clear what was learned in earlier searches: killers, histories, counter moves."""
-    for name in REMEMBERED:
-        record[0][name][...] = 0
-    record[0]["plies"]["killers"] = 0
+    """Clear all that earlier searches left behind: the record is as good as new, its configuration kept."""
+    kept = {name: record[name].copy() for name in CONFIGURATION}
+    record.view(np.uint8)[:] = 0
+    for name, value in kept.items():
+        record[name] = value

@@ -90,6 +90,12 @@ def bound_of(score, alpha, beta):
 
 
 @kernel
+def age_of(number):
+    """The age of a table in search `number` since it was cleared, int64."""
+    return number % AGES
+
+
+@kernel
 def _entry_age(data):
     return data >> U64(59)
 
@@ -138,13 +144,14 @@ def _used_of_thousand(table, age):
 
 
 class TranspositionTable:
-    """The memory of the table, uint64 words that start on a cache line."""
+    """The memory of the table, uint64 words that start on a cache line, and the age of what is stored now."""
 
     def __init__(self, megabytes: int) -> None:
         """Allocate; raises MemoryError where that much is not to be had."""
         size = max(megabytes * 2**20, 16 * CACHE_LINE * 64)
         self.words = aligned_bytes(size).view(np.uint64)
         self.buckets = size // CACHE_LINE
+        self.age = 0  # of the search among searches, modulo AGES
 
     def attach(self, record: np.ndarray) -> None:
         """Let the thread of this record use the table."""
@@ -154,7 +161,12 @@ class TranspositionTable:
     def clear(self) -> None:
         """Forget everything."""
         self.words.fill(0)
+        self.age = 0
 
-    def hashfull(self, age: int) -> int:
-        """How full the table is with entries of this age, in thousandths, by a sample."""
-        return int(_used_of_thousand(self.words, U64(age)))
+    def begin_search(self) -> None:
+        """What is stored from now on is younger than all that is there."""
+        self.age = (self.age + 1) % AGES
+
+    def hashfull(self) -> int:
+        """How full the table is with entries of this search, in thousandths, by a sample."""
+        return int(_used_of_thousand(self.words, U64(self.age)))

@@ -81,8 +81,13 @@ class Worker:
         self._nodes, self._stopped = self.record["nodes"], self.record["stopped"]
         self._window = np.zeros(4, dtype=np.int64)
         _link(self.record)
-        table.attach(self.record)
+        self.set_table(table)
         self.set_weights(weights)
+
+    def set_table(self, table: TranspositionTable) -> None:
+        """Keep results in this table from now on."""
+        self._table = table
+        table.attach(self.record)
 
     def set_weights(self, weights: np.ndarray) -> None:
         """Evaluate with these weights; exchanges are counted in their piece values."""
@@ -92,13 +97,13 @@ class Worker:
             self.record[0]["values"][kind] = round(float(weights[names.index(name)]))
 
     def forget(self) -> None:
-        """Clear what earlier searches taught."""
+        """Clear all that earlier searches left behind, but for the table."""
         forget(self.record)
 
-    def set_root(self, position: Position, age: int, full_width: bool) -> None:
+    def set_root(self, position: Position, full_width: bool) -> None:
         """Get ready to search `position`, without a limit; at `full_width` nothing is pruned on a guess."""
         keys = np.array(position.keys[-1 - PAST :], dtype=np.uint64)
-        _set_root(self.record, position.record, keys, age)
+        _set_root(self.record, position.record, keys, self._table.age)
         self.record[0]["full_width"] = full_width
 
     def limit_nodes(self, nodes: int) -> None:

@@ -1,0 +1,97 @@
+"""The exchange: against a recursion that plays it out on a board of python-chess, one piece after another."""
+
+from __future__ import annotations
+
+import random
+
+import chess
+import pytest
+
+from engine.game import Position
+from engine.search.searcher import Searcher
+from engine.search.worker import PIECE_VALUE_TERMS
+from eval.weights import as_mapping, defaults
+
+VALUES = dict(
+    zip(chess.PIECE_TYPES, [*(round(as_mapping(defaults())[name]) for name in PIECE_VALUE_TERMS), 0], strict=True)
+)
+
+
+def naive_recapture(board: chess.Board, target: chess.Square, side: chess.Color) -> int:
+    """What `side` gains by taking on `target` with its least piece, or 0 if it had better not; pins do not count."""
+    attackers = board.attackers(side, target)
+    if not attackers:
+        return 0
+    origin = min(attackers, key=lambda square: (board.piece_type_at(square) or 0, square))
+    piece, taken = board.piece_at(origin), board.piece_type_at(target)
+    assert piece is not None and taken is not None
+    if piece.piece_type == chess.KING and board.attackers(not side, target):
+        return 0
+    after = board.copy(stack=False)
+    after.remove_piece_at(origin)
+    after.set_piece_at(target, piece)
+    return max(0, VALUES[taken] - naive_recapture(after, target, not side))
+
+
+def naive_gain(board: chess.Board, move: chess.Move) -> int:
+    """What the exchange that a move starts gains its side, in centipawns."""
+    captured = chess.PAWN if board.is_en_passant(move) else board.piece_type_at(move.to_square)
+    if board.is_castling(move):
+        captured = None
+    gain = VALUES[captured] if captured else 0
+    if move.promotion:
+        gain += VALUES[move.promotion] - VALUES[chess.PAWN]
+    after = board.copy(stack=False)
+    after.push(move)
+    return gain - naive_recapture(after, move.to_square, not board.turn)
+
+
+def captures_of_random_games(games: int) -> list[tuple[str, str]]:
+    """(FEN, UCI) of every capture and promotion that could be played in random games, each once."""
+    rng = random.Random(15)
+    found = {}
+    for _ in range(games):
+        board = chess.Board()
+        while not board.is_game_over() and board.ply() < 120:
+            moves = list(board.legal_moves)
+            for move in moves:
+                if board.is_capture(move) or move.promotion:
+                    found[board.board_fen(), move.uci()] = (board.fen(), move.uci())
+            board.push(rng.choice(moves))
+    return list(found.values())
+
+
+def test_thousands_of_exchanges_gain_what_playing_them_out_gives() -> None:
+    searcher = Searcher(hash_mb=1)
+    captures = captures_of_random_games(25)
+    assert len(captures) > 3000
+    recaptured = 0
+    for fen, uci in captures:
+        board, position = chess.Board(fen), Position(fen)
+        wanted = naive_gain(board, chess.Move.from_uci(uci))
+        recaptured += wanted < naive_gain_alone(board, uci)
+        assert searcher.exchange_gain(position, position.parse_uci(uci)) == wanted, (fen, uci)
+    assert recaptured > 1000  # enough of them go on after the first capture
+
+
+def naive_gain_alone(board: chess.Board, uci: str) -> int:
+    """What a move takes if nobody takes back."""
+    move = chess.Move.from_uci(uci)
+    captured = chess.PAWN if board.is_en_passant(move) else board.piece_type_at(move.to_square)
+    promoted = VALUES[move.promotion] - VALUES[chess.PAWN] if move.promotion else 0
+    return promoted + (VALUES[captured] if captured else 0)
+
+
+@pytest.mark.parametrize(
+    ("fen", "move"),
+    [
+        ("6k1/8/8/3p4/4B3/5Q2/8/6K1 w - - 0 1", "e4d5"),  # the queen behind the bishop
+        ("b5k1/1b6/8/3p4/4B3/5Q2/8/6K1 w - - 0 1", "e4d5"),  # bishop behind bishop against queen behind bishop
+        ("q6k/1b6/8/3p4/4P3/5B2/6Q1/6K1 w - - 0 1", "e4d5"),  # pawn, bishop and queen on one diagonal
+        ("3r2k1/3r4/8/3p4/8/3R4/3R4/3Q2K1 w - - 0 1", "d3d5"),  # rooks and queen on one file
+    ],
+)
+def test_pieces_behind_the_one_that_takes_join_the_exchange(fen: str, move: str) -> None:
+    position = Position(fen)
+    wanted = naive_gain(chess.Board(fen), chess.Move.from_uci(move))
+    assert Searcher(hash_mb=1).exchange_gain(position, position.parse_uci(move)) == wanted

@@ -1,0 +1,88 @@
+"""The search record: nothing of an earlier game or root is left where it must not be."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.game import Position
+from engine.search.limits import Limits
+from engine.search.searcher import Searcher
+from engine.search.state import CONFIGURATION, SEARCH
+from engine.search.transposition import AGES, TranspositionTable
+from engine.search.worker import Worker
+from eval.weights import defaults
+from match.board import OwnBoard
+from match.effort import Adjudication, Effort
+from match.games import Game
+from match.openings import Opening
+from match.players import OwnPlayer
+
+KIWIPETE = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
+ENDING = "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1"
+
+
+def fresh_bytes(table: TranspositionTable, stop_flag: np.ndarray) -> np.ndarray:
+    return Worker(table, stop_flag, defaults()).record.view(np.uint8)
+
+
+def test_a_worker_that_has_searched_and_forgotten_equals_a_fresh_one() -> None:
+    table, stop_flag = TranspositionTable(1), np.zeros(1, dtype=np.uint64)
+    worker = Worker(table, stop_flag, defaults())
+    worker.set_root(Position(KIWIPETE), full_width=True)
+    worker.limit_nodes(20_000)
+    worker.deepen_until_stopped(1)
+    assert not np.array_equal(worker.record.view(np.uint8), fresh_bytes(table, stop_flag))
+    worker.forget()
+    assert np.array_equal(worker.record.view(np.uint8), fresh_bytes(table, stop_flag))
+
+
+def test_every_field_of_the_record_is_configuration_or_forgotten() -> None:
+    worker = Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), defaults())
+    worker.record.view(np.uint8)[:] = 255
+    worker.forget()
+    left = {name for name in SEARCH.names or () if worker.record[0][name].tobytes().strip(b"\0")}
+    assert left == set(CONFIGURATION)
+
+
+def test_of_an_earlier_root_no_ply_is_left() -> None:
+    worker = Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), defaults())
+    worker.set_root(Position(KIWIPETE), full_width=False)
+    worker.limit_nodes(20_000)
+    worker.deepen_until_stopped(1)
+    assert worker.record[0]["plies"].tobytes().strip(b"\0")
+    worker.set_root(Position(ENDING), full_width=False)
+    assert not worker.record[0]["plies"].tobytes().strip(b"\0")
+
+
+def test_fail_highs_below_the_root_are_counted_anew_in_each_search_of_it() -> None:
+    worker = Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), defaults())
+    worker.set_root(Position(KIWIPETE), full_width=False)
+    for depth in range(1, 7):
+        for _ in worker.search_window(depth, None):
+            pass
+    worker.record[0]["plies"][1]["cutoffs"] = 10_000
+    for _ in worker.search_window(1, None):
+        pass
+    assert worker.record[0]["plies"][1]["cutoffs"] < 100
+
+
+def test_a_game_is_the_same_whatever_the_board_has_played_before() -> None:
+    def board() -> OwnBoard:
+        players = (OwnPlayer("a"), OwnPlayer("b"))
+        return OwnBoard(players, Effort(nodes=600), Adjudication(), np.zeros(1, dtype=np.uint64))
+
+    def game(played_on: OwnBoard, number: int) -> Game | None:
+        return played_on.play(number, Opening(KIWIPETE, ()), number % 2 == 0)
+
+    used = board()
+    for number in range(4):
+        game(used, number)
+    assert game(used, 4) == game(board(), 4)
+
+
+def test_hashfull_counts_the_entries_of_every_search_of_a_long_game() -> None:
+    searcher = Searcher(hash_mb=1)
+    for number in range(2 * AGES + 2):
+        line = searcher.search(Position(KIWIPETE if number % 2 else ENDING), Limits(nodes=3000)).line
+        assert line is not None
+        assert line.hashfull > 0, number

@@ -11,7 +11,7 @@ INSTALLED_DEV := $(VENV)/installed-dev
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test fuzz lint bench perft warmup clean
+.PHONY: help run test signature fuzz lint bench perft warmup clean
 
 help: ## list these commands
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile | expand -t 16
@@ -21,6 +21,9 @@ run: warmup ## play: a console on a terminal, a short game against itself withou
 
 test: warmup $(INSTALLED_DEV) ## run the tests; ARGS="-k perft" for some of them
 	@$(RUN) -m pytest $(ARGS)
+
+signature: warmup ## compare the nodes of the bench with those that the last commit to name them promises
+	@$(RUN) -m tools.check_bench $(ARGS)
 
 fuzz: warmup $(INSTALLED_DEV) ## send 200,000 faulty lines to the engine; ARGS="--seed 7" for others
 	@$(RUN) -m tests.fuzz_uci $(ARGS)

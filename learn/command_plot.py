@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from engine.command import CommandError, UsageError
-from engine.files import write_together
+from engine.files import check_writable, write_together
 from eval.weights import active_file
 from learn.options import HELP
-from learn.pictures import ENDINGS
+from learn.pictures import ENDINGS, load_matplotlib
 from learn.plots import PICTURES, draw
 from learn.record import RECORD_NAME, load_record
 from learn.sources import LearnError
@@ -47,17 +48,29 @@ def run_plot(arguments: Sequence[str]) -> int:
 
 
 def _plot(path: Path, folder: Path, ending: str) -> None:
+    load_matplotlib()
+    files = {name: folder / f"{path.stem}-{name}.{ending}" for name in PICTURES}
     try:
         record = load_record(path)
-        pictures = {folder / f"{path.stem}-{name}.{ending}": draw(record, name, ending) for name in PICTURES}
+        with _writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            for file in files.values():
+                check_writable(file)
+        pictures = {file: draw(record, name, ending) for name, file in files.items()}
     except LearnError as error:
         raise CommandError(f"plot: {error}") from error
     except (KeyError, TypeError, IndexError, ValueError) as error:
         raise CommandError(f"plot: the record '{path}' is damaged: {error!r}") from error
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    with _writing(folder):
         write_together(pictures)
-    except OSError as error:
-        raise CommandError(f"plot: cannot write in '{folder}': {error.strerror}") from error
     for picture in pictures:
         print(picture)
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        where = error.filename or folder
+        raise CommandError(f"plot: cannot write '{where}': {error.strerror}") from error

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
 from engine.command import CommandError, UsageError
-from match.contest import Outlets, Terms, cores
+from engine.files import check_writable
+from match.contest import BrokenOffError, Outlets, Result, Terms, cores, hold
 from match.effort import Adjudication, Clock, Effort
+from match.errors import MatchError
+from match.games import Tally
 from match.openings import PLIES
 from match.play import LONGEST_GAME
 from match.players import Player
+from match.report import live_line
 from match.statistics import Model, Sprt
 
 GAMES = 1000
@@ -79,8 +83,16 @@ def add_terms(parser: Parser, games: int = GAMES) -> None:
         "--draw", type=natural, nargs=3, metavar=("CP", "MOVES", "FROM"), help="drawn within this score, from move FROM"
     )
     end.add_argument("--longest", type=positive, default=LONGEST_GAME, help="half-moves, then it is a draw")
-    parser.add_argument("--concurrency", type=positive, help="games at a time (one a core, but one at a clock)")
+    add_concurrency(parser, positive, "games at a time (one a core, but one at a clock)")
     parser.add_argument("--pgn", type=Path, metavar="FILE", help="add every game to this file")
+
+
+def add_concurrency(
+    parser: argparse.ArgumentParser, kind: Callable[[str], int], sentence: str, default: int | None = None
+) -> None:
+    """How much is done at a time; `--threads`, which elsewhere are those of one search, is understood too."""
+    parser.add_argument("--concurrency", metavar="N", type=kind, default=default, help=sentence)
+    parser.add_argument("--threads", dest="concurrency", type=kind, default=argparse.SUPPRESS, help=argparse.SUPPRESS)
 
 
 def add_test(parser: Parser) -> None:
@@ -123,7 +135,7 @@ def read_test(wish: argparse.Namespace) -> Sprt | None:
     return Sprt(elo0, elo1, wish.alpha, wish.beta, Model(wish.model))
 
 
-def threads(wish: argparse.Namespace, terms: Terms) -> int:
+def concurrency(wish: argparse.Namespace, terms: Terms) -> int:
     """Games at a time."""
     if wish.concurrency is not None:
         return int(wish.concurrency)
@@ -133,7 +145,7 @@ def threads(wish: argparse.Namespace, terms: Terms) -> int:
 
 
 class LivePrinter:
-    """Shows a line on standard error: over the last one on a terminal, elsewhere now and then."""
+    """Shows a line on standard error: over the last one on a terminal, elsewhere now and then. `end` leaves it."""
 
     def __init__(self) -> None:
         self._is_terminal = sys.stderr.isatty()
@@ -153,25 +165,57 @@ class LivePrinter:
         """Leave the line."""
         if self._is_terminal and self._width:
             print(file=sys.stderr, flush=True)
+            self._width = 0
 
 
-def outlets(wish: argparse.Namespace, show: Callable[[str], object], event: str, state: Path | None) -> Outlets:
-    """Where the games go; raises CommandError where they cannot be written, before any is played."""
-    for path in (wish.pgn, state):
-        if path is not None:
-            _check_writable(path)
-    return Outlets(show, wish.pgn, state, event)
+def outlets(
+    wish: argparse.Namespace,
+    event: str,
+    state: Path | None,
+    show: Callable[[str], object],
+    line: Callable[[Tally, int, float | None, Sprt | None], str] = live_line,
+) -> Outlets:
+    """Where the games go; raises MatchError where they cannot be written, before any is played."""
+    if wish.pgn is not None and state is not None and wish.pgn.resolve() == state.resolve():
+        raise MatchError(f"--pgn and --state are both '{state}'; take two files")
+    for path, whole in ((wish.pgn, False), (state, True)):
+        try:
+            if path is not None:
+                check_writable(path, whole)
+        except OSError as error:
+            raise MatchError(f"cannot write '{path}': {error.strerror}") from error
+    return Outlets(show, wish.pgn, state, event, line, say)
 
 
-def _check_writable(path: Path) -> None:
+def held(
+    terms: Terms, wish: argparse.Namespace, goes_to: Outlets, sprt: Sprt | None = None
+) -> tuple[Result, MatchError | None]:
+    """The match as far as it was played, and what broke it off: to be raised when all that there is has been shown."""
     try:
-        if path.exists():
-            path.open("ab").close()
-        else:
-            with tempfile.NamedTemporaryFile(dir=path.absolute().parent):
-                pass
-    except OSError as error:
-        raise CommandError(f"match: cannot write '{path}': {error.strerror}") from error
+        return hold(terms, concurrency(wish, terms), sprt, goes_to), None
+    except BrokenOffError as error:
+        return error.result, error
+    except MatchError as error:
+        return Result(Tally()), error
+
+
+@contextmanager
+def speaking_as(command: str) -> Iterator[None]:
+    """Put the name of the command before what a match complains of."""
+    try:
+        yield
+    except MatchError as error:
+        raise CommandError(f"{command}: {error}") from error
+
+
+def interrupted(state: Path | None) -> str:
+    """What to say after Ctrl-C."""
+    return f"Interrupted; the same command goes on from '{state}'." if state else "Interrupted."
+
+
+def say(sentence: str) -> None:
+    """Tell what is no result."""
+    print(sentence, file=sys.stderr, flush=True)
 
 
 def names(players: Sequence[Player]) -> list[str]:

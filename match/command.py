@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from match import arguments
-from match.arguments import LivePrinter, Parser
-from match.contest import hold
+from match.arguments import LivePrinter, Parser, say
 from match.players import FORMS, read_player
 from match.report import as_json, summary
 from match.validate import validate
@@ -21,20 +21,29 @@ def run_match(words: Sequence[str]) -> int:
     """The command in a shell: 0 when the match has been played, 130 after Ctrl-C; raises CommandError."""
     if "--validate" in words:
         return validate([word for word in words if word != "--validate"])
-    wish = _parser().parse_args(words)
+    with arguments.speaking_as("match"):
+        return _match(_parser().parse_args(words))
+
+
+def _match(wish: argparse.Namespace) -> int:
     players = read_player(wish.a), read_player(wish.b)
     terms, sprt = arguments.read_terms(wish, players), arguments.read_test(wish)
     show = LivePrinter()
-    outlets = arguments.outlets(wish, show, "Merino match", wish.state)
-    result = hold(terms, arguments.threads(wish, terms), sprt, outlets)
-    show.end()
+    outlets = arguments.outlets(wish, "Merino match", wish.state, show)
+    try:
+        result, fault = arguments.held(terms, wish, outlets, sprt)
+    finally:
+        show.end()
+    if fault and not result.tally.games:
+        raise fault
     text = summary(arguments.names(players), str(terms), result.tally, sprt, result.seconds)
     print(text, file=sys.stderr if wish.json else sys.stdout)
     if wish.json:
         print(json.dumps(as_json(arguments.names(players), result.tally, sprt)))
+    if fault:
+        raise fault
     if result.interrupted:
-        more = f"; the same command goes on from '{wish.state}'" if wish.state else ""
-        print(f"Interrupted{more}.", file=sys.stderr)
+        say(arguments.interrupted(wish.state))
         return INTERRUPTED
     return 0
 

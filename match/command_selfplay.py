@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +10,10 @@ from pathlib import Path
 from engine.command import UsageError
 from eval.weights import WeightsError, active_file, load
 from match import arguments
-from match.arguments import LivePrinter, Parser
-from match.contest import hold
+from match.arguments import LivePrinter, Parser, say
 from match.effort import Adjudication, Variety
 from match.players import OwnPlayer
-from match.report import counts_text
+from match.report import count_line
 
 EARLY = 6  # half-moves at which any good move may be played, as GreKo did
 EARLY_LOSS = 100  # centipawns that such a move may lose
@@ -24,6 +23,11 @@ INTERRUPTED = 130
 
 def run_selfplay(words: Sequence[str]) -> int:
     """The command in a shell: 0, or 130 after Ctrl-C; raises CommandError."""
+    with arguments.speaking_as("selfplay"):
+        return _play(_parser().parse_args(words))
+
+
+def _parser() -> Parser:
     parser = Parser(
         prog="merino selfplay",
         description="Write games of Merino against itself, with scores, for 'merino learn' to learn from.",
@@ -45,9 +49,12 @@ def run_selfplay(words: Sequence[str]) -> int:
     )
     parser.add_argument("--resign", type=arguments.natural, nargs=2, default=WIN, metavar=("CP", "MOVES"))
     parser.add_argument("--seed", type=arguments.natural, default=1, help="other games for another seed (1)")
-    parser.add_argument("--concurrency", type=arguments.positive, help="games at a time (one a core)")
+    arguments.add_concurrency(parser, arguments.positive, "games at a time (one a core)")
     parser.add_argument("--state", type=Path, metavar="FILE", help="keep the state here, and go on from it")
-    wish = parser.parse_args(words)
+    return parser
+
+
+def _play(wish: argparse.Namespace) -> int:
     wish.games, wish.draw, wish.movetime, wish.tc, wish.hash, wish.margin = wish.count, None, None, None, None, 0
     wish.longest = Adjudication().longest
     file = active_file(wish.weights)
@@ -59,12 +66,19 @@ def run_selfplay(words: Sequence[str]) -> int:
         arguments.read_terms(wish, (player, player)), variety=Variety(wish.early, wish.early_loss, wish.seed)
     )
     show = LivePrinter()
-    outlets = arguments.outlets(wish, show, "Merino self-play", wish.state)
-    result = hold(terms, arguments.threads(wish, terms), outlets=outlets)
-    show.end()
-    print(f"{result.tally.games} games {counts_text(result.tally)} in '{wish.pgn}', played with '{file}'.")
+    outlets = arguments.outlets(wish, "Merino self-play", wish.state, show, count_line)
+    try:
+        result, fault = arguments.held(terms, wish, outlets)
+    finally:
+        show.end()
+    if fault and not result.tally.games:
+        raise fault
+    drawn = result.tally.points[1]
+    print(f"{result.tally.games} games, {drawn} of them drawn, played with '{file}'; they are in '{wish.pgn}'.")
+    if fault:
+        raise fault
     print(f"To learn from them: merino learn {wish.pgn}")
     if result.interrupted:
-        print("Interrupted.", file=sys.stderr)
+        say(arguments.interrupted(wish.state))
         return INTERRUPTED
     return 0

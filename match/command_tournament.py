@@ -10,10 +10,11 @@ from dataclasses import asdict
 from itertools import combinations
 from pathlib import Path
 
-from engine.command import CommandError, UsageError
+from engine.command import UsageError
 from match import arguments
-from match.arguments import LivePrinter, Parser
-from match.contest import hold
+from match.arguments import LivePrinter, Parser, say
+from match.contest import Result
+from match.errors import MatchError
 from match.games import Tally
 from match.players import FORMS, Player, read_player
 from match.ratings import rate, table
@@ -25,12 +26,17 @@ GAMES = 100
 
 def run_gauntlet(words: Sequence[str]) -> int:
     """The first player against each of the others; 0, or 130 after Ctrl-C; raises CommandError."""
-    return _run("gauntlet", "The first player against each of the others.", words)
+    return _named("gauntlet", "The first player against each of the others.", words)
 
 
 def run_round_robin(words: Sequence[str]) -> int:
     """Everybody against everybody; 0, or 130 after Ctrl-C; raises CommandError."""
-    return _run("round-robin", "Everybody against everybody.", words)
+    return _named("round-robin", "Everybody against everybody.", words)
+
+
+def _named(kind: str, sentence: str, words: Sequence[str]) -> int:
+    with arguments.speaking_as(kind):
+        return _run(kind, sentence, words)
 
 
 def _run(kind: str, sentence: str, words: Sequence[str]) -> int:
@@ -48,41 +54,54 @@ def _run(kind: str, sentence: str, words: Sequence[str]) -> int:
     anchor, rating = _read_anchor(wish.anchor, names)
     every = list(combinations(range(len(players)), 2))
     pairings = [pair for pair in every if pair[0] == 0] if kind == "gauntlet" else every
-    show, results, interrupted = LivePrinter(), dict[tuple[int, int], Tally](), False
+    results = dict[tuple[int, int], Tally]()
+    interrupted, fault = False, None
     if wish.state is not None:
         _make_folder(wish.state)
     for pairing in pairings:
-        tally, interrupted = _play(kind, wish, players, pairing, show)
-        if tally.games:
-            results[pairing] = tally
-        if interrupted:
+        result, fault = _play(kind, wish, players, pairing)
+        interrupted = result.interrupted
+        if result.tally.games:
+            results[pairing] = result.tally
+        if interrupted or fault:
             break
+    if fault and not results:
+        raise fault
     rows = rate(names, results, anchor, rating)
     output = sys.stderr if wish.json else sys.stdout
     print("\n" + table(rows, names[anchor]), file=output)
     if wish.json:
-        lost = {names[0] + " - " + names[1]: faults(tally) for names, tally in _named(names, results)}
+        lost = {names[0] + " - " + names[1]: faults(tally) for names, tally in _with_names(names, results)}
         print(json.dumps({"ratings": [asdict(row) for row in rows], "faults": lost}))
+    if fault:
+        raise fault
+    if interrupted:
+        say(arguments.interrupted(wish.state))
     return INTERRUPTED if interrupted else 0
 
 
 def _play(
-    kind: str, wish: Namespace, players: list[Player], pairing: tuple[int, int], show: LivePrinter
-) -> tuple[Tally, bool]:
-    """One match of the tournament, and whether it was interrupted."""
+    kind: str, wish: Namespace, players: list[Player], pairing: tuple[int, int]
+) -> tuple[Result, MatchError | None]:
+    """One match of the tournament, and what broke it off."""
     first, second = (players[index] for index in pairing)
     terms = arguments.read_terms(wish, (first, second))
     title = f"{first.label} - {second.label}"
     state = None if wish.state is None else wish.state / f"{pairing[0] + 1}-{pairing[1] + 1}.json"
-    outlets = arguments.outlets(wish, lambda line: show(f"{title}  {line}"), f"Merino {kind}", state)
-    result = hold(terms, arguments.threads(wish, terms), outlets=outlets)
-    show.end()
+    show = LivePrinter()
+    outlets = arguments.outlets(wish, f"Merino {kind}", state, lambda line: show(f"{title}  {line}"))
+    try:
+        result, fault = arguments.held(terms, wish, outlets)
+    finally:
+        show.end()
+    if not result.tally.games:
+        return result, fault
     lost = faults_text((first.label, second.label), result.tally)
     print(f"{title}: {counts_text(result.tally)}  faults: {lost}", file=sys.stderr, flush=True)
-    return result.tally, result.interrupted
+    return result, fault
 
 
-def _named(names: list[str], results: dict[tuple[int, int], Tally]) -> list[tuple[tuple[str, str], Tally]]:
+def _with_names(names: list[str], results: dict[tuple[int, int], Tally]) -> list[tuple[tuple[str, str], Tally]]:
     return [((names[first], names[second]), tally) for (first, second), tally in results.items()]
 
 
@@ -103,4 +122,4 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise CommandError(f"cannot make folder '{folder}': {error.strerror}") from error
+        raise MatchError(f"cannot make folder '{folder}': {error.strerror}") from error

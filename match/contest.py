@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import asdict, dataclass, field, fields
 from datetime import date
 from pathlib import Path
@@ -13,18 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from engine.command import CommandError
 from engine.fen import FenError
-from engine.files import write_whole
 from match.board import OwnBoard
 from match.books import FileOpenings
 from match.driven import DrivenBoard
 from match.effort import NO_VARIETY, Adjudication, Effort, Variety
+from match.errors import MatchError
 from match.games import Game, Tally
+from match.keeping import Keeper
 from match.openings import PLIES, OpeningError, RandomOpenings
 from match.pgn import write_game
 from match.players import OwnPlayer, Player
-from match.report import live_line
+from match.report import Pace, live_line
 from match.runner import Board, OpeningSource, Setup, play_match
 from match.statistics import Sprt
 
@@ -52,7 +52,7 @@ class Terms:
         return not self.effort.is_timed and all(isinstance(p, OwnPlayer) and p.threads == 1 for p in self.players)
 
     def board(self, stop_flag: np.ndarray) -> Board:
-        """A board with the players at it; raises CommandError."""
+        """A board with the players at it; raises MatchError."""
         first, second = self.players
         if self.is_compiled and isinstance(first, OwnPlayer) and isinstance(second, OwnPlayer):
             return OwnBoard((first, second), self.effort, self.adjudication, stop_flag, self.variety)
@@ -83,6 +83,8 @@ class Outlets:
     pgn: Path | None = None  # to the end of which games are written
     state: Path | None = None  # to go on from after an interruption
     event: str = "Merino match"
+    line: Callable[[Tally, int, float | None, Sprt | None], str] = live_line  # what is shown
+    say: Callable[[str], object] | None = None  # gets what else there is to know, in sentences
 
 
 @dataclass
@@ -94,6 +96,14 @@ class Result:
     interrupted: bool = False
 
 
+class BrokenOffError(MatchError):
+    """A match that cannot go on; `result` is what there is of it."""
+
+    def __init__(self, reason: str, result: Result) -> None:
+        super().__init__(reason)
+        self.result = result
+
+
 def cores() -> int:
     """How many processor cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -102,7 +112,7 @@ def cores() -> int:
 def hold(terms: Terms, threads: int, sprt: Sprt | None = None, outlets: Outlets | None = None) -> Result:
     """Play until the games are played, the test is settled, or Ctrl-C.
 
-    Goes on where the state file stops, if there is one. Raises CommandError.
+    Goes on where the state file stops, if there is one. Raises MatchError, and BrokenOffError once games are played.
     """
     return _Contest(terms, sprt, outlets or Outlets()).run(threads)
 
@@ -113,11 +123,12 @@ class _Contest:
     def __init__(self, terms: Terms, sprt: Sprt | None, outlets: Outlets) -> None:
         self._terms, self._sprt, self._outlets = terms, sprt, outlets
         self._day = date.today()
-        self._texts: list[str] = []  # of games not yet written
-        self._result, size = self._load()
+        self._keeper = Keeper(outlets.pgn, outlets.state, terms.identity())
+        self._result = Result(*self._keeper.load())
         self._first = self._result.tally.games
-        self._pgn_size = self._cut_pgn(size)
-        self._mark = self._result.tally.as_json(), self._pgn_size  # after the last whole pair
+        self._say(self._keeper.catch_up(self._is_over()))
+        if self._first and not self._is_over():
+            self._say(f"{self._first} of {terms.games} games are played; going on.")
         self._saved = self._shown = time.monotonic()
         self._began = self._saved - self._result.seconds
 
@@ -126,16 +137,30 @@ class _Contest:
         setup = Setup(board=self._terms.board, openings=self._terms.source)
         games = play_match(setup, self._terms.games, threads, self._first)
         try:
-            while not self._is_over():
-                self._take(next(games))
+            self._play(games, Pace(threads))
         except KeyboardInterrupt:
             self._result.interrupted = True
-        except (OpeningError, FenError) as error:
-            raise CommandError(f"match: {error}") from error
+        except (OpeningError, FenError, MatchError) as error:
+            raise BrokenOffError(str(error), self._result) from error
         finally:
-            games.close()
-            self._save()
+            try:
+                self._save()
+            finally:
+                games.close()
         return self._result
+
+    def _play(self, games: Generator[Game, None, None], pace: Pace) -> None:
+        """Count the games, and from time to time save and show what there is."""
+        while not self._is_over():
+            game = next(games)
+            now = time.monotonic()
+            pace.note(now)
+            self._take(game)
+            if now - self._saved >= SAVE_EVERY:
+                self._save()
+            if self._outlets.show is not None and now - self._shown >= SHOW_EVERY:
+                self._shown = now
+                self._outlets.show(self._outlets.line(self._result.tally, self._terms.games, pace.speed, self._sprt))
 
     def _is_over(self) -> bool:
         """Whether all games are played, or the test is settled, which is looked at after whole pairs."""
@@ -145,65 +170,20 @@ class _Contest:
         return self._sprt is not None and tally.games % 2 == 0 and bool(self._sprt.verdict(tally.counts))
 
     def _take(self, game: Game) -> None:
-        """Count a game, and from time to time show and save what there is."""
-        tally, now = self._result.tally, time.monotonic()
-        tally.add(game)
+        first, second = self._terms.players
         if self._outlets.pgn is not None:
-            first, second = self._terms.players
-            self._texts.append(write_game(game, (first.label, second.label), self._outlets.event, self._day))
-            self._pgn_size += len(self._texts[-1].encode())
-        if game.number % 2:
-            self._mark = tally.as_json(), self._pgn_size
-            if now - self._saved >= SAVE_EVERY:
-                self._save()
-        if self._outlets.show is not None and now - self._shown >= SHOW_EVERY:
-            self._shown = now
-            self._outlets.show(live_line(tally, self._terms.games, now - self._began, self._sprt))
+            self._keeper.add(write_game(game, (first.label, second.label), self._outlets.event, self._day))
+        self._result.tally.add(game)
 
     def _save(self) -> None:
-        """Write the games and the state; raises CommandError."""
+        """Write the games and the state; raises BrokenOffError."""
         self._saved = time.monotonic()
         self._result.seconds = self._saved - self._began
         try:
-            if self._outlets.pgn is not None:
-                with self._outlets.pgn.open("ab") as file:
-                    file.write("".join(self._texts).encode())
-                self._texts = []
-            if self._outlets.state is not None:
-                tally, size = self._mark
-                state = {"terms": self._terms.identity(), "tally": tally, "pgn_size": size}
-                state["seconds"] = self._result.seconds
-                write_whole(self._outlets.state, json.dumps(state, indent=1).encode())
-        except OSError as error:
-            raise CommandError(f"match: cannot write '{error.filename}': {error.strerror}") from error
+            self._keeper.save(self._result.tally, self._result.seconds)
+        except MatchError as error:
+            raise BrokenOffError(str(error), self._result) from error
 
-    def _load(self) -> tuple[Result, int | None]:
-        """The result to go on from, and the size of the PGN then; raises CommandError."""
-        path = self._outlets.state
-        if path is None or not path.exists():
-            return Result(Tally()), None
-        try:
-            state = json.loads(path.read_text(encoding="utf-8"))
-            result, terms = Result(Tally.from_json(state["tally"]), float(state["seconds"])), dict(state["terms"])
-            size = int(state["pgn_size"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise CommandError(f"match: '{path}' is not the state of a match ({error})") from error
-        wanted = self._terms.identity()
-        changed = [name for name in wanted if terms.get(name) != wanted[name]]
-        if changed:
-            raise CommandError(f"match: '{path}' is of a match with other {', '.join(changed)}; take another file")
-        return result, size
-
-    def _cut_pgn(self, size: int | None) -> int:
-        """Cut the PGN where the state was saved, and so off what will be played again; its size then."""
-        path = self._outlets.pgn
-        if path is None or not path.exists():
-            return 0
-        there = path.stat().st_size
-        if size is None or self._is_over():
-            return there  # games of other matches may follow
-        if there < size:
-            raise CommandError(f"match: '{path}' is shorter than '{self._outlets.state}' says; take other files")
-        with path.open("r+b") as file:
-            file.truncate(size)
-        return size
+    def _say(self, sentence: str) -> None:
+        if sentence and self._outlets.say is not None:
+            self._outlets.say(sentence)

@@ -25,7 +25,7 @@ class DrivenBoard:
         stop_flag: np.ndarray,
         margin: int = 0,
     ) -> None:
-        """`margin`: milliseconds that a move may be late. Raises CommandError for an engine that does not start."""
+        """`margin`: milliseconds that a move may be late. Raises MatchError for an engine that does not start."""
         self._effort, self._stop_flag, self._margin = effort, stop_flag, margin
         self._longest = adjudication.longest
         self._rules = rules_record(effort, adjudication)

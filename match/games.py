@@ -94,15 +94,16 @@ class Tally:
         return int(self.points.sum())
 
     def as_json(self) -> dict[str, Any]:
-        """All that is needed to go on counting after an even number of games."""
+        """All that is needed to go on counting."""
         faults = {reason.name: counts for reason, counts in self.faults.items()}
-        return {"points": self.points.tolist(), "pairs": self.pairs.tolist(), "faults": faults}
+        return {"points": self.points.tolist(), "pairs": self.pairs.tolist(), "half": self._half, "faults": faults}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Tally:
         """The tally that `as_json` wrote; raises KeyError, TypeError or ValueError for anything else."""
         tally = cls()
         tally.points[:], tally.pairs[:] = data["points"], data["pairs"]
+        tally._half = None if data["half"] is None else int(data["half"])
         tally.faults = {Reason[name]: [int(first), int(second)] for name, (first, second) in data["faults"].items()}
         return tally
 

@@ -9,6 +9,7 @@ from typing import Any
 from match.games import Tally
 from match.statistics import Sprt, estimate
 
+GAMES_OF_A_BOARD = 2  # a pair, as games of a pair are handed out together
 VERDICTS = {"H0": "H0 is accepted", "H1": "H1 is accepted", "": "not decided"}
 
 
@@ -23,10 +24,38 @@ def counts_text(tally: Tally) -> str:
     return f"+{wins} ={draws} -{losses}  {tally.pairs.tolist()}"
 
 
-def live_line(tally: Tally, games: int, seconds: float, sprt: Sprt | None) -> str:
-    """The state of a match of at most so many games, after `seconds`."""
+class Pace:
+    """How fast games come.
+
+    Nothing is said of it before each board has ended some games: what was compiled before the first one, and how many
+    boards happen to be ready just then, says nothing of the games to come.
+    """
+
+    def __init__(self, boards: int) -> None:
+        self._enough = GAMES_OF_A_BOARD * boards
+        self._games = 0
+        self._first: tuple[int, float] | None = None  # games and time where measuring began
+        self._last = 0.0
+
+    def note(self, now: float) -> None:
+        """A game has ended, `now` in seconds of any clock."""
+        self._games += 1
+        self._last = now
+        if self._first is None and self._games >= self._enough:
+            self._first = self._games, now
+
+    @property
+    def speed(self) -> float | None:
+        """Games a second; None as long as that means nothing."""
+        if self._first is None:
+            return None
+        games, seconds = self._games - self._first[0], self._last - self._first[1]
+        return games / seconds if games >= self._enough and seconds > 0 else None
+
+
+def live_line(tally: Tally, games: int, speed: float | None, sprt: Sprt | None = None) -> str:
+    """The state of a match of at most so many games; `speed` is in games a second, None if it is not known."""
     found = estimate(tally.counts)
-    speed = tally.games / seconds if seconds > 0 else 0.0
     words = [
         f"{tally.games}/{games}",
         counts_text(tally),
@@ -36,9 +65,18 @@ def live_line(tally: Tally, games: int, seconds: float, sprt: Sprt | None) -> st
     if sprt is not None:
         low, high = sprt.bounds
         words.append(f"LLR {sprt.llr(tally.counts):.2f} ({low:.2f}, {high:.2f})")
-    if speed:
-        words.append(f"{speed:.3g} games/s, {duration((games - tally.games) / speed)} left{' at most' if sprt else ''}")
-    return "  ".join(words)
+    return "  ".join([*words, *_pace_words(tally, games, speed, " at most" if sprt else "")])
+
+
+def count_line(tally: Tally, games: int, speed: float | None, _: Sprt | None = None) -> str:
+    """The same where nobody wins, both players being one."""
+    return "  ".join([f"{tally.games}/{games}", f"{tally.points[1]} drawn", *_pace_words(tally, games, speed, "")])
+
+
+def _pace_words(tally: Tally, games: int, speed: float | None, at_most: str) -> list[str]:
+    if not speed:
+        return []
+    return [f"{speed:.3g} games/s, {duration((games - tally.games) / speed)} left{at_most}"]
 
 
 def duration(seconds: float) -> str:

@@ -49,7 +49,7 @@ class _Crew:
 
     def __init__(self, setup: Setup, first: int, games: int, threads: int) -> None:
         self._setup = setup
-        self._games = games
+        self._first, self._games = first, games
         self._next = first // 2
         self._lock = threading.Lock()
         self._boards: list[Board] = []
@@ -87,10 +87,10 @@ class _Crew:
             self.results.put(error)
 
     def _play_pair(self, board: Board, openings: OpeningSource, pair: int) -> list[Game]:
-        """The games of a pair; none if they were stopped."""
+        """The games of a pair that are wanted; none if they were stopped."""
         opening = openings.opening(pair)
         games = []
-        for number in range(2 * pair, min(2 * pair + 2, self._games)):
+        for number in range(max(2 * pair, self._first), min(2 * pair + 2, self._games)):
             game = board.play(number, opening, number % 2 == 0)
             if game is None:
                 return []
@@ -106,7 +106,7 @@ class _Crew:
 
 
 def play_match(setup: Setup, games: int, threads: int, first: int = 0) -> Generator[Game, None, None]:
-    """The games of a match from number `first` (even) on, in their order. Closing the iterator stops the match.
+    """The games of a match from number `first` on, in their order. Closing the iterator stops the match.
 
     Raises what a board or an opening raises.
     """

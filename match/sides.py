@@ -10,7 +10,6 @@ import chess
 import chess.engine
 
 from engine.bitboard import BLACK, WHITE
-from engine.command import CommandError
 from engine.fen import START_FEN
 from engine.game import IllegalMoveError, Position
 from engine.search.limits import MATE_SCORE, Limits
@@ -18,6 +17,7 @@ from engine.search.searcher import Searcher
 from engine.warmup import warm_up
 from match.dialogue import TimedUci, TimedXBoard, settings
 from match.effort import Effort
+from match.errors import MatchError
 from match.games import Played, Reason
 from match.players import OtherPlayer, OwnPlayer, Player
 
@@ -59,7 +59,7 @@ class Side(Protocol):
 
 
 def sit_down(player: Player, effort: Effort) -> Side:
-    """The player, ready to play; raises CommandError if it does not start."""
+    """The player, ready to play; raises MatchError if it does not start."""
     return OwnSide(player, effort) if isinstance(player, OwnPlayer) else OtherSide(player, effort)
 
 
@@ -67,14 +67,14 @@ class OwnSide:
     """Our own search, on threads of this process."""
 
     def __init__(self, player: OwnPlayer, effort: Effort) -> None:
-        """Raises CommandError where memory lacks."""
+        """Raises MatchError where memory lacks."""
         warm_up()  # no clock should run while code is loaded or compiled
         try:
             self._searcher = Searcher(
                 player.hash_mb or effort.hash_mb, player.threads, player.weights, player.parameters
             )
         except MemoryError as error:
-            raise CommandError(f"match: no memory for the hash of '{player.label}'") from error
+            raise MatchError(f"no memory for the hash of '{player.label}'") from error
         if player.overhead is not None:
             self._searcher.move_overhead = player.overhead
         self._effort = effort
@@ -114,18 +114,18 @@ class OtherSide:
     """Another engine, as python-chess speaks with it. One that fails is started again for the next game."""
 
     def __init__(self, player: OtherPlayer, effort: Effort) -> None:
-        """Start it; raises CommandError if that fails."""
+        """Start it; raises MatchError if that fails."""
         self._player, self._effort = player, effort
         self._game = object()
         self._is_closing = False
         try:
             self._engine: chess.engine.SimpleEngine | None = self._start()
         except EngineFault as fault:
-            raise CommandError(f"match: '{player.label}' does not start: {fault}") from fault
+            raise MatchError(f"'{player.label}' does not start: {fault}") from fault
         protocol = self._engine.protocol
         if effort.nodes is not None and isinstance(protocol, TimedXBoard) and not protocol.features.get("nps"):
             self.close()
-            raise CommandError(f"match: '{player.label}' cannot count nodes; take --tc, --movetime or --depth")
+            raise MatchError(f"'{player.label}' cannot count nodes; take --tc, --movetime or --depth")
 
     def new_game(self) -> None:
         """Begin another game, with another process if the last one has failed."""
@@ -139,7 +139,7 @@ class OtherSide:
             raise EngineFault(Reason.CRASH, "the engine does not run")
         protocol = cast(TimedUci | TimedXBoard, self._engine.protocol)
         if isinstance(protocol, TimedXBoard) and not protocol.sets_up and situation.position.start_fen() != START_FEN:
-            raise CommandError(f"match: '{self._player.label}' cannot set up a position; leave out --openings")
+            raise MatchError(f"'{self._player.label}' cannot set up a position; leave out --openings")
         limit, seconds = self._limit(situation)
         watchdog = threading.Timer(seconds, self._engine.close)
         watchdog.start()

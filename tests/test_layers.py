@@ -42,12 +42,12 @@ LAYERS = (
     ("search: its threads", "engine.search.worker engine.search.clock engine.search.searcher"),
     ("tools", "engine.bench engine.divide engine.epd engine.warmup engine.uci.fallback engine.book engine.tablebase"),
     ("commands", "engine.runtime engine.options engine.commands engine.gui_config"),
-    ("matches: a game", "match match.chance match.play match.statistics match.effort"),
+    ("matches: a game", "match match.errors match.chance match.play match.statistics match.effort"),
     ("matches: who plays, and from where", "match.openings match.books match.players match.dialogue"),
     (
         "matches: many games",
-        "match.games match.pgn match.report match.board match.sides match.driven match.runner match.contest "
-        "match.ratings match.prove",
+        "match.games match.pgn match.report match.keeping match.board match.sides match.driven match.runner "
+        "match.contest match.ratings match.prove",
     ),
     (
         "matches: their commands",

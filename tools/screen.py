@@ -12,7 +12,8 @@ blocks every number meets every other as often with as against it (the rows of a
 regression tells what each is worth as exactly as if all games had been played for it alone. That holds as long as
 changes add up, as small ones do.
 
-Blocks are kept in FILE.blocks.jsonl; started again, it goes on from there. Ctrl-C ends it with the table so far.
+Blocks are kept in FILE.blocks.jsonl, below a line that says what they compare; started again, it goes on from there,
+but not with other numbers or --nodes. Ctrl-C ends it with the table so far.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import count, islice
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -88,6 +89,26 @@ def read(text: str) -> tuple[dict[str, tuple[int, int]], dict[str, int]]:
     return compared, fixed
 
 
+def subject(compared: Mapping[str, tuple[int, int]], fixed: Mapping[str, int], nodes: int) -> dict[str, Any]:
+    """What blocks are about, as JSON holds it; those of two subjects tell nothing together."""
+    return {"compared": [[name, *values] for name, values in compared.items()], "fixed": dict(fixed), "nodes": nodes}
+
+
+def kept_blocks(file: Path, about: Mapping[str, Any]) -> list[Block]:
+    """The blocks in a file, which is begun if there is none; raises ValueError if they are about something else."""
+    if not file.exists():
+        file.write_text(json.dumps(about) + "\n", encoding="utf-8")
+    first, *lines = file.read_text(encoding="utf-8").splitlines() or ["{}"]
+    found = json.loads(first)
+    if found != about:
+        changed = [name for name in about if found.get(name) != about[name]]
+        raise ValueError(
+            f"the blocks kept in {file} were played with other numbers ({', '.join(changed)}): "
+            "put them back, or move that file away to begin anew"
+        )
+    return [Block(**json.loads(line)) for line in lines]
+
+
 def player(
     label: str, compared: Mapping[str, tuple[int, int]], fixed: Mapping[str, int], second: Sequence[bool]
 ) -> str:
@@ -122,11 +143,10 @@ def main() -> None:
     order = parser.parse_args()
     try:
         compared, fixed = read(order.file.read_text(encoding="utf-8"))
+        kept = order.file.with_suffix(".blocks.jsonl")
+        blocks = kept_blocks(kept, subject(compared, fixed, order.nodes))
     except (OSError, ValueError) as error:
         parser.error(f"{order.file}: {error}")
-    kept = order.file.with_suffix(".blocks.jsonl")
-    lines = kept.read_text().splitlines() if kept.exists() else []
-    blocks = [Block(**json.loads(line)) for line in lines]
     try:
         for second in islice(deals(len(compared)), len(blocks), order.rounds * round_of(len(compared))):
             first, other = (

@@ -13,10 +13,12 @@ import numpy as np
 
 from engine.command import CommandError, UsageError
 from eval.weights import WeightsError
-from match.arguments import NODES, Parser, clock
+from match.arguments import NODES, Parser, add_concurrency, clock
+from match.contest import cores
+from match.errors import MatchError
 from match.openings import PLIES
 from tune import paper
-from tune.command_games import cores, replay_games, tune_new, tune_on
+from tune.command_games import replay_games, tune_new, tune_on
 from tune.formats import fishtest_lines, openbench_lines, read_file
 from tune.parameters import (
     TuneError,
@@ -38,7 +40,7 @@ def run_spsa(arguments: Sequence[str]) -> int:
     order = _parser().parse_args(list(arguments))
     try:
         code: int = order.run(order)
-    except (TuneError, WeightsError) as error:
+    except (TuneError, WeightsError, MatchError) as error:
         raise CommandError(f"spsa: {error}") from error
     return code
 
@@ -53,7 +55,7 @@ def _parser() -> Parser:
     add.add_argument("--pairs", type=_count, default=paper.PAIRS, help="pairs of games a run")
     add.add_argument("--runs", type=_count, default=paper.RUNS, help="runs a cell, at least 2")
     add.add_argument("--seed", type=_count, default=1, help="of all random numbers")
-    add.add_argument("--threads", type=_count, help="processor cores to use; all of them if not said")
+    add_concurrency(add, _count, "runs at a time; one a core")
     add.add_argument("--json", action="store_true", help="print a list of objects, one a cell")
     add.set_defaults(run=_simulate)
     _add_games(commands)
@@ -92,7 +94,7 @@ def _add_games(commands: argparse._SubParsersAction[Parser]) -> None:
     again.add_argument("state", type=Path, help="the file of the tune")
     again.set_defaults(run=tune_on)
     for each in (add, again):
-        each.add_argument("--threads", type=_count, default=cores(), help="pairs at a time; one a core")
+        add_concurrency(each, _count, "pairs at a time; one a core", cores())
         each.add_argument("--plot", type=Path, metavar="FILE", help="draw its course, .png or .svg")
         each.add_argument("--prove", action="store_true", help="play the match that confirms the result")
     add = commands.add_parser("replay", help="what each method makes of the games of a tune")
@@ -148,14 +150,25 @@ def _simulate(order: argparse.Namespace) -> int:
     if order.runs < 2:
         raise UsageError("spsa simulate: one run has no standard error; ask for at least 2")
     cells: list[Cell] = []
-    for name in settings:
-        for size in order.parameters:
-            for method in order.methods:
-                _progress(f"{name}, {size} parameters, {method.name.lower()}")
-                cells.append(simulate(method, SETTINGS[name], size, order.pairs, order.runs, order.seed, order.threads))
-    _progress("")
-    print(json.dumps(simulation_json(cells), indent=1) if order.json else "\n".join(simulation_table(cells)))
+    for number, name in enumerate(dict.fromkeys(settings)):
+        block = _cells(order, name)
+        cells += block
+        if not order.json:  # what is done is shown: Ctrl-C or a full disk does not take it away
+            print("\n".join([*([""] if number else []), *simulation_table(block)]), flush=True)
+    if order.json:
+        print(json.dumps(simulation_json(cells), indent=1))
     return 0
+
+
+def _cells(order: argparse.Namespace, name: str) -> list[Cell]:
+    """What one setting brings each method."""
+    cells = []
+    for size in order.parameters:
+        for method in order.methods:
+            _progress(f"{name}, {size} parameters, {method.name.lower()}")
+            cells.append(simulate(method, SETTINGS[name], size, order.pairs, order.runs, order.seed, order.concurrency))
+    _progress("")
+    return cells
 
 
 def _progress(text: str) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 import sys
-import tempfile
 import time
 from dataclasses import replace
 from functools import partial
@@ -17,19 +15,21 @@ import numpy as np
 from engine import NAME
 from engine.command import CommandError, UsageError
 from engine.fen import FenError
-from engine.files import write_whole
+from engine.files import check_writable, write_whole
 from eval.registry import TERMS
 from eval.weights import active_file, load, save
+from learn.pictures import ENDINGS, load_matplotlib
 from match.arguments import MARGIN_MS, NODES, LivePrinter
 from match.contest import Outlets, hold
 from match.effort import Effort
+from match.errors import MatchError
 from match.openings import OpeningError
 from match.players import OwnPlayer, Player, find_program
 from match.report import live_line
 from match.statistics import Sprt
 from tune.formats import read_file
 from tune.parameters import TuneError, check_known, own_parameters, rounding_warnings
-from tune.picture import ENDINGS, draw
+from tune.picture import draw
 from tune.playing import Games, check_own, engine_options, play_tune, players_of, terms_of
 from tune.progress import Progress, result_lines, value_table
 from tune.rules import Method
@@ -63,7 +63,7 @@ def tune_new(order: argparse.Namespace) -> int:
         method=order.method,
         pairs=order.pairs,
         seed=order.seed,
-        ahead=max(LEAST_AHEAD, 4 * order.threads),
+        ahead=max(LEAST_AHEAD, 4 * order.concurrency),
         effort=Effort(nodes, order.depth, order.movetime, order.tc),
         openings=order.openings,
         plies=order.plies,
@@ -71,7 +71,10 @@ def tune_new(order: argparse.Namespace) -> int:
         weights=() if engine else tuple(load(active_file(order.weights)).tolist()),
         engine=engine,
     )
-    return _play(Tune.new(configuration), path, order)
+    tune = Tune.new(configuration)
+    if _tunes_weights(configuration) and _weights_file(path).exists():
+        raise UsageError(f"spsa tune: '{_weights_file(path)}' exists, where the tuned weights go; name another --state")
+    return _play(tune, path, order)
 
 
 def _command(text: str) -> tuple[str, ...]:
@@ -105,10 +108,27 @@ def replay_games(order: argparse.Namespace) -> int:
 
 
 def _play(tune: Tune, path: Path, order: argparse.Namespace) -> int:
-    """Play to the end, or until Ctrl-C; 130 if it was broken off."""
-    _check_writable(path)
-    _check_picture(order.plot)
+    """Play to the end, or until Ctrl-C; 130 if it was broken off. What there is is shown, whatever ends the games."""
+    _check_targets(tune, path, order.plot)
     _write_state(tune, path)
+    interrupted, fault = _play_pairs(tune, path, order.concurrency)
+    if interrupted and not fault:
+        _tell(f"Interrupted after {len(tune.done)} pairs; 'merino spsa resume {path}' goes on.")
+    method = Method[tune.configuration.method.upper()]
+    for line in result_lines(tune, method, tune.settings, tune.state):
+        _tell(line)
+    if fault:
+        raise fault
+    tuned = None if interrupted else _conclude(tune, path)
+    if order.plot:
+        _write(order.plot, draw(tune, method, order.plot.suffix))
+    if tuned and order.prove:
+        interrupted = _prove(tuned, tune.configuration, order.concurrency)
+    return INTERRUPTED if interrupted else 0
+
+
+def _play_pairs(tune: Tune, path: Path, threads: int) -> tuple[bool, CommandError | None]:
+    """Play, and keep the file up to date: whether it was interrupted, and what else ended it before its end."""
     progress, saved = Progress(_tell), [time.monotonic()]
 
     def note(now: Tune) -> None:
@@ -117,44 +137,40 @@ def _play(tune: Tune, path: Path, order: argparse.Namespace) -> int:
             _write_state(now, path)
             saved[0] = time.monotonic()
 
-    interrupted = False
+    interrupted, fault = False, None
     try:
-        play_tune(tune, partial(Games, tune.configuration), order.threads, note)
+        play_tune(tune, partial(Games, tune.configuration), threads, note)
     except KeyboardInterrupt:
         interrupted = True
-    except (OpeningError, FenError) as error:
-        raise CommandError(f"spsa: {error}") from error
-    finally:
+    except (OpeningError, FenError, MatchError, TuneError) as error:
+        fault = CommandError(f"spsa: {error}")
+    except CommandError as error:
+        fault = error
+    try:
         _write_state(tune, path)
-    if interrupted:
-        _tell(f"Interrupted after {len(tune.done)} pairs; 'merino spsa resume {path}' goes on.")
-    method = Method[tune.configuration.method.upper()]
-    for line in result_lines(tune, method, tune.settings, tune.state):
-        _tell(line)
-    if order.plot:
-        _write(order.plot, draw(tune, method, order.plot.suffix))
-    if not interrupted:
-        interrupted = _conclude(tune, path, order)
-    return INTERRUPTED if interrupted else 0
+    except CommandError as error:
+        fault = fault or error
+    return interrupted, fault
 
 
-def _conclude(tune: Tune, path: Path, order: argparse.Namespace) -> bool:
-    """Name the match that would confirm the result; play it if asked to. True if that was broken off."""
+def _conclude(tune: Tune, path: Path) -> tuple[Player, Player]:
+    """Name the match that would confirm the result; its players."""
     configuration = tune.configuration
     rows = configuration.parameters
     values = np.array([round(at) if row.whole else at for row, at in zip(rows, tune.estimate().tolist(), strict=True)])
     players = players_of(configuration, values, np.array([row.start for row in rows]))
     tuned = replace(players[0], label="tuned")
-    file = path.with_suffix(".txt")
-    if isinstance(tuned, OwnPlayer) and not _TERMS.isdisjoint(row.name for row in rows):
-        save(file, tuned.weights, [f"Tuned by {configuration.method} in {len(tune.done)} pairs of games"])
+    file = _weights_file(path)
+    if isinstance(tuned, OwnPlayer) and _tunes_weights(configuration):
+        try:
+            save(file, tuned.weights, [f"Tuned by {configuration.method} in {len(tune.done)} pairs of games"])
+        except OSError as error:
+            raise CommandError(f"spsa: cannot write '{file}': {error.strerror}") from error
         _tell(f"The tuned weights are in '{file}'")
     player = _as_player(configuration, [row.name for row in rows], values, file)
     _tell(f"As a player of 'merino match': {shlex.quote(player)}")
     _tell(f"To confirm it, {PROOF} of these values against those at the start: merino spsa resume {path} --prove")
-    if not order.prove:
-        return False
-    return _prove((tuned, replace(players[1], label="start")), configuration, order.threads)
+    return tuned, replace(players[1], label="start")
 
 
 def _as_player(configuration: Configuration, names: list[str], values: np.ndarray, weights_file: Path) -> str:
@@ -174,10 +190,12 @@ def _prove(players: tuple[Player, Player], configuration: Configuration, threads
     """
     terms = replace(terms_of(configuration, players), seed=configuration.seed + 1, games=MOST_PROOF_GAMES)
     show = LivePrinter()
-    result = hold(terms, threads, PROOF, Outlets(show))
-    show.end()
+    try:
+        result = hold(terms, threads, PROOF, Outlets(show))
+    finally:
+        show.end()
     counts = result.tally.counts
-    _tell(live_line(result.tally, MOST_PROOF_GAMES, result.seconds, PROOF))
+    _tell(live_line(result.tally, MOST_PROOF_GAMES, None, PROOF))
     said = {"H0": "not confirmed", "H1": "confirmed: the tuned values are stronger", "": "not settled"}
     _tell(f"{PROOF}: {said[PROOF.verdict(counts)]}")
     return result.interrupted
@@ -202,20 +220,34 @@ def _write(path: Path, content: bytes) -> None:
     print(f"The picture is in '{path}'", file=sys.stderr)
 
 
-def _check_picture(path: Path | None) -> None:
-    if path is not None and path.suffix not in ENDINGS:
-        raise UsageError(f"spsa: --plot FILE ends in {' or '.join(ENDINGS)}, not '{path}'")
+def _check_targets(tune: Tune, path: Path, plot: Path | None) -> None:
+    """Fail before the games rather than after them; raises CommandError."""
+    _check_writable(path)
+    if _tunes_weights(tune.configuration):
+        _check_writable(_weights_file(path))
+    _check_picture(plot)
 
 
 def _check_writable(path: Path) -> None:
-    """Fail before the games rather than after them."""
     try:
-        with tempfile.NamedTemporaryFile(dir=path.absolute().parent):
-            pass
+        check_writable(path)
     except OSError as error:
-        raise TuneError(f"cannot write '{path}': {error.strerror}") from error
+        raise CommandError(f"spsa: cannot write '{path}': {error.strerror}") from error
 
 
-def cores() -> int:
-    """How many processor cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def _check_picture(path: Path | None) -> None:
+    if path is None:
+        return
+    if path.suffix not in ENDINGS:
+        raise UsageError(f"spsa: --plot FILE ends in {' or '.join(ENDINGS)}, not '{path}'")
+    load_matplotlib()
+    _check_writable(path)
+
+
+def _weights_file(path: Path) -> Path:
+    """Where the tuned weights of the tune in this file are written."""
+    return path.with_suffix(".txt")
+
+
+def _tunes_weights(configuration: Configuration) -> bool:
+    return not configuration.engine and not _TERMS.isdisjoint(row.name for row in configuration.parameters)

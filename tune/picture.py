@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
 
-from engine.command import CommandError
+from learn.pictures import load_matplotlib, saved
 from tune.rules import Method, deviations, estimate
 from tune.tuning import Tune, replay
 
-ENDINGS = (".png", ".svg")
 _POINTS = 200
 _COLUMNS = 3
 
@@ -20,19 +17,14 @@ def draw(tune: Tune, method: Method, ending: str) -> bytes:
 
     Raises CommandError where matplotlib is not installed.
     """
-    try:
-        from matplotlib.figure import Figure  # noqa: PLC0415 (heavy, and an extra)
-    except ImportError as error:
-        raise CommandError(
-            "a picture needs matplotlib: install Merino with its extra 'plots', or matplotlib"
-        ) from error
+    figure_class, _ = load_matplotlib()
     settings, _, way = replay(tune, method, _POINTS)
     rows = tune.configuration.parameters
     pairs = np.array([number for number, _ in way])
     start, unit = np.array([row.start for row in rows]), settings.c_end
     values = (np.array([estimate(settings, state) for _, state in way]) - start) / unit
     lines = -(-len(rows) // _COLUMNS)
-    figure = Figure(figsize=(4 * min(_COLUMNS, len(rows)), 2.4 * lines + 0.6), layout="constrained")
+    figure = figure_class(figsize=(4 * min(_COLUMNS, len(rows)), 2.4 * lines + 0.6), layout="constrained")
     axes = figure.subplots(lines, min(_COLUMNS, len(rows)), squeeze=False, sharex=True).ravel()
     for index, row in enumerate(rows):
         axes[index].plot(pairs, values[:, index], color="#0072b2")
@@ -46,6 +38,4 @@ def draw(tune: Tune, method: Method, ending: str) -> bytes:
         unused.set_visible(False)
     figure.suptitle(f"{method.name.lower()}: change in units of c, and two standard deviations", fontsize=11)
     figure.supxlabel("pairs of games", fontsize=9)
-    content = io.BytesIO()
-    figure.savefig(content, format=ending.lstrip("."), dpi=130)
-    return content.getvalue()
+    return saved(figure, ending)

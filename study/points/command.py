@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from engine.command import CommandError, UsageError
-from engine.files import write_whole
+from engine.files import check_writable, write_whole
 from learn.pictures import ENDINGS, load_matplotlib
 from learn.sources import LearnError, find_files
 from study.arguments import Parser, path_of
@@ -107,10 +107,16 @@ def _check(order: argparse.Namespace) -> None:
     if order.plot:
         load_matplotlib()
     for name in filter(None, (order.plot, order.matrix)):
-        if not path_of(name).absolute().parent.is_dir():
-            raise CommandError(f"points: cannot write '{name}': there is no such folder")
-        if path_of(name).is_dir():
-            raise CommandError(f"points: cannot write '{name}': it is a folder")
+        try:
+            check_writable(path_of(name))
+        except OSError as error:
+            raise CommandError(f"points: cannot write '{name}': {_reason(error)}") from error
+
+
+def _reason(error: OSError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "there is no such folder"
+    return "it is a folder" if isinstance(error, IsADirectoryError) else str(error.strerror)
 
 
 def _by_file(sources: Sequence[Source]) -> list[tuple[str, Vectors]]:

@@ -1,0 +1,168 @@
+"""What a match leaves on the disk: its games at the end of a PGN, and the state to go on from.
+
+The state is written before the games are, and holds the text of those that are about to be added with the place where
+they will stand. Wherever a run is killed, the next one finds by that which of them are in the PGN and adds the others:
+each game is there once. Nothing is ever cut off a PGN but what a write that failed has just put there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from engine.files import lock, write_whole
+from match.errors import MatchError
+from match.games import Tally
+
+
+class Journal(NamedTuple):
+    """Games that are to stand in the PGN from byte `at` on."""
+
+    at: int
+    games: tuple[str, ...]
+
+
+class Keeper:
+    """Keeps the games and the state of one match in their files; either may be None."""
+
+    def __init__(self, pgn: Path | None, state: Path | None, terms: dict[str, Any]) -> None:
+        """`terms` must be the same whenever the match goes on, and can be written as JSON."""
+        self._pgn, self._state, self._terms = pgn, state, terms
+        self._games: list[str] = []  # that are in no file yet
+        self._journal: Journal | None = None  # of those that are being added
+
+    def load(self) -> tuple[Tally, float]:
+        """The results to go on from, and the seconds they took; raises MatchError."""
+        path = self._state
+        if path is None or not path.exists():
+            return Tally(), 0.0
+        try:
+            state = json.loads(path.read_text(encoding="utf-8"))
+            tally, seconds, terms = Tally.from_json(state["tally"]), float(state["seconds"]), dict(state["terms"])
+            journal = state["pgn"] and Journal(int(state["pgn"]["at"]), tuple(map(str, state["pgn"]["games"])))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise MatchError(f"'{path}' is not the state of a match ({error})") from error
+        changed = [name for name in self._terms if terms.get(name) != self._terms[name]]
+        if changed:
+            raise MatchError(f"'{path}' is of a match with other {', '.join(changed)}; take another file")
+        self._journal = journal or None
+        return tally, seconds
+
+    def catch_up(self, is_over: bool) -> str:
+        """Add the games that the state has and the PGN lacks; a sentence if others have written there, or "".
+
+        To be called after `load`. Raises MatchError where the files do not belong together.
+        """
+        journal, self._journal = self._journal, None
+        if journal is None or (is_over and not journal.games):
+            return ""
+        if self._pgn is None:
+            if journal.games:
+                raise MatchError(f"'{self._state}' holds games that its PGN may lack; name that with --pgn")
+            return ""
+        size = self._pgn.stat().st_size if self._pgn.exists() else 0
+        if size < journal.at:
+            raise MatchError(f"'{self._pgn}' is shorter than '{self._state}' says; take other files")
+        self._journal = journal
+        with _naming_the_file(self._pgn), _opened(self._pgn) as file:
+            self._settle(file)
+        if size <= journal.at + len("".join(journal.games).encode()):
+            return ""
+        return f"'{self._pgn}' has grown since '{self._state}' was saved; all that is there stays."
+
+    def add(self, game: str) -> None:
+        """Take the text of the next game."""
+        self._games.append(game)
+
+    def save(self, tally: Tally, seconds: float) -> None:
+        """Write the games taken, and the state; raises MatchError, and can then be tried again."""
+        if self._pgn is None:
+            self._write_state(tally, seconds, None)
+            return
+        with _naming_the_file(self._pgn), _opened(self._pgn) as file:
+            self._settle(file)  # what an earlier save has not finished
+            journal = Journal(_size(file), tuple(self._games))
+            if journal.games:
+                self._write_state(tally, seconds, journal)
+            self._games, self._journal = [], journal
+            self._settle(file)
+            self._write_state(tally, seconds, Journal(_size(file), ()))
+
+    def _settle(self, file: IO[bytes]) -> None:
+        """Bring the games of the journal into the PGN, as far as they are not there; raises OSError."""
+        if self._journal is not None:
+            _append(file, _missing(_text_from(file, self._journal.at), self._journal.games))
+        self._journal = None
+
+    def _write_state(self, tally: Tally, seconds: float, journal: Journal | None) -> None:
+        if self._state is None:
+            return
+        state = {"terms": self._terms, "tally": tally.as_json(), "seconds": seconds}
+        state["pgn"] = None if journal is None else journal._asdict()
+        with _naming_the_file(self._state):
+            write_whole(self._state, json.dumps(state, indent=1).encode())
+
+
+def _missing(there: bytes, games: Sequence[str]) -> bytes:
+    """What of these games is still to be written where `there` stands from their place on."""
+    texts = [game.encode() for game in games]
+    text = b"".join(texts)
+    if text.startswith(there):
+        return text[len(there) :]  # after a run that was killed while it wrote, from the middle of a game on
+    whole = 0
+    for part in texts:
+        if not there.startswith(text[: whole + len(part)]):
+            break
+        whole += len(part)
+    return text[whole:]
+
+
+@contextmanager
+def _opened(pgn: Path) -> Iterator[IO[bytes]]:
+    """The PGN to read and to add to, locked against other matches that add to it."""
+    with pgn.open("a+b", buffering=0) as file:
+        lock(file)
+        yield file
+
+
+def _is_regular(file: IO[bytes]) -> bool:
+    return stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+
+
+def _size(file: IO[bytes]) -> int:
+    return os.fstat(file.fileno()).st_size
+
+
+def _text_from(file: IO[bytes], at: int) -> bytes:
+    """What the file holds from there on; nothing of what cannot be read again, such as a pipe."""
+    if not _is_regular(file):
+        return b""
+    file.seek(at)
+    return b"".join(iter(lambda: file.read(1 << 20), b""))
+
+
+def _append(file: IO[bytes], content: bytes) -> None:
+    """Write at the end, all or nothing; raises OSError."""
+    before, done = _size(file), 0
+    try:
+        while done < len(content):
+            done += file.write(content[done:])
+        if _is_regular(file):
+            os.fsync(file.fileno())
+    except OSError:
+        if _is_regular(file) and _size(file) == before + done:  # so that these bytes are ours
+            file.truncate(before)
+        raise
+
+
+@contextmanager
+def _naming_the_file(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise MatchError(f"cannot write '{path}': {error.strerror or error}") from error

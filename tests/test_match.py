@@ -26,14 +26,17 @@ BY_RULE = {
 }
 
 
-@cache
-def played(threads: int, nodes: int = NODES, games: int = GAMES, **adjudication: int) -> list[Game]:
+def setup_of(nodes: int, **adjudication: int) -> Setup:
     players = read_player("default"), read_player("aspiration_window=40,late_move_base=2")
-    setup = Setup(
+    return Setup(
         board=partial(OwnBoard, players, Effort(nodes), Adjudication(**adjudication)),
         openings=partial(RandomOpenings, 5),
     )
-    return list(play_match(setup, games, threads))
+
+
+@cache
+def played(threads: int, nodes: int = NODES, games: int = GAMES, **adjudication: int) -> list[Game]:
+    return list(play_match(setup_of(nodes, **adjudication), games, threads))
 
 
 def opening_board(game: Game) -> chess.Board:
@@ -67,6 +70,17 @@ def test_games_come_in_pairs_from_one_opening_with_colours_reversed():
 
 def test_the_number_of_threads_changes_no_game():
     assert played(1) == played(3)
+
+
+@pytest.mark.parametrize("threads", [2, 4])
+def test_many_nodes_a_move_are_the_same_games_on_any_number_of_threads(threads: int):
+    assert played(threads, nodes=1000, games=8) == played(1, nodes=1000, games=8)
+
+
+def test_games_from_any_number_on_are_those_of_the_whole_match():
+    setup = setup_of(NODES)
+    for first in (1, 2, 5):
+        assert list(play_match(setup, GAMES, 2, first)) == played(1)[first:]
 
 
 def test_a_move_is_the_one_that_the_search_of_the_engine_finds():

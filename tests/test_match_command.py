@@ -1,7 +1,9 @@
 """`merino match` as people use it: other engines and their faults, openings, files, going on after an interruption."""
 
+import errno
 import io
 import json
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -13,6 +15,8 @@ import pytest
 
 from engine.cli import main
 from engine.command import CommandError
+from eval.weights import DEFAULT_FILE
+from match import command, command_selfplay
 from match.books import FileOpenings
 from match.contest import Outlets, Terms, hold
 from match.effort import Adjudication, Clock, Effort
@@ -20,6 +24,7 @@ from match.games import Reason
 from match.openings import OpeningError
 from match.players import OtherPlayer, OwnPlayer, find_program, read_player
 from match.statistics import Sprt
+from tune import command as tune_command
 
 FAKE = f"engine:{shlex.quote(sys.executable)} {shlex.quote(str(Path(__file__).parent / 'fake_engine.py'))}"
 QUICK = Effort(nodes=100)
@@ -148,7 +153,92 @@ def test_ctrl_c_keeps_what_there_is(tmp_path: Path) -> None:
     result = hold(terms("default", "default", 10_000), 2, outlets=outlets)
     assert result.interrupted and 0 < result.tally.games < 10_000
     state = json.loads((tmp_path / "state.json").read_text())
-    assert sum(state["tally"]["points"]) == result.tally.games // 2 * 2
+    assert sum(state["tally"]["points"]) == result.tally.games
+
+
+def test_going_on_keeps_the_games_that_others_have_added(tmp_path: Path) -> None:
+    said: list[str] = []
+    kept = Outlets(pgn=tmp_path / "g.pgn", state=tmp_path / "state.json", say=said.append)
+    hold(terms("default", "razor_depth=1", 3), 1, outlets=kept)
+    hold(terms("default", "razor_depth=1", 4, seed=77), 1, outlets=Outlets(pgn=tmp_path / "g.pgn"))
+    before = (tmp_path / "g.pgn").read_text()
+    result = hold(terms("default", "razor_depth=1", 6), 1, outlets=kept)
+    assert (tmp_path / "g.pgn").read_text().startswith(before)
+    assert result.tally.games == 6 and len(games_of(tmp_path / "g.pgn")) == 10
+    assert [sentence.rpartition("; ")[2] for sentence in said] == ["all that is there stays.", "going on."]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (["match", "default", "razor_depth=1", "--games", "4"], "Games   4: "),
+        (["selfplay", "4"], "4 games, "),
+        (["gauntlet", "default", "razor_depth=1", "--games", "4"], "| default |"),
+    ],
+)
+def test_on_a_full_disk_the_score_is_shown_and_the_file_named(
+    words: list[str], shown: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*words, "--nodes", "50", "--concurrency", "1", "--state", str(tmp_path / "state")]
+    assert main([*words, "--pgn", "/dev/full"]) == 1
+    captured = capsys.readouterr()
+    assert shown in captured.out
+    assert f"merino: {words[0]}: cannot write '/dev/full': No space left on device" in captured.err
+    state = tmp_path / "state" / "1-2.json" if words[0] == "gauntlet" else tmp_path / "state"
+    assert sum(json.loads(state.read_text())["tally"]["points"]) == 4
+    assert main([*words, "--pgn", str(tmp_path / "g.pgn")]) == 0  # there is room there: no game is lost
+    assert len(games_of(tmp_path / "g.pgn")) == 4
+
+
+def test_without_room_for_its_state_a_match_shows_the_score(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("match.keeping.write_whole", full)
+    state = tmp_path / "m.state"
+    assert main(["match", "default", "razor_depth=1", "--games", "2", "--nodes", "50", "--state", str(state)]) == 1
+    captured = capsys.readouterr()
+    assert "Games   2: " in captured.out
+    assert f"merino: match: cannot write '{state}': No space left on device" in captured.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["match", "default", "default"], ["selfplay", "2"], ["gauntlet", "default", "a"], ["round-robin", "default", "a"]],
+    ids=lambda words: words[0],
+)
+@pytest.mark.parametrize("option", ["--pgn", "--state"])
+def test_an_error_names_the_command_that_was_given(
+    words: list[str], option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a").write_bytes(DEFAULT_FILE.read_bytes())
+    assert main([*words, option, str(tmp_path / "a" / "x")]) == 1
+    assert capsys.readouterr().err.startswith(f"merino: {words[0]}: cannot ")
+
+
+def test_one_file_cannot_be_both_the_pgn_and_the_state(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "x"
+    assert main(["match", "default", "default", "--pgn", str(path), "--state", str(path)]) == 1
+    assert "take two files" in capsys.readouterr().err and not path.exists()
+
+
+def test_games_at_a_time_are_asked_for_by_either_of_two_words(capsys: pytest.CaptureFixture[str]) -> None:
+    for read, words in (
+        (command._parser, ["a", "b"]),
+        (command_selfplay._parser, ["3"]),
+        (tune_command._parser, ["tune", "file"]),
+        (tune_command._parser, ["resume", "file"]),
+        (tune_command._parser, ["simulate"]),
+    ):
+        assert [read().parse_args([*words, name, "3"]).concurrency for name in ("--concurrency", "--threads")] == [3, 3]
+        with pytest.raises(SystemExit):
+            read().parse_args([*words, "--help"])
+        shown = capsys.readouterr().out
+        assert "--concurrency N" in shown and "--threads" not in shown
 
 
 def test_the_state_of_another_match_is_refused(tmp_path: Path) -> None:

@@ -1,0 +1,95 @@
+"""Files written whole: what a killed writer leaves goes with the next write, and nothing else does."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine.files import check_writable, write_whole, writing_whole
+
+ROOT = Path(__file__).resolve().parent.parent
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from engine.files import writing_whole
+with writing_whole(Path(sys.argv[1])) as file:
+    file.write(b"half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+posix = pytest.mark.skipif(sys.platform == "win32", reason="locks and signals as POSIX has them")
+
+
+def killed_while_writing(path: Path) -> None:
+    """Kill a process while it writes this file."""
+    done = subprocess.run([sys.executable, "-c", KILLED, str(path)], cwd=ROOT, check=False)
+    assert done.returncode == -signal.SIGKILL
+
+
+@posix
+def test_what_killed_writers_left_goes_when_the_same_file_is_written(tmp_path: Path) -> None:
+    path, other = tmp_path / "m.state", tmp_path / "m.state2"
+    killed_while_writing(path)
+    killed_while_writing(other)
+    assert len(list(tmp_path.iterdir())) == 2 and not path.exists()
+    theirs = tmp_path / "m.state20260101.new"
+    theirs.write_bytes(b"somebody's own")
+    write_whole(path, b"new")
+    assert path.read_bytes() == b"new" and theirs.exists()
+    (left,) = set(tmp_path.iterdir()) - {path, theirs}
+    assert left.name.startswith("m.state2.")
+    write_whole(other, b"other")
+    assert set(tmp_path.iterdir()) == {path, other, theirs}
+
+
+@posix
+def test_what_a_living_writer_is_writing_stays(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with writing_whole(path) as slow:
+        slow.write(b"slow")
+        write_whole(path, b"quick")
+        assert path.read_bytes() == b"quick" and len(list(tmp_path.iterdir())) == 2
+    assert path.read_bytes() == b"slow" and list(tmp_path.iterdir()) == [path]
+
+
+@posix
+def test_a_pipe_is_written_into_and_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        check_writable(pipe)
+        write_whole(pipe, b"content")
+        assert os.read(reader, 100) == b"content" and pipe.is_fifo()
+    finally:
+        os.close(reader)
+
+
+def test_a_full_disk_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    write_whole(path, b"old")
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("engine.files.os.fsync", full)
+    with pytest.raises(OSError, match="No space left") as caught:
+        write_whole(path, b"new")
+    assert caught.value.filename == str(path)
+    assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_what_cannot_be_written_is_known_before_and_looking_leaves_no_trace(whole: bool, tmp_path: Path) -> None:
+    there, new = tmp_path / "there", tmp_path / "new"
+    there.write_bytes(b"old")
+    for path in (there, new):
+        check_writable(path, whole)
+    assert list(tmp_path.iterdir()) == [there] and there.read_bytes() == b"old"
+    for path in (tmp_path, tmp_path / "missing" / "file", there / "file"):
+        with pytest.raises(OSError, match=r"\w") as caught:
+            check_writable(path, whole)
+        assert caught.value.filename == str(path)

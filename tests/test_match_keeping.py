@@ -1,0 +1,239 @@
+"""The games and the state of a match on the disk: each game once, whatever ends a run, and nobody else's is lost."""
+
+import errno
+import json
+import os
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from match import keeping
+from match.errors import MatchError
+from match.games import Game, Reason, Tally
+from match.keeping import Keeper
+from match.openings import Opening
+
+GAMES = 9
+SAVES_EVERY = 2
+OTHERS = '[Event "of somebody else"]\n\n1. e4 *\n\n'
+
+
+class KilledError(BaseException):
+    """The process ends here."""
+
+
+@pytest.fixture
+def pgn(tmp_path: Path) -> Path:
+    return tmp_path / "games.pgn"
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    return tmp_path / "match.state"
+
+
+def text_of(number: int) -> str:
+    return f'[Event "game {number}"]\n\n1. d4 {{ {"x" * number} }} *\n\n'
+
+
+ALL = "".join(map(text_of, range(GAMES)))
+
+
+def resumed(pgn: Path | None, state: Path | None) -> tuple[Keeper, Tally, str]:
+    """A keeper that has gone on from what there is, the results so far, and what it says."""
+    keeper = Keeper(pgn, state, {"seed": 1})
+    tally, _ = keeper.load()
+    return keeper, tally, keeper.catch_up(tally.games >= GAMES)
+
+
+def play(pgn: Path, state: Path | None, games: int = GAMES) -> Tally:
+    """Play on, and save after every few games."""
+    keeper, tally, _ = resumed(pgn, state)
+    while tally.games < games:
+        number = tally.games
+        keeper.add(text_of(number))
+        tally.add(Game(number, number % 2 == 0, Opening(""), (), Reason.FIFTY, None))
+        if tally.games % SAVES_EVERY == 0:
+            keeper.save(tally, 1.0)
+    keeper.save(tally, 1.0)
+    return tally
+
+
+def call(fault: BaseException, when: int, before: bool, done: Callable[..., Any]) -> Callable[..., Any]:
+    """`done`, but at its call number `when` the fault comes before it or after it."""
+    calls = iter(range(1000))
+
+    def faulty(*arguments: Any) -> None:
+        is_now = next(calls) == when
+        if is_now and before:
+            raise fault
+        done(*arguments)
+        if is_now:
+            raise fault
+
+    return faulty
+
+
+def a_part(file: Any, content: bytes) -> None:
+    """Write to the middle of a game, as a process does that is killed while it writes."""
+    file.write(content[: len(content) * 2 // 3])
+
+
+@pytest.mark.parametrize("with_others", [False, True])
+@pytest.mark.parametrize(("name", "before"), list(product(["write_whole", "_append"], [True, False])))
+def test_a_run_killed_anywhere_goes_on_with_each_game_once(
+    name: str, before: bool, with_others: bool, pgn: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for when in range(5):
+        pgn.write_text(OTHERS)
+        state.unlink(missing_ok=True)
+        with monkeypatch.context() as patch:
+            patch.setattr(keeping, name, call(KilledError(), when, before, getattr(keeping, name)))
+            with pytest.raises(KilledError):
+                play(pgn, state)
+        if with_others:
+            with pgn.open("a") as file:
+                file.write(OTHERS)
+        assert play(pgn, state).games == GAMES
+        text = pgn.read_text()
+        assert text.count(OTHERS) == 1 + with_others
+        assert text.replace(OTHERS, "") == ALL
+
+
+@pytest.mark.parametrize("when", [0, 2, 4])
+def test_a_run_killed_in_the_middle_of_a_game_goes_on_from_that_byte(
+    when: int, pgn: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = keeping._append
+    with monkeypatch.context() as patch:
+        calls = iter(range(100))
+
+        def append(file: Any, content: bytes) -> None:
+            if next(calls) == when:
+                a_part(file, content)
+                raise KilledError
+            real(file, content)
+
+        patch.setattr(keeping, "_append", append)
+        with pytest.raises(KilledError):
+            play(pgn, state)
+    assert not pgn.read_text().endswith("\n\n")
+    play(pgn, state)
+    assert pgn.read_text() == ALL
+
+
+def test_games_of_others_behind_a_fragment_stay_and_no_game_is_lost(
+    pgn: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(keeping, "_append", call(KilledError(), 0, False, a_part))
+        keeper, tally, _ = resumed(pgn, state)
+        for number in range(4):
+            keeper.add(text_of(number))
+            tally.add(Game(number, number % 2 == 0, Opening(""), (), Reason.FIFTY, None))
+        with pytest.raises(KilledError):
+            keeper.save(tally, 1.0)
+    fragment = pgn.read_text()
+    with pgn.open("a") as file:
+        file.write(OTHERS)
+    play(pgn, state)
+    text = pgn.read_text()
+    assert text.startswith(fragment + OTHERS)
+    assert [text.count(text_of(number)) for number in range(GAMES)] == [1] * GAMES
+
+
+def test_games_that_others_have_added_stay_and_that_is_said(pgn: Path, state: Path) -> None:
+    play(pgn, state, 5)
+    with pgn.open("a") as file:
+        file.write(OTHERS)
+    assert resumed(pgn, state)[2] == f"'{pgn}' has grown since '{state}' was saved; all that is there stays."
+    play(pgn, state)
+    first = "".join(map(text_of, range(5)))
+    assert pgn.read_text() == first + OTHERS + ALL.removeprefix(first)
+    assert resumed(pgn, state)[2] == ""
+
+
+class FullDisk:
+    """A file that takes `room` more bytes."""
+
+    def __init__(self, file: Any, room: int) -> None:
+        self._file, self._room = file, room
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+    def write(self, content: bytes) -> int:
+        if not self._room:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        done: int = self._file.write(content[: self._room])
+        self._room -= done
+        return done
+
+
+@pytest.mark.parametrize("room", [0, 30, 60])
+def test_a_full_disk_names_the_file_and_leaves_no_part_of_a_game(
+    room: int, pgn: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pgn.write_text(OTHERS)
+    real = keeping._append
+    with monkeypatch.context() as patch:
+        patch.setattr(keeping, "_append", lambda file, content: real(FullDisk(file, room), content))
+        with pytest.raises(MatchError, match=f"cannot write '{pgn}': No space left on device"):
+            play(pgn, state)
+        assert pgn.read_text() == OTHERS
+    play(pgn, state)
+    assert pgn.read_text() == OTHERS + ALL
+
+
+def test_without_room_for_the_state_no_game_is_added_before_it_can_be(
+    pgn: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    keeper, tally, _ = resumed(pgn, state)
+    keeper.add(text_of(0))
+    tally.add(Game(0, True, Opening(""), (), Reason.FIFTY, None))
+    with monkeypatch.context() as patch:
+        patch.setattr(keeping, "write_whole", call(full, 0, True, keeping.write_whole))
+        with pytest.raises(MatchError, match=f"cannot write '{state}': No space left on device"):
+            keeper.save(tally, 1.0)
+    assert pgn.read_text() == ""
+    keeper.save(tally, 1.0)
+    assert pgn.read_text() == text_of(0)
+    play(pgn, state)
+    assert pgn.read_text() == ALL
+
+
+def test_a_pgn_that_is_not_the_one_of_the_state_is_refused(pgn: Path, state: Path) -> None:
+    play(pgn, state, 4)
+    text = pgn.read_text()
+    pgn.write_text(text[:-1])
+    with pytest.raises(MatchError, match="is shorter than"):
+        resumed(pgn, state)
+    pgn.unlink()
+    with pytest.raises(MatchError, match="is shorter than"):
+        resumed(pgn, state)
+    assert not pgn.exists()
+
+
+def test_games_that_may_not_be_in_their_pgn_are_not_forgotten(
+    pgn: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(keeping, "_append", call(KilledError(), 1, True, keeping._append))
+        with pytest.raises(KilledError):
+            play(pgn, state)
+    with pytest.raises(MatchError, match="holds games that its PGN may lack; name that with --pgn"):
+        resumed(None, state)
+
+
+def test_a_state_begun_without_a_pgn_leaves_one_named_later_as_it_is(pgn: Path, state: Path) -> None:
+    keeper, tally, _ = resumed(None, state)
+    tally.add(Game(0, True, Opening(""), (), Reason.FIFTY, None))
+    keeper.save(tally, 1.0)
+    assert json.loads(state.read_text())["pgn"] is None
+    pgn.write_text(OTHERS)
+    play(pgn, state)
+    assert pgn.read_text() == OTHERS + ALL.removeprefix(text_of(0))

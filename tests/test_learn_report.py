@@ -182,6 +182,17 @@ def test_what_is_no_record_is_not_drawn(tmp_path: Path, content: str | None, rea
         run_plot([str(tmp_path / "learning.json")])
 
 
+def test_nothing_is_drawn_for_a_folder_that_cannot_be_written(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+
+    def drawn(*_: object) -> bytes:
+        raise AssertionError("a picture is drawn")
+
+    monkeypatch.setattr("learn.command_plot.draw", drawn)
+    with pytest.raises(CommandError, match=r"plot: cannot write '.*learning.json.*': "):
+        run_plot([str(folder / "learning.json"), "--out", str(folder / "learning.json" / "plots")])
+
+
 def test_thirty_games_are_too_few_to_leave_new_weights() -> None:
     rows = some_games(selfplay_rows(), np.arange(30))
     sample = split(rows, Settings())

@@ -3,6 +3,7 @@
 from functools import cache, partial
 
 import chess
+import numpy as np
 import pytest
 
 from engine.cli import main
@@ -72,9 +73,16 @@ def test_the_number_of_threads_changes_no_game():
     assert played(1) == played(3)
 
 
-@pytest.mark.parametrize("threads", [2, 4])
-def test_many_nodes_a_move_are_the_same_games_on_any_number_of_threads(threads: int):
-    assert played(threads, nodes=1000, games=8) == played(1, nodes=1000, games=8)
+def test_longer_searches_are_the_same_games_on_any_number_of_threads():
+    assert played(4, nodes=600, games=8) == played(1, nodes=600, games=8)
+
+
+def test_a_board_that_has_played_plays_a_game_as_a_fresh_one_does():
+    setup, flag = setup_of(600), np.zeros(1, dtype=np.uint64)
+    opening = setup.openings().opening(3)
+    for number in (6, 7):
+        fresh = setup.board(flag).play(number, opening, number % 2 == 0)
+        assert fresh == played(1, nodes=600, games=8)[number]
 
 
 def test_games_from_any_number_on_are_those_of_the_whole_match():

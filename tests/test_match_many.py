@@ -102,6 +102,16 @@ def test_freely_played_moves_make_games_differ_and_lose_little():
     assert strict.play(0, opening, True).moves == strict.play(1, opening, True).moves
 
 
+def test_self_play_shows_no_strength_of_merino_against_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("match.contest.SHOW_EVERY", 0.0)
+    assert main(["selfplay", "4", "--nodes", "60", "--pgn", str(tmp_path / "s.pgn")]) == 0
+    captured = capsys.readouterr()
+    assert captured.err.startswith("1/4  ") and "4 games, " in captured.out
+    assert not {"Elo", "LOS"} & set((captured.out + captured.err).split())
+
+
 def test_self_play_feeds_the_learner(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pgn, weights = tmp_path / "s.pgn", tmp_path / "w.txt"
     assert main(["selfplay", "30", "--nodes", "60", "--pgn", str(pgn), "--weights", str(DEFAULT_FILE)]) == 0

@@ -5,6 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from match.games import Tally
+from match.report import Pace, count_line, live_line
 from match.statistics import Model, Sprt, elo_of, estimate, llr, moments, score_of
 from match.validate import SHAPES, coverage, shares_for, simulate_test
 
@@ -126,3 +128,26 @@ def test_the_llr_is_finite_for_any_counts(model):
     for pairs in (8, 100, 5000):
         for shares in (*SHAPES.values(), (0.001, 0.01, 0.1, 0.4, 0.489), (0, 0, 0, 0.5, 0.5)):
             assert np.isfinite(llr(random.multinomial(pairs, shares, 500), 0, 100, model)).all()
+
+
+@pytest.mark.parametrize("boards", [1, 2, 16])
+@pytest.mark.parametrize("compiling", [0.0, 40.0])
+def test_the_time_left_is_told_when_it_means_something_whatever_came_before(boards: int, compiling: float):
+    pace, tally = Pace(boards), Tally()
+    tally.points[1] = 100
+    told = []
+    for number in range(400):  # each board ends a pair every four seconds, all of them together
+        pace.note(compiling + 4 * (1 + number // (2 * boards)))
+        told.append(pace.speed)
+    known = [speed for speed in told if speed is not None]
+    assert told.index(known[0]) == 4 * boards - 1
+    assert all(0.25 * boards <= speed <= 0.51 * boards for speed in known)
+    assert "left" not in live_line(tally, 1100, None)
+    assert live_line(tally, 1100, 2.0).endswith("2 games/s, 8 min left")
+
+
+def test_games_against_oneself_show_no_strength():
+    tally = Tally()
+    tally.points[:] = 3, 4, 5
+    assert count_line(tally, 20, None) == "12/20  4 drawn"
+    assert count_line(tally, 20, 2.0) == "12/20  4 drawn  2 games/s, 4 s left"

@@ -2,8 +2,10 @@
 
 import bz2
 import csv
+import errno
 import gzip
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -230,6 +232,18 @@ def test_without_matplotlib_a_picture_says_what_to_install(
     assert main(["points", own, "--plot", str(picture)]) == 1
     assert "extra 'plots'" in capsys.readouterr().err
     assert not picture.exists()
+
+
+def test_a_folder_that_cannot_be_written_is_found_before_the_games_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def locked(**_: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr("engine.files.tempfile.TemporaryFile", locked)
+    matrix = tmp_path / "m.csv"
+    assert main(["points", "no-such-games.pgn", "--matrix", str(matrix)]) == 1
+    assert f"points: cannot write '{matrix}': Permission denied" in capsys.readouterr().err
 
 
 BAD = {

@@ -1,11 +1,13 @@
 """Measuring many changes at once: what each is worth comes out of blocks in which all were mixed."""
 
+import json
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tools.screen import Block, deals, effects, player, read, round_of, table
+from tools.screen import Block, deals, effects, kept_blocks, player, read, round_of, subject, table
 
 TRUE_ELO = np.array([30.0, -20.0, 0.0, 10.0])
 
@@ -58,3 +60,27 @@ def test_both_players_are_written_for_a_match():
 def test_what_compares_nothing_is_refused(text: str):
     with pytest.raises(ValueError, match=r"wanted \[first, second\]|nothing to compare"):
         read(text)
+
+
+def test_blocks_played_with_other_numbers_are_refused(tmp_path: Path):
+    file = tmp_path / "x.blocks.jsonl"
+    text = "razor_depth = [2, 3]\nsee_depth = [7, 8]\nsingular_depth = 7\n"
+    about = subject(*read(text), nodes=1000)
+    assert kept_blocks(file, about) == []
+    block = Block([True, False], [0, 1, 2, 1, 0])
+    with file.open("a") as lines:
+        lines.write(json.dumps(block._asdict()) + "\n")
+    before = file.read_text()
+    assert kept_blocks(file, subject(*read(text + "# a remark\n"), nodes=1000)) == [block]
+    for other, nodes, changed in (
+        (text.replace("3]", "4]"), 1000, "compared"),
+        ("see_depth = [7, 8]\nrazor_depth = [2, 3]\nsingular_depth = 7\n", 1000, "compared"),
+        (text.replace("= 7\n", "= 6\n"), 1000, "fixed"),
+        (text, 2000, "nodes"),
+    ):
+        with pytest.raises(ValueError, match=rf"played with other numbers \({changed}\).* move that file away"):
+            kept_blocks(file, subject(*read(other), nodes=nodes))
+    assert file.read_text() == before
+    file.write_text(json.dumps(block._asdict()) + "\n")  # without a line that says what it is about
+    with pytest.raises(ValueError, match="compared, fixed, nodes"):
+        kept_blocks(file, about)

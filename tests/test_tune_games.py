@@ -1,7 +1,10 @@
 """Tuning by games: what is kept, resumed and replayed, and what a crash costs."""
 
+import errno
 import json
 import math
+import os
+import re
 import shlex
 import sys
 from dataclasses import replace
@@ -290,3 +293,61 @@ def test_a_tune_that_cannot_be_says_why_and_plays_nothing(tmp_path: Path, text, 
         run_spsa(["tune", str(file), "--pairs", "2", "--nodes", "20", *options])
     assert said in str(caught.value)
     assert list(tmp_path.iterdir()) == [file]
+
+
+def refuse_to_play(*_: object) -> None:
+    raise AssertionError("games are played")
+
+
+@pytest.mark.parametrize("command", ["tune", "resume", "replay"])
+@pytest.mark.parametrize("lacking", ["folder", "matplotlib"])
+def test_what_a_picture_needs_is_looked_for_before_the_games(
+    command: str, lacking: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    file, state, picture = tmp_path / "rook.txt", tmp_path / "rook.tune.npz", tmp_path / "plots" / "rook.svg"
+    if lacking == "matplotlib":
+        monkeypatch.setitem(sys.modules, "matplotlib", None)
+        picture = tmp_path / "rook.svg"
+    file.write_text("RookOpen, 17, -200, 200, 5, 0.002\n")
+    if command != "tune":
+        play(Tune.new(configuration(pairs=4))).save(state)
+    before = set(tmp_path.iterdir())
+    monkeypatch.setattr("tune.command_games.play_tune", refuse_to_play)
+    monkeypatch.setattr("tune.command_games.replay", refuse_to_play)
+    said = "extra 'plots'" if lacking == "matplotlib" else f"cannot write '{picture}': No such file or directory"
+    with pytest.raises(CommandError, match=re.escape(said)):
+        run_spsa([command, str(file if command == "tune" else state), "--plot", str(picture)])
+    assert set(tmp_path.iterdir()) == before
+
+
+def test_where_the_tuned_weights_go_is_looked_at_before_the_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    file = tmp_path / "rook.txt"
+    file.write_text("RookOpen, 17, -200, 200, 5, 0.002\n")
+    monkeypatch.setattr("tune.command_games.play_tune", refuse_to_play)
+    with pytest.raises(UsageError, match="exists, where the tuned weights go"):
+        run_spsa(["tune", str(file), "--state", str(tmp_path / "rook.npz")])
+    assert file.read_text().startswith("RookOpen, 17")
+    (tmp_path / "rook.txt").unlink()
+    (tmp_path / "rook.tune.txt").mkdir()
+    play(Tune.new(configuration(pairs=4))).save(tmp_path / "rook.tune.npz")
+    with pytest.raises(CommandError, match=r"cannot write '.*rook.tune.txt': Is a directory"):
+        run_spsa(["resume", str(tmp_path / "rook.tune.npz")])
+
+
+def test_on_a_full_disk_the_values_so_far_are_shown_and_the_file_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    state = tmp_path / "rook.tune.npz"
+    Tune.new(configuration(pairs=4)).save(state)
+    real, calls = Tune.save, iter(range(100))
+
+    def full(tune: Tune, path: Path) -> None:
+        if next(calls):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(tune, path)
+
+    monkeypatch.setattr(Tune, "save", full)
+    monkeypatch.setattr("tune.command_games.Games", lambda _, flag: Judge(flag))
+    with pytest.raises(CommandError, match=re.escape(f"spsa: cannot write '{state}': No space left on device")):
+        run_spsa(["resume", str(state)])
+    assert "bspsa after 4 pairs:" in capsys.readouterr().out

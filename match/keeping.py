@@ -41,6 +41,8 @@ class Keeper:
         path = self._state
         if path is None or not path.exists():
             return Tally(), 0.0
+        if not path.is_file():
+            raise MatchError(f"'{path}' is no file that could keep the state")
         try:
             state = json.loads(path.read_text(encoding="utf-8"))
             tally, seconds, terms = Tally.from_json(state["tally"]), float(state["seconds"]), dict(state["terms"])
@@ -96,7 +98,8 @@ class Keeper:
     def _settle(self, file: IO[bytes]) -> None:
         """Bring the games of the journal into the PGN, as far as they are not there; raises OSError."""
         if self._journal is not None:
-            _append(file, _missing(_text_from(file, self._journal.at), self._journal.games))
+            games = [game.encode() for game in self._journal.games]
+            _append(file, _missing(_read(file, self._journal.at, sum(map(len, games))), games))
         self._journal = None
 
     def _write_state(self, tally: Tally, seconds: float, journal: Journal | None) -> None:
@@ -108,17 +111,16 @@ class Keeper:
             write_whole(self._state, json.dumps(state, indent=1).encode())
 
 
-def _missing(there: bytes, games: Sequence[str]) -> bytes:
-    """What of these games is still to be written where `there` stands from their place on."""
-    texts = [game.encode() for game in games]
-    text = b"".join(texts)
+def _missing(there: bytes, games: Sequence[bytes]) -> bytes:
+    """What of these games is still to be written where `there` stands in their place."""
+    text = b"".join(games)
     if text.startswith(there):
         return text[len(there) :]  # after a run that was killed while it wrote, from the middle of a game on
     whole = 0
-    for part in texts:
-        if not there.startswith(text[: whole + len(part)]):
+    for game in games:
+        if not there.startswith(text[: whole + len(game)]):
             break
-        whole += len(part)
+        whole += len(game)
     return text[whole:]
 
 
@@ -138,12 +140,14 @@ def _size(file: IO[bytes]) -> int:
     return os.fstat(file.fileno()).st_size
 
 
-def _text_from(file: IO[bytes], at: int) -> bytes:
-    """What the file holds from there on; nothing of what cannot be read again, such as a pipe."""
-    if not _is_regular(file):
-        return b""
-    file.seek(at)
-    return b"".join(iter(lambda: file.read(1 << 20), b""))
+def _read(file: IO[bytes], at: int, most: int) -> bytes:
+    """What the file holds from there on, so many bytes at most; nothing of a pipe, which cannot be read again."""
+    found = b""
+    if _is_regular(file):
+        file.seek(at)
+        while part := file.read(most - len(found)):
+            found += part
+    return found
 
 
 def _append(file: IO[bytes], content: bytes) -> None:

@@ -237,3 +237,9 @@ def test_a_state_begun_without_a_pgn_leaves_one_named_later_as_it_is(pgn: Path, 
     pgn.write_text(OTHERS)
     play(pgn, state)
     assert pgn.read_text() == OTHERS + ALL.removeprefix(text_of(0))
+
+
+def test_a_state_that_is_no_file_is_refused_and_not_read(state: Path) -> None:
+    os.mkfifo(state)  # to read it would wait for ever
+    with pytest.raises(MatchError, match="is no file that could keep the state"):
+        resumed(None, state)

@@ -16,7 +16,8 @@ INSTALLED_DEV := $(VENV)/installed-dev
 help: ## list these commands
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile | expand -t 16
 
-run: warmup ## play: a console on a terminal, a short game against itself without one
+run: $(INSTALLED) ## play: a console on a terminal, a short game against itself without one
+	@$(RUN) -m engine warmup play
 	@$(RUN) -m engine run $(ARGS)
 
 test: warmup $(INSTALLED_DEV) ## run the tests; ARGS="-k perft" for some of them
@@ -39,7 +40,7 @@ bench: warmup ## measure the speed of everything, search, learning and tuning (b
 perft: $(INSTALLED) ## check move generation at length: published counts, and random games against python-chess
 	@$(RUN) -m benchmarks.perft_suite $(ARGS)
 
-warmup: $(INSTALLED) ## compile the engine ahead; the result is kept in the user's cache folder
+warmup: $(INSTALLED) ## compile all parts ahead, some minutes, once; the result is kept in the user's cache folder
 	@$(RUN) -m engine warmup
 
 clean: ## remove the environment, build leftovers and compiled code

@@ -74,7 +74,7 @@ COMMANDS = by_name(
             "engine.gui_config:print_config",
             "Print what a GUI wants to know: cutechess, arena, lichess-bot or banksia.",
         ),
-        Command("warmup", "engine.commands:warmup", "Compile everything ahead, so that every start is fast."),
+        Command("warmup [PART ...]", "engine.commands:warmup", "Compile all ahead, so that every start is fast."),
         Command("clean-cache", "engine.cache:clean", "Delete the compiled code."),
         Command("version", "engine.cli:version", "Print the version.", ("-V", "--version")),
         Command("help [COMMAND]", "engine.cli:show_help", "Show this.", ("-h", "--help")),

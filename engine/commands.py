@@ -17,14 +17,11 @@ from engine.fen import START_FEN, FenError, parse_fen
 from engine.game import Position
 from engine.jit import CACHE
 from engine.perft import MAX_DEPTH
-from engine.perft import perft as perft_of
 from engine.position import POSITION
-from engine.search.searcher import Searcher
-from engine.warmup import warm_up
+from engine.warmup import parts
 from eval.evaluate import scores_of
-from eval.explain import value_pieces
 from eval.table import render_terms
-from eval.weights import WeightsError, active_file, defaults, load
+from eval.weights import WeightsError, active_file, load
 
 _BATCH = 4096  # positions evaluated in one call
 
@@ -79,15 +76,17 @@ def weights(arguments: list[str]) -> int:
 
 
 def warmup(arguments: list[str]) -> int:
-    """Compile everything there is into the cache: what play needs, and what only these commands call."""
-    _expect(arguments, 0, 0, "warmup")
-    began = time.perf_counter()
-    warm_up()
-    position = Position()
-    perft_of(position.record, 1)
-    value_pieces(position.record, defaults())
-    Searcher(hash_mb=1).exchange_gain(position, position.legal_moves[0])
-    print(f"ready after {time.perf_counter() - began:.1f} s; the compiled code is in {CACHE or 'memory only'}")
+    """Compile every part of Merino into the cache, or only those named, and print the seconds each took."""
+    known = parts()
+    unknown = [name for name in arguments if name not in known]
+    if unknown:
+        raise UsageError(f"warmup: there is no part '{unknown[0][:40]}'; the parts are {', '.join(known)}")
+    chosen = {name: known[name] for name in arguments} or known
+    for name, warm_up in chosen.items():
+        began = time.perf_counter()
+        warm_up()
+        print(f"{name:<7}{time.perf_counter() - began:7.1f} s", flush=True)
+    print(f"ready; the compiled code is in {CACHE.parent if CACHE else 'memory only'}")
     return 0
 
 

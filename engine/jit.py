@@ -8,6 +8,7 @@ hash of every source file that its code may come from and of the versions that c
 only at the file of the cached function: a changed callee would go unseen and stale code would run.
 """
 
+import logging
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -15,9 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core import event
 from numba.core.errors import NumbaExperimentalFeatureWarning
 
 from engine.cache import ROOMS, compile_cache, room_of
+from engine.code_files import CodeCache
+from engine.compiling import WATCH, Watch
+
+log = logging.getLogger(__name__)
 
 
 @cache
@@ -27,6 +33,10 @@ def cache_of(room: str) -> Path | None:
 
 
 CACHE = cache_of(ROOMS[0])  # of all that play needs
+ENTRIES: list[Any] = []  # all that have been declared
+
+event.Listener.register(Watch)
+event.register("numba:compile", WATCH)
 
 # Kernels in a tuple to unroll, or as an argument whose address is taken, count as "first-class functions". Each use
 # here is resolved to the one function when it is compiled, which is all that is asked of the feature.
@@ -42,6 +52,13 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 def entry(function: Callable[..., Any]) -> Any:
     """Compile `function` for Python: cached where a folder can be written, without the GIL."""
+    compiled = numba.njit(no_cfunc_wrapper=True, **_OPTIONS)(function)
     folder = cache_of(room_of(function.__module__))
-    numba.config.CACHE_DIR = str(folder) if folder else ""  # read when the function is declared
-    return numba.njit(cache=folder is not None, no_cfunc_wrapper=True, **_OPTIONS)(function)
+    if folder is not None:
+        numba.config.CACHE_DIR = str(folder)
+        try:
+            compiled._cache = CodeCache(function)
+        except RuntimeError as error:
+            log.warning("%s is compiled anew at each start, %s cannot be used: %s", function.__name__, folder, error)
+    ENTRIES.append(compiled)
+    return compiled

@@ -1,20 +1,20 @@
-"""Get every compiled entry that play needs, from the cache or by compiling it."""
+"""Get compiled entries ahead, from the cache or by compiling them: those of play, or of each part of Merino."""
 
-import logging
-import pickle
-import shutil
 import time
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
 
-from engine.cache import remove_stale
+from engine.cache import ROOMS, remove_stale
 from engine.game import Position
 from engine.jit import CACHE
+from engine.perft import perft
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
+from eval.explain import value_pieces
+from eval.weights import defaults
 
-log = logging.getLogger(__name__)
-
-# What reading a cache file that was cut short or overwritten can raise.
-_DAMAGE = (EOFError, pickle.UnpicklingError, AttributeError, IndexError, KeyError, RuntimeError, ValueError, OSError)
+PLAY = "play"
 
 
 def warm_up() -> float:
@@ -23,26 +23,30 @@ def warm_up() -> float:
     What is compiled here is in the cache for the next start of any Merino with the same sources.
     """
     began = time.perf_counter()
-    try:
-        _exercise()
-    except _DAMAGE as error:
-        if CACHE is None:
-            raise
-        log.warning(
-            "the compiled code in %s cannot be read (%s: %s): compiling anew", CACHE, type(error).__name__, error
-        )
-        shutil.rmtree(CACHE, ignore_errors=True)
-        CACHE.mkdir(parents=True, exist_ok=True)
-        _exercise()
+    searcher = Searcher(hash_mb=1)  # most of the work; first, so that what is told of it is told once
+    position = Position("r3k2r/8/8/8/8/8/4P3/R3K2R w KQkq - 0 1")
+    position.push_uci("e1g1")
+    position.pop()
+    position.outcome()
+    searcher.search(position, Limits(depth=2))
     if CACHE is not None:
         remove_stale(CACHE)
     return time.perf_counter() - began
 
 
-def _exercise() -> None:
-    """Call every entry that play needs."""
-    position = Position("r3k2r/8/8/8/8/8/4P3/R3K2R w KQkq - 0 1")
-    position.push_uci("e1g1")
-    position.pop()
-    position.outcome()
-    Searcher(hash_mb=1).search(position, Limits(depth=2))
+def parts() -> dict[str, Callable[[], object]]:
+    """What warms up each part of Merino, play first. Each room above the engine has a module `warmup` for its own."""
+    return {PLAY: _warm_up_lowest, **{room: partial(_warm_up_room, room) for room in ROOMS[1:]}}
+
+
+def _warm_up_room(room: str) -> None:
+    import_module(f"{room}.warmup").warm_up()
+
+
+def _warm_up_lowest() -> None:
+    """Call every entry of the lowest room: what play needs, and what only commands call."""
+    warm_up()
+    position = Position()
+    perft(position.record, 1)
+    value_pieces(position.record, defaults())
+    Searcher(hash_mb=1).exchange_gain(position, position.legal_moves[0])

@@ -19,9 +19,10 @@ PACKAGES = tuple(package for package in " ".join(ROOMS).split() if (Path(__file_
 LAYERS = (
     (
         "facts",
-        "engine engine.command engine.cache engine.files engine.search engine.search.limits engine.search.strength",
+        "engine engine.command engine.cache engine.files engine.compiling engine.search engine.search.limits "
+        "engine.search.strength",
     ),
-    ("decorators", "engine.jit"),
+    ("decorators", "engine.code_files engine.jit"),
     ("words", "engine.bitboard engine.memory engine.recursion"),
     ("attacks", "engine.move engine.rays engine.magics engine.attacks"),
     ("position", "engine.position"),
@@ -46,8 +47,8 @@ LAYERS = (
     ("matches: who plays, and from where", "match.openings match.books match.players match.dialogue"),
     (
         "matches: many games",
-        "match.games match.pgn match.report match.keeping match.board match.sides match.driven match.runner "
-        "match.contest match.ratings match.prove",
+        "match.games match.pgn match.report match.keeping match.board match.sides match.driven "
+        "match.runner match.contest match.ratings match.prove match.warmup",
     ),
     (
         "matches: their commands",
@@ -59,7 +60,7 @@ LAYERS = (
     ("learner: rows", "learn.rows learn.checking learn.quiet learn.inputs"),
     ("learner: passes over rows", "learn.sample learn.passes"),
     ("learner: ways to fit", "learn.fit learn.descent learn.adam learn.uncertainty learn.calibration"),
-    ("learner: its procedure", "learn.learning"),
+    ("learner: its procedure", "learn.learning learn.warmup"),
     ("learner: what it tells", "learn.report learn.tables learn.record learn.telling learn.pictures learn.plots"),
     ("learner: its command", "learn.options learn.command learn.command_plot"),
     ("studies: their command lines", "study study.arguments"),
@@ -69,12 +70,12 @@ LAYERS = (
     ),
     ("study of points: fit", "study.points.regression study.points.score_graph study.points.values"),
     ("study of points: what it tells", "study.points.capablanca study.points.report study.points.picture"),
-    ("study of points: its command", "study.points.command"),
+    ("study of points: its command", "study.points.command study.warmup"),
     ("tuner: chance", "tune tune.chance"),
     ("tuner: rules", "tune.rules"),
     ("tuner: what rules need", "tune.design tune.plan"),
     ("tuner: parameters", "tune.parameters tune.formats"),
-    ("tuner: simulation", "tune.simulator tune.paper"),
+    ("tuner: simulation", "tune.simulator tune.paper tune.warmup"),
     ("tuner: games", "tune.tuning tune.playing"),
     ("tuner: what it tells", "tune.report tune.progress tune.picture"),
     ("tuner: its command", "tune.command tune.command_games"),

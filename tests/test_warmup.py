@@ -1,36 +1,36 @@
-"""Warming up: compiled code that was damaged is compiled anew, other faults are not hidden."""
-
-from pathlib import Path
+"""Warming up: every part is compiled ahead, and the command tells which."""
 
 import pytest
 
-from engine import warmup
+from engine.cache import ROOMS, room_of
+from engine.cli import main
+from engine.jit import ENTRIES
+from engine.warmup import PLAY, parts
 
 
-def test_damaged_compiled_code_is_thrown_away_and_made_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    folder = tmp_path / "0123456789abcdef"
-    folder.mkdir()
-    (folder / "search.nbi").write_bytes(b"cut short")
-    calls = []
-
-    def exercise() -> None:
-        calls.append(sorted(path.name for path in folder.iterdir()))
-        if (folder / "search.nbi").exists():
-            raise EOFError("Ran out of input")
-
-    monkeypatch.setattr(warmup, "CACHE", folder)
-    monkeypatch.setattr(warmup, "_exercise", exercise)
-    warmup.warm_up()
-    assert calls == [["search.nbi"], []]
+@pytest.mark.parametrize("part", [PLAY, *ROOMS[1:]])
+def test_warming_a_part_up_compiles_every_entry_of_its_room(part: str) -> None:
+    parts()[part]()
+    room = ROOMS[0] if part == PLAY else part
+    own = [each for each in ENTRIES if room_of(each.py_func.__module__) == room and _is_ours(each)]
+    assert len(own) > 1
+    assert [each.py_func.__qualname__ for each in own if not each.signatures] == []
 
 
-def test_a_fault_that_compiling_anew_does_not_cure_is_raised(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def exercise() -> None:
-        raise ValueError("a fault of ours")
+def _is_ours(compiled: object) -> bool:
+    return compiled.py_func.__module__.partition(".")[0] in " ".join(ROOMS).split()  # and not one of a test
 
-    folder = tmp_path / "0123456789abcdef"
-    folder.mkdir()
-    monkeypatch.setattr(warmup, "CACHE", folder)
-    monkeypatch.setattr(warmup, "_exercise", exercise)
-    with pytest.raises(ValueError, match="a fault of ours"):
-        warmup.warm_up()
+
+def test_warmup_tells_each_part_with_its_seconds(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["warmup"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [row[0] for row in rows[:-1]] == [PLAY, *ROOMS[1:]]
+    assert all(float(row[1]) >= 0 and row[2] == "s" for row in rows[:-1])
+    assert main(["warmup", PLAY]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [PLAY, "ready;"]
+
+
+def test_warmup_of_an_unknown_part_names_those_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["warmup", "everything"]) == 2
+    errors = capsys.readouterr().err
+    assert "'everything'" in errors and ", ".join([PLAY, *ROOMS[1:]]) in errors

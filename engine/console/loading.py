@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+from engine.compiling import WATCH
+
 SLOW_AFTER_SECONDS = 2.5
 WHY_IT_IS_SLOW = "Loading the engine. The first start compiles it: a minute, once ..."
 
@@ -16,6 +18,8 @@ def patience(out: TextIO) -> Iterator[None]:
     """Say that the engine is being loaded, if the block takes so long that a person wonders."""
 
     def tell() -> None:
+        if WATCH.has_told:
+            return  # the compiler's own progress says more
         out.write(f"{WHY_IT_IS_SLOW}\n")
         out.flush()
 

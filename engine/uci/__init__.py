@@ -13,6 +13,7 @@ from itertools import chain
 from typing import NoReturn
 
 from engine.command import Command, UsageError
+from engine.compiling import WATCH
 from engine.uci import commands
 from engine.uci.commands import COMMANDS, STANDARD
 from engine.uci.output import Output
@@ -96,6 +97,7 @@ def find_command(line: str) -> tuple[Command | None, str]:
 
 def _new_session() -> Session:
     """A session on standard output, in which no thread dies unheard: a GUI would wait for its move for ever."""
+    WATCH.is_silent = True  # `engine.uci.cold_start` tells the GUI, and what it does not expect it may not bear
     session = Session(Output(sys.stdout.buffer))
 
     def fail(fault: threading.ExceptHookArgs) -> None:

@@ -1,0 +1,36 @@
+"""Get every compiled entry that learning needs, from the cache or by compiling it."""
+
+from __future__ import annotations
+
+from eval.weights import defaults
+from learn.checking import check_rows
+from learn.fen_file import lines_of
+from learn.fit import Watcher
+from learn.games import read_games
+from learn.labelled import read_labelled
+from learn.learning import METHODS, Settings, learn, split
+from learn.passes import carriers
+from learn.positions import Quiet, Selection, block_of_games, rows_of_block
+from learn.quiet import is_open, settle
+from learn.rows import RowStore
+
+_MOVES = "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Bxc6 dxc6 5. d4 exd4 6. Qxd4 Qxd4 7. Nxd4 Bd7"
+_GAMES = "".join(f'[Result "{result}"]\n\n{_MOVES} {result}\n\n' for result in ("1-0", "0-1", "1/2-1/2") * 4)
+
+
+def warm_up() -> None:
+    """Make rows of a few games and of labelled positions, and learn from them in every way."""
+    weights = defaults()
+    block = block_of_games(read_games(_GAMES.encode()), Selection())
+    block = block.chosen(is_open(block, weights, bound=1000))
+    settle(read_labelled(lines_of(block, 0)).positions, weights, Quiet.RESOLVED)
+    rows = rows_of_block(block)
+    check_rows(block, rows, weights)
+    store = RowStore(with_keys=True)
+    store.add(rows, block.positions["key"])
+    store.drop_duplicates()
+    for method in METHODS:
+        settings = Settings(method=method, prior=0.0)  # with no pull to the start every method moves
+        sample = split(rows, settings)
+        learn(sample, weights, settings, Watcher())
+    carriers(sample)

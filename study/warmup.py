@@ -1,0 +1,15 @@
+"""Get every compiled entry that studies need beyond those of learning, from the cache or by compiling it."""
+
+from __future__ import annotations
+
+from learn.games import read_games
+from study.points.regression import bootstrap, cells_of
+from study.points.vectors import vectors_of_games
+
+_GAMES = b'[Result "1-0"]\n\n1. e4 d5 2. exd5 Nf6 3. Nc3 Nxd5 4. a3 a6 5. h3 h6 1-0\n\n'
+
+
+def warm_up() -> None:
+    """Weigh the pieces of a game."""
+    vectors, _ = vectors_of_games(read_games(_GAMES))
+    bootstrap(cells_of(vectors.differences, vectors.outcomes), vectors, 2, 1)

@@ -1,0 +1,118 @@
+"""Compiled code on the disk: damage is seen before it is used, mended, and the same for every part of Merino."""
+
+import os
+import shutil
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from engine.cache import ROOMS, room_of
+from engine.code_files import CodeCache, CodeFiles
+from engine.jit import ENTRIES, cache_of
+from engine.warmup import parts
+from tests.test_cache import answer, script, start
+
+ROOT = Path(__file__).resolve().parent.parent
+GAMES = '[Result "1-0"]\n\n1. e4 d5 2. exd5 Nf6 3. Nc3 Nxd5 4. a3 a6 5. h3 h6 1-0\n\n'
+
+__all__ = ["script"]  # a fixture
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def overwrite(path: Path) -> None:
+    """Change the machine code in the midst of the file, which no reader of its frame would see."""
+    content = bytearray(path.read_bytes())
+    middle = len(content) // 2
+    content[middle : middle + 64] = bytes(64 * [0xCC])
+    path.write_bytes(content)
+
+
+def replace(path: Path) -> None:
+    path.write_bytes(os.urandom(5000))
+
+
+def block(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def test_damaged_code_is_told_of_compiled_anew_and_mended(script, tmp_path):
+    home = tmp_path / "home"
+    assert answer(start(script, home))[:2] == (42, 0)
+    (file,) = home.rglob("*.code")
+    size = file.stat().st_size
+    for damage in (cut, empty, overwrite, replace):
+        damage(file)
+        process = start(script, home)
+        out, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors
+        assert out.split()[:2] == ["42", "0"]
+        assert f"{file} is damaged" in errors and "Traceback" not in errors
+        assert file.stat().st_size == pytest.approx(size, rel=0.01)
+    assert answer(start(script, home))[:2] == (42, 1)
+
+
+def test_code_that_can_be_neither_read_nor_kept_stops_nothing(script, tmp_path):
+    home = tmp_path / "home"
+    answer(start(script, home))
+    (file,) = home.rglob("*.code")
+    block(file)
+    process = start(script, home)
+    out, errors = process.communicate(timeout=120)
+    assert process.returncode == 0 and out.split()[:2] == ["42", "0"]
+    assert "cannot read the compiled code" in errors and "cannot keep compiled code" in errors
+
+
+def test_code_is_never_kept_beside_the_sources(script, tmp_path):
+    home = tmp_path / "home"
+    answer(start(script, home))
+    (file,) = home.rglob("*.code")
+    folder = file.parent
+    shutil.rmtree(folder)
+    folder.write_text("in the way")
+    process = start(script, home)
+    out, errors = process.communicate(timeout=120)
+    assert process.returncode == 0 and out.split()[:2] == ["42", "0"]
+    assert "compiled anew at each start" in errors
+    assert not list(script.parent.rglob("*.nbi")) and not list(script.parent.rglob("__pycache__"))
+
+
+def test_every_entry_of_every_part_keeps_its_code_so():
+    for room in ROOMS[1:]:
+        import_module(f"{room}.warmup")
+    assert parts().keys() - set(ROOMS) and cache_of(ROOMS[0]) is not None
+    ours = [each for each in ENTRIES if each.py_func.__module__.partition(".")[0] in " ".join(ROOMS).split()]
+    assert {room_of(each.py_func.__module__) for each in ours} == set(ROOMS)
+    for each in ours:
+        assert isinstance(each._cache, CodeCache) and isinstance(each._cache._cache_file, CodeFiles)
+        assert Path(each._cache.cache_path).parent == cache_of(room_of(each.py_func.__module__))
+
+
+def test_a_study_over_a_damaged_cache_goes_on_and_mends_it(tmp_path):
+    games = tmp_path / "games.pgn"
+    games.write_text(GAMES + GAMES.replace("1-0", "0-1"))
+    environment = os.environ | {"MERINO_HOME": str(tmp_path / "home"), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "engine", "points", str(games)]
+    parts()["study"]()  # what is damaged now was whole
+    for room in ROOMS:
+        shutil.copytree(cache_of(room), tmp_path / "home" / "cache" / cache_of(room).name)
+    (tally,) = (tmp_path / "home").rglob("regression._tally*.code")  # small, so that this takes seconds
+    whole = tally.read_bytes()
+    for damage in (cut, overwrite):
+        damage(tally)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stderr
+        assert f"{tally} is damaged" in done.stderr
+        assert len(tally.read_bytes()) == pytest.approx(len(whole), rel=0.01)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0 and "damaged" not in done.stderr

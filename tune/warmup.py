@@ -1,0 +1,19 @@
+"""Get every compiled entry that tuning needs, from the cache or by compiling it."""
+
+from __future__ import annotations
+
+from match.chance import seed_state
+from tune.design import next_pair
+from tune.rules import Method, PairResult, after, estimate, initial_state, noise_now
+from tune.simulator import SETTINGS, simulate, tuner_settings
+
+
+def warm_up() -> None:
+    """Simulate a short tuning, and take the steps of one that is played."""
+    simulate(Method.AUTO, SETTINGS["S0"], size=2, pairs=1, runs=1, seed=1, threads=1)
+    settings = tuner_settings(Method.AUTO, SETTINGS["S0"], 2, 1)
+    state = initial_state(settings, settings.sigma_0)
+    plus, minus = next_pair(settings, state, 1, seed_state(1, 2))
+    state = after(settings, state, PairResult(1, plus, minus, 0.0))
+    estimate(settings, state)
+    noise_now(settings, state)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import tempfile
 from pathlib import Path
 from typing import Never
 
@@ -90,3 +92,19 @@ def searcher_of(order: argparse.Namespace, weights: np.ndarray) -> Searcher:
 def path_of(name: str) -> Path:
     """A file as named, `~` being the home folder."""
     return Path(name).expanduser()
+
+
+def check_target(path: Path, command: str) -> None:
+    """Fail before the work rather than after it; raises CommandError where `path` cannot be written."""
+    if not path.parent.is_dir():
+        raise CommandError(f"{command}: there is no folder '{path.parent}' to write '{path.name}' in")
+    if path.is_dir():
+        raise CommandError(f"{command}: cannot write '{path}': it is a folder")
+    # The rights are looked at as well, since a file that may not be written can still be replaced by another.
+    if path.exists() and not (os.access(path, os.W_OK) and path.stat().st_mode & 0o222):
+        raise CommandError(f"{command}: cannot write '{path}': it is read-only")
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise CommandError(f"{command}: cannot write in '{path.parent}': {error.strerror}") from error

@@ -1,6 +1,8 @@
 """Games annotated: the PGN is sound and keeps what it had, mistakes are told, a picture is drawn."""
 
+import errno
 import io
+import random
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from eval.weights import DEFAULT_FILE, load
 from study.annotate import command, picture
 from study.annotate.analysis import GRADES, AnnotatedMove, annotate_moves
 from study.annotate.command import run_annotate
+from study.annotate.pgn import read_sources
 
 # Black gives his queen away on move 3; White mates on move 7.
 GAME = """[Event "Test"]
@@ -71,16 +74,156 @@ def test_the_pgn_keeps_moves_comments_and_variations_and_gains_evaluations_and_s
     assert "100.0%" not in list(games[1].mainline())[3].comment and "0.0%" in list(games[1].mainline())[3].comment
 
 
-def test_out_is_written_whole_and_a_faulty_game_leaves_it_as_it_was(game_file: Path, tmp_path: Path) -> None:
+def test_a_faulty_game_is_copied_byte_for_byte_named_and_stops_no_other(
+    game_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "out.pgn"
-    assert annotated(str(game_file), "--out", str(out)) == 0
-    before = out.read_text()
-    game_file.write_text(f"{FOOLS_MATE}\n{GAME.replace('Nxg5', 'Nxg7')}")
+    faulty = GAME.replace("Nxg5", "Nxg7  {odd   spaces}").replace("\n", "\r\n").replace('"A"', '"M\xfcller"')
+    game_file.write_bytes(f"\n{FOOLS_MATE}\n\n{faulty}\n{FOOLS_MATE}".encode("latin-1"))
+    assert annotated(str(game_file), "--out", str(out)) == 1
+    told = capsys.readouterr().err
+    assert "game 2 of 3, M\xfcller - B, line 8: illegal san: 'Nxg7'" in told and "1 of 3 games, number 2" in told
+    assert faulty.strip().encode("latin-1") in out.read_bytes()
+    first, copied, last = read_games(out.read_text("latin-1"))
+    assert all("%" in node.comment for game in (first, last) for node in game.mainline())
+    assert "Annotator" not in copied.headers and not list(tmp_path.glob("*.partial"))
+    capsys.readouterr()
+    assert annotated(str(game_file)) == 1
+    assert "Nxg7  {odd   spaces}" in capsys.readouterr().out
+
+
+def test_what_cannot_be_written_is_said_before_the_work(game_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.pgn"
+    out.write_text("mine")
+    out.chmod(0o444)
+    game_file.unlink()  # it is not even looked for
+    with pytest.raises(CommandError, match="read-only"):
+        annotated(str(game_file), "--out", str(out))
     with pytest.raises(CommandError, match="it is a folder"):
         annotated(str(game_file), "--out", str(tmp_path))
-    with pytest.raises(CommandError, match=r"game 2 of '.*game.pgn': illegal san: 'Nxg7'"):
+    with pytest.raises(CommandError, match="no folder"):
+        annotated(str(game_file), "--out", str(tmp_path / "nowhere" / "out.pgn"))
+    assert out.read_text() == "mine"
+
+
+@pytest.mark.parametrize("content", [bytes(range(256)) * 40, b"\x7fELF\x02\x01" + bytes(500), b"\x01\x02\x03" * 99])
+def test_a_binary_file_is_refused_in_a_sentence(content: bytes, game_file: Path) -> None:
+    game_file.write_bytes(content)
+    with pytest.raises(CommandError, match="is no PGN file"):
+        annotated(str(game_file))
+
+
+def test_text_that_is_no_pgn_never_ends_in_a_traceback(game_file: Path) -> None:
+    chance = random.Random(7)
+    words = [*GAME.split(), "$" * 3, "(", ")", "{", "}", ";", "%", "$999999999", '[FEN "x"]', "\xfc", "\n\n", "[", '"']
+    for _ in range(40):
+        text = " ".join(chance.choice(words) for _ in range(60)).replace("[", "\n[")
+        game_file.write_text(text)
+        try:
+            read_sources(game_file)
+        except CommandError as error:
+            assert str(error)
+
+
+def killed_after(games: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the process seem to be killed as it begins the game after so many."""
+    done = []
+
+    def annotate_some(*arguments: object) -> object:
+        if len(done) == games:
+            raise SystemExit("killed")
+        done.append(arguments)
+        return annotated_in_full(*arguments)
+
+    annotated_in_full = command._annotated
+    monkeypatch.setattr(command, "_annotated", annotate_some)
+
+
+def test_the_same_command_goes_on_where_a_killed_one_stopped(
+    game_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, whole = tmp_path / "out.pgn", tmp_path / "whole.pgn"
+    game_file.write_text(f"{FOOLS_MATE}\n{GAME}\n{FOOLS_MATE}")
+    annotated(str(game_file), "--out", str(whole))
+    out.write_text("an older file")
+    with monkeypatch.context() as context:
+        killed_after(2, context)
+        with pytest.raises(SystemExit):
+            annotated(str(game_file), "--out", str(out))
+    partial = tmp_path / "out.pgn.partial"
+    assert len(read_games(partial.read_text())) == 2 and out.read_text() == "an older file"
+    with partial.open("ab") as file:
+        file.write(b"% game 3, 500 bytes\n[Event")  # killed while writing
+    capsys.readouterr()
+    with monkeypatch.context() as context:
+        killed_after(1, context)  # only one game is left to do
+        assert annotated(str(game_file), "--out", str(out)) == 0
+    assert "Going on after game 2 of 3" in capsys.readouterr().err
+    assert out.read_bytes() == whole.read_bytes() and not partial.exists()
+
+
+def test_what_other_work_left_unfinished_is_neither_used_nor_lost(
+    game_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, partial = tmp_path / "out.pgn", tmp_path / "out.pgn.partial"
+    with monkeypatch.context() as context:
+        killed_after(1, context)
+        with pytest.raises(SystemExit):
+            annotated(str(game_file), "--out", str(out))
+    left = partial.read_bytes()
+    with pytest.raises(CommandError, match="other options"):
+        annotated(str(game_file), "--out", str(out), "--depth", "3")
+    game_file.write_text(FOOLS_MATE)
+    with pytest.raises(CommandError, match="another file"):
         annotated(str(game_file), "--out", str(out))
-    assert out.read_text() == before
+    assert partial.read_bytes() == left and not out.exists()
+
+
+def test_a_full_disk_keeps_what_is_done(game_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("study.annotate.partial.write_whole", fail)
+    with pytest.raises(CommandError, match=r"out\.pgn'.*No space left.*kept in '.*out\.pgn\.partial'"):
+        annotated(str(game_file), "--out", str(tmp_path / "out.pgn"))
+    assert len(read_games((tmp_path / "out.pgn.partial").read_text())) == 2
+
+
+def test_annotating_again_changes_nothing_and_keeps_what_users_added(game_file: Path, tmp_path: Path) -> None:
+    once, twice, thrice = (tmp_path / f"{name}.pgn" for name in ("once", "twice", "thrice"))
+    marked = GAME.replace("Nf3 {", "Nf3 $6 {").replace("2... Qg5 $1", "2... Qg5 $4 $1")
+    game_file.write_text(f'[Annotator "Somebody"]\n{marked}\n{FOOLS_MATE}')
+    annotated(str(game_file), "--out", str(once))
+    annotated(str(once), "--out", str(twice))
+    assert twice.read_text() == once.read_text()
+    first, _ = read_games(once.read_text())
+    assert first.headers["Annotator"].startswith("Somebody, Merino")
+    nodes = list(first.mainline())
+    assert "blunder as marked" in " ".join(nodes[3].comment.split())
+    nodes[3].comment += " I was tired"
+    nodes[4].nags.add(2)
+    better = nodes[2].variations[1]
+    better.comment = "seen too late"
+    once.write_text(str(first))
+    run_annotate([str(once), "--nodes", "300", "--out", str(thrice), "--weights", str(DEFAULT_FILE)])
+    (again,) = read_games(thrice.read_text())
+    nodes = list(again.mainline())
+    assert {1, 4} <= nodes[3].nags and 6 in nodes[2].nags and 2 in nodes[4].nags
+    assert "I was tired" in nodes[3].comment and nodes[3].comment.count("% lost") <= 1
+    assert again.comment.count("By expected score lost") == 1 and "300 nodes" in " ".join(again.comment.split())
+    assert "seen too late" in [" ".join(variation.comment.split()) for variation in nodes[2].variations]
+    assert nodes[1].variation(chess.Move.from_uci("f2f4")).san() == "f4"
+    assert all(node.comment.count("[%eval") <= 1 for node in nodes)
+
+
+def test_a_comment_of_the_same_form_in_a_game_that_merino_did_not_annotate_stays(
+    game_file: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out.pgn"
+    game_file.write_text(GAME.replace("my comment", "White scores 51.2%"))
+    annotated(str(game_file), "--out", str(out))
+    (game,) = read_games(out.read_text())
+    assert list(game.mainline())[2].comment.startswith("White scores 51.2% [%eval")
 
 
 def fixed_seeker(scores: dict[str, int], calls: list[str], stop_after: int = 1000):
@@ -199,8 +342,9 @@ def test_ctrl_c_keeps_what_is_annotated(
     monkeypatch.setattr(command, "seeker", lambda searcher, gives_up: fixed_seeker({}, [], stop_after=3))
     out = tmp_path / "out.pgn"
     assert annotated(str(game_file), "--out", str(out)) == 130
-    assert "kept" in capsys.readouterr().err
-    (game,) = read_games(out.read_text())
+    partial = tmp_path / "out.pgn.partial"
+    assert f"kept in '{partial}', where the same command goes on" in capsys.readouterr().err and not out.exists()
+    (game,) = read_games(partial.read_text())
     assert [bool(node.eval()) for node in game.mainline()][:4] == [True, True, False, False]
 
 
@@ -220,8 +364,6 @@ def test_a_faulty_command_says_what_is_wrong(
         annotated(str(tmp_path / "nowhere.pgn"))
     with pytest.raises(UsageError, match=r"\.png or \.svg"):
         annotated(str(game_file), "--plot", "picture.gif")
-    with pytest.raises(CommandError, match="no folder"):
-        annotated(str(game_file), "--out", str(tmp_path / "nowhere" / "out.pgn"))
     game_file.write_text("no game here\n")
     assert main(["annotate", str(game_file)]) == 1
     assert "holds no game with a move" in capsys.readouterr().err

@@ -93,7 +93,10 @@ LAYERS = (
     ("study of moves: what it tells", "study.explain.text"),
     ("study of moves: its commands", "study.explain.command study.explain.command_console"),
     ("study of games", "study.annotate study.annotate.analysis"),
-    ("study of games: what it tells", "study.annotate.pgn study.annotate.picture"),
+    (
+        "study of games: what it tells",
+        "study.annotate.own study.annotate.pgn study.annotate.picture study.annotate.partial",
+    ),
     ("study of games: its command", "study.annotate.command"),
     (
         "console: commands",

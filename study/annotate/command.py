@@ -2,63 +2,149 @@
 
 from __future__ import annotations
 
+import argparse
+import hashlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
+from engine import NAME, __version__
 from engine.command import CommandError, UsageError
 from engine.files import write_whole
 from engine.search.limits import Limits
 from learn.pictures import ENDINGS, load_matplotlib
 from study.annotate.analysis import GRADES, AnnotatedMove, annotate_moves
-from study.annotate.pgn import Source, account, read_sources, write_comments
+from study.annotate.partial import Partial
+from study.annotate.pgn import Source, Sources, account, read_sources, write_comments
 from study.annotate.picture import draw
-from study.arguments import Parser, add_search_options, add_weights_options, limits_of, path_of, searcher_of, weights_of
+from study.arguments import (
+    Parser,
+    add_search_options,
+    add_weights_options,
+    check_target,
+    limits_of,
+    path_of,
+    searcher_of,
+    weights_of,
+)
 from study.explain.lookahead import Seeker, seeker
 
 NODES = 50_000  # a position, without another limit: the same on every machine
+MOST_NAMED = 20  # faulty games in the sentence at the end
 INTERRUPTED = 130  # the exit code of a program ended by Ctrl-C
 SIGNS = ", ".join(f"{grade.name} ${grade.nag} from {grade.least_loss:.0%}" for grade in reversed(GRADES))
 
 
 def run_annotate(arguments: Sequence[str]) -> int:
-    """Annotate the games of a file; 130 after Ctrl-C, which keeps what is done. Raises CommandError."""
+    """Annotate the games of a file: 0, 1 if some are faulty, 130 after Ctrl-C. Raises CommandError."""
     order = _parser().parse_args(arguments)
     picture = path_of(order.plot) if order.plot else None
-    _check(picture, path_of(order.out) if order.out else None)
+    out = path_of(order.out) if order.out else None
+    _check(picture, out)
     weights, k = weights_of(order.weights, order.k)
     sources = read_sources(path_of(order.file))
     limits = limits_of(order, Limits(nodes=NODES))
-    texts: list[str] = []
-    code = 0
-    searcher = searcher_of(order, weights)
-    seek = seeker(searcher, gives_up=True)
-    for number, source in enumerate(sources, start=1):
-        searcher.clear()  # a game is annotated alike whatever stands before it
-        head = f"game {number} of {len(sources)}, {source.label}"
-        moves, is_whole = _annotated(source, weights, k, seek, limits, head)
-        code = 0 if is_whole else INTERRUPTED
-        texts.append(write_comments(source, moves, _how(limits, k)))
-        _tell(f"{head}: {' '.join(account(moves))}" if moves else f"{head}: no moves")
-        if picture and moves:
-            name = picture if len(sources) == 1 else picture.with_stem(f"{picture.stem}-{number}")
-            _write(
-                name,
-                draw(
-                    source.label, 2 * source.start.fullmove_number - 2 + source.start.turn, moves, name.suffix.lower()
-                ),
-            )
-        if code:
-            _tell("Interrupted: what was done so far is kept.")
-            break
-    content = "\n\n".join(texts) + "\n"
-    if order.out:
-        _write(path_of(order.out), content.encode())
-    else:
-        print(content, end="")
-    return code
+    work = _Work(sources, weights, k, limits, picture)
+    if out is None:
+        return work.run(order, _Printed())
+    with Partial(out, work.identity(order)) as partial:
+        if partial.games:
+            _tell(f"Going on after game {len(partial.games)} of {len(sources.games)}, where '{partial.path}' ends.")
+        try:
+            return work.run(order, partial)
+        except OSError as error:
+            kept = f"what is done is kept in '{partial.path}', where the same command goes on"
+            raise CommandError(f"annotate: cannot write '{out}': {error.strerror}; {kept}") from error
+
+
+class _Keeper(Protocol):
+    """Where games go as they are done. All raise OSError."""
+
+    games: list[bytes]
+
+    def add(self, game: bytes) -> None:
+        """Keep a game."""
+
+    def add_unfinished(self, game: bytes) -> None:
+        """Keep what there is of a game."""
+
+    def finish(self) -> None:
+        """There are no more."""
+
+
+class _Printed:
+    """Games printed as they are done, in UTF-8 or what the terminal reads."""
+
+    def __init__(self) -> None:
+        self.games: list[bytes] = []
+
+    def add(self, game: bytes) -> None:
+        print("\n" * bool(self.games) + game.decode(), flush=True)
+        self.games.append(game)
+
+    add_unfinished = add
+
+    def finish(self) -> None:
+        """Nothing is left to do."""
+
+
+class _Work:
+    """The games of a file to annotate, and how."""
+
+    def __init__(self, sources: Sources, weights: np.ndarray, k: float, limits: Limits, picture: Path | None) -> None:
+        self._sources, self._weights, self._k, self._limits, self._picture = sources, weights, k, limits, picture
+        self._how = _how(limits, k)
+
+    def identity(self, order: argparse.Namespace) -> str:
+        """What tells this work from any other: the content of the file, and all that decides on the comments."""
+        weights = hashlib.sha256(self._weights.tobytes()).hexdigest()[:16]
+        limits = f"{_words(self._limits)}, K {self._k:g}, weights {weights}, hash {order.hash}, threads {order.threads}"
+        return f"{self._sources.digest} with {NAME} {__version__}, {limits}"
+
+    def run(self, order: argparse.Namespace, keeper: _Keeper) -> int:
+        """Annotate the games that are not yet done; the exit code."""
+        games = self._sources.games
+        encoding = self._sources.encoding if order.out else "utf-8"
+        searcher = searcher_of(order, self._weights)
+        seek = seeker(searcher, gives_up=True)
+        for source in games[len(keeper.games) :]:
+            head = f"game {source.number} of {len(games)}, {source.label}"
+            if source.fault:
+                keeper.add(source.text.encode(encoding))
+                _tell(f"{head}, line {source.line}: {source.fault}; it is copied as it is")
+                continue
+            searcher.clear()  # a game is annotated alike whatever stands before it
+            moves, is_whole = _annotated(source, self._weights, self._k, seek, self._limits, head)
+            text = write_comments(source, moves, self._how).encode(encoding)
+            if not is_whole:
+                keeper.add_unfinished(text)
+                _tell(f"Interrupted: what was done so far is kept{_where(keeper)}.")
+                return INTERRUPTED
+            self._draw(source, moves)
+            keeper.add(text)
+            _tell(f"{head}: {' '.join(account(moves))}" if moves else f"{head}: no moves")
+        keeper.finish()
+        faulty = [str(source.number) for source in games if source.fault]
+        if faulty:
+            named = ", ".join(faulty[:MOST_NAMED]) + ", ..." * (len(faulty) > MOST_NAMED)
+            _tell(f"Faulty and copied as they are: {len(faulty)} of {len(games)} games, number {named}")
+        return 1 if faulty else 0
+
+    def _draw(self, source: Source, moves: Sequence[AnnotatedMove]) -> None:
+        if self._picture is None or not moves:
+            return
+        path = self._picture
+        if len(self._sources.games) > 1:
+            path = path.with_stem(f"{path.stem}-{source.number}")
+        first_ply = 2 * source.start.fullmove_number - 2 + source.start.turn
+        _write(path, draw(source.label, first_ply, moves, path.suffix.lower()))
+
+
+def _where(keeper: _Keeper) -> str:
+    return f" in '{keeper.path}', where the same command goes on" if isinstance(keeper, Partial) else ""
 
 
 def _parser() -> Parser:
@@ -82,10 +168,8 @@ def _check(picture: Path | None, out: Path | None) -> None:
             raise UsageError(f"annotate: a picture ends in {' or '.join(ENDINGS)}, not '{picture.name}'")
         load_matplotlib()
     for path in (picture, out):
-        if path and not path.parent.is_dir():
-            raise CommandError(f"annotate: there is no folder '{path.parent}' to write '{path.name}' in")
-        if path and path.is_dir():
-            raise CommandError(f"annotate: cannot write '{path}': it is a folder")
+        if path:
+            check_target(path, "annotate")
 
 
 def _annotated(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import chess
 import chess.engine
@@ -23,6 +26,7 @@ from engine.san import as_chess_move
 from eval.summary import SIDES
 from learn.sources import LearnError, read_text
 from study.annotate.analysis import GRADES, AnnotatedMove, Verdict
+from study.annotate.own import AS_MARKED, LOST, remove_own
 from study.explain.text import largest_terms
 
 LINE = 8  # half-moves shown of a better line
@@ -30,14 +34,23 @@ MOST_TERMS, LEAST_TERM = 3, 1.0  # named after a move: so many, changed by so ma
 _COLUMNS = 80  # of the PGN
 _UNBROKEN = re.compile(r"\[%\w+ |\d\.+ |[({] | (?=[$%)}])")  # no line ends at these blanks; a line from % on is no text
 
+_UNPRINTED = re.compile(rb"[\x01-\x08\x0e-\x19\x1c-\x1f]")
+
 
 @dataclass(frozen=True)
 class Source:
-    """A game as read, its starting position and its moves as coordinates."""
+    """A game as read: its text as it stands in the file, and its moves as coordinates from its starting position.
 
+    `fault` says what is wrong with it, empty if nothing; then `moves` go as far as it could be read.
+    """
+
+    number: int
+    line: int  # of the file, from 1, at which it begins
+    text: str
     game: chess.pgn.Game
     start: Position
     moves: tuple[str, ...]
+    fault: str = ""
 
     @property
     def label(self) -> str:
@@ -45,44 +58,86 @@ class Source:
         return "{} - {}".format(*(self.game.headers.get(side, "?") for side in SIDES))
 
 
-def read_sources(path: Path) -> list[Source]:
-    """All games of a PGN file, plain or compressed; raises CommandError, naming the first that is faulty."""
+@dataclass(frozen=True)
+class Sources:
+    """The games of a file; `encoding` is that of its text, `digest` tells its content from any other."""
+
+    games: Sequence[Source]
+    encoding: str
+    digest: str
+
+
+class _Reader(FaultKeeper):
+    """Keeps faults, also those in brackets that do not match, at which python-chess would stop with an IndexError."""
+
+    def begin_variation(self) -> Any:
+        """Pass over one for which there is no move to replace."""
+        if self.variation_stack[-1].parent is None:
+            self.handle_error(ValueError("a variation without a move before it"))
+            return chess.pgn.SKIP
+        return super().begin_variation()
+
+    def end_variation(self) -> None:
+        """Stay in the game where no variation has begun."""
+        if len(self.variation_stack) > 1:
+            super().end_variation()
+        else:
+            self.handle_error(ValueError("a variation ends that has not begun"))
+
+
+def read_sources(path: Path) -> Sources:
+    """All games of a PGN file, plain or compressed; raises CommandError where it is none."""
     try:
         content = read_text(path)
     except LearnError as error:
         raise CommandError(f"annotate: {error}") from error
+    if content.count(b"\0") or 100 * len(_UNPRINTED.findall(content)) > len(content):
+        raise CommandError(f"annotate: '{path}' is no PGN file: it holds bytes that no text has")
+    encoding = "utf-8"
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        text = content.decode("latin-1")  # as older files are
-    sources = [_source(game, number, path) for number, game in enumerate(_games(text), start=1)]
-    if not any(source.moves for source in sources):
+        encoding = "latin-1"  # as older files are
+        text = content.decode(encoding)
+    games = list(_games(text))
+    if not any(source.moves or source.fault for source in games):
         raise CommandError(f"annotate: '{path}' holds no game with a move")
-    return sources
+    return Sources(games, encoding, hashlib.sha256(content).hexdigest()[:16])
 
 
-def _games(text: str) -> Iterator[chess.pgn.Game]:
-    file = io.StringIO(text)
-    while game := chess.pgn.read_game(file, Visitor=FaultKeeper):
-        yield game
+def _games(text: str) -> Iterator[Source]:
+    file, start, line = io.StringIO(text), 0, 1
+    for number in count(1):
+        game = chess.pgn.read_game(file, Visitor=_Reader)
+        if game is None:
+            return
+        end = file.tell()
+        own = text[start:end].lstrip("\r\n")
+        line += text.count("\n", start, end - len(own))
+        yield _source(game, number, line, own.rstrip("\r\n"))
+        start, line = end, line + own.count("\n")
 
 
-def _source(game: chess.pgn.Game, number: int, path: Path) -> Source:
-    where = f"annotate: game {number} of '{path}'"
+def _source(game: chess.pgn.Game, number: int, line: int, text: str) -> Source:
     if game.errors:
-        raise CommandError(f"{where}: {game.errors[0]}")
+        return Source(number, line, text, game, Position(), (), str(game.errors[0]))
     try:
         position = loaded(game, number).position
     except (FenError, IllegalMoveError, CommandError) as error:
-        raise CommandError(f"{where}: {error}") from error
+        return Source(number, line, text, game, Position(), (), str(error).removeprefix(f"game {number} is "))
     start = Position(position.start_fen(), position.chess960)
-    return Source(game, start, tuple(position.uci(move) for move in position.moves))
+    return Source(number, line, text, game, start, tuple(position.uci(move) for move in position.moves))
 
 
 def write_comments(source: Source, moves: Sequence[AnnotatedMove], how: str) -> str:
-    """The PGN of a game with these annotations added to what it had; `how` says with what it was searched."""
+    """The PGN of a game with these annotations added to what it had; `how` says with what it was searched.
+
+    What an earlier annotation by Merino has left is replaced.
+    """
     game = source.game
-    game.headers["Annotator"] = f"{NAME} {__version__}"
+    remove_own(game)
+    others = [name for name in game.headers.get("Annotator", "").split(", ") if name and not name.startswith(NAME)]
+    game.headers["Annotator"] = ", ".join([*others, f"{NAME} {__version__}"])
     game.comment = _joined(game.comment, f"{NAME} {__version__}, {how}. {' '.join(account(moves))}")
     for node, told in zip(list(game.mainline()), moves, strict=False):
         _comment(node, told, source.start.chess960)
@@ -102,7 +157,7 @@ def account(moves: Sequence[AnnotatedMove]) -> Iterator[str]:
         own = [told for told in moves if told.turn == colour]
         kinds = ", ".join(_plural(sum(told.grade is grade for told in own), grade.name) for grade in reversed(GRADES))
         mean = sum(told.loss for told in own) / max(1, len(own))
-        yield f"{side}: {kinds}; {mean:.1%} of the point lost a move."
+        yield f"{side}: {kinds}; {mean:.1%} {LOST}"
 
 
 def _plural(count: int, name: str) -> str:
@@ -120,8 +175,8 @@ def _comment(node: chess.pgn.ChildNode, told: AnnotatedMove, chess960: bool) -> 
         parts.append(terms)
     grade, best = told.grade, [as_chess_move(move, chess960) for move in told.better.best[:LINE]]
     if grade is not None:
+        parts.append(f"{grade.name}{AS_MARKED * (grade.nag in node.nags)}, {told.loss:.1%} lost")
         node.nags.add(grade.nag)
-        parts.append(f"{grade.name}, {told.loss:.1%} lost")
         if best and not node.parent.has_variation(best[0]):
             parts[-1] += f": {told.better.score_text} was {node.parent.board().san(best[0])}"
             node.parent.add_line(best)

@@ -1,0 +1,55 @@
+"""What Merino itself wrote into a game, found again and taken out, so that a game can be annotated anew.
+
+Only in a game whose first comment is Merino's; and of a move's comment only what has the very form that
+`study.annotate.pgn` writes. All else is the user's, also a sign that was there before ("as marked") and a variation
+that has since been commented.
+"""
+
+from __future__ import annotations
+
+import re
+
+import chess.pgn
+
+from engine import NAME
+from eval.summary import SIDES
+from study.annotate.analysis import GRADES
+
+AS_MARKED = " as marked"  # said of a mistake that had its sign before
+LOST = "of the point lost a move."  # ends what is said of each side's mistakes
+_NAGS = {grade.name: grade.nag for grade in GRADES}
+_ACCOUNT = " ".join(rf"{side}: [^.]*\.\d% {re.escape(LOST)}" for side in SIDES)
+_HEAD = re.compile(rf"(?:^| ){NAME} \d\S*, .*? {_ACCOUNT}")
+_TERM = r"\w+ [+-]\d+"
+_GRADE = rf"(?P<grade>{'|'.join(_NAGS)})(?P<marked>{AS_MARKED})?, \d+\.\d% lost(?:: \S+ was (?P<better>[^\s;]+))?"
+_TAIL = rf"\d+\.\d%(?:; {_TERM}(?:, {_TERM})*)?(?:; {_GRADE})?"
+_TAILS = (re.compile(rf"(?P<kept>\[%eval [^]]*\]) {_TAIL}(?= |$)"), re.compile(rf"(?P<kept>^|.* ){_TAIL}$"))
+
+
+def remove_own(game: chess.pgn.Game) -> None:
+    """Take out of a game the comments, signs and variations that Merino added; evaluations stay to be replaced."""
+    head, found = _HEAD.subn("", " ".join(game.comment.split()), count=1)
+    if not found:
+        return
+    game.comment = head.strip()
+    for node in list(game.mainline()):
+        _remove_from_move(node)
+
+
+def _remove_from_move(node: chess.pgn.ChildNode) -> None:
+    comment = " ".join(node.comment.split())
+    match = next(filter(None, (tail.search(comment) for tail in _TAILS)), None)
+    if match is None:
+        return
+    node.comment = f"{comment[: match.start()]}{match['kept']}{comment[match.end() :]}".strip()
+    if match["grade"] and not match["marked"]:
+        node.nags.discard(_NAGS[match["grade"]])
+    for variation in [other for other in node.parent.variations if other is not node]:
+        if match["better"] == variation.san() and _is_bare(variation):
+            node.parent.remove_variation(variation)
+
+
+def _is_bare(node: chess.pgn.ChildNode) -> bool:
+    """Whether nobody has added anything to a line."""
+    nodes = [node, *node.mainline()]
+    return not any(each.comment or each.starting_comment or each.nags or len(each.variations) > 1 for each in nodes)

@@ -1,0 +1,85 @@
+"""What has been annotated of a file so far, kept beside the target game by game until the target is written whole.
+
+The file is PGN: lines that begin with % are none of the games'. The first names what is annotated and how, so that the
+same command goes on with it and no other does; one before each game tells how long it is, so that what was cut short
+is seen.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Self
+
+from engine.command import CommandError
+from engine.files import write_whole
+
+_GAME = re.compile(rb"% game (\d+), (\d+) bytes\n")
+_GAP = b"\n\n"
+
+
+class Partial:
+    """The games done, each as bytes; a context, which closes the file."""
+
+    def __init__(self, target: Path, identity: str) -> None:
+        """Go on with the file beside `target`, or begin one; raises CommandError where it is of another identity."""
+        self.path = target.with_name(f"{target.name}.partial")
+        self._target = target
+        self._first = f"% Merino annotates {identity}; the same command goes on with this file\n".encode()
+        self.games: list[bytes] = []
+        try:
+            end = self._read() if self.path.exists() else 0
+            self._file = self.path.open("r+b" if end else "wb")
+            self._file.truncate(end)
+            self._file.seek(end)
+            if not end:
+                self._write(self._first)
+        except OSError as error:
+            raise CommandError(f"annotate: cannot write '{self.path}': {error.strerror}") from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def add(self, game: bytes) -> None:
+        """Keep one more game, on the disk; raises OSError."""
+        self._write(f"% game {len(self.games) + 1}, {len(game)} bytes\n".encode() + game + _GAP)
+        self.games.append(game)
+
+    def add_unfinished(self, game: bytes) -> None:
+        """Leave what there is of a game for the user to look at; the next run does it again. Raises OSError."""
+        self._write(b"% unfinished\n" + game + _GAP)
+
+    def finish(self) -> None:
+        """Put all games in place of what the target held, and remove the file; raises OSError."""
+        write_whole(self._target, _GAP.join(self.games) + b"\n")
+        self._file.close()
+        self.path.unlink()
+
+    def _write(self, content: bytes) -> None:
+        self._file.write(content)
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def _read(self) -> int:
+        """Take the whole games out of the file; where the last of them ends, 0 if the file was hardly begun."""
+        content = self.path.read_bytes()
+        if self._first.startswith(content):
+            return len(content) if content == self._first else 0
+        if not content.startswith(self._first):
+            raise CommandError(
+                f"annotate: '{self.path}' is what another file, other options or another version left unfinished; "
+                "finish that, or delete or rename it"
+            )
+        end = len(self._first)
+        while head := _GAME.match(content, end):
+            game = content[head.end() : head.end() + int(head[2])]
+            after = head.end() + len(game) + len(_GAP)
+            if int(head[1]) != len(self.games) + 1 or content[after - len(_GAP) : after] != _GAP:
+                break
+            self.games.append(game)
+            end = after
+        return end

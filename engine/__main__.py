@@ -1,8 +1,22 @@
-"""`python -m engine`: the same as `merino`."""
+"""The command `merino`, also as `python -m engine`. It hears Ctrl-C from the first import on."""
 
 import sys
 
-from engine.cli import main
+
+def main() -> int:
+    """Run the command line; the exit code."""
+    # ruff: noqa: PLC0415 (imports that Ctrl-C may meet)
+    try:
+        from engine.interrupt import EndingAtOnce, end_at_once_from_here
+
+        with EndingAtOnce():
+            from engine.cli import main as run
+        code = run()
+        end_at_once_from_here()
+    except KeyboardInterrupt:
+        return 130
+    return code
+
 
 if __name__ == "__main__":
     sys.exit(main())

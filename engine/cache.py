@@ -13,8 +13,6 @@ import tempfile
 import time
 from pathlib import Path
 
-from engine.command import UsageError
-
 log = logging.getLogger(__name__)
 
 ROOMS = ("engine eval", "match", "learn", "study", "tune")  # lowest first: a room calls itself and those before it
@@ -85,10 +83,8 @@ def remove_stale(folder: Path) -> int:
     return removed
 
 
-def clean(arguments: list[str]) -> int:
+def clean(_: list[str]) -> int:
     """`merino clean-cache`: delete the compiled code of every version of Merino, and nothing else."""
-    if arguments:
-        raise UsageError("usage: merino clean-cache")
     for parent in (user_folder("cache"), _private_temporary_folder()):
         for folder in sorted(parent.glob("*")) if parent else []:
             if folder.is_dir() and re.fullmatch("[0-9a-f]{16}", folder.name):

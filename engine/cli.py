@@ -6,22 +6,26 @@ the way to `uciok`.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable, Sequence
 
 from engine import NAME, __version__
 from engine.command import Command, CommandError, UsageError, by_name
+from engine.interrupt import INTERRUPTED, EndingAtOnce
+from engine.streams import complain, is_lost_output, lost_output, open_closed_streams
 from engine.uci import serve_one
 from engine.uci.commands import COMMANDS as UCI_COMMANDS
 
-# Each function takes the arguments after the name and returns the exit code.
+HELP = ("-h", "--help")  # the same as `help`, alone or after a command
+
+# Each function takes the arguments after the name and returns the exit code; where there is something to choose, it
+# prints what that is for `-h` and `--help`. Commands of one word take no arguments, and are never given any.
 COMMANDS = by_name(
     (
-        Command("console", "engine.console:run_console", "Play at a prompt."),
+        Command("console [OPTIONS]", "engine.console:run_console", "Play at a prompt."),
         Command("uci", "engine.uci:serve", "Speak UCI on standard input and output, as GUIs want it."),
-        Command("selfgame", "engine.selfgame:play_game", "Play a short game against itself."),
-        Command("run", "engine.cli:run", "The console on a terminal, else 'selfgame'."),
+        Command("selfgame [OPTIONS]", "engine.selfgame:play_game", "Play a short game against itself."),
+        Command("run [OPTIONS]", "engine.cli:run", "The console on a terminal, else 'selfgame'."),
         Command("perft N [FEN]", "engine.commands:perft", "Count the positions N half-moves ahead, by first move."),
         Command(
             "evaluate FILE [--weights W]",
@@ -77,26 +81,44 @@ COMMANDS = by_name(
         Command("warmup [PART ...]", "engine.commands:warmup", "Compile all ahead, so that every start is fast."),
         Command("clean-cache", "engine.cache:clean", "Delete the compiled code."),
         Command("version", "engine.cli:version", "Print the version.", ("-V", "--version")),
-        Command("help [COMMAND]", "engine.cli:show_help", "Show this.", ("-h", "--help")),
+        Command("help [COMMAND]", "engine.cli:show_help", "Show this, or what one command takes.", HELP),
     )
 )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command in `argv` (sys.argv if None); the exit code: 0, 1 for a fault, 2 for a wrong command line."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    open_closed_streams()
+    try:
+        code = _code_of(list(sys.argv[1:] if argv is None else argv))
+    except OSError as error:
+        if not is_lost_output(error):
+            raise
+        lost_output()
+        return _tell_lost(error)
+    lost = lost_output()
+    return code if lost is None else _tell_lost(lost)
+
+
+def _code_of(arguments: list[str]) -> int:
+    """The exit code of a command, once it has ended in any of the usual ways."""
     try:
         return _run(arguments)
     except CommandError as error:
         sys.stdout.flush()
-        print(f"merino: {error}", file=sys.stderr)
+        complain(f"merino: {error}")
         return error.exit_code
+    except SystemExit as ending:  # the way of argparse after its help
+        return int(ending.code or 0)
     except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        # Nobody reads on, as in `merino help | head -1`: leave quietly, also when the interpreter flushes.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        return INTERRUPTED
+
+
+def _tell_lost(fault: OSError) -> int:
+    """Say that the output could not be written, unless nobody reads on, as in `merino help | head -1`."""
+    if not isinstance(fault, BrokenPipeError):
+        complain(f"merino: cannot write the output: {fault.strerror}")
+    return 1
 
 
 def is_terminal() -> bool:
@@ -116,24 +138,38 @@ def version(_: list[str]) -> int:
 
 
 def show_help(arguments: list[str]) -> int:
-    """Print the table of commands, or one row of it."""
-    if arguments:
-        print(_row(_find(arguments[0], COMMANDS)))
-        return 0
+    """Print the table of commands, or all there is to say about one."""
+    if set(arguments) - set(HELP):
+        return _run([*arguments, HELP[-1]])
     print(f"{NAME} {__version__}, a chess engine with an evaluation that learns\n\nusage: merino [COMMAND]\n")
     for command in dict.fromkeys(COMMANDS.values()):
         print(_row(command))
     print("\nWithout a command: the console on a terminal, else UCI. A UCI command such as 'merino go depth 12'")
-    print("is run by itself, and its answer waited for.")
+    print("is run by itself, and its answer waited for. 'merino COMMAND -h' tells what a command takes.")
     return 0
 
 
 def _run(arguments: list[str]) -> int:
     name, *rest = arguments or ["console" if is_terminal() else "uci"]
     if name not in COMMANDS and name in UCI_COMMANDS:
+        if set(rest) & set(HELP):
+            print(_row(UCI_COMMANDS[name]))
+            return 0
         serve_one(arguments)
-    code: int = _find(name, [*COMMANDS, *UCI_COMMANDS]).load()(rest)
+    command = _find(name, [*COMMANDS, *UCI_COMMANDS])
+    if rest and command.usage == command.name:
+        _refuse_arguments(command, rest)
+    with EndingAtOnce():
+        function = command.load()
+    code: int = function(rest)
     return code
+
+
+def _refuse_arguments(command: Command, rest: Sequence[str]) -> None:
+    """Help for a command that takes nothing; raises UsageError for anything else."""
+    from engine.command_line import Parser  # noqa: PLC0415 (not on the way to uciok)
+
+    Parser(prog=f"merino {command.name}", description=command.sentence).parse_args(rest)
 
 
 def _find(name: str, suggestions: Iterable[str]) -> Command:

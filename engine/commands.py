@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
 from engine.bench import run_bench
-from engine.command import CommandError, UsageError
+from engine.command import CommandError
+from engine.command_line import Parser
 from engine.divide import print_divide
 from engine.fen import START_FEN, FenError, parse_fen
 from engine.game import Position
@@ -28,24 +30,28 @@ _BATCH = 4096  # positions evaluated in one call
 
 def perft(arguments: list[str]) -> int:
     """Print the divide of a position, the starting position if none is given."""
-    _expect(arguments, 1, 7, "perft N [FEN]")
-    depth, *fields = arguments
-    if not depth.isdecimal() or not 1 <= int(depth[:9]) <= MAX_DEPTH:
-        raise UsageError(f"perft: the depth is a number from 1 to {MAX_DEPTH}, not '{depth[:40]}'")
+    parser = Parser(prog="merino perft", description="Count the positions N half-moves ahead, under each move and all.")
+    parser.add_argument("depth", metavar="N", type=_depth, help=f"half-moves, 1 to {MAX_DEPTH}")
+    parser.add_argument("fen", nargs="*", metavar="FEN", help="the position (the starting position)")
+    wish = parser.parse_args(arguments)
     try:
-        position = Position(" ".join(fields) or START_FEN)
+        position = Position(" ".join(wish.fen) or START_FEN)
     except FenError as error:
         raise CommandError(f"perft: {error}") from error
-    print_divide(position, int(depth), print)
+    print_divide(position, wish.depth, print)
     return 0
 
 
 def evaluate(arguments: list[str]) -> int:
     """Print `centipawns<tab>FEN` for every position of a file; faulty lines are named, the others still printed."""
-    usage = "evaluate FILE [--weights W]"
-    weights = _load_weights(_take_option(arguments, "--weights", usage))[1]
-    _expect(arguments, 1, 1, usage)
-    name = arguments[0]
+    parser = Parser(
+        prog="merino evaluate",
+        description="Print centipawns for the side to move, a tab and the FEN, for each FEN of a file.",
+    )
+    parser.add_argument("file", metavar="FILE", help="FENs, one a line; - is standard input")
+    parser.add_argument("--weights", metavar="W", help="evaluate with the weights in this file (those in use)")
+    wish = parser.parse_args(arguments)
+    name, weights = wish.file, _load_weights(wish.weights)[1]
     number_of_faults = 0
     try:
         with sys.stdin.buffer if name == "-" else Path(name).open("rb") as file:
@@ -60,17 +66,17 @@ def evaluate(arguments: list[str]) -> int:
     return 1 if number_of_faults else 0
 
 
-def bench(arguments: list[str]) -> int:
+def bench(_: list[str]) -> int:
     """Search the fixed positions."""
-    _expect(arguments, 0, 0, "bench")
     run_bench(print)
     return 0
 
 
 def weights(arguments: list[str]) -> int:
     """Print which weights file is in use, or how the one given reads, and the table of terms."""
-    _expect(arguments, 0, 1, "weights [FILE]")
-    file, values = _load_weights(*arguments)
+    parser = Parser(prog="merino weights", description="Show the weights of the 27 terms, and what these are.")
+    parser.add_argument("file", nargs="?", metavar="FILE", help="a weights file (the one in use)")
+    file, values = _load_weights(parser.parse_args(arguments).file)
     print(f"{file}\n\n{render_terms(values)}")
     return 0
 
@@ -78,10 +84,13 @@ def weights(arguments: list[str]) -> int:
 def warmup(arguments: list[str]) -> int:
     """Compile every part of Merino into the cache, or only those named, and print the seconds each took."""
     known = parts()
-    unknown = [name for name in arguments if name not in known]
+    parser = Parser(prog="merino warmup", description="Compile every part ahead, or only those named.")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join(known)} (all of them)")
+    wanted = parser.parse_args(arguments).parts
+    unknown = [name for name in wanted if name not in known]
     if unknown:
-        raise UsageError(f"warmup: there is no part '{unknown[0][:40]}'; the parts are {', '.join(known)}")
-    chosen = {name: known[name] for name in arguments} or known
+        parser.error(f"there is no part '{unknown[0][:40]}'; the parts are {', '.join(known)}")
+    chosen = {name: known[name] for name in wanted} or known
     for name, warm_up in chosen.items():
         began = time.perf_counter()
         warm_up()
@@ -121,19 +130,7 @@ def _batches(lines: Iterable[bytes]) -> Iterator[tuple[list[str], np.ndarray, li
         yield fens, positions[: len(fens)], faults
 
 
-def _expect(arguments: Sequence[str], least: int, most: int, usage: str) -> None:
-    """Raises UsageError unless there are `least` to `most` arguments."""
-    if not least <= len(arguments) <= most:
-        raise UsageError(f"usage: merino {usage}")
-
-
-def _take_option(arguments: list[str], name: str, usage: str) -> str | None:
-    """Remove `name VALUE` from the arguments and return the value, None where it is not given."""
-    if name not in arguments:
-        return None
-    at = arguments.index(name)
-    if at + 1 == len(arguments):
-        raise UsageError(f"usage: merino {usage}")
-    value = arguments[at + 1]
-    del arguments[at : at + 2]
-    return value
+def _depth(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text[:9]) <= MAX_DEPTH:
+        raise argparse.ArgumentTypeError(f"the depth is a number from 1 to {MAX_DEPTH}, not '{text[:40]}'")
+    return int(text)

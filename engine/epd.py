@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import chess
 
-from engine.fen import FenError
+from engine.command import CommandError
+from engine.command_line import Parser, above_zero
 from engine.game import Position
 from engine.move import Move
 from engine.search.limits import Limits, Line, Result
 from engine.search.searcher import Searcher
-from eval.weights import active_file, load
+from eval.weights import WeightsError, active_file, load
 
-USAGE = "usage: merino epd FILE [--movetime MS] [--depth N] [--nodes N] [--hash MB] [--threads N] [--weights FILE]"
+MOVE_MS = 1000  # for a position, where no limit is given
+HASH_MB = 64
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class Task:
     """One position and what is asked of it; moves as coordinates (castling as king's step)."""
 
     name: str
-    fen: str
+    position: Position
     best: tuple[str, ...]
     avoid: tuple[str, ...]
     mate: int | None
@@ -42,25 +45,35 @@ class Task:
         return " ".join(f"{code} {text}" for code, text in parts if text)
 
 
-class EpdError(ValueError):
-    """An EPD line that cannot be used; the message names file, line and fault."""
+def read_task(line: str, name: str) -> Task | None:
+    """The task of a line of EPD, called `name` if it has no `id`; None if it asks for nothing. Raises ValueError."""
+    board = chess.Board()
+    try:
+        operations = board.set_epd(line.strip())
+    except AssertionError as error:  # of an operand that is no move
+        raise ValueError("an operation cannot be read") from error
+    best, avoid = (tuple(move.uci() for move in _moves(operations.get(code))) for code in ("bm", "am"))
+    mate = operations.get("dm")
+    if mate is not None and not (isinstance(mate, int) and mate > 0):
+        raise ValueError(f"dm takes a number of moves, not {mate!r}")
+    if not (best or avoid or mate):
+        return None
+    return Task(str(operations.get("id", name)), Position(board.fen()), best, avoid, mate)
 
 
-def read_tasks(path: Path) -> Iterator[Task]:
-    """The positions of an EPD file that ask for something; raises EpdError, or OSError for the file itself."""
-    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+def read_tasks(path: Path) -> tuple[list[Task], list[str]]:
+    """The positions of an EPD file that ask for something, and what is wrong with other lines; raises OSError."""
+    tasks, faults = [], []
+    for number, line in enumerate(path.read_text(encoding="utf-8-sig", errors="replace").splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
             continue
-        board = chess.Board()
         try:
-            operations = board.set_epd(line.strip())
-        except (ValueError, AssertionError) as error:
-            raise EpdError(f"{path}:{number}: {error}") from error
-        best, avoid = (tuple(m.uci() for m in _moves(operations.get(code))) for code in ("bm", "am"))
-        mate = operations.get("dm")
-        if best or avoid or mate:
-            name = str(operations.get("id", f"line {number}"))
-            yield Task(name, board.fen(), best, avoid, int(mate) if isinstance(mate, int | float | str) else None)
+            task = read_task(line, f"line {number}")
+        except ValueError as error:
+            faults.append(f"{path}:{number}: {error}")
+        else:
+            tasks += [] if task is None else [task]
+    return tasks, faults
 
 
 def _moves(operand: object) -> list[chess.Move]:
@@ -85,39 +98,60 @@ class _Watch:
 def solve(searcher: Searcher, task: Task, limits: Limits) -> tuple[Result, Line | None]:
     """Search a task; the result, and the report since which the answer was right to the end, if it was."""
     searcher.clear()
-    position = Position(task.fen)
-    watch = _Watch(task, position)
-    result = searcher.search(position, limits, watch)
+    watch = _Watch(task, task.position)
+    result = searcher.search(task.position, limits, watch)
     answered = result.best is not None and task.is_solved_by(Move(result.best).uci(), result.line)
     return result, (watch.since or result.line) if answered else None
 
 
-def run_epd(arguments: list[str]) -> int:
-    """The command: a row a position, then how many were solved. Exit code 0, or 2 for a wrong command line or file."""
-    try:
-        path, options = _read_arguments(arguments)
-        tasks = list(read_tasks(path))
-        searcher = Searcher(options.get("hash", 64), options.get("threads", 1), load(active_file(_weights(arguments))))
-    except (ValueError, OSError, MemoryError) as error:
-        print(f"merino epd: {error}", file=sys.stderr)
-        return 2
-    limits = Limits(depth=options.get("depth"), nodes=options.get("nodes"), movetime=options.get("movetime"))
+def run_epd(arguments: Sequence[str]) -> int:
+    """The command: a row a position, then how many were solved. 0, or 1 if lines were wrong; raises CommandError."""
+    wish = _parser().parse_args(arguments)
+    limits = Limits(depth=wish.depth, nodes=wish.nodes, movetime=wish.movetime)
     if limits == Limits():
-        limits = Limits(movetime=1000)
-    searcher.move_overhead = 0
+        limits = Limits(movetime=MOVE_MS)
+    try:
+        tasks, faults = read_tasks(wish.file)
+    except OSError as error:
+        raise CommandError(f"epd: cannot read '{wish.file}': {error.strerror}") from error
+    for fault in faults:
+        print(fault, file=sys.stderr)
+    searcher = _searcher(wish)
     solved, at_depth = 0, 0
     for number, task in enumerate(tasks, start=1):
-        try:
-            result, since = solve(searcher, task, limits)
-        except FenError as error:
-            print(f"merino epd: {path}: {task.name}: {error}", file=sys.stderr)
-            return 2
+        result, since = solve(searcher, task, limits)
         solved += since is not None
         at_depth += since.depth if since else 0
         print(_row(number, task, result, since), flush=True)
     mean = f", mean depth of the solution {at_depth / solved:.1f}" if solved else ""
     print(f"{solved} of {len(tasks)} solved{mean}")
-    return 0
+    return 1 if faults else 0
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="merino epd",
+        description="Search the positions of an EPD file that name best moves (bm), moves to avoid (am) or mates (dm), "
+        "and tell which are solved, at which depth and after which time.",
+    )
+    parser.add_argument("file", metavar="FILE", type=Path, help="EPD, one position a line")
+    parser.add_argument("--movetime", metavar="MS", type=above_zero, help=f"({MOVE_MS}, if there is no other limit)")
+    parser.add_argument("--depth", metavar="N", type=above_zero, help="search so many half-moves deep")
+    parser.add_argument("--nodes", metavar="N", type=above_zero, help="search so many nodes")
+    parser.add_argument("--hash", metavar="MB", type=above_zero, default=HASH_MB, help="size of the table of positions")
+    parser.add_argument("--threads", metavar="N", type=above_zero, default=1, help="search with so many threads")
+    parser.add_argument("--weights", metavar="FILE", help="evaluate with the weights in this file")
+    return parser
+
+
+def _searcher(wish: argparse.Namespace) -> Searcher:
+    """What solves; raises CommandError."""
+    try:
+        searcher = Searcher(wish.hash, wish.threads, load(active_file(wish.weights)))
+    except (WeightsError, MemoryError) as error:
+        raise CommandError(f"epd: {str(error) or 'there is not enough memory'}") from error
+    searcher.move_overhead = 0
+    return searcher
 
 
 def _row(number: int, task: Task, result: Result, since: Line | None) -> str:
@@ -127,30 +161,3 @@ def _row(number: int, task: Task, result: Result, since: Line | None) -> str:
     when = f"depth {since.depth:2} {since.time_ms:6} ms" if since else "-" * 18
     mark = "ok" if since else "--"
     return f"{number:4} {mark} {task.name[:20]:20} {move:6} {score:>10}  {when}  {task.question}"
-
-
-def _weights(arguments: list[str]) -> str | None:
-    return arguments[arguments.index("--weights") + 1] if "--weights" in arguments[:-1] else None
-
-
-def _read_arguments(arguments: list[str]) -> tuple[Path, dict[str, int]]:
-    """The file and the options by name; raises ValueError with what is wrong."""
-    names = ("movetime", "depth", "nodes", "hash", "threads")
-    files: list[str] = []
-    options: dict[str, int] = {}
-    words = iter(arguments)
-    for word in words:
-        if word == "--weights":
-            next(words, None)
-        elif word.removeprefix("--") in names and word.startswith("--"):
-            value = next(words, "")
-            if not value.isdigit() or int(value) < 1:
-                raise ValueError(f"{word} needs a whole number above 0, not {value!r}; {USAGE}")
-            options[word.removeprefix("--")] = int(value)
-        elif word.startswith("-"):
-            raise ValueError(f"unknown option {word}; {USAGE}")
-        else:
-            files.append(word)
-    if len(files) != 1:
-        raise ValueError(USAGE)
-    return Path(files[0]), options

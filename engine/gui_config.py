@@ -10,7 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from engine import NAME
-from engine.command import CommandError, UsageError
+from engine.command import CommandError
+from engine.command_line import Parser
 from engine.options import OPTIONS
 
 SHOWN = ("Hash", "Threads", "Move Overhead", "Ponder")  # the options people change
@@ -21,9 +22,9 @@ Values = dict[str, int | bool | str]
 
 def print_config(arguments: list[str]) -> int:
     """Print the block for one GUI."""
-    if len(arguments) != 1 or arguments[0].lower() not in WRITERS:
-        raise UsageError(f"usage: merino gui-config {'|'.join(WRITERS)}")
-    print(WRITERS[arguments[0].lower()](entry_point()))
+    parser = Parser(prog="merino gui-config", description="Print what a GUI must be told to find Merino.")
+    parser.add_argument("gui", metavar="|".join(WRITERS), type=str.lower, choices=WRITERS, help="which GUI it is for")
+    print(WRITERS[parser.parse_args(arguments).gui](entry_point()))
     return 0
 
 

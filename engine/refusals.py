@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import chess
 
@@ -37,6 +37,7 @@ class MoveRequest:
     rank: int | None = None
     target: int = 0
     promotion: int | None = None
+    takes: bool = False  # written as a capture: "x"
     castling: str = ""  # "kingside" or "queenside"; then nothing else counts
 
     @property
@@ -51,7 +52,7 @@ class MoveRequest:
             is_wanted = board.is_kingside_castling if self.castling == "kingside" else board.is_queenside_castling
             return [move for move in legal if is_wanted(move)]
         plain = [move for move in legal if self._fits(board, move) and not board.is_castling(move)]
-        if plain or self.piece is not None:
+        if plain or self.piece is not None or self.takes:
             return plain
         return [move for move in legal if board.is_castling(move) and self._is_castling_by_coordinates(board, move)]
 
@@ -62,6 +63,8 @@ class MoveRequest:
     def _fits(self, board: chess.Board, move: chess.Move) -> bool:
         kind = board.piece_type_at(move.from_square)
         if move.to_square != self.target or self.piece not in (None, kind) or not self.starts_from(move.from_square):
+            return False
+        if self.takes and not board.is_capture(move):
             return False
         if kind == chess.PAWN and self.file is None and chess.square_file(move.from_square) != _file(self.target):
             return False  # a pawn that takes is written with its file: exd5
@@ -82,6 +85,10 @@ def why_not(board: chess.Board, request: MoveRequest, candidates: Sequence[chess
         return Refusal("there is no legal move: it is " + ("checkmate" if board.is_check() else "stalemate"))
     if request.castling:
         return Refusal(_why_not_castling(board, request.castling == "kingside"))
+    quiet = replace(request, takes=False).candidates(board)
+    if quiet:
+        there = chess.square_name(request.target)
+        return Refusal(f"there is nothing to take on {there}", tuple(sorted(board.san(move) for move in quiet)))
     rank, reason = _reason(board, request)
     return Refusal(reason) if rank == _WRONG_TURN else Refusal(reason, *_suggestions(board, request))
 

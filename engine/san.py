@@ -16,7 +16,7 @@ from engine.move import Move
 from engine.refusals import MoveRequest, Refusal, why_not
 
 _NOTATION = re.compile(
-    r"(?P<piece>[PNBRQKnrqk])?(?P<file>[a-h])?(?P<rank>[1-8])?[-x:]?(?P<to>[a-h][1-8])"
+    r"(?P<piece>[PNBRQKnrqk])?(?P<file>[a-h])?(?P<rank>[1-8])?(?:-|(?P<takes>[x:]))?(?P<to>[a-h][1-8])"
     r"(?:[=/(]?(?P<promotion>[NBRQnbrq])\)?)?"
 )
 _CAPITAL_COORDINATES = re.compile(r"[A-H][1-8]-?[A-H][1-8][NBRQ]?")
@@ -120,5 +120,6 @@ def _read_request(text: str) -> MoveRequest | None:
         file=None if found["file"] is None else chess.FILE_NAMES.index(found["file"]),
         rank=None if found["rank"] is None else chess.RANK_NAMES.index(found["rank"]),
         target=chess.parse_square(found["to"]),
+        takes=found["takes"] is not None,
         promotion=chess.PIECE_SYMBOLS.index(found["promotion"].lower()) if found["promotion"] else None,
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 
 from engine import NAME, __version__
+from engine.bitboard import WHITE
+from engine.command_line import Parser, above_zero
 from engine.console.ending import side_name
 from engine.console.loading import patience
 from engine.console.session import Session
@@ -23,12 +24,10 @@ BOARD_EVERY = 10  # half-moves
 
 def play_game(argv: list[str]) -> int:
     """Play a game against ourselves and print it; the exit code."""
-    parser = argparse.ArgumentParser(prog="merino selfgame", description="Let Merino play a short game against itself.")
-    parser.add_argument("--plies", type=int, default=PLIES, help=f"stop after so many half-moves ({PLIES})")
-    parser.add_argument("--movetime", metavar="MS", type=int, default=MOVE_MS, help=f"time for a move ({MOVE_MS})")
+    parser = Parser(prog="merino selfgame", description="Let Merino play a short game against itself.")
+    parser.add_argument("--plies", type=above_zero, default=PLIES, help=f"stop after so many half-moves ({PLIES})")
+    parser.add_argument("--movetime", metavar="MS", type=above_zero, default=MOVE_MS, help=f"for a move ({MOVE_MS})")
     options = parser.parse_args(argv)
-    if options.plies < 1 or options.movetime < 1:
-        parser.error("--plies and --movetime must be at least 1")
     print(f"{NAME} {__version__} plays a short game against itself, {options.movetime} ms a move.", flush=True)
     with patience(sys.stdout):
         session = open_session(HASH_MB, threads=1)
@@ -60,7 +59,7 @@ def _play_move(session: Session, limits: Limits) -> Line | None:
     position = session.position
     result = session.runtime.searcher.search(position, limits)
     move = Move(position.legal_moves[0] if result.best is None else result.best)
-    dots = "." if position.turn == 0 else "..."
+    dots = "." if position.turn == WHITE else "..."
     text = f"{position.fullmove_number:3}{dots:<3} {san(position, move):<8}"
     if result.line is not None:
         score = score_text(result.line.score, position.turn)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from engine.bitboard import SQUARE_NAMES
+from engine.bitboard import SQUARE_NAMES, WHITE
 from eval.explain import Change, Credit, Explanation, PieceValue, PieceValues, TermLine, summarise
 from eval.registry import TERMS, Group, Phase, Term
 
@@ -138,7 +138,7 @@ def render_terms(weights: np.ndarray, terms: Sequence[Term] = TERMS, width: int 
 
 
 def _summary(explanation: Explanation, width: int) -> Iterable[str]:
-    mover = "White" if explanation.turn == 0 else "Black"
+    mover = "White" if explanation.turn == WHITE else "Black"
     score = (
         f"{pawns(explanation.score_white)} for White ({mover} to move), "
         f"expected score {explanation.expected_score:.1%} (K = {explanation.k:g})"

@@ -32,7 +32,7 @@ def run_plot(arguments: Sequence[str]) -> int:
             if not value:
                 raise UsageError(f"plot: {word} needs a value; {USAGE}")
             given[word] = value
-        elif word.startswith("--"):
+        elif word.startswith("-"):
             raise UsageError(f"plot: there is no option {word}; {USAGE}")
         else:
             names.append(word)

@@ -52,7 +52,7 @@ def read_order(arguments: Sequence[str]) -> Order:
     given: dict[str, str] = {}
     words = iter(arguments)
     for word in words:
-        if word.startswith("--"):
+        if word.startswith("-") and not word.lstrip("-").isdigit() and word != "-":
             if word not in OPTIONS:
                 raise UsageError(f"learn: there is no option {word}; 'merino learn -h' lists them")
             value = next(words, None) if OPTIONS[word].value else ""

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
 
 from engine.command import CommandError, UsageError
+from engine.command_line import Parser
 from engine.files import check_writable
 from match.contest import BrokenOffError, Outlets, Result, Terms, cores, hold
 from match.effort import Adjudication, Clock, Effort
@@ -21,19 +21,12 @@ from match.players import Player
 from match.report import live_line
 from match.statistics import Model, Sprt
 
+__all__ = ["Parser"]  # of all commands, for those of this room
+
 GAMES = 1000
 NODES = 1000
 MARGIN_MS = 20
 LINE_EVERY = 20  # of the lines that are shown where nobody can see them change
-
-
-class Parser(argparse.ArgumentParser):
-    """Reads a command line; what is wrong with it is a UsageError."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise it, with the way to help."""
-        name = self.prog.partition(" ")[2]
-        raise UsageError(f"{name}: {message}; 'merino {name} -h' tells more")
 
 
 def positive(text: str) -> int:

@@ -6,32 +6,19 @@ import argparse
 import os
 import tempfile
 from pathlib import Path
-from typing import Never
 
 import numpy as np
 
-from engine.command import CommandError, UsageError
+from engine.command import CommandError
+from engine.command_line import Parser, above_zero
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
 from engine.warmup import warm_up
 from eval.weights import WeightsError, active_file, learned_k, load
 
+__all__ = ["Parser", "above_zero"]  # of all commands, for those of the studies
+
 HASH_MB = 64
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser whose faults are UsageErrors, as those of all commands."""
-
-    def error(self, message: str) -> Never:
-        """Raise UsageError."""
-        raise UsageError(f"{self.prog.removeprefix('merino ')}: {message}; '{self.prog} --help' tells more")
-
-
-def above_zero(text: str) -> int:
-    """A whole number above 0, for `type=` of an option."""
-    if not text.isdecimal() or not 0 < int(text[:12]) < 10**9:
-        raise argparse.ArgumentTypeError(f"'{text[:20]}' is no whole number above 0")
-    return int(text)
 
 
 def steepness(text: str) -> float:

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from engine import __version__
-from engine.cli import COMMANDS, main
+from engine.cli import COMMANDS, HELP, main
 from engine.fen import START_FEN
 from eval.registry import TERMS
 from eval.weights import render
-from tests.uci_process import ROOT, run_merino
+from tests.uci_process import PATIENCE, ROOT, run_merino
 
 MATE_FEN = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 b - - 0 1"
 
@@ -24,9 +24,29 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(f"  {command.usage}" in listed for command in COMMANDS.values())
 
 
-def test_help_for_one_command_is_its_row(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["help", "perft"]) == 0
-    assert capsys.readouterr().out.split()[:3] == ["perft", "N", "[FEN]"]
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_for_a_command_is_what_it_says_to_h_and_to_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    said = []
+    for words in (["help", name], [name, "-h"], [name, "--help"]):
+        assert main(words) == 0
+        said.append(capsys.readouterr())
+    assert said[0].out
+    assert said == [(said[0].out, "")] * 3
+    if name not in ("help", *HELP, "run"):  # which stand for others
+        assert f"usage: merino {COMMANDS[name].name}" in said[0].out
+
+
+def test_help_reaches_the_commands_of_commands_and_those_of_uci(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", "spsa", "tune"]) == main(["go", "--help"]) == 0
+    said = capsys.readouterr().out
+    assert "usage: merino spsa tune" in said
+    assert "go [LIMITS]" in said
+
+
+@pytest.mark.parametrize("name", dict.fromkeys(command.name for command in COMMANDS.values()))
+def test_an_option_that_does_not_exist_is_named(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([name, "--wieghts"]) == 2
+    assert "--wieghts" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["version", "--version", "-V"])
@@ -41,12 +61,14 @@ def test_version_is_printed(name: str, capsys: pytest.CaptureFixture[str]) -> No
         (["prft"], "no command 'prft'; did you mean 'perft'?"),
         (["help", "benhc"], "no command 'benhc'; did you mean 'bench'?"),
         (["qqqq"], "no command 'qqqq'; 'merino help' lists them all"),
-        (["perft"], "usage: merino perft N [FEN]"),
+        (["perft"], "perft: the following arguments are required: N, FEN; 'merino perft -h' tells more"),
         (["perft", "many"], "the depth is a number from 1 to 16, not 'many'"),
-        (["evaluate"], "usage: merino evaluate FILE [--weights W]"),
-        (["evaluate", "x", "--weights"], "usage: merino evaluate FILE [--weights W]"),
-        (["uci", "now"], "usage: merino uci"),
-        (["clean-cache", "all"], "usage: merino clean-cache"),
+        (["evaluate"], "evaluate: the following arguments are required: FILE"),
+        (["evaluate", "x", "--weights"], "evaluate: argument --weights: expected one argument"),
+        (["epd", "x", "--depth", "0"], "epd: argument --depth: '0' is no whole number above 0"),
+        (["weights", "x", "y"], "weights: unrecognized arguments: y"),
+        (["uci", "now"], "uci: unrecognized arguments: now; 'merino uci -h' tells more"),
+        (["clean-cache", "all"], "clean-cache: unrecognized arguments: all"),
     ],
 )
 def test_a_wrong_command_line_is_explained_and_ends_with_code_2(
@@ -62,6 +84,8 @@ def test_a_wrong_command_line_is_explained_and_ends_with_code_2(
         (["perft", "2", "8/8/8/8/8/8/8/8", "w", "-", "-"], "White has 0 kings"),
         (["evaluate", "/no/such/file"], "cannot read '/no/such/file'"),
         (["weights", "/no/such/file"], "cannot read weights file '/no/such/file'"),
+        (["epd", "/no/such/file"], "epd: cannot read '/no/such/file': No such file or directory"),
+        (["epd", "/dev/null", "--weights", "/no/such/file"], "epd: cannot read weights file '/no/such/file'"),
     ],
 )
 def test_a_fault_is_explained_and_ends_with_code_1(
@@ -125,3 +149,78 @@ def test_output_that_nobody_reads_is_no_error() -> None:
     done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("a2a3: ")
     assert done.stderr == ""
+
+
+posix_only = pytest.mark.skipif(
+    sys.platform == "win32", reason="streams are closed by the shell, signals sent to ourselves"
+)
+
+
+def in_a_shell(command: str) -> tuple[int, str]:
+    """The exit code of a command line in which `merino` stands for ours, and all it says on the streams left."""
+    done = subprocess.run(
+        command.replace("merino", f"{sys.executable} -m engine"),
+        shell=True,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+@posix_only
+@pytest.mark.parametrize("command", ["help", "perft 1", "selfgame --plies 1", "console </dev/null", "go depth 1"])
+@pytest.mark.parametrize(
+    ("stream", "fault"), [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")]
+)
+def test_output_that_cannot_be_written_is_one_sentence(command: str, stream: str, fault: str) -> None:
+    assert in_a_shell(f"merino {command} {stream}") == (1, f"merino: cannot write the output: {fault}\n")
+
+
+@posix_only
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_that_cannot_be_written_is_found_out_with_and_without_a_buffer(unbuffered: str) -> None:
+    code, said = in_a_shell(f"PYTHONUNBUFFERED={unbuffered} merino version >/dev/full")
+    assert (code, said.count("\n")) == (1, 1)
+
+
+@posix_only
+@pytest.mark.parametrize("errors", ["2>/dev/full", "2>&-"])
+def test_errors_that_cannot_be_written_keep_their_exit_code(errors: str) -> None:
+    assert in_a_shell(f"merino nonsense {errors}") == (2, "")
+
+
+@posix_only
+@pytest.mark.parametrize("command", ["uci", "", "console", "evaluate -"])
+def test_an_input_that_is_closed_is_at_its_end(command: str) -> None:
+    code, said = in_a_shell(f"merino {command} <&-")
+    assert code == 0
+    assert "Error" not in said
+
+
+@posix_only
+def test_all_streams_may_be_closed_at_once() -> None:
+    assert in_a_shell("merino uci <&- >&- 2>&-") == (0, "")
+
+
+@posix_only
+@pytest.mark.parametrize(
+    "module", ["engine.interrupt", "engine.cli", "engine.uci.commands", "engine.commands", "numba"]
+)
+def test_ctrl_c_while_modules_are_loaded_ends_it_without_a_word(module: str) -> None:
+    interrupting = (
+        "import os, signal, sys\n"
+        "class Finder:\n"
+        "    def find_spec(name, *_):\n"
+        f"        os.kill(os.getpid(), signal.SIGINT) if name == {module!r} else None\n"
+        "sys.meta_path.insert(0, Finder)\n"
+        "sys.argv[1:] = ['perft', '1']\n"
+        "from engine.__main__ import main\n"
+        "sys.exit(main())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", interrupting], cwd=ROOT, capture_output=True, timeout=PATIENCE, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")

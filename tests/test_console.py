@@ -5,6 +5,7 @@ import io
 import os
 import re
 import signal
+import string
 import subprocess
 import sys
 from pathlib import Path
@@ -406,4 +407,93 @@ def test_a_faulty_weights_file_is_told_and_the_shipped_one_used(tmp_path: Path) 
 def test_a_wrong_option_is_exit_code_2() -> None:
     done = _console("", "--nonsense")
     assert done.returncode == 2
-    assert "usage: merino console" in done.stderr
+    assert "console: unrecognized arguments: --nonsense" in done.stderr
+
+
+LETTERS = sorted({*string.ascii_letters} - {*"uU"})  # u is the short name of undo
+ENDING_GAMES = [entry for entry in COMMANDS if entry.ends_game]
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+def test_no_single_letter_costs_the_game_or_ends_the_console(talk: Talk, letter: str) -> None:
+    talk.say("force", "e4", "e5")
+    game, text = talk.session.position, talk.say(letter)  # which fails where the console would end
+    assert talk.session.position is game
+    assert talk.moves[:2] == ["e2e4", "e7e5"]
+    assert text
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [(name, name[:end]) for entry in ENDING_GAMES for name in entry.names for end in range(1, len(name))],
+)
+def test_what_ends_a_game_is_obeyed_only_in_full(talk: Talk, name: str, short: str) -> None:
+    talk.say("force", "e4", "e5")
+    for typed in (short, short.capitalize(), short.upper()):
+        assert talk.say(typed) != ""
+        assert talk.say(f"{typed} {START_FEN}") != ""
+        assert talk.moves == ["e2e4", "e7e5"]
+        assert talk.session.ending is None
+
+
+def test_every_command_that_changes_the_game_for_another_or_ends_it_says_so() -> None:
+    names = {entry.name for entry in ENDING_GAMES}
+    assert names == {"new", "resign", "draw", "setboard", "edit", "load", "uci", "quit"}
+
+
+def test_the_beginning_of_a_move_is_answered_with_the_moves(talk: Talk) -> None:
+    for typed in ("N", "n"):
+        text = talk.say(typed)
+        assert text.startswith(f"'{typed}' is too short for new, which ends the game: type it in full. ")
+        assert text.endswith("Moves that begin so: Na3, Nc3, Nf3, Nh3.\n")
+    assert talk.say("q") == "'q' is too short for quit, which ends the game: type it in full.\n"
+
+
+@pytest.mark.parametrize("line", ["new", "new 960 17", f"setboard {AMBIGUOUS}", "edit -e4"])
+def test_undo_brings_back_the_game_that_was_left(talk: Talk, line: str) -> None:
+    talk.say("force", "e4", "e5", "Nf3", "undo", "flip")
+    before = talk.session.position.fen()
+    assert "The game before is kept: undo brings it back." in talk.say(line)
+    assert talk.session.position.fen() != before
+    assert talk.say("undo").startswith("The other game is back, 2 half-moves played; redo leaves it again.")
+    assert talk.moves == ["e2e4", "e7e5"]
+    assert talk.session.is_forced and talk.session.is_flipped
+    assert talk.say("redo") == "The other game is back, no move played; undo leaves it again.\n"
+    talk.say("undo")
+    assert talk.say("redo 1") == "played again: Nf3\n"
+
+
+def test_a_loaded_game_is_left_by_undo_and_walked_through_by_undo_with_a_number(talk: Talk, tmp_path: Path) -> None:
+    file = tmp_path / "game.pgn"
+    file.write_text("1. d4 d5 2. c4 *\n")
+    talk.say("force", "e4", f"load {file}")
+    talk.say("undo")
+    assert talk.moves == ["e2e4"]
+    talk.say("redo", "undo 2")
+    assert talk.moves == ["d2d4"]
+    assert talk.say("undo") == "taken back: d4\n"
+    talk.say("undo")
+    assert talk.moves == ["e2e4"]
+
+
+def test_games_come_back_one_after_the_other_with_their_end_and_their_clocks(talk: Talk) -> None:
+    talk.say("level 0 10 5", "e4")
+    clock = str(talk.session.pace)
+    talk.say("resign", "new", "d4", "new")
+    assert str(talk.session.pace) != clock
+    talk.say("undo")
+    assert talk.moves[0] == "d2d4"
+    assert "taken back" in talk.say("undo 2")
+    assert "0-1, White resigns" in talk.say("undo") or "1-0" in talk.out.getvalue()
+    assert talk.moves[0] == "e2e4"
+    assert str(talk.session.pace) == clock
+
+
+def test_a_game_without_a_move_is_not_kept(talk: Talk) -> None:
+    assert talk.say("new", "new") == ""
+    assert "No move has been played" in talk.say("undo")
+
+
+def test_a_capture_that_takes_nothing_is_refused(talk: Talk) -> None:
+    assert talk.say("Nxf3") == "Nxf3: there is nothing to take on f3; try Nf3.\n"
+    assert talk.moves == []

@@ -19,8 +19,8 @@ PACKAGES = tuple(package for package in " ".join(ROOMS).split() if (Path(__file_
 LAYERS = (
     (
         "facts",
-        "engine engine.command engine.cache engine.files engine.compiling engine.search engine.search.limits "
-        "engine.search.strength",
+        "engine engine.command engine.cache engine.files engine.compiling engine.search "
+        "engine.search.limits engine.search.strength engine.command_line engine.interrupt engine.streams",
     ),
     ("decorators", "engine.code_files engine.jit"),
     ("words", "engine.bitboard engine.memory engine.recursion"),

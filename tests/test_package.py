@@ -134,7 +134,7 @@ def test_metadata_say_what_users_and_installers_ask(wheel):
     assert metadata["License-Expression"] == "GPL-3.0-or-later"
     assert "GNU GENERAL PUBLIC LICENSE" in archive.read(f"{folder}/licenses/LICENSE").decode()
     entry_points = archive.read(f"{folder}/entry_points.txt").decode().splitlines()
-    assert entry_points == ["[console_scripts]", "merino = engine.cli:main"]
+    assert entry_points == ["[console_scripts]", "merino = engine.__main__:main"]
 
 
 def test_dependencies_are_pinned_from_below_only():

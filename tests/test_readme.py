@@ -20,6 +20,12 @@ def test_files_it_links_to_exist():
     assert [link for link in links if not (ROOT / link).exists()] == []
 
 
+def test_the_credits_name_every_weights_file_that_comes_with_merino():
+    credits = README.partition("## Licence and credits")[2]
+    shipped = {path.relative_to(ROOT).as_posix() for path in (ROOT / "weights").glob("*.txt")}
+    assert shipped == set(re.findall(r"weights/[\w-]+\.txt", credits))
+
+
 def test_make_targets_it_names_exist():
     targets = set(re.findall(r"^([a-z]+):", MAKEFILE, re.MULTILINE))
     named = set(re.findall(r"\bmake ([a-z]+)\b`?", " ".join(re.findall(r"`[^`]*`|^    .*$", README, re.MULTILINE))))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import re
 import signal
 import subprocess
@@ -11,8 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from engine.command import CommandError
+from engine.uci import read_lines
+from engine.uci.output import Output
+from engine.uci.session import Session
 from tests.boards import KIWIPETE
-from tests.uci_process import ROOT, UciProcess, field, run_merino
+from tests.uci_process import PATIENCE, ROOT, UciProcess, field, run_merino
 
 # Start
 
@@ -224,3 +230,81 @@ def test_ctrl_c_ends_uci_without_a_word() -> None:
         fresh.ask("uci", until="uciok")
         fresh.process.send_signal(signal.SIGINT)
         assert (fresh.rest(), fresh.exit_code()) == ([], 130)
+
+
+SIGTERM_ONLY = pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no SIGTERM that could be heard")
+
+
+def terminated(engine: UciProcess) -> tuple[list[str], int]:
+    """What is still said after SIGTERM, and the exit code; it is to take half a second, here somewhat more."""
+    sent = time.perf_counter()
+    engine.process.send_signal(signal.SIGTERM)
+    said, code = engine.rest(), engine.exit_code()
+    assert time.perf_counter() - sent < 2.0
+    return said, code
+
+
+@SIGTERM_ONLY
+@pytest.mark.parametrize("line", ["go infinite", "go ponder wtime 9000 btime 9000", "go perft 9", "bench", "d"])
+def test_sigterm_ends_whatever_is_under_way_with_code_0(line: str, tmp_path: Path) -> None:
+    log = tmp_path / "dialogue.log"
+    with UciProcess() as fresh:
+        fresh.ask("uci", f"setoption name Debug Log File value {log}", "isready", until="readyok")
+        fresh.send(line)
+        time.sleep(0.2)
+        said, code = terminated(fresh)
+    assert code == 0
+    assert line.startswith(("go inf", "go pon")) == bool(said and said[-1].startswith("bestmove"))
+    written = log.read_text().splitlines()
+    assert not said or written[-1].endswith(f"<< {said[-1]}")
+
+
+@SIGTERM_ONLY
+@pytest.mark.parametrize("lines", [["isready"], ["go infinite"], ["go wtime 100000 btime 100000"]], ids=" ".join)
+def test_sigterm_ends_a_cold_start_with_code_0(lines: list[str], tmp_path: Path) -> None:
+    with UciProcess(environment={"MERINO_HOME": str(tmp_path)}) as fresh:
+        fresh.ask("uci", until="uciok")
+        fresh.send("position startpos moves e2e4", *lines)
+        time.sleep(3.0)  # it compiles, longer than a warm start is waited for
+        assert terminated(fresh)[1] == 0
+
+
+@SIGTERM_ONLY
+def test_sigterm_does_not_wait_for_a_gui_that_reads_nothing_any_more() -> None:
+    command = [sys.executable, "-m", "engine", "uci"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT) as deaf:
+        assert deaf.stdin is not None
+        deaf.stdin.write(b"uci\n" * 500)  # the answers are more than a pipe holds
+        deaf.stdin.flush()
+        time.sleep(1.0)
+        deaf.send_signal(signal.SIGTERM)
+        assert deaf.wait(PATIENCE) == 0
+
+
+def test_the_log_is_closed_when_the_session_ends(tmp_path: Path) -> None:
+    session = Session(Output(io.BytesIO()))
+    session.log_to(str(tmp_path / "log"))
+    session.output.say("readyok")
+    session.close()
+    assert session.output._log is None
+    assert (tmp_path / "log").read_text().endswith("<< readyok\n")
+
+
+def test_errors_show_text_as_it_is_but_no_character_that_steers_a_terminal() -> None:
+    stream = io.BytesIO()
+    Output(stream).error("no option 'Größe ♞'\x1b[31m\x07\t\x9b\u2028\u202e\udcff")
+    shown = r"info string error: no option 'Größe ♞'\x1b[31m\x07\t\x9b\u2028\u202e\udcff"
+    assert stream.getvalue().decode() == f"{shown}\n"
+
+
+def test_an_option_with_a_foreign_name_is_quoted_as_it_was_typed(engine: UciProcess) -> None:
+    engine.send("setoption name Größe value 3")
+    assert engine.sync() == ["info string error: no option 'Größe'"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a folder cannot be read")
+def test_an_input_that_cannot_be_read_is_told() -> None:
+    descriptor = os.open(ROOT, os.O_RDONLY)
+    with pytest.raises(CommandError, match="cannot read the input: Is a directory"):
+        next(read_lines(descriptor))
+    os.close(descriptor)

@@ -130,7 +130,7 @@ class UciProcess:
     def _listen(self) -> None:
         assert self.process.stdout is not None
         for raw in self.process.stdout:
-            self._lines.put(Said(raw.decode("ascii").rstrip("\r\n"), time.perf_counter()))
+            self._lines.put(Said(raw.decode().rstrip("\r\n"), time.perf_counter()))
         self._lines.put(None)
 
 

@@ -9,6 +9,7 @@ import argparse
 import sys
 
 from engine import NAME, __version__
+from engine.command_line import Parser, above_zero
 from engine.console.loading import patience
 
 HASH_MB = 64
@@ -20,8 +21,6 @@ def run_console(argv: list[str]) -> int:
     After the command `uci` it hands over to the UCI loop, which does not return.
     """
     options = _parse(argv)
-    if sys.stdin is None or sys.stdout is None:
-        return 0  # they were closed before we started: nobody is there
     print(f"{NAME} {__version__}, a chess engine whose evaluation you can read.", flush=True)
     with patience(sys.stdout):
         from engine.console.start import converse, open_session  # noqa: PLC0415 (slow: loads the engine)
@@ -36,12 +35,9 @@ def run_console(argv: list[str]) -> int:
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="merino console", description="Play against Merino by typing moves.")
+    parser = Parser(prog="merino console", description="Play against Merino by typing moves.")
     parser.add_argument("--ascii", action="store_true", help="draw the pieces as letters")
     parser.add_argument("--weights", metavar="FILE", help="evaluate with the weights in this file")
-    parser.add_argument("--hash", metavar="MB", type=int, default=HASH_MB, help="size of the table of positions")
-    parser.add_argument("--threads", metavar="N", type=int, default=1, help="search with so many threads")
-    options = parser.parse_args(argv)
-    if options.hash < 1 or options.threads < 1:
-        parser.error("--hash and --threads must be at least 1")
-    return options
+    parser.add_argument("--hash", metavar="MB", type=above_zero, default=HASH_MB, help="size of the table of positions")
+    parser.add_argument("--threads", metavar="N", type=above_zero, default=1, help="search with so many threads")
+    return parser.parse_args(argv)

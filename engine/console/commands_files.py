@@ -31,7 +31,7 @@ def pgn(session: Session, arguments: str) -> None:
     session.say(session.sheet.pgn(session.position, session.result))
 
 
-@command("load", Section.FILES, "FILE [N]")
+@command("load", Section.FILES, "FILE [N]", ends_game=True)
 def load_entry(session: Session, arguments: str) -> None:
     """Load game N of a PGN file, or line N of FENs or EPDs.
 

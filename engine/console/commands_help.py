@@ -12,7 +12,7 @@ from engine.console.session import Session
 TEXT_COLUMN = 27
 MOVES_HELP = """Moves are typed as e4, Nf3, exd5, Nbd2, O-O, e8=Q, or by squares: e2e4, e7e8q. The engine answers
 each move; Enter or Ctrl-C while it thinks makes it move at once. Scores are from White's side. Commands may be
-shortened as long as they stay clear, and help COMMAND says more about one. Ctrl-D leaves."""
+shortened as long as they stay clear, but for those that end a game; help COMMAND says more about one. Ctrl-D leaves."""
 
 
 @command("help", Section.LEAVE, "[COMMAND]", aliases=("h",))
@@ -51,7 +51,7 @@ def _names(commands: list[Command]) -> str:
     return ", ".join(entry.name for entry in commands)
 
 
-@command("uci", Section.LEAVE)
+@command("uci", Section.LEAVE, ends_game=True)
 def uci(session: Session, arguments: str) -> int:
     """Switch to the UCI protocol.
 
@@ -64,7 +64,7 @@ def uci(session: Session, arguments: str) -> int:
     return 0
 
 
-@command("quit", Section.LEAVE, aliases=("exit",))
+@command("quit", Section.LEAVE, aliases=("exit",), ends_game=True)
 def leave(session: Session, arguments: str) -> int:
     """Leave Merino."""
     return 0

@@ -17,7 +17,7 @@ MOST_MOVES = 10_000
 _RANK = Command("moves", "study.explain.command_console:rank", "")  # by name: nothing in engine/ imports study
 
 
-@command("new", Section.PLAY, "[960 [NUMBER]]")
+@command("new", Section.PLAY, "[960 [NUMBER]]", ends_game=True)
 def new_game(session: Session, arguments: str) -> None:
     """Begin a new game; you open with White.
 
@@ -25,7 +25,6 @@ def new_game(session: Session, arguments: str) -> None:
     number (0 to 959).
     """
     words = arguments.split()
-    session.is_forced = session.is_flipped = False
     if not words:
         session.new_game()
         return
@@ -49,8 +48,15 @@ def go(session: Session, arguments: str) -> None:
 
 @command("undo", Section.PLAY, "[N]", aliases=("u",))
 def undo(session: Session, arguments: str) -> None:
-    """Take back the last move, or the last N."""
-    session.undo(whole_number(arguments, "the number of moves", 1, MOST_MOVES, default=1))
+    """Take back the last move, or the last N.
+
+    Right after `new`, `load`, `setboard` or `edit`, and at the start of a game, `undo` alone brings back the game
+    that was left.
+    """
+    if not arguments and session.can_return:
+        session.return_to_game()
+    else:
+        session.undo(whole_number(arguments, "the number of moves", 1, MOST_MOVES, default=1))
 
 
 @command("takeback", Section.PLAY, aliases=("remove",))
@@ -63,7 +69,10 @@ def take_back(session: Session, arguments: str) -> None:
 @command("redo", Section.PLAY, "[N]")
 def redo(session: Session, arguments: str) -> None:
     """Play again what was taken back, or N moves of it."""
-    session.redo(whole_number(arguments, "the number of moves", 1, MOST_MOVES, default=1))
+    if not arguments and session.can_go_forward:
+        session.go_forward()
+    else:
+        session.redo(whole_number(arguments, "the number of moves", 1, MOST_MOVES, default=1))
 
 
 @command("white", Section.PLAY)
@@ -140,7 +149,7 @@ def stop(session: Session, arguments: str) -> None:
     session.say("The engine is not thinking. While it does, Enter or Ctrl-C makes it move at once.")
 
 
-@command("resign", Section.PLAY)
+@command("resign", Section.PLAY, ends_game=True)
 def resign(session: Session, arguments: str) -> None:
     """Give the game up, for the side to move."""
     no_argument(arguments)
@@ -148,7 +157,7 @@ def resign(session: Session, arguments: str) -> None:
     session.declare(resignation(session.position.turn))
 
 
-@command("draw", Section.PLAY)
+@command("draw", Section.PLAY, ends_game=True)
 def draw(session: Session, arguments: str) -> None:
     """Offer a draw; the engine takes it unless it is ahead.
 

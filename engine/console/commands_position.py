@@ -33,7 +33,7 @@ def fen(session: Session, arguments: str) -> None:
     session.say(session.position.fen())
 
 
-@command("setboard", Section.POSITION, "FEN")
+@command("setboard", Section.POSITION, "FEN", ends_game=True)
 def set_board(session: Session, arguments: str) -> None:
     """Set up the position of a FEN.
 
@@ -44,7 +44,7 @@ def set_board(session: Session, arguments: str) -> None:
     _set_up(session, arguments.strip("\"'"))
 
 
-@command("edit", Section.POSITION, "CHANGE ...")
+@command("edit", Section.POSITION, "CHANGE ...", ends_game=True)
 def edit(session: Session, arguments: str) -> None:
     """Put pieces on squares and take them off.
 
@@ -80,7 +80,7 @@ def _set_up(session: Session, fen: str) -> None:
         position = position_of(fen)
     except FenError as error:
         raise CommandError(f"{error}") from error
-    session.new_game(position.fen(), position.chess960)
+    session.set_up(position)
     session.report_if_over()
 
 

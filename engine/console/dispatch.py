@@ -60,13 +60,27 @@ def _run(session: Session, command: Command, arguments: str) -> int | None:
 
 
 def _abbreviated(session: Session, word: str) -> Command:
-    """The only command that begins with `word`; raises CommandError with what might have been meant."""
+    """The only command that begins with `word`; raises CommandError with what might have been meant.
+
+    None that ends the game is taken for it: the word may be the beginning of a move, as N is of Nf3.
+    """
     found = by_prefix(word)
+    if len(found) == 1 and found[0].ends_game:
+        name = next(name for name in found[0].names if name.startswith(word.lower()))
+        moves = _moves_that_begin(session, word)
+        hint = f". Moves that begin so: {', '.join(moves)}" if moves else ""
+        raise CommandError(f"'{word}' is too short for {name}, which ends the game: type it in full{hint}")
     if len(found) == 1:
         return found[0]
     if found:
         raise CommandError(f"'{word}' may be any of {', '.join(command.name for command in found)}")
     raise CommandError(_explain_unknown(session, word))
+
+
+def _moves_that_begin(session: Session, word: str) -> list[str]:
+    """The legal moves in short notation that begin with `word`; the letter of a piece may be small."""
+    moves = san_moves(session.position, session.position.legal_moves)
+    return sorted(move for move in moves if move.startswith((word, word[:1].upper() + word[1:])))
 
 
 def _explain_unknown(session: Session, word: str) -> str:

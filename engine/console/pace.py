@@ -20,8 +20,8 @@ class Pace(Protocol):
     def spend(self, colour: int, elapsed_ms: int) -> None:
         """Note that a side has thought this long and moved."""
 
-    def restart(self) -> None:
-        """A new game begins."""
+    def fresh(self) -> Pace:
+        """The same for a new game."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,9 @@ class FixedPace:
     def spend(self, colour: int, elapsed_ms: int) -> None:
         """Nothing is counted."""
 
-    def restart(self) -> None:
-        """Nothing was counted."""
+    def fresh(self) -> FixedPace:
+        """Itself: nothing was counted."""
+        return self
 
 
 @dataclass
@@ -59,7 +60,8 @@ class ClockPace:
     _made: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.restart()
+        self._left = [self.base_ms, self.base_ms]
+        self._made = [0, 0]
 
     def __str__(self) -> str:
         period = f"{self.moves} moves" if self.moves else "the game"
@@ -82,10 +84,9 @@ class ClockPace:
         bonus = self.increment_ms + (self.base_ms if new_period else 0)
         self._left[colour] = max(SHORTEST_CLOCK_MS, self._left[colour] - elapsed_ms + bonus)
 
-    def restart(self) -> None:
+    def fresh(self) -> ClockPace:
         """Both clocks at their full time."""
-        self._left = [self.base_ms, self.base_ms]
-        self._made = [0, 0]
+        return ClockPace(self.moves, self.base_ms, self.increment_ms)
 
 
 def by_time(seconds: float) -> FixedPace:

@@ -34,6 +34,7 @@ class Command:
     sentence: str  # the first sentence of the docstring
     details: str  # what follows it
     run: Action
+    ends_game: bool  # the game at hand is over or left by it; so it is obeyed only where it is typed in full
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -50,13 +51,14 @@ COMMANDS: list[Command] = []
 
 
 def command(
-    name: str, section: Section, arguments: str = "", aliases: tuple[str, ...] = ()
+    name: str, section: Section, arguments: str = "", aliases: tuple[str, ...] = (), ends_game: bool = False
 ) -> Callable[[Action], Action]:
     """Register the decorated function as a command. Its docstring is what `help` shows."""
 
     def register(run: Action) -> Action:
         sentence, _, details = (run.__doc__ or "").partition("\n")
-        COMMANDS.append(Command(name, section, arguments, aliases, sentence, " ".join(details.split()), run))
+        details = " ".join(details.split())
+        COMMANDS.append(Command(name, section, arguments, aliases, sentence, details, run, ends_game))
         return run
 
     return register

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 from engine.command import CommandError
@@ -27,6 +28,20 @@ if TYPE_CHECKING:
 DEFAULT_SECONDS = 2.0
 NARROWEST_TEXT, WIDEST_TEXT = 40, 80  # columns
 _MOVE_NOW = ("", "stop", "?")  # what one may type while the engine thinks
+
+
+@dataclass(frozen=True)
+class LeftGame:
+    """A game as it was when another took its place."""
+
+    position: Position
+    sheet: Scoresheet
+    undone: list[Move]
+    pace: Pace
+    thought_ms: list[int]
+    declared: Ending | None
+    is_forced: bool
+    is_flipped: bool
 
 
 class Session:
@@ -53,6 +68,9 @@ class Session:
         self.shows_board = True  # after each move, if somebody looks on
         self.goes_on_in_uci = False
         self._declared: Ending | None = None  # by resignation or agreement
+        self._left: list[LeftGame] = []  # the games that others took the place of, the last one last
+        self._returned_from: list[LeftGame] = []  # those that were left for an earlier one
+        self._is_untouched = True  # whether no move has been played or taken back since the game came here
 
     @property
     def prompt(self) -> str:
@@ -94,21 +112,74 @@ class Session:
         self.say(draw(self.position, self.terminal, self.is_flipped))
 
     def new_game(self, fen: str = START_FEN, chess960: bool = False) -> None:
-        """Begin anew from a FEN; raises FenError and then keeps the game."""
-        self._begin(Position(fen, chess960), Scoresheet())
+        """Begin anew from a FEN, the person with White; raises FenError and then keeps the game."""
+        self._begin(Position(fen, chess960), Scoresheet(), is_forced=False, is_flipped=False)
+
+    def set_up(self, position: Position) -> None:
+        """Begin anew from a position, with the sides as they are."""
+        self._begin(position, Scoresheet(), self.is_forced, self.is_flipped)
 
     def resume(self, loaded: Loaded) -> None:
         """Go on with what was read from a file."""
-        self._begin(loaded.position, Scoresheet(loaded.tags, loaded.position.moves))
+        sheet = Scoresheet(loaded.tags, loaded.position.moves)
+        self._begin(loaded.position, sheet, self.is_forced, self.is_flipped)
 
-    def _begin(self, position: Position, sheet: Scoresheet) -> None:
-        self.position, self.sheet = position, sheet
-        self.undone.clear()
-        self.pace.restart()
-        self.thought_ms = [0, 0]
-        self._declared = None
+    def _begin(self, position: Position, sheet: Scoresheet, is_forced: bool, is_flipped: bool) -> None:
+        """Leave the game for another one."""
+        if self.position.moves or self.undone or self.position.start_fen() != START_FEN:
+            self._left.append(self._game())
+            self.say("The game before is kept: undo brings it back.")
+        self._returned_from.clear()
+        self._take_up(LeftGame(position, sheet, [], self.pace.fresh(), [0, 0], None, is_forced, is_flipped))
+
+    @property
+    def can_return(self) -> bool:
+        """Whether to take something back means to return to the game that was left for this one."""
+        return bool(self._left) and (self._is_untouched or not self.position.moves)
+
+    @property
+    def can_go_forward(self) -> bool:
+        """Whether to do something again means to leave the game that one has just returned to."""
+        return bool(self._returned_from) and self._is_untouched
+
+    def return_to_game(self) -> None:
+        """Bring back the game that was left for the present one, and say so."""
+        self._returned_from.append(self._game())
+        self._change_game(self._left.pop(), "redo leaves it again")
+
+    def go_forward(self) -> None:
+        """Undo that."""
+        self._left.append(self._game())
+        self._change_game(self._returned_from.pop(), "undo leaves it again")
+
+    def _change_game(self, game: LeftGame, hint: str) -> None:
+        count = len(game.position.moves)
+        played = f"{count} half-move{'s' if count > 1 else ''} played" if count else "no move played"
+        self.say(f"The other game is back, {played}; {hint}.")
+        self._take_up(game)
+        self.report_if_over()
+
+    def _take_up(self, game: LeftGame) -> None:
+        if self.pace.fresh() == game.pace.fresh():  # else the person has set another limit meanwhile
+            self.pace = game.pace
+        self.position, self.sheet, self.undone = game.position, game.sheet, game.undone
+        self.thought_ms, self._declared = game.thought_ms, game.declared
+        self.is_forced, self.is_flipped = game.is_forced, game.is_flipped
+        self._is_untouched = True
         self.runtime.searcher.clear()
         self.show_if_live()
+
+    def _game(self) -> LeftGame:
+        return LeftGame(
+            self.position,
+            self.sheet,
+            self.undone,
+            self.pace,
+            self.thought_ms,
+            self._declared,
+            self.is_forced,
+            self.is_flipped,
+        )
 
     def declare(self, ending: Ending) -> None:
         """End the game by resignation or agreement; taking a move back revokes it."""
@@ -161,6 +232,7 @@ class Session:
         """Take back up to `count` moves and name them; raises CommandError if there are none."""
         if not self.position.moves:
             raise CommandError("no move has been played yet")
+        self._is_untouched = False
         names = []
         for _ in range(min(count, len(self.position.moves))):
             self.undone.append(self.position.pop())
@@ -173,6 +245,7 @@ class Session:
         """Play again up to `count` moves that were taken back and name them; raises CommandError if there are none."""
         if not self.undone:
             raise CommandError("no move has been taken back")
+        self._is_untouched = False
         names = []
         for _ in range(min(count, len(self.undone))):
             names.append(san(self.position, self.undone[-1]))
@@ -205,6 +278,7 @@ class Session:
 
     def _push(self, move: Move, is_engine: bool) -> None:
         """Play a legal move; what was taken back stays to be redone only if this is that move."""
+        self._is_untouched = False
         self.sheet.note_mover(self.position.turn, is_engine)
         self.position.push(move)
         if self.undone and self.undone[-1] == move:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 
 import chess
 
+from engine.bitboard import BLACK, WHITE
 from engine.console.terminal import Terminal
 from engine.game import Position
 from engine.san import board_of, san_line
@@ -31,14 +32,14 @@ def score_text(score: Score, turn: int) -> str:
     """A score for the side `turn` as seen from White: "+0.35" in pawns, "+M3" for a mate in three by White."""
     mate = score.mate
     if mate is None:
-        return f"{(score if turn == 0 else -score) / 100:+.2f}"
-    is_for_white = (mate > 0) == (turn == 0)
+        return f"{(score if turn == WHITE else -score) / 100:+.2f}"
+    is_for_white = (mate > 0) == (turn == WHITE)
     return f"{'+' if is_for_white else '-'}M{abs(mate)}"
 
 
 def line_text(line: Line, board: chess.Board, is_narrow: bool = False) -> str:
     """Depth, score from White's side, time, nodes and the moves expected; "!" and "?" mark a rise and a fall."""
-    score = score_text(line.score, 0 if board.turn else 1) + _BOUND_MARKS[line.bound]
+    score = score_text(line.score, WHITE if board.turn else BLACK) + _BOUND_MARKS[line.bound]
     moves, seconds, nodes = san_line(board, line.pv), line.time_ms / 1000, _count(line.nodes)
     if is_narrow:
         return f"{line.depth:2} {score:>7} {seconds:5.1f} s {nodes:>5}  {moves}"

@@ -6,30 +6,33 @@ Everything here is ready before numba is loaded, so that `uciok` comes at once.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import NoReturn
 
-from engine.command import Command, UsageError
+from engine.command import Command, CommandError
 from engine.compiling import WATCH
+from engine.interrupt import INTERRUPTED
+from engine.streams import complain
 from engine.uci import commands
 from engine.uci.commands import COMMANDS, STANDARD
 from engine.uci.output import Output
 from engine.uci.session import Session
 
+TERMINATION_SECONDS = 0.35  # for the last words after SIGTERM; who sends it may kill us soon after
 _CHUNK_BYTES = 1 << 16
 
 
-def serve(arguments: Sequence[str] = (), first_line: str = "") -> NoReturn:
+def serve(_: Sequence[str] = (), first_line: str = "") -> NoReturn:
     """Serve the GUI on standard input until `quit` or the end of input, then end the process.
 
     `first_line` is obeyed before all that comes in.
     As with Stockfish the end of input stops the search, which still gives its move; a count or a bench is finished.
+    SIGTERM ends all of it at once, and orderly: the search gives its move, the log is closed, and the code is 0.
     """
-    if arguments:
-        raise UsageError("usage: merino uci")
     session = _new_session()
     try:
         for line in chain([first_line], read_lines(sys.stdin.fileno())):
@@ -41,7 +44,10 @@ def serve(arguments: Sequence[str] = (), first_line: str = "") -> NoReturn:
             session.finish_errands()
         session.close()
     except KeyboardInterrupt:
-        _leave(130)
+        _leave(INTERRUPTED)
+    except CommandError as error:
+        complain(f"merino: {error}")
+        _leave(error.exit_code)
     _leave(0)
 
 
@@ -54,20 +60,30 @@ def serve_one(words: Sequence[str]) -> NoReturn:
         session.wait()
     except KeyboardInterrupt:
         session.close()
-        _leave(130)
+        _leave(INTERRUPTED)
     _leave(0)
 
 
 def read_lines(descriptor: int) -> Iterator[str]:
-    """The lines that come in, of any length, each as soon as it ends in LF, CRLF or CR; bad bytes replaced."""
+    """The lines that come in, of any length, each as soon as it ends in LF, CRLF or CR; bad bytes replaced.
+
+    Raises CommandError where nothing can be read.
+    """
     parts: list[bytes] = []
-    while chunk := os.read(descriptor, _CHUNK_BYTES):
+    while chunk := _read(descriptor):
         *ended, rest = chunk.replace(b"\r", b"\n").split(b"\n")
         for end in ended:
             yield _decode([*parts, end])
             parts = []
         parts.append(rest)
     yield _decode(parts)
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, _CHUNK_BYTES)
+    except OSError as error:
+        raise CommandError(f"cannot read the input: {error.strerror}") from error
 
 
 def execute(session: Session, line: str) -> None:
@@ -107,7 +123,17 @@ def _new_session() -> Session:
         os._exit(1)
 
     threading.excepthook = fail
+    if hasattr(signal, "sigwait"):  # Windows has no such signal to wait for
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # for all threads: they are started after this
+        threading.Thread(target=_end_on_sigterm, args=(session,), name="sigterm", daemon=True).start()
     return session
+
+
+def _end_on_sigterm(session: Session) -> NoReturn:
+    """End the process when it is told to terminate, whatever the other threads do: one of them may compile."""
+    signal.sigwait({signal.SIGTERM})
+    session.close(TERMINATION_SECONDS)
+    os._exit(0)  # nothing is flushed: a thread may be writing to a GUI that reads no more
 
 
 def _leave(code: int) -> NoReturn:

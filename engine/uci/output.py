@@ -1,4 +1,4 @@
-"""What goes out: whole ASCII lines, flushed at once, from any thread; and the reports of one search."""
+"""What goes out: whole lines in UTF-8, flushed at once, from any thread; and the reports of one search."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
+from engine.streams import complain
 from eval.outlook import expected_score, win_draw_loss
 
 if TYPE_CHECKING:
@@ -28,11 +29,21 @@ class Output:
 
     def log_to(self, name: str) -> None:
         """Copy all that is said and heard to the end of a file; no more where the name is empty. Raises OSError."""
-        log = Path(name).expanduser().open("a", encoding="utf-8") if name else None
+        log = Path(name).expanduser().open("a", encoding="utf-8", errors="backslashreplace") if name else None
         with self._turn:
             if self._log is not None:
                 self._log.close()
             self._log = log
+
+    def close(self, seconds: float) -> None:
+        """Close the log, but wait only so long for what is just being said: nobody may be reading it."""
+        if self._turn.acquire(timeout=seconds):
+            try:
+                if self._log is not None:
+                    self._log.close()
+                    self._log = None
+            finally:
+                self._turn.release()
 
     def heard(self, line: str) -> None:
         """Note a line of input in the log."""
@@ -47,10 +58,12 @@ class Output:
             with self._turn:
                 for line in lines:
                     self._note("<<", line)
-                self._stream.write(text.encode("ascii", "backslashreplace"))
+                self._stream.write(text.encode("utf-8", "backslashreplace"))
                 self._stream.flush()
-        except (BrokenPipeError, ValueError):
+        except (OSError, ValueError) as error:
             # The GUI is gone. A C program would have died of SIGPIPE, which Python turns off.
+            if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+                complain(f"merino: cannot write the output: {error.strerror}")
             os._exit(1)
 
     def _note(self, direction: str, line: str) -> None:
@@ -67,8 +80,11 @@ class Output:
             self._stream.write(f"info string error: Debug Log File: {error.strerror}\n".encode("ascii", "replace"))
 
     def info(self, text: str) -> None:
-        """Say something to the user."""
-        self.say(f"info string {text[:_LONGEST_INFO]}")
+        """Say something to the user, in one line; characters that steer a terminal are written as numbers."""
+        shown = text[:_LONGEST_INFO]
+        if not shown.isprintable():
+            shown = "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in shown)
+        self.say(f"info string {shown}")
 
     def error(self, text: object) -> None:
         """Report a fault in what came in; the session goes on."""

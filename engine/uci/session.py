@@ -7,6 +7,7 @@ loaded in the background once the first command has been answered.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ LAST_WORDS_SECONDS = 3.0  # how long `quit` waits at most for the bestmove of a 
 
 
 class Session:
-    """One GUI, or one user at a pipe. Only the thread that runs the commands calls its methods.
+    """One GUI, or one user at a pipe. Only the thread that runs the commands calls its methods, but for `close`.
 
     It is the Dialogue that options act upon.
     """
@@ -187,11 +188,16 @@ class Session:
         self._stop_search()
         self._bestmove_said.wait()
 
-    def close(self) -> None:
-        """End the session: stop the search and let it give its move, but wait only so long. Errands are dropped."""
+    def close(self, seconds: float = LAST_WORDS_SECONDS) -> None:
+        """End the session: stop the search and let it give its move, but wait only so long. Errands are dropped.
+
+        It may be called from any thread.
+        """
+        deadline = time.monotonic() + seconds
         self.stop()
-        self.cold.wait(LAST_WORDS_SECONDS)
-        self._bestmove_said.wait(LAST_WORDS_SECONDS)
+        self.cold.wait(seconds)
+        self._bestmove_said.wait(max(0.0, deadline - time.monotonic()))
+        self.output.close(max(0.0, deadline - time.monotonic()))
 
     def finish_errands(self) -> None:
         """Wait for errands, however long they take."""

@@ -101,7 +101,7 @@ class Prospect:
     def as_json(self) -> dict[str, object]:
         """Plain data for `json.dumps`: centipawns for White; `mate` in moves, positive where the mover mates."""
         ahead = self.ahead
-        sign = 1 if self.turn == 0 else -1
+        sign = 1 if self.turn == WHITE else -1
         told = ahead and {
             "depth": ahead.depth,
             "score_cp": None if ahead.score.mate is not None else sign * int(ahead.score),

@@ -1,0 +1,61 @@
+"""`merino epd`: what it solves, and what it makes of lines that are wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.cli import main
+
+MATE_IN_ONE = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - -"
+
+
+@pytest.mark.parametrize(
+    ("operations", "solved"),
+    [
+        ("bm Rd8+;", "ok"),
+        ("bm Kf1;", "--"),
+        ("am Kf1;", "ok"),
+        ("am Rd8;", "--"),
+        ("dm 1;", "ok"),
+        ("bm Rd8; dm 1;", "ok"),
+    ],
+)
+def test_a_task_is_solved_by_the_right_move_or_mate(
+    operations: str, solved: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "one.epd"
+    file.write_text(f'# a comment\n\n{MATE_IN_ONE} {operations} id "mate";\n{MATE_IN_ONE} c0 "asks nothing";\n')
+    assert main(["epd", str(file), "--depth", "3"]) == 0
+    row, total = capsys.readouterr().out.splitlines()
+    assert row.split()[:3] == ["1", solved, "mate"]
+    assert total.startswith(f"{int(solved == 'ok')} of 1 solved")
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("nonsense", "expected 8 rows"),
+        (f"{MATE_IN_ONE} bm Qd8;", "illegal san: 'Qd8'"),
+        (f"{MATE_IN_ONE} dm 1.5;", "dm takes a number of moves, not 1.5"),
+        (f"{MATE_IN_ONE} 0 1 bm Rd8;", "opcode"),
+        ("8/8/8/8/8/8/8/3RK3 w - - bm Rd8;", "0 kings"),
+        ("3k4/8/8/8/8/8/8/3RK3 w - - bm Rxd8;", ""),  # Black, who has moved, is in check
+    ],
+)
+def test_a_wrong_line_is_named_and_the_others_are_solved(
+    line: str, fault: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "two.epd"
+    file.write_text(f"{MATE_IN_ONE} bm Rd8;\n\n{line}\n{MATE_IN_ONE} bm Rd8;\n")
+    assert main(["epd", str(file), "--depth", "2"]) == 1
+    said = capsys.readouterr()
+    assert [row.split()[:4] for row in said.out.splitlines()[:2]] == [
+        ["1", "ok", "line", "1"],
+        ["2", "ok", "line", "4"],
+    ]
+    assert said.out.splitlines()[2].startswith("2 of 2 solved")
+    assert said.err.startswith(f"{file}:3: ")
+    assert fault in said.err
+    assert said.err.count("\n") == 1

@@ -217,6 +217,7 @@ def test_ctrl_c_while_modules_are_loaded_ends_it_without_a_word(module: str) -> 
         f"        os.kill(os.getpid(), signal.SIGINT) if name == {module!r} else None\n"
         "sys.meta_path.insert(0, Finder)\n"
         "sys.argv[1:] = ['perft', '1']\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored where the tests run in the background
         "from engine.__main__ import main\n"
         "sys.exit(main())\n"
     )

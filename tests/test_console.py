@@ -425,7 +425,13 @@ def test_no_single_letter_costs_the_game_or_ends_the_console(talk: Talk, letter:
 
 @pytest.mark.parametrize(
     ("name", "short"),
-    [(name, name[:end]) for entry in ENDING_GAMES for name in entry.names for end in range(1, len(name))],
+    [
+        (name, name[:end])
+        for entry in ENDING_GAMES
+        for name in entry.names
+        for end in range(1, len(name))
+        if name[:end] != "u"
+    ],
 )
 def test_what_ends_a_game_is_obeyed_only_in_full(talk: Talk, name: str, short: str) -> None:
     talk.say("force", "e4", "e5")

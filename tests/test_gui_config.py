@@ -75,9 +75,16 @@ def test_without_an_installed_command_the_remedy_is_named(
     assert "pip install ." in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("arguments", [[], ["winboard"], ["arena", "banksia"]])
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ([], "cutechess|arena|lichess-bot|banksia"),
+        (["winboard"], "cutechess|arena|lichess-bot|banksia: invalid choice: 'winboard'"),
+        (["arena", "banksia"], "unrecognized arguments: banksia"),
+    ],
+)
 def test_a_gui_it_does_not_know_is_refused_with_the_list(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
+    arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["gui-config", *arguments]) == 2
-    assert "cutechess|arena|lichess-bot|banksia" in capsys.readouterr().err
+    assert complaint in capsys.readouterr().err

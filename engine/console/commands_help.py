@@ -12,7 +12,8 @@ from engine.console.session import Session
 TEXT_COLUMN = 27
 MOVES_HELP = """Moves are typed as e4, Nf3, exd5, Nbd2, O-O, e8=Q, or by squares: e2e4, e7e8q. The engine answers
 each move; Enter or Ctrl-C while it thinks makes it move at once. Scores are from White's side. Commands may be
-shortened as long as they stay clear, but for those that end a game; help COMMAND says more about one. Ctrl-D leaves."""
+shortened as long as they stay clear, but not those that end the game. help COMMAND says more about one. Ctrl-D
+leaves."""
 
 
 @command("help", Section.LEAVE, "[COMMAND]", aliases=("h",))
@@ -42,6 +43,8 @@ def _named(word: str) -> Command:
 def _describe(entry: Command, width: int) -> str:
     text = f"{entry.sentence} {entry.details}".rstrip()
     lines = [entry.usage, textwrap.fill(text, width, initial_indent="  ", subsequent_indent="  ")]
+    if entry.ends_game:
+        lines.append("  Obeyed only where it is typed in full.")
     if entry.aliases:
         lines.append(f"  Also: {', '.join(entry.aliases)}")
     return "\n".join(lines)

@@ -25,7 +25,17 @@ from learn.positions import Block, Quiet, Rows, Selection, block_of_games, rows_
 from learn.progress import Progress
 from learn.quiet import is_open, settle
 from learn.rows import RowStore
-from learn.sources import CHUNK, LearnError, Source, count_lines, digest, end_of_lines, open_source, plain_name
+from learn.sources import (
+    CHUNK,
+    LearnError,
+    Source,
+    count_lines,
+    digest,
+    end_of_lines,
+    name_of,
+    open_source,
+    plain_name,
+)
 
 THREADS = min(8, os.cpu_count() or 1)
 Item = TypeVar("Item")
@@ -76,7 +86,9 @@ def read_rows(
     for path in paths:
         reader.read(path)
     if not reader.games or not len(reader.store):
-        raise LearnError(f"no finished game with a usable position in {', '.join(repr(str(path)) for path in paths)}")
+        raise LearnError(
+            f"no finished game with a usable position in {', '.join(name_of(path, True) for path in paths)}"
+        )
     if reading.selection.unique:
         tell(f"Duplicates left out: {reader.store.drop_duplicates()}")
     return reader.store.rows(), reader.games
@@ -90,13 +102,17 @@ class _Reader:
     ) -> None:
         self.store = RowStore(reading.selection.unique)
         self.games = 0
-        self._reading, self._tell, self._faults, self._threads = reading, tell, faults, threads
+        self._reading, self._say, self._faults, self._threads = reading, tell, faults, threads
+        self._shown: Progress | None = None
 
     def read(self, path: Path) -> None:
         """Add what is in a file; raises LearnError."""
-        with open_source(path) as source, Progress(f"Reading {path.name}") as progress:
+        with open_source(path) as source, self._progress(source.name) as progress:
             if source.holds_positions():
                 self._read_positions(source, progress)
+                return
+            if source.is_passing:
+                self._read_games(source, progress, None, b"")
                 return
             target = plain_name(path).with_suffix(".fen")
             first = first_line(digest(path), self._reading.selection.describe(self._reading.weights))
@@ -104,28 +120,38 @@ class _Reader:
             if contents is None:
                 self._read_games(source, progress, target, first)
                 return
-        with open_source(target) as source, Progress(f"Reading {target.name}") as progress:
+        with open_source(target) as source, self._progress(target.name) as progress:
             self._tell(f"Using file '{target}', made from '{path.name}' with these settings")
             self._read_positions(source, progress, contents)
 
-    def _read_games(self, source: Source, progress: Progress, target: Path, first: bytes) -> None:
+    def _progress(self, name: str) -> Progress:
+        self._shown = Progress(f"Reading {name}")
+        return self._shown
+
+    def _tell(self, text: str) -> None:
+        """Tell a line, in the place of that of the progress."""
+        if self._shown is not None:
+            self._shown.wipe()
+        self._say(text)
+
+    def _read_games(self, source: Source, progress: Progress, target: Path | None, first: bytes) -> None:
         found = used = unreadable = 0
         rows_before = len(self.store)
         with ExitStack() as stack:
-            wanted, fen = self._wants_fen(target), None
+            wanted, fen = target is not None and self._wants_fen(target), None
             for part in in_order(lambda piece: self._part_of(piece, wanted), games_of(source), self._threads):
                 self._add(part, is_first=len(self.store) == rows_before)
                 self._faults.extend((source.path, fault) for fault in part.faults)
                 found, used, unreadable = found + part.found, used + part.used, unreadable + len(part.faults)
-                if wanted and fen is None and len(part.block):
+                if target and wanted and fen is None and len(part.block):
                     fen = self._create_fen(target, first, stack)
-                if fen:
+                if target and fen:
                     _write(fen, part.fen, target)
                 progress(source.done)
-            if fen:
+            if target and fen:
                 _write(fen, Contents(used, unreadable).line(), target)
         self.games += used
-        self._tell(f"{source.path.name}: {found} games, {len(self.store) - rows_before} positions")
+        self._tell(f"{source.name}: {found} games, {len(self.store) - rows_before} positions")
 
     def _add(self, part: _Part, is_first: bool) -> None:
         if is_first and len(part.block):
@@ -182,7 +208,7 @@ class _Reader:
             progress(source.done)
         games = self.store.group(np.concatenate(names), np.concatenate(results)) if names else 0
         self.games += contents.games if contents else games
-        self._tell_of_positions(source.path.name, len(self.store) - rows_before, games, unnamed, endless)
+        self._tell_of_positions(source.name, len(self.store) - rows_before, games, unnamed, endless)
         if contents and contents.unreadable:
             self._tell(f"{contents.unreadable} games could not be read when it was created")
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import TextIO
+
+from engine.live_line import LiveLine
 
 PATIENCE = 1.0  # seconds of silence: what takes no longer needs no progress
 BETWEEN = 0.2  # seconds from one showing to the next on a terminal
@@ -16,33 +17,34 @@ PATIENCE_OF_FILES, BETWEEN_IN_FILES = 15.0, 15.0  # the same where lines cannot 
 class Progress:
     """Shows how far `what` has come, on `stream` (standard error if None); a context, at whose end the line is wiped.
 
-    Nothing is shown in the first second. Where the stream is no terminal a line is added every 15 seconds.
+    Nothing is shown in the first second. Where the stream is no terminal a line is added every 15 seconds. Whoever
+    writes other text before the end calls `wipe` first.
     """
 
     def __init__(self, what: str, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._what, self._clock = what, clock
-        self._stream = sys.stderr if stream is None else stream
-        self._rewrites = self._stream.isatty()
+        self._line = LiveLine(stream)
         self._began = clock()
         self._done_before: float | None = None  # at the first call: what is compiled first would spoil the estimate
-        self._next = self._began + (PATIENCE if self._rewrites else PATIENCE_OF_FILES)
-        self._width = 0
+        self._next = self._began + (PATIENCE if self._line.rewrites else PATIENCE_OF_FILES)
 
-    def __call__(self, done: float) -> None:
-        """Show that this share of the work, 0 to 1, is done, if it is time to show something."""
+    def __call__(self, done: float | None) -> None:
+        """Show that this share of the work, 0 to 1 or None if unknown, is done, if it is time to show something."""
         now = self._clock()
         if self._done_before is None:
-            self._done_before, self._began = done, now
+            self._done_before, self._began = done or 0.0, now
         if now < self._next:
             return
-        self._next = now + (BETWEEN if self._rewrites else BETWEEN_IN_FILES)
-        line = f"{self._what}: {min(done, 1):.0%}{time_left(done - self._done_before, done, now - self._began)}"
-        if self._rewrites:
-            self._stream.write(f"\r{line:<{self._width}}")
-            self._width = len(line)
+        self._next = now + (BETWEEN if self._line.rewrites else BETWEEN_IN_FILES)
+        if done is None:
+            self._line.show(f"{self._what} ...")
         else:
-            self._stream.write(line + "\n")
-        self._stream.flush()
+            left = time_left(done - self._done_before, done, now - self._began)
+            self._line.show(f"{self._what}: {min(done, 1):.0%}{left}")
+
+    def wipe(self) -> None:
+        """Take the line away; the next call may show it again."""
+        self._line.wipe()
 
     def __enter__(self) -> Progress:
         return self
@@ -50,9 +52,7 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._width:
-            self._stream.write("\r" + " " * self._width + "\r")
-            self._stream.flush()
+        self.wipe()
 
 
 def time_left(gained: float, done: float, seconds: float) -> str:

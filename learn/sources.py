@@ -5,19 +5,22 @@ from __future__ import annotations
 import bz2
 import gzip
 import hashlib
+import io
 import lzma
 import os
 import re
+import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
 
+STANDARD_INPUT = Path("-")
 CHUNK = 1 << 19  # bytes read at a time: some hundred games
 _SNIFFED = 1 << 16  # bytes that must show what a file is
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -29,9 +32,15 @@ class LearnError(Exception):
 
 
 def find_files(patterns: Sequence[str]) -> list[Path]:
-    """The files that names and patterns mean, each once; raises LearnError where one means none."""
+    """The files that names and patterns mean, each once; raises LearnError where one means none.
+
+    "-" is STANDARD_INPUT.
+    """
     found: dict[Path, None] = {}
     for pattern in patterns:
+        if pattern == str(STANDARD_INPUT):
+            found[STANDARD_INPUT] = None
+            continue
         path = Path(pattern).expanduser()
         matches = [path] if path.exists() else sorted(path.parent.glob(path.name)) if path.name else []
         if not matches:
@@ -68,26 +77,46 @@ _OPENERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+_FIRST_BYTES = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
+
+
 def plain_name(path: Path) -> Path:
     """The path without the ending of a compression: games.pgn of games.pgn.gz."""
     return path.with_suffix("") if path.suffix.lower() in _OPENERS else path
 
 
-class Source:
-    """A file open for reading: its text as a stream, and how far it has been read."""
+def name_of(path: Path, quoted: bool = False) -> str:
+    """What to call a file: its name, or the whole path `quoted`."""
+    if path == STANDARD_INPUT:
+        return "standard input"
+    return f"'{path}'" if quoted else path.name
 
-    def __init__(self, path: Path, file: IO[bytes]) -> None:
+
+class Source:
+    """A file open for reading: its text as a stream, and how far it has been read.
+
+    `is_passing` says that it is a pipe or the like, or standard input: it can be read but once.
+    """
+
+    def __init__(self, path: Path, file: io.BufferedReader) -> None:
         self.path = path
         self._file = file
-        self._size = max(1, os.fstat(file.fileno()).st_size)
-        opener = _OPENERS.get(path.suffix.lower())
+        status = os.fstat(file.fileno())
+        self._size = max(1, status.st_size) if stat.S_ISREG(status.st_mode) else None
+        self.is_passing = path == STANDARD_INPUT or self._size is None
+        opener = _OPENERS.get(_kind_of(file) if self.is_passing else path.suffix.lower())
         self._text: Any = opener(file) if opener else file
         self._head = self._text.read(_SNIFFED).removeprefix(_BYTE_ORDER_MARK)
 
     @property
-    def done(self) -> float:
-        """The share of the file that has been read, 0 to 1."""
-        return min(1.0, self._file.tell() / self._size)
+    def name(self) -> str:
+        """What to call it in a sentence."""
+        return name_of(self.path)
+
+    @property
+    def done(self) -> float | None:
+        """The share of the file that has been read, 0 to 1; None for a pipe."""
+        return None if self._size is None else min(1.0, self._file.tell() / self._size)
 
     def read(self, size: int) -> bytes:
         """The next bytes of the text, `size` of them at most; none at its end."""
@@ -119,6 +148,12 @@ class Source:
             yield rest
 
 
+def _kind_of(file: io.BufferedReader) -> str:
+    """The ending of the compression that a file of any name begins like, "" if it is none."""
+    first = file.peek(8)
+    return next((ending for mark, ending in _FIRST_BYTES.items() if first.startswith(mark)), "")
+
+
 def end_of_lines(text: bytes) -> int:
     """The offset behind the last line of `text` that surely ends there, 0 if none does."""
     return max(text.rfind(b"\n"), text.rfind(b"\r", 0, max(0, len(text) - 1))) + 1
@@ -135,11 +170,19 @@ def open_source(path: Path) -> Iterator[Source]:
     if path.is_dir():
         raise LearnError(f"'{path}' is a folder, not a file of games")
     with _told_plainly(path):
-        file = path.open("rb")
-    with file:
+        file = _standard_input() if path == STANDARD_INPUT else path.open("rb")
+    with nullcontext() if path == STANDARD_INPUT else file:
         with _told_plainly(path):
             source = Source(path, file)
         yield source
+
+
+def _standard_input() -> io.BufferedReader:
+    if sys.stdin is None:
+        raise LearnError("standard input is closed: name a file")
+    if sys.stdin.isatty():
+        raise LearnError("'-' is standard input, which is the keyboard here: name a file, or pipe the games in")
+    return sys.stdin.buffer  # type: ignore[return-value]  # of a program that nobody has given another
 
 
 def read_text(path: Path) -> bytes:

@@ -7,10 +7,13 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
+from typing import TextIO
 
 from engine.command import CommandError, UsageError
 from engine.command_line import Parser
 from engine.files import check_writable
+from engine.live_line import LiveLine
 from match.contest import BrokenOffError, Outlets, Result, Terms, cores, hold
 from match.effort import Adjudication, Clock, Effort
 from match.errors import MatchError
@@ -18,7 +21,7 @@ from match.games import Tally
 from match.openings import PLIES
 from match.play import LONGEST_GAME
 from match.players import Player
-from match.report import live_line
+from match.report import live_line, shortened
 from match.statistics import Model, Sprt
 
 __all__ = ["Parser"]  # of all commands, for those of this room
@@ -138,27 +141,34 @@ def concurrency(wish: argparse.Namespace, terms: Terms) -> int:
 
 
 class LivePrinter:
-    """Shows a line on standard error: over the last one on a terminal, elsewhere now and then. `end` leaves it."""
+    """Shows the live line on standard error: over the last one on a terminal, elsewhere now and then.
 
-    def __init__(self) -> None:
-        self._is_terminal = sys.stderr.isatty()
-        self._width = 0
+    A context, at whose end the line is wiped.
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._line = LiveLine(stream)
         self._count = 0
 
     def __call__(self, line: str) -> None:
         """Show it."""
-        if self._is_terminal:
-            print("\r" + line.ljust(self._width), end="", file=sys.stderr, flush=True)
-            self._width = len(line)
+        if self._line.rewrites:
+            self._line.show(shortened(line, self._line.columns))
         elif self._count % LINE_EVERY == 0:
-            print(line, file=sys.stderr, flush=True)
+            self._line.show(line)
         self._count += 1
 
     def end(self) -> None:
-        """Leave the line."""
-        if self._is_terminal and self._width:
-            print(file=sys.stderr, flush=True)
-            self._width = 0
+        """Take the line away, before other text is shown."""
+        self._line.wipe()
+
+    def __enter__(self) -> LivePrinter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end()
 
 
 def outlets(

@@ -28,12 +28,9 @@ def run_match(words: Sequence[str]) -> int:
 def _match(wish: argparse.Namespace) -> int:
     players = read_player(wish.a), read_player(wish.b)
     terms, sprt = arguments.read_terms(wish, players), arguments.read_test(wish)
-    show = LivePrinter()
-    outlets = arguments.outlets(wish, "Merino match", wish.state, show)
-    try:
+    with LivePrinter() as show:
+        outlets = arguments.outlets(wish, "Merino match", wish.state, show)
         result, fault = arguments.held(terms, wish, outlets, sprt)
-    finally:
-        show.end()
     if fault and not result.tally.games:
         raise fault
     text = summary(arguments.names(players), str(terms), result.tally, sprt, result.seconds)

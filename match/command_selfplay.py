@@ -65,12 +65,9 @@ def _play(wish: argparse.Namespace) -> int:
     terms = replace(
         arguments.read_terms(wish, (player, player)), variety=Variety(wish.early, wish.early_loss, wish.seed)
     )
-    show = LivePrinter()
-    outlets = arguments.outlets(wish, "Merino self-play", wish.state, show, count_line)
-    try:
+    with LivePrinter() as show:
+        outlets = arguments.outlets(wish, "Merino self-play", wish.state, show, count_line)
         result, fault = arguments.held(terms, wish, outlets)
-    finally:
-        show.end()
     if fault and not result.tally.games:
         raise fault
     drawn = result.tally.points[1]

@@ -88,12 +88,9 @@ def _play(
     terms = arguments.read_terms(wish, (first, second))
     title = f"{first.label} - {second.label}"
     state = None if wish.state is None else wish.state / f"{pairing[0] + 1}-{pairing[1] + 1}.json"
-    show = LivePrinter()
-    outlets = arguments.outlets(wish, f"Merino {kind}", state, lambda line: show(f"{title}  {line}"))
-    try:
+    with LivePrinter() as show:
+        outlets = arguments.outlets(wish, f"Merino {kind}", state, lambda line: show(f"{title}  {line}"))
         result, fault = arguments.held(terms, wish, outlets)
-    finally:
-        show.end()
     if not result.tally.games:
         return result, fault
     lost = faults_text((first.label, second.label), result.tally)

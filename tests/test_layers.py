@@ -20,7 +20,8 @@ LAYERS = (
     (
         "facts",
         "engine engine.command engine.cache engine.files engine.compiling engine.search "
-        "engine.search.limits engine.search.strength engine.command_line engine.interrupt engine.streams",
+        "engine.search.limits engine.search.strength engine.command_line engine.interrupt engine.streams "
+        "engine.live_line",
     ),
     ("decorators", "engine.code_files engine.jit"),
     ("words", "engine.bitboard engine.memory engine.recursion"),
@@ -54,7 +55,7 @@ LAYERS = (
         "matches: their commands",
         "match.arguments match.validate match.command match.command_tournament match.command_selfplay",
     ),
-    ("learner: text", "learn learn.tokens learn.notation learn.fen_text learn.sources learn.progress"),
+    ("learner: text", "learn learn.tokens learn.notation learn.fen_text learn.sources learn.progress learn.folding"),
     ("learner: games", "learn.games"),
     ("learner: positions", "learn.positions learn.labelled learn.fen_file"),
     ("learner: rows", "learn.rows learn.checking learn.quiet learn.inputs"),
@@ -62,7 +63,7 @@ LAYERS = (
     ("learner: ways to fit", "learn.fit learn.descent learn.adam learn.uncertainty learn.calibration"),
     ("learner: its procedure", "learn.learning learn.warmup"),
     ("learner: what it tells", "learn.report learn.tables learn.record learn.telling learn.pictures learn.plots"),
-    ("learner: its command", "learn.options learn.command learn.command_plot"),
+    ("learner: its command", "learn.options learn.installing learn.command learn.command_plot"),
     ("studies: their command lines", "study study.arguments"),
     (
         "study of points: data",

@@ -6,7 +6,9 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +17,7 @@ import numpy as np
 import pytest
 
 from engine.fen import parse_fen, to_fen
+from engine.live_line import COLUMNS, LiveLine
 from engine.position import POSITION
 from eval.weights import defaults
 from learn import inputs, sources
@@ -27,6 +30,7 @@ from learn.positions import Block, Quiet, Rows, Selection, block_of_games, rows_
 from learn.progress import Progress, time_left
 from learn.quiet import is_open, settle
 from learn.sources import LearnError, count_lines, find_files
+from tests.pipes import pipe_with
 
 SELFPLAY = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"
 READING = Reading(Selection(), defaults())
@@ -301,6 +305,75 @@ def test_progress_is_shown_after_a_second_and_wiped() -> None:
         progress(0.3)
         assert stream.getvalue() == "\rReading: 25%, 10 s left"
     assert stream.getvalue().endswith("\r" + " " * 23 + "\r")
+
+
+def test_a_line_of_progress_is_wiped_before_the_next_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now, stream = iter(range(0, 10**6, 10)), Terminal()
+    monkeypatch.setattr(inputs, "Progress", lambda what: Progress(what, stream, lambda: float(next(now))))
+    (tmp_path / "a.pgn").write_bytes(SELFPLAY.read_bytes())
+    for _ in range(2):  # the second time from the .fen file
+        read_rows(
+            [tmp_path / "a.pgn"], Reading(Selection(), defaults(), True), lambda line: stream.write(f"{line}\n"), []
+        )
+    shown = stream.getvalue()
+    assert "Reading a.pgn: " in shown and "Reading a.fen: " in shown
+    for told in ("a.pgn: ", "Using file ", "a.fen: "):
+        assert all(
+            shown[: found.start()].endswith(("\r", "\n")) for found in re.finditer(rf"(?<!Reading ){told}", shown)
+        )
+
+
+def test_progress_of_what_has_no_known_end_shows_no_share() -> None:
+    now, stream = [0.0], Terminal()
+    with Progress("Reading a pipe", stream, lambda: now[0]) as progress:
+        progress(None)
+        now[0] = 2.0
+        progress(None)
+    assert stream.getvalue().startswith("\rReading a pipe ...\r ")
+
+
+def test_a_line_that_is_rewritten_is_no_longer_than_the_terminal() -> None:
+    stream = Terminal()
+    line = LiveLine(stream)
+    line.show("x" * 200)
+    assert stream.getvalue() == "\r" + "x" * (COLUMNS - 1)
+    line.wipe()
+    line.wipe()
+    assert stream.getvalue().count("\r") == 3
+
+
+@pytest.mark.skipif(not Path("/dev/fd").is_dir(), reason="pipes have no names here")
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
+def test_games_are_read_from_a_pipe(expected: Rows, pack: Callable[[bytes], bytes]) -> None:
+    with pipe_with(pack(SELFPLAY.read_bytes())) as out:
+        lines: list[str] = []
+        rows, games = read_rows(
+            find_files([f"/dev/fd/{out}"]), Reading(Selection(), defaults(), True), lines.append, []
+        )
+    assert games == 710
+    assert_equal(rows, expected)
+    assert lines == [f"{out}: 710 games, {len(rows)} positions"]
+
+
+def test_a_hyphen_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pipe_with(SELFPLAY.read_bytes()) as out, os.fdopen(os.dup(out), encoding="utf-8") as file:
+        monkeypatch.setattr("sys.stdin", file)
+        lines: list[str] = []
+        games = read_rows(find_files(["-"]), Reading(Selection(), defaults(), True), lines.append, [])[1]
+    assert games == 710
+    assert lines[0].startswith("standard input: 710 games, ")
+
+
+def test_standard_input_that_gives_nothing_is_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading = Reading(Selection(), defaults())
+    for stdin, reason in ((None, "is closed"), (Terminal(), "is the keyboard here")):
+        monkeypatch.setattr("sys.stdin", stdin)
+        with pytest.raises(LearnError, match=reason):
+            read_rows(find_files(["-"]), reading, print, [])
+    with pipe_with(b"") as out, os.fdopen(os.dup(out), encoding="utf-8") as file:
+        monkeypatch.setattr("sys.stdin", file)
+        with pytest.raises(LearnError, match="no finished game with a usable position in standard input"):
+            read_rows(find_files(["-"]), reading, print, [])
 
 
 def test_progress_in_a_pipe_is_silent_unless_it_takes_long() -> None:

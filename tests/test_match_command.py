@@ -17,12 +17,14 @@ from engine.cli import main
 from engine.command import CommandError
 from eval.weights import DEFAULT_FILE
 from match import command, command_selfplay
+from match.arguments import LivePrinter
 from match.books import FileOpenings
 from match.contest import Outlets, Terms, hold
 from match.effort import Adjudication, Clock, Effort
-from match.games import Reason
+from match.games import Reason, Tally
 from match.openings import OpeningError
 from match.players import OtherPlayer, OwnPlayer, find_program, read_player
+from match.report import live_line, shortened
 from match.statistics import Sprt
 from tune import command as tune_command
 
@@ -323,3 +325,34 @@ def test_a_program_is_found_beside_the_command_and_on_the_path(tmp_path: Path, m
     assert find_program("engine") is None
     monkeypatch.setenv("PATH", str(tmp_path))
     assert find_program("engine") == str(program)
+
+
+class Screen(io.StringIO):
+    """A terminal of usual width."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_live_line_of_a_match_is_wiped_before_the_next_text_an_error_too() -> None:
+    for fault in (None, CommandError("the disk is full")):
+        screen = Screen()
+        try:
+            with LivePrinter(screen) as show:
+                show("12/100  Elo +1.0")
+                show("13/100")
+                if fault:
+                    raise fault
+        except CommandError:
+            pass
+        assert screen.getvalue() == "\r12/100  Elo +1.0\r13/100          \r      \r"
+
+
+def test_a_live_line_that_is_too_long_keeps_the_score_and_the_time_left() -> None:
+    tally = Tally()
+    tally.points[:], tally.pairs[:] = (119, 47, 103), (22, 22, 56, 17, 17)
+    line = live_line(tally, 1200, 60.0, Sprt(0, 5))
+    assert shortened(line, 200) == line
+    short = shortened(line, 79)
+    assert len(short) <= 79
+    assert short.startswith("269/1200  ") and "Elo " in short and short.endswith(" left at most")

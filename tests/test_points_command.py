@@ -21,6 +21,7 @@ from study.points.matrix import read_matrix, render_matrix
 from study.points.score_graph import score_graph
 from study.points.sets import DRAWN, LOST, WON, Collection, Filters, grouped
 from study.points.vectors import PIECES, Vectors, vectors_of_games
+from tests.pipes import pipe_with
 
 OWN_GAMES = Path(__file__).parents[1] / "games" / "selfplay.pgn"
 SOME = 250  # of them
@@ -345,3 +346,16 @@ def test_compressed_files_and_patterns_are_read_too(
     found = as_object([str(tmp_path / "*")], capsys)
     assert sorted(one["label"] for one in found) == sorted(path.name for path in tmp_path.iterdir())
     assert all(one["values"] == expected["values"] and one["intervals"] == expected["intervals"] for one in found)
+
+
+@pytest.mark.skipif(not Path("/dev/fd").is_dir(), reason="pipes have no names here")
+def test_games_come_from_a_pipe_or_standard_input_as_well(
+    own: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = as_object([own], capsys)
+    content = Path(own).read_bytes()
+    with pipe_with(content) as out:
+        assert as_object([f"/dev/fd/{out}"], capsys) == expected | {"label": str(out)}
+    with pipe_with(content) as out, os.fdopen(os.dup(out), encoding="utf-8") as file:
+        monkeypatch.setattr("sys.stdin", file)
+        assert as_object(["-"], capsys) == expected | {"label": "standard input"}

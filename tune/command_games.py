@@ -189,11 +189,8 @@ def _prove(players: tuple[Player, Player], configuration: Configuration, threads
     True if it was broken off.
     """
     terms = replace(terms_of(configuration, players), seed=configuration.seed + 1, games=MOST_PROOF_GAMES)
-    show = LivePrinter()
-    try:
+    with LivePrinter() as show:
         result = hold(terms, threads, PROOF, Outlets(show))
-    finally:
-        show.end()
     counts = result.tally.counts
     _tell(live_line(result.tally, MOST_PROOF_GAMES, None, PROOF))
     said = {"H0": "not confirmed", "H1": "confirmed: the tuned values are stronger", "": "not settled"}

@@ -13,7 +13,7 @@ from engine.command import CommandError
 from learn.games import Fault, play_games
 from learn.inputs import THREADS, GamesText, games_of, in_order
 from learn.progress import Progress
-from learn.sources import LearnError, open_source, plain_name
+from learn.sources import LearnError, name_of, open_source, plain_name
 from learn.sources import Source as Stream
 from learn.tokens import UNFINISHED
 from study.points.matrix import is_matrix, read_matrix
@@ -59,17 +59,17 @@ def read_source(path: Path, with_tags: bool) -> Source:
     with open_source(path) as stream:
         ending = plain_name(path).suffix.lower()
         if is_matrix(stream.head, ending):
-            return Source(path.name, read_matrix(path, b"".join(stream.lines()), ending), None)
-        parts = list(_parts(path, stream, with_tags))
+            return Source(stream.name, read_matrix(path, b"".join(stream.lines()), ending), None)
+        parts = list(_parts(stream, with_tags))
     _tell_what_is_odd(path, parts)
     vectors = joined([part.vectors for part in parts])
     if not vectors.games:
-        raise LearnError(f"'{path}' holds no game that can be read")
-    return Source(path.name, vectors, Collection.joined([part.collection for part in parts]))
+        raise LearnError(f"{name_of(path, quoted=True)} holds no game that can be read")
+    return Source(name_of(path), vectors, Collection.joined([part.collection for part in parts]))
 
 
-def _parts(path: Path, stream: Stream, with_tags: bool) -> Iterator[_Part]:
-    with Progress(f"Reading {path.name}") as progress:
+def _parts(stream: Stream, with_tags: bool) -> Iterator[_Part]:
+    with Progress(f"Reading {stream.name}") as progress:
         for part in in_order(lambda text: _part_of(text, with_tags), games_of(stream), THREADS):
             yield part
             progress(stream.done)
@@ -87,7 +87,7 @@ def _part_of(text: GamesText, with_tags: bool) -> _Part:
 def _tell_what_is_odd(path: Path, parts: list[_Part]) -> None:
     faults = [fault for part in parts for fault in part.faults]
     if faults:
-        print(f"{path.name}: games left out: {len(faults)}, the first at {faults[0]}", file=sys.stderr)
+        print(f"{name_of(path)}: games left out: {len(faults)}, the first at {faults[0]}", file=sys.stderr)
     unfinished = sum(part.unfinished for part in parts)
     if unfinished:
-        print(f"{path.name}: games without a result, which count as drawn: {unfinished}", file=sys.stderr)
+        print(f"{name_of(path)}: games without a result, which count as drawn: {unfinished}", file=sys.stderr)

@@ -115,10 +115,34 @@ def as_mapping(weights: np.ndarray, terms: Iterable[Term] = TERMS) -> dict[str, 
 
 
 def render(weights: Mapping[str, float], header: Iterable[str] = ()) -> str:
-    """The text of a weights file: `header` as comments, then a line a term."""
+    """The text of a weights file: `header` as comments, then a line a term, 0 without a sign."""
     lines = [f"# {line}".rstrip() for line in header]
-    lines += [f"{name:<22} {value:g}" for name, value in weights.items()]
+    lines += [f"{name:<22} {value + 0.0:g}" for name, value in weights.items()]
     return "\n".join(lines) + "\n"
+
+
+def rewrite(text: str, weights: np.ndarray, header: Iterable[str], terms: Iterable[Term] = TERMS) -> str:
+    """A weights file's `text` with other values: comments, blank lines, order and spacing stay as they are.
+
+    `header`, comments, comes first, so that `learned_k` reads its K. `text` is one that `parse` accepts.
+    """
+    values = {term.name: float(weight) for term, weight in zip(terms, weights, strict=True)}
+    mark = "\ufeff" if text.startswith("\ufeff") else ""  # stays the first character
+    lines = text.removeprefix(mark).splitlines(keepends=True)
+    end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
+    return mark + "".join(
+        [*(f"# {line}".rstrip() + end for line in header), *(_revalued(line, values) for line in lines)]
+    )
+
+
+def _revalued(line: str, values: Mapping[str, float]) -> str:
+    """The line of a weights file with the value that its term has in `values`."""
+    code, comment_mark, comment = line.partition("#")
+    words = code.split()
+    if len(words) != 2 or float(words[1]) == values[words[0]]:
+        return line
+    at = code.rindex(words[1])
+    return f"{code[:at]}{values[words[0]] + 0.0:g}{code[at + len(words[1]) :]}{comment_mark}{comment}"
 
 
 def save(path: Path, weights: np.ndarray, header: Iterable[str] = ()) -> None:

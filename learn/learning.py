@@ -57,6 +57,16 @@ class Settings:
             return float(train), float(valid)
         return sums.train, sums.valid
 
+    def gain_scale(self, before: Sums, after: Sums) -> float:
+        """What a fall of the mean validation error is multiplied with to be one of the error that is shown.
+
+        A difference of roots is that of the squares over the sum of the roots.
+        """
+        if not self.root_of_sum:
+            return 1.0
+        (_, old), (_, new) = self.errors(before), self.errors(after)
+        return old**2 / before.valid / (old + new)
+
 
 ARTICLE = Settings(method="descent", lam=20.0, k=150.0, prior=0.0, split_by_position=True, root_of_sum=True)
 
@@ -194,7 +204,7 @@ def _round(point: Point, task: Task) -> Point:
     weights = point.weights.copy()
     rounded = np.rint(weights[task.free])
     weights[task.free] = np.clip(rounded, np.ceil(task.bounds[task.free, 0]), np.floor(task.bounds[task.free, 1]))
-    return Point(weights, point.steepness)
+    return Point(weights + 0.0, point.steepness)  # no -0
 
 
 def _error_falls(sample: Sample, start: Point, end: Point, loss: Loss) -> np.ndarray:

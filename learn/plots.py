@@ -40,7 +40,8 @@ def _error(figure: Any, record: Record) -> None:
     marker = "o" if len(steps) < 40 else None
     for name, label, colour in (("train", "training set", _COLOURS[0]), ("valid", "validation set", _COLOURS[1])):
         errors = [step[name] for step in record["steps"]]
-        axes.plot(steps, errors, color=colour, marker=marker, markersize=4, label=f"{label}: {errors[-1]:.6f}")
+        end = record["summary"][f"{name}_after"]  # of the rounded weights, as the report tells
+        axes.plot(steps, errors, color=colour, marker=marker, markersize=4, label=f"{label}: {end:.6f}")
     axes.set_title(f"Error by step ({record['settings']['method']})")
     axes.set_xlabel("step")
     axes.set_ylabel("error")
@@ -51,6 +52,7 @@ def _error(figure: Any, record: Record) -> None:
 
 def _weights(figure: Any, record: Record) -> None:
     """The way of each weight that could move, group by group."""
+    ends = {line["name"]: line["new"] for line in record["summary"]["weights"]}  # rounded, as the report tells
     groups: dict[str, list[int]] = {}
     for index in record["free"]:
         groups.setdefault(record["terms"][index]["group"], []).append(index)
@@ -60,7 +62,8 @@ def _weights(figure: Any, record: Record) -> None:
     figure.set_size_inches(6.2 * columns, 0.6 + 3.6 * rows)
     panels = figure.subplots(rows, columns, squeeze=False).flat
     for axes, (group, members) in zip(panels, groups.items(), strict=False):
-        _paths(axes, paths[:, members], [record["terms"][index]["name"] for index in members])
+        names = [record["terms"][index]["name"] for index in members]
+        _paths(axes, paths[:, members], [f"{name} {ends[name] + 0.0:g}" for name in names])
         axes.set_title(group)
         axes.set_ylabel("centipawns")
         axes.set_xlabel("step")
@@ -68,22 +71,22 @@ def _weights(figure: Any, record: Record) -> None:
         axes.set_visible(False)
 
 
-def _paths(axes: Any, paths: np.ndarray, names: list[str]) -> None:
+def _paths(axes: Any, paths: np.ndarray, labels: list[str]) -> None:
     last = len(paths) - 1
-    for path, colour in zip(paths.T, _COLOURS * len(names), strict=False):
+    for path, colour in zip(paths.T, _COLOURS * len(labels), strict=False):
         axes.plot(path, color=colour, linewidth=1.6, marker="o" if last < 40 else None, markersize=3)
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_xlim(0, max(1, last))
     low, high = axes.get_ylim()
-    for place, colour, name, value in _spread_out(paths[-1], (high - low) * _LEAST_GAP, names):
+    for place, colour, label, value in _spread_out(paths[-1], (high - low) * _LEAST_GAP, labels):
         axes.annotate(
-            f"{name} {value:.0f}", (last, value), (1.03, (place - low) / (high - low)), textcoords="axes fraction",
+            label, (last, value), (1.03, (place - low) / (high - low)), textcoords="axes fraction",
             color=colour, fontsize=8.5, va="center", annotation_clip=False,
         )  # fmt: skip
 
 
-def _spread_out(values: np.ndarray, gap: float, names: list[str]) -> list[tuple[float, str, str, float]]:
-    """A height for the label of each value, by rising value, no two closer than `gap`, with its colour and name."""
+def _spread_out(values: np.ndarray, gap: float, labels: list[str]) -> list[tuple[float, str, str, float]]:
+    """A height for the label of each value, by rising value, no two closer than `gap`, with its colour and text."""
     order = np.argsort(values, kind="stable")
     places = values[order].astype(float)
     for _ in range(100):
@@ -93,7 +96,7 @@ def _spread_out(values: np.ndarray, gap: float, names: list[str]) -> list[tuple[
                 places[below] -= overlap / 2
                 places[below + 1] += overlap / 2
     return [
-        (float(place), _COLOURS[index % len(_COLOURS)], names[index], float(values[index]))
+        (float(place), _COLOURS[index % len(_COLOURS)], labels[index], float(values[index]))
         for place, index in zip(places, order, strict=True)
     ]
 

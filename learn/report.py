@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,11 @@ FROZEN = "frozen"
 
 @dataclass(frozen=True)
 class WeightLine:
-    """One weight: before, after, its 95% interval, what carries it in the training set and what is odd about it."""
+    """One weight: before, after, its 95% interval, what carries it in the training set and what is odd about it.
+
+    `clear` says whether the change is larger than its noise, so that the interval does not hold the weight before;
+    None where nothing changed.
+    """
 
     name: str
     old: float
@@ -29,6 +34,7 @@ class WeightLine:
     high: float
     positions: int
     games: int
+    clear: bool | None
     flags: tuple[str, ...]
 
 
@@ -36,9 +42,10 @@ class WeightLine:
 class Summary:
     """All that a run found out, for people and for machines.
 
-    `games` and `positions` are of both sets. `gain` is the fall of the mean error on positions kept aside, `gain_error`
-    its standard error, paired by game, and `folds` in how many parts games were kept aside in turn, 1 for the
-    validation set alone. `written` is the file with the new weights, if there is one.
+    `games` and `positions` are of both sets. `gain` is the fall of the error, as it is shown, on positions kept aside,
+    `gain_error` its standard error, paired by game, and `folds` in how many parts games were kept aside in turn, 1 for
+    the validation set alone. `verdict` is what became of the new weights, `written` the file that holds them, if there
+    is one, `in_use` whether they took the place of the old ones, and `match` what their match showed, if there was one.
     """
 
     games: int
@@ -62,15 +69,19 @@ class Summary:
     resamplings: int
     seconds: float
     weights: tuple[WeightLine, ...]
+    verdict: str = ""
     written: str | None = None
+    in_use: bool = False
+    match: dict[str, Any] | None = None
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether the new weights predict games kept aside worse than the old ones."""
+        return self.gain < 0 or self.valid_after > self.valid_before
 
     def as_json(self) -> dict[str, object]:
         """Plain data for `json.dumps`."""
         return asdict(self)
-
-    def told_where(self, written: str) -> Summary:
-        """The same with the name of the file."""
-        return replace(self, written=written)
 
 
 def summarise(
@@ -81,6 +92,7 @@ def summarise(
     train_before, valid_before = settings.errors(learned.before)
     train_after, valid_after = settings.errors(learned.after)
     held = int(np.count_nonzero(sample.held))
+    scale = settings.gain_scale(learned.before, learned.after)
     return Summary(
         games=games,
         positions=sample.size,
@@ -94,8 +106,8 @@ def summarise(
         train_after=train_after,
         valid_before=valid_before,
         valid_after=valid_after,
-        gain=learned.gain.fall,
-        gain_error=learned.gain.error,
+        gain=scale * learned.gain.fall,
+        gain_error=scale * learned.gain.error,
         folds=learned.gain.folds,
         accepted=learned.accepted,
         interrupted=learned.interrupted,
@@ -114,21 +126,20 @@ def _lines(sample: Sample, learned: Learned, terms: Sequence[Term]) -> tuple[Wei
         width = CONFIDENCE * float(learned.spread[index])
         positions, games = (int(count) for count in counts[index])
         if index in learned.task.free:
-            flags = (*_oddities(term, old, new, width, games), *(f"hard to tell from {name}" for name in twins[index]))
+            flags = (*_oddities(term, new, games), *(f"hard to tell from {name}" for name in twins[index]))
         else:
             flags = (FROZEN,)
-        lines.append(WeightLine(term.name, old, new, new - width, new + width, positions, games, flags))
+        clear = None if new == old else abs(new - old) >= width
+        lines.append(WeightLine(term.name, old, new, new - width, new + width, positions, games, clear, flags))
     return tuple(lines)
 
 
-def _oddities(term: Term, old: float, new: float, width: float, games: int) -> list[str]:
+def _oddities(term: Term, new: float, games: int) -> list[str]:
     flags = []
     if new in term.bounds:
         flags.append("at its bound")
     if games < RARE_GAMES:
         flags.append(f"rare: {games} games")
-    if new != old and abs(new - old) < width:
-        flags.append("change within its noise")
     if term.sign * new < 0:
         flags.append("sign against its meaning")
     return flags

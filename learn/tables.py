@@ -10,48 +10,69 @@ from learn.report import FROZEN, Summary, WeightLine
 
 
 def render(summary: Summary, root_of_sum: bool = False) -> list[str]:
-    """The summary as lines of text."""
-    head = f"{'term':22} {'before':>6} {'after':>6} {'change':>6}  {'95% interval':>14} {'positions':>10} {'games':>7}"
-    lines = ["", f"{head}  remarks", *(_row(line) for line in summary.weights), ""]
+    """The summary as lines of text, tables of at most COLUMNS; other lines may be longer, for `fold`."""
+    head = f"{'term':20} {'before':>6} {'after':>6} {'change':>6} {'95% interval':>14} {'clear':>5} {'positions':>9}"
+    lines = ["", f"{head} {'games':>6}", *(_row(line) for line in summary.weights), ""]
     if summary.resamplings:
-        lines.append(
-            f"Intervals: from {summary.resamplings} fits to games drawn anew. Positions and games: training set."
-        )
+        lines.append(f"95% interval: from {summary.resamplings} fits to games drawn anew.")
     else:
-        lines.append("Intervals: a game counts as one observation. Positions and games: of the training set.")
-    lines += ["", *_errors(summary, root_of_sum), "", *_verdict(summary)]
-    return lines
+        lines.append("95% interval: a game counts as one observation.")
+    lines.append("Clear: whether the change is larger than its noise. Positions and games: training set.")
+    remarks = [(line.name, [flag for flag in line.flags if flag != FROZEN]) for line in summary.weights]
+    lines += [f"  {name}: {', '.join(flags)}" for name, flags in remarks if flags]
+    return [*lines, "", *_errors(summary, root_of_sum), "", *_findings(summary)]
 
 
 def _row(line: WeightLine) -> str:
-    counts = f"{line.positions:10} {line.games:7}"
-    if FROZEN in line.flags:
-        return f"{line.name:22} {line.old:6g} {line.new:6g} {'':6}  {'':14} {counts}  {FROZEN}"
-    change = f"{line.new - line.old:+g}" if line.new != line.old else "."
-    interval = f"{line.low:.0f} .. {line.high:.0f}"
-    row = f"{line.name:22} {line.old:6g} {line.new:6g} {change:>6}  {interval:>14} {counts}"
-    return f"{row}  {', '.join(line.flags)}".rstrip()
+    interval = FROZEN if FROZEN in line.flags else f"{_whole(line.low)} .. {_whole(line.high)}"
+    change = f"{line.new - line.old:+g}" if line.new != line.old else ""
+    clear = {True: "yes", False: "no", None: ""}[line.clear]
+    return (
+        f"{line.name:20} {line.old + 0.0:6g} {line.new + 0.0:6g} {change:>6} {interval:>14} {clear:>5} "
+        f"{line.positions:9} {line.games:6}"
+    )
+
+
+def _whole(value: float) -> str:
+    """A number without decimals, 0 without a sign."""
+    return f"{round(value)}"
 
 
 def _errors(summary: Summary, root_of_sum: bool) -> list[str]:
     kind = "root of the weighted sum over positions" if root_of_sum else "mean"
     return [
-        f"{'error, ' + kind:48} {'games':>7} {'positions':>10} {'before':>9} {'after':>9}",
-        f"{'Training set':48} {summary.train_games:7} {summary.train_positions:10} "
-        f"{summary.train_before:9.6f} {summary.train_after:9.6f}",
-        f"{'Validation set':48} {summary.valid_games:7} {summary.valid_positions:10} "
-        f"{summary.valid_before:9.6f} {summary.valid_after:9.6f}",
+        f"Error, {kind}:",
+        f"{'':20} {'games':>7} {'positions':>10} {'before':>10} {'after':>10} {'fall':>10}",
+        *(
+            f"{name:20} {games:7} {positions:10} {before:10.6f} {after:10.6f} {before - after + 0.0:10.6f}"
+            for name, games, positions, before, after in (
+                (
+                    "Training set",
+                    summary.train_games,
+                    summary.train_positions,
+                    summary.train_before,
+                    summary.train_after,
+                ),
+                (
+                    "Validation set",
+                    summary.valid_games,
+                    summary.valid_positions,
+                    summary.valid_before,
+                    summary.valid_after,
+                ),
+            )
+        ),
     ]
 
 
-def _verdict(summary: Summary) -> list[str]:
+def _findings(summary: Summary) -> list[str]:
     fell = "fell" if summary.gain >= 0 else "rose"
     times = abs(summary.gain) / summary.gain_error if summary.gain_error else 0.0
     aside = "the validation set"
     if summary.folds > 1:
         aside = f"games kept aside, each of {summary.folds} parts in turn (the validation set alone leaves a doubt),"
     lines = [
-        f"On {aside} the mean error {fell} by {abs(summary.gain):.6f} +- {summary.gain_error:.6f}: "
+        f"On {aside} the error {fell} by {abs(summary.gain):.6f} +- {summary.gain_error:.6f}: "
         f"{times:.1f} standard errors (paired by game; {DOUBT:g} are asked for).",
         f"K = {summary.k_before:.1f} centipawns on the old weights, {summary.k:.1f} on the new ones. "
         f"{summary.seconds:.1f} s in all.",
@@ -65,8 +86,10 @@ def as_csv(summary: Summary) -> str:
     """The weights of a summary, a line each under a header; flags are joined by semicolons."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["name", "old", "new", "low", "high", "positions", "games", "flags"])
+    writer.writerow(["name", "old", "new", "low", "high", "positions", "games", "clear", "flags"])
     for line in summary.weights:
-        numbers = [f"{value:g}" for value in (line.old, line.new)] + [f"{value:.2f}" for value in (line.low, line.high)]
-        writer.writerow([line.name, *numbers, line.positions, line.games, "; ".join(line.flags)])
+        numbers = [f"{value + 0.0:g}" for value in (line.old, line.new)]
+        numbers += [f"{round(value, 2) + 0.0:.2f}" for value in (line.low, line.high)]
+        clear = {True: "yes", False: "no", None: ""}[line.clear]
+        writer.writerow([line.name, *numbers, line.positions, line.games, clear, "; ".join(line.flags)])
     return text.getvalue()

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
+from types import TracebackType
 from typing import TextIO
 
 import numpy as np
 
 from eval.registry import TERMS
 from learn.fit import Step, Watcher
+from learn.folding import fold
 from learn.learning import Settings
 from learn.progress import Progress
 from learn.sample import Point
@@ -26,12 +28,13 @@ class Diary:
         self._log: TextIO | None = None
 
     def __call__(self, text: str) -> None:
-        """Tell one line."""
-        self._say(text)
-        if self._log is None:
-            self._waiting.append(text)
-        else:
-            self._write(text + "\n")
+        """Tell one line, which is folded if it is long."""
+        for line in fold(text):
+            self._say(line)
+            if self._log is None:
+                self._waiting.append(line)
+            else:
+                self._write(line + "\n")
 
     def open(self, path: Path) -> None:
         """Add to the log at `path` from now on; where that cannot be, it is told, and there is no log."""
@@ -62,7 +65,10 @@ class Diary:
 
 
 class StepTeller(Watcher):
-    """A line for each step: its number, both errors, the time, and what moved; and progress in between."""
+    """A line for each step: its number, both errors, the time, and what moved; and progress in between.
+
+    A context, at whose end no line of progress is left.
+    """
 
     def __init__(self, tell: Callable[[str], object], settings: Settings) -> None:
         self._tell, self._settings = tell, settings
@@ -82,19 +88,19 @@ class StepTeller(Watcher):
 
     def _moved(self, step: Step) -> str:
         if step.term is not None:
-            return f"[{step.cycle}.{step.term + 1}] {step.point.weights[step.term]:g}"
+            return f"[{step.cycle}.{step.term + 1}] {step.point.weights[step.term] + 0.0:g}"
         if self._last is None or step.cycle is not None:
             return f"K = {step.point.k:.1f}"
         change = step.point.weights - self._last.weights
         index = int(np.argmax(np.abs(change)))
         if abs(change[index]) < 0.05:
             return f"K = {step.point.k:.1f}"
-        return f"[{index + 1}] {TERMS[index].name} = {step.point.weights[index]:.1f} ({change[index]:+.1f})"
+        return f"{TERMS[index].name} {change[index]:+.1f}"
 
     def trying(self, term: int, point: Point) -> None:
         """Tell which weight the fit turns to."""
         self.wipe()
-        self._tell(f"Parameter {term + 1} of {len(TERMS)}: {TERMS[term].name} = {point.weights[term]:g}")
+        self._tell(f"Parameter {term + 1} of {len(TERMS)}: {TERMS[term].name} = {point.weights[term] + 0.0:g}")
 
     def progressed(self, what: str, done: float) -> None:
         """Show how far some work has come."""
@@ -104,7 +110,15 @@ class StepTeller(Watcher):
         if self._progress is not None:
             self._progress(done)
 
+    def __enter__(self) -> StepTeller:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.wipe()
+
     def wipe(self) -> None:
         """Leave no line of progress on the terminal."""
         if self._progress is not None:
-            self._progress.__exit__(None, None, None)
+            self._progress.wipe()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,15 +14,20 @@ import pytest
 from engine.command import CommandError, UsageError
 from eval.registry import TERMS
 from eval.weights import SHIPPED, defaults, load, save
+from learn import command
 from learn.calibration import calibration
 from learn.command import learn_weights, run_learn
 from learn.command_plot import run_plot
 from learn.fit import Watcher
-from learn.learning import ARTICLE, Settings, learn, split
+from learn.folding import COLUMNS, fold
+from learn.learning import ARTICLE, Learned, Settings, learn, split
 from learn.options import OPTIONS, read_order
 from learn.passes import gather
-from learn.report import RARE_GAMES, WeightLine, summarise
+from learn.plots import draw
+from learn.record import load_record
+from learn.report import RARE_GAMES, Summary, WeightLine, summarise
 from learn.sample import Point, sample_of
+from learn.tables import as_csv, render
 from tests.rows import SELFPLAY, made_up_rows, selfplay_rows, some_games
 
 BEFORE_TRAINING = SHIPPED / "greko2015-before-training.txt"
@@ -34,13 +40,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("learned")
     save(folder / "weights.txt", load(BEFORE_TRAINING))
     lines: list[str] = []
-    words = [str(SELFPLAY), "--weights", str(folder / "weights.txt"), "--no-fen", "--csv", str(folder / "w.csv")]
+    words = [
+        str(SELFPLAY),
+        "--weights",
+        str(folder / "weights.txt"),
+        "--no-fen",
+        "--csv",
+        str(folder / "w.csv"),
+        "--no-match",
+    ]
     assert learn_weights(words, lines.append) == folder / "weights.txt"
     (folder / "shown.txt").write_text("\n".join(lines) + "\n")
     return folder
 
 
-def test_the_example_of_the_readme_leaves_better_weights_and_tells_how_to_prove_it(folder: Path) -> None:
+def test_better_weights_are_left_with_the_command_that_proves_them(folder: Path) -> None:
     shown = (folder / "shown.txt").read_text()
     assert "Training set: " in shown and "Validation set: " in shown
     assert f"merino match '{folder / 'weights.txt'}' '{folder / 'weights.old'}' --sprt " in shown
@@ -61,11 +75,11 @@ def test_the_summary_for_programs_is_one_object_on_standard_output(
 ) -> None:
     save(tmp_path / "weights.txt", defaults())
     words = [str(SELFPLAY), "--weights", str(tmp_path / "weights.txt"), "--dry-run", "--json", "--no-fen"]
-    learn_weights(words)
+    assert run_learn(words) == 0
     summary = json.loads(capsys.readouterr().out)
     asked = "games positions k train_before train_after valid_before valid_after accepted seconds weights"
     assert set(asked.split()) <= set(summary)
-    assert set(summary["weights"][0]) == {"name", "old", "new", "low", "high", "positions", "games", "flags"}
+    assert set(summary["weights"][0]) == {"name", "old", "new", "low", "high", "positions", "games", "clear", "flags"}
     assert summary["games"] == len(selfplay_rows().results)
     assert summary["written"] is None
 
@@ -199,3 +213,101 @@ def test_thirty_games_are_too_few_to_leave_new_weights() -> None:
     found = learn(sample, defaults(), Settings(), Watcher())
     assert not found.accepted
     assert np.abs(found.end.weights - defaults()).max() < 20
+
+
+@pytest.fixture(scope="module")
+def summary() -> Summary:
+    """Of a run in which most changes are noise, but not that of RookMobility."""
+    truth = defaults()
+    truth[22] += 200
+    rows = made_up_rows(truth, 800.0, 5_000, seed=9)
+    settings = Settings(k=800.0, prior=0.0)
+    sample = split(rows, settings)
+    return summarise(sample, learn(sample, defaults(), settings, Watcher()), settings, 1000, 12.3)
+
+
+def test_a_report_fits_into_eighty_columns_and_breaks_no_word(folder: Path, summary: Summary) -> None:
+    large = [
+        replace(line, old=-1999.5, new=-2000.0, low=-2345.6, high=-1900.2, positions=123_456_789, games=999_999)
+        for line in summary.weights
+    ]
+    lines = [part for line in render(replace(summary, weights=tuple(large))) for part in fold(line)]
+    lines += [line for line in (folder / "shown.txt").read_text().splitlines() if not line.startswith("    ")]
+    assert all(len(line) <= COLUMNS or re.search(r"\'.{40,}\'", line) for line in lines)
+    assert sum(line.startswith("VAL_Q") for line in lines) == 2  # the rows of the table are whole
+
+
+def test_long_lines_are_folded_between_words_and_commands_are_not() -> None:
+    words = ["a"] * 20 + ["'/a name/of two words'"] + ["supercalifragilistic"] * 9 + ["x" * 90, "1,234.5"]
+    lines = fold("  " + " ".join(words))
+    assert [word for line in lines for word in re.findall(r"'.*'|\S+", line)] == words
+    assert all(len(line) <= COLUMNS for line in lines if "x" not in line)
+    assert lines[0].startswith("  a a") and all(line.startswith("    ") for line in lines[1:])
+    assert fold(f"    merino match {'x ' * 50}") == [f"    merino match {'x ' * 50}"]
+
+
+def test_whether_a_change_is_more_than_noise_is_a_column(summary: Summary) -> None:
+    lines = {line.split()[0]: line for line in render(summary) if line[:1].isalpha() and " .. " in line}
+    assert {line.clear for line in summary.weights} == {True, False, None}
+    for line in summary.weights:
+        assert not any("noise" in flag for flag in line.flags)
+        if line.clear is not None:
+            assert line.clear == (not line.low < line.old < line.high)
+            assert lines[line.name].split()[-3] == ("yes" if line.clear else "no")
+        else:
+            assert line.old == line.new
+
+
+def test_the_sentence_and_the_table_of_the_article_tell_of_one_error() -> None:
+    sample = split(selfplay_rows(), ARTICLE)
+    learned = learn(sample, load(BEFORE_TRAINING), replace(ARTICLE, method="gauss-newton"), Watcher())
+    found = summarise(sample, learned, ARTICLE, 710, 1.0)
+    assert found.gain == pytest.approx(found.valid_before - found.valid_after, rel=1e-9)
+    assert found.gain != pytest.approx(learned.gain.fall, rel=0.05)
+    assert found.gain / found.gain_error == pytest.approx(learned.gain.fall / learned.gain.error)
+    text = "\n".join(render(found, root_of_sum=True))
+    assert text.count(f"{abs(found.gain):.6f}") == 2
+
+
+def test_a_worse_result_is_called_so_with_what_may_help(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save(tmp_path / "weights.txt", defaults())
+    lines: list[str] = []
+
+    def worse(*arguments: object) -> Summary:
+        found = summarise(*arguments)  # type: ignore[arg-type]
+        return replace(found, gain=-0.001, valid_after=found.valid_before + 0.001, accepted=False)
+
+    monkeypatch.setattr(command, "summarise", worse)
+    monkeypatch.setattr(Learned, "accepted", False)
+    learn_weights([str(SELFPLAY), "--weights", str(tmp_path / "weights.txt"), "--no-fen"], lines.append)
+    text = " ".join(lines)
+    assert "the error rose by 0.001000" in text and "the error got worse" in text
+    assert "What may help: more games" in text and "selfplay" in text
+
+
+def test_no_zero_has_a_sign(summary: Summary) -> None:
+    odd = [replace(line, old=0.0, new=-0.0, low=-0.3, high=0.2, flags=()) for line in summary.weights]
+    odd[0] = replace(odd[0], low=-0.001, high=-0.004)
+    shown = replace(summary, weights=tuple(odd), train_before=0.1, train_after=0.1)
+    for text in ("\n".join(render(shown)), as_csv(shown)):
+        assert not re.search(r"-0(?![.\d])|-0\.0+(?!\d)", text)
+
+
+def test_rounded_weights_have_no_zero_with_a_sign() -> None:
+    truth = defaults()
+    truth[5:] = np.clip(0.0, *np.array([term.bounds for term in TERMS[5:]]).T)
+    sample = split(made_up_rows(truth, 800.0, 20_000, seed=3), Settings(k=800.0))
+    end = learn(sample, truth, Settings(k=800.0), Watcher()).end.weights
+    assert (end == 0).any() and not np.signbit(end[end == 0]).any()
+
+
+def test_the_picture_rounds_as_the_report_does(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    record = load_record(folder / "learning.json")
+    name, index = "PawnDoubled", 5
+    record["steps"][-1]["weights"][index] = 2.5  # rounded to 2 by itself
+    record["summary"]["weights"][index]["new"] = 3.0
+    record["summary"]["valid_after"] = 0.0123456
+    shown = b"".join(draw(record, picture, "svg") for picture in ("weights", "error")).decode()
+    assert f"<!-- {name} 3 -->" in shown
+    assert "<!-- validation set: 0.012346 -->" in shown

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from engine.command import UsageError
 from eval.registry import TERMS
+from learn.folding import fold
 from learn.learning import ARTICLE, METHODS, Settings
 from learn.positions import Quiet, Selection
 from learn.sample import Loss
@@ -29,7 +30,10 @@ class Order:
     csv: str | None = None
     record: str | None = None
     keep_fen: bool = True
-    prove: bool = False  # by a match of the new weights against the old
+    plays_match: bool = True  # of the new weights against the old, before they are used
+    prove: bool = False  # by a longer match that the new weights are stronger
+    concurrency: int | None = None  # games of the match at a time; None for one a core
+    use: str | None = None  # a file of weights to put in use, instead of learning
 
     @property
     def quiet_output(self) -> bool:
@@ -53,17 +57,21 @@ def read_order(arguments: Sequence[str]) -> Order:
     words = iter(arguments)
     for word in words:
         if word.startswith("-") and not word.lstrip("-").isdigit() and word != "-":
-            if word not in OPTIONS:
+            name = ALIASES.get(word, word)
+            if name not in OPTIONS:
                 raise UsageError(f"learn: there is no option {word}; 'merino learn -h' lists them")
-            value = next(words, None) if OPTIONS[word].value else ""
+            value = next(words, None) if OPTIONS[name].value else ""
             if value is None:
                 raise UsageError(f"learn: {word} needs a value; {USAGE}")
-            given[word] = value
+            given[name] = value
         elif files and word.lstrip("-").isdigit():
             numbers.append(int(word))
         else:
             files.append(word)
-    if not files or len(numbers) not in (0, 2):
+    if "--use" in given:
+        if files or numbers or given.keys() - {"--use", "--weights"}:
+            raise UsageError(f"learn: --use FILE learns nothing; it goes with --weights alone; {USAGE}")
+    elif not files or len(numbers) not in (0, 2):
         raise UsageError(USAGE)
     order = Order(files)
     for name, option in OPTIONS.items():  # --article first, so that what is asked for by itself holds
@@ -71,6 +79,8 @@ def read_order(arguments: Sequence[str]) -> Order:
             order = option.change(order, given[name])
     if order.as_json and order.csv == "-":
         raise UsageError("learn: --json and --csv - both want standard output; give --csv a file")
+    if order.prove and not order.plays_match:
+        raise UsageError("learn: --prove plays the match that --no-match leaves out; give one of them")
     return _range(order, numbers)
 
 
@@ -197,31 +207,56 @@ OPTIONS: dict[str, Option] = {
         "FILE", lambda order, text: replace(order, record=text), "where to keep what 'merino plot' draws"
     ),
     "--no-fen": Option("", lambda order, _: replace(order, keep_fen=False), "leave no .fen file beside the games"),
-    "--prove": Option("", lambda order, _: replace(order, prove=True), "play the match of the new weights and the old"),
+    "--no-match": Option(
+        "",
+        lambda order, _: replace(order, plays_match=False),
+        "use the new weights at once, without the match that shows whether they are weaker",
+    ),
+    "--prove": Option(
+        "",
+        lambda order, _: replace(order, prove=True),
+        "let the match go on until it shows whether they are stronger, and use them only then",
+    ),
+    "--concurrency": Option(
+        "N",
+        lambda order, text: replace(order, concurrency=_concurrency(text)),
+        "games of the match at a time (one a core)",
+    ),
+    "--use": Option(
+        "FILE",
+        lambda order, text: replace(order, use=text),
+        "learn nothing; put these weights in the place of those in use, or of those that --weights names",
+    ),
 }
+ALIASES = {"--threads": "--concurrency"}
 
-USAGE = "usage: merino learn FILE... [first last] " + " ".join(
-    f"[{name} {option.value}]" if option.value else f"[{name}]" for name, option in OPTIONS.items()
-)
+USAGE = "usage: merino learn FILE... [first last] [options]; 'merino learn -h' lists the options"
+HELP_COLUMN = 24
 
 
 def help_text() -> str:
     """What `learn -h` shows."""
-    rows = [(f"{name} {option.value}".rstrip(), option.sentence) for name, option in OPTIONS.items()]
-    width = max(len(head) for head, _ in rows)
-    return "\n".join(
-        [
-            "usage: merino learn FILE... [first last] [options]",
-            "",
-            "Learn the weights of the evaluation from games (.pgn, also compressed), labelled",
-            f"positions (.epd, .fen), or the .fen that an earlier run left. Of the {len(TERMS)} terms those",
-            f"from 'first' to 'last' may move: {Settings.first} to {Settings.last} unless given, "
-            "which leaves the pieces their values.",
-            "",
-            "options:",
-            *(f"  {head:<{width}}  {sentence}" for head, sentence in rows),
-        ]
+    lines = ["usage: merino learn FILE... [first last] [options]", "       merino learn --use FILE", ""]
+    lines += fold(
+        "Learn the weights of the evaluation from games (.pgn, also compressed; - for standard input), labelled "
+        f"positions (.epd, .fen), or the .fen that an earlier run left. Of the {len(TERMS)} terms those from 'first' "
+        f"to 'last' may move: {Settings.first} to {Settings.last} unless given, which leaves the pieces their values."
     )
+    lines += ["", "options:"]
+    for name, option in OPTIONS.items():
+        head = f"  {name} {option.value}".rstrip()
+        if len(head) > HELP_COLUMN - 2:
+            lines.append(head)
+            head = " "
+        lines += fold(f"{head:<{HELP_COLUMN}}{option.sentence}", hang=HELP_COLUMN)
+    return "\n".join(lines)
+
+
+def _concurrency(text: str) -> int:
+    games = _whole("--concurrency", text)
+    if not games:
+        raise UsageError("learn: --concurrency needs a whole number above 0, not '0'")
+    return games
 
 
 def _resamplings(text: str) -> int:

@@ -1,72 +1,113 @@
-"""The match that proves whether new weights are stronger than old ones."""
+"""The matches that tell of new weights whether they are not weaker than the old, or stronger."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from eval.weights import load
 from match.contest import Outlets, Terms, cores, hold
-from match.effort import Effort
+from match.effort import Adjudication, Effort
+from match.games import Tally
 from match.players import OwnPlayer
-from match.report import summary
-from match.statistics import Sprt
-
-TEST = Sprt(0.0, 10.0)
-EFFORT = Effort(nodes=2000)
-MOST_GAMES = 40_000
-SEED = 2
-TELL_EVERY = 30.0  # seconds
+from match.report import as_json, duration, signed
+from match.statistics import Model, Sprt, estimate
 
 Say = Callable[[str], object]
 
 
-def offer(new: Path, old: Path) -> str:
-    """The command that plays the match, in words."""
-    test = f"--sprt {TEST.elo0:g} {TEST.elo1:g} --games {MOST_GAMES} --nodes {EFFORT.nodes} --seed {SEED}"
-    return f"merino match '{new}' '{old}' {test}"
+@dataclass(frozen=True)
+class Trial:
+    """A match of new players against old ones: what it tests, how it is played, and how many games it may take.
 
-
-def prove(new: Path, old: Path, say: Say, most_games: int = MOST_GAMES) -> str:
-    """Play weights against weights until the test is settled: "H1" if the new are stronger, "H0" if not.
-
-    "" where neither is settled, by Ctrl-C or after so many games. Lines go to `say`, the state of the match now and
-    then. Raises WeightsError and CommandError.
+    `held` and `refuted` say what H1 and H0 mean, as `{new}` and `{old}`. `takes` is how long it may take, in words.
     """
-    return prove_players(OwnPlayer(new.name, load(new)), OwnPlayer(old.name, load(old)), say, most_games=most_games)
+
+    test: Sprt
+    effort: Effort
+    most_games: int
+    held: str
+    refuted: str
+    takes: str
+    adjudication: Adjudication = field(default_factory=Adjudication)
+    seed: int = 2
 
 
-def prove_players(
+# Simulated from the pairs of a real match: weights 30 Elo weaker pass in 4 of 100 trials, 40 weaker in 1, 60 never;
+# equal ones pass in 90, 10 Elo better ones in 99, after 490 and 330 games on average. 20 games a second on two cores.
+NOT_WEAKER = Trial(
+    Sprt(-30.0, 0.0, model=Model.LOGISTIC),
+    Effort(nodes=1000),
+    1200,
+    "{new} is not weaker than {old}.",
+    "{new} is weaker than {old}.",
+    "about a minute at most on two cores",
+    Adjudication(win_score=1000, win_moves=4),
+)
+STRONGER = Trial(
+    Sprt(0.0, 10.0),
+    Effort(nodes=2000),
+    40_000,
+    "Proved: {new} is stronger than {old}.",
+    "Not proved: {new} does not gain 10 Elo over {old}.",
+    "an hour or two at most on two cores, mostly much less",
+)
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What a trial showed: "H1" if the new player passed, "H0" if not, "" if that is not settled."""
+
+    trial: Trial
+    verdict: str
+    tally: Tally
+    seconds: float
+    interrupted: bool
+
+    def as_json(self, names: tuple[str, str]) -> dict[str, Any]:
+        """Plain data for `json.dumps`."""
+        found = as_json(names, self.tally, self.trial.test)
+        return found | {"seconds": round(self.seconds, 1), "interrupted": self.interrupted}
+
+
+def offer(new: Path, old: Path) -> str:
+    """The command that plays the match for more strength, in words."""
+    test = f"--sprt {STRONGER.test.elo0:g} {STRONGER.test.elo1:g} --games {STRONGER.most_games}"
+    return f"merino match '{new}' '{old}' {test} --nodes {STRONGER.effort.nodes} --seed {STRONGER.seed}"
+
+
+def prove(
     new: OwnPlayer,
     old: OwnPlayer,
+    trial: Trial,
     say: Say,
-    effort: Effort = EFFORT,
-    test: Sprt = TEST,
-    most_games: int = MOST_GAMES,
-    seed: int = SEED,
-) -> str:
-    """The same for any two players of our own."""
-    terms = Terms((new, old), effort, most_games, seed)
-    result = hold(terms, cores(), test, Outlets(_NowAndThen(say)))
-    say(summary((new.label, old.label), str(terms), result.tally, test, result.seconds))
-    verdict = test.verdict(result.tally.counts)
-    words = {
-        "H1": f"Proved: {new.label} is stronger than {old.label}.",
-        "H0": f"Not proved: {new.label} does not gain {test.elo1:g} Elo over {old.label}.",
-        "": "Not settled.",
-    }
-    say(words[verdict])
-    return verdict
+    show: Callable[[str], object] | None = None,
+    threads: int | None = None,
+) -> Proof:
+    """Play new against old until the test is settled, all games are played, or Ctrl-C; `threads` games at a time.
+
+    The same players and trial give the same verdict, whatever the machine. The result goes to `say`, the state of the
+    match several times a second to `show`. Raises CommandError.
+    """
+    terms = Terms((new, old), trial.effort, trial.most_games, trial.seed, adjudication=trial.adjudication)
+    result = hold(terms, threads or cores(), trial.test, Outlets(show))
+    proof = Proof(trial, trial.test.verdict(result.tally.counts), result.tally, result.seconds, result.interrupted)
+    for line in _told(proof, new.label, old.label):
+        say(line)
+    return proof
 
 
-class _NowAndThen:
-    """Lets a line through twice a minute."""
-
-    def __init__(self, say: Say) -> None:
-        self._say, self._last = say, time.monotonic()
-
-    def __call__(self, line: str) -> None:
-        if time.monotonic() - self._last >= TELL_EVERY:
-            self._last = time.monotonic()
-            self._say(line)
+def _told(proof: Proof, new: str, old: str) -> list[str]:
+    tally, test, found = proof.tally, proof.trial.test, estimate(proof.tally.counts)
+    losses, draws, wins = tally.points
+    low, high = test.bounds
+    words = {"H1": proof.trial.held, "H0": proof.trial.refuted, "": "Not settled."}
+    if not tally.games:
+        return ["No game was finished."]
+    return [
+        f"{tally.games} games in {duration(proof.seconds)}: {wins} won, {draws} drawn, {losses} lost by {new}; "
+        f"Elo {signed(found.elo, found.elo_error)} (95%).",
+        f"{test}: LLR {test.llr(tally.counts):.2f}, settled at {low:.2f} or {high:.2f}. "
+        + words[proof.verdict].format(new=new, old=old),
+    ]

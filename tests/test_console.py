@@ -295,6 +295,27 @@ def test_learn_says_what_is_wrong_with_its_file_and_its_terms(talk: Talk) -> Non
     assert "A quotation mark is missing" in talk.say('learn "nowhere.pgn')
 
 
+@pytest.mark.parametrize("at", ["learn.command:read_rows", "engine.command:import_module"])
+def test_ctrl_c_in_learn_says_that_it_stopped_and_what_was_kept(
+    talk: Talk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(at.replace(":", "."), interrupt)
+    games = Path(__file__).parents[1] / "games" / "selfplay.pgn"
+    told = talk.say(f"learn '{games}' --out '{tmp_path}/w.txt' --no-fen")
+    assert "stopped by Ctrl-C; the weights are as they were." in told
+
+
+def test_learn_at_the_console_does_not_read_what_is_typed(talk: Talk) -> None:
+    assert "'-' is standard input, which the console reads: name a file" in talk.say("learn -")
+
+
+def test_learn_at_the_console_shows_the_help_of_the_command(talk: Talk) -> None:
+    assert "--no-match" in talk.say("learn --help")
+
+
 def test_ctrl_c_while_thinking_makes_the_engine_move_at_once(talk: Talk) -> None:
     talk.searcher.endless = True
     talk.searcher.on_start = _thread.interrupt_main

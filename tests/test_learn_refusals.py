@@ -98,7 +98,7 @@ def test_a_full_disk_is_told_and_changes_nothing(tmp_path: Path, weights: Path) 
     told = process.communicate()[0]
     assert process.returncode == 1 and "Traceback" not in told
     assert "games.fen': File too large; --no-fen learns without it" in told
-    process = learning(str(pgn), "1", "5", "--weights", str(weights), "--no-fen", limit=500)
+    process = learning(str(pgn), "1", "5", "--weights", str(weights), "--no-fen", "--no-match", limit=500)
     told = process.communicate()[0]
     assert process.returncode == 1 and "Traceback" not in told
     assert "The log ends here" in told and f"cannot write '{weights.with_suffix('.old')}'" in told.splitlines()[-1]
@@ -111,12 +111,12 @@ def test_a_killed_run_leaves_a_whole_weights_file(tmp_path: Path, weights: Path)
     pgn = tmp_path / "games.pgn"
     pgn.write_bytes(SELFPLAY.read_bytes())
     for delay in (0.7, 1.0, 1.3):
-        process = learning(str(pgn), "1", "27", "--weights", str(weights))
+        process = learning(str(pgn), "1", "27", "--weights", str(weights), "--no-match")
         time.sleep(delay)
         process.kill()
         process.communicate()
         assert len(load(weights)) == len(defaults())
-    process = learning(str(pgn), "--weights", str(weights))
+    process = learning(str(pgn), "--weights", str(weights), "--no-match")
     process.communicate()
     assert process.returncode == 0
     assert (tmp_path / "games.fen").exists()

@@ -3,6 +3,7 @@
 import io
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import chess.pgn
@@ -17,7 +18,7 @@ from match.effort import NO_VARIETY, Adjudication, Effort, Variety
 from match.games import Tally
 from match.openings import RandomOpenings
 from match.players import OwnPlayer
-from match.prove import offer, prove, prove_players
+from match.prove import STRONGER, offer, prove
 from match.ratings import rate
 from match.statistics import estimate, score_of
 
@@ -132,9 +133,9 @@ def test_better_weights_are_proved_and_the_offer_says_how(tmp_path: Path) -> Non
     save(old, poor)
     save(new, load(DEFAULT_FILE))
     lines: list[str] = []
-    assert prove(new, old, lines.append, most_games=2) == ""
-    assert lines[-1] == "Not settled."
-    good = OwnPlayer("good", load(new))
-    assert prove_players(good, OwnPlayer("poor", load(old)), lines.append, Effort(100), most_games=2000) == "H1"
-    assert lines[-1] == "Proved: good is stronger than poor."
+    players = OwnPlayer("good", load(new)), OwnPlayer("poor", load(old))
+    assert prove(*players, replace(STRONGER, effort=Effort(100), most_games=2), lines.append).verdict == ""
+    assert lines[-1].endswith("Not settled.")
+    assert prove(*players, replace(STRONGER, effort=Effort(100), most_games=2000), lines.append).verdict == "H1"
+    assert lines[-1].endswith("Proved: good is stronger than poor.")
     assert offer(new, old).startswith(f"merino match '{new}' '{old}' --sprt 0 10")

@@ -153,9 +153,10 @@ def _values(option: Option) -> str:
 
 @command("learn", Section.ENGINE, "FILE.pgn [FIRST LAST]")
 def learn(session: Session, arguments: str) -> None:
-    """Learn the weights from the games of a file, and play on with them.
+    """Learn the weights from the games of a file, and play on with them if a match finds them no weaker.
 
-    Terms FIRST to LAST may move, 6 to 27 if not given: the values of the pieces stay. Ctrl-C keeps the best so far.
+    Terms FIRST to LAST may move, 6 to 27 if not given: the values of the pieces stay. `--no-match` uses the new weights
+    at once. Ctrl-C stops the learning or its match; the best so far is kept beside the weights in use.
     """
     try:
         words = shlex.split(arguments)
@@ -163,7 +164,11 @@ def learn(session: Session, arguments: str) -> None:
         raise UsageError(f"a quotation mark is missing in {arguments[:60]}") from error
     if "--weights" not in words and session.runtime.weights_file != DEFAULT_FILE:
         words += ["--weights", str(session.runtime.weights_file)]
-    written = _LEARN.load()(words, session.say)
+    try:
+        run = _LEARN.load()
+    except KeyboardInterrupt as error:
+        raise CommandError("learn: stopped by Ctrl-C; the weights are as they were") from error
+    written = run(words, session.say)
     if written is not None:
         session.runtime.use_weights(str(written))
         session.say("The next move uses them.")

@@ -1,0 +1,230 @@
+"""What becomes of new weights: written beside, tried in a match, put in the place of those in use; old ones kept."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine.cache import user_folder
+from engine.files import write_together, write_whole
+from eval.weights import ENVIRONMENT_VARIABLE, SHIPPED, active_file, as_mapping, load, render, rewrite
+from learn.options import Order
+from learn.sources import LearnError
+from match.arguments import LivePrinter
+from match.players import OwnPlayer
+from match.prove import STRONGER, Proof, Trial, offer, prove
+
+LEARNED = "Learned by Merino on"  # begins the comments that tell where learned weights come from
+EARLIER = "The comments below are older than these values."
+_OUR_COMMENTS = re.compile(
+    rf"^# {LEARNED} \d{{4}}-\d\d-\d\d \d\d:\d\d from \d+ games of .*\n(?:# terms \d+\.\.\d+, .*\n)?"
+    rf"(?:# validation error \d.*\n)?(?:# {re.escape(EARLIER)}\r?\n)?",
+    re.MULTILINE,
+)
+
+Say = Callable[[str], object]
+
+
+class Verdict(StrEnum):
+    """What was decided about new weights, and why."""
+
+    NOT_BETTER = "not better"  # the error did not fall beyond doubt
+    DRY_RUN = "dry run"
+    STOPPED = "stopped"  # the fit was interrupted, so that no match was begun
+    NO_MATCH = "no match"  # none was wanted, or nothing in use changes
+    PASSED = "passed"
+    FAILED = "failed"
+    UNDECIDED = "undecided"
+    INTERRUPTED = "interrupted"  # the match
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of new weights: the file that holds them, if any, and whether they are in use now."""
+
+    verdict: Verdict
+    written: Path | None = None
+    in_use: bool = False
+    match: dict[str, Any] | None = None  # as `Proof.as_json` has it
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where weights come from and where new ones go. `takes_effect` says that what is at `target` is in use."""
+
+    source: Path
+    target: Path
+    takes_effect: bool
+
+    @property
+    def old(self) -> Path:
+        """Where the file that gives way is kept."""
+        return _with_ending(self.target, ".old")
+
+    @property
+    def beside(self) -> Path:
+        """Where new weights wait for their match, and stay if they do not pass it."""
+        return self.target.with_name(f"{self.target.stem}.new{self.target.suffix}")
+
+    def check_writable(self) -> None:
+        """Fail before the work rather than after it; raises LearnError."""
+        if self.target.is_dir():
+            raise LearnError(f"'{self.target}' is a folder, not a weights file")
+        try:
+            self.target.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=self.target.parent):
+                pass
+        except OSError as error:
+            reason = "it is no folder" if isinstance(error, FileExistsError | NotADirectoryError) else error.strerror
+            raise LearnError(f"nothing can be written into '{self.target.parent}': {reason}") from error
+
+    def check_beside(self) -> None:
+        """Fail where another's file is in the place of new weights; raises LearnError."""
+        if self.beside.exists() and LEARNED not in _text_of(self.beside):
+            raise LearnError(f"'{self.beside}' is in the way: learn did not write it; give it another name")
+
+
+def places_of(order: Order) -> Places:
+    """The places of an order: its file, else the user's own active file; the shipped one is never written."""
+    usual = Path(order.weights or os.environ.get(ENVIRONMENT_VARIABLE) or user_folder("data") / "weights.txt")
+    usual, source = usual.expanduser().absolute(), active_file(order.weights).absolute()
+    target = Path(order.out).expanduser().absolute() if order.out else usual
+    in_use = {path.resolve() for path in (usual, source, active_file())}
+    return Places(source, target, target.resolve() in in_use)
+
+
+def text_with(source: Path, weights: np.ndarray, header: Iterable[str]) -> str:
+    """The file of new weights: the text of `source`, its comments too, with other values and `header` on top.
+
+    Comments of a file that comes with Merino tell of its own values alone, and are left out, as is an older header.
+    """
+    if source.resolve().parent == SHIPPED:
+        return render(as_mapping(weights), header)
+    text = _OUR_COMMENTS.sub("", _text_of(source))
+    return rewrite(text, weights, [*header, EARLIER] if "#" in text else header)
+
+
+def install(places: Places, content: bytes, say: Say) -> None:
+    """Put weights in their place and keep the file that gives way; raises OSError and then changes nothing."""
+    gives_way = places.target if places.target.exists() else places.source
+    write_together({places.old: gives_way.read_bytes(), places.target: content})
+    say(f"Old values saved in file '{places.old}'")
+    say(f"New values in file '{places.target}'")
+
+
+def use(order: Order, say: Say) -> Path:
+    """Put the weights that the order names in use; the file they are in then. Raises LearnError and WeightsError."""
+    places, asked = places_of(order), Path(order.use or "").expanduser().absolute()
+    load(asked)
+    places.check_writable()
+    if asked.resolve() == places.target.resolve():
+        raise LearnError(f"'{asked}' is the file in use")
+    install(places, asked.read_bytes(), say)
+    return places.target
+
+
+class Candidate:
+    """New weights that wait for what is decided about them."""
+
+    def __init__(self, order: Order, places: Places, old: np.ndarray, new: np.ndarray, text: str, say: Say) -> None:
+        self._order, self._places, self._say = order, places, say
+        self._old, self._new, self._content = old, new, text.encode()
+
+    def write_beside(self) -> None:
+        """Keep them where they wait for their match; raises OSError."""
+        write_whole(self._places.beside, self._content)
+
+    def decide(self, trial: Trial, command: str, was_stopped: bool) -> Outcome:
+        """Play the match, and put those that wait beside in use if they pass; `command` is how one calls `learn`.
+
+        `was_stopped` says that the fit was interrupted: whoever did that waits for no match. Raises OSError.
+        """
+        beside = self._places.beside
+        if was_stopped:
+            verdict, match = Verdict.STOPPED, None
+        else:
+            proof = self._play(trial, beside)
+            verdict, match = _verdict_of(proof), proof.as_json((beside.name, self._places.source.name))
+        if verdict is Verdict.PASSED:
+            install(self._places, self._content, self._say)
+            beside.unlink(missing_ok=True)
+            if trial is not STRONGER:
+                self._offer(self._places.target)
+            return Outcome(verdict, self._places.target, True, match)
+        self._tell_not_installed(verdict, command)
+        return Outcome(verdict, beside, False, match)
+
+    def install_at_once(self, trial: Trial) -> Outcome:
+        """Write them without a match, or with one that decides nothing, as nothing in use changes. Raises OSError."""
+        install(self._places, self._content, self._say)
+        target, in_use = self._places.target, self._places.takes_effect
+        if not in_use:
+            self._say("Nothing in use changes.")
+        if self._order.prove:
+            proof = self._play(trial, target)
+            return Outcome(_verdict_of(proof), target, in_use, proof.as_json((target.name, self._places.source.name)))
+        self._offer(target)
+        return Outcome(Verdict.NO_MATCH, target, in_use)
+
+    def _play(self, trial: Trial, new: Path) -> Proof:
+        effort, most = trial.effort, trial.most_games
+        self._say("A lower error is not yet more strength: a match of the new weights against the old decides.")
+        self._say(
+            f"It takes {most} games at most, {effort} a move: {trial.takes}. Ctrl-C ends it, --no-match skips it."
+        )
+        players = OwnPlayer(new.name, self._new), OwnPlayer(self._places.source.name, self._old)
+        with LivePrinter() as show:
+            told: list[str] = []
+            proof = prove(*players, trial, told.append, show, self._order.concurrency)
+        for line in told:
+            self._say(line)
+        return proof
+
+    def _offer(self, new: Path) -> None:
+        """Name the match that would show more strength."""
+        old = self._places.old if self._places.target.samefile(self._places.source) else self._places.source
+        self._say("A lower error is not yet more strength; only a longer match proves that:")
+        self._say(f"    {offer(new, old)}")
+
+    def _tell_not_installed(self, verdict: Verdict, command: str) -> None:
+        beside, target = self._places.beside, self._places.target
+        why = {
+            Verdict.STOPPED: "learning was interrupted, and no match has shown what they are worth",
+            Verdict.FAILED: "the match does not find them as good as the old ones, although their error is lower",
+            Verdict.UNDECIDED: "so many games do not decide whether they are as good as the old ones",
+            Verdict.INTERRUPTED: "the match was interrupted before it was settled",
+        }[verdict]
+        self._say(f"Not installed: {why}.")
+        self._say(f"The new weights are in file '{beside}'; those in use stay as they were.")
+        self._say("To use the new ones at once:")
+        where = f" --weights '{target}'" if self._order.weights or self._order.out else ""
+        self._say(f"    {command} --use '{beside}'{where}")
+        if verdict is Verdict.FAILED:
+            self._say("Merino's own games may teach it more: merino selfplay 5000 writes some to learn from.")
+        else:
+            self._say("The match that goes on until it is settled:")
+            self._say(f"    {offer(beside, self._places.source)}")
+
+
+def _verdict_of(proof: Proof) -> Verdict:
+    if proof.verdict:
+        return Verdict.PASSED if proof.verdict == "H1" else Verdict.FAILED
+    return Verdict.INTERRUPTED if proof.interrupted else Verdict.UNDECIDED
+
+
+def _with_ending(path: Path, ending: str) -> Path:
+    """The path with another ending, or one more where it has that already."""
+    return path.with_name(path.name + ending) if path.suffix == ending else path.with_suffix(ending)
+
+
+def _text_of(path: Path) -> str:
+    """The text of a weights file with its line ends as they are."""
+    return path.read_bytes().decode(errors="replace")

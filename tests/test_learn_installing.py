@@ -1,0 +1,284 @@
+"""What becomes of learned weights: tried in a match, put in use or kept beside; no file of a user loses anything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.command import CommandError, UsageError
+from eval.registry import TERMS
+from eval.weights import DEFAULT_FILE, as_mapping, defaults, learned_k, load, parse, render, rewrite, save
+from learn import command, installing, learning
+from learn.command import learn_weights, run_learn
+from learn.installing import EARLIER, LEARNED, text_with
+from learn.options import read_order
+from match.effort import Effort
+from match.games import Tally
+from match.prove import NOT_WEAKER, STRONGER, Proof, Trial
+from match.statistics import Model, Sprt, _likeliest_with_mean, llr, score_of
+from tests.rows import SELFPLAY
+
+TINY = replace(NOT_WEAKER, effort=Effort(nodes=20), most_games=2)
+COMMENTS = ("# Grandmother's weights", "VAL_Q   100  # she never took mine", "# the end")
+
+
+@pytest.fixture
+def weights(tmp_path: Path) -> Path:
+    """A file in which a queen is worth a pawn, so that whatever is learned is better; its owner has written into it."""
+    values = defaults()
+    values[:5] = 100.0
+    lines = render(as_mapping(values)).splitlines()
+    kept = [line for line in reversed(lines) if not line.startswith("VAL_Q")]
+    path = tmp_path / "weights.txt"
+    path.write_bytes("\r\n".join([COMMENTS[0], "", *kept, COMMENTS[1], COMMENTS[2], ""]).encode())
+    return path
+
+
+@pytest.fixture
+def told() -> list[str]:
+    return []
+
+
+def learned(weights: Path, told: list[str], *more: str, trial: Trial = TINY) -> Path | None:
+    """What `learn` leaves in use after it has learned the values of the pieces from our games."""
+    words = [str(SELFPLAY), "1", "5", "--no-fen", "--weights", str(weights), *more]
+    return learn_weights(words, told.append, trial)
+
+
+def match_that_ends(monkeypatch: pytest.MonkeyPatch, verdict: str, interrupted: bool = False) -> list[Trial]:
+    """Let every match end so without being played; the trials that are asked for."""
+    asked: list[Trial] = []
+
+    def prove(new: object, old: object, trial: Trial, *_: object) -> Proof:
+        asked.append(trial)
+        return Proof(trial, verdict, Tally(), 1.0, interrupted)
+
+    monkeypatch.setattr(installing, "prove", prove)
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("verdict", "interrupted", "reason"),
+    [("H0", False, "the match does not find them as good"), ("", False, "do not decide"), ("", True, "interrupted")],
+)
+def test_weights_that_pass_no_match_are_kept_beside_and_not_used(
+    weights: Path, told: list[str], monkeypatch: pytest.MonkeyPatch, verdict: str, interrupted: bool, reason: str
+) -> None:
+    before = weights.read_bytes()
+    assert match_that_ends(monkeypatch, verdict, interrupted) == []
+    assert learned(weights, told) is None
+    assert weights.read_bytes() == before and not weights.with_suffix(".old").exists()
+    beside = weights.with_name("weights.new.txt")
+    assert (load(beside) != load(weights)).any()
+    text = " ".join(told)
+    assert "Not installed: " in text and reason in text
+    assert f"    learn --use '{beside}' --weights '{weights}'" in told
+
+
+def test_weights_that_pass_their_match_are_used_and_the_old_kept(
+    weights: Path, told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = weights.read_bytes()
+    assert match_that_ends(monkeypatch, "H1") == []
+    assert learned(weights, told) == weights
+    assert load(weights)[4] > 500
+    assert weights.with_suffix(".old").read_bytes() == before
+    assert not weights.with_name("weights.new.txt").exists()
+
+
+def test_a_real_match_that_is_too_short_decides_nothing(weights: Path, told: list[str]) -> None:
+    assert learned(weights, told) is None
+    assert any(line.startswith("2 games in ") for line in told)
+    assert any("do not decide" in line for line in told)
+
+
+def test_a_real_match_lets_weights_pass_that_know_what_a_queen_is_worth(weights: Path, told: list[str]) -> None:
+    trial = replace(TINY, test=Sprt(-300, 0, model=Model.LOGISTIC), most_games=200)
+    assert learned(weights, told, "--concurrency", "1", trial=trial) == weights
+
+
+@pytest.mark.parametrize("words", [["--no-match"], ["--dry-run"], ["--out"]])
+def test_no_match_is_played_where_none_is_wanted_or_nothing_in_use_changes(
+    weights: Path, told: list[str], monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    asked, before = match_that_ends(monkeypatch, "H0"), weights.read_bytes()
+    other = weights.with_name("other.txt")
+    used = learned(weights, told, *words, *([str(other)] if words == ["--out"] else []))
+    assert asked == []
+    assert (used == weights) == (words == ["--no-match"]) == (weights.read_bytes() != before)
+    assert other.exists() == (words == ["--out"])
+
+
+def test_to_prove_more_strength_is_another_match(
+    weights: Path, told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = match_that_ends(monkeypatch, "H1")
+    assert learned(weights, told, "--prove") == weights
+    assert asked == [STRONGER]
+    with pytest.raises(UsageError, match="--no-match"):
+        read_order(["a.pgn", "--prove", "--no-match"])
+
+
+def test_who_stops_the_fit_waits_for_no_match(weights: Path, told: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, before = match_that_ends(monkeypatch, "H1"), weights.read_bytes()
+    whole = learning.METHODS["gauss-newton"]
+
+    def stopped(*arguments: object) -> None:
+        whole(*arguments)  # type: ignore[arg-type]
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(learning.METHODS, "gauss-newton", stopped)
+    assert learned(weights, told) is None
+    assert asked == [] and weights.read_bytes() == before
+    assert weights.with_name("weights.new.txt").exists()
+    assert "Interrupted: the best so far is kept." in told
+    assert any(line.startswith("Not installed: learning was interrupted") for line in told)
+
+
+@pytest.mark.parametrize("at", ["read_rows", "summarise"])
+def test_ctrl_c_says_that_learning_stopped_and_what_was_kept(
+    weights: Path, told: list[str], monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, at, interrupt)
+    before = weights.read_bytes()
+    with pytest.raises(CommandError, match="stopped by Ctrl-C; the weights are as they were") as caught:
+        learned(weights, told)
+    assert caught.value.exit_code == 130 and weights.read_bytes() == before
+
+
+def test_weights_that_wait_are_used_by_one_command(weights: Path, told: list[str]) -> None:
+    before = weights.read_bytes()
+    learned(weights, told)
+    beside = weights.with_name("weights.new.txt")
+    assert learn_weights(["--use", str(beside), "--weights", str(weights)], told.append) == weights
+    assert weights.read_bytes() == beside.read_bytes()
+    assert weights.with_suffix(".old").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--use", "missing.txt"], "cannot read weights file"),
+        (["--use", "{weights}", "--weights", "{weights}"], "is the file in use"),
+        (["games.pgn", "--use", "a.txt"], "learns nothing"),
+        (["--use", "a.txt", "--seed", "1"], "learns nothing"),
+        (["--use"], "needs a value"),
+    ],
+)
+def test_what_cannot_be_put_in_use_is_refused(weights: Path, told: list[str], words: list[str], reason: str) -> None:
+    before = weights.read_bytes()
+    with pytest.raises(CommandError, match=reason):
+        learn_weights([word.format(weights=weights) for word in words], told.append)
+    assert weights.read_bytes() == before
+
+
+def test_a_file_in_the_place_of_new_weights_is_not_overwritten(weights: Path, told: list[str]) -> None:
+    beside = weights.with_name("weights.new.txt")
+    beside.write_text("my diary\n")
+    with pytest.raises(CommandError, match=r"weights\.new\.txt' is in the way"):
+        learned(weights, told)
+    assert beside.read_text() == "my diary\n"
+
+
+def test_the_report_for_programs_tells_the_verdict(
+    weights: Path, told: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    learned(weights, told, "--json")
+    found = json.loads(capsys.readouterr().out)
+    assert (found["verdict"], found["in_use"], found["match"]["games"]) == ("undecided", False, 2)
+    assert found["written"] == str(weights.with_name("weights.new.txt"))
+    assert run_learn([str(SELFPLAY), "--no-fen", "--weights", str(weights), "1", "5", "--json", "--no-match"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["verdict"], found["in_use"], found["match"]) == ("no match", True, None)
+
+
+def test_the_old_file_is_kept_to_the_byte_and_comments_stay(weights: Path, told: list[str]) -> None:
+    before = weights.read_bytes()
+    learned(weights, told, "--no-match")
+    assert weights.with_suffix(".old").read_bytes() == before
+    lines = weights.read_bytes().decode().split("\r\n")
+    assert lines[0].startswith(f"# {LEARNED} ") and lines[3] == f"# {EARLIER}"
+    assert lines[4:6] == [COMMENTS[0], ""] and lines[-2:] == [COMMENTS[2], ""]
+    assert [line.split()[0] for line in lines[6:-2]] == [
+        line.split()[0] for line in before.decode().split("\r\n")[2:-2]
+    ]
+    queen = next(line for line in lines if line.startswith("VAL_Q"))
+    assert queen == f"VAL_Q   {load(weights)[4]:g}  # she never took mine"
+    assert any(f"K = {learned_k(weights):.1f}" in line or f", {learned_k(weights):.1f} on" in line for line in told)
+
+
+def test_where_weights_come_from_is_told_once_however_often_they_are_learned(weights: Path) -> None:
+    values = load(weights)
+    for number, end in enumerate(("\r\n", "\n")):
+        weights.write_bytes(weights.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", end.encode()))
+        header = [f"{LEARNED} 2026-01-0{number + 1} 10:00 from 9 games of a.pgn", f"terms 1..5, K {number + 150}.0"]
+        for _ in range(2):
+            text = text_with(weights, values, [*header, "validation error 0.1 -> 0.0"])
+            weights.write_bytes(text.encode())
+        assert text.count(LEARNED) == text.count("# terms 1..5") == text.count("validation") == text.count(EARLIER) == 1
+        assert learned_k(weights) == number + 150
+        assert COMMENTS[0] in text
+
+
+def test_what_a_shipped_file_tells_of_its_own_values_is_not_told_of_others() -> None:
+    text = text_with(DEFAULT_FILE, defaults() + 1, [f"{LEARNED} now"])
+    assert [line for line in text.splitlines() if line.startswith("#")] == [f"# {LEARNED} now"]
+
+
+def test_only_values_that_change_are_written_anew() -> None:
+    values = {term.name: float(max(term.bounds[0], 7)) if term.bounds[1] > 7 else -7.0 for term in TERMS}
+    text = "\ufeff\n  # top\n" + "".join(f" {name}\t{value:.3f}  #{name}\n" for name, value in values.items())
+    new = np.array(list(values.values()))
+    assert rewrite(text, new, []) == text
+    new[3] += 0.5
+    new[5] = -0.0
+    changed = rewrite(text, new, ["K 5"])
+    assert changed.startswith("\ufeff# K 5\n\n  # top\n")
+    assert (parse(changed.removeprefix("\ufeff"), "") == new).all()
+    assert f" {TERMS[3].name}\t{new[3]:g}  #{TERMS[3].name}\n" in changed
+    assert f" {TERMS[5].name}\t0  #" in changed
+    assert changed.count(".000") == len(TERMS) - 2
+
+
+def test_the_old_weights_are_kept_where_the_file_has_their_ending(tmp_path: Path, told: list[str]) -> None:
+    values = defaults()
+    values[:5] = 100.0
+    save(tmp_path / "w.old", values)
+    before = (tmp_path / "w.old").read_bytes()
+    assert learned(tmp_path / "w.old", told, "--no-match") == tmp_path / "w.old"
+    assert (tmp_path / "w.old.old").read_bytes() == before
+
+
+def passed(elo: float, times: int, chance: np.random.Generator) -> tuple[float, float]:
+    """The share of simulated matches of this strength that NOT_WEAKER lets pass, and that it refuses."""
+    seen = np.array([21, 44, 84, 44, 21]) / 214  # the pairs of a match at these nodes, made even
+    pairs = chance.choice(5, (times, NOT_WEAKER.most_games // 2), p=_likeliest_with_mean(seen, score_of(elo)))
+    test, verdict = NOT_WEAKER.test, np.zeros(times)
+    for played in range(10, pairs.shape[1] + 1, 10):
+        counts = np.array([np.bincount(row[:played], minlength=5) for row in pairs])
+        ratio = llr(counts, test.elo0, test.elo1, test.model)
+        settled = np.sign(ratio) * ((ratio <= test.bounds[0]) | (ratio >= test.bounds[1]))
+        verdict = np.where(verdict == 0, settled, verdict)
+    return float(np.mean(verdict > 0)), float(np.mean(verdict < 0))
+
+
+@pytest.fixture(scope="module")
+def chance() -> Iterator[np.random.Generator]:
+    yield np.random.default_rng(4)
+
+
+@pytest.mark.parametrize(("elo", "least", "most"), [(-60, 0, 0.01), (-30, 0, 0.09), (0, 0.82, 1), (15, 0.95, 1)])
+def test_equal_weights_mostly_pass_their_match_and_weaker_ones_do_not(
+    chance: np.random.Generator, elo: float, least: float, most: float
+) -> None:
+    share, refused = passed(elo, 300, chance)
+    assert least <= share <= most
+    assert refused >= 0.8 or elo > -30

@@ -5,8 +5,8 @@ import random
 import numpy as np
 
 from benchmarks.clock import cpu_seconds, line, medians_in_turns
-from engine.game import Position
-from engine.position import POSITION
+from engine.board.game import Position
+from engine.board.position import POSITION
 from eval.evaluate import features_of, scores_of
 from eval.weights import DEFAULT_FILE, load
 

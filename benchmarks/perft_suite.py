@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import chess
 
-from engine.fen import parse_fen
-from engine.perft import perft
+from engine.board.fen import parse_fen
+from engine.board.perft import perft
 
 
 class Known(NamedTuple):

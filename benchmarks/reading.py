@@ -7,8 +7,8 @@ import textwrap
 import chess.pgn
 
 from benchmarks.clock import cpu_seconds, line, medians_in_turns
-from engine.game import Position
-from engine.san import san
+from engine.board.game import Position
+from engine.notation.san import san
 from learn.games import read_games
 
 GAMES = 300

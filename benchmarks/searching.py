@@ -7,7 +7,7 @@ from statistics import median
 from typing import NamedTuple
 
 from benchmarks.clock import line
-from engine.game import Position
+from engine.board.game import Position
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
 from eval.weights import DEFAULT_FILE, load

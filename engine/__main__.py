@@ -7,10 +7,10 @@ def main() -> int:
     """Run the command line; the exit code."""
     # ruff: noqa: PLC0415 (imports that Ctrl-C may meet)
     try:
-        from engine.interrupt import EndingAtOnce, end_at_once_from_here
+        from engine.common.interrupt import EndingAtOnce, end_at_once_from_here
 
         with EndingAtOnce():
-            from engine.cli import main as run
+            from engine.shell.cli import main as run
         code = run()
         end_at_once_from_here()
     except KeyboardInterrupt:

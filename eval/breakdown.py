@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.bitboard import BLACK, WHITE
-from engine.jit import entry
+from engine.board.bitboard import BLACK, WHITE
+from engine.compiled.jit import entry
 from eval.evaluate import after_rules, counts_of, phase_shares, scores_of
 from eval.outlook import DEFAULT_K, expected_score
 from eval.registry import TERMS, Group, Phase

@@ -8,8 +8,8 @@ import numpy as np
 from numba import literal_unroll
 
 import eval.terms  # noqa: F401  (fills the registry)
-from engine.bitboard import BLACK, WHITE
-from engine.jit import entry, kernel
+from engine.board.bitboard import BLACK, WHITE
+from engine.compiled.jit import entry, kernel
 from eval.registry import TERMS
 from eval.rules import apply_rules
 from eval.view import FULL_SET, view

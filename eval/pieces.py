@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.bitboard import (
+from engine.board.bitboard import (
     BLACK,
     BLACK_PIECE,
     EMPTY,
@@ -33,8 +33,8 @@ from engine.bitboard import (
     bit,
     lsb,
 )
-from engine.jit import entry
-from engine.position import king_square
+from engine.compiled.jit import entry
+from engine.board.position import king_square
 from eval.breakdown import Explanation, explain
 from eval.evaluate import NUMBER_OF_TERMS, counts_of_view, scores_of
 from eval.outlook import DEFAULT_K

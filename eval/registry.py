@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import Any
 
-from engine.jit import kernel
+from engine.compiled.jit import kernel
 
 
 class Group(Enum):

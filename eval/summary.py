@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from engine.bitboard import BLACK, WHITE
+from engine.board.bitboard import BLACK, WHITE
 from eval.breakdown import Explanation
 from eval.change import Change
 from eval.registry import Group

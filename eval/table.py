@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from engine.bitboard import SQUARE_NAMES, WHITE
+from engine.board.bitboard import SQUARE_NAMES, WHITE
 from eval.explain import Change, Credit, Explanation, PieceValue, PieceValues, TermLine, summarise
 from eval.registry import TERMS, Group, Phase, Term
 

@@ -7,8 +7,8 @@ stays linear in the weights. Definitions after Vladimir Medvedev's GreKo 12.9 an
 
 import numpy as np
 
-from engine.attacks import KNIGHT_ATTACKS, bishop_attacks, rook_attacks
-from engine.bitboard import (
+from engine.board.attacks import KNIGHT_ATTACKS, bishop_attacks, rook_attacks
+from engine.board.bitboard import (
     ONE,
     RANK_2,
     RANK_3,
@@ -25,7 +25,7 @@ from engine.bitboard import (
     popcount,
     south_fill,
 )
-from engine.jit import kernel
+from engine.compiled.jit import kernel
 from eval.registry import Group, Phase, term
 
 WORTH = (0, 3000)  # bounds of a piece value

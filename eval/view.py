@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from numba import types
 
-from engine.bitboard import BISHOP, KNIGHT, PAWN, QUEEN, ROOK, WHITE, mirror, popcount
-from engine.jit import kernel
-from engine.position import king_square, occupied_squares, pieces_of
+from engine.board.bitboard import BISHOP, KNIGHT, PAWN, QUEEN, ROOK, WHITE, mirror, popcount
+from engine.compiled.jit import kernel
+from engine.board.position import king_square, occupied_squares, pieces_of
 
 FULL_SET = 32  # the units of a full set of pieces
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.fen import to_fen
+from engine.board.fen import to_fen
 from eval.evaluate import after_rules, scores_of
 from learn.positions import FEATURE_SCALE, Block, Rows
 from learn.sources import LearnError

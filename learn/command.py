@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.command import CommandError
-from engine.files import write_whole
+from engine.common.command import CommandError
+from engine.common.files import write_whole
 from eval.weights import WeightsError, load, note_of_k
 from learn.games import Fault
 from learn.inputs import Reading, read_rows

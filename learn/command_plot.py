@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from engine.command import CommandError, UsageError
-from engine.files import check_writable, write_together
+from engine.common.command import CommandError, UsageError
+from engine.common.files import check_writable, write_together
 from eval.weights import active_file
 from learn.options import HELP
 from learn.pictures import ENDINGS, load_matplotlib

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.jit import entry
+from engine.compiled.jit import entry
 from learn.fit import Step, Task, Watcher, fit_k
 from learn.passes import SHARES, THREADS, Sums, gather, loss_of, scores_of, weight_of
 from learn.positions import FEATURE_SCALE

@@ -1,12 +1,12 @@
-"""FEN read and written by compiled code: millions of positions, where `engine.fen` is for one that a person gives.
+"""FEN read and written by compiled code: millions of positions, where `engine.board.fen` is for one that a person gives.
 
-What is read here is what `engine.fen.parse_fen` makes of it (a test holds this). Whatever is not plainly right is left
+What is read here is what `engine.board.fen.parse_fen` makes of it (a test holds this). Whatever is not plainly right is left
 to that: it decides, and knows the words for what is wrong.
 """
 
 import numpy as np
 
-from engine.bitboard import (
+from engine.board.bitboard import (
     BISHOP,
     BLACK,
     BLACK_PIECE,
@@ -27,9 +27,9 @@ from engine.bitboard import (
     popcount,
     type_of,
 )
-from engine.jit import kernel
-from engine.makemove import mark_en_passant
-from engine.position import (
+from engine.compiled.jit import kernel
+from engine.board.makemove import mark_en_passant
+from engine.board.position import (
     NO_SQUARE,
     compute_key,
     compute_pawn_key,
@@ -198,7 +198,7 @@ def _read_en_passant(data, at, stop, position):
 
 @kernel
 def write_fen(position, text, at):
-    """Write the six fields at text[at:], uint8; the offset behind. They are those of `engine.fen.to_fen`."""
+    """Write the six fields at text[at:], uint8; the offset behind. They are those of `engine.board.fen.to_fen`."""
     for row in range(8):
         gap = 0
         for square in range(56 - 8 * row, 64 - 8 * row):

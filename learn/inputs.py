@@ -16,7 +16,7 @@ from typing import IO, NamedTuple, TypeVar
 
 import numpy as np
 
-from engine.files import writing_whole
+from engine.common.files import writing_whole
 from learn.checking import check_rows
 from learn.fen_file import Contents, first_line, is_ours, lines_of, usable
 from learn.games import Fault, play_games, scan_games, whole_games

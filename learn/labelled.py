@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.bitboard import ZERO
-from engine.fen import FenError, parse_fen
-from engine.jit import entry, kernel
-from engine.position import POSITION
+from engine.board.bitboard import ZERO
+from engine.board.fen import FenError, parse_fen
+from engine.compiled.jit import entry, kernel
+from engine.board.position import POSITION
 from learn.fen_text import NOT_PLAIN, read_fen, read_number
 from learn.games import Fault
 from learn.positions import Selection

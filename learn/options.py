@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from engine.command import UsageError
+from engine.common.command import UsageError
 from eval.registry import TERMS
 from learn.folding import fold
 from learn.learning import ARTICLE, METHODS, Settings

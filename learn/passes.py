@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.jit import entry, kernel
+from engine.compiled.jit import entry, kernel
 from learn.positions import FEATURE_SCALE
 from learn.sample import Loss, Point, Sample
 

@@ -6,7 +6,7 @@ import io
 from types import ModuleType
 from typing import Any
 
-from engine.command import CommandError
+from engine.common.command import CommandError
 
 ENDINGS = (".png", ".svg")
 GREY = "#555555"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TextIO
 
-from engine.live_line import LiveLine
+from engine.common.live_line import LiveLine
 
 PATIENCE = 1.0  # seconds of silence: what takes no longer needs no progress
 BETWEEN = 0.2  # seconds from one showing to the next on a terminal

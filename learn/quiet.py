@@ -9,11 +9,11 @@ import threading
 
 import numpy as np
 
-from engine.bitboard import WHITE, ZERO
-from engine.jit import entry, kernel
-from engine.makemove import make
-from engine.memory import CACHE_LINE, copy_record, store_word
-from engine.recursion import call_at
+from engine.board.bitboard import WHITE, ZERO
+from engine.compiled.jit import entry, kernel
+from engine.board.makemove import make
+from engine.compiled.memory import CACHE_LINE, copy_record, store_word
+from engine.compiled.recursion import call_at
 from engine.search.deepening import NO_LIMIT
 from engine.search.state import INFINITE
 from engine.search.transposition import TranspositionTable

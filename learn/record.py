@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from engine.files import write_whole
+from engine.common.files import write_whole
 from eval.registry import TERMS, Term
 from learn.calibration import calibration
 from learn.learning import Learned, Settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.jit import entry
+from engine.compiled.jit import entry
 from eval.evaluate import NUMBER_OF_TERMS
 from learn.positions import Rows
 

@@ -7,7 +7,7 @@ what it skips, so that the time is linear in the length of any text, PGN or not.
 
 import numpy as np
 
-from engine.jit import kernel
+from engine.compiled.jit import kernel
 
 END, TAG, MOVE, RESULT, OPEN_COMMENT = range(5)
 BLACK_WON, DRAWN, WHITE_WON, UNFINISHED = range(4)

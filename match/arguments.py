@@ -10,10 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
-from engine.command import CommandError, UsageError
-from engine.command_line import Parser
-from engine.files import check_writable
-from engine.live_line import LiveLine
+from engine.common.command import CommandError, UsageError
+from engine.common.command_line import Parser
+from engine.common.files import check_writable
+from engine.common.live_line import LiveLine
 from match.contest import BrokenOffError, Outlets, Result, Terms, cores, hold
 from match.effort import Adjudication, Clock, Effort
 from match.errors import MatchError

@@ -6,8 +6,8 @@ from dataclasses import asdict
 
 import numpy as np
 
-from engine.bitboard import BLACK, WHITE
-from engine.move import Move
+from engine.board.bitboard import BLACK, WHITE
+from engine.board.move import Move
 from engine.search.deepening import NO_LIMIT
 from engine.search.limits import MAX_PLY
 from engine.search.transposition import TranspositionTable

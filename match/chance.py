@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from engine.jit import kernel
+from engine.compiled.jit import kernel
 
 
 @kernel

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from engine.command import UsageError
+from engine.common.command import UsageError
 from eval.weights import WeightsError, active_file, load
 from match import arguments
 from match.arguments import LivePrinter, Parser, say

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from itertools import combinations
 from pathlib import Path
 
-from engine.command import UsageError
+from engine.common.command import UsageError
 from match import arguments
 from match.arguments import LivePrinter, Parser, say
 from match.contest import Result

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.fen import FenError
+from engine.board.fen import FenError
 from match.board import OwnBoard
 from match.books import FileOpenings
 from match.driven import DrivenBoard

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.san import as_chess_move, start_board_of
+from engine.notation.san import as_chess_move, start_board_of
 from match.board import rules_record, winner_of
 from match.effort import Adjudication, Effort
 from match.games import BY_NUMBER, Game, Played, Reason

@@ -1,6 +1,6 @@
 """What a match cannot do, in words; each command puts its own name before them."""
 
-from engine.command import CommandError
+from engine.common.command import CommandError
 
 
 class MatchError(CommandError):

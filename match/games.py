@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.bitboard import BLACK, WHITE
+from engine.board.bitboard import BLACK, WHITE
 from match import play
 from match.openings import Opening
 
@@ -37,7 +37,7 @@ BY_NUMBER = {getattr(play, reason.name): reason for reason in Reason if hasattr(
 class Played(NamedTuple):
     """One move of a game as it was played."""
 
-    move: int  # `engine.move.Move`
+    move: int  # `engine.board.move.Move`
     score: int | None = None  # centipawns from the mover's view, as `engine.search.limits.Score`; None if not told
     depth: int | None = None  # that its search reached
     seconds: float | None = None  # that it took; None in compiled games

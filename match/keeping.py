@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from engine.files import lock, write_whole
+from engine.common.files import lock, write_whole
 from match.errors import MatchError
 from match.games import Tally
 

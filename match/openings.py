@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.bitboard import FULL
-from engine.fen import START_FEN
-from engine.game import Position
-from engine.jit import entry, kernel
-from engine.makemove import make
-from engine.memory import copy_record
-from engine.move import Move
-from engine.movegen import ALL, generate
+from engine.board.bitboard import FULL
+from engine.board.fen import START_FEN
+from engine.board.game import Position
+from engine.compiled.jit import entry, kernel
+from engine.board.makemove import make
+from engine.compiled.memory import copy_record
+from engine.board.move import Move
+from engine.board.movegen import ALL, generate
 from engine.search.deepening import deepen, set_root
 from engine.search.limits import MAX_PLY
 from engine.search.transposition import TranspositionTable, age_of

@@ -7,8 +7,8 @@ from datetime import date
 
 import chess
 
-from engine.fen import START_FEN
-from engine.san import as_chess_move
+from engine.board.fen import START_FEN
+from engine.notation.san import as_chess_move
 from engine.search.limits import Score
 from match.games import Game, Reason
 

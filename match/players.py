@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.command import UsageError
+from engine.common.command import UsageError
 from engine.search.parameters import ParameterError, parameter_values
 from eval.weights import WeightsError, defaults, load
 

@@ -9,12 +9,12 @@ from typing import NamedTuple, Protocol, cast
 import chess
 import chess.engine
 
-from engine.bitboard import BLACK, WHITE
-from engine.fen import START_FEN
-from engine.game import IllegalMoveError, Position
+from engine.board.bitboard import BLACK, WHITE
+from engine.board.fen import START_FEN
+from engine.board.game import IllegalMoveError, Position
 from engine.search.limits import MATE_SCORE, Limits
 from engine.search.searcher import Searcher
-from engine.warmup import warm_up
+from engine.search.warmup import warm_up
 from match.dialogue import TimedUci, TimedXBoard, settings
 from match.effort import Effort
 from match.errors import MatchError

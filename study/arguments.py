@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.command import CommandError
-from engine.command_line import Parser, above_zero
+from engine.common.command import CommandError
+from engine.common.command_line import Parser, above_zero
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
-from engine.warmup import warm_up
+from engine.search.warmup import warm_up
 from eval.weights import WeightsError, active_file, learned_k, load
 
 __all__ = ["Parser", "above_zero"]  # of all commands, for those of the studies

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import chess
 
-from engine.options import OPTIONS
+from engine.uci.options import OPTIONS
 from engine.uci import find_command
 from tests.boards import KIWIPETE, MATED, STALEMATED, WILD
 from tests.uci_process import UciProcess

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from engine.console.dispatch import dispatch
 from engine.console.session import Session
 from engine.console.terminal import Terminal
-from engine.game import Position
-from engine.runtime import Runtime
+from engine.board.game import Position
+from engine.uci.runtime import Runtime
 from engine.search.limits import Limits, Line, Result, Score
 from eval.weights import DEFAULT_FILE, learned_k, load
 

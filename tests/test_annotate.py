@@ -11,9 +11,9 @@ import chess.pgn
 import numpy as np
 import pytest
 
-from engine.cli import main
-from engine.command import CommandError, UsageError
-from engine.game import Position
+from engine.shell.cli import main
+from engine.common.command import CommandError, UsageError
+from engine.board.game import Position
 from engine.search.limits import Limits, Line, Score
 from eval.outlook import expected_score
 from eval.weights import DEFAULT_FILE, load

@@ -6,8 +6,8 @@ import chess
 import numpy as np
 import pytest
 
-import engine.attacks
-from engine.attacks import (
+import engine.board.attacks
+from engine.board.attacks import (
     BETWEEN,
     BISHOP_RAYS,
     KING_ATTACKS,
@@ -19,8 +19,8 @@ from engine.attacks import (
     queen_attacks,
     rook_attacks,
 )
-from engine.jit import entry
-from engine.rays import BISHOP_STEPS, ROOK_STEPS, occupancies, ray_attacks, relevant_squares
+from engine.compiled.jit import entry
+from engine.board.rays import BISHOP_STEPS, ROOK_STEPS, occupancies, ray_attacks, relevant_squares
 
 
 @entry

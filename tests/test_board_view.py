@@ -7,7 +7,7 @@ import pytest
 
 from engine.console.board_view import draw
 from engine.console.terminal import Terminal, detect
-from engine.game import Position
+from engine.board.game import Position
 
 COLOURED = Terminal(colour=True, unicode=True, rewrites=True)
 PLAIN = Terminal()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine import cache
+from engine.compiled import cache
 
 ROOT = Path(__file__).resolve().parent.parent
 ALL = cache.ROOMS[-1]  # the room whose code may come from anywhere
@@ -18,7 +18,7 @@ TINY_ENTRY = """
 import sys, tempfile
 if len(sys.argv) > 1:
     tempfile.tempdir = sys.argv[1]
-from engine.jit import CACHE, entry
+from engine.compiled.jit import CACHE, entry
 
 @entry
 def double(number):

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from engine import __version__
-from engine.cli import COMMANDS, HELP, main
-from engine.fen import START_FEN
+from engine.shell.cli import COMMANDS, HELP, main
+from engine.board.fen import START_FEN
 from eval.registry import TERMS
 from eval.weights import render
 from tests.uci_process import PATIENCE, ROOT, run_merino
@@ -207,7 +207,7 @@ def test_all_streams_may_be_closed_at_once() -> None:
 
 @posix_only
 @pytest.mark.parametrize(
-    "module", ["engine.interrupt", "engine.cli", "engine.uci.commands", "engine.commands", "numba"]
+    "module", ["engine.common.interrupt", "engine.shell.cli", "engine.uci.commands", "engine.shell.commands", "numba"]
 )
 def test_ctrl_c_while_modules_are_loaded_ends_it_without_a_word(module: str) -> None:
     interrupting = (

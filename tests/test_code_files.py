@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.cache import ROOMS, room_of
-from engine.code_files import CodeCache, CodeFiles
-from engine.jit import ENTRIES, cache_of
-from engine.warmup import parts
+from engine.compiled.cache import ROOMS, room_of
+from engine.compiled.code_files import CodeCache, CodeFiles
+from engine.compiled.jit import ENTRIES, cache_of
+from engine.search.warmup import parts
 from tests.test_cache import answer, script, start
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -9,7 +9,7 @@ from types import FunctionType, SimpleNamespace
 
 import pytest
 
-from engine.compiling import BETWEEN_IN_FILES, PATIENCE_OF_FILES, Watch, reachable
+from engine.compiled.compiling import BETWEEN_IN_FILES, PATIENCE_OF_FILES, Watch, reachable
 
 ROOT = Path(__file__).resolve().parent.parent
 

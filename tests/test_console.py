@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from engine import runtime
+from engine.uci import runtime
 from engine.console import dispatch as dispatch_module
 from engine.console.completion import completions
 from engine.console.loop import HINT_AFTER_INTERRUPT, run_lines, run_piped
 from engine.console.registry import COMMANDS
 from engine.console.session import Session
 from engine.console.terminal import Terminal
-from engine.fen import START_FEN
-from engine.san import looks_like_move
+from engine.board.fen import START_FEN
+from engine.notation.san import looks_like_move
 from engine.search.limits import Limits
 from eval.weights import DEFAULT_FILE, ENVIRONMENT_VARIABLE
 from tests.talk import Talk
@@ -295,7 +295,7 @@ def test_learn_says_what_is_wrong_with_its_file_and_its_terms(talk: Talk) -> Non
     assert "A quotation mark is missing" in talk.say('learn "nowhere.pgn')
 
 
-@pytest.mark.parametrize("at", ["learn.command:read_rows", "engine.command:import_module"])
+@pytest.mark.parametrize("at", ["learn.command:read_rows", "engine.common.command:import_module"])
 def test_ctrl_c_in_learn_says_that_it_stopped_and_what_was_kept(
     talk: Talk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str
 ) -> None:

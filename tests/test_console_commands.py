@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.bitboard import BLACK, WHITE
+from engine.board.bitboard import BLACK, WHITE
 from engine.console.completion import completions
 from engine.console.registry import COMMANDS
 from engine.console.terminal import Terminal
-from engine.options import OPTIONS
+from engine.uci.options import OPTIONS
 from engine.search.limits import Limits, Score
 from eval.weights import SHIPPED
 from tests.talk import Talk

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from engine.bitboard import ZERO
-from engine.game import Position
-from engine.jit import entry
-from engine.move import NO_MOVE
+from engine.board.bitboard import ZERO
+from engine.board.game import Position
+from engine.compiled.jit import entry
+from engine.board.move import NO_MOVE
 from engine.search.correction import learn_correction, set_static_score
 from engine.search.node import keep_result
 from engine.search.parameters import PARAMETERS

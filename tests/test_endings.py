@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from engine.game import Position
-from engine.jit import entry
+from engine.board.game import Position
+from engine.compiled.jit import entry
 from engine.search.endings import faded, tempered
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher

@@ -4,8 +4,8 @@ import chess
 import numpy as np
 import pytest
 
-from engine.bitboard import BLACK, WHITE
-from engine.fen import parse_fen
+from engine.board.bitboard import BLACK, WHITE
+from engine.board.fen import parse_fen
 from eval.evaluate import counts_of
 from eval.registry import TERMS
 from tests import naive

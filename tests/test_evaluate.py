@@ -8,8 +8,8 @@ import chess
 import numpy as np
 import pytest
 
-from engine.bitboard import BLACK, WHITE
-from engine.fen import parse_fen
+from engine.board.bitboard import BLACK, WHITE
+from engine.board.fen import parse_fen
 from eval.evaluate import after_rules, counts_of, features_of, scores_of
 from eval.registry import TERMS
 from eval.weights import SHIPPED, defaults, load

@@ -9,8 +9,8 @@ import chess
 import numpy as np
 import pytest
 
-from engine.bitboard import BLACK, SQUARE_NAMES, WHITE
-from engine.game import Position
+from engine.board.bitboard import BLACK, SQUARE_NAMES, WHITE
+from engine.board.game import Position
 from eval.evaluate import after_rules, scores_of
 from eval.explain import (
     CANNOT_WIN,

@@ -7,10 +7,10 @@ import chess
 import numpy as np
 import pytest
 
-from engine.cli import main
-from engine.command import CommandError, UsageError
-from engine.game import Position
-from engine.san import read_move
+from engine.shell.cli import main
+from engine.common.command import CommandError, UsageError
+from engine.board.game import Position
+from engine.notation.san import read_move
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
 from eval.evaluate import scores_of

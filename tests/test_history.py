@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.game import Position
-from engine.jit import entry
-from engine.move import NO_MOVE
+from engine.board.game import Position
+from engine.compiled.jit import entry
+from engine.board.move import NO_MOVE
 from engine.search.history import HISTORY_BITS, noisy_history, quiet_history, remember_tried, reward
 from engine.search.path import follow
 from engine.search.transposition import TranspositionTable

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.cache import ROOMS, WITHOUT_COMPILED_CODE, room_of
+from engine.compiled.cache import ROOMS, WITHOUT_COMPILED_CODE, room_of
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = tuple(package for package in " ".join(ROOMS).split() if (Path(__file__).parents[1] / package).is_dir())
@@ -21,12 +21,12 @@ LAYERS = (
         "facts",
         "engine engine.command engine.cache engine.files engine.compiling engine.search "
         "engine.search.limits engine.search.strength engine.command_line engine.interrupt engine.streams "
-        "engine.live_line",
+        "engine.common.live_line",
     ),
     ("decorators", "engine.code_files engine.jit"),
     ("words", "engine.bitboard engine.memory engine.recursion"),
     ("attacks", "engine.move engine.rays engine.magics engine.attacks"),
-    ("position", "engine.position"),
+    ("position", "engine.board.position"),
     ("moves", "engine.makemove engine.movegen engine.fen engine.perft"),
     (
         "evaluation",
@@ -117,7 +117,7 @@ ROWS = {module: row for row, (_, modules) in enumerate(LAYERS) for module in mod
 NAMES_OF_ROWS = [name for name, _ in LAYERS]
 
 EVALUATION_MAY_IMPORT = {f"engine.{module}" for module in ("jit", "bitboard", "attacks", "position", "cache", "files")}
-ONLY_THE_COMMAND_LINE_IMPORTS = {"engine.uci", "engine.console", "engine.cli", "engine.__main__"}
+ONLY_THE_COMMAND_LINE_IMPORTS = {"engine.uci", "engine.console", "engine.shell.cli", "engine.__main__"}
 COMPILERS = {"njit", "jit", "vectorize", "guvectorize", "cfunc", "jitclass", "stencil"}
 LONGEST_MODULE, LONGEST_KERNEL = 400, 60
 
@@ -211,12 +211,12 @@ def test_only_tables_of_commands_name_rooms_above_the_engine_and_only_their_comm
     upper = "|".join(ROOMS[1:])
     named = {text for text in texts if isinstance(text, str) and re.fullmatch(rf"({upper})\.[\w.]+:\w+", text)}
     assert all(re.search(r"\.command\w*:", target) for target in named)
-    assert not named or module == "engine.cli" or module.startswith("engine.console.")
+    assert not named or module == "engine.shell.cli" or module.startswith("engine.console.")
 
 
 @pytest.mark.parametrize("module", modules(*PACKAGES))
 def test_only_the_command_line_starts_a_dialogue(module):
-    if module not in ("engine.cli", "engine.__main__", "engine.console"):  # which hands over to UCI on request
+    if module not in ("engine.shell.cli", "engine.__main__", "engine.console"):  # which hands over to UCI on request
         assert not ONLY_THE_COMMAND_LINE_IMPORTS & set(ours(module))
 
 
@@ -236,7 +236,7 @@ def test_no_module_imports_itself_by_a_detour():
     assert finished == set(sources())
 
 
-@pytest.mark.parametrize("module", [module for module in modules(*PACKAGES) if module != "engine.jit"])
+@pytest.mark.parametrize("module", [module for module in modules(*PACKAGES) if module != "engine.compiled.jit"])
 def test_only_engine_jit_calls_the_compiler(module):
     names = {node.id for node in ast.walk(tree(module)) if isinstance(node, ast.Name)}
     names |= {node.attr for node in ast.walk(tree(module)) if isinstance(node, ast.Attribute)}

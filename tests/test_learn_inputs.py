@@ -16,9 +16,9 @@ import chess
 import numpy as np
 import pytest
 
-from engine.fen import parse_fen, to_fen
-from engine.live_line import COLUMNS, LiveLine
-from engine.position import POSITION
+from engine.board.fen import parse_fen, to_fen
+from engine.common.live_line import COLUMNS, LiveLine
+from engine.board.position import POSITION
 from eval.weights import defaults
 from learn import inputs, sources
 from learn.checking import check_rows

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.command import CommandError, UsageError
+from engine.common.command import CommandError, UsageError
 from eval.registry import TERMS
 from eval.weights import DEFAULT_FILE, as_mapping, defaults, learned_k, load, parse, render, rewrite, save
 from learn import command, installing, learning

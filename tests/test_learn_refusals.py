@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.command import CommandError
+from engine.common.command import CommandError
 from eval.weights import defaults, load, save
 from learn.command import learn_weights
 

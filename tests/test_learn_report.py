@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.command import CommandError, UsageError
+from engine.common.command import CommandError, UsageError
 from eval.registry import TERMS
 from eval.weights import SHIPPED, defaults, load, save
 from learn import command

@@ -6,7 +6,7 @@ import chess
 import numpy as np
 import pytest
 
-from engine.cli import main
+from engine.shell.cli import main
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
 from match.board import OwnBoard

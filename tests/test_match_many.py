@@ -10,7 +10,7 @@ import chess.pgn
 import numpy as np
 import pytest
 
-from engine.cli import main
+from engine.shell.cli import main
 from eval.weights import DEFAULT_FILE, defaults, load, save
 from learn.command import run_learn
 from match.board import OwnBoard

@@ -4,12 +4,12 @@ import chess
 import numpy as np
 import pytest
 
-from engine.bitboard import FULL
-from engine.fen import parse_fen
-from engine.jit import entry
-from engine.move import CASTLING, DOUBLE_PUSH, EN_PASSANT, PROMOTION, Move
-from engine.movegen import ALL, MAX_MOVES, NOISY, QUIET, count_legal, generate, is_legal
-from engine.perft import perft
+from engine.board.bitboard import FULL
+from engine.board.fen import parse_fen
+from engine.compiled.jit import entry
+from engine.board.move import CASTLING, DOUBLE_PUSH, EN_PASSANT, PROMOTION, Move
+from engine.board.movegen import ALL, MAX_MOVES, NOISY, QUIET, count_legal, generate, is_legal
+from engine.board.perft import perft
 from tests.boards import playouts, records, sparse
 
 STANDARD = playouts(201, 200)

@@ -14,13 +14,13 @@ import chess
 import chess.polyglot
 import pytest
 
-from engine.book import Book, BookError
-from engine.game import Position
-from engine.options import OPTIONS
-from engine.runtime import Runtime
+from engine.tables.book import Book, BookError
+from engine.board.game import Position
+from engine.uci.options import OPTIONS
+from engine.uci.runtime import Runtime
 from engine.search.limits import Limits
 from engine.search.strength import DEFAULT_ELO, STRONGEST, WEAKEST, Strength, at_elo, at_level
-from engine.tablebase import TablebaseError, advise, open_tables
+from engine.tables.tablebase import TablebaseError, advise, open_tables
 from engine.uci import execute
 from engine.uci.output import Output
 from engine.uci.session import Session

@@ -19,8 +19,8 @@ import pytest
 from numba.core.caching import UserProvidedCacheLocator
 
 import engine
-from engine.cache import ROOMS
-from engine.jit import CACHE
+from engine.compiled.cache import ROOMS
+from engine.compiled.jit import CACHE
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = tuple(name for name in (*" ".join(ROOMS).split(), "weights") if (ROOT / name).is_dir())

@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.fen import START_FEN, parse_fen
-from engine.perft import MAX_DEPTH, perft
+from engine.board.fen import START_FEN, parse_fen
+from engine.board.perft import MAX_DEPTH, perft
 
 # https://www.chessprogramming.org/Perft_Results: leaves at depths 1, 2, 3, ...
 PUBLISHED = {

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.cli import main
+from engine.shell.cli import main
 from learn import inputs
 from learn.games import read_games
 from study.points.capablanca import CONDITIONS
@@ -241,7 +241,7 @@ def test_a_folder_that_cannot_be_written_is_found_before_the_games_are_read(
     def locked(**_: object) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
-    monkeypatch.setattr("engine.files.tempfile.TemporaryFile", locked)
+    monkeypatch.setattr("engine.common.files.tempfile.TemporaryFile", locked)
     matrix = tmp_path / "m.csv"
     assert main(["points", "no-such-games.pgn", "--matrix", str(matrix)]) == 1
     assert f"points: cannot write '{matrix}': Permission denied" in capsys.readouterr().err

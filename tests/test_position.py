@@ -7,13 +7,13 @@ import chess
 import numpy as np
 import pytest
 
-from engine.bitboard import EMPTY, colour_of, type_of
-from engine.fen import parse_fen
-from engine.game import Position
-from engine.jit import entry
-from engine.makemove import make_null
-from engine.move import DOUBLE_PUSH, NORMAL
-from engine.position import (
+from engine.board.bitboard import EMPTY, colour_of, type_of
+from engine.board.fen import parse_fen
+from engine.board.game import Position
+from engine.compiled.jit import entry
+from engine.board.makemove import make_null
+from engine.board.move import DOUBLE_PUSH, NORMAL
+from engine.board.position import (
     POSITION,
     attackers_to,
     attacks_of,

@@ -7,7 +7,7 @@ import random
 import chess
 import pytest
 
-from engine.game import Position
+from engine.board.game import Position
 from engine.search.searcher import Searcher
 from engine.search.worker import PIECE_VALUE_TERMS
 from eval.weights import as_mapping, defaults

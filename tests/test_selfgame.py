@@ -8,10 +8,10 @@ import pytest
 
 from engine.console.session import Session
 from engine.console.terminal import Terminal
-from engine.game import Position
-from engine.runtime import Runtime
+from engine.board.game import Position
+from engine.uci.runtime import Runtime
 from engine.search.limits import Limits
-from engine.selfgame import play, play_game
+from engine.console.selfgame import play, play_game
 
 
 def _moves(text: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.game import Position
+from engine.board.game import Position
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
 from engine.search.state import CONFIGURATION, SEARCH

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.cli import main
-from engine.command import CommandError, UsageError
+from engine.shell.cli import main
+from engine.common.command import CommandError, UsageError
 from engine.search.parameters import PARAMETERS
 from eval.registry import TERMS
 from eval.weights import as_mapping, defaults

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.command import CommandError, UsageError
+from engine.common.command import CommandError, UsageError
 from engine.search.parameters import PARAMETERS, parameter_values
 from eval.registry import TERMS
 from eval.weights import defaults

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.command import CommandError
+from engine.common.command import CommandError
 from engine.uci import read_lines
 from engine.uci.output import Output
 from engine.uci.session import Session

@@ -2,10 +2,10 @@
 
 import pytest
 
-from engine.cache import ROOMS, room_of
-from engine.cli import main
-from engine.jit import ENTRIES
-from engine.warmup import PLAY, parts
+from engine.compiled.cache import ROOMS, room_of
+from engine.shell.cli import main
+from engine.compiled.jit import ENTRIES
+from engine.search.warmup import PLAY, parts
 
 
 @pytest.mark.parametrize("part", [PLAY, *ROOMS[1:]])

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import chess.pgn
 
-from engine.game import Position
-from engine.move import Move
+from engine.board.game import Position
+from engine.board.move import Move
 from learn.games import Games, read_games
 from learn.tokens import BLACK_WON, DRAWN, UNFINISHED, WHITE_WON
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.command import CommandError, UsageError
+from engine.common.command import CommandError, UsageError
 from eval.weights import WeightsError
 from match.arguments import NODES, Parser, add_concurrency, clock
 from match.contest import cores

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from engine import NAME
-from engine.command import CommandError, UsageError
-from engine.fen import FenError
-from engine.files import check_writable, write_whole
+from engine.common.command import CommandError, UsageError
+from engine.board.fen import FenError
+from engine.common.files import check_writable, write_whole
 from eval.registry import TERMS
 from eval.weights import active_file, load, save
 from learn.pictures import ENDINGS, load_matplotlib

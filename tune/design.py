@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from engine.jit import entry, kernel
+from engine.compiled.jit import entry, kernel
 from match.chance import next_random
 from tune.chance import next_share
 from tune.rules import GAMMA, LEVEL_SHARES, LEVELS, Method, Settings, State, shrinking, write_estimate

@@ -13,7 +13,7 @@ from typing import Protocol
 import chess.engine
 import numpy as np
 
-from engine.command import CommandError
+from engine.common.command import CommandError
 from engine.search.parameters import PARAMETERS, parameter_values
 from eval.registry import TERMS
 from match.contest import Terms

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.jit import entry, kernel
+from engine.compiled.jit import entry, kernel
 
 ALPHA, GAMMA = 0.602, 0.101  # how fast SPSA's step and everybody's perturbation shrink (17)
 STABILITY_SHARE = 0.1  # A of (17) as a share of all pairs

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.jit import entry, kernel
+from engine.compiled.jit import entry, kernel
 from match.chance import seed_state
 from tune.chance import next_share
 from tune.design import write_pair

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.files import write_whole
+from engine.common.files import write_whole
 from match.chance import seed_state
 from match.effort import Clock, Effort
 from tune.design import next_pair

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from engine.bitboard import SQUARE_NAMES
-from engine.command import UsageError
+from engine.board.bitboard import SQUARE_NAMES
+from engine.common.command import UsageError
 
 
 def whole_number(text: str, what: str, low: int, high: int, default: int | None = None) -> int:

@@ -6,10 +6,10 @@ The squares are of middle tone, so that white and black pieces stand out on any 
 
 from __future__ import annotations
 
-from engine.bitboard import BLACK, SQUARE_NAMES, WHITE
+from engine.board.bitboard import BLACK, SQUARE_NAMES, WHITE
 from engine.console.terminal import Terminal
-from engine.game import Position
-from engine.move import Move
+from engine.board.game import Position
+from engine.board.move import Move
 
 _TEXT_STYLE = "\ufe0e"  # after a pawn, which would else be drawn as a coloured picture
 _GLYPHS = {"P": "♟" + _TEXT_STYLE, "N": "♞", "B": "♝", "R": "♜", "Q": "♛", "K": "♚"}

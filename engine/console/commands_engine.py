@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.command import Command, CommandError, UsageError
+from engine.common.command import Command, CommandError, UsageError
 from engine.console.arguments import file_name, whole_number
 from engine.console.registry import Section, command
 from engine.console.session import Session
-from engine.options import OPTIONS, Option, OptionError
+from engine.uci.options import OPTIONS, Option, OptionError
 from eval.weights import DEFAULT_FILE, WeightsError, as_mapping, load, save
 
 _LEARN = Command("learn FILE", "learn.command:learn_weights", "")  # by name: nothing in engine/ imports learn

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from engine.command import CommandError
+from engine.common.command import CommandError
 from engine.console.arguments import no_argument
 from engine.console.registry import COMMANDS, Command, Section, by_name, by_prefix, command
 from engine.console.session import Session

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engine.bitboard import BLACK, WHITE
-from engine.command import UsageError
+from engine.board.bitboard import BLACK, WHITE
+from engine.common.command import UsageError
 from engine.console.arguments import minutes, no_argument, number, whole_number
 from engine.console.pace import ClockPace, Pace, by_depth, by_nodes, by_time
 from engine.console.registry import Section, command

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import textwrap
 
-from engine.bitboard import BLACK, SQUARE_NAMES, WHITE
-from engine.command import Command, UsageError
+from engine.board.bitboard import BLACK, SQUARE_NAMES, WHITE
+from engine.common.command import Command, UsageError
 from engine.console.arguments import no_argument, square, whole_number
 from engine.console.chess960 import start_position
 from engine.console.ending import DRAW_AGREED, resignation, side_name
 from engine.console.registry import Section, command
 from engine.console.session import Session
-from engine.san import san, san_moves, san_paragraph
+from engine.notation.san import san, san_moves, san_paragraph
 
 MOST_MOVES = 10_000
 _RANK = Command("moves", "study.explain.command_console:rank", "")  # by name: nothing in engine/ imports study

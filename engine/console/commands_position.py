@@ -7,14 +7,14 @@ from collections.abc import Iterable
 
 import chess
 
-from engine.command import CommandError, UsageError
+from engine.common.command import CommandError, UsageError
 from engine.console.archive import position_of
 from engine.console.arguments import choice, no_argument, square
 from engine.console.registry import Section, command
 from engine.console.session import Session
-from engine.fen import FenError
-from engine.game import Position
-from engine.san import board_of
+from engine.board.fen import FenError
+from engine.board.game import Position
+from engine.notation.san import board_of
 
 _TURNS = {"white": chess.WHITE, "black": chess.BLACK}
 

@@ -12,11 +12,11 @@ import engine.console.commands_help
 import engine.console.commands_limits
 import engine.console.commands_play
 import engine.console.commands_position  # noqa: F401
-from engine.command import CommandError, UsageError
+from engine.common.command import CommandError, UsageError
 from engine.console.archive import looks_like_fen
 from engine.console.registry import COMMANDS, Command, by_name, by_prefix
 from engine.console.session import Session
-from engine.san import MoveRejected, looks_like_move, san_moves
+from engine.notation.san import MoveRejected, looks_like_move, san_moves
 
 
 def dispatch(session: Session, line: str) -> int | None:

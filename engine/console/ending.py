@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.game import Outcome, Termination
+from engine.board.game import Outcome, Termination
 
 _SIDES = ("White", "Black")
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TextIO
 
-from engine.cache import user_folder
+from engine.compiled.cache import user_folder
 
 try:
     import readline

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-from engine.compiling import WATCH
+from engine.compiled.compiling import WATCH
 
 SLOW_AFTER_SECONDS = 2.5
 WHY_IT_IS_SLOW = "Loading the engine. The first start compiles it: a minute, once ..."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from engine.bitboard import BLACK, WHITE
+from engine.board.bitboard import BLACK, WHITE
 from engine.search.limits import Limits
 
 SHORTEST_CLOCK_MS = 100  # the engine's clock never falls below this: nobody loses on time here

@@ -10,12 +10,12 @@ from pathlib import Path
 import chess.pgn
 
 from engine import NAME, __version__
-from engine.bitboard import BLACK, WHITE
-from engine.command import CommandError
-from engine.files import write_whole
-from engine.game import Position
-from engine.move import Move
-from engine.san import as_chess_move, start_board_of
+from engine.board.bitboard import BLACK, WHITE
+from engine.common.command import CommandError
+from engine.common.files import write_whole
+from engine.board.game import Position
+from engine.board.move import Move
+from engine.notation.san import as_chess_move, start_board_of
 
 PERSON = "Human"
 _TAG = re.compile(rb'^\s*\[\w+\s+"', re.MULTILINE)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
-from engine.command import CommandError
+from engine.common.command import CommandError
 from engine.console.archive import Loaded
 from engine.console.board_view import draw
 from engine.console.ending import UNFINISHED, Ending, by_rule, side_name
@@ -16,14 +16,14 @@ from engine.console.pace import Pace, by_time
 from engine.console.scoresheet import Scoresheet
 from engine.console.terminal import Terminal
 from engine.console.thinking import ThinkingLine, think
-from engine.fen import START_FEN
-from engine.game import Position
-from engine.move import Move
-from engine.san import looks_like_move, read_move, san
+from engine.board.fen import START_FEN
+from engine.board.game import Position
+from engine.board.move import Move
+from engine.notation.san import looks_like_move, read_move, san
 from engine.search.limits import Limits, Result
 
 if TYPE_CHECKING:
-    from engine.runtime import Runtime
+    from engine.uci.runtime import Runtime
 
 DEFAULT_SECONDS = 2.0
 NARROWEST_TEXT, WIDEST_TEXT = 40, 80  # columns

@@ -8,8 +8,8 @@ import sys
 from engine.console.loop import run_piped, run_typed
 from engine.console.session import Session
 from engine.console.terminal import detect
-from engine.game import Position
-from engine.runtime import Runtime
+from engine.board.game import Position
+from engine.uci.runtime import Runtime
 from eval.explain import explain
 from eval.weights import WeightsError
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 
 import chess
 
-from engine.bitboard import BLACK, WHITE
+from engine.board.bitboard import BLACK, WHITE
 from engine.console.terminal import Terminal
-from engine.game import Position
-from engine.san import board_of, san_line
+from engine.board.game import Position
+from engine.notation.san import board_of, san_line
 from engine.search.limits import Limits, Line, Result, Score
 
 if TYPE_CHECKING:

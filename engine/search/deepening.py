@@ -5,11 +5,11 @@
 
 import numpy as np
 
-from engine.bitboard import FULL
-from engine.jit import kernel
-from engine.memory import clear_record, copy_record
-from engine.movegen import ALL, generate
-from engine.recursion import call_at
+from engine.board.bitboard import FULL
+from engine.compiled.jit import kernel
+from engine.compiled.memory import clear_record, copy_record
+from engine.board.movegen import ALL, generate
+from engine.compiled.recursion import call_at
 from engine.search.limits import MATE_IN_MAX_PLY
 from engine.search.state import INFINITE, NO_SCORE, PAST
 

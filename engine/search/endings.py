@@ -4,9 +4,9 @@ Both draw a static score toward 0. Without them the search trades the last pawns
 believes in four pawns' worth of advantage, and shuffles until the game is drawn.
 """
 
-from engine.bitboard import BISHOP, BLACK, PAWN, WHITE, ZERO
-from engine.jit import kernel
-from engine.position import pieces_of
+from engine.board.bitboard import BISHOP, BLACK, PAWN, WHITE, ZERO
+from engine.compiled.jit import kernel
+from engine.board.position import pieces_of
 from eval.rules import BISHOP_UNITS
 from eval.view import units
 

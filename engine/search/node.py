@@ -5,11 +5,11 @@ All scores are for the side to move at the node, in centipawns. `s` is the searc
 
 import numpy as np
 
-from engine.bitboard import ZERO
-from engine.jit import kernel
-from engine.move import NO_MOVE, SQUARES
-from engine.movegen import is_noisy
-from engine.recursion import call_at
+from engine.board.bitboard import ZERO
+from engine.compiled.jit import kernel
+from engine.board.move import NO_MOVE, SQUARES
+from engine.board.movegen import is_noisy
+from engine.compiled.recursion import call_at
 from engine.search.correction import learn_correction, set_static_score
 from engine.search.history import remember_tried, reward
 from engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, MAX_PLY

@@ -3,10 +3,10 @@
 `next_move` hands them out one at a time and generates late: a cutoff by the hash move costs no generation.
 """
 
-from engine.bitboard import FULL, PAWN, QUEEN
-from engine.jit import kernel
-from engine.move import NO_MOVE, QUEEN_PROMOTION, kind_of
-from engine.movegen import NOISY, QUIET, generate, is_legal, is_noisy
+from engine.board.bitboard import FULL, PAWN, QUEEN
+from engine.compiled.jit import kernel
+from engine.board.move import NO_MOVE, QUEEN_PROMOTION, kind_of
+from engine.board.movegen import NOISY, QUIET, generate, is_legal, is_noisy
 from engine.search.history import moved_before, noisy_history, quiet_history
 from engine.search.see import captured_type, see_at_least
 from engine.search.threats import attacked_by_lesser, threat_score

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from engine.bitboard import ZERO
-from engine.jit import kernel
-from engine.move import NO_MOVE, PROMOTION, kind_of
-from engine.recursion import call_at
+from engine.board.bitboard import ZERO
+from engine.compiled.jit import kernel
+from engine.board.move import NO_MOVE, PROMOTION, kind_of
+from engine.compiled.recursion import call_at
 from engine.search.correction import set_static_score
 from engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, MAX_PLY
 from engine.search.ordering import next_move, start_picking

@@ -14,8 +14,8 @@ from random import Random
 
 import numpy as np
 
-from engine.game import Position
-from engine.move import Move
+from engine.board.game import Position
+from engine.board.move import Move
 from engine.search.clock import Budget, budget
 from engine.search.deepening import LEAST_NODES
 from engine.search.limits import MATE_SCORE, MAX_PLY, Limits, Line, Result, Score

@@ -1,10 +1,10 @@
 """Static exchange evaluation: what a move wins or loses when both sides go on capturing on its square."""
 
-from engine.attacks import bishop_attacks, rook_attacks
-from engine.bitboard import BISHOP, EMPTY, KING, PAWN, QUEEN, ROOK, ZERO, bit, type_of
-from engine.jit import entry, kernel
-from engine.move import EN_PASSANT, NORMAL, PROMOTION, QUEEN_PROMOTION, destination_of, kind_of, origin_of
-from engine.position import attackers_to, occupied_squares, piece_on, side_to_move
+from engine.board.attacks import bishop_attacks, rook_attacks
+from engine.board.bitboard import BISHOP, EMPTY, KING, PAWN, QUEEN, ROOK, ZERO, bit, type_of
+from engine.compiled.jit import entry, kernel
+from engine.board.move import EN_PASSANT, NORMAL, PROMOTION, QUEEN_PROMOTION, destination_of, kind_of, origin_of
+from engine.board.position import attackers_to, occupied_squares, piece_on, side_to_move
 
 _MOST_IN_AN_EXCHANGE = 1 << 16
 

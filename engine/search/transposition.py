@@ -6,9 +6,9 @@ torn by two writers fits no key and is simply not found.
 
 import numpy as np
 
-from engine.bitboard import U64, ZERO
-from engine.jit import entry, kernel
-from engine.memory import CACHE_LINE, aligned_bytes, load_word, store_word
+from engine.board.bitboard import U64, ZERO
+from engine.compiled.jit import entry, kernel
+from engine.compiled.memory import CACHE_LINE, aligned_bytes, load_word, store_word
 from engine.search.limits import MATE_IN_MAX_PLY
 
 NO_BOUND, UPPER_BOUND, LOWER_BOUND, EXACT = range(4)

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import NoReturn
 
-from engine.command import Command, CommandError
-from engine.compiling import WATCH
-from engine.interrupt import INTERRUPTED
-from engine.streams import complain
+from engine.common.command import Command, CommandError
+from engine.compiled.compiling import WATCH
+from engine.common.interrupt import INTERRUPTED
+from engine.common.streams import complain
 from engine.uci import commands
 from engine.uci.commands import COMMANDS, STANDARD
 from engine.uci.output import Output

@@ -7,8 +7,8 @@ only once the engine is loaded.
 from __future__ import annotations
 
 from engine import AUTHOR, NAME, __version__
-from engine.command import Command, by_name
-from engine.options import OPTIONS
+from engine.common.command import Command, by_name
+from engine.uci.options import OPTIONS
 from engine.uci.session import Session
 
 _HERE = __name__

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
-from engine.streams import complain
+from engine.common.streams import complain
 from eval.outlook import expected_score, win_draw_loss
 
 if TYPE_CHECKING:

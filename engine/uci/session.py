@@ -11,15 +11,15 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from engine.options import DEFAULT_HASH, Option, OptionError, Value, find
+from engine.uci.options import DEFAULT_HASH, Option, OptionError, Value, find
 from engine.search.limits import Line, Result, Score
 from engine.uci.cold_start import ColdStart
 from engine.uci.errand import Errands, IsStopped
 from engine.uci.output import Output, Report
 
 if TYPE_CHECKING:
-    from engine.game import Position
-    from engine.runtime import Runtime
+    from engine.board.game import Position
+    from engine.uci.runtime import Runtime
     from engine.search.limits import Limits
 
 LAST_WORDS_SECONDS = 3.0  # how long `quit` waits at most for the bestmove of a search under way
@@ -208,7 +208,7 @@ class Session:
             self._runtime.searcher.stop()
 
     def _load(self) -> None:
-        from engine.runtime import Position, Runtime  # noqa: PLC0415 (the one import that brings in numba)
+        from engine.uci.runtime import Position, Runtime  # noqa: PLC0415 (the one import that brings in numba)
 
         runtime = Runtime(DEFAULT_HASH)
         self.position = Position()

@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.bitboard import WHITE
+from engine.board.bitboard import WHITE
 from engine.console.thinking import score_text
-from engine.game import Position
-from engine.move import Move
-from engine.san import san
+from engine.board.game import Position
+from engine.board.move import Move
+from engine.notation.san import san
 from engine.search.limits import MATE_SCORE, Limits, Score
 from eval.explain import Change, explain
 from eval.outlook import expected_score

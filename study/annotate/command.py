@@ -12,8 +12,8 @@ from typing import Protocol
 import numpy as np
 
 from engine import NAME, __version__
-from engine.command import CommandError, UsageError
-from engine.files import write_whole
+from engine.common.command import CommandError, UsageError
+from engine.common.files import write_whole
 from engine.search.limits import Limits
 from learn.pictures import ENDINGS, load_matplotlib
 from study.annotate.analysis import GRADES, AnnotatedMove, annotate_moves

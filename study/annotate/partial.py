@@ -12,8 +12,8 @@ import re
 from pathlib import Path
 from typing import Self
 
-from engine.command import CommandError
-from engine.files import write_whole
+from engine.common.command import CommandError
+from engine.common.files import write_whole
 
 _GAME = re.compile(rb"% game (\d+), (\d+) bytes\n")
 _GAP = b"\n\n"

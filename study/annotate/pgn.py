@@ -17,12 +17,12 @@ import chess.engine
 import chess.pgn
 
 from engine import NAME, __version__
-from engine.bitboard import WHITE
-from engine.command import CommandError
+from engine.board.bitboard import WHITE
+from engine.common.command import CommandError
 from engine.console.archive import FaultKeeper, loaded
-from engine.fen import FenError
-from engine.game import IllegalMoveError, Position
-from engine.san import as_chess_move
+from engine.board.fen import FenError
+from engine.board.game import IllegalMoveError, Position
+from engine.notation.san import as_chess_move
 from eval.summary import SIDES
 from learn.sources import LearnError, read_text
 from study.annotate.analysis import GRADES, AnnotatedMove, Verdict

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.bitboard import WHITE
+from engine.board.bitboard import WHITE
 from learn.pictures import GREY, SETTINGS, load_matplotlib, saved
 from study.annotate.analysis import GRADES, AnnotatedMove
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.command import UsageError
+from engine.common.command import UsageError
 from engine.console.arguments import file_name
 from engine.console.thinking import ThinkingLine
-from engine.game import Position
-from engine.san import looks_like_move, read_move
+from engine.board.game import Position
+from engine.notation.san import looks_like_move, read_move
 from engine.search.limits import Limits
 from study.arguments import weights_of
 from study.explain.lookahead import Prospect, Seeker, prospect, seeker

@@ -8,11 +8,11 @@ from typing import Protocol
 
 import numpy as np
 
-from engine.bitboard import WHITE
+from engine.board.bitboard import WHITE
 from engine.console.thinking import Display, score_text, think
-from engine.game import Position
-from engine.move import Move
-from engine.san import board_of, san, san_line
+from engine.board.game import Position
+from engine.board.move import Move
+from engine.notation.san import board_of, san, san_line
 from engine.search.limits import Limits, Line, Score
 from engine.search.searcher import Searcher
 from eval.explain import Change, Explanation, explain

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.command import CommandError
+from engine.common.command import CommandError
 from engine.console.thinking import score_text
-from engine.game import Position
-from engine.move import Move
-from engine.position import POSITION
-from engine.san import board_of, san_line, san_moves
+from engine.board.game import Position
+from engine.board.move import Move
+from engine.board.position import POSITION
+from engine.notation.san import board_of, san_line, san_moves
 from engine.search.limits import Limits, Score
 from eval.evaluate import scores_of
 from eval.explain import Change, explain

@@ -8,8 +8,8 @@ from statistics import fmean
 
 import numpy as np
 
-from engine.game import Position
-from engine.san import san_moves
+from engine.board.game import Position
+from engine.notation.san import san_moves
 from eval.explain import Change, PieceValue, value_pieces
 from study.explain.ranking import evaluations, ranks
 

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.command import CommandError, UsageError
-from engine.files import check_writable, write_whole
+from engine.common.command import CommandError, UsageError
+from engine.common.files import check_writable, write_whole
 from learn.pictures import ENDINGS, load_matplotlib
 from learn.sources import LearnError, find_files
 from study.arguments import Parser, path_of

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.command import CommandError
+from engine.common.command import CommandError
 from learn.games import Fault, play_games
 from learn.inputs import THREADS, GamesText, games_of, in_order
 from learn.progress import Progress

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.jit import entry
+from engine.compiled.jit import entry
 from study.points.vectors import Vectors
 
 PENALTY = 1e-6  # Medvedev's

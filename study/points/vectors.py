@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.bitboard import PIECE_LETTERS, QUEEN, ZERO, popcount
-from engine.jit import entry, kernel
-from engine.makemove import make
-from engine.memory import copy_record
-from engine.movegen import is_noisy
-from engine.position import POSITION
+from engine.board.bitboard import PIECE_LETTERS, QUEEN, ZERO, popcount
+from engine.compiled.jit import entry, kernel
+from engine.board.makemove import make
+from engine.compiled.memory import copy_record
+from engine.board.movegen import is_noisy
+from engine.board.position import POSITION
 from learn.games import NO_FAULT, Games
 from learn.tokens import BLACK_WON, DRAWN, UNFINISHED, WHITE_WON
 

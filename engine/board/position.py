@@ -1,14 +1,14 @@
 """The board as one record, and the questions compiled code asks of it.
 
 A position is a numpy record of dtype `POSITION`, which compiled code passes as one pointer. Moves are made by
-copy (`engine.makemove`), so there is nothing to take back.
+copy (`engine.board.makemove`), so there is nothing to take back.
 """
 
 import random
 
 import numpy as np
 
-from engine.attacks import (
+from engine.board.attacks import (
     BETWEEN,
     BISHOP_RAYS,
     KING_ATTACKS,
@@ -18,7 +18,7 @@ from engine.attacks import (
     bishop_attacks,
     rook_attacks,
 )
-from engine.bitboard import (
+from engine.board.bitboard import (
     BISHOP,
     DARK_SQUARES,
     EMPTY,
@@ -36,7 +36,7 @@ from engine.bitboard import (
     popcount,
     type_of,
 )
-from engine.jit import kernel
+from engine.compiled.jit import kernel
 
 NO_SQUARE = -1
 

@@ -16,7 +16,7 @@ from typing import Any
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserProvidedCacheLocator
 from numba.core.serialize import dumps
 
-from engine.files import writing_whole
+from engine.common.files import writing_whole
 
 log = logging.getLogger(__name__)
 

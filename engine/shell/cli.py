@@ -10,9 +10,9 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from engine import NAME, __version__
-from engine.command import Command, CommandError, UsageError, by_name
-from engine.interrupt import INTERRUPTED, EndingAtOnce
-from engine.streams import complain, is_lost_output, lost_output, open_closed_streams
+from engine.common.command import Command, CommandError, UsageError, by_name
+from engine.common.interrupt import INTERRUPTED, EndingAtOnce
+from engine.common.streams import complain, is_lost_output, lost_output, open_closed_streams
 from engine.uci import serve_one
 from engine.uci.commands import COMMANDS as UCI_COMMANDS
 
@@ -24,15 +24,15 @@ COMMANDS = by_name(
     (
         Command("console [OPTIONS]", "engine.console:run_console", "Play at a prompt."),
         Command("uci", "engine.uci:serve", "Speak UCI on standard input and output, as GUIs want it."),
-        Command("selfgame [OPTIONS]", "engine.selfgame:play_game", "Play a short game against itself."),
-        Command("run [OPTIONS]", "engine.cli:run", "The console on a terminal, else 'selfgame'."),
-        Command("perft N [FEN]", "engine.commands:perft", "Count the positions N half-moves ahead, by first move."),
+        Command("selfgame [OPTIONS]", "engine.console.selfgame:play_game", "Play a short game against itself."),
+        Command("run [OPTIONS]", "engine.shell.cli:run", "The console on a terminal, else 'selfgame'."),
+        Command("perft N [FEN]", "engine.shell.commands:perft", "Count the positions N half-moves ahead, by first move."),
         Command(
             "evaluate FILE [--weights W]",
-            "engine.commands:evaluate",
+            "engine.shell.commands:evaluate",
             "Print the centipawns for the side to move for each FEN of a file.",
         ),
-        Command("epd FILE [--movetime MS]", "engine.epd:run_epd", "Solve the positions of an EPD file."),
+        Command("epd FILE [--movetime MS]", "engine.shell.epd:run_epd", "Solve the positions of an EPD file."),
         Command(
             "learn FILE [first last]", "learn.command:run_learn", "Learn the weights from the games of a PGN file."
         ),
@@ -71,17 +71,17 @@ COMMANDS = by_name(
             "Write games against itself, to learn from.",
         ),
         Command("spsa COMMAND ...", "tune.command:run_spsa", "Tune numbers by games; simulate and plan that."),
-        Command("bench", "engine.commands:bench", "Search fixed positions; print nodes, always the same, and speed."),
-        Command("weights [FILE]", "engine.commands:weights", "Show which weights are in use, and the 27 terms."),
+        Command("bench", "engine.shell.commands:bench", "Search fixed positions; print nodes, always the same, and speed."),
+        Command("weights [FILE]", "engine.shell.commands:weights", "Show which weights are in use, and the 27 terms."),
         Command(
             "gui-config GUI",
-            "engine.gui_config:print_config",
+            "engine.shell.gui_config:print_config",
             "Print what a GUI wants to know: cutechess, arena, lichess-bot or banksia.",
         ),
-        Command("warmup [PART ...]", "engine.commands:warmup", "Compile all ahead, so that every start is fast."),
-        Command("clean-cache", "engine.cache:clean", "Delete the compiled code."),
-        Command("version", "engine.cli:version", "Print the version.", ("-V", "--version")),
-        Command("help [COMMAND]", "engine.cli:show_help", "Show this, or what one command takes.", HELP),
+        Command("warmup [PART ...]", "engine.shell.commands:warmup", "Compile all ahead, so that every start is fast."),
+        Command("clean-cache", "engine.compiled.cache:clean", "Delete the compiled code."),
+        Command("version", "engine.shell.cli:version", "Print the version.", ("-V", "--version")),
+        Command("help [COMMAND]", "engine.shell.cli:show_help", "Show this, or what one command takes.", HELP),
     )
 )
 
@@ -167,7 +167,7 @@ def _run(arguments: list[str]) -> int:
 
 def _refuse_arguments(command: Command, rest: Sequence[str]) -> None:
     """Help for a command that takes nothing; raises UsageError for anything else."""
-    from engine.command_line import Parser  # noqa: PLC0415 (not on the way to uciok)
+    from engine.common.command_line import Parser  # noqa: PLC0415 (not on the way to uciok)
 
     Parser(prog=f"merino {command.name}", description=command.sentence).parse_args(rest)
 

@@ -19,9 +19,9 @@ import numba
 from numba.core import event
 from numba.core.errors import NumbaExperimentalFeatureWarning
 
-from engine.cache import ROOMS, compile_cache, room_of
-from engine.code_files import CodeCache
-from engine.compiling import WATCH, Watch
+from engine.compiled.cache import ROOMS, compile_cache, room_of
+from engine.compiled.code_files import CodeCache
+from engine.compiled.compiling import WATCH, Watch
 
 log = logging.getLogger(__name__)
 

@@ -9,9 +9,9 @@ from typing import NamedTuple, Protocol
 import chess
 import chess.syzygy
 
-from engine.game import Position
-from engine.move import Move
-from engine.san import as_chess_move, board_of
+from engine.board.game import Position
+from engine.board.move import Move
+from engine.notation.san import as_chess_move, board_of
 
 FIFTY_MOVES = 100  # half-moves
 WIN, CURSED_WIN, DRAW, BLESSED_LOSS, LOSS = 2, 1, 0, -1, -2  # for the side to move; cursed: drawn by fifty moves

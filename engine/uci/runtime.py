@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.game import Position
+from engine.board.game import Position
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
 from engine.search.strength import DEFAULT_ELO
-from engine.warmup import warm_up
+from engine.search.warmup import warm_up
 from eval.weights import DEFAULT_FILE, WeightsError, active_file, learned_k, load
 
 if TYPE_CHECKING:
-    from engine.book import Book
-    from engine.move import Move
-    from engine.tablebase import Tables
+    from engine.tables.book import Book
+    from engine.board.move import Move
+    from engine.tables.tablebase import Tables
 
 __all__ = ["Position", "Runtime"]
 
@@ -69,7 +69,7 @@ class Runtime:
         """Take the book `name`, none if empty; raises BookError and keeps the old."""
         book = None
         if name:
-            from engine.book import Book  # noqa: PLC0415 (few play with a book of the engine)
+            from engine.tables.book import Book  # noqa: PLC0415 (few play with a book of the engine)
 
             book = Book(Path(name).expanduser())
         if self.book is not None:
@@ -80,7 +80,7 @@ class Runtime:
         """Take the endgame tables in `path`, none if empty; raises TablebaseError and keeps the old."""
         tables = None
         if path:
-            from engine.tablebase import open_tables  # noqa: PLC0415 (few have the tables)
+            from engine.tables.tablebase import open_tables  # noqa: PLC0415 (few have the tables)
 
             tables = open_tables(path)
         self.tables = tables
@@ -101,7 +101,7 @@ class Runtime:
         searcher = self.searcher
         if self.tables is None or searcher.multipv > 1 or (searcher.strength and not searcher.is_analysing):
             return limits, 0
-        from engine.tablebase import advise  # noqa: PLC0415 (few have the tables)
+        from engine.tables.tablebase import advise  # noqa: PLC0415 (few have the tables)
 
         advice = advise(self.tables, position)
         if advice is None:

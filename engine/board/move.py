@@ -4,8 +4,8 @@ Bits 0-5 origin, 6-11 destination, 12-15 kind. Castling is "king takes own rook"
 well; the text is e1g1 in normal chess and e1h1 in Chess960. The pieces are read off the board when needed.
 """
 
-from engine.bitboard import KNIGHT, SQUARE_NAMES
-from engine.jit import kernel
+from engine.board.bitboard import KNIGHT, SQUARE_NAMES
+from engine.compiled.jit import kernel
 
 NO_MOVE = 0  # a1a1, never legal
 NORMAL, DOUBLE_PUSH, CASTLING, EN_PASSANT = range(4)

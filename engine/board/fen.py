@@ -6,7 +6,7 @@ place and en-passant squares without a legal capture are dropped, as they change
 
 import numpy as np
 
-from engine.bitboard import (
+from engine.board.bitboard import (
     BLACK,
     BLACK_PIECE,
     EMPTY,
@@ -18,9 +18,9 @@ from engine.bitboard import (
     U64,
     WHITE,
 )
-from engine.jit import entry
-from engine.makemove import mark_en_passant
-from engine.position import (
+from engine.compiled.jit import entry
+from engine.board.makemove import mark_en_passant
+from engine.board.position import (
     NO_SQUARE,
     POSITION,
     compute_key,

@@ -8,7 +8,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic, overload
 
-from engine.jit import kernel
+from engine.compiled.jit import kernel
 
 U64 = np.uint64
 ZERO, ONE = U64(0), U64(1)

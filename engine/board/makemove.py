@@ -1,7 +1,7 @@
 """Play a legal move into another record."""
 
-from engine.attacks import PAWN_ATTACKS
-from engine.bitboard import (
+from engine.board.attacks import PAWN_ATTACKS
+from engine.board.bitboard import (
     EMPTY,
     KING,
     ONE,
@@ -16,9 +16,9 @@ from engine.bitboard import (
     piece_of,
     type_of,
 )
-from engine.jit import kernel
-from engine.memory import copy_record
-from engine.move import (
+from engine.compiled.jit import kernel
+from engine.compiled.memory import copy_record
+from engine.board.move import (
     CASTLING,
     DOUBLE_PUSH,
     EN_PASSANT,
@@ -28,7 +28,7 @@ from engine.move import (
     origin_of,
     promoted_type,
 )
-from engine.position import (
+from engine.board.position import (
     NO_SQUARE,
     ZOBRIST_BLACK,
     ZOBRIST_CASTLING,

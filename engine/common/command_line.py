@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import NoReturn
 
-from engine.command import UsageError
+from engine.common.command import UsageError
 
 
 class Parser(argparse.ArgumentParser):

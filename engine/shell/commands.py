@@ -11,16 +11,16 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.bench import run_bench
-from engine.command import CommandError
-from engine.command_line import Parser
-from engine.divide import print_divide
-from engine.fen import START_FEN, FenError, parse_fen
-from engine.game import Position
-from engine.jit import CACHE
-from engine.perft import MAX_DEPTH
-from engine.position import POSITION
-from engine.warmup import parts
+from engine.search.bench import run_bench
+from engine.common.command import CommandError
+from engine.common.command_line import Parser
+from engine.board.divide import print_divide
+from engine.board.fen import START_FEN, FenError, parse_fen
+from engine.board.game import Position
+from engine.compiled.jit import CACHE
+from engine.board.perft import MAX_DEPTH
+from engine.board.position import POSITION
+from engine.search.warmup import parts
 from eval.evaluate import scores_of
 from eval.table import render_terms
 from eval.weights import WeightsError, active_file, load

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from engine.attacks import BETWEEN, KING_ATTACKS, KNIGHT_ATTACKS, PAWN_ATTACKS
-from engine.bitboard import BISHOP, FILE_A, FILE_H, KING, KNIGHT, PAWN, QUEEN, RANK_3, RANK_6, ROOK, SQUARES, WHITE
-from engine.game import Position
-from engine.makemove import castling_destinations
-from engine.move import PROMOTION, QUEEN_PROMOTION, Move
-from engine.perft import perft
-from engine.rays import BISHOP_STEPS, ROOK_STEPS, ray
+from engine.board.attacks import BETWEEN, KING_ATTACKS, KNIGHT_ATTACKS, PAWN_ATTACKS
+from engine.board.bitboard import BISHOP, FILE_A, FILE_H, KING, KNIGHT, PAWN, QUEEN, RANK_3, RANK_6, ROOK, SQUARES, WHITE
+from engine.board.game import Position
+from engine.board.makemove import castling_destinations
+from engine.board.move import PROMOTION, QUEEN_PROMOTION, Move
+from engine.board.perft import perft
+from engine.board.rays import BISHOP_STEPS, ROOK_STEPS, ray
 
 COUNTED_IN_ONE_GO = 4  # half-moves; beyond, Ctrl-C and `stop` are heard in between
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from engine.bitboard import FULL
-from engine.jit import entry, kernel
-from engine.makemove import make
-from engine.memory import aligned_record, copy_record
-from engine.movegen import ALL, MAX_MOVES, count_legal, generate
-from engine.position import POSITION
+from engine.board.bitboard import FULL
+from engine.compiled.jit import entry, kernel
+from engine.board.makemove import make
+from engine.compiled.memory import aligned_record, copy_record
+from engine.board.movegen import ALL, MAX_MOVES, count_legal, generate
+from engine.board.position import POSITION
 
 MAX_DEPTH = 16
 

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 
 import chess
 
-from engine.game import Position
-from engine.move import Move
-from engine.refusals import MoveRequest, Refusal, why_not
+from engine.board.game import Position
+from engine.board.move import Move
+from engine.notation.refusals import MoveRequest, Refusal, why_not
 
 _NOTATION = re.compile(
     r"(?P<piece>[PNBRQKnrqk])?(?P<file>[a-h])?(?P<rank>[1-8])?(?:-|(?P<takes>[x:]))?(?P<to>[a-h][1-8])"

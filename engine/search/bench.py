@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from engine.fen import START_FEN
-from engine.game import Position
+from engine.board.fen import START_FEN
+from engine.board.game import Position
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
 from eval.weights import defaults

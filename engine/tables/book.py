@@ -7,9 +7,9 @@ from random import Random
 
 import chess.polyglot
 
-from engine.game import IllegalMoveError, Position
-from engine.move import Move
-from engine.san import board_of
+from engine.board.game import IllegalMoveError, Position
+from engine.board.move import Move
+from engine.notation.san import board_of
 
 
 class BookError(ValueError):

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from engine import NAME
-from engine.command import CommandError
-from engine.command_line import Parser
-from engine.options import OPTIONS
+from engine.common.command import CommandError
+from engine.common.command_line import Parser
+from engine.uci.options import OPTIONS
 
 SHOWN = ("Hash", "Threads", "Move Overhead", "Ponder")  # the options people change
 NETWORK_OVERHEAD_MS = 200  # on a server a move travels

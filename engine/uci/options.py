@@ -14,7 +14,7 @@ from engine import AUTHOR, NAME, __version__
 from engine.search.strength import DEFAULT_ELO, FULL_LEVEL, STRONGEST, WEAKEST, at_elo, at_level
 
 if TYPE_CHECKING:
-    from engine.runtime import Runtime
+    from engine.uci.runtime import Runtime
 
 Value = int | bool | str | None
 Apply = Callable[[Any, Any], None]

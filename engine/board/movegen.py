@@ -4,8 +4,8 @@ One generator serves two customers: with an int32 array it writes the moves, wit
 and the compiler makes a version of each. Both return the number of moves.
 """
 
-from engine.attacks import BETWEEN, KING_ATTACKS, KNIGHT_ATTACKS, LINES, PAWN_ATTACKS, bishop_attacks, rook_attacks
-from engine.bitboard import (
+from engine.board.attacks import BETWEEN, KING_ATTACKS, KNIGHT_ATTACKS, LINES, PAWN_ATTACKS, bishop_attacks, rook_attacks
+from engine.board.bitboard import (
     BISHOP,
     EDGE_RANKS,
     EMPTY,
@@ -26,10 +26,10 @@ from engine.bitboard import (
     lsb,
     popcount,
 )
-from engine.jit import kernel
-from engine.makemove import castling_destinations
-from engine.move import CASTLING, DOUBLE_PUSH, EN_PASSANT, NORMAL, PROMOTION, destination_of, kind_of, pack
-from engine.position import attackers_to, en_passant_is_safe, king_square, occupied_squares, pieces_of, side_to_move
+from engine.compiled.jit import kernel
+from engine.board.makemove import castling_destinations
+from engine.board.move import CASTLING, DOUBLE_PUSH, EN_PASSANT, NORMAL, PROMOTION, destination_of, kind_of, pack
+from engine.board.position import attackers_to, en_passant_is_safe, king_square, occupied_squares, pieces_of, side_to_move
 
 ALL, NOISY, QUIET = range(3)  # noisy: captures and promotions
 MAX_MOVES = 256  # no legal position has more than 218

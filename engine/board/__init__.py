@@ -1,0 +1,1 @@
+"""The board: sets of squares, attacks, positions, moves, rules, FEN and perft."""

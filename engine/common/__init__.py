@@ -1,0 +1,1 @@
+"""What every part may use: commands and their errors, files written whole."""

@@ -1,0 +1,1 @@
+"""Moves as people write them, and why one is rejected."""

@@ -1,0 +1,1 @@
+"""Files that others made: opening books and endgame tables."""

@@ -33,8 +33,8 @@ from engine.board.bitboard import (
     bit,
     lsb,
 )
-from engine.compiled.jit import entry
 from engine.board.position import king_square
+from engine.compiled.jit import entry
 from eval.breakdown import Explanation, explain
 from eval.evaluate import NUMBER_OF_TERMS, counts_of_view, scores_of
 from eval.outlook import DEFAULT_K

@@ -1,8 +1,8 @@
 """Draw rules around the sum: positions worth nothing, and scores that cannot be what the sum says."""
 
 from engine.board.bitboard import BISHOP, BLACK, DARK_SQUARES, PAWN, WHITE, ZERO, bit, lsb, popcount
-from engine.compiled.jit import kernel
 from engine.board.position import king_square, occupied_squares, pieces_of
+from engine.compiled.jit import kernel
 from eval.view import units
 
 ROOK_UNITS = 5  # less than this does not win without pawns

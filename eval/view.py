@@ -8,8 +8,8 @@ from typing import NamedTuple
 from numba import types
 
 from engine.board.bitboard import BISHOP, KNIGHT, PAWN, QUEEN, ROOK, WHITE, mirror, popcount
-from engine.compiled.jit import kernel
 from engine.board.position import king_square, occupied_squares, pieces_of
+from engine.compiled.jit import kernel
 
 FULL_SET = 32  # the units of a full set of pieces
 

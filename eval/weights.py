@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 import eval.terms  # noqa: F401  (fills the registry)
-from engine.compiled.cache import user_folder
 from engine.common.files import write_whole
+from engine.compiled.cache import user_folder
 from eval.outlook import DEFAULT_K
 from eval.registry import TERMS, Term
 

@@ -1,7 +1,7 @@
-"""FEN read and written by compiled code: millions of positions, where `engine.board.fen` is for one that a person gives.
+"""FEN read and written by compiled code: millions of positions; `engine.board.fen` is for one that a person gives.
 
-What is read here is what `engine.board.fen.parse_fen` makes of it (a test holds this). Whatever is not plainly right is left
-to that: it decides, and knows the words for what is wrong.
+What is read here is what `engine.board.fen.parse_fen` makes of it (a test holds this). Whatever is not plainly right is
+left to that: it decides, and knows the words for what is wrong.
 """
 
 import numpy as np
@@ -27,7 +27,6 @@ from engine.board.bitboard import (
     popcount,
     type_of,
 )
-from engine.compiled.jit import kernel
 from engine.board.makemove import mark_en_passant
 from engine.board.position import (
     NO_SQUARE,
@@ -40,6 +39,7 @@ from engine.board.position import (
     pieces_of,
     side_to_move,
 )
+from engine.compiled.jit import kernel
 
 LONGEST_FEN = 128  # bytes that one written here can take
 NOT_PLAIN = -1

@@ -16,11 +16,11 @@ from itertools import pairwise
 import numpy as np
 
 from engine.board.fen import START_FEN, FenError, parse_fen
-from engine.compiled.jit import entry, kernel
 from engine.board.makemove import make
-from engine.compiled.memory import copy_record
 from engine.board.movegen import MAX_MOVES
 from engine.board.position import POSITION
+from engine.compiled.jit import entry, kernel
+from engine.compiled.memory import copy_record
 from learn.notation import AMBIGUOUS, ILLEGAL, resolve
 from learn.tokens import (
     AFTER_GAP,

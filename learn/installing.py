@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.compiled.cache import user_folder
 from engine.common.files import write_together, write_whole
+from engine.compiled.cache import user_folder
 from eval.weights import ENVIRONMENT_VARIABLE, SHIPPED, active_file, as_mapping, load, render, rewrite
 from learn.options import Order
 from learn.sources import LearnError

@@ -13,8 +13,8 @@ import numpy as np
 
 from engine.board.bitboard import ZERO
 from engine.board.fen import FenError, parse_fen
-from engine.compiled.jit import entry, kernel
 from engine.board.position import POSITION
+from engine.compiled.jit import entry, kernel
 from learn.fen_text import NOT_PLAIN, read_fen, read_number
 from learn.games import Fault
 from learn.positions import Selection

@@ -3,11 +3,11 @@
 import numpy as np
 
 from engine.board.bitboard import BISHOP, FILES, KING, KNIGHT, PAWN, QUEEN, RANKS, ROOK, ZERO, bit, type_of
-from engine.compiled.jit import kernel
 from engine.board.makemove import castling_destinations
 from engine.board.move import CASTLING, NORMAL, PROMOTION, destination_of, kind_of, origin_of
 from engine.board.movegen import ALL, generate
 from engine.board.position import attacks_of, king_square, occupied_squares, piece_on, side_to_move
+from engine.compiled.jit import kernel
 from learn.tokens import codes, matches
 
 ILLEGAL, AMBIGUOUS, NULL = 0, -1, -2

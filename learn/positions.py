@@ -14,11 +14,11 @@ from enum import StrEnum
 import numpy as np
 
 from engine.board.bitboard import ZERO
-from engine.compiled.jit import entry, kernel
 from engine.board.makemove import make
-from engine.compiled.memory import copy_record
 from engine.board.movegen import is_noisy
 from engine.board.position import POSITION
+from engine.compiled.jit import entry, kernel
+from engine.compiled.memory import copy_record
 from eval.evaluate import NUMBER_OF_TERMS, side_counts
 from learn.games import NO_FAULT, Games
 from learn.tokens import UNFINISHED

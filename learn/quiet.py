@@ -10,8 +10,8 @@ import threading
 import numpy as np
 
 from engine.board.bitboard import WHITE, ZERO
-from engine.compiled.jit import entry, kernel
 from engine.board.makemove import make
+from engine.compiled.jit import entry, kernel
 from engine.compiled.memory import CACHE_LINE, copy_record, store_word
 from engine.compiled.recursion import call_at
 from engine.search.deepening import NO_LIMIT

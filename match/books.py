@@ -10,9 +10,9 @@ from random import Random
 
 import chess.pgn
 
-from engine.tables.book import Book, BookError
 from engine.board.fen import FenError
 from engine.board.game import Position
+from engine.tables.book import Book, BookError
 from match.openings import Opening, OpeningError
 
 PGN_PLIES = 16  # of a game, at most

@@ -9,11 +9,11 @@ import numpy as np
 from engine.board.bitboard import FULL
 from engine.board.fen import START_FEN
 from engine.board.game import Position
-from engine.compiled.jit import entry, kernel
 from engine.board.makemove import make
-from engine.compiled.memory import copy_record
 from engine.board.move import Move
 from engine.board.movegen import ALL, generate
+from engine.compiled.jit import entry, kernel
+from engine.compiled.memory import copy_record
 from engine.search.deepening import deepen, set_root
 from engine.search.limits import MAX_PLY
 from engine.search.transposition import TranspositionTable, age_of

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import chess
 
-from engine.uci.options import OPTIONS
 from engine.uci import find_command
+from engine.uci.options import OPTIONS
 from tests.boards import KIWIPETE, MATED, STALEMATED, WILD
 from tests.uci_process import UciProcess
 

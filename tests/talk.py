@@ -4,12 +4,12 @@ import io
 import threading
 from collections.abc import Callable
 
+from engine.board.game import Position
 from engine.console.dispatch import dispatch
 from engine.console.session import Session
 from engine.console.terminal import Terminal
-from engine.board.game import Position
-from engine.uci.runtime import Runtime
 from engine.search.limits import Limits, Line, Result, Score
+from engine.uci.runtime import Runtime
 from eval.weights import DEFAULT_FILE, learned_k, load
 
 

@@ -11,10 +11,10 @@ import chess.pgn
 import numpy as np
 import pytest
 
-from engine.shell.cli import main
-from engine.common.command import CommandError, UsageError
 from engine.board.game import Position
+from engine.common.command import CommandError, UsageError
 from engine.search.limits import Limits, Line, Score
+from engine.shell.cli import main
 from eval.outlook import expected_score
 from eval.weights import DEFAULT_FILE, load
 from study.annotate import command, picture

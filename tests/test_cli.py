@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from engine import __version__
-from engine.shell.cli import COMMANDS, HELP, main
 from engine.board.fen import START_FEN
+from engine.shell.cli import COMMANDS, HELP, main
 from eval.registry import TERMS
 from eval.weights import render
 from tests.uci_process import PATIENCE, ROOT, run_merino

@@ -115,7 +115,7 @@ def test_numba_tells_the_watch_what_it_compiles(tmp_path: Path) -> None:
     program.write_text(
         "from engine import compiling\n"
         "compiling.PATIENCE_OF_FILES = 0.0\n"
-        "from engine.jit import entry, kernel\n"
+        "from engine.compiled.jit import entry, kernel\n"
         "@kernel\ndef inner(x):\n    return x + 1\n"
         "@entry\ndef outer(x):\n    return inner(x) + inner(x)\n"
         "print(outer(20))\n"

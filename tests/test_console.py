@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from engine.uci import runtime
+from engine.board.fen import START_FEN
 from engine.console import dispatch as dispatch_module
 from engine.console.completion import completions
 from engine.console.loop import HINT_AFTER_INTERRUPT, run_lines, run_piped
 from engine.console.registry import COMMANDS
 from engine.console.session import Session
 from engine.console.terminal import Terminal
-from engine.board.fen import START_FEN
 from engine.notation.san import looks_like_move
 from engine.search.limits import Limits
+from engine.uci import runtime
 from eval.weights import DEFAULT_FILE, ENVIRONMENT_VARIABLE
 from tests.talk import Talk
 

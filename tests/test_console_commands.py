@@ -8,8 +8,8 @@ from engine.board.bitboard import BLACK, WHITE
 from engine.console.completion import completions
 from engine.console.registry import COMMANDS
 from engine.console.terminal import Terminal
-from engine.uci.options import OPTIONS
 from engine.search.limits import Limits, Score
+from engine.uci.options import OPTIONS
 from eval.weights import SHIPPED
 from tests.talk import Talk
 

@@ -9,9 +9,8 @@ import chess.pgn
 import pytest
 
 from engine import NAME, __version__
-
-from engine.common import files
 from engine.board.fen import START_FEN
+from engine.common import files
 from tests.talk import Talk
 
 ENDGAME = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"

@@ -5,8 +5,8 @@ import pytest
 
 from engine.board.bitboard import ZERO
 from engine.board.game import Position
-from engine.compiled.jit import entry
 from engine.board.move import NO_MOVE
+from engine.compiled.jit import entry
 from engine.search.correction import learn_correction, set_static_score
 from engine.search.node import keep_result
 from engine.search.parameters import PARAMETERS

@@ -7,12 +7,12 @@ import chess
 import numpy as np
 import pytest
 
-from engine.shell.cli import main
-from engine.common.command import CommandError, UsageError
 from engine.board.game import Position
+from engine.common.command import CommandError, UsageError
 from engine.notation.san import read_move
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
+from engine.shell.cli import main
 from eval.evaluate import scores_of
 from eval.explain import explain
 from eval.weights import SHIPPED, as_mapping, load, render

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from engine.board.game import Position
-from engine.compiled.jit import entry
 from engine.board.move import NO_MOVE
+from engine.compiled.jit import entry
 from engine.search.history import HISTORY_BITS, noisy_history, quiet_history, remember_tried, reward
 from engine.search.path import follow
 from engine.search.transposition import TranspositionTable

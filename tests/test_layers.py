@@ -2,7 +2,6 @@
 
 import ast
 import re
-import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -14,109 +13,27 @@ from engine.compiled.cache import ROOMS, WITHOUT_COMPILED_CODE, room_of
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = tuple(package for package in " ".join(ROOMS).split() if (Path(__file__).parents[1] / package).is_dir())
 
-# Lowest first. A module imports from its own row and the rows before it, never from a later one.
-# The lowest needs no numba: `uciok` comes before that is loaded.
-LAYERS = (
-    (
-        "facts",
-        "engine engine.command engine.cache engine.files engine.compiling engine.search "
-        "engine.search.limits engine.search.strength engine.command_line engine.interrupt engine.streams "
-        "engine.common.live_line",
-    ),
-    ("decorators", "engine.code_files engine.jit"),
-    ("words", "engine.bitboard engine.memory engine.recursion"),
-    ("attacks", "engine.move engine.rays engine.magics engine.attacks"),
-    ("position", "engine.board.position"),
-    ("moves", "engine.makemove engine.movegen engine.fen engine.perft"),
-    (
-        "evaluation",
-        "eval eval.registry eval.view eval.terms eval.rules eval.evaluate eval.weights eval.outlook "
-        "eval.breakdown eval.change eval.pieces eval.summary eval.explain eval.table",
-    ),
-    ("game", "engine.game engine.refusals engine.san"),
-    ("search: its data", "engine.search.parameters engine.search.state engine.search.transposition"),
-    (
-        "search: its steps",
-        "engine.search.see engine.search.endings engine.search.history engine.search.threats engine.search.ordering "
-        "engine.search.path engine.search.correction engine.search.pruning engine.search.selective",
-    ),
-    ("search: its node", "engine.search.node engine.search.quiescence engine.search.deepening"),
-    ("search: its threads", "engine.search.worker engine.search.clock engine.search.searcher"),
-    ("tools", "engine.bench engine.divide engine.epd engine.warmup engine.uci.fallback engine.book engine.tablebase"),
-    ("commands", "engine.runtime engine.options engine.commands engine.gui_config"),
-    ("matches: a game", "match match.errors match.chance match.play match.statistics match.effort"),
-    ("matches: who plays, and from where", "match.openings match.books match.players match.dialogue"),
-    (
-        "matches: many games",
-        "match.games match.pgn match.report match.keeping match.board match.sides match.driven "
-        "match.runner match.contest match.ratings match.prove match.warmup",
-    ),
-    (
-        "matches: their commands",
-        "match.arguments match.validate match.command match.command_tournament match.command_selfplay",
-    ),
-    ("learner: text", "learn learn.tokens learn.notation learn.fen_text learn.sources learn.progress learn.folding"),
-    ("learner: games", "learn.games"),
-    ("learner: positions", "learn.positions learn.labelled learn.fen_file"),
-    ("learner: rows", "learn.rows learn.checking learn.quiet learn.inputs"),
-    ("learner: passes over rows", "learn.sample learn.passes"),
-    ("learner: ways to fit", "learn.fit learn.descent learn.adam learn.uncertainty learn.calibration"),
-    ("learner: its procedure", "learn.learning learn.warmup"),
-    ("learner: what it tells", "learn.report learn.tables learn.record learn.telling learn.pictures learn.plots"),
-    ("learner: its command", "learn.options learn.installing learn.command learn.command_plot"),
-    ("studies: their command lines", "study study.arguments"),
-    (
-        "study of points: data",
-        "study.points study.points.vectors study.points.matrix study.points.sets study.points.reading",
-    ),
-    ("study of points: fit", "study.points.regression study.points.score_graph study.points.values"),
-    ("study of points: what it tells", "study.points.capablanca study.points.report study.points.picture"),
-    ("study of points: its command", "study.points.command study.warmup"),
-    ("tuner: chance", "tune tune.chance"),
-    ("tuner: rules", "tune.rules"),
-    ("tuner: what rules need", "tune.design tune.plan"),
-    ("tuner: parameters", "tune.parameters tune.formats"),
-    ("tuner: simulation", "tune.simulator tune.paper tune.warmup"),
-    ("tuner: games", "tune.tuning tune.playing"),
-    ("tuner: what it tells", "tune.report tune.progress tune.picture"),
-    ("tuner: its command", "tune.command tune.command_games"),
-    (
-        "UCI: its parts",
-        "engine.uci.output engine.uci.go engine.uci.cold_start engine.uci.errand engine.uci.session engine.uci.board "
-        "engine.uci.commands",
-    ),
-    ("console: what it shows", "engine.console.terminal engine.console.board_view engine.console.loading"),
-    ("console: its game", "engine.console.pace engine.console.thinking engine.console.ending engine.console.chess960"),
-    ("console: its records", "engine.console.archive engine.console.scoresheet engine.console.session"),
-    ("console: its table", "engine.console.registry engine.console.arguments"),
-    ("study of moves: their data", "study.explain study.explain.lookahead study.explain.positions"),
-    ("study of moves: what is made of them", "study.explain.ranking study.explain.two_weights"),
-    ("study of moves: what it tells", "study.explain.text"),
-    ("study of moves: its commands", "study.explain.command study.explain.command_console"),
-    ("study of games", "study.annotate study.annotate.analysis"),
-    (
-        "study of games: what it tells",
-        "study.annotate.own study.annotate.pgn study.annotate.picture study.annotate.partial",
-    ),
-    ("study of games: its command", "study.annotate.command"),
-    (
-        "console: commands",
-        "engine.console.commands_play engine.console.commands_limits engine.console.commands_position "
-        "engine.console.commands_explain engine.console.commands_files engine.console.commands_engine "
-        "engine.console.commands_help",
-    ),
-    (
-        "console: its loop",
-        "engine.console.dispatch engine.console.completion engine.console.keyboard engine.console.line_editor "
-        "engine.console.loop engine.console.start",
-    ),
-    ("dialogues", "engine.uci engine.console engine.selfgame"),
-    ("command line", "engine.cli engine.__main__"),
+# Lowest first: a folder imports from itself and from those before it. `engine/` and `eval/` are folders at the top
+# because the project fixes these names; in between, the evaluation stands on the board and the search on both.
+FLOORS = (
+    "engine.common",
+    "engine.compiled",
+    "engine.board",
+    "eval",
+    "engine.notation",
+    "engine.search",
+    "engine.tables",
+    "engine.uci",
+    "match",
+    "learn",
+    "tune",
+    "engine.console",
+    "study",
+    "engine.shell",
 )
-ROWS = {module: row for row, (_, modules) in enumerate(LAYERS) for module in modules.split()}
-NAMES_OF_ROWS = [name for name, _ in LAYERS]
+FACE = "engine"  # name and version of the program, for all
+TOP = "engine.__main__"
 
-EVALUATION_MAY_IMPORT = {f"engine.{module}" for module in ("jit", "bitboard", "attacks", "position", "cache", "files")}
 ONLY_THE_COMMAND_LINE_IMPORTS = {"engine.uci", "engine.console", "engine.shell.cli", "engine.__main__"}
 COMPILERS = {"njit", "jit", "vectorize", "guvectorize", "cfunc", "jitclass", "stencil"}
 LONGEST_MODULE, LONGEST_KERNEL = 400, 60
@@ -170,37 +87,37 @@ def compiled_functions(module: str) -> Iterator[ast.FunctionDef]:
                 yield node
 
 
-@pytest.mark.parametrize("module", modules(*PACKAGES))
-def test_a_module_has_its_place_in_the_table_of_layers(module):
-    assert module in ROWS, f"{module} is new: add it to LAYERS in tests/test_layers.py, above all that it imports"
+def floor_of(module: str) -> int:
+    """The floor of a module: that of the innermost folder of FLOORS that it lies in."""
+    if module == FACE:
+        return -1
+    if module == TOP:
+        return len(FLOORS)
+    inside = [folder for folder in FLOORS if module == folder or module.startswith(f"{folder}.")]
+    assert inside, f"{module} lies in no folder of FLOORS in tests/test_layers.py"
+    return FLOORS.index(max(inside, key=len))
 
 
 @pytest.mark.parametrize("module", modules(*PACKAGES))
-def test_a_module_imports_from_its_own_layer_or_a_lower_one(module):
-    row = ROWS.get(module, len(LAYERS))
-    wrong = [f"{name} ({NAMES_OF_ROWS[ROWS[name]]})" for name in ours(module) if ROWS.get(name, 0) > row]
-    assert not wrong, f"{module} ({NAMES_OF_ROWS[row]}) imports from above: {', '.join(wrong)}"
+def test_a_folder_imports_from_itself_and_from_lower_floors(module):
+    wrong = [name for name in ours(module) if floor_of(name) > floor_of(module)]
+    assert not wrong, f"{module} imports from above: {', '.join(wrong)}"
 
 
-@pytest.mark.parametrize("module", [module for module in ROWS if ROWS[module] == 0 and module in sources()])
-def test_the_lowest_layer_needs_nothing_but_the_standard_library(module):
-    foreign = {name for name in imports(module) if name not in sys.stdlib_module_names and name not in ROWS}
-    assert not foreign
+def test_every_floor_is_a_folder_and_every_folder_of_the_engine_a_floor():
+    assert all((ROOT / folder.replace(".", "/")).is_dir() for folder in FLOORS)
+    inner = {f"engine.{path.parent.name}" for path in (ROOT / "engine").glob("*/__init__.py")}
+    assert inner | set(PACKAGES) - {"engine"} == set(FLOORS)
 
 
-@pytest.mark.parametrize("module", modules("eval"))
-def test_the_evaluation_knows_only_the_board(module):
-    assert {name for name in ours(module) if name.startswith("engine")} <= EVALUATION_MAY_IMPORT
-
-
-@pytest.mark.parametrize("module", modules("engine"))
-def test_the_board_does_not_know_the_evaluation(module):
-    uses = [name for name in ours(module) if name.startswith("eval")]
-    assert not uses or ROWS.get(module, 0) >= NAMES_OF_ROWS.index("search: its data"), f"{module} imports {uses}"
+def test_the_root_of_the_engine_holds_only_its_entry_points():
+    assert {path.name for path in (ROOT / "engine").glob("*.py")} == {"__init__.py", "__main__.py"}
 
 
 @pytest.mark.parametrize("module", modules(*PACKAGES))
 def test_a_room_knows_only_the_rooms_before_it(module):
+    if sources()[module].relative_to(ROOT).as_posix().startswith(tuple(f"{f}/" for f in WITHOUT_COMPILED_CODE)):
+        return  # nothing compiled that could go stale
     above = ROOMS[ROOMS.index(room_of(module)) + 1 :]
     assert not [name for name in ours(module) if room_of(name) in above], "its compiled code would go stale unseen"
 

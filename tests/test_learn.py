@@ -11,8 +11,8 @@ import chess.pgn
 import numpy as np
 import pytest
 
-from engine.common.command import CommandError, UsageError
 from engine.board.fen import parse_fen
+from engine.common.command import CommandError, UsageError
 from eval.evaluate import features_of
 from eval.registry import TERMS
 from eval.weights import defaults, learned_k, load, save

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 from engine.board.fen import parse_fen, to_fen
-from engine.common.live_line import COLUMNS, LiveLine
 from engine.board.position import POSITION
+from engine.common.live_line import COLUMNS, LiveLine
 from eval.weights import defaults
 from learn import inputs, sources
 from learn.checking import check_rows

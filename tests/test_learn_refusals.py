@@ -71,7 +71,7 @@ def test_weights_of_other_terms_are_refused(weights: Path) -> None:
 
 def learning(*arguments: str, limit: int | None = None) -> subprocess.Popen[str]:
     """A `learn` process; it may write files of `limit` bytes at most."""
-    code = "import sys; from engine.cli import main; sys.exit(main())"
+    code = "import sys; from engine.shell.cli import main; sys.exit(main())"
     if limit is not None:
         code = (
             "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "

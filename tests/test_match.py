@@ -6,9 +6,9 @@ import chess
 import numpy as np
 import pytest
 
-from engine.shell.cli import main
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
+from engine.shell.cli import main
 from match.board import OwnBoard
 from match.effort import Adjudication, Effort
 from match.games import Game, Reason

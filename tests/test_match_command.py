@@ -13,8 +13,8 @@ import chess.pgn
 import chess.polyglot
 import pytest
 
-from engine.shell.cli import main
 from engine.common.command import CommandError
+from engine.shell.cli import main
 from eval.weights import DEFAULT_FILE
 from match import command, command_selfplay
 from match.arguments import LivePrinter

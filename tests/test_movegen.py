@@ -6,10 +6,10 @@ import pytest
 
 from engine.board.bitboard import FULL
 from engine.board.fen import parse_fen
-from engine.compiled.jit import entry
 from engine.board.move import CASTLING, DOUBLE_PUSH, EN_PASSANT, PROMOTION, Move
 from engine.board.movegen import ALL, MAX_MOVES, NOISY, QUIET, count_legal, generate, is_legal
 from engine.board.perft import perft
+from engine.compiled.jit import entry
 from tests.boards import playouts, records, sparse
 
 STANDARD = playouts(201, 200)

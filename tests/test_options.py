@@ -14,15 +14,15 @@ import chess
 import chess.polyglot
 import pytest
 
-from engine.tables.book import Book, BookError
 from engine.board.game import Position
-from engine.uci.options import OPTIONS
-from engine.uci.runtime import Runtime
 from engine.search.limits import Limits
 from engine.search.strength import DEFAULT_ELO, STRONGEST, WEAKEST, Strength, at_elo, at_level
+from engine.tables.book import Book, BookError
 from engine.tables.tablebase import TablebaseError, advise, open_tables
 from engine.uci import execute
+from engine.uci.options import OPTIONS
 from engine.uci.output import Output
+from engine.uci.runtime import Runtime
 from engine.uci.session import Session
 from eval.explain import explain
 from eval.outlook import DEFAULT_K, expected_score, win_draw_loss

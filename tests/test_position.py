@@ -10,7 +10,6 @@ import pytest
 from engine.board.bitboard import EMPTY, colour_of, type_of
 from engine.board.fen import parse_fen
 from engine.board.game import Position
-from engine.compiled.jit import entry
 from engine.board.makemove import make_null
 from engine.board.move import DOUBLE_PUSH, NORMAL
 from engine.board.position import (
@@ -22,6 +21,7 @@ from engine.board.position import (
     is_attacked,
     occupied_squares,
 )
+from engine.compiled.jit import entry
 from tests.boards import placed, playouts, random_game, records, sparse, start_board
 
 ROOKS = "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1"

@@ -9,9 +9,9 @@ import chess
 import numpy as np
 import pytest
 
-from engine.search.bench import POSITIONS, run_bench
 from engine.board.game import Position
 from engine.compiled.jit import entry
+from engine.search.bench import POSITIONS, run_bench
 from engine.search.limits import Limits, Line
 from engine.search.path import follow_null, is_draw
 from engine.search.searcher import Searcher

@@ -6,12 +6,12 @@ import time
 import chess
 import pytest
 
+from engine.board.game import Position
+from engine.console.selfgame import play, play_game
 from engine.console.session import Session
 from engine.console.terminal import Terminal
-from engine.board.game import Position
-from engine.uci.runtime import Runtime
 from engine.search.limits import Limits
-from engine.console.selfgame import play, play_game
+from engine.uci.runtime import Runtime
 
 
 def _moves(text: str) -> list[str]:

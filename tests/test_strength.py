@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import pytest
 
-from engine.search.bench import POSITIONS
 from engine.board.game import Position
+from engine.search.bench import POSITIONS
 from engine.search.limits import Limits, Line
 from engine.search.searcher import Searcher
 from engine.search.strength import FULL_LEVEL, LADDER, STRONGEST, WEAKEST, Strength, at_elo, at_level

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.shell.cli import main
 from engine.common.command import CommandError, UsageError
 from engine.search.parameters import PARAMETERS
+from engine.shell.cli import main
 from eval.registry import TERMS
 from eval.weights import as_mapping, defaults
 from tune.command import run_spsa

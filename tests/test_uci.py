@@ -24,7 +24,7 @@ from tests.uci_process import PATIENCE, ROOT, UciProcess, field, run_merino
 
 
 def test_nothing_heavy_is_imported_before_uciok() -> None:
-    code = "import sys, engine.cli, engine.uci; print(*sys.modules)"
+    code = "import sys, engine.shell.cli, engine.uci; print(*sys.modules)"
     loaded = subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True).split()
     assert "engine.uci" in loaded
     assert not {"numba", "numpy", "argparse", "asyncio", "importlib.metadata", "json", "logging"} & set(loaded)

@@ -3,9 +3,9 @@
 import pytest
 
 from engine.compiled.cache import ROOMS, room_of
-from engine.shell.cli import main
 from engine.compiled.jit import ENTRIES
 from engine.search.warmup import PLAY, parts
+from engine.shell.cli import main
 
 
 @pytest.mark.parametrize("part", [PLAY, *ROOMS[1:]])

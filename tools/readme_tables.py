@@ -9,9 +9,9 @@ from pathlib import Path
 
 import engine.console.dispatch  # noqa: F401  (fills the registry of the console)
 import eval.terms  # noqa: F401  (fills the registry of terms)
-from engine.shell.cli import COMMANDS
 from engine.console.registry import COMMANDS as CONSOLE_COMMANDS
 from engine.console.registry import Section
+from engine.shell.cli import COMMANDS
 from engine.uci.options import OPTIONS, Option
 from eval.registry import TERMS, Group
 from eval.weights import defaults

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from engine import NAME
-from engine.common.command import CommandError, UsageError
 from engine.board.fen import FenError
+from engine.common.command import CommandError, UsageError
 from engine.common.files import check_writable, write_whole
 from eval.registry import TERMS
 from eval.weights import active_file, load, save

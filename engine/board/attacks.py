@@ -6,9 +6,9 @@ The two slider tables together stay below the 10**6 bytes above which numba refu
 import numpy as np
 
 from engine.board.bitboard import SQUARES, U64
-from engine.compiled.jit import kernel
 from engine.board.magics import BISHOP_MAGICS, ROOK_MAGICS
 from engine.board.rays import BISHOP_STEPS, ROOK_STEPS, Steps, occupancies, ray, ray_attacks, relevant_squares
+from engine.compiled.jit import kernel
 
 KNIGHT_STEPS = ((1, 2), (2, 1), (2, -1), (1, -2), (-1, -2), (-2, -1), (-2, 1), (-1, 2))
 

@@ -8,7 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from engine.board.attacks import BETWEEN, KING_ATTACKS, KNIGHT_ATTACKS, PAWN_ATTACKS
-from engine.board.bitboard import BISHOP, FILE_A, FILE_H, KING, KNIGHT, PAWN, QUEEN, RANK_3, RANK_6, ROOK, SQUARES, WHITE
+from engine.board.bitboard import (
+    BISHOP,
+    FILE_A,
+    FILE_H,
+    KING,
+    KNIGHT,
+    PAWN,
+    QUEEN,
+    RANK_3,
+    RANK_6,
+    ROOK,
+    SQUARES,
+    WHITE,
+)
 from engine.board.game import Position
 from engine.board.makemove import castling_destinations
 from engine.board.move import PROMOTION, QUEEN_PROMOTION, Move

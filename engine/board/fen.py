@@ -18,7 +18,6 @@ from engine.board.bitboard import (
     U64,
     WHITE,
 )
-from engine.compiled.jit import entry
 from engine.board.makemove import mark_en_passant
 from engine.board.position import (
     NO_SQUARE,
@@ -30,6 +29,7 @@ from engine.board.position import (
     look_at_king,
     side_to_move,
 )
+from engine.compiled.jit import entry
 
 START_FEN = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 

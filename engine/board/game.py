@@ -15,12 +15,12 @@ import numpy as np
 
 from engine.board.bitboard import BLACK, EMPTY, FULL, PIECE_LETTERS, SQUARE_NAMES, WHITE, bit
 from engine.board.fen import START_FEN, parse_fen, to_fen
-from engine.compiled.jit import entry, kernel
 from engine.board.makemove import castling_destinations, make
-from engine.compiled.memory import aligned_record, copy_record
 from engine.board.move import CASTLING, PROMOTION, Move, destination_of, kind_of, origin_of
 from engine.board.movegen import ALL, MAX_MOVES, generate
 from engine.board.position import POSITION, is_insufficient_material
+from engine.compiled.jit import entry, kernel
+from engine.compiled.memory import aligned_record, copy_record
 
 FIFTY_MOVES = 100  # in half-moves
 

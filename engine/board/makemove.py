@@ -16,8 +16,6 @@ from engine.board.bitboard import (
     piece_of,
     type_of,
 )
-from engine.compiled.jit import kernel
-from engine.compiled.memory import copy_record
 from engine.board.move import (
     CASTLING,
     DOUBLE_PUSH,
@@ -40,6 +38,8 @@ from engine.board.position import (
     pieces_of,
     side_to_move,
 )
+from engine.compiled.jit import kernel
+from engine.compiled.memory import copy_record
 
 
 @kernel

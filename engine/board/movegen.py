@@ -4,7 +4,15 @@ One generator serves two customers: with an int32 array it writes the moves, wit
 and the compiler makes a version of each. Both return the number of moves.
 """
 
-from engine.board.attacks import BETWEEN, KING_ATTACKS, KNIGHT_ATTACKS, LINES, PAWN_ATTACKS, bishop_attacks, rook_attacks
+from engine.board.attacks import (
+    BETWEEN,
+    KING_ATTACKS,
+    KNIGHT_ATTACKS,
+    LINES,
+    PAWN_ATTACKS,
+    bishop_attacks,
+    rook_attacks,
+)
 from engine.board.bitboard import (
     BISHOP,
     EDGE_RANKS,
@@ -26,10 +34,17 @@ from engine.board.bitboard import (
     lsb,
     popcount,
 )
-from engine.compiled.jit import kernel
 from engine.board.makemove import castling_destinations
 from engine.board.move import CASTLING, DOUBLE_PUSH, EN_PASSANT, NORMAL, PROMOTION, destination_of, kind_of, pack
-from engine.board.position import attackers_to, en_passant_is_safe, king_square, occupied_squares, pieces_of, side_to_move
+from engine.board.position import (
+    attackers_to,
+    en_passant_is_safe,
+    king_square,
+    occupied_squares,
+    pieces_of,
+    side_to_move,
+)
+from engine.compiled.jit import kernel
 
 ALL, NOISY, QUIET = range(3)  # noisy: captures and promotions
 MAX_MOVES = 256  # no legal position has more than 218

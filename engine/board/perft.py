@@ -3,11 +3,11 @@
 import numpy as np
 
 from engine.board.bitboard import FULL
-from engine.compiled.jit import entry, kernel
 from engine.board.makemove import make
-from engine.compiled.memory import aligned_record, copy_record
 from engine.board.movegen import ALL, MAX_MOVES, count_legal, generate
 from engine.board.position import POSITION
+from engine.compiled.jit import entry, kernel
+from engine.compiled.memory import aligned_record, copy_record
 
 MAX_DEPTH = 16
 

@@ -16,7 +16,8 @@ from pathlib import Path
 log = logging.getLogger(__name__)
 
 ROOMS = ("engine eval", "match", "learn", "study", "tune")  # lowest first: a room calls itself and those before it
-WITHOUT_COMPILED_CODE = ("engine/console", "engine/uci")  # a test holds it; editing them compiles nothing anew
+WITHOUT_COMPILED_CODE = tuple(f"engine/{name}" for name in "common console notation shell tables uci".split())
+# A test holds it: editing these folders compiles nothing anew.
 STALE_AFTER_DAYS = 30
 
 
@@ -48,7 +49,7 @@ def fingerprint(room: str, *versions: str) -> str:
     Those are the sources of the room and of all rooms before it: an edit to the learner compiles no search anew.
     """
     digest = hashlib.sha256(repr((sys.version_info, versions)).encode())
-    root = Path(__file__).resolve().parent.parent
+    root = Path(__file__).resolve().parents[2]
     for folder in " ".join(ROOMS[: ROOMS.index(room) + 1]).split():
         for path in sorted((root / folder).rglob("*.py")):
             name = path.relative_to(root).as_posix()

@@ -10,10 +10,10 @@ from typing import TextIO
 
 import chess.pgn
 
-from engine.common.command import CommandError
-from engine.console.chess960 import needs_chess960
 from engine.board.fen import FenError
 from engine.board.game import Position
+from engine.common.command import CommandError
+from engine.console.chess960 import needs_chess960
 
 _FEN_SLASHES = 7
 _COMMENTS = ("#", "%", ";")

@@ -7,9 +7,9 @@ The squares are of middle tone, so that white and black pieces stand out on any 
 from __future__ import annotations
 
 from engine.board.bitboard import BLACK, SQUARE_NAMES, WHITE
-from engine.console.terminal import Terminal
 from engine.board.game import Position
 from engine.board.move import Move
+from engine.console.terminal import Terminal
 
 _TEXT_STYLE = "\ufe0e"  # after a pawn, which would else be drawn as a coloured picture
 _GLYPHS = {"P": "♟" + _TEXT_STYLE, "N": "♞", "B": "♝", "R": "♜", "Q": "♛", "K": "♚"}

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.search.bench import run_bench
+from engine.board.divide import print_divide
+from engine.board.move import Move
 from engine.common.command import Command, CommandError, UsageError
 from engine.console.arguments import file_name, no_argument, square, whole_number
 from engine.console.registry import Section, command
 from engine.console.session import Session
-from engine.board.divide import print_divide
-from engine.board.move import Move
 from engine.notation.san import read_move, san
+from engine.search.bench import run_bench
 from engine.search.limits import Limits
 from eval.explain import explain, value_pieces
 from eval.table import PIECE_VALUES, render, render_piece, render_pieces, render_terms

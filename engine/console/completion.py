@@ -8,8 +8,8 @@ from pathlib import Path
 
 from engine.console.registry import COMMANDS, by_name
 from engine.console.session import Session
-from engine.uci.options import OPTIONS
 from engine.notation.san import san_moves
+from engine.uci.options import OPTIONS
 
 
 def completions(session: Session, line: str, word: str) -> list[str]:

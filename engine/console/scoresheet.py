@@ -11,10 +11,10 @@ import chess.pgn
 
 from engine import NAME, __version__
 from engine.board.bitboard import BLACK, WHITE
-from engine.common.command import CommandError
-from engine.common.files import write_whole
 from engine.board.game import Position
 from engine.board.move import Move
+from engine.common.command import CommandError
+from engine.common.files import write_whole
 from engine.notation.san import as_chess_move, start_board_of
 
 PERSON = "Human"

@@ -6,13 +6,13 @@ import sys
 
 from engine import NAME, __version__
 from engine.board.bitboard import WHITE
+from engine.board.move import Move
 from engine.common.command_line import Parser, above_zero
 from engine.console.ending import side_name
 from engine.console.loading import patience
 from engine.console.session import Session
 from engine.console.start import open_session
 from engine.console.thinking import score_text
-from engine.board.move import Move
 from engine.notation.san import san, san_paragraph
 from engine.search.limits import Limits, Line
 

@@ -8,6 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
+from engine.board.fen import START_FEN
+from engine.board.game import Position
+from engine.board.move import Move
 from engine.common.command import CommandError
 from engine.console.archive import Loaded
 from engine.console.board_view import draw
@@ -16,9 +19,6 @@ from engine.console.pace import Pace, by_time
 from engine.console.scoresheet import Scoresheet
 from engine.console.terminal import Terminal
 from engine.console.thinking import ThinkingLine, think
-from engine.board.fen import START_FEN
-from engine.board.game import Position
-from engine.board.move import Move
 from engine.notation.san import looks_like_move, read_move, san
 from engine.search.limits import Limits, Result
 

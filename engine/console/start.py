@@ -5,10 +5,10 @@ from __future__ import annotations
 import io
 import sys
 
+from engine.board.game import Position
 from engine.console.loop import run_piped, run_typed
 from engine.console.session import Session
 from engine.console.terminal import detect
-from engine.board.game import Position
 from engine.uci.runtime import Runtime
 from eval.explain import explain
 from eval.weights import WeightsError

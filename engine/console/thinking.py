@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 import chess
 
 from engine.board.bitboard import BLACK, WHITE
-from engine.console.terminal import Terminal
 from engine.board.game import Position
+from engine.console.terminal import Terminal
 from engine.notation.san import board_of, san_line
 from engine.search.limits import Limits, Line, Result, Score
 

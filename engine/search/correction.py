@@ -7,8 +7,8 @@ move, drifts toward what deeper search found minus the static score; the sum is 
 import numpy as np
 
 from engine.board.bitboard import BISHOP, BLACK, KING, KNIGHT, QUEEN, ROOK, U64, WHITE, ZERO
-from engine.compiled.jit import kernel
 from engine.board.position import side_to_move
+from engine.compiled.jit import kernel
 from engine.search.endings import faded, tempered
 from engine.search.history import moved_before
 from engine.search.limits import MATE_IN_MAX_PLY

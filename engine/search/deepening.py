@@ -6,9 +6,9 @@
 import numpy as np
 
 from engine.board.bitboard import FULL
+from engine.board.movegen import ALL, generate
 from engine.compiled.jit import kernel
 from engine.compiled.memory import clear_record, copy_record
-from engine.board.movegen import ALL, generate
 from engine.compiled.recursion import call_at
 from engine.search.limits import MATE_IN_MAX_PLY
 from engine.search.state import INFINITE, NO_SCORE, PAST

@@ -5,8 +5,8 @@ believes in four pawns' worth of advantage, and shuffles until the game is drawn
 """
 
 from engine.board.bitboard import BISHOP, BLACK, PAWN, WHITE, ZERO
-from engine.compiled.jit import kernel
 from engine.board.position import pieces_of
+from engine.compiled.jit import kernel
 from eval.rules import BISHOP_UNITS
 from eval.view import units
 

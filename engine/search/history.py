@@ -1,9 +1,9 @@
 """What the search remembers of moves: history with gravity, continuations, killers, counter moves."""
 
-from engine.compiled.jit import kernel
 from engine.board.move import NO_MOVE, destination_of, origin_of
 from engine.board.movegen import is_noisy
 from engine.board.position import piece_on, side_to_move
+from engine.compiled.jit import kernel
 from engine.search.see import captured_type
 from engine.search.state import MAX_QUIETS
 

@@ -59,7 +59,7 @@ class Line(NamedTuple):
     nps: int
     hashfull: int  # in thousandths
     time_ms: int
-    pv: tuple[int, ...]  # engine.move.Move from the root on
+    pv: tuple[int, ...]  # engine.board.move.Move from the root on
 
 
 @dataclass(frozen=True)

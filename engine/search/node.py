@@ -6,9 +6,9 @@ All scores are for the side to move at the node, in centipawns. `s` is the searc
 import numpy as np
 
 from engine.board.bitboard import ZERO
-from engine.compiled.jit import kernel
 from engine.board.move import NO_MOVE, SQUARES
 from engine.board.movegen import is_noisy
+from engine.compiled.jit import kernel
 from engine.compiled.recursion import call_at
 from engine.search.correction import learn_correction, set_static_score
 from engine.search.history import remember_tried, reward

@@ -4,9 +4,9 @@
 """
 
 from engine.board.bitboard import FULL, PAWN, QUEEN
-from engine.compiled.jit import kernel
 from engine.board.move import NO_MOVE, QUEEN_PROMOTION, kind_of
 from engine.board.movegen import NOISY, QUIET, generate, is_legal, is_noisy
+from engine.compiled.jit import kernel
 from engine.search.history import moved_before, noisy_history, quiet_history
 from engine.search.see import captured_type, see_at_least
 from engine.search.threats import attacked_by_lesser, threat_score

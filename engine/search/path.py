@@ -1,11 +1,11 @@
 """The way from the root to a node: counting it, seeing that it is drawn, following a move, keeping the line."""
 
 from engine.board.bitboard import ZERO
-from engine.compiled.jit import kernel
 from engine.board.makemove import make, make_null
-from engine.compiled.memory import load_word, prefetch
 from engine.board.move import NO_MOVE
 from engine.board.movegen import count_legal
+from engine.compiled.jit import kernel
+from engine.compiled.memory import load_word, prefetch
 from engine.compiled.recursion import call_at
 from engine.search.history import piece_to
 from engine.search.transposition import bucket_address

@@ -1,9 +1,9 @@
 """What need not be searched: nodes that are as good as settled, and late moves that cannot matter."""
 
 from engine.board.bitboard import ZERO
-from engine.compiled.jit import kernel
 from engine.board.move import NO_MOVE, PROMOTION, kind_of
 from engine.board.position import gives_check, has_pieces, side_to_move
+from engine.compiled.jit import kernel
 from engine.compiled.recursion import call_at
 from engine.search.history import quiet_history
 from engine.search.limits import MATE_IN_MAX_PLY

@@ -3,8 +3,8 @@
 import numpy as np
 
 from engine.board.bitboard import ZERO
-from engine.compiled.jit import kernel
 from engine.board.move import NO_MOVE, PROMOTION, kind_of
+from engine.compiled.jit import kernel
 from engine.compiled.recursion import call_at
 from engine.search.correction import set_static_score
 from engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, MAX_PLY

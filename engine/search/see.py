@@ -2,9 +2,9 @@
 
 from engine.board.attacks import bishop_attacks, rook_attacks
 from engine.board.bitboard import BISHOP, EMPTY, KING, PAWN, QUEEN, ROOK, ZERO, bit, type_of
-from engine.compiled.jit import entry, kernel
 from engine.board.move import EN_PASSANT, NORMAL, PROMOTION, QUEEN_PROMOTION, destination_of, kind_of, origin_of
 from engine.board.position import attackers_to, occupied_squares, piece_on, side_to_move
+from engine.compiled.jit import entry, kernel
 
 _MOST_IN_AN_EXCHANGE = 1 << 16
 

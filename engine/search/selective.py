@@ -1,8 +1,8 @@
 """How deep to search a move: the singular extension of the hash move, the reduction of late moves."""
 
 from engine.board.bitboard import ZERO
-from engine.compiled.jit import kernel
 from engine.board.move import NO_MOVE
+from engine.compiled.jit import kernel
 from engine.compiled.recursion import call_at
 from engine.search.history import noisy_history, quiet_history
 from engine.search.limits import MATE_IN_MAX_PLY

@@ -5,10 +5,10 @@ Only the transposition table and the stop flag are shared between threads; both 
 
 import numpy as np
 
-from engine.compiled.memory import aligned_record
 from engine.board.move import SQUARES
 from engine.board.movegen import MAX_MOVES
 from engine.board.position import POSITION
+from engine.compiled.memory import aligned_record
 from engine.search.limits import MAX_PLY
 from engine.search.parameters import PARAMETER_DTYPE, parameter_values
 from eval.evaluate import NUMBER_OF_TERMS

@@ -1,9 +1,9 @@
 """Quiet moves by what they threaten or escape: away from the attack of a lesser piece, into one, or giving check."""
 
 from engine.board.bitboard import BISHOP, KING, KNIGHT, ONE, PAWN, ROOK, bit, lsb, pawn_attacks, type_of
-from engine.compiled.jit import kernel
 from engine.board.move import destination_of, origin_of
 from engine.board.position import attacks_of, gives_check, occupied_squares, piece_on, pieces_of, side_to_move
+from engine.compiled.jit import kernel
 from engine.search.see import see_at_least
 
 _CHECK_MAY_LOSE = 75  # centipawns

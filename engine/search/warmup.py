@@ -5,10 +5,10 @@ from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 
-from engine.compiled.cache import ROOMS, remove_stale
 from engine.board.game import Position
-from engine.compiled.jit import CACHE
 from engine.board.perft import perft
+from engine.compiled.cache import ROOMS, remove_stale
+from engine.compiled.jit import CACHE
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
 from eval.explain import value_pieces

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.board.game import Position
-from engine.compiled.jit import entry
 from engine.board.move import SQUARES, Move
+from engine.compiled.jit import entry
 from engine.compiled.recursion import address_of
 from engine.search.deepening import first_window, next_depth, next_window, search_root, set_root
 from engine.search.limits import MAX_PLY, Score

@@ -26,7 +26,9 @@ COMMANDS = by_name(
         Command("uci", "engine.uci:serve", "Speak UCI on standard input and output, as GUIs want it."),
         Command("selfgame [OPTIONS]", "engine.console.selfgame:play_game", "Play a short game against itself."),
         Command("run [OPTIONS]", "engine.shell.cli:run", "The console on a terminal, else 'selfgame'."),
-        Command("perft N [FEN]", "engine.shell.commands:perft", "Count the positions N half-moves ahead, by first move."),
+        Command(
+            "perft N [FEN]", "engine.shell.commands:perft", "Count the positions N half-moves ahead, by first move."
+        ),
         Command(
             "evaluate FILE [--weights W]",
             "engine.shell.commands:evaluate",
@@ -71,7 +73,9 @@ COMMANDS = by_name(
             "Write games against itself, to learn from.",
         ),
         Command("spsa COMMAND ...", "tune.command:run_spsa", "Tune numbers by games; simulate and plan that."),
-        Command("bench", "engine.shell.commands:bench", "Search fixed positions; print nodes, always the same, and speed."),
+        Command(
+            "bench", "engine.shell.commands:bench", "Search fixed positions; print nodes, always the same, and speed."
+        ),
         Command("weights [FILE]", "engine.shell.commands:weights", "Show which weights are in use, and the 27 terms."),
         Command(
             "gui-config GUI",

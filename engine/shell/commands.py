@@ -11,15 +11,15 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.search.bench import run_bench
-from engine.common.command import CommandError
-from engine.common.command_line import Parser
 from engine.board.divide import print_divide
 from engine.board.fen import START_FEN, FenError, parse_fen
 from engine.board.game import Position
-from engine.compiled.jit import CACHE
 from engine.board.perft import MAX_DEPTH
 from engine.board.position import POSITION
+from engine.common.command import CommandError
+from engine.common.command_line import Parser
+from engine.compiled.jit import CACHE
+from engine.search.bench import run_bench
 from engine.search.warmup import parts
 from eval.evaluate import scores_of
 from eval.table import render_terms

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import chess
 
-from engine.common.command import CommandError
-from engine.common.command_line import Parser, above_zero
 from engine.board.game import Position
 from engine.board.move import Move
+from engine.common.command import CommandError
+from engine.common.command_line import Parser, above_zero
 from engine.search.limits import Limits, Line, Result
 from engine.search.searcher import Searcher
 from eval.weights import WeightsError, active_file, load

@@ -14,9 +14,9 @@ from itertools import chain
 from typing import NoReturn
 
 from engine.common.command import Command, CommandError
-from engine.compiled.compiling import WATCH
 from engine.common.interrupt import INTERRUPTED
 from engine.common.streams import complain
+from engine.compiled.compiling import WATCH
 from engine.uci import commands
 from engine.uci.commands import COMMANDS, STANDARD
 from engine.uci.output import Output

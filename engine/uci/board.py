@@ -14,10 +14,10 @@ import numba
 import numpy as np
 
 from engine import NAME, __version__
-from engine.search.bench import run_bench
 from engine.board.bitboard import SQUARE_NAMES
 from engine.board.divide import print_divide
 from engine.board.game import IllegalMoveError, Position
+from engine.search.bench import run_bench
 from engine.uci.go import parse_go
 from engine.uci.session import Session
 from eval.explain import explain

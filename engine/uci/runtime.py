@@ -16,8 +16,8 @@ from engine.search.warmup import warm_up
 from eval.weights import DEFAULT_FILE, WeightsError, active_file, learned_k, load
 
 if TYPE_CHECKING:
-    from engine.tables.book import Book
     from engine.board.move import Move
+    from engine.tables.book import Book
     from engine.tables.tablebase import Tables
 
 __all__ = ["Position", "Runtime"]

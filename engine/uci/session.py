@@ -11,16 +11,16 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from engine.uci.options import DEFAULT_HASH, Option, OptionError, Value, find
 from engine.search.limits import Line, Result, Score
 from engine.uci.cold_start import ColdStart
 from engine.uci.errand import Errands, IsStopped
+from engine.uci.options import DEFAULT_HASH, Option, OptionError, Value, find
 from engine.uci.output import Output, Report
 
 if TYPE_CHECKING:
     from engine.board.game import Position
-    from engine.uci.runtime import Runtime
     from engine.search.limits import Limits
+    from engine.uci.runtime import Runtime
 
 LAST_WORDS_SECONDS = 3.0  # how long `quit` waits at most for the bestmove of a search under way
 

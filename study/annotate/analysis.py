@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from engine.board.bitboard import WHITE
-from engine.console.thinking import score_text
 from engine.board.game import Position
 from engine.board.move import Move
+from engine.console.thinking import score_text
 from engine.notation.san import san
 from engine.search.limits import MATE_SCORE, Limits, Score
 from eval.explain import Change, explain

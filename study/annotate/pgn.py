@@ -18,10 +18,10 @@ import chess.pgn
 
 from engine import NAME, __version__
 from engine.board.bitboard import WHITE
-from engine.common.command import CommandError
-from engine.console.archive import FaultKeeper, loaded
 from engine.board.fen import FenError
 from engine.board.game import IllegalMoveError, Position
+from engine.common.command import CommandError
+from engine.console.archive import FaultKeeper, loaded
 from engine.notation.san import as_chess_move
 from eval.summary import SIDES
 from learn.sources import LearnError, read_text

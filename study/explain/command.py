@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from engine.board.game import Position
 from engine.common.command import CommandError, UsageError
 from engine.console.archive import looks_like_fen
-from engine.board.game import Position
 from engine.notation.san import MoveRejected, read_move
 from engine.search.limits import Limits
 from eval.explain import value_pieces

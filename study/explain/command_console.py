@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.board.game import Position
 from engine.common.command import UsageError
 from engine.console.arguments import file_name
 from engine.console.thinking import ThinkingLine
-from engine.board.game import Position
 from engine.notation.san import looks_like_move, read_move
 from engine.search.limits import Limits
 from study.arguments import weights_of

@@ -9,9 +9,9 @@ from typing import Protocol
 import numpy as np
 
 from engine.board.bitboard import WHITE
-from engine.console.thinking import Display, score_text, think
 from engine.board.game import Position
 from engine.board.move import Move
+from engine.console.thinking import Display, score_text, think
 from engine.notation.san import board_of, san, san_line
 from engine.search.limits import Limits, Line, Score
 from engine.search.searcher import Searcher

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.common.command import CommandError
-from engine.console.thinking import score_text
 from engine.board.game import Position
 from engine.board.move import Move
 from engine.board.position import POSITION
+from engine.common.command import CommandError
+from engine.console.thinking import score_text
 from engine.notation.san import board_of, san_line, san_moves
 from engine.search.limits import Limits, Score
 from eval.evaluate import scores_of

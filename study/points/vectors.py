@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.board.bitboard import PIECE_LETTERS, QUEEN, ZERO, popcount
-from engine.compiled.jit import entry, kernel
 from engine.board.makemove import make
-from engine.compiled.memory import copy_record
 from engine.board.movegen import is_noisy
 from engine.board.position import POSITION
+from engine.compiled.jit import entry, kernel
+from engine.compiled.memory import copy_record
 from learn.games import NO_FAULT, Games
 from learn.tokens import BLACK_WON, DRAWN, UNFINISHED, WHITE_WON
 

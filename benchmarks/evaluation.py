@@ -7,8 +7,8 @@ import numpy as np
 from benchmarks.clock import cpu_seconds, line, medians_in_turns
 from engine.board.game import Position
 from engine.board.position import POSITION
-from eval.evaluate import features_of, scores_of
-from eval.weights import DEFAULT_FILE, load
+from eval.linear.evaluate import features_of, scores_of
+from eval.linear.weights import DEFAULT_FILE, load
 
 POSITIONS = 4096
 REPEATS = 20

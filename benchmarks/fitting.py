@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.clock import cpu_seconds, line
-from eval.weights import SHIPPED, load
+from eval.linear.weights import SHIPPED, load
 from learn.fit import Watcher, fit_k
 from learn.games import read_games
 from learn.learning import METHODS, Settings, split, task_of

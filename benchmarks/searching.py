@@ -10,7 +10,7 @@ from benchmarks.clock import line
 from engine.board.game import Position
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
-from eval.weights import DEFAULT_FILE, load
+from eval.families import DEFAULT_FILE, load
 
 MOVETIME_MS = 3000
 HASH_MB = 64

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from engine.board.fen import to_fen
-from eval.evaluate import after_rules, scores_of
+from eval.draws import after_rules
+from eval.linear.evaluate import scores_of
 from learn.positions import FEATURE_SCALE, Block, Rows
 from learn.sources import LearnError
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from engine.common.command import CommandError
 from engine.common.files import write_whole
-from eval.weights import WeightsError, load, note_of_k
+from eval.linear.weights import WeightsError, load, note_of_k
 from learn.games import Fault
 from learn.inputs import Reading, read_rows
 from learn.installing import LEARNED, Candidate, Outcome, Verdict, places_of, text_with, use

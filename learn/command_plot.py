@@ -8,7 +8,7 @@ from pathlib import Path
 
 from engine.common.command import CommandError, UsageError
 from engine.common.files import check_writable, write_together
-from eval.weights import active_file
+from eval.linear.weights import active_file
 from learn.options import HELP
 from learn.pictures import ENDINGS, load_matplotlib
 from learn.plots import PICTURES, draw

@@ -15,7 +15,8 @@ import numpy as np
 
 from engine.common.files import write_together, write_whole
 from engine.compiled.cache import user_folder
-from eval.weights import ENVIRONMENT_VARIABLE, SHIPPED, active_file, as_mapping, load, render, rewrite
+from eval.linear.family import LinearEvaluation
+from eval.linear.weights import ENVIRONMENT_VARIABLE, SHIPPED, active_file, as_mapping, load, render, rewrite
 from learn.options import Order
 from learn.sources import LearnError
 from match.arguments import LivePrinter
@@ -180,7 +181,10 @@ class Candidate:
         self._say(
             f"It takes {most} games at most, {effort} a move: {trial.takes}. Ctrl-C ends it, --no-match skips it."
         )
-        players = OwnPlayer(new.name, self._new), OwnPlayer(self._places.source.name, self._old)
+        players = (
+            OwnPlayer(new.name, LinearEvaluation(self._new)),
+            OwnPlayer(self._places.source.name, LinearEvaluation(self._old)),
+        )
         with LivePrinter() as show:
             told: list[str] = []
             proof = prove(*players, trial, told.append, show, self._order.concurrency)

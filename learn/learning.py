@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from eval.registry import TERMS, Term
-from eval.weights import as_mapping, defaults
+from eval.linear.registry import TERMS, Term
+from eval.linear.weights import as_mapping, defaults
 from learn.adam import adam
 from learn.descent import descent
 from learn.fit import Step, Task, Watcher, approach, fit_k, gauss_newton, prior_spread, sizes

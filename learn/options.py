@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from engine.common.command import UsageError
-from eval.registry import TERMS
+from eval.linear.registry import TERMS
 from learn.folding import fold
 from learn.learning import ARTICLE, METHODS, Settings
 from learn.positions import Quiet, Selection

@@ -19,7 +19,7 @@ from engine.board.movegen import is_noisy
 from engine.board.position import POSITION
 from engine.compiled.jit import entry, kernel
 from engine.compiled.memory import copy_record
-from eval.evaluate import NUMBER_OF_TERMS, side_counts
+from eval.linear.evaluate import NUMBER_OF_TERMS, side_counts
 from learn.games import NO_FAULT, Games
 from learn.tokens import UNFINISHED
 

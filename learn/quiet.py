@@ -10,15 +10,17 @@ import threading
 import numpy as np
 
 from engine.board.bitboard import WHITE, ZERO
-from engine.board.makemove import make
 from engine.compiled.jit import entry, kernel
 from engine.compiled.memory import CACHE_LINE, copy_record, store_word
 from engine.compiled.recursion import call_at
 from engine.search.deepening import NO_LIMIT
+from engine.search.path import follow
 from engine.search.state import INFINITE
+from engine.search.static_score import static_evaluation
 from engine.search.transposition import TranspositionTable
 from engine.search.worker import Worker
-from eval.evaluate import evaluate, scores_of
+from eval.linear.evaluate import scores_of
+from eval.linear.family import LinearEvaluation
 from learn.positions import Block, Quiet
 
 _local = threading.local()  # a search record belongs to one thread
@@ -39,9 +41,9 @@ def _record(weights: np.ndarray) -> np.ndarray:
     """The search record of this thread, with these weights."""
     if not hasattr(_local, "worker"):
         _local.table, _local.stop = TranspositionTable(megabytes=0), np.zeros(1, dtype=np.uint64)
-        _local.worker = Worker(_local.table, _local.stop, weights)
+        _local.worker = Worker(_local.table, _local.stop, LinearEvaluation(weights))
         _local.worker.limit_nodes(NO_LIMIT)
-    _local.worker.set_weights(weights)
+    _local.worker.set_evaluation(LinearEvaluation(weights))
     _local.worker.record[0]["buckets"] = 1
     return np.asarray(_local.worker.record)
 
@@ -65,8 +67,8 @@ def _settle(records, positions, resolve, usable):
 def _worth(s, last):
     """The static score after `last` moves of the line found, from the view of the first mover; leaves the positions."""
     for ply in range(last):
-        make(s.positions[ply + 1], s.positions[ply], s.pv[0, ply])
-    score = evaluate(s.positions[last], s.weights)
+        follow(s, ply, s.pv[0, ply])
+    score = static_evaluation(s, last)
     return score if last & 1 == 0 else -score
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.common.files import write_whole
-from eval.registry import TERMS, Term
+from eval.linear.registry import TERMS, Term
 from learn.calibration import calibration
 from learn.learning import Learned, Settings
 from learn.report import Summary

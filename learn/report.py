@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from eval.registry import TERMS, Term
+from eval.linear.registry import TERMS, Term
 from learn.learning import Learned, Settings
 from learn.passes import carriers
 from learn.sample import Sample

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from engine.compiled.jit import entry
-from eval.evaluate import NUMBER_OF_TERMS
+from eval.linear.evaluate import NUMBER_OF_TERMS
 from learn.positions import Rows
 
 _GROWTH = 8  # the store grows by an eighth at a time: `resize` moves no memory of this size on most systems

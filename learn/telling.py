@@ -11,7 +11,7 @@ from typing import TextIO
 
 import numpy as np
 
-from eval.registry import TERMS
+from eval.linear.registry import TERMS
 from learn.fit import Step, Watcher
 from learn.folding import fold
 from learn.learning import Settings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eval.weights import defaults
+from eval.linear.weights import defaults
 from learn.checking import check_rows
 from learn.fen_file import lines_of
 from learn.fit import Watcher

@@ -35,7 +35,7 @@ class OwnBoard:
         self._seed = variety.seed
         self._tables = [TranspositionTable(player.hash_mb or effort.hash_mb) for player in players]
         self._workers = [
-            Worker(table, stop_flag, player.weights, player.parameters)
+            Worker(table, stop_flag, player.evaluation, player.parameters)
             for player, table in zip(players, self._tables, strict=True)
         ]
         self._rules = rules_record(effort, adjudication, variety)

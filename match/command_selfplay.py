@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from engine.common.command import UsageError
-from eval.weights import WeightsError, active_file, load
+from eval.evaluation import EvaluationError
+from eval.families import active_file, load
 from match import arguments
 from match.arguments import LivePrinter, Parser, say
 from match.effort import Adjudication, Variety
@@ -60,7 +61,7 @@ def _play(wish: argparse.Namespace) -> int:
     file = active_file(wish.weights)
     try:
         player = OwnPlayer("Merino", load(file))
-    except WeightsError as error:
+    except EvaluationError as error:
         raise UsageError(f"selfplay: {error}") from error
     terms = replace(
         arguments.read_terms(wish, (player, player)), variety=Variety(wish.early, wish.early_loss, wish.seed)

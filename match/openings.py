@@ -18,7 +18,7 @@ from engine.search.deepening import deepen, set_root
 from engine.search.limits import MAX_PLY
 from engine.search.transposition import TranspositionTable, age_of
 from engine.search.worker import Worker
-from eval.weights import defaults
+from eval.families import default
 from match.chance import next_random, seed_state
 from match.play import UNFINISHED, end_by_rule
 
@@ -86,7 +86,7 @@ class RandomOpenings:
         """`even`: how many centipawns one side may be ahead."""
         self._seed, self._plies, self._even = seed, plies, even
         self._table = TranspositionTable(0)
-        self._judge = Worker(self._table, np.zeros(1, dtype=np.uint64), defaults())
+        self._judge = Worker(self._table, np.zeros(1, dtype=np.uint64), default())
         self._start = Position()
 
     def opening(self, number: int) -> Opening:

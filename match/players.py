@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from engine.common.command import UsageError
 from engine.search.parameters import ParameterError, parameter_values
-from eval.weights import WeightsError, defaults, load
+from eval.evaluation import Evaluation, EvaluationError
+from eval.families import default, load
 
 DEFAULT = "default"
 SHARED_NUMBERS = ("threads", "hash")
@@ -28,10 +27,10 @@ FORMS = (
 
 @dataclass(frozen=True)
 class OwnPlayer:
-    """Merino with these weights (order of the registry) and search parameters (order of theirs)."""
+    """Merino with this evaluation and these search parameters (order of the registry)."""
 
     label: str
-    weights: np.ndarray = field(default_factory=defaults)
+    evaluation: Evaluation = field(default_factory=default)
     parameters: tuple[int, ...] = field(default_factory=parameter_values)
     threads: int = 1
     hash_mb: int | None = None  # None for what suits the match
@@ -40,7 +39,7 @@ class OwnPlayer:
     def identity(self) -> dict[str, Any]:
         """All that its play depends on, for comparing with an earlier run."""
         numbers = {"threads": self.threads, "hash": self.hash_mb, "overhead": self.overhead}
-        return {"weights": self.weights.tolist(), "parameters": list(self.parameters), **numbers}
+        return self.evaluation.identity | {"parameters": list(self.parameters), **numbers}
 
 
 @dataclass(frozen=True)
@@ -120,11 +119,11 @@ def _own(text: str, label: str, head: str, settings: dict[str, str]) -> OwnPlaye
     own = {name: numbers.pop(name) for name in OWN_NUMBERS if name in numbers}
     _check_numbers(text, own)
     try:
-        weights = load(Path(head).expanduser()) if head not in ("", DEFAULT) else defaults()
+        evaluation = load(Path(head).expanduser()) if head not in ("", DEFAULT) else default()
         parameters = parameter_values(numbers)
-    except (WeightsError, ParameterError) as error:
+    except (EvaluationError, ParameterError) as error:
         raise UsageError(f"player '{text}': {error}") from error
-    return OwnPlayer(label, weights, parameters, own.get("threads", 1), own.get("hash"), own.get("overhead"))
+    return OwnPlayer(label, evaluation, parameters, own.get("threads", 1), own.get("hash"), own.get("overhead"))
 
 
 def _check_numbers(text: str, numbers: dict[str, int]) -> None:

@@ -71,7 +71,7 @@ class OwnSide:
         warm_up()  # no clock should run while code is loaded or compiled
         try:
             self._searcher = Searcher(
-                player.hash_mb or effort.hash_mb, player.threads, player.weights, player.parameters
+                player.hash_mb or effort.hash_mb, player.threads, player.evaluation, player.parameters
             )
         except MemoryError as error:
             raise MatchError(f"no memory for the hash of '{player.label}'") from error

@@ -7,14 +7,13 @@ import os
 import tempfile
 from pathlib import Path
 
-import numpy as np
-
 from engine.common.command import CommandError
 from engine.common.command_line import Parser, above_zero
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
 from engine.search.warmup import warm_up
-from eval.weights import WeightsError, active_file, learned_k, load
+from eval.evaluation import Evaluation, EvaluationError
+from eval.families import active_file, load
 
 __all__ = ["Parser", "above_zero"]  # of all commands, for those of the studies
 
@@ -53,23 +52,23 @@ def limits_of(order: argparse.Namespace, default: Limits) -> Limits:
     return default if limits == Limits() else limits
 
 
-def weights_of(name: str | None, k: float | None = None) -> tuple[np.ndarray, float]:
-    """The weights of the file of this name, or those in use, and the K asked for or else theirs.
+def evaluation_of(name: str | None, k: float | None = None) -> Evaluation:
+    """The evaluation in the file of this name, or that in use, with the K asked for or else its own.
 
     Raises CommandError.
     """
     try:
-        path = active_file(name)
-        return load(path), learned_k(path) if k is None else k
-    except WeightsError as error:
+        found = load(active_file(name))
+    except EvaluationError as error:
         raise CommandError(str(error)) from error
+    return found if k is None else found.with_k(k)
 
 
-def searcher_of(order: argparse.Namespace, weights: np.ndarray) -> Searcher:
-    """A searcher with the threads and the table asked for; raises CommandError where memory lacks."""
+def searcher_of(order: argparse.Namespace, evaluation: Evaluation) -> Searcher:
+    """A searcher with the evaluation, the threads and the table asked for; raises CommandError where memory lacks."""
     warm_up()  # compiling is not to count as thinking
     try:
-        searcher = Searcher(order.hash, order.threads, weights)
+        searcher = Searcher(order.hash, order.threads, evaluation)
     except MemoryError as error:
         raise CommandError(f"there is no memory for a table of {order.hash} MB") from error
     searcher.move_overhead = 0  # nobody's clock is running

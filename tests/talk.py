@@ -10,7 +10,7 @@ from engine.console.session import Session
 from engine.console.terminal import Terminal
 from engine.search.limits import Limits, Line, Result, Score
 from engine.uci.runtime import Runtime
-from eval.weights import DEFAULT_FILE, learned_k, load
+from eval.families import DEFAULT_FILE, default
 
 
 class FakeSearcher:
@@ -67,8 +67,8 @@ class FakeSearcher:
     def set_threads(self, count: int) -> None:
         self.calls.append(("threads", count))
 
-    def set_weights(self, weights: object) -> None:
-        self.calls.append(("weights", weights))
+    def set_evaluation(self, evaluation: object) -> None:
+        self.calls.append(("evaluation", evaluation))
 
 
 class Talk:
@@ -79,8 +79,7 @@ class Talk:
         self.searcher = FakeSearcher()
         runtime = Runtime.__new__(Runtime)  # all of it but the search
         runtime.searcher = self.searcher  # type: ignore[assignment]
-        runtime.k = learned_k(DEFAULT_FILE)
-        runtime.weights, runtime.weights_file, runtime.weights_error = load(DEFAULT_FILE), DEFAULT_FILE, ""
+        runtime.evaluation, runtime.weights_file, runtime.weights_error = default(), DEFAULT_FILE, ""
         self.session = Session(runtime, terminal or Terminal(), self.out)
 
     def say(self, *lines: str) -> str:

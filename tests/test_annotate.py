@@ -15,8 +15,8 @@ from engine.board.game import Position
 from engine.common.command import CommandError, UsageError
 from engine.search.limits import Limits, Line, Score
 from engine.shell.cli import main
+from eval.families import DEFAULT_FILE, default
 from eval.outlook import expected_score
-from eval.weights import DEFAULT_FILE, load
 from study.annotate import command, picture
 from study.annotate.analysis import GRADES, AnnotatedMove, annotate_moves
 from study.annotate.command import run_annotate
@@ -242,7 +242,7 @@ def fixed_seeker(scores: dict[str, int], calls: list[str], stop_after: int = 100
 
 def moves_of(scores: dict[str, int], moves: Sequence[str], calls: list[str] | None = None) -> list[AnnotatedMove]:
     seek = fixed_seeker(scores, [] if calls is None else calls)
-    return list(annotate_moves(Position(), moves, load(DEFAULT_FILE), K, seek, Limits(nodes=1)))
+    return list(annotate_moves(Position(), moves, default().with_k(K), seek, Limits(nodes=1)))
 
 
 @pytest.mark.parametrize(
@@ -290,7 +290,7 @@ def test_only_what_seems_a_mistake_is_searched_again() -> None:
 
 def test_an_only_move_is_no_mistake() -> None:
     forced = Position("k7/8/8/8/8/8/r7/K7 w - - 0 1")
-    (told,) = annotate_moves(forced, ["a1a2"], load(DEFAULT_FILE), K, fixed_seeker({"a1a2": 900}, []), Limits(nodes=1))
+    (told,) = annotate_moves(forced, ["a1a2"], default().with_k(K), fixed_seeker({"a1a2": 900}, []), Limits(nodes=1))
     assert told.loss == 0
 
 
@@ -310,14 +310,14 @@ def test_no_line_of_the_pgn_is_longer_than_80_columns_and_no_word_changes(
 
 def test_mate_and_stalemate_are_certain() -> None:
     calls: list[str] = []
-    weights = load(DEFAULT_FILE)
+    evaluation = default().with_k(K)
     mate = list(
-        annotate_moves(Position(), ["f2f3", "e7e5", "g2g4", "d8h4"], weights, K, fixed_seeker({}, calls), Limits())
+        annotate_moves(Position(), ["f2f3", "e7e5", "g2g4", "d8h4"], evaluation, fixed_seeker({}, calls), Limits())
     )
     assert (mate[-1].after.expected, mate[-1].after.score_text) == (0.0, "-M0")
     assert len(calls) == 4, "the mate is not searched"
     stalemate = Position("7k/8/6K1/8/8/8/8/5Q2 w - - 0 1")
-    (told,) = annotate_moves(stalemate, ["f1f7"], weights, K, fixed_seeker({}, []), Limits())
+    (told,) = annotate_moves(stalemate, ["f1f7"], evaluation, fixed_seeker({}, []), Limits())
     assert told.after.expected == 0.5
 
 

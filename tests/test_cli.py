@@ -11,8 +11,8 @@ import pytest
 from engine import __version__
 from engine.board.fen import START_FEN
 from engine.shell.cli import COMMANDS, HELP, main
-from eval.registry import TERMS
-from eval.weights import render
+from eval.linear.registry import TERMS
+from eval.linear.weights import render
 from tests.uci_process import PATIENCE, ROOT, run_merino
 
 MATE_FEN = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 b - - 0 1"

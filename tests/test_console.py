@@ -22,7 +22,7 @@ from engine.console.terminal import Terminal
 from engine.notation.san import looks_like_move
 from engine.search.limits import Limits
 from engine.uci import runtime
-from eval.weights import DEFAULT_FILE, ENVIRONMENT_VARIABLE
+from eval.linear.weights import DEFAULT_FILE, ENVIRONMENT_VARIABLE
 from tests.talk import Talk
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -249,7 +249,7 @@ def test_weights_are_shown_saved_loaded_and_reset(talk: Talk, tmp_path: Path) ->
     talk.say(f"weights load {mine}")
     assert talk.session.runtime.weights_file == mine
     assert "VAL_Q 999" in talk.say("weights")
-    assert talk.searcher.calls[-1][0] == "weights"
+    assert talk.searcher.calls[-1][0] == "evaluation"
     talk.say("weights reset")
     assert talk.session.runtime.weights_file == DEFAULT_FILE
     mine.write_text("VAL_Q many\n")

@@ -10,7 +10,7 @@ from engine.console.registry import COMMANDS
 from engine.console.terminal import Terminal
 from engine.search.limits import Limits, Score
 from engine.uci.options import OPTIONS
-from eval.weights import SHIPPED
+from eval.linear.weights import SHIPPED
 from tests.talk import Talk
 
 AFTER_TRAINING = SHIPPED / "greko2015-after-training.txt"

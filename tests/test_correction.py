@@ -13,7 +13,7 @@ from engine.search.parameters import PARAMETERS
 from engine.search.state import NO_SCORE
 from engine.search.transposition import EXACT, LOWER_BOUND, UPPER_BOUND, TranspositionTable
 from engine.search.worker import Worker
-from eval.weights import defaults
+from eval.families import default
 
 ENDGAME = "4k3/pp3p2/8/8/8/8/PPP2PPP/4K3 w - - 0 1"
 KING_ELSEWHERE = "6k1/pp3p2/8/8/8/8/PPP2PPP/4K3 w - - 0 1"
@@ -41,7 +41,7 @@ def _learn(records, error, depth, times):
 
 @pytest.fixture
 def worker() -> Worker:
-    return Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), defaults())
+    return Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), default())
 
 
 def static_score(worker: Worker, fen: str) -> int:

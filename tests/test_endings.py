@@ -8,8 +8,8 @@ from engine.compiled.jit import entry
 from engine.search.endings import faded, tempered
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
-from eval.evaluate import scores_of
-from eval.weights import defaults
+from eval.linear.evaluate import scores_of
+from eval.linear.weights import defaults
 
 
 @entry

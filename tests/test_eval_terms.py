@@ -6,8 +6,8 @@ import pytest
 
 from engine.board.bitboard import BLACK, WHITE
 from engine.board.fen import parse_fen
-from eval.evaluate import counts_of
-from eval.registry import TERMS
+from eval.linear.evaluate import counts_of
+from eval.linear.registry import TERMS
 from tests import naive
 from tests.boards import playouts, records, sparse
 

@@ -10,9 +10,10 @@ import pytest
 
 from engine.board.bitboard import BLACK, WHITE
 from engine.board.fen import parse_fen
-from eval.evaluate import after_rules, counts_of, features_of, scores_of
-from eval.registry import TERMS
-from eval.weights import SHIPPED, defaults, load
+from eval.draws import after_rules
+from eval.linear.evaluate import counts_of, features_of, scores_of
+from eval.linear.registry import TERMS
+from eval.linear.weights import SHIPPED, defaults, load
 from tests import naive
 from tests.boards import placed, playouts, records, sparse
 

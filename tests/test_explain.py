@@ -11,8 +11,9 @@ import pytest
 
 from engine.board.bitboard import BLACK, SQUARE_NAMES, WHITE
 from engine.board.game import Position
-from eval.evaluate import after_rules, scores_of
-from eval.explain import (
+from eval.draws import after_rules
+from eval.linear.evaluate import scores_of
+from eval.linear.explain import (
     CANNOT_WIN,
     KNOWN_DRAW,
     OPPOSITE_BISHOPS,
@@ -22,9 +23,9 @@ from eval.explain import (
     summarise_change,
     value_pieces,
 )
-from eval.registry import TERMS, Group
-from eval.table import render, render_change, render_pieces, render_terms
-from eval.weights import DEFAULT_FILE, load
+from eval.linear.registry import TERMS, Group
+from eval.linear.table import render, render_change, render_pieces, render_terms
+from eval.linear.weights import DEFAULT_FILE, load
 
 RULES = [
     ("8/8/8/8/8/1k6/8/K1B5 w - - 0 1", KNOWN_DRAW),

@@ -13,9 +13,11 @@ from engine.notation.san import read_move
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
 from engine.shell.cli import main
-from eval.evaluate import scores_of
-from eval.explain import explain
-from eval.weights import SHIPPED, as_mapping, load, render
+from eval.families import load as load_evaluation
+from eval.linear.evaluate import scores_of
+from eval.linear.explain import explain
+from eval.linear.family import LinearEvaluation
+from eval.linear.weights import SHIPPED, as_mapping, load, render
 from study.explain.command import run_compare, run_explain, run_moves
 from study.explain.lookahead import prospect, seeker
 from study.explain.positions import read_positions, take_position
@@ -50,7 +52,7 @@ def other_file(tmp_path: Path) -> Path:
 
 def test_a_move_changes_what_the_evaluations_before_and_after_it_differ_in(weights: np.ndarray) -> None:
     position = Position(MIDDLEGAME)
-    told = prospect(position, read_move(position, "Bxh6"), weights, K)
+    told = prospect(position, read_move(position, "Bxh6"), LinearEvaluation(weights, K))
     position.push_uci("c1h6")
     assert told.at_once.after == explain(position.record, weights, K)
     assert told.ahead is None and told.score_text == ""
@@ -64,7 +66,9 @@ def test_the_end_of_a_line_is_the_evaluation_after_its_moves(
     text: str, weights: np.ndarray, searcher: Searcher
 ) -> None:
     position = Position(MIDDLEGAME)
-    told = prospect(position, read_move(position, text), weights, K, seeker(searcher), Limits(nodes=4000))
+    told = prospect(
+        position, read_move(position, text), LinearEvaluation(weights, K), seeker(searcher), Limits(nodes=4000)
+    )
     assert told.ahead is not None
     board = chess.Board(MIDDLEGAME)
     for word in told.ahead.line.split():
@@ -78,7 +82,7 @@ def test_the_end_of_a_line_is_the_evaluation_after_its_moves(
 
 def test_a_search_for_an_explanation_leaves_the_searcher_as_it_was(weights: np.ndarray, searcher: Searcher) -> None:
     before = searcher.multipv, searcher.is_analysing
-    rank_moves(Position(MATE_IN_ONE), weights, K, seeker(searcher), Limits(nodes=2000))
+    rank_moves(Position(MATE_IN_ONE), LinearEvaluation(weights, K), seeker(searcher), Limits(nodes=2000))
     assert (searcher.multipv, searcher.is_analysing) == before
 
 
@@ -88,7 +92,7 @@ def test_equal_moves_share_a_rank() -> None:
 
 def test_moves_are_ranked_by_the_evaluation_right_after_them(weights: np.ndarray) -> None:
     position = Position(MIDDLEGAME)
-    ranking = rank_moves(position, weights, K)
+    ranking = rank_moves(position, LinearEvaluation(weights, K))
     assert [entry.move for entry in ranking] != position.legal_moves
     assert sorted(entry.move for entry in ranking) == sorted(position.legal_moves)
     for entry in ranking:
@@ -99,7 +103,7 @@ def test_moves_are_ranked_by_the_evaluation_right_after_them(weights: np.ndarray
 
 
 def test_moves_are_ranked_by_search_with_the_mate_first(weights: np.ndarray, searcher: Searcher) -> None:
-    ranking = rank_moves(Position(MATE_IN_ONE), weights, K, seeker(searcher), Limits(nodes=5000))
+    ranking = rank_moves(Position(MATE_IN_ONE), LinearEvaluation(weights, K), seeker(searcher), Limits(nodes=5000))
     assert (ranking[0].san, ranking[0].score_text, ranking[0].rank) == ("Ra8#", "+M1", 1)
     assert len(ranking) == len(Position(MATE_IN_ONE).legal_moves)
     scores = [int(entry.score) for entry in ranking if entry.score is not None]
@@ -108,24 +112,24 @@ def test_moves_are_ranked_by_search_with_the_mate_first(weights: np.ndarray, sea
 
 
 def test_no_move_is_ranked_where_the_game_is_over(weights: np.ndarray) -> None:
-    assert rank_moves(Position("7k/6Q1/6K1/8/8/8/8/8 b - - 0 1"), weights, K) == ()
+    assert rank_moves(Position("7k/6Q1/6K1/8/8/8/8/8 b - - 0 1"), LinearEvaluation(weights, K)) == ()
 
 
 def test_the_same_weights_twice_do_not_differ(weights: np.ndarray) -> None:
-    compared = compare_weights(Position(MIDDLEGAME), weights, weights, (K, K))
+    compared = compare_weights(Position(MIDDLEGAME), *(LinearEvaluation(weights, K),) * 2)
     assert compared.change.score == 0 and compared.moved == ()
     assert all(kind.attributed[0] == kind.attributed[1] for kind in compared.kinds)
     assert [(kind.kind, kind.count) for kind in compared.kinds] == [*zip("PNBRQK", (12, 4, 4, 4, 2, 2), strict=True)]
 
 
 def test_other_weights_change_terms_pieces_and_ranks(weights: np.ndarray, other_file: Path) -> None:
-    compared = compare_weights(Position(MIDDLEGAME), weights, load(other_file), (K, K))
+    compared = compare_weights(Position(MIDDLEGAME), LinearEvaluation(weights, K), load_evaluation(other_file))
     changed = {term.name for term in compared.change.terms if term.net}
     assert changed == {"BishopMobility"}  # the knights stand alike
     knights = next(kind for kind in compared.kinds if kind.kind == "N")
     assert knights.attributed[1] - knights.attributed[0] == pytest.approx(-50 + (150 - 27) * 1.2 / 3, abs=0.1)
     assert compared.moved and all(move.ranks[0] != move.ranks[1] for move in compared.moved)
-    second = {entry.san: entry.rank for entry in rank_moves(Position(MIDDLEGAME), load(other_file), K)}
+    second = {entry.san: entry.rank for entry in rank_moves(Position(MIDDLEGAME), load_evaluation(other_file))}
     assert {move.san: move.ranks[1] for move in compared.moves} == second
 
 

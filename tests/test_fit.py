@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from eval.registry import TERMS, Group, Phase, Term
-from eval.weights import DEFAULT_FILE, SHIPPED, defaults, load
+from eval.linear.registry import TERMS, Group, Phase, Term
+from eval.linear.weights import DEFAULT_FILE, SHIPPED, defaults, load
 from learn.fit import Step, Task, Watcher, gauss_newton
 from learn.learning import METHODS, Learned, Settings, learn, split
 from learn.passes import BLOCK, gather, mean_error

@@ -12,7 +12,7 @@ from engine.search.history import HISTORY_BITS, noisy_history, quiet_history, re
 from engine.search.path import follow
 from engine.search.transposition import TranspositionTable
 from engine.search.worker import Worker
-from eval.weights import defaults
+from eval.families import default
 
 FEN = "r1bqkb1r/pppp1ppp/2n2n2/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R w KQkq - 4 4"
 QUIET, OTHER_QUIET, CAPTURE, OTHER_CAPTURE = "d2d3", "b1c3", "f3e5", "c4f7"
@@ -40,7 +40,7 @@ def _follow(records, move):
 
 @pytest.fixture
 def worker() -> Worker:
-    worker = Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), defaults())
+    worker = Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), default())
     worker.set_root(Position(FEN), full_width=False)
     return worker
 

@@ -13,9 +13,9 @@ import pytest
 
 from engine.board.fen import parse_fen
 from engine.common.command import CommandError, UsageError
-from eval.evaluate import features_of
-from eval.registry import TERMS
-from eval.weights import defaults, learned_k, load, save
+from eval.linear.evaluate import features_of
+from eval.linear.registry import TERMS
+from eval.linear.weights import defaults, learned_k, load, save
 from learn.command import learn_weights
 from learn.fit import Task, Watcher, fit_k, gauss_newton
 from learn.games import read_games

@@ -19,7 +19,7 @@ import pytest
 from engine.board.fen import parse_fen, to_fen
 from engine.board.position import POSITION
 from engine.common.live_line import COLUMNS, LiveLine
-from eval.weights import defaults
+from eval.linear.weights import defaults
 from learn import inputs, sources
 from learn.checking import check_rows
 from learn.fen_file import lines_of

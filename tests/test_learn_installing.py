@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from engine.common.command import CommandError, UsageError
-from eval.registry import TERMS
-from eval.weights import DEFAULT_FILE, as_mapping, defaults, learned_k, load, parse, render, rewrite, save
+from eval.linear.registry import TERMS
+from eval.linear.weights import DEFAULT_FILE, as_mapping, defaults, learned_k, load, parse, render, rewrite, save
 from learn import command, installing, learning
 from learn.command import learn_weights, run_learn
 from learn.installing import EARLIER, LEARNED, text_with

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from engine.common.command import CommandError
-from eval.weights import defaults, load, save
+from eval.linear.weights import defaults, load, save
 from learn.command import learn_weights
 
 ROOT = Path(__file__).resolve().parent.parent

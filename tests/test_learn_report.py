@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from engine.common.command import CommandError, UsageError
-from eval.registry import TERMS
-from eval.weights import SHIPPED, defaults, load, save
+from eval.linear.registry import TERMS
+from eval.linear.weights import SHIPPED, defaults, load, save
 from learn import command
 from learn.calibration import calibration
 from learn.command import learn_weights, run_learn

@@ -15,7 +15,7 @@ import pytest
 
 from engine.common.command import CommandError
 from engine.shell.cli import main
-from eval.weights import DEFAULT_FILE
+from eval.linear.weights import DEFAULT_FILE
 from match import command, command_selfplay
 from match.arguments import LivePrinter
 from match.books import FileOpenings

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from engine.shell.cli import main
-from eval.weights import DEFAULT_FILE, defaults, load, save
+from eval.linear.weights import DEFAULT_FILE, defaults, load, save
 from learn.command import run_learn
 from match.board import OwnBoard
 from match.effort import NO_VARIETY, Adjudication, Effort, Variety

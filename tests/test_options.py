@@ -24,9 +24,9 @@ from engine.uci.options import OPTIONS
 from engine.uci.output import Output
 from engine.uci.runtime import Runtime
 from engine.uci.session import Session
-from eval.explain import explain
+from eval.linear.explain import explain
+from eval.linear.weights import DEFAULT_FILE, defaults, learned_k
 from eval.outlook import DEFAULT_K, expected_score, win_draw_loss
-from eval.weights import DEFAULT_FILE, defaults, learned_k
 
 MATED = "6k1/5ppp/8/8/8/8/r4PPP/1r4K1 w - - 0 1"
 MATE_IN_ONE = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1"

@@ -155,7 +155,7 @@ def test_command_and_module_tell_the_version(installed):
 def test_code_comes_from_the_install_folder(installed):
     python = installed.command.with_name(Path(sys.executable).name)
     out = installed.run(
-        "-c", "import engine, eval.weights as w; print(engine.__file__, w.DEFAULT_FILE)", command=[python]
+        "-c", "import engine, eval.linear.weights as w; print(engine.__file__, w.DEFAULT_FILE)", command=[python]
     )
     assert out.count(str(installed.packages)) == 2
 

@@ -13,11 +13,12 @@ from engine.board.game import Position
 from engine.compiled.jit import entry
 from engine.search.bench import POSITIONS, run_bench
 from engine.search.limits import Limits, Line
+from engine.search.parameters import EXCHANGE_VALUES, parameter_values
 from engine.search.path import follow_null, is_draw
 from engine.search.searcher import Searcher
 from engine.search.transposition import TranspositionTable
 from engine.search.worker import Worker
-from eval.weights import SHIPPED, defaults, load
+from eval.families import default
 
 # Mates found by construction or well known: (position, moves to mate).
 MATES = [
@@ -252,6 +253,9 @@ def test_a_forced_reply_on_the_clock_comes_at_once(searcher: Searcher) -> None:
     assert time.perf_counter() - began < 0.5
 
 
+ROUND_VALUES = (100, 400, 400, 600, 1200)
+
+
 @pytest.mark.parametrize(
     ("fen", "move", "gain"),
     [
@@ -265,7 +269,8 @@ def test_a_forced_reply_on_the_clock_comes_at_once(searcher: Searcher) -> None:
     ],
 )
 def test_an_exchange_gains_what_counting_it_out_by_hand_gives(fen: str, move: str, gain: int) -> None:
-    searcher = Searcher(hash_mb=1, weights=load(SHIPPED / "greko2015-after-training.txt"))
+    values = parameter_values(dict(zip(EXCHANGE_VALUES, ROUND_VALUES, strict=True)))
+    searcher = Searcher(hash_mb=1, parameters=values)
     position = Position(fen)
     assert searcher.exchange_gain(position, position.parse_uci(move)) == gain
 
@@ -278,6 +283,6 @@ def _draw_after_a_pass(records):
 
 @pytest.mark.parametrize("halfmove", [0, 40, 98, 99])
 def test_a_null_move_is_no_step_toward_the_fifty_move_rule(halfmove: int) -> None:
-    worker = Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), defaults())
+    worker = Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), default())
     worker.set_root(Position(f"4k3/pp3p2/8/8/8/8/PPP2PPP/R3K3 w - - {halfmove} 80"), full_width=False)
     assert _draw_after_a_pass(worker.record) == (False, 0)

@@ -8,12 +8,11 @@ import chess
 import pytest
 
 from engine.board.game import Position
+from engine.search.parameters import EXCHANGE_VALUES, by_name, parameter_values
 from engine.search.searcher import Searcher
-from engine.search.worker import PIECE_VALUE_TERMS
-from eval.weights import as_mapping, defaults
 
 VALUES = dict(
-    zip(chess.PIECE_TYPES, [*(round(as_mapping(defaults())[name]) for name in PIECE_VALUE_TERMS), 0], strict=True)
+    zip(chess.PIECE_TYPES, [*(by_name(parameter_values())[name] for name in EXCHANGE_VALUES), 0], strict=True)
 )
 
 

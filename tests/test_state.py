@@ -10,7 +10,7 @@ from engine.search.searcher import Searcher
 from engine.search.state import CONFIGURATION, SEARCH
 from engine.search.transposition import AGES, TranspositionTable
 from engine.search.worker import Worker
-from eval.weights import defaults
+from eval.families import default
 from match.board import OwnBoard
 from match.effort import Adjudication, Effort
 from match.games import Game
@@ -22,12 +22,12 @@ ENDING = "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1"
 
 
 def fresh_bytes(table: TranspositionTable, stop_flag: np.ndarray) -> np.ndarray:
-    return Worker(table, stop_flag, defaults()).record.view(np.uint8)
+    return Worker(table, stop_flag, default()).record.view(np.uint8)
 
 
 def test_a_worker_that_has_searched_and_forgotten_equals_a_fresh_one() -> None:
     table, stop_flag = TranspositionTable(1), np.zeros(1, dtype=np.uint64)
-    worker = Worker(table, stop_flag, defaults())
+    worker = Worker(table, stop_flag, default())
     worker.set_root(Position(KIWIPETE), full_width=True)
     worker.limit_nodes(20_000)
     worker.deepen_until_stopped(1)
@@ -37,7 +37,7 @@ def test_a_worker_that_has_searched_and_forgotten_equals_a_fresh_one() -> None:
 
 
 def test_every_field_of_the_record_is_configuration_or_forgotten() -> None:
-    worker = Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), defaults())
+    worker = Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), default())
     worker.record.view(np.uint8)[:] = 255
     worker.forget()
     left = {name for name in SEARCH.names or () if worker.record[0][name].tobytes().strip(b"\0")}
@@ -45,7 +45,7 @@ def test_every_field_of_the_record_is_configuration_or_forgotten() -> None:
 
 
 def test_of_an_earlier_root_no_ply_is_left() -> None:
-    worker = Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), defaults())
+    worker = Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), default())
     worker.set_root(Position(KIWIPETE), full_width=False)
     worker.limit_nodes(20_000)
     worker.deepen_until_stopped(1)
@@ -55,7 +55,7 @@ def test_of_an_earlier_root_no_ply_is_left() -> None:
 
 
 def test_fail_highs_below_the_root_are_counted_anew_in_each_search_of_it() -> None:
-    worker = Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), defaults())
+    worker = Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), default())
     worker.set_root(Position(KIWIPETE), full_width=False)
     for depth in range(1, 7):
         for _ in worker.search_window(depth, None):

@@ -16,12 +16,13 @@ import pytest
 
 from engine.common.command import CommandError, UsageError
 from engine.search.parameters import PARAMETERS, parameter_values
-from eval.registry import TERMS
-from eval.weights import defaults
+from eval.evaluation import Number
+from eval.linear.registry import TERMS
+from eval.linear.weights import defaults
 from match.effort import Clock, Effort
 from match.players import OtherPlayer, OwnPlayer, Player, read_player
 from tune.command import run_spsa
-from tune.parameters import Known, Parameter, TuneError
+from tune.parameters import Parameter, TuneError
 from tune.playing import Games, PairLostError, check_own, engine_options, own_player, play_tune
 from tune.progress import remaining_loss, result_lines
 from tune.rules import Method, PairResult
@@ -213,7 +214,7 @@ def test_an_engine_that_always_dies_ends_the_tune(engine: tuple[str, ...]):
 
 
 def test_the_numbers_of_an_engine_are_those_it_names(engine: tuple[str, ...], tmp_path: Path):
-    assert engine_options(engine) == {"Bold": Known(5, 0, 10)}
+    assert engine_options(engine) == {"Bold": Number(5, 0, 10)}
     with pytest.raises(TuneError, match="does not start"):
         engine_options((sys.executable, "-c", "pass"))
     file = tmp_path / "file.txt"

@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eval.outlook import DEFAULT_K
-from eval.registry import TERMS
-from eval.weights import (
+from eval.linear.registry import TERMS
+from eval.linear.weights import (
     DEFAULT_FILE,
     WeightsError,
     active_file,
@@ -20,6 +19,7 @@ from eval.weights import (
     render,
     save,
 )
+from eval.outlook import DEFAULT_K
 
 TEXT = render(as_mapping(defaults()))
 

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import engine.console.dispatch  # noqa: F401  (fills the registry of the console)
-import eval.terms  # noqa: F401  (fills the registry of terms)
+import eval.linear.terms  # noqa: F401  (fills the registry of terms)
 from engine.console.registry import COMMANDS as CONSOLE_COMMANDS
 from engine.console.registry import Section
 from engine.shell.cli import COMMANDS
 from engine.uci.options import OPTIONS, Option
-from eval.registry import TERMS, Group
-from eval.weights import defaults
+from eval.linear.registry import TERMS, Group
+from eval.linear.weights import defaults
 
 README = Path(__file__).resolve().parent.parent / "README.md"
 

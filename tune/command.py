@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from engine.common.command import CommandError, UsageError
-from eval.weights import WeightsError
+from eval.evaluation import EvaluationError
 from match.arguments import NODES, Parser, add_concurrency, clock
 from match.contest import cores
 from match.errors import MatchError
@@ -40,7 +40,7 @@ def run_spsa(arguments: Sequence[str]) -> int:
     order = _parser().parse_args(list(arguments))
     try:
         code: int = order.run(order)
-    except (TuneError, WeightsError, MatchError) as error:
+    except (TuneError, EvaluationError, MatchError) as error:
         raise CommandError(f"spsa: {error}") from error
     return code
 

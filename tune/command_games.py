@@ -16,8 +16,7 @@ from engine import NAME
 from engine.board.fen import FenError
 from engine.common.command import CommandError, UsageError
 from engine.common.files import check_writable, write_whole
-from eval.registry import TERMS
-from eval.weights import active_file, load, save
+from eval.families import active_file, load
 from learn.pictures import ENDINGS, load_matplotlib
 from match.arguments import MARGIN_MS, NODES, LivePrinter
 from match.contest import Outlets, hold
@@ -40,7 +39,6 @@ LEAST_AHEAD = 8  # pairs under way; more only make the estimates they are made f
 PROOF = Sprt(0.0, 5.0)
 MOST_PROOF_GAMES = 100_000
 INTERRUPTED = 130  # what a shell says of Ctrl-C
-_TERMS = {term.name for term in TERMS}
 
 
 def tune_new(order: argparse.Namespace) -> int:
@@ -68,7 +66,7 @@ def tune_new(order: argparse.Namespace) -> int:
         openings=order.openings,
         plies=order.plies,
         margin=MARGIN_MS,
-        weights=() if engine else tuple(load(active_file(order.weights)).tolist()),
+        weights=() if engine else tuple(load(active_file(order.weights)).identity["weights"]),
         engine=engine,
     )
     tune = Tune.new(configuration)
@@ -163,7 +161,7 @@ def _conclude(tune: Tune, path: Path) -> tuple[Player, Player]:
     file = _weights_file(path)
     if isinstance(tuned, OwnPlayer) and _tunes_weights(configuration):
         try:
-            save(file, tuned.weights, [f"Tuned by {configuration.method} in {len(tune.done)} pairs of games"])
+            tuned.evaluation.save(file, [f"Tuned by {configuration.method} in {len(tune.done)} pairs of games"])
         except OSError as error:
             raise CommandError(f"spsa: cannot write '{file}': {error.strerror}") from error
         _tell(f"The tuned weights are in '{file}'")
@@ -179,8 +177,9 @@ def _as_player(configuration: Configuration, names: list[str], values: np.ndarra
     if configuration.engine:
         options = (f"option.{name}={value}" for name, value in numbers.items())
         return ",".join([shlex.join(configuration.engine), *options])
-    weights = [] if _TERMS.isdisjoint(names) else [str(weights_file)]
-    return ",".join([*weights, *(f"{name}={value}" for name, value in numbers.items() if name not in _TERMS)])
+    own = configuration.evaluation.numbers.keys()
+    weights = [] if own.isdisjoint(names) else [str(weights_file)]
+    return ",".join([*weights, *(f"{name}={value}" for name, value in numbers.items() if name not in own)])
 
 
 def _prove(players: tuple[Player, Player], configuration: Configuration, threads: int) -> bool:
@@ -247,4 +246,6 @@ def _weights_file(path: Path) -> Path:
 
 
 def _tunes_weights(configuration: Configuration) -> bool:
-    return not configuration.engine and not _TERMS.isdisjoint(row.name for row in configuration.parameters)
+    if configuration.engine:
+        return False
+    return not configuration.evaluation.numbers.keys().isdisjoint(row.name for row in configuration.parameters)

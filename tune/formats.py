@@ -12,13 +12,14 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from tune.parameters import Known, Parameter, TuneError, check
+from eval.evaluation import Number
+from tune.parameters import Parameter, TuneError, check
 
 _TYPES = {"int": True, "float": False}
 _TOML_KEYS = {"start", "min", "max", "c_end", "r_end", "type", "elo", "dist"}
 
 
-def read_file(path: Path, known: Mapping[str, Known]) -> list[Parameter]:
+def read_file(path: Path, known: Mapping[str, Number]) -> list[Parameter]:
     """The parameters a file lists; `known` has start and bounds where TOML leaves them out. Raises TuneError."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -56,7 +57,7 @@ def _read_line(line: str, where: str) -> Parameter:
     return check(Parameter(name, start, low, high, c_end, r_end, whole), where)
 
 
-def read_toml(text: str, source: str, known: Mapping[str, Known]) -> list[Parameter]:
+def read_toml(text: str, source: str, known: Mapping[str, Number]) -> list[Parameter]:
     """The parameters in TOML."""
     try:
         tables = tomllib.loads(text)
@@ -65,7 +66,7 @@ def read_toml(text: str, source: str, known: Mapping[str, Known]) -> list[Parame
     return _all_different([_read_table(name, table, source, known) for name, table in tables.items()], source)
 
 
-def _read_table(name: str, table: object, source: str, known: Mapping[str, Known]) -> Parameter:
+def _read_table(name: str, table: object, source: str, known: Mapping[str, Number]) -> Parameter:
     where = f"{source}: [{name}]"
     if not isinstance(table, dict):
         raise TuneError(f"{source}: {name} is no table; a parameter is written [{name}], with its numbers below")
@@ -76,7 +77,7 @@ def _read_table(name: str, table: object, source: str, known: Mapping[str, Known
     if kind not in _TYPES:
         raise TuneError(f"{where}: type is 'int' or 'float', not {kind!r}")
     registered = known.get(name)
-    usual = {"start": registered.default, "min": registered.low, "max": registered.high} if registered else {}
+    usual = {"start": registered.value, "min": registered.low, "max": registered.high} if registered else {}
     values: dict[str, float] = dict(usual)
     for key, value in table.items():
         if key == "type":

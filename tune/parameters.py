@@ -10,8 +10,8 @@ from difflib import get_close_matches
 import numpy as np
 
 from engine.search.parameters import PARAMETERS
-from eval.registry import TERMS
-from eval.weights import defaults
+from eval.evaluation import Number
+from eval.families import default
 from tune.plan import elo_width, spsa_step
 from tune.rules import BANK, FIRST_TAU2, Method, Settings
 
@@ -20,15 +20,6 @@ UNKNOWN_ELO = 1.0  # what displacing a parameter by c_end is taken to cost where
 
 class TuneError(Exception):
     """Something that cannot be tuned or read; the message says what and where."""
-
-
-@dataclass(frozen=True)
-class Known:
-    """A number that can be tuned: its value now and its bounds."""
-
-    default: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
@@ -61,13 +52,10 @@ class Parameter:
         return self.elo * (self.c_end / self.distance) ** 2
 
 
-def own_parameters() -> dict[str, Known]:
-    """What Merino itself can tune, by name: the weights and the numbers of the search, from their registries."""
-    weights = {
-        term.name: Known(float(value), *map(float, term.bounds)) for term, value in zip(TERMS, defaults(), strict=True)
-    }
-    search = {row.name: Known(float(row.default), *map(float, row.bounds)) for row in PARAMETERS}
-    return weights | search
+def own_parameters() -> dict[str, Number]:
+    """What Merino itself can tune, by name: the numbers of its evaluation and of its search."""
+    search = {row.name: Number(float(row.default), *map(float, row.bounds)) for row in PARAMETERS}
+    return {**default().numbers, **search}
 
 
 def check(parameter: Parameter, where: str) -> Parameter:
@@ -90,7 +78,7 @@ def check(parameter: Parameter, where: str) -> Parameter:
     return parameter
 
 
-def check_known(parameters: Sequence[Parameter], known: Mapping[str, Known], owner: str) -> None:
+def check_known(parameters: Sequence[Parameter], known: Mapping[str, Number], owner: str) -> None:
     """Raise TuneError where a name means nothing to `owner` or bounds reach beyond what it takes."""
     for parameter in parameters:
         if parameter.name not in known:

@@ -15,13 +15,13 @@ import numpy as np
 
 from engine.common.command import CommandError
 from engine.search.parameters import PARAMETERS, parameter_values
-from eval.registry import TERMS
+from eval.evaluation import Evaluation, Number
 from match.contest import Terms
 from match.games import Reason
 from match.players import OtherPlayer, OwnPlayer, Player
 from match.runner import Board, OpeningSource
 from match.sides import START_SECONDS
-from tune.parameters import Known, Parameter, TuneError
+from tune.parameters import Parameter, TuneError
 from tune.rules import PairResult
 from tune.tuning import Configuration, Tune
 
@@ -44,20 +44,15 @@ class PairPlayer(Protocol):
         """End the game under way soon, the stop flag being set; called from another thread."""
 
 
-def own_player(label: str, parameters: tuple[Parameter, ...], values: np.ndarray, weights: np.ndarray) -> OwnPlayer:
-    """Merino with these values of the parameters and, for the rest, `weights` and the defaults of the search."""
-    chosen = weights.copy()
-    terms = [term.name for term in TERMS]
-    changes = {}
-    for row, value in zip(parameters, values.tolist(), strict=True):
-        if row.name in terms:
-            chosen[terms.index(row.name)] = value
-        else:
-            changes[row.name] = round(value)
-    return OwnPlayer(label, chosen, parameter_values(changes))
+def own_player(label: str, rows: tuple[Parameter, ...], values: np.ndarray, evaluation: Evaluation) -> OwnPlayer:
+    """Merino with these values of the parameters and, for the rest, `evaluation` and the defaults of the search."""
+    wanted = {row.name: value for row, value in zip(rows, values.tolist(), strict=True)}
+    own = {name: value for name, value in wanted.items() if name in evaluation.numbers}
+    search = {name: round(value) for name, value in wanted.items() if name not in own}
+    return OwnPlayer(label, evaluation.with_numbers(own), parameter_values(search))
 
 
-def engine_options(command: tuple[str, ...]) -> dict[str, Known]:
+def engine_options(command: tuple[str, ...]) -> dict[str, Number]:
     """The numbers that an external engine lets one set; raises TuneError if it does not start."""
     try:
         engine = chess.engine.SimpleEngine.popen_uci(list(command), timeout=START_SECONDS)
@@ -65,7 +60,7 @@ def engine_options(command: tuple[str, ...]) -> dict[str, Known]:
         raise TuneError(f"the engine '{' '.join(command)}' does not start: {error or 'no answer'}") from error
     try:
         return {
-            name: Known(float(option.default or 0), float(option.min), float(option.max))
+            name: Number(float(option.default or 0), float(option.min), float(option.max))
             for name, option in engine.options.items()
             if option.type == "spin" and option.min is not None and option.max is not None
         }
@@ -86,8 +81,8 @@ def players_of(configuration: Configuration, plus: np.ndarray, minus: np.ndarray
     rows = configuration.parameters
     if configuration.engine:
         return _other(configuration, "plus", plus), _other(configuration, "minus", minus)
-    weights = np.array(configuration.weights)
-    return own_player("plus", rows, plus, weights), own_player("minus", rows, minus, weights)
+    evaluation = configuration.evaluation
+    return own_player("plus", rows, plus, evaluation), own_player("minus", rows, minus, evaluation)
 
 
 def _other(configuration: Configuration, label: str, values: np.ndarray) -> OtherPlayer:

@@ -19,6 +19,8 @@ from pathlib import Path
 import numpy as np
 
 from engine.common.files import write_whole
+from eval.evaluation import Evaluation
+from eval.families import from_identity
 from match.chance import seed_state
 from match.effort import Clock, Effort
 from tune.design import next_pair
@@ -34,7 +36,7 @@ class Configuration:
 
     `effort` limits a move, which may come `margin` milliseconds late at a clock. `openings` is a file of them, None for
     random ones of `plies` half-moves. `engine` is the command line of an external engine, empty for Merino itself with
-    `weights`, the 27 of the registry, as what is not tuned. `ahead` pairs are under way while an earlier result is
+    `weights`, those of its evaluation, as what is not tuned. `ahead` pairs are under way while an earlier result is
     waited for.
     """
 
@@ -49,6 +51,11 @@ class Configuration:
     margin: int = 0
     weights: tuple[float, ...] = ()
     engine: tuple[str, ...] = ()
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """What Merino itself plays with, but for what is tuned."""
+        return from_identity({"weights": list(self.weights)})
 
     def text(self) -> str:
         """As JSON."""

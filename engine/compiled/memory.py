@@ -6,9 +6,11 @@ record is one pointer and an array argument is seven words at every level of a r
 
 import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import carray, types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from engine.compiled.jit import kernel
 
 CACHE_LINE = 64
 
@@ -50,6 +52,23 @@ def prefetch(typing, address):
         return context.get_dummy_value()
 
     return types.void(types.uint64), generate
+
+
+@intrinsic
+def _pointer(typing, address, dtype):
+    """The number `address`, uint64, as a pointer to elements of `dtype`, such as np.int16."""
+    pointer = types.CPointer(dtype.dtype)
+
+    def generate(context, builder, signature, args):
+        return builder.inttoptr(args[0], context.get_value_type(pointer))
+
+    return pointer(types.uint64, dtype), generate
+
+
+@kernel
+def array_at(address, dtype, shape):
+    """The array of `dtype` and `shape` that lies at `address`, uint64; its owner must keep it alive."""
+    return carray(_pointer(address, dtype), shape)
 
 
 @intrinsic

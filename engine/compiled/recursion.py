@@ -2,7 +2,8 @@
 
 numba compiles mutual recursion, but code that it loads back from the cache then jumps to address 0 (so does
 self-recursion first called with a literal). Called through an address, no kernel is recursive in numba's eyes,
-and the steps of a search can be functions of their own that search deeper.
+and the steps of a search can be functions of their own that search deeper. An evaluation is called in the same way, so
+that the search need not be compiled anew for another.
 """
 
 from llvmlite import ir
@@ -12,6 +13,21 @@ from numba.extending import intrinsic
 _INTEGERS = (types.int64,) * 4
 
 
+def _address(context, builder, function, arguments):
+    """The address of the kernel `function`, compiled for these types; its library is linked to the caller's."""
+    compiled = function.dispatcher.overloads[arguments]
+    context.active_code_library.add_linking_library(compiled.library)
+    return builder.ptrtoint(context.declare_function(builder.module, compiled.fndesc), ir.IntType(64))
+
+
+def _call(context, builder, result, arguments, args):
+    """Call the kernel at the address args[0] with the rest of `args`."""
+    convention = context.call_conv
+    pointer = builder.inttoptr(args[0], convention.get_function_type(result, arguments).as_pointer())
+    _, value = convention.call_function(builder, pointer, result, arguments, args[1:])
+    return value
+
+
 @intrinsic
 def address_of(typing, function, record):
     """The address, uint64, of the kernel function(record, int64, int64, int64, int64) -> int64."""
@@ -19,9 +35,7 @@ def address_of(typing, function, record):
     function.get_call_type(typing, arguments, {})  # compiles it for these types
 
     def generate(context, builder, signature, args):
-        compiled = function.dispatcher.overloads[arguments]
-        context.active_code_library.add_linking_library(compiled.library)
-        return builder.ptrtoint(context.declare_function(builder.module, compiled.fndesc), ir.IntType(64))
+        return _address(context, builder, function, arguments)
 
     return types.uint64(function, record), generate
 
@@ -32,9 +46,29 @@ def call_at(typing, address, record, first, second, third, fourth):
     arguments = (record, *_INTEGERS)
 
     def generate(context, builder, signature, args):
-        convention = context.call_conv
-        pointer = builder.inttoptr(args[0], convention.get_function_type(types.int64, arguments).as_pointer())
-        _, value = convention.call_function(builder, pointer, types.int64, arguments, args[1:])
-        return value
+        return _call(context, builder, types.int64, arguments, args)
 
     return types.int64(types.uint64, record, *_INTEGERS), generate
+
+
+@intrinsic
+def evaluation_address(typing, function, record):
+    """The address, uint64, of the kernel function(record, int64) -> float64, an evaluation of a ply."""
+    arguments = (record, types.int64)
+    function.get_call_type(typing, arguments, {})
+
+    def generate(context, builder, signature, args):
+        return _address(context, builder, function, arguments)
+
+    return types.uint64(function, record), generate
+
+
+@intrinsic
+def call_evaluation(typing, address, record, ply):
+    """Call the evaluation at `address` with a record and a ply; its float64."""
+    arguments = (record, types.int64)
+
+    def generate(context, builder, signature, args):
+        return _call(context, builder, types.float64, arguments, args)
+
+    return types.float64(types.uint64, record, types.int64), generate

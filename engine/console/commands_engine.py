@@ -5,14 +5,13 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-import numpy as np
-
 from engine.common.command import Command, CommandError, UsageError
 from engine.console.arguments import file_name, whole_number
 from engine.console.registry import Section, command
 from engine.console.session import Session
 from engine.uci.options import OPTIONS, Option, OptionError
-from eval.weights import DEFAULT_FILE, WeightsError, as_mapping, load, save
+from eval.evaluation import Evaluation, EvaluationError
+from eval.families import DEFAULT_FILE, load
 
 _LEARN = Command("learn FILE", "learn.command:learn_weights", "")  # by name: nothing in engine/ imports learn
 TEXT_COLUMN = 32
@@ -37,7 +36,7 @@ def weights(session: Session, arguments: str) -> None:
 
 def _show_weights(session: Session) -> None:
     session.say(f"Weights: {session.runtime.weights_file}")
-    named = [f"{name} {value:g}" for name, value in as_mapping(session.runtime.weights).items()]
+    named = [f"{name} {value:g}" for name, value in _values(session.runtime.evaluation).items()]
     columns = max(1, session.text_width // 27)
     for start in range(0, len(named), columns):
         session.say("  " + "".join(f"{entry:<26}" for entry in named[start : start + columns]).rstrip())
@@ -50,14 +49,14 @@ def _reset_weights(session: Session) -> None:
 def _load_weights(session: Session, path: Path) -> None:
     try:
         session.say(f"Weights: {session.runtime.use_weights(str(path))}")
-    except WeightsError as error:
+    except EvaluationError as error:
         raise CommandError(f"{error}; the weights stay as they were") from error
 
 
 def _save_weights(session: Session, path: Path) -> None:
     runtime = session.runtime
     try:
-        save(path, runtime.weights, [f"Saved by Merino's console; loaded from {runtime.weights_file}"])
+        runtime.evaluation.save(path, [f"Saved by Merino's console; loaded from {runtime.weights_file}"])
     except OSError as error:
         raise CommandError(f"cannot write '{path}': {error.strerror or error}") from error
     session.say(f"Weights saved in {path}")
@@ -65,17 +64,22 @@ def _save_weights(session: Session, path: Path) -> None:
 
 def _compare_weights(session: Session, path: Path) -> None:
     try:
-        others = load(path)
-    except WeightsError as error:
+        others = _values(load(path))
+    except EvaluationError as error:
         raise CommandError(str(error)) from error
-    mine = session.runtime.weights
-    if np.array_equal(mine, others):
+    mine = _values(session.runtime.evaluation)
+    if mine == others:
         session.say(f"{path} holds the weights in use.")
         return
     session.say(f"{'':24}in use    file  change")
-    for (name, old), new in zip(as_mapping(mine).items(), others, strict=True):
-        if old != new:
+    for name, old in mine.items():
+        if old != (new := others[name]):
             session.say(f"  {name:<20}{old:8.6g}{new:8.6g}{new - old:+8.6g}")
+
+
+def _values(evaluation: Evaluation) -> dict[str, float]:
+    """Its numbers by name."""
+    return {name: number.value for name, number in evaluation.numbers.items()}
 
 
 _WITHOUT_FILE = {"show": _show_weights, "reset": _reset_weights}
@@ -114,16 +118,16 @@ def set_option(session: Session, arguments: str) -> None:
     """
     if not arguments:
         for option in _options():
-            session.say_row(f"  {option.name}, {_values(option)}", option.sentence, TEXT_COLUMN)
+            session.say_row(f"  {option.name}, {_choices(option)}", option.sentence, TEXT_COLUMN)
         return
     option, text = _split(arguments)
     if not text and option.kind != "button":
-        session.tell(f"{option.name}, {_values(option)}: {option.sentence}")
+        session.tell(f"{option.name}, {_choices(option)}: {option.sentence}")
         return
     try:
         value = option.read(text)
         if option.clamp(value) != value:
-            raise UsageError(f"{option.name} is {_values(option)}")
+            raise UsageError(f"{option.name} is {_choices(option)}")
         option.apply(session.runtime, value)
     except OptionError as error:
         raise UsageError(str(error)) from error
@@ -145,7 +149,7 @@ def _split(text: str) -> tuple[Option, str]:
     raise CommandError(f"no option begins '{text[:40]}': option lists them")
 
 
-def _values(option: Option) -> str:
+def _choices(option: Option) -> str:
     if option.bounds:
         return "{} to {}".format(*option.bounds)
     return {"check": "on or off", "button": "a button", "string": "text"}.get(option.kind, option.kind)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
-
 from engine.board.divide import print_divide
 from engine.board.move import Move
 from engine.common.command import Command, CommandError, UsageError
@@ -16,9 +14,9 @@ from engine.console.session import Session
 from engine.notation.san import read_move, san
 from engine.search.bench import run_bench
 from engine.search.limits import Limits
-from eval.explain import explain, value_pieces
-from eval.table import PIECE_VALUES, render, render_piece, render_pieces, render_terms
-from eval.weights import WeightsError, learned_k, load
+from eval.evaluation import Evaluation, EvaluationError
+from eval.families import load
+from eval.linear.table import PIECE_VALUES, render, render_piece, render_pieces
 
 DEEPEST_PERFT = 10
 # By name: nothing in engine/ imports study.
@@ -37,8 +35,8 @@ def evaluation(session: Session, arguments: str) -> None:
     """
     words = arguments.split()
     wanted = [word for word in words if word in EVAL_OPTIONS]
-    weights, k = _weights(session, " ".join(word for word in words if word not in EVAL_OPTIONS))
-    explanation = explain(session.position.record, weights, k)
+    chosen = _evaluation(session, " ".join(word for word in words if word not in EVAL_OPTIONS))
+    explanation = chosen.explain(session.position.record)
     if "json" in wanted:
         session.say(json.dumps({"fen": session.position.fen(), **explanation.as_json()}))
         return
@@ -54,8 +52,7 @@ def pieces(session: Session, arguments: str) -> None:
     what pieces share they are the sum of the evaluation. Relative: removal in pawns. With a square, the terms of the
     piece there.
     """
-    runtime = session.runtime
-    values = value_pieces(session.position.record, runtime.weights, runtime.k)
+    values = session.runtime.evaluation.value_pieces(session.position.record)
     if not arguments or arguments in PIECE_VALUES:
         session.say(render_pieces(values, (arguments,) if arguments else PIECE_VALUES))
         return
@@ -65,14 +62,13 @@ def pieces(session: Session, arguments: str) -> None:
     session.say(render_piece(piece))
 
 
-def _weights(session: Session, name: str) -> tuple[np.ndarray, float]:
-    """The weights of a file and its K, those in use where none is named."""
+def _evaluation(session: Session, name: str) -> Evaluation:
+    """The evaluation in a file, that in use where none is named."""
     if not name:
-        return session.runtime.weights, session.runtime.k
-    path = Path(file_name(name)).expanduser()
+        return session.runtime.evaluation
     try:
-        return load(path), learned_k(path)
-    except WeightsError as error:
+        return load(Path(file_name(name)).expanduser())
+    except EvaluationError as error:
         raise CommandError(str(error)) from error
 
 
@@ -133,7 +129,7 @@ def analyze(session: Session, arguments: str) -> None:
 def terms(session: Session, arguments: str) -> None:
     """Explain the terms of the evaluation."""
     no_argument(arguments)
-    session.say(render_terms(session.runtime.weights, width=session.text_width))
+    session.say(session.runtime.evaluation.describe(session.text_width))
 
 
 @command("perft", Section.EXPLAIN, "DEPTH")

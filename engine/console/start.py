@@ -10,8 +10,7 @@ from engine.console.loop import run_piped, run_typed
 from engine.console.session import Session
 from engine.console.terminal import detect
 from engine.uci.runtime import Runtime
-from eval.explain import explain
-from eval.weights import WeightsError
+from eval.evaluation import EvaluationError
 
 FALLBACK_HASH_MB = 16
 
@@ -25,7 +24,7 @@ def open_session(hash_mb: int, threads: int, weights: str | None = None, ascii_o
     try:
         if weights:
             runtime.use_weights(weights)
-    except WeightsError as error:
+    except EvaluationError as error:
         session.say(f"{error}; not used.")
     if runtime.weights_error:
         session.say(f"{runtime.weights_error}; not used.")
@@ -35,7 +34,7 @@ def open_session(hash_mb: int, threads: int, weights: str | None = None, ascii_o
         session.say(f"{error}; the table of positions has {FALLBACK_HASH_MB} MB.")
     runtime.searcher.set_threads(threads)
     runtime.searcher.move_overhead = 0  # between us and the person there is no network
-    explain(Position().record, runtime.weights)
+    runtime.evaluation.explain(Position().record)
     return session
 
 

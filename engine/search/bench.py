@@ -9,7 +9,7 @@ from engine.board.fen import START_FEN
 from engine.board.game import Position
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
-from eval.weights import defaults
+from eval.families import default
 
 DEPTH = 11
 HASH_MB = 16
@@ -47,7 +47,7 @@ def run_bench(
     Returns the nodes, the same on every run and machine, and the nodes per second.
     Returns after the position at hand, and prints no more, once `is_stopped` says so.
     """
-    searcher = Searcher(hash_mb=HASH_MB, weights=defaults())
+    searcher = Searcher(hash_mb=HASH_MB, evaluation=default())
     searcher.search(Position(), Limits(depth=2))
     total, seconds = 0, 0.0
     for number, fen in enumerate(POSITIONS, start=1):

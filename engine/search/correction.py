@@ -9,12 +9,12 @@ import numpy as np
 from engine.board.bitboard import BISHOP, BLACK, KING, KNIGHT, QUEEN, ROOK, U64, WHITE, ZERO
 from engine.board.position import side_to_move
 from engine.compiled.jit import kernel
-from engine.search.endings import faded, tempered
+from engine.search.endings import faded
 from engine.search.history import moved_before
 from engine.search.limits import MATE_IN_MAX_PLY
 from engine.search.state import CORRECTION_BITS, NO_SCORE
+from engine.search.static_score import static_evaluation
 from engine.search.transposition import entry_static
-from eval.evaluate import evaluate
 
 _LIMIT_BITS = 10  # gravity keeps every entry within 2 ** _LIMIT_BITS
 _MOST_AT_ONCE = 256
@@ -53,7 +53,7 @@ def _correction(s, ply):
 
 @kernel
 def set_static_score(s, ply, found):
-    """Fill in `raw_score`, the tempered evaluation (from the table if it is there), and `static_score`, corrected.
+    """Fill in `raw_score`, the static evaluation (from the table if it is there), and `static_score`, corrected.
 
     Both are NO_SCORE in check.
     """
@@ -62,7 +62,7 @@ def set_static_score(s, ply, found):
         here.raw_score = here.static_score = NO_SCORE
         return
     known = found != ZERO and entry_static(found) != NO_SCORE
-    here.raw_score = entry_static(found) if known else tempered(position, evaluate(position, s.weights))
+    here.raw_score = entry_static(found) if known else static_evaluation(s, ply)
     corrected = faded(position, here.raw_score + _correction(s, ply))
     here.static_score = max(1 - MATE_IN_MAX_PLY, min(corrected, MATE_IN_MAX_PLY - 1))
 

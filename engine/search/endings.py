@@ -7,8 +7,8 @@ believes in four pawns' worth of advantage, and shuffles until the game is drawn
 from engine.board.bitboard import BISHOP, BLACK, PAWN, WHITE, ZERO
 from engine.board.position import pieces_of
 from engine.compiled.jit import kernel
-from eval.rules import BISHOP_UNITS
-from eval.view import units
+from eval.draws import BISHOP_UNITS
+from eval.material import units
 
 _FADING = 256  # half-moves without progress at which nothing would be left of a score
 

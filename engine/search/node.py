@@ -18,6 +18,7 @@ from engine.search.path import count_node, extend_line, follow, is_draw, search_
 from engine.search.pruning import NO_CUTOFF, may_cut, prune_node, skip_move
 from engine.search.selective import hindsight, late_move_reduction, singular_extension
 from engine.search.state import INFINITE
+from engine.search.static_score import static_evaluation
 from engine.search.transposition import (
     EXACT,
     LOWER_BOUND,
@@ -28,7 +29,6 @@ from engine.search.transposition import (
     probe,
     store,
 )
-from eval.evaluate import evaluate
 
 
 @kernel
@@ -41,7 +41,7 @@ def alpha_beta(s, ply, alpha, beta, depth):
     if count_node(s, ply) or ply > 0 and is_draw(s, ply):
         return 0
     if ply >= MAX_PLY:
-        return evaluate(s.positions[ply], s.weights)
+        return static_evaluation(s, ply)
     alpha, beta = max(alpha, ply - MATE_SCORE), min(beta, MATE_SCORE - ply - 1)
     if alpha >= beta:
         return alpha  # a shorter mate has been found elsewhere

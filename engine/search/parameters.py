@@ -21,6 +21,11 @@ class Parameter:
 
 
 PARAMETERS = (
+    Parameter("exchange_pawn", 100, (1, 2000), "What a pawn is worth in exchanges."),
+    Parameter("exchange_knight", 373, (1, 2000), "What a knight is worth in exchanges."),
+    Parameter("exchange_bishop", 407, (1, 2000), "What a bishop is worth in exchanges."),
+    Parameter("exchange_rook", 624, (1, 2000), "What a rook is worth in exchanges."),
+    Parameter("exchange_queen", 1241, (1, 4000), "What a queen is worth in exchanges."),
     Parameter("aspiration_window", 20, (5, 200), "Half-width of the first window around the last score."),
     Parameter("razor_margin", 230, (50, 800), "Times 1 + depth squared, how far below alpha a score is razored."),
     Parameter("razor_depth", 3, (0, 6), "Deepest node that is razored, plies."),
@@ -87,6 +92,7 @@ PARAMETERS = (
     Parameter("clock_doubt", 120, (0, 200), "Percent more for a move that took no nodes than for one that took all."),
 )
 
+EXCHANGE_VALUES = tuple(parameter.name for parameter in PARAMETERS if parameter.name.startswith("exchange_"))  # P..Q
 PARAMETER_DTYPE = np.dtype([(parameter.name, np.int64) for parameter in PARAMETERS], align=True)
 
 

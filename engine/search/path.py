@@ -9,7 +9,7 @@ from engine.compiled.memory import load_word, prefetch
 from engine.compiled.recursion import call_at
 from engine.search.history import piece_to
 from engine.search.transposition import bucket_address
-from eval.rules import is_material_draw
+from eval.draws import is_material_draw
 
 POLL_NODES = 1024  # how often the stop flag is read
 FIFTY_MOVES = 100

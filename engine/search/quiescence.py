@@ -13,8 +13,8 @@ from engine.search.path import count_node, extend_line, follow, is_draw
 from engine.search.pruning import better_score, may_cut
 from engine.search.see import captured_type
 from engine.search.state import INFINITE
+from engine.search.static_score import static_evaluation
 from engine.search.transposition import bound_of, entry_is_on_line, entry_move, entry_score, probe, store
-from eval.evaluate import evaluate
 
 
 @kernel
@@ -25,7 +25,7 @@ def quiescence(s, ply, alpha, beta, depth):
     if count_node(s, ply) or is_draw(s, ply):
         return 0
     if ply >= MAX_PLY:
-        return evaluate(position, s.weights)
+        return static_evaluation(s, ply)
     found = probe(s, position.key)
     if beta - alpha == 1 and may_cut(found, entry_score(found, ply), beta, 0):
         return entry_score(found, ply)

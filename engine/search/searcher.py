@@ -24,7 +24,8 @@ from engine.search.see import exchange_gain
 from engine.search.strength import CANDIDATES, Strength
 from engine.search.transposition import TranspositionTable
 from engine.search.worker import RootLine, Worker
-from eval.weights import defaults
+from eval.evaluation import Evaluation
+from eval.families import default
 
 BOUNDS_AFTER_MS = 3000  # before that, reports of bounds and of the current move only flicker
 CURRENT_MOVE_INTERVAL = 0.25  # seconds
@@ -46,10 +47,10 @@ class Searcher:
         self,
         hash_mb: int = 16,
         threads: int = 1,
-        weights: np.ndarray | None = None,
+        evaluation: Evaluation | None = None,
         parameters: tuple[int, ...] | None = None,
     ) -> None:
-        """Weights are float64 in the order of their registry, parameters in that of theirs, None for the defaults.
+        """Parameters are in the order of their registry; None for the defaults, of the evaluation too.
 
         Raises MemoryError.
         """
@@ -58,7 +59,7 @@ class Searcher:
         self.strength: Strength | None = None
         self.is_analysing = False
         self.random = Random()
-        self._weights = defaults() if weights is None else np.asarray(weights, dtype=np.float64)
+        self._evaluation = default() if evaluation is None else evaluation
         self._parameters = parameter_values() if parameters is None else parameters
         self._table = TranspositionTable(hash_mb)
         self._stop_flag = np.zeros(1, dtype=np.uint64)
@@ -77,14 +78,14 @@ class Searcher:
     def set_threads(self, count: int) -> None:
         """Search with this many threads."""
         while len(self._workers) < count:
-            self._workers.append(Worker(self._table, self._stop_flag, self._weights, self._parameters))
+            self._workers.append(Worker(self._table, self._stop_flag, self._evaluation, self._parameters))
         del self._workers[count:]
 
-    def set_weights(self, weights: np.ndarray) -> None:
-        """Evaluate with these weights from now on; what was found with the old ones is forgotten."""
-        self._weights = np.asarray(weights, dtype=np.float64)
+    def set_evaluation(self, evaluation: Evaluation) -> None:
+        """Evaluate so from now on; what was found before is forgotten."""
+        self._evaluation = evaluation
         for worker in self._workers:
-            worker.set_weights(self._weights)
+            worker.set_evaluation(evaluation)
         self.clear()
 
     def clear(self) -> None:

@@ -10,8 +10,7 @@ from engine.board.movegen import MAX_MOVES
 from engine.board.position import POSITION
 from engine.compiled.memory import aligned_record
 from engine.search.limits import MAX_PLY
-from engine.search.parameters import PARAMETER_DTYPE, parameter_values
-from eval.evaluate import NUMBER_OF_TERMS
+from engine.search.parameters import EXCHANGE_VALUES, PARAMETER_DTYPE, parameter_values
 
 NO_SCORE = -32700  # where a position has no static score: in check
 INFINITE = 32500
@@ -53,8 +52,10 @@ SEARCH = np.dtype(
         ("positions", POSITION, MAX_PLY + 2),
         ("plies", PLY, MAX_PLY + 2),
         ("parameters", PARAMETER_DTYPE),
-        ("weights", np.float64, NUMBER_OF_TERMS),
         ("values", np.int64, 8),  # what a piece of each type is worth in exchanges; 0 for king and EMPTY
+        ("evaluation", np.uint64),  # address of the kernel that evaluates a ply
+        ("evaluation_data", np.uint64),  # address of what that kernel reads: weights, or a net
+        ("accumulators", np.uint64),  # address of what it keeps by ply, if anything
         ("node", np.uint64),  # addresses of the kernels that search on
         ("quiet_node", np.uint64),
         ("stop_address", np.uint64),
@@ -96,8 +97,10 @@ SEARCH = np.dtype(
 CONFIGURATION = (
     "parameters",
     "reductions",
-    "weights",
     "values",
+    "evaluation",
+    "evaluation_data",
+    "accumulators",
     "node",
     "quiet_node",
     "stop_address",
@@ -107,17 +110,18 @@ CONFIGURATION = (
 
 
 def new_search_record() -> np.ndarray:
-    """A record for one thread, SEARCH[1], with default parameters; weights, values and table are still to be set."""
+    """A record for one thread, SEARCH[1], with default parameters; evaluation and table are still to be set."""
     record = aligned_record(SEARCH)
     set_parameters(record, parameter_values())
     return record
 
 
 def set_parameters(record: np.ndarray, values: tuple[int, ...]) -> None:
-    """Use these parameter values (order of the registry) and the reductions that follow from them."""
+    """Use these parameter values (order of the registry), and the tables that follow from them."""
     parameters = record[0]["parameters"]
     for name, value in zip(PARAMETER_DTYPE.names or (), values, strict=True):
         parameters[name] = value
+    record[0]["values"][: len(EXCHANGE_VALUES)] = [parameters[name] for name in EXCHANGE_VALUES]
     logs = np.log(np.maximum(np.arange(REDUCTION_SIZE), 1))
     table = int(parameters["reduction_base"]) + int(parameters["reduction_factor"]) * np.outer(logs, logs)
     table[0, :] = table[:, :2] = 0

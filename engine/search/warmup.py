@@ -11,8 +11,7 @@ from engine.compiled.cache import ROOMS, remove_stale
 from engine.compiled.jit import CACHE
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
-from eval.explain import value_pieces
-from eval.weights import defaults
+from eval.families import default
 
 PLAY = "play"
 
@@ -48,5 +47,5 @@ def _warm_up_lowest() -> None:
     warm_up()
     position = Position()
     perft(position.record, 1)
-    value_pieces(position.record, defaults())
+    default().value_pieces(position.record)
     Searcher(hash_mb=1).exchange_gain(position, position.legal_moves[0])

@@ -17,9 +17,7 @@ from engine.search.node import alpha_beta
 from engine.search.quiescence import quiescence
 from engine.search.state import NO_SCORE, PAST, forget, new_search_record, set_parameters
 from engine.search.transposition import TranspositionTable
-from eval.registry import TERMS
-
-PIECE_VALUE_TERMS = ("VAL_P", "VAL_N", "VAL_B", "VAL_R", "VAL_Q")
+from eval.evaluation import Evaluation
 
 
 @entry
@@ -69,7 +67,7 @@ class Worker:
         self,
         table: TranspositionTable,
         stop_flag: np.ndarray,
-        weights: np.ndarray,
+        evaluation: Evaluation,
         parameters: tuple[int, ...] | None = None,
     ) -> None:
         """`stop_flag` is uint64[1]; the search returns soon after it is set. Default parameters for None."""
@@ -82,19 +80,16 @@ class Worker:
         self._window = np.zeros(4, dtype=np.int64)
         _link(self.record)
         self.set_table(table)
-        self.set_weights(weights)
+        self.set_evaluation(evaluation)
 
     def set_table(self, table: TranspositionTable) -> None:
         """Keep results in this table from now on."""
         self._table = table
         table.attach(self.record)
 
-    def set_weights(self, weights: np.ndarray) -> None:
-        """Evaluate with these weights; exchanges are counted in their piece values."""
-        self.record[0]["weights"][:] = weights
-        names = [term.name for term in TERMS]
-        for kind, name in enumerate(PIECE_VALUE_TERMS):
-            self.record[0]["values"][kind] = round(float(weights[names.index(name)]))
+    def set_evaluation(self, evaluation: Evaluation) -> None:
+        """Evaluate so from now on."""
+        self._installed = evaluation.install(self.record)
 
     def forget(self) -> None:
         """Clear all that earlier searches left behind, but for the table."""

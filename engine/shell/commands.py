@@ -21,9 +21,8 @@ from engine.common.command_line import Parser
 from engine.compiled.jit import CACHE
 from engine.search.bench import run_bench
 from engine.search.warmup import parts
-from eval.evaluate import scores_of
-from eval.table import render_terms
-from eval.weights import WeightsError, active_file, load
+from eval.evaluation import Evaluation, EvaluationError
+from eval.families import active_file, load
 
 _BATCH = 4096  # positions evaluated in one call
 
@@ -51,12 +50,12 @@ def evaluate(arguments: list[str]) -> int:
     parser.add_argument("file", metavar="FILE", help="FENs, one a line; - is standard input")
     parser.add_argument("--weights", metavar="W", help="evaluate with the weights in this file (those in use)")
     wish = parser.parse_args(arguments)
-    name, weights = wish.file, _load_weights(wish.weights)[1]
+    name, evaluation = wish.file, _load_evaluation(wish.weights)[1]
     number_of_faults = 0
     try:
         with sys.stdin.buffer if name == "-" else Path(name).open("rb") as file:
             for fens, positions, faults in _batches(file):
-                scores = scores_of(positions, weights).tolist()
+                scores = evaluation.scores(positions).tolist()
                 sys.stdout.write("".join(f"{score}\t{fen}\n" for score, fen in zip(scores, fens, strict=True)))
                 for number, fault in faults:
                     print(f"{name}:{number}: {fault}", file=sys.stderr)
@@ -76,8 +75,8 @@ def weights(arguments: list[str]) -> int:
     """Print which weights file is in use, or how the one given reads, and the table of terms."""
     parser = Parser(prog="merino weights", description="Show the weights of the 27 terms, and what these are.")
     parser.add_argument("file", nargs="?", metavar="FILE", help="a weights file (the one in use)")
-    file, values = _load_weights(parser.parse_args(arguments).file)
-    print(f"{file}\n\n{render_terms(values)}")
+    file, evaluation = _load_evaluation(parser.parse_args(arguments).file)
+    print(f"{file}\n\n{evaluation.describe()}")
     return 0
 
 
@@ -99,12 +98,12 @@ def warmup(arguments: list[str]) -> int:
     return 0
 
 
-def _load_weights(name: str | None = None) -> tuple[Path, np.ndarray]:
+def _load_evaluation(name: str | None = None) -> tuple[Path, Evaluation]:
     """The weights file of this name, or the active one, and what it holds."""
     file = active_file(name).absolute()
     try:
         return file, load(file)
-    except WeightsError as error:
+    except EvaluationError as error:
         raise CommandError(str(error)) from error
 
 

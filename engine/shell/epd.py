@@ -16,7 +16,8 @@ from engine.common.command import CommandError
 from engine.common.command_line import Parser, above_zero
 from engine.search.limits import Limits, Line, Result
 from engine.search.searcher import Searcher
-from eval.weights import WeightsError, active_file, load
+from eval.evaluation import EvaluationError
+from eval.families import active_file, load
 
 MOVE_MS = 1000  # for a position, where no limit is given
 HASH_MB = 64
@@ -148,7 +149,7 @@ def _searcher(wish: argparse.Namespace) -> Searcher:
     """What solves; raises CommandError."""
     try:
         searcher = Searcher(wish.hash, wish.threads, load(active_file(wish.weights)))
-    except (WeightsError, MemoryError) as error:
+    except (EvaluationError, MemoryError) as error:
         raise CommandError(f"epd: {str(error) or 'there is not enough memory'}") from error
     searcher.move_overhead = 0
     return searcher

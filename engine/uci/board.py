@@ -20,9 +20,7 @@ from engine.board.game import IllegalMoveError, Position
 from engine.search.bench import run_bench
 from engine.uci.go import parse_go
 from engine.uci.session import Session
-from eval.explain import explain
-from eval.table import pawns, render
-from eval.weights import note_of_k, save
+from eval.linear.table import pawns, render
 
 _RULER = " " + "+---" * 8 + "+"
 
@@ -75,8 +73,7 @@ def show(session: Session, _: str, position: Position) -> None:
 @_with_position
 def evaluate(session: Session, _: str, position: Position) -> None:
     """The score of the position by evaluation alone, term by term."""
-    runtime = session.ready()
-    explanation = explain(position.record, runtime.weights, runtime.k)
+    explanation = session.ready().evaluation.explain(position.record)
     session.output.say(
         *render(explanation, unicode=False).splitlines(),
         f"Evaluation: {explanation.score_to_move:+d} cp for the mover, {pawns(explanation.score_white)} for White",
@@ -101,9 +98,9 @@ def export_weights(session: Session, text: str) -> None:
         return
     runtime = session.ready()
     file = Path(text.strip()).expanduser().absolute()
-    header = [f"Exported by {NAME} {__version__} from {runtime.weights_file}, {note_of_k(runtime.k)}"]
+    header = [f"Exported by {NAME} {__version__} from {runtime.weights_file}"]
     try:
-        save(file, runtime.weights, header)
+        runtime.evaluation.save(file, header)
     except OSError as error:
         session.output.error(f"cannot write '{file}': {error.strerror or error}")
     else:

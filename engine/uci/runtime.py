@@ -6,14 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from engine.board.game import Position
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
 from engine.search.strength import DEFAULT_ELO
 from engine.search.warmup import warm_up
-from eval.weights import DEFAULT_FILE, WeightsError, active_file, learned_k, load
+from eval.evaluation import EvaluationError
+from eval.families import DEFAULT_FILE, active_file, default, load
 
 if TYPE_CHECKING:
     from engine.board.move import Move
@@ -32,18 +31,17 @@ class Runtime:
         self.weights_error = ""
         self.weights_file = active_file().absolute()
         try:
-            self.weights: np.ndarray = load(self.weights_file)
-            self.k = learned_k(self.weights_file)  # the scale of expected scores
-        except WeightsError as error:
+            self.evaluation = load(self.weights_file)
+        except EvaluationError as error:
             self.weights_error = str(error)
             self.weights_file = DEFAULT_FILE
-            self.weights, self.k = load(DEFAULT_FILE), learned_k(DEFAULT_FILE)
+            self.evaluation = default()
         self.own_book = False
         self.book: Book | None = None
         self.tables: Tables | None = None
         self.is_limited = False  # to the strength of `elo`
         self.elo = DEFAULT_ELO
-        self.searcher = Searcher(hash_mb, weights=self.weights)
+        self.searcher = Searcher(hash_mb, evaluation=self.evaluation)
         self.searcher.clear()
 
     def set_hash(self, megabytes: int) -> None:
@@ -58,11 +56,11 @@ class Runtime:
         self.searcher.clear()
 
     def use_weights(self, name: str) -> Path:
-        """Take the weights from the file `name`, the active one if empty; raises WeightsError and keeps the old."""
+        """Take the weights from the file `name`, the active one if empty; raises EvaluationError and keeps the old."""
         file = active_file(name or None).absolute()
-        weights, k = load(file), learned_k(file)
-        self.searcher.set_weights(weights)
-        self.weights, self.k, self.weights_file, self.weights_error = weights, k, file, ""
+        self.evaluation = load(file)
+        self.searcher.set_evaluation(self.evaluation)
+        self.weights_file, self.weights_error = file, ""
         return file
 
     def use_book(self, name: str) -> None:

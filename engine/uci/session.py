@@ -142,7 +142,7 @@ class Session:
         self._say_weights(runtime)
         position = self.position.copy()
         position.chess960 = self.chess960
-        k = runtime.k if self.show_wdl else None
+        k = runtime.evaluation.k if self.show_wdl else None
         booked = runtime.book_move(position, limits)
         if booked is not None:
             line = Line(0, 0, 1, Score(0), "", 0, 0, 0, 0, (booked,))

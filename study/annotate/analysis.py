@@ -12,16 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from engine.board.bitboard import WHITE
 from engine.board.game import Position
 from engine.board.move import Move
 from engine.console.thinking import score_text
 from engine.notation.san import san
 from engine.search.limits import MATE_SCORE, Limits, Score
-from eval.explain import Change, explain
-from eval.outlook import expected_score
+from eval.evaluation import Evaluation
+from eval.linear.explain import Change
 from study.explain.lookahead import Seeker
 
 
@@ -86,38 +84,40 @@ class AnnotatedMove:
 
 
 def annotate_moves(
-    position: Position, moves: Sequence[str], weights: np.ndarray, k: float, seek: Seeker, limits: Limits
+    position: Position, moves: Sequence[str], evaluation: Evaluation, seek: Seeker, limits: Limits
 ) -> Iterator[AnnotatedMove]:
     """Each of the legal `moves`, coordinates, played from `position`.
 
     Each position is searched once within `limits`, and before a move that seems a mistake once or twice more.
     """
     current = position.copy()
-    before = _verdict(current, k, seek, limits)
-    explained = explain(current.record, weights, k)
+    before = _verdict(current, evaluation, seek, limits)
+    explained = evaluation.explain(current.record)
     for text in moves:
         move, turn = current.parse_uci(text), current.turn
         name, previous = san(current, move), current.copy()
         current.push(move)
-        after, explained_after = _verdict(current, k, seek, limits), explain(current.record, weights, k)
+        after, explained_after = _verdict(current, evaluation, seek, limits), evaluation.explain(current.record)
         better = before
         if _fall(before, after, turn) >= GRADES[-1].least_loss and before.score.mate is None:
-            better = _better(previous, move, before, k, seek, limits)
+            better = _better(previous, move, before, evaluation, seek, limits)
         yield AnnotatedMove(move, name, turn, before, better, after, Change(explained, explained_after))
         before, explained = after, explained_after
 
 
-def _better(position: Position, move: Move, before: Verdict, k: float, seek: Seeker, limits: Limits) -> Verdict:
+def _better(
+    position: Position, move: Move, before: Verdict, evaluation: Evaluation, seek: Seeker, limits: Limits
+) -> Verdict:
     """What comes of the best move other than `move`, and its line; `before` where there is no other."""
     best = before.best[0]
     if best == move:
         others = [other for other in position.legal_moves if other != move]
         if not others:
             return before
-        best = _verdict(position, k, seek, replace(limits, search_moves=others)).best[0]
+        best = _verdict(position, evaluation, seek, replace(limits, search_moves=others)).best[0]
     made = position.copy()
     made.push(best)
-    verdict = _verdict(made, k, seek, limits)
+    verdict = _verdict(made, evaluation, seek, limits)
     return replace(verdict, best=(best, *verdict.best))
 
 
@@ -127,7 +127,7 @@ def _fall(before: Verdict, after: Verdict, turn: int) -> float:
     return -change if turn == WHITE else change
 
 
-def _verdict(position: Position, k: float, seek: Seeker, limits: Limits) -> Verdict:
+def _verdict(position: Position, evaluation: Evaluation, seek: Seeker, limits: Limits) -> Verdict:
     """What the rules say where the game is over without a claim, else what the search says."""
     turn = position.turn
     if position.is_checkmate():
@@ -136,5 +136,5 @@ def _verdict(position: Position, k: float, seek: Seeker, limits: Limits) -> Verd
         return Verdict(0.5, Score(0), turn, 0, ())
     (line,) = seek(position, limits)
     mate = line.score.mate
-    expected = expected_score(line.score, k) if mate is None else float(mate > 0)
+    expected = evaluation.expected_score(line.score) if mate is None else float(mate > 0)
     return Verdict(expected if turn == WHITE else 1 - expected, line.score, turn, line.depth, line.pv)

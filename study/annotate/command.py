@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-import numpy as np
-
 from engine import NAME, __version__
 from engine.common.command import CommandError, UsageError
 from engine.common.files import write_whole
 from engine.search.limits import Limits
+from eval.evaluation import Evaluation
 from learn.pictures import ENDINGS, load_matplotlib
 from study.annotate.analysis import GRADES, AnnotatedMove, annotate_moves
 from study.annotate.partial import Partial
@@ -25,10 +25,10 @@ from study.arguments import (
     add_search_options,
     add_weights_options,
     check_target,
+    evaluation_of,
     limits_of,
     path_of,
     searcher_of,
-    weights_of,
 )
 from study.explain.lookahead import Seeker, seeker
 
@@ -44,10 +44,10 @@ def run_annotate(arguments: Sequence[str]) -> int:
     picture = path_of(order.plot) if order.plot else None
     out = path_of(order.out) if order.out else None
     _check(picture, out)
-    weights, k = weights_of(order.weights, order.k)
+    evaluation = evaluation_of(order.weights, order.k)
     sources = read_sources(path_of(order.file))
     limits = limits_of(order, Limits(nodes=NODES))
-    work = _Work(sources, weights, k, limits, picture)
+    work = _Work(sources, evaluation, limits, picture)
     if out is None:
         return work.run(order, _Printed())
     with Partial(out, work.identity(order)) as partial:
@@ -94,21 +94,21 @@ class _Printed:
 class _Work:
     """The games of a file to annotate, and how."""
 
-    def __init__(self, sources: Sources, weights: np.ndarray, k: float, limits: Limits, picture: Path | None) -> None:
-        self._sources, self._weights, self._k, self._limits, self._picture = sources, weights, k, limits, picture
-        self._how = _how(limits, k)
+    def __init__(self, sources: Sources, evaluation: Evaluation, limits: Limits, picture: Path | None) -> None:
+        self._sources, self._evaluation, self._limits, self._picture = sources, evaluation, limits, picture
+        self._how = _how(limits, evaluation.k)
 
     def identity(self, order: argparse.Namespace) -> str:
         """What tells this work from any other: the content of the file, and all that decides on the comments."""
-        weights = hashlib.sha256(self._weights.tobytes()).hexdigest()[:16]
-        limits = f"{_words(self._limits)}, K {self._k:g}, weights {weights}, hash {order.hash}, threads {order.threads}"
-        return f"{self._sources.digest} with {NAME} {__version__}, {limits}"
+        weights = hashlib.sha256(json.dumps(self._evaluation.identity).encode()).hexdigest()[:16]
+        limits = f"{_words(self._limits)}, K {self._evaluation.k:g}, weights {weights}"
+        return f"{self._sources.digest} with {NAME} {__version__}, {limits}, hash {order.hash}, threads {order.threads}"
 
     def run(self, order: argparse.Namespace, keeper: _Keeper) -> int:
         """Annotate the games that are not yet done; the exit code."""
         games = self._sources.games
         encoding = self._sources.encoding if order.out else "utf-8"
-        searcher = searcher_of(order, self._weights)
+        searcher = searcher_of(order, self._evaluation)
         seek = seeker(searcher, gives_up=True)
         for source in games[len(keeper.games) :]:
             head = f"game {source.number} of {len(games)}, {source.label}"
@@ -117,7 +117,7 @@ class _Work:
                 _tell(f"{head}, line {source.line}: {source.fault}; it is copied as it is")
                 continue
             searcher.clear()  # a game is annotated alike whatever stands before it
-            moves, is_whole = _annotated(source, self._weights, self._k, seek, self._limits, head)
+            moves, is_whole = _annotated(source, self._evaluation, seek, self._limits, head)
             text = write_comments(source, moves, self._how).encode(encoding)
             if not is_whole:
                 keeper.add_unfinished(text)
@@ -173,13 +173,13 @@ def _check(picture: Path | None, out: Path | None) -> None:
 
 
 def _annotated(
-    source: Source, weights: np.ndarray, k: float, seek: Seeker, limits: Limits, head: str
+    source: Source, evaluation: Evaluation, seek: Seeker, limits: Limits, head: str
 ) -> tuple[list[AnnotatedMove], bool]:
     """The moves of a game annotated, and whether these are all: Ctrl-C keeps those before it."""
     done: list[AnnotatedMove] = []
     is_watched = sys.stderr.isatty()
     try:
-        for told in annotate_moves(source.start, source.moves, weights, k, seek, limits):
+        for told in annotate_moves(source.start, source.moves, evaluation, seek, limits):
             done.append(told)
             if is_watched:
                 print(f"\r{head}: half-move {len(done)} of {len(source.moves)}\x1b[K", end="", file=sys.stderr)

@@ -12,7 +12,7 @@ import re
 import chess.pgn
 
 from engine import NAME
-from eval.summary import SIDES
+from eval.linear.summary import SIDES
 from study.annotate.analysis import GRADES
 
 AS_MARKED = " as marked"  # said of a mistake that had its sign before

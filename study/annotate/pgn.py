@@ -23,7 +23,7 @@ from engine.board.game import IllegalMoveError, Position
 from engine.common.command import CommandError
 from engine.console.archive import FaultKeeper, loaded
 from engine.notation.san import as_chess_move
-from eval.summary import SIDES
+from eval.linear.summary import SIDES
 from learn.sources import LearnError, read_text
 from study.annotate.analysis import GRADES, AnnotatedMove, Verdict
 from study.annotate.own import AS_MARKED, LOST, remove_own

@@ -7,23 +7,21 @@ import json
 import shutil
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from engine.board.game import Position
 from engine.common.command import CommandError, UsageError
 from engine.console.archive import looks_like_fen
 from engine.notation.san import MoveRejected, read_move
 from engine.search.limits import Limits
-from eval.explain import value_pieces
-from eval.table import render, render_pieces
+from eval.evaluation import Evaluation
+from eval.linear.table import render, render_pieces
 from study.arguments import (
     Parser,
     add_search_options,
     add_weights_options,
+    evaluation_of,
     limits_of,
     path_of,
     searcher_of,
-    weights_of,
 )
 from study.explain.lookahead import Prospect, Seeker, prospect, seeker
 from study.explain.positions import read_positions, take_position
@@ -48,26 +46,26 @@ def run_explain(arguments: Sequence[str]) -> int:
     parser.add_argument("--hide-zero", action="store_true", help="leave out terms that make no difference")
     _add_options(parser, MOVE_MS)
     order = parser.parse_intermixed_args(arguments)
-    weights, k = weights_of(order.weights, order.k)
+    evaluation = evaluation_of(order.weights, order.k)
     if not looks_like_fen(order.words[0]):
         if len(order.words) > 1:
             raise UsageError(f"explain: a FEN or one file is expected, not '{' '.join(order.words)[:60]}'")
         positions = read_positions(path_of(order.words[0]), "explain")
-        _say_positions(order, positions, weights, k, is_list=True)
+        _say_positions(order, positions, evaluation, is_list=True)
         return 0
     position, rest = take_position(order.words, "explain")
     if not rest:
-        _say_positions(order, [position], weights, k, is_list=False)
+        _say_positions(order, [position], evaluation, is_list=False)
         return 0
-    (told,) = _prospects(order, position, _exactly(rest, 1, "explain"), weights, k)
+    (told,) = _prospects(order, position, _exactly(rest, 1, "explain"), evaluation)
     _say(order, {"fen": position.fen(), **told.as_json()}, render_prospect(told, _width()))
     return 0
 
 
 def _say_positions(
-    order: argparse.Namespace, positions: Sequence[Position], weights: np.ndarray, k: float, is_list: bool
+    order: argparse.Namespace, positions: Sequence[Position], evaluation: Evaluation, is_list: bool
 ) -> None:
-    values = [value_pieces(position.record, weights, k) for position in positions]
+    values = [evaluation.value_pieces(position.record) for position in positions]
     if order.json:
         told = [
             {"fen": position.fen(), **value.explanation.as_json(), **value.as_json()}
@@ -92,18 +90,18 @@ def run_compare(arguments: Sequence[str]) -> int:
     order = parser.parse_intermixed_args(arguments)
     if looks_like_fen(order.words[0]):
         position, rest = take_position(order.words, "compare")
-        weights, k = weights_of(order.weights, order.k)
-        first, second = _prospects(order, position, _exactly(rest, 2, "compare"), weights, k)
+        evaluation = evaluation_of(order.weights, order.k)
+        first, second = _prospects(order, position, _exactly(rest, 2, "compare"), evaluation)
         told = {"fen": position.fen(), "moves": [first.as_json(), second.as_json()]}
         _say(order, told, render_two_moves(first, second, _width()))
         return 0
     if len(order.words) < 2:
         raise UsageError("compare: a FEN and two moves are expected, or two files of weights")
     first_file, second_file, *fen = order.words
-    both = [weights_of(name, order.k) for name in (first_file, second_file)]
+    both = [evaluation_of(name, order.k) for name in (first_file, second_file)]
     position, rest = take_position(fen, "compare") if fen else (Position(), [])
     _exactly(rest, 0, "compare")
-    compared = compare_weights(position, both[0][0], both[1][0], (both[0][1], both[1][1]))
+    compared = compare_weights(position, *both)
     text = render_two_weights(compared, (first_file, second_file), _width())
     _say(order, {"fen": position.fen(), **compared.as_json()}, text)
     return 0
@@ -117,8 +115,10 @@ def run_moves(arguments: Sequence[str]) -> int:
     order = parser.parse_intermixed_args(arguments)
     position, rest = take_position(order.words, "moves")
     _exactly(rest, 0, "moves")
-    weights, k = weights_of(order.weights, order.k)
-    ranking = rank_moves(position, weights, k, _seeker(order, weights), limits_of(order, Limits(movetime=RANKING_MS)))
+    evaluation = evaluation_of(order.weights, order.k)
+    ranking = rank_moves(
+        position, evaluation, _seeker(order, evaluation), limits_of(order, Limits(movetime=RANKING_MS))
+    )
     told = {"fen": position.fen(), "moves": [entry.as_json() for entry in ranking]}
     _say(order, told, render_ranking(ranking, _width()))
     return 0
@@ -133,19 +133,19 @@ def _add_options(parser: Parser, milliseconds: int) -> None:
 
 
 def _prospects(
-    order: argparse.Namespace, position: Position, texts: Sequence[str], weights: np.ndarray, k: float
+    order: argparse.Namespace, position: Position, texts: Sequence[str], evaluation: Evaluation
 ) -> list[Prospect]:
     """What the moves of these texts come to; raises CommandError where one is no legal move."""
     try:
         moves = [read_move(position, text) for text in texts]
     except MoveRejected as rejection:
         raise CommandError(str(rejection)) from rejection
-    seek, limits = _seeker(order, weights), limits_of(order, Limits(movetime=MOVE_MS))
-    return [prospect(position, move, weights, k, seek, limits) for move in moves]
+    seek, limits = _seeker(order, evaluation), limits_of(order, Limits(movetime=MOVE_MS))
+    return [prospect(position, move, evaluation, seek, limits) for move in moves]
 
 
-def _seeker(order: argparse.Namespace, weights: np.ndarray) -> Seeker | None:
-    return None if order.static else seeker(searcher_of(order, weights))
+def _seeker(order: argparse.Namespace, evaluation: Evaluation) -> Seeker | None:
+    return None if order.static else seeker(searcher_of(order, evaluation))
 
 
 def _exactly(rest: Sequence[str], count: int, command: str) -> Sequence[str]:

@@ -11,7 +11,7 @@ from engine.console.arguments import file_name
 from engine.console.thinking import ThinkingLine
 from engine.notation.san import looks_like_move, read_move
 from engine.search.limits import Limits
-from study.arguments import weights_of
+from study.arguments import evaluation_of
 from study.explain.lookahead import Prospect, Seeker, prospect, seeker
 from study.explain.ranking import RankedMove, rank_moves
 from study.explain.text import render_prospect, render_ranking, render_two_moves, render_two_weights
@@ -40,8 +40,7 @@ def compare(session: Session, arguments: str) -> None:
         session.say(render_two_moves(first, second, session.text_width))
         return
     files = [file_name(word) for word in words]
-    (first_weights, first_k), (second_weights, second_k) = map(weights_of, files)
-    compared = compare_weights(session.position, first_weights, second_weights, (first_k, second_k))
+    compared = compare_weights(session.position, *map(evaluation_of, files))
     names = (str(Path(files[0])), str(Path(files[1])))
     session.say(render_two_weights(compared, names, session.text_width))
 
@@ -50,7 +49,7 @@ def rank(session: Session, by_search: bool) -> None:
     """List all legal moves in order, by search or by evaluation at once; raises CommandError."""
     runtime = session.runtime
     seek, limits = (_seeker(session), _limits(session, RANKING_MS)) if by_search else (None, None)
-    ranking: tuple[RankedMove, ...] = rank_moves(session.position, runtime.weights, runtime.k, seek, limits)
+    ranking: tuple[RankedMove, ...] = rank_moves(session.position, runtime.evaluation, seek, limits)
     session.say(render_ranking(ranking, session.text_width))
 
 
@@ -58,7 +57,7 @@ def _prospect(session: Session, text: str) -> Prospect:
     runtime = session.runtime
     move = read_move(session.position, text)
     limits = _limits(session, MOVE_MS)
-    return prospect(session.position, move, runtime.weights, runtime.k, _seeker(session), limits)
+    return prospect(session.position, move, runtime.evaluation, _seeker(session), limits)
 
 
 def _seeker(session: Session) -> Seeker:

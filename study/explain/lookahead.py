@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-import numpy as np
-
 from engine.board.bitboard import WHITE
 from engine.board.game import Position
 from engine.board.move import Move
@@ -15,7 +13,8 @@ from engine.console.thinking import Display, score_text, think
 from engine.notation.san import board_of, san, san_line
 from engine.search.limits import Limits, Line, Score
 from engine.search.searcher import Searcher
-from eval.explain import Change, Explanation, explain
+from eval.evaluation import Evaluation
+from eval.linear.explain import Change, Explanation
 
 TAIL = 6  # half-moves at the end of a line among which its last quiet position is looked for
 
@@ -123,8 +122,7 @@ def after_moves(position: Position, moves: Iterable[int]) -> Position:
 def prospect(
     position: Position,
     move: Move,
-    weights: np.ndarray,
-    k: float,
+    evaluation: Evaluation,
     seek: Seeker | None = None,
     limits: Limits | None = None,
 ) -> Prospect:
@@ -132,18 +130,18 @@ def prospect(
 
     A search too short for a line leaves that out.
     """
-    before = explain(position.record, weights, k)
-    at_once = Change(before, explain(after_moves(position, [move]).record, weights, k))
+    before = evaluation.explain(position.record)
+    at_once = Change(before, evaluation.explain(after_moves(position, [move]).record))
     ahead = None
     found = seek(position, replace(limits or Limits(), search_moves=[move])) if seek else ()
     if found:
         line = found[0]
-        moves, end = _to_its_end(position, line, weights, k)
+        moves, end = _to_its_end(position, line, evaluation)
         ahead = Ahead(line.score, line.depth, san_line(board_of(position), moves), Change(before, end))
     return Prospect(san(position, move), position.turn, at_once, ahead)
 
 
-def _to_its_end(position: Position, line: Line, weights: np.ndarray, k: float) -> tuple[Sequence[int], Explanation]:
+def _to_its_end(position: Position, line: Line, evaluation: Evaluation) -> tuple[Sequence[int], Explanation]:
     """The moves of a line to the position whose evaluation the search reports, and that evaluation.
 
     Lines are kept short of the exchanges after them, or break off in the midst of one. So of the last positions the
@@ -151,7 +149,7 @@ def _to_its_end(position: Position, line: Line, weights: np.ndarray, k: float) -
     """
     sign = 1 if position.turn == WHITE else -1
     ends = range(len(line.pv), max(0, len(line.pv) - TAIL), -1)
-    told = [(count, explain(after_moves(position, line.pv[:count]).record, weights, k)) for count in ends]
+    told = [(count, evaluation.explain(after_moves(position, line.pv[:count]).record)) for count in ends]
     if line.score.mate is not None:
         return line.pv, told[0][1]
     count, end = min(told, key=lambda pair: abs(pair[1].score_white - sign * line.score))

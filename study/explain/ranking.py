@@ -14,8 +14,8 @@ from engine.common.command import CommandError
 from engine.console.thinking import score_text
 from engine.notation.san import board_of, san_line, san_moves
 from engine.search.limits import Limits, Score
-from eval.evaluate import scores_of
-from eval.explain import Change, explain
+from eval.evaluation import Evaluation
+from eval.linear.explain import Change
 from study.explain.lookahead import Seeker, after_moves
 
 
@@ -51,12 +51,12 @@ class RankedMove:
         }
 
 
-def evaluations(position: Position, moves: Sequence[Move], weights: np.ndarray) -> list[int]:
+def evaluations(position: Position, moves: Sequence[Move], evaluation: Evaluation) -> list[int]:
     """The evaluation right after each move, in centipawns for the side that makes it."""
     records = np.zeros(len(moves), dtype=POSITION)
     for index, move in enumerate(moves):
         records[index] = after_moves(position, [move]).record[0]
-    return [-int(score) for score in scores_of(records, weights)]
+    return [-int(score) for score in evaluation.scores(records)]
 
 
 def ranks(values: Sequence[int]) -> list[int]:
@@ -66,7 +66,7 @@ def ranks(values: Sequence[int]) -> list[int]:
 
 
 def rank_moves(
-    position: Position, weights: np.ndarray, k: float, seek: Seeker | None = None, limits: Limits | None = None
+    position: Position, evaluation: Evaluation, seek: Seeker | None = None, limits: Limits | None = None
 ) -> tuple[RankedMove, ...]:
     """The legal moves, best first: by search within `limits` where there is `seek`, else by evaluation at once.
 
@@ -78,9 +78,9 @@ def rank_moves(
     found = {line.pv[0]: line for line in seek(position, limits or Limits(), len(moves))} if seek else {}
     if seek and len(found) < len(moves):
         raise CommandError(f"the search was too short for all {len(moves)} moves")
-    values = evaluations(position, moves, weights)
+    values = evaluations(position, moves, evaluation)
     wanted = [int(found[move].score) for move in moves] if found else values
-    before = explain(position.record, weights, k)
+    before = evaluation.explain(position.record)
     board = board_of(position)
     ranked = [
         RankedMove(
@@ -89,7 +89,7 @@ def rank_moves(
             name,
             position.turn,
             value,
-            Change(before, explain(after_moves(position, [move]).record, weights, k)),
+            Change(before, evaluation.explain(after_moves(position, [move]).record)),
             found[move].score if found else None,
             san_line(board, found[move].pv) if found else "",
         )

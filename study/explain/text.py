@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from eval.explain import Change, summarise_change
-from eval.table import LEAST_CHANGE, leftovers, number, pawns, render_change
+from eval.linear.explain import Change, summarise_change
+from eval.linear.table import LEAST_CHANGE, leftovers, number, pawns, render_change
 from study.explain.lookahead import Ahead, Prospect
 from study.explain.ranking import RankedMove
 from study.explain.two_weights import KindValue, MoveUnderBoth, TwoWeights

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-import numpy as np
-
 from engine.board.game import Position
 from engine.notation.san import san_moves
-from eval.explain import Change, PieceValue, value_pieces
+from eval.evaluation import Evaluation
+from eval.linear.explain import Change, PieceValue
 from study.explain.ranking import evaluations, ranks
 
 KINDS = "PNBRQK"
@@ -65,12 +64,12 @@ class TwoWeights:
         }
 
 
-def compare_weights(position: Position, first: np.ndarray, second: np.ndarray, ks: tuple[float, float]) -> TwoWeights:
-    """`position` under two weights, float64[27] each, with their K."""
-    values = [value_pieces(position.record, weights, k) for weights, k in zip((first, second), ks, strict=True)]
+def compare_weights(position: Position, first: Evaluation, second: Evaluation) -> TwoWeights:
+    """`position` under two sets of weights."""
+    values = [evaluation.value_pieces(position.record) for evaluation in (first, second)]
     change = Change(values[0].explanation, values[1].explanation)
     moves = position.legal_moves
-    scores = [evaluations(position, moves, weights) for weights in (first, second)]
+    scores = [evaluations(position, moves, evaluation) for evaluation in (first, second)]
     entries = zip(
         san_moves(position, moves), zip(*map(ranks, scores), strict=True), zip(*scores, strict=True), strict=True
     )

@@ -26,7 +26,7 @@ from engine.board.bitboard import (
     south_fill,
 )
 from engine.compiled.jit import kernel
-from eval.registry import Group, Phase, term
+from eval.linear.registry import Group, Phase, term
 
 WORTH = (0, 3000)  # bounds of a piece value
 PENALTY = (-200, 0)

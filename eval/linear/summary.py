@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from engine.board.bitboard import BLACK, WHITE
-from eval.breakdown import Explanation
-from eval.change import Change
-from eval.registry import Group
+from eval.linear.breakdown import Explanation
+from eval.linear.change import Change
+from eval.linear.registry import Group
 
 SIDES = ("White", "Black")
 NAMED = 3  # at most so many groups or terms in a list

@@ -12,19 +12,20 @@ from pathlib import Path
 
 import numpy as np
 
-import eval.terms  # noqa: F401  (fills the registry)
+import eval.linear.terms  # noqa: F401  (fills the registry)
 from engine.common.files import write_whole
 from engine.compiled.cache import user_folder
+from eval.evaluation import EvaluationError
+from eval.linear.registry import TERMS, Term
 from eval.outlook import DEFAULT_K
-from eval.registry import TERMS, Term
 
-SHIPPED = Path(__file__).resolve().parent.parent / "weights"
+SHIPPED = Path(__file__).resolve().parents[2] / "weights"
 DEFAULT_FILE = SHIPPED / "default.txt"
 ENVIRONMENT_VARIABLE = "MERINO_WEIGHTS"
 _K_IN_COMMENT = re.compile(r"^#.*\bK (\d+(?:\.\d+)?)\b", re.MULTILINE)
 
 
-class WeightsError(ValueError):
+class WeightsError(EvaluationError):
     """A weights file that cannot be used; the message names file, line and fault."""
 
 

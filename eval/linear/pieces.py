@@ -35,11 +35,11 @@ from engine.board.bitboard import (
 )
 from engine.board.position import king_square
 from engine.compiled.jit import entry
-from eval.breakdown import Explanation, explain
-from eval.evaluate import NUMBER_OF_TERMS, counts_of_view, scores_of
+from eval.linear.breakdown import Explanation, explain
+from eval.linear.evaluate import NUMBER_OF_TERMS, counts_of_view, scores_of
+from eval.linear.registry import TERMS
+from eval.linear.view import not_counting, seen_by, view
 from eval.outlook import DEFAULT_K
-from eval.registry import TERMS
-from eval.view import not_counting, seen_by, view
 
 PAWN_VALUE = [term.name for term in TERMS].index("VAL_P")  # the unit of relative values
 

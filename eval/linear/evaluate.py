@@ -7,12 +7,13 @@ group multiplier. The draw rules come after the sum, then the score is rounded o
 import numpy as np
 from numba import literal_unroll
 
-import eval.terms  # noqa: F401  (fills the registry)
+import eval.linear.terms  # noqa: F401  (fills the registry)
 from engine.board.bitboard import BLACK, WHITE
 from engine.compiled.jit import entry, kernel
-from eval.registry import TERMS
-from eval.rules import apply_rules
-from eval.view import FULL_SET, view
+from eval.draws import settled
+from eval.linear.registry import TERMS
+from eval.linear.view import view
+from eval.material import FULL_SET
 
 COUNTS = tuple(term.count for term in TERMS)
 MULTIPLIERS = tuple(term.group.multiplier for term in TERMS)
@@ -47,8 +48,7 @@ def weighted_sum(position, weights):
 @kernel
 def evaluate(position, weights):
     """The score for the side to move in centipawns, int64."""
-    score = np.int64(np.rint(apply_rules(position, weighted_sum(position, weights))))
-    return score if position.side == WHITE else -score
+    return settled(position, weighted_sum(position, weights))
 
 
 @kernel
@@ -80,11 +80,6 @@ def _count_all(positions, counts):
         side_counts(positions[index], counts[index])
 
 
-@entry
-def _apply_rules(positions, score):
-    return apply_rules(positions[0], score)
-
-
 def scores_of(positions: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Scores of POSITION[n] under float64[27] weights, int64[n]: centipawns for the side to move."""
     scores = np.zeros(len(positions), dtype=np.int64)
@@ -103,8 +98,3 @@ def features_of(positions: np.ndarray) -> np.ndarray:
     """The rows the learner fits, float64[n, 27], White minus Black: row @ weights is White's score before rules."""
     counts = counts_of(positions)
     return counts[:, 0] - counts[:, 1]
-
-
-def after_rules(position: np.ndarray, score: float) -> float:
-    """White's `score` of POSITION[1] after the draw rules, not yet rounded."""
-    return float(_apply_rules(position, score))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from eval.breakdown import Explanation, TermLine
-from eval.registry import Group
+from eval.linear.breakdown import Explanation, TermLine
+from eval.linear.registry import Group
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,11 @@
-"""Draw rules around the sum: positions worth nothing, and scores that cannot be what the sum says."""
+"""What every evaluation knows of draws: positions worth nothing, and scores that cannot be what an evaluation says."""
+
+import numpy as np
 
 from engine.board.bitboard import BISHOP, BLACK, DARK_SQUARES, PAWN, WHITE, ZERO, bit, lsb, popcount
 from engine.board.position import king_square, occupied_squares, pieces_of
-from engine.compiled.jit import kernel
-from eval.view import units
+from engine.compiled.jit import entry, kernel
+from eval.material import units
 
 ROOK_UNITS = 5  # less than this does not win without pawns
 BISHOP_UNITS = 3
@@ -77,3 +79,33 @@ def apply_rules(position, score):
     if score > 0 and cannot_win(position, WHITE) or score < 0 and cannot_win(position, BLACK):
         return 0.0
     return score / 2 if are_opposite_bishops(position) else score
+
+
+@kernel
+def settled(position, score):
+    """White's `score`, a real number, as the score of the side to move: after the rules, rounded, int64 centipawns."""
+    whole = np.int64(np.rint(apply_rules(position, score)))
+    return whole if position.side == WHITE else -whole
+
+
+@entry
+def _settle_all(positions, white_scores, scores):
+    for index in range(len(positions)):
+        scores[index] = settled(positions[index], white_scores[index])
+
+
+@entry
+def _apply_rules(positions, score):
+    return apply_rules(positions[0], score)
+
+
+def settled_scores(positions: np.ndarray, white_scores: np.ndarray) -> np.ndarray:
+    """White's real scores of POSITION[n] as those of the side to move, int64[n]: rules, rounding and turn applied."""
+    scores = np.zeros(len(positions), dtype=np.int64)
+    _settle_all(positions, white_scores, scores)
+    return scores
+
+
+def after_rules(position: np.ndarray, score: float) -> float:
+    """White's `score` of POSITION[1] after the draw rules, not yet rounded."""
+    return float(_apply_rules(position, score))

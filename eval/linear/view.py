@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 from numba import types
 
-from engine.board.bitboard import BISHOP, KNIGHT, PAWN, QUEEN, ROOK, WHITE, mirror, popcount
+from engine.board.bitboard import BISHOP, KNIGHT, PAWN, QUEEN, ROOK, WHITE, mirror
 from engine.board.position import king_square, occupied_squares, pieces_of
 from engine.compiled.jit import kernel
-
-FULL_SET = 32  # the units of a full set of pieces
+from eval.material import units
 
 
 class View(NamedTuple):
@@ -28,17 +27,6 @@ class View(NamedTuple):
     occupied: types.uint64
     enemy_units: types.int64  # the opponent's pieces: knight and bishop 3, rook 5, queen 10
     to_move: types.boolean  # whether this side is to move
-
-
-@kernel
-def units(position, colour):
-    """The weight of a side's pieces without pawns: N = B = 3, R = 5, Q = 10; a full set is 32."""
-    minors = pieces_of(position, colour, KNIGHT) | pieces_of(position, colour, BISHOP)
-    return (
-        3 * popcount(minors)
-        + 5 * popcount(pieces_of(position, colour, ROOK))
-        + 10 * popcount(pieces_of(position, colour, QUEEN))
-    )
 
 
 @kernel

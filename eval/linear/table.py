@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from engine.board.bitboard import SQUARE_NAMES, WHITE
-from eval.explain import Change, Credit, Explanation, PieceValue, PieceValues, TermLine, summarise
-from eval.registry import TERMS, Group, Phase, Term
+from eval.linear.explain import Change, Credit, Explanation, PieceValue, PieceValues, TermLine, summarise
+from eval.linear.registry import TERMS, Group, Phase, Term
 
 WIDTH = 80
 BAR_CELLS = 5  # on each side of the axis

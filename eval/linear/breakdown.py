@@ -9,10 +9,11 @@ import numpy as np
 
 from engine.board.bitboard import BLACK, WHITE
 from engine.compiled.jit import entry
-from eval.evaluate import after_rules, counts_of, phase_shares, scores_of
+from eval.draws import after_rules
+from eval.linear.evaluate import counts_of, phase_shares, scores_of
+from eval.linear.registry import TERMS, Group, Phase
+from eval.linear.view import view
 from eval.outlook import DEFAULT_K, expected_score
-from eval.registry import TERMS, Group, Phase
-from eval.view import view
 
 KNOWN_DRAW = "a known draw: neither side can force a win"
 CANNOT_WIN = "the side ahead has no pawns and less than a rook: it cannot win"

@@ -1,0 +1,13 @@
+"""The one door from the search to the evaluation: which family answers, the search does not know."""
+
+from engine.compiled.jit import kernel
+from engine.compiled.recursion import call_evaluation
+from engine.search.endings import tempered
+from eval.draws import settled
+
+
+@kernel
+def static_evaluation(s, ply):
+    """The evaluation of the position at `ply` in centipawns for the side to move, int64: draws and endings known."""
+    position = s.positions[ply]
+    return tempered(position, settled(position, call_evaluation(s.evaluation, s, ply)))

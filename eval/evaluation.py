@@ -1,0 +1,112 @@
+"""What an evaluation is: the contract between every family of them and all who use one.
+
+A family turns a position into White's score, a real number in centipawns, by compiled code. All that follows is the
+same for every family and written once: draw rules, rounding and the turn to the side to move (`eval.draws`), the
+expected score (`eval.outlook`), and what the search makes of a static score (`engine.search.static_score`).
+
+Nothing that searches, plays, tunes or explains knows a family by name: `eval.families` makes one from a file.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from copy import copy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from eval.draws import settled_scores
+from eval.outlook import DEFAULT_K, expected_score
+
+if TYPE_CHECKING:
+    from eval.linear.breakdown import Explanation
+    from eval.linear.pieces import PieceValues
+
+
+WIDTH = 80  # columns of text
+
+
+class EvaluationError(ValueError):
+    """An evaluation that cannot be read, or cannot do what was asked of it; the message says why."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of an evaluation that can be tuned, and its bounds."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Evaluation(ABC):
+    """An evaluation that can be played with. It does not change once it is made.
+
+    `name` is for people; `k` is the scale of the expected score in centipawns.
+    """
+
+    name: str
+    k: float = DEFAULT_K
+
+    @property
+    @abstractmethod
+    def identity(self) -> dict[str, Any]:
+        """All that its scores depend on, as plain JSON data: `eval.families.from_identity` makes it again."""
+
+    @abstractmethod
+    def install(self, record: np.ndarray) -> object:
+        """Let `record`, a search record SEARCH[1], evaluate so.
+
+        Sets `evaluation`, the address of a kernel (record, ply) -> White's score before draw rules, float64, and what
+        that kernel needs: `evaluation_data`, and for a family that updates itself move by move `accumulators`.
+        What is returned must be kept as long as the record uses it.
+        """
+
+    @abstractmethod
+    def white_scores(self, positions: np.ndarray) -> np.ndarray:
+        """White's scores of POSITION[n] before draw rules and rounding, float64[n], each from scratch."""
+
+    def scores(self, positions: np.ndarray) -> np.ndarray:
+        """Scores of POSITION[n] in centipawns for the side to move, int64[n], draws known."""
+        return settled_scores(positions, self.white_scores(positions))
+
+    def with_k(self, k: float) -> Self:
+        """The same with another scale of the expected score."""
+        other = copy(self)
+        other.k = k
+        return other
+
+    def expected_score(self, centipawns: float) -> float:
+        """The share of the points that a side with this score may expect, 0..1."""
+        return expected_score(centipawns, self.k)
+
+    @property
+    def numbers(self) -> Mapping[str, Number]:
+        """What can be tuned of it, by name; nothing where a family has no such numbers."""
+        return {}
+
+    def with_numbers(self, values: Mapping[str, float]) -> Evaluation:
+        """The same with other values for some of its numbers; raises EvaluationError for a name that is none."""
+        unknown = next((name for name in values if name not in self.numbers), None)
+        if unknown is not None:
+            raise EvaluationError(f"{self.name} has no number called {unknown!r}")
+        return self
+
+    def save(self, path: Path, header: Iterable[str] = ()) -> None:
+        """Write the file that `eval.families.load` reads, `header` as comments; raises EvaluationError, OSError."""
+        raise EvaluationError(f"{self.name} has no file of its own")
+
+    def describe(self, width: int = WIDTH) -> str:
+        """What it consists of, as text of at most `width` columns; raises EvaluationError where it cannot tell."""
+        raise EvaluationError(f"{self.name} cannot be read by people")
+
+    def explain(self, record: np.ndarray) -> Explanation:
+        """The score of POSITION[1] taken apart; raises EvaluationError where a family cannot do that."""
+        raise EvaluationError(f"{self.name} does not tell its score by terms")
+
+    def value_pieces(self, record: np.ndarray) -> PieceValues:
+        """What each piece of POSITION[1] is worth; raises EvaluationError where a family cannot tell."""
+        raise EvaluationError(f"{self.name} does not tell what a piece is worth")

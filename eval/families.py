@@ -1,0 +1,32 @@
+"""Evaluations made from files and from what identifies them: the only place that knows which families there are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eval.evaluation import Evaluation, EvaluationError
+from eval.linear.family import LinearEvaluation
+from eval.linear.weights import DEFAULT_FILE, active_file
+
+__all__ = ["DEFAULT_FILE", "active_file", "default", "from_identity", "load"]
+
+
+def load(path: Path) -> Evaluation:
+    """The evaluation that a file holds; raises EvaluationError."""
+    return LinearEvaluation.load(path)
+
+
+def default() -> Evaluation:
+    """The evaluation that comes with Merino."""
+    return load(DEFAULT_FILE)
+
+
+def from_identity(identity: Mapping[str, Any]) -> Evaluation:
+    """The evaluation with this `identity`; raises EvaluationError."""
+    if set(identity) != {"weights"}:
+        raise EvaluationError(f"no family of evaluations is known by {', '.join(identity) or 'nothing'}")
+    return LinearEvaluation(np.array(identity["weights"]))

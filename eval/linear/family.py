@@ -1,0 +1,100 @@
+"""The family of the terms: a sum of weights times counts, kept in a weights file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine.compiled.jit import entry, kernel
+from engine.compiled.memory import array_at
+from engine.compiled.recursion import evaluation_address
+from eval.evaluation import WIDTH, Evaluation, Number
+from eval.linear.breakdown import Explanation, explain
+from eval.linear.evaluate import NUMBER_OF_TERMS, features_of, scores_of, weighted_sum
+from eval.linear.pieces import PieceValues, value_pieces
+from eval.linear.registry import TERMS
+from eval.linear.table import render_terms
+from eval.linear.weights import as_mapping, learned_k, load, note_of_k, save
+from eval.outlook import DEFAULT_K
+
+
+@kernel
+def white_score(s, ply):
+    """White's score at `ply` of a search record before draw rules, float64."""
+    return weighted_sum(s.positions[ply], array_at(s.evaluation_data, np.float64, NUMBER_OF_TERMS))
+
+
+@entry
+def _install(records):
+    s = records[0]
+    s.evaluation = evaluation_address(white_score, s)
+
+
+class LinearEvaluation(Evaluation):
+    """The terms under these weights, float64 in the order of the registry, in centipawns."""
+
+    def __init__(self, weights: np.ndarray, k: float = DEFAULT_K, name: str = "terms") -> None:
+        self.weights = np.array(weights, dtype=np.float64)
+        self.weights.setflags(write=False)
+        self.k, self.name = k, name
+
+    @classmethod
+    def load(cls, path: Path) -> LinearEvaluation:
+        """The weights in a file, and the K that was fitted with them; raises WeightsError."""
+        return cls(load(path), learned_k(path), str(path))
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The weights."""
+        return {"weights": self.weights.tolist()}
+
+    def install(self, record: np.ndarray) -> object:
+        """See Evaluation."""
+        record[0]["evaluation_data"] = self.weights.ctypes.data
+        _install(record)
+        return self.weights
+
+    def white_scores(self, positions: np.ndarray) -> np.ndarray:
+        """See Evaluation."""
+        return np.asarray(features_of(positions) @ self.weights)
+
+    def scores(self, positions: np.ndarray) -> np.ndarray:
+        """See Evaluation; in one pass, and so added up in the order of the search."""
+        return scores_of(positions, self.weights)
+
+    @property
+    def numbers(self) -> Mapping[str, Number]:
+        """The weights by term."""
+        return {
+            term.name: Number(float(weight), *map(float, term.bounds))
+            for term, weight in zip(TERMS, self.weights, strict=True)
+        }
+
+    def with_numbers(self, values: Mapping[str, float]) -> LinearEvaluation:
+        """See Evaluation."""
+        super().with_numbers(values)
+        weights = [values.get(term.name, weight) for term, weight in zip(TERMS, self.weights, strict=True)]
+        return LinearEvaluation(np.array(weights), self.k, self.name)
+
+    def save(self, path: Path, header: Iterable[str] = ()) -> None:
+        """Write a weights file."""
+        save(path, self.weights, [*header, note_of_k(self.k)] if self.k != DEFAULT_K else header)
+
+    def describe(self, width: int = WIDTH) -> str:
+        """The terms: name, weight, bounds, when they count, and the chess in a sentence."""
+        return render_terms(self.weights, width=width)
+
+    def explain(self, record: np.ndarray) -> Explanation:
+        """The score by terms, which add up to it."""
+        return explain(record, self.weights, self.k)
+
+    def value_pieces(self, record: np.ndarray) -> PieceValues:
+        """What each piece is worth, three ways."""
+        return value_pieces(record, self.weights, self.k)
+
+    def named(self) -> dict[str, float]:
+        """The weights by name."""
+        return as_mapping(self.weights)

@@ -1,0 +1,244 @@
+"""The contract of evaluations, held by every family alike: the terms, and a toy one with sums that follow the moves."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import chess
+import numpy as np
+import pytest
+
+from engine.board.bitboard import EMPTY
+from engine.board.changes import NOTHING, changes_of
+from engine.board.fen import parse_fen
+from engine.board.game import Position
+from engine.compiled.jit import entry
+from engine.compiled.recursion import call_evaluation
+from engine.search.limits import Limits
+from engine.search.path import follow, follow_null
+from engine.search.searcher import Searcher
+from engine.search.transposition import TranspositionTable
+from engine.search.worker import Worker
+from eval.evaluation import Evaluation, EvaluationError
+from eval.families import default, from_identity
+from match.board import OwnBoard
+from match.contest import Terms, hold
+from match.effort import Adjudication, Effort
+from match.openings import Opening
+from match.players import OwnPlayer
+from tests.material_family import MaterialEvaluation
+
+FAMILIES = {"terms": default, "material": MaterialEvaluation}
+STARTS = (
+    chess.STARTING_FEN,
+    "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",  # both sides castle
+    "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1",  # en passant
+    "n1n5/PPPk4/8/8/8/8/4Kppp/5N1N b - - 0 1",  # promotions
+    "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9",  # Chess960
+)
+DRAWS = ("8/8/4k3/8/8/3KN3/8/8 w - - 0 1", "8/8/4k3/8/8/3K4/8/8 b - - 0 1", "k7/P7/8/8/8/4B3/8/1K6 w - - 0 1")
+
+
+@pytest.fixture(params=FAMILIES)
+def family(request: pytest.FixtureRequest) -> Evaluation:
+    return FAMILIES[request.param]()
+
+
+def worker_with(evaluation: Evaluation) -> Worker:
+    return Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), evaluation)
+
+
+@entry
+def _score_at(records, ply):
+    return call_evaluation(records[0].evaluation, records[0], ply)
+
+
+@entry
+def _play(records, ply, move):
+    if move == 0:
+        follow_null(records[0], ply)
+    else:
+        follow(records[0], ply, move)
+
+
+@entry
+def _changes(positions, move):
+    return changes_of(positions[0], move)
+
+
+def from_scratch(family: Evaluation, board: chess.Board) -> float:
+    return float(family.white_scores(parse_fen(board.fen()))[0])
+
+
+def random_positions(count: int) -> list[chess.Board]:
+    rng, found = random.Random(1), []
+    while len(found) < count:
+        board = chess.Board(rng.choice(STARTS[:4]))
+        for _ in range(rng.randrange(60)):
+            if board.is_game_over():
+                break
+            board.push(rng.choice(list(board.legal_moves)))
+        if not board.is_check():
+            found.append(board)
+    return found
+
+
+def records(boards: list[chess.Board]) -> np.ndarray:
+    return np.concatenate([parse_fen(board.fen()) for board in boards])
+
+
+def test_colours_turned_turn_nothing_else(family: Evaluation) -> None:
+    boards = random_positions(200)
+    scores = family.scores(records(boards))
+    assert (scores == family.scores(records([board.mirror() for board in boards]))).all()
+    assert scores.any()
+
+
+def test_the_same_positions_get_the_same_scores(family: Evaluation) -> None:
+    positions = records(random_positions(100))
+    assert (family.scores(positions) == family.scores(positions[::-1])[::-1]).all()
+
+
+def test_known_draws_are_worth_nothing(family: Evaluation) -> None:
+    positions = np.concatenate([parse_fen(fen) for fen in DRAWS])
+    assert not family.scores(positions).any()
+    assert family.white_scores(positions).any()
+
+
+@pytest.mark.parametrize("fen", STARTS)
+def test_scores_along_a_game_equal_those_from_scratch(family: Evaluation, fen: str) -> None:
+    rng = random.Random(3)
+    worker, position = worker_with(family), Position(fen)
+    for _ in range(4):
+        worker.set_root(position, full_width=False)
+        for ply in range(100):
+            moves = position.legal_moves
+            if not moves:
+                break
+            if ply % 3 == 0:  # in between it falls behind, and catches up
+                assert _score_at(worker.record, ply) == pytest.approx(family.white_scores(position.record)[0], abs=1e-6)
+            if ply % 10 == 9 and not position.is_check():
+                _play(worker.record, ply, 0)
+                passed = chess.Board(position.fen())
+                passed.push(chess.Move.null())
+                assert _score_at(worker.record, ply + 1) == pytest.approx(from_scratch(family, passed), abs=1e-6)
+            move = rng.choice(moves)
+            _play(worker.record, ply, move)
+            position.push(move)
+        if not position.legal_moves:
+            position = Position(fen)
+
+
+def test_sums_that_went_another_way_are_not_believed() -> None:
+    worker, position = worker_with(MaterialEvaluation()), Position(STARTS[1])
+    worker.set_root(position, full_width=False)
+    for move in position.legal_moves:
+        _play(worker.record, 0, move)
+        after = position.copy()
+        after.push(move)
+        for answer in after.legal_moves:
+            _play(worker.record, 1, answer)
+            last = after.copy()
+            last.push(answer)
+            assert _score_at(worker.record, 2) == MaterialEvaluation().white_scores(last.record)[0]
+
+
+@pytest.mark.parametrize("fen", STARTS)
+def test_what_a_move_changes_is_the_difference_of_the_boards(fen: str) -> None:
+    rng, position = random.Random(5), Position(fen)
+    for _ in range(300):
+        moves = position.legal_moves
+        if not moves or position.outcome():
+            position = Position(fen)
+            continue
+        for move in moves:
+            after = position.copy()
+            after.push(move)
+            before_board, after_board = position.record[0]["board"].copy(), after.record[0]["board"]
+            changed = _changes(position.record, move)
+            for gone in (changed.removed, changed.removed_too):
+                if gone != NOTHING:
+                    assert before_board[gone & 63] == gone >> 6
+                    before_board[gone & 63] = EMPTY
+            for come in (changed.added, changed.added_too):
+                if come != NOTHING:
+                    before_board[come & 63] = come >> 6
+            assert (before_board == after_board).all(), (position.fen(), move)
+        position.push(rng.choice(moves))
+
+
+def test_a_search_with_a_family_is_the_same_each_time(family: Evaluation) -> None:
+    found = [Searcher(1, 1, family).search(Position(STARTS[1]), Limits(nodes=20_000)).line for _ in range(2)]
+    assert found[0] is not None and found[1] is not None
+    assert found[0]._replace(nps=0, time_ms=0) == found[1]._replace(nps=0, time_ms=0)
+
+
+def test_a_searcher_takes_another_family_between_searches() -> None:
+    searcher, position = Searcher(1), Position(STARTS[1])
+    limits = Limits(nodes=5_000)
+    first = searcher.search(position, limits)
+    searcher.set_evaluation(MaterialEvaluation())
+    other = searcher.search(position, limits)
+    searcher.set_evaluation(default())
+    assert searcher.search(position, limits).line.pv == first.line.pv
+    assert int(other.line.score) % 100 == 0
+    assert int(first.line.score) % 100 != 0
+
+
+def test_families_meet_in_a_match() -> None:
+    players = OwnPlayer("terms"), OwnPlayer("material", MaterialEvaluation())
+    terms = Terms(players, Effort(nodes=300), games=24, seed=2)
+    tally = hold(terms, threads=2).tally
+    assert tally.games == 24
+    assert tally.counts[3] + tally.counts[4] > tally.counts[0] + tally.counts[1]  # knowing more than material wins
+
+
+def test_a_game_between_families_is_the_same_again(family: Evaluation) -> None:
+    players = OwnPlayer("a", family), OwnPlayer("b", MaterialEvaluation())
+    games = [
+        OwnBoard(players, Effort(nodes=200), Adjudication(), np.zeros(1, dtype=np.uint64)).play(
+            0, Opening(STARTS[1], ()), True
+        )
+        for _ in range(2)
+    ]
+    assert games[0] == games[1]
+
+
+def test_an_identity_is_plain_data_and_makes_the_evaluation_again() -> None:
+    identity = json.loads(json.dumps(default().identity))
+    positions = records(random_positions(20))
+    assert (from_identity(identity).scores(positions) == default().scores(positions)).all()
+
+
+def test_an_identity_that_no_family_has_is_refused() -> None:
+    with pytest.raises(EvaluationError, match="material"):
+        from_identity(MaterialEvaluation().identity)
+
+
+def test_what_a_family_cannot_do_is_refused_by_name(tmp_path) -> None:
+    family, record = MaterialEvaluation(), Position().record
+    for refused in (
+        lambda: family.explain(record),
+        lambda: family.value_pieces(record),
+        lambda: family.describe(),
+        lambda: family.save(tmp_path / "w.txt"),
+        lambda: family.with_numbers({"x": 1}),
+    ):
+        with pytest.raises(EvaluationError, match="material"):
+            refused()
+
+
+def test_other_numbers_make_another_evaluation_and_leave_the_first() -> None:
+    family = default()
+    name, number = next(iter(family.numbers.items()))
+    other = family.with_numbers({name: number.value + 50})
+    assert other.numbers[name].value == number.value + 50
+    assert family.numbers[name] == number
+
+
+def test_another_k_changes_what_a_score_promises_and_nothing_else() -> None:
+    family = default()
+    other = family.with_k(2 * family.k)
+    assert other.expected_score(200) < family.expected_score(200)
+    assert other.identity == family.identity

@@ -164,7 +164,8 @@ class _Run:
         record = Path(order.record).expanduser() if order.record else self._places.target.parent / RECORD_NAME
         if order.record or not order.dry_run:
             save_record(record, record_of(sample, learned, order.settings, summary, order.files))
-            self.tell(f"Record in '{record}': merino plot '{record}' draws it.")
+            self.tell(f"Record in '{record}'; to draw it:")
+            self.tell(f"    merino plot '{record}'")
         if order.csv == "-":
             print(as_csv(summary), end="")
         elif order.csv:

@@ -6,7 +6,7 @@ import re
 
 COLUMNS = 80
 COMMAND = " " * 4  # begins a line to copy, which is never broken
-_WORD = re.compile(r"(?:(?<!\w)'[^']*'|\S)+")  # a name between quotation marks is one word
+_WORD = re.compile(r"(?:(?<!\w)'[^']*'|\S)+(?: \+- \S+)?")  # a quoted name is one word, and a number with its error
 
 
 def fold(text: str, hang: int | None = None) -> list[str]:

@@ -195,7 +195,7 @@ class Candidate:
     def _offer(self, new: Path) -> None:
         """Name the match that would show more strength."""
         old = self._places.old if self._places.target.samefile(self._places.source) else self._places.source
-        self._say("A lower error is not yet more strength; only a longer match proves that:")
+        self._say("A lower error is not yet more strength; this match proves it, or not:")
         self._say(f"    {offer(new, old)}")
 
     def _tell_not_installed(self, verdict: Verdict, command: str) -> None:

@@ -35,14 +35,14 @@ class Trial:
 
 
 # Simulated from the pairs of a real match: weights 30 Elo weaker pass in 4 of 100 trials, 40 weaker in 1, 60 never;
-# equal ones pass in 90, 10 Elo better ones in 99, after 490 and 330 games on average. 20 games a second on two cores.
+# equal ones pass in 87, 10 Elo better ones in 98, after 480 and 330 games on average, ten a second on two cores.
 NOT_WEAKER = Trial(
     Sprt(-30.0, 0.0, model=Model.LOGISTIC),
-    Effort(nodes=1000),
-    1200,
+    Effort(nodes=2000),
+    1000,
     "{new} is not weaker than {old}.",
     "{new} is weaker than {old}.",
-    "about a minute at most on two cores",
+    "two minutes at most on two cores, mostly one",
     Adjudication(win_score=1000, win_moves=4),
 )
 STRONGER = Trial(

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from engine.shell.cli import main
+from eval.families import load as load_evaluation
 from eval.linear.weights import DEFAULT_FILE, defaults, load, save
 from learn.command import run_learn
 from match.board import OwnBoard
@@ -133,7 +134,7 @@ def test_better_weights_are_proved_and_the_offer_says_how(tmp_path: Path) -> Non
     save(old, poor)
     save(new, load(DEFAULT_FILE))
     lines: list[str] = []
-    players = OwnPlayer("good", load(new)), OwnPlayer("poor", load(old))
+    players = OwnPlayer("good", load_evaluation(new)), OwnPlayer("poor", load_evaluation(old))
     assert prove(*players, replace(STRONGER, effort=Effort(100), most_games=2), lines.append).verdict == ""
     assert lines[-1].endswith("Not settled.")
     assert prove(*players, replace(STRONGER, effort=Effort(100), most_games=2000), lines.append).verdict == "H1"

@@ -1,0 +1,96 @@
+"""The ordered map: order, bounds, stopping, errors; on threads and on processes."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+import pytest
+
+from engine.common.work import ordered, threads
+
+
+def square(number: int) -> int:
+    return number * number
+
+
+class Gate:
+    """Work that waits until it is let through, and counts what has begun."""
+
+    def __init__(self) -> None:
+        self.open = threading.Event()
+        self.begun: list[int] = []
+
+    def __call__(self, number: int) -> int:
+        self.begun.append(number)
+        if number == 0:
+            assert self.open.wait(10)
+        return number
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_results_come_in_the_order_of_the_items(count: int) -> None:
+    with threads(count) as executor:
+        assert list(ordered(executor, square, iter(range(50)), ahead=8)) == [square(number) for number in range(50)]
+
+
+def test_a_late_first_item_holds_the_others_back_and_bounds_how_many_are_begun() -> None:
+    gate = Gate()
+    with threads(3) as executor:
+        results = ordered(executor, gate, iter(range(100)), ahead=5)
+        timer = threading.Timer(0.3, gate.open.set)
+        timer.start()
+        assert next(results) == 0
+        assert len(gate.begun) <= 5
+        assert list(results) == list(range(1, 100))
+
+
+def test_a_closed_map_hands_nothing_more_out() -> None:
+    begun: list[int] = []
+    with threads(1) as executor:
+        results = ordered(executor, begun.append, iter(range(1000)), ahead=4)
+        next(results)
+        results.close()
+    assert len(begun) <= 5
+
+
+def test_an_error_of_the_work_is_raised_in_its_turn() -> None:
+    def fail(number: int) -> int:
+        if number == 3:
+            raise ValueError("three")
+        return number
+
+    taken: list[int] = []
+    with threads(2) as executor, pytest.raises(ValueError, match="three"):
+        taken.extend(ordered(executor, fail, iter(range(10)), ahead=4))
+    assert taken == [0, 1, 2]
+
+
+def test_items_may_follow_from_results() -> None:
+    class Asked:
+        """No more than two numbers beyond what has been told."""
+
+        def __init__(self) -> None:
+            self.number, self.told = 0, 0
+
+        def __iter__(self) -> Asked:
+            return self
+
+        def __next__(self) -> int:
+            if self.number >= min(10, self.told + 2):
+                raise StopIteration
+            self.number += 1
+            return self.number
+
+    asked = Asked()
+    with threads(2) as executor:
+        for result in ordered(executor, square, asked, ahead=8):
+            asked.told += 1
+            assert result == asked.told**2
+    assert asked.told == 10
+
+
+def test_processes_do_the_same_work() -> None:
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor:
+        assert list(ordered(executor, square, iter(range(10)), ahead=4)) == [square(number) for number in range(10)]

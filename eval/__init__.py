@@ -1,1 +1,1 @@
-"""Merino's evaluation: 27 terms, each defined once, linear in their weights."""
+"""Merino's evaluations: the contract of all families, and the family of the terms."""

@@ -1,4 +1,4 @@
-"""The positions of games that are learned from, and their rows: the 27 numbers of each.
+"""The positions of games that are learned from, and their rows: the numbers of each.
 
 A row is made by the very terms the search evaluates with, in fixed point to save memory: feature * FEATURE_SCALE,
 White minus Black, int16. Row times weights is White's score before the draw rules.
@@ -84,7 +84,7 @@ class Block:
 class Rows:
     """Positions to learn from, game by game.
 
-    `features` int16[n, 27]; `game` int32[n], rising; `to_end` int16[n], half-moves to the end of the game; `results`
+    `features` int16[n, terms]; `game` int32[n], rising; `to_end` int16[n], half-moves to the end of the game; `results`
     float32[games], White's score 0, 0.5 or 1 by game.
     """
 
@@ -108,7 +108,7 @@ class Rows:
 
 @kernel
 def write_row(position, counts, row):
-    """Fill `row`, int16[27], with the scaled features of a position; `counts` is scratch, float64[2, 27]."""
+    """Fill `row`, int16[terms], with the scaled features of a position; `counts` is scratch, float64[2, terms]."""
     side_counts(position, counts)
     for index in range(len(row)):
         row[index] = np.int64(np.rint(FEATURE_SCALE * (counts[0, index] - counts[1, index])))

@@ -1,4 +1,4 @@
-"""What the search knows of endings and the 27 terms do not: leads that do not win, and the nearing fifty-move rule.
+"""What the search knows of endings and the evaluation does not: leads that do not win, and the nearing fifty-move rule.
 
 Both draw a static score toward 0. Without them the search trades the last pawns for a rook and knight against a rook,
 believes in four pawns' worth of advantage, and shuffles until the game is drawn.

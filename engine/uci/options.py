@@ -216,7 +216,7 @@ def _syzygy_path(runtime: Runtime, path: str) -> None:
 
 @_option("WeightsFile", "string", "", needs_idle=True)
 def _weights_file(runtime: Runtime, name: str) -> None:
-    """The file with the 27 weights of the evaluation; empty for the one in use everywhere else."""
+    """The file with the weights of the evaluation; empty for the one in use everywhere else."""
     runtime.use_weights(name)
 
 

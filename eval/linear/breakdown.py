@@ -135,7 +135,7 @@ def _middlegame_shares(positions, shares):
 
 
 def explain(record: np.ndarray, weights: np.ndarray, k: float = DEFAULT_K) -> Explanation:
-    """Take the score of `record`, POSITION[1], under float64[27] weights apart; `k` scales the expected score."""
+    """Take the score of `record`, POSITION[1], under float64[terms] weights apart; `k` scales the expected score."""
     white, black = counts_of(record)[0]
     lines = tuple(
         TermLine(number, term.name, term.group, term.phase, float(weight), float(white_count), float(black_count))

@@ -33,7 +33,7 @@ def phase_shares(side_view):
 
 @kernel
 def weighted_sum(position, weights):
-    """White's score before rules and rounding, float64; `weights` is float64[27] in centipawns."""
+    """White's score before rules and rounding, float64; `weights` is float64[terms] in centipawns."""
     white, black = view(position, WHITE), view(position, BLACK)
     white_shares, black_shares = phase_shares(white), phase_shares(black)
     score, index = 0.0, 0
@@ -53,7 +53,7 @@ def evaluate(position, weights):
 
 @kernel
 def counts_of_view(side_view, out):
-    """Fill out, float64[27], with one side's counts times phase share and group multiplier."""
+    """Fill out, float64[terms], with one side's counts times phase share and group multiplier."""
     shares = phase_shares(side_view)
     index = 0
     for count in literal_unroll(COUNTS):
@@ -63,7 +63,7 @@ def counts_of_view(side_view, out):
 
 @kernel
 def side_counts(position, out):
-    """Fill out, float64[2, 27], with White's and Black's counts times phase share and group multiplier."""
+    """Fill out, float64[2, terms], with White's and Black's counts times phase share and group multiplier."""
     for colour in range(2):
         counts_of_view(view(position, colour), out[colour])
 
@@ -81,20 +81,20 @@ def _count_all(positions, counts):
 
 
 def scores_of(positions: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Scores of POSITION[n] under float64[27] weights, int64[n]: centipawns for the side to move."""
+    """Scores of POSITION[n] under float64[terms] weights, int64[n]: centipawns for the side to move."""
     scores = np.zeros(len(positions), dtype=np.int64)
     _evaluate_all(positions, weights, scores)
     return scores
 
 
 def counts_of(positions: np.ndarray) -> np.ndarray:
-    """Both sides' counts of POSITION[n], float64[n, 2, 27], with phase share and group multiplier applied."""
+    """Both sides' counts of POSITION[n], float64[n, 2, terms], with phase share and group multiplier applied."""
     counts = np.zeros((len(positions), 2, NUMBER_OF_TERMS))
     _count_all(positions, counts)
     return counts
 
 
 def features_of(positions: np.ndarray) -> np.ndarray:
-    """The rows the learner fits, float64[n, 27], White minus Black: row @ weights is White's score before rules."""
+    """The rows the learner fits, float64[n, terms], White minus Black: row @ weights is White's score before rules."""
     counts = counts_of(positions)
     return counts[:, 0] - counts[:, 1]

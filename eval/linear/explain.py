@@ -2,7 +2,7 @@
 
     from eval.linear.explain import explain, value_pieces, Change, summarise
 
-    explanation = explain(position.record, weights)        the 27 terms, which sum to the engine's own score
+    explanation = explain(position.record, weights)        the terms, which sum to the engine's own score
     value_pieces(position.record, weights)                 what each piece is worth, three ways
     Change(explanation, explain(after.record, weights))    what a move, a line or other weights change
     summarise(explanation)                                 a few sentences

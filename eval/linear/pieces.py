@@ -118,7 +118,7 @@ class PieceValues:
 
 @entry
 def _credit_pieces(positions, credited):
-    """Fill float64[64, 27] with what the piece on each square adds to each count of its side."""
+    """Fill float64[64, terms] with what the piece on each square adds to each count of its side."""
     position = positions[0]
     whole, partial = np.zeros(NUMBER_OF_TERMS), np.zeros(NUMBER_OF_TERMS)
     for colour in range(2):
@@ -140,7 +140,7 @@ def _credit_pieces(positions, credited):
 
 
 def value_pieces(record: np.ndarray, weights: np.ndarray, k: float = DEFAULT_K) -> PieceValues:
-    """The values of all pieces of `record`, POSITION[1], under float64[27] weights; `k` is that of `explain`."""
+    """The values of all pieces of `record`, POSITION[1], under float64[terms] weights; `k` is that of `explain`."""
     explanation = explain(record, weights, k)
     credited = np.zeros((64, NUMBER_OF_TERMS))
     _credit_pieces(record, credited)
@@ -163,7 +163,7 @@ def value_pieces(record: np.ndarray, weights: np.ndarray, k: float = DEFAULT_K) 
 
 
 def _credits(counts: np.ndarray, weights: np.ndarray) -> tuple[Credit, ...]:
-    """The terms of float64[27] counts that are not nothing."""
+    """The terms of float64[terms] counts that are not nothing."""
     return tuple(
         Credit(number, term.name, float(count), float(weight * count))
         for number, (term, count, weight) in enumerate(zip(TERMS, counts, weights, strict=True), start=1)

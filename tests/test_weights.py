@@ -1,6 +1,7 @@
 """The weights file: what is refused and where, whole writes, and which file is in use."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from eval.linear.weights import (
     load,
     parse,
     render,
+    rewrite,
     save,
 )
 from eval.outlook import DEFAULT_K
@@ -81,7 +83,6 @@ def test_comments_blank_lines_any_order_and_windows_line_ends_are_read():
         ("PawnDoubled", "PawnDoubled 1e999", ":6: '1e999' is no finite number"),
         ("PawnDoubled", "PawnDoubled 1", ":6: PawnDoubled = 1 is outside -200..0"),
         ("PawnDoubled", "PawnDoubled -200.5", ":6: PawnDoubled = -200.5 is outside -200..0"),
-        ("VAL_Q", None, ": no value for VAL_Q"),
     ],
 )
 def test_a_faulty_file_is_refused_with_file_line_and_fault(tmp_path, name, line, fault):
@@ -91,9 +92,34 @@ def test_a_faulty_file_is_refused_with_file_line_and_fault(tmp_path, name, line,
     assert str(caught.value) == f"{path}{fault}"
 
 
-def test_all_missing_terms_are_named(tmp_path):
-    with pytest.raises(WeightsError, match="no value for VAL_P, VAL_N, VAL_B"):
+def test_a_file_without_any_term_is_refused(tmp_path):
+    with pytest.raises(WeightsError, match="names no term"):
         load(write(tmp_path, "# nothing\n"))
+
+
+def test_a_term_that_a_file_does_not_name_has_its_default(tmp_path):
+    found = as_mapping(load(write(tmp_path, "PawnDoubled -33\n")))
+    assert found == as_mapping(defaults()) | {"PawnDoubled": -33}
+
+
+def test_a_new_term_counts_nothing_in_files_made_before_it():
+    new = replace(TERMS[0], name="Fianchetto", default=0.0)
+    assert np.array_equal(parse(TEXT, "a file", [*TERMS, new]), [*defaults(), 0])
+    assert parse(f"{TEXT}Fianchetto 12\n", "a file", [*TERMS, new])[-1] == 12
+
+
+def test_a_term_without_any_default_is_asked_for_by_name():
+    with pytest.raises(WeightsError, match="no value for Fianchetto"):
+        parse(TEXT, "a file", [*TERMS, replace(TERMS[0], name="Fianchetto")])
+    with pytest.raises(WeightsError, match="no value for VAL_Q"):
+        parse(with_line("VAL_Q", None), str(DEFAULT_FILE))
+
+
+def test_terms_that_a_file_does_not_name_are_added_when_it_is_rewritten():
+    new = defaults() + 1
+    text = rewrite("# mine\nPawnDoubled  -33  # often\nVAL_P 100", new, [])
+    assert text.startswith("# mine\nPawnDoubled  -1  # often\nVAL_P 101\nVAL_N ")
+    assert np.array_equal(parse(text, "a file"), new)
 
 
 def test_a_line_number_counts_comments_and_blank_lines(tmp_path):

@@ -76,7 +76,11 @@ COMMANDS = by_name(
         Command(
             "bench", "engine.shell.commands:bench", "Search fixed positions; print nodes, always the same, and speed."
         ),
-        Command("weights [FILE]", "engine.shell.commands:weights", "Show which weights are in use, and the terms of the evaluation."),
+        Command(
+            "weights [FILE]",
+            "engine.shell.commands:weights",
+            "Show the weights in use, and the terms.",
+        ),
         Command(
             "gui-config GUI",
             "engine.shell.gui_config:print_config",

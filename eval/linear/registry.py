@@ -38,6 +38,8 @@ class Term:
     `count` is compiled: it takes a `View` and returns how much of the term that side has (any real number, before
     phase and group multiplier). `bounds` are of the weight in centipawns. `sign` is that of the weight by the
     meaning of the term: 1 where more of it should be good for its side, -1 where bad. `sentence` is the chess.
+    `default` is the weight in a file that does not name the term, None for that of the file that comes with Merino. A
+    new term takes 0, so that files made before it score as they did.
     """
 
     name: str
@@ -47,20 +49,26 @@ class Term:
     sign: int
     sentence: str
     count: Any
+    default: float | None = None
 
 
 TERMS: list[Term] = []
 
 
 def term(
-    name: str, group: Group, bounds: tuple[int, int], phase: Phase = Phase.ALWAYS, sign: int = 1
+    name: str,
+    group: Group,
+    bounds: tuple[int, int],
+    phase: Phase = Phase.ALWAYS,
+    sign: int = 1,
+    default: float | None = None,
 ) -> Callable[[Callable[..., Any]], Any]:
     """Register the decorated count as the next term. Its docstring is the sentence users read."""
 
     def register(count: Callable[..., Any]) -> Any:
         sentence = " ".join((count.__doc__ or "").split())
         compiled = kernel(count)
-        TERMS.append(Term(name, group, bounds, phase, sign, sentence, compiled))
+        TERMS.append(Term(name, group, bounds, phase, sign, sentence, compiled, default))
         return compiled
 
     return register

@@ -1,5 +1,7 @@
 """The weights file: plain text, one `Name value` a line, `#` comments; the same for engine and learner.
 
+A term that a file does not name has its default, so that a file stays good when the evaluation gains a term.
+
 Which file is in use, first that applies: the one asked for (`WeightsFile`, `--weights`), `$MERINO_WEIGHTS`,
 `weights.txt` in the user's data folder (the learner writes it), the one shipped with Merino. Never the
 working directory: a GUI starts engines anywhere.
@@ -7,7 +9,7 @@ working directory: a GUI starts engines anywhere.
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -45,7 +47,10 @@ def load(path: Path, terms: Iterable[Term] = TERMS) -> np.ndarray:
 
 
 def parse(text: str, source: str, terms: Iterable[Term] = TERMS) -> np.ndarray:
-    """The weights in a file's `text`; `source` names it in errors."""
+    """The weights in a file's `text`; `source` names it in errors. A term that it does not name has its default.
+
+    Raises WeightsError.
+    """
     known = {term.name: term for term in terms}
     values: dict[str, float] = {}
     for number, line in enumerate(text.splitlines(), start=1):
@@ -64,10 +69,21 @@ def parse(text: str, source: str, terms: Iterable[Term] = TERMS) -> np.ndarray:
         if not low <= value <= high:
             raise WeightsError(f"{where}: {name} = {words[1]} is outside {low}..{high}")
         values[name] = value
-    missing = [name for name in known if name not in values]
-    if missing:
-        raise WeightsError(f"{source}: no value for {', '.join(missing)}")
-    return np.array([values[name] for name in known])
+    if not values:
+        raise WeightsError(f"{source}: it names no term of the evaluation")
+    return np.array([values[name] if name in values else _default(term, source) for name, term in known.items()])
+
+
+def _default(term: Term, source: str) -> float:
+    """The weight of a term that the file called `source` does not name."""
+    if term.default is not None:
+        return float(term.default)
+    if source == str(DEFAULT_FILE):
+        raise WeightsError(f"{source}: no value for {term.name}")
+    usual = as_mapping(defaults())
+    if term.name not in usual:
+        raise WeightsError(f"{source}: no value for {term.name}, which has no default")
+    return usual[term.name]
 
 
 def learned_k(path: Path) -> float:
@@ -132,8 +148,21 @@ def rewrite(text: str, weights: np.ndarray, header: Iterable[str], terms: Iterab
     lines = text.removeprefix(mark).splitlines(keepends=True)
     end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
     return mark + "".join(
-        [*(f"# {line}".rstrip() + end for line in header), *(_revalued(line, values) for line in lines)]
+        [
+            *(f"# {line}".rstrip() + end for line in header),
+            *(_revalued(line, values) for line in lines),
+            *_added(lines, values, end),
+        ]
     )
+
+
+def _added(lines: Sequence[str], values: Mapping[str, float], end: str) -> Iterable[str]:
+    """Lines for the terms that those of a file do not name."""
+    named = {words[0] for line in lines if (words := line.split("#", 1)[0].split())}
+    added = [f"{name:<22} {value + 0.0:g}{end}" for name, value in values.items() if name not in named]
+    if added and lines and not lines[-1].endswith(("\n", "\r")):
+        yield end
+    yield from added
 
 
 def _revalued(line: str, values: Mapping[str, float]) -> str:

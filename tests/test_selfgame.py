@@ -7,6 +7,7 @@ import chess
 import pytest
 
 from engine.board.game import Position
+from engine.common.command import UsageError
 from engine.console.selfgame import play, play_game
 from engine.console.session import Session
 from engine.console.terminal import Terminal
@@ -43,8 +44,7 @@ def test_the_result_is_told_when_the_game_ends(capsys: pytest.CaptureFixture[str
     assert text.endswith("The game is over: 1-0, White wins by checkmate.\n")
 
 
-def test_senseless_options_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments in (["--plies", "0"], ["--movetime", "x"], ["--nonsense"]):
-        with pytest.raises(SystemExit, match="2"):
-            play_game(arguments)
-    assert "usage: merino selfgame" in capsys.readouterr().err
+@pytest.mark.parametrize("arguments", [["--plies", "0"], ["--movetime", "x"], ["--nonsense"]])
+def test_senseless_options_are_refused(arguments: list[str]) -> None:
+    with pytest.raises(UsageError, match=f"selfgame: .*{arguments[0]}.*; 'merino selfgame -h' tells more"):
+        play_game(arguments)

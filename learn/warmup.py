@@ -14,8 +14,9 @@ from learn.positions import Quiet, Selection, block_of_games, rows_of_block
 from learn.quiet import is_open, settle
 from learn.rows import RowStore
 
+# So many that `check_rows` takes only some of the positions: an array with gaps is a type of its own.
 _MOVES = "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Bxc6 dxc6 5. d4 exd4 6. Qxd4 Qxd4 7. Nxd4 Bd7"
-_GAMES = "".join(f'[Result "{result}"]\n\n{_MOVES} {result}\n\n' for result in ("1-0", "0-1", "1/2-1/2") * 4)
+_GAMES = "".join(f'[Result "{result}"]\n\n{_MOVES} {result}\n\n' for result in ("1-0", "0-1", "1/2-1/2") * 80)
 
 
 def warm_up() -> None:

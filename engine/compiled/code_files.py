@@ -1,4 +1,4 @@
-"""Compiled code on the disk: a file for each function and signature, under a digest of its content.
+"""Compiled code on the disk: a file for each function and signature, with a checksum of its content.
 
 numba trusts what it reads back. A file that was cut short or overwritten then raises whatever unpickling comes upon,
 or hands LLVM machine code that ends the process. Here damage is seen before anything is made of it: such a file counts
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import pickle
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from engine.common.files import writing_whole
 
 log = logging.getLogger(__name__)
 
-_DIGEST_BYTES = hashlib.sha256().digest_size
+_HEAD = 4  # bytes of the checksum
 
 
 class CodeFiles:
@@ -40,8 +41,8 @@ class CodeFiles:
         except OSError as error:
             log.warning("cannot read the compiled code in %s (%s): compiling anew", path, error.strerror)
             return None
-        code = content[_DIGEST_BYTES:]
-        if hashlib.sha256(code).digest() != content[:_DIGEST_BYTES]:
+        code = content[_HEAD:]
+        if not code or _checksum(code) != content[:_HEAD]:
             log.warning("the compiled code in %s is damaged: compiling anew", path)
             return None
         return pickle.loads(code)
@@ -50,7 +51,7 @@ class CodeFiles:
         """Keep `data` for later starts; raises OSError."""
         code = dumps(data)
         with writing_whole(self.path(key)) as file:
-            file.write(hashlib.sha256(code).digest())
+            file.write(_checksum(code))
             file.write(code)
 
     def flush(self) -> None:
@@ -62,6 +63,11 @@ class CodeFiles:
         """Where the version of this key is kept. Keys are signature, processor and bytecode, whose texts tell all."""
         digest = hashlib.sha256(repr((key, self._stamp)).encode()).hexdigest()
         return self._folder / f"{self._name}.{digest[:16]}.code"
+
+
+def _checksum(code: bytes | memoryview) -> bytes:
+    """Against accidents only, since it is on the way to `readyok`: a digest takes eight times as long."""
+    return zlib.crc32(code).to_bytes(_HEAD)
 
 
 class _InOurFolder(CompileResultCacheImpl):

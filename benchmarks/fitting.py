@@ -8,8 +8,8 @@ import numpy as np
 
 from benchmarks.clock import cpu_seconds, line
 from eval.linear.weights import SHIPPED, load
+from formats.pgn_games import read_games
 from learn.fit import Watcher, fit_k
-from learn.games import read_games
 from learn.learning import METHODS, Settings, split, task_of
 from learn.positions import Rows, Selection, rows_of_games
 

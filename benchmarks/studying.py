@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from benchmarks.clock import cpu_seconds, line, medians_in_turns
-from learn.games import read_games
+from formats.pgn_games import read_games
 from study.points.values import SAMPLES, point_values
 from study.points.vectors import vectors_of_games
 

@@ -7,8 +7,8 @@ import numpy as np
 from engine.board.fen import to_fen
 from eval.draws import after_rules
 from eval.linear.evaluate import scores_of
+from learn.errors import LearnError
 from learn.positions import FEATURE_SCALE, Block, Rows
-from learn.sources import LearnError
 
 SAMPLE = 100  # positions that are checked of each file
 

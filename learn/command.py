@@ -15,7 +15,8 @@ import numpy as np
 from engine.common.command import CommandError
 from engine.common.files import write_whole
 from eval.linear.weights import WeightsError, load, note_of_k
-from learn.games import Fault
+from formats.pgn_games import Fault
+from formats.sources import STANDARD_INPUT, SourceError, find_files, name_of
 from learn.inputs import Reading, read_rows
 from learn.installing import LEARNED, Candidate, Outcome, Verdict, places_of, text_with, use
 from learn.learning import Learned, learn, split
@@ -23,7 +24,6 @@ from learn.options import HELP, Order, help_text, read_order
 from learn.record import RECORD_NAME, record_of, save_record
 from learn.report import Summary, summarise
 from learn.sample import Point, Sample
-from learn.sources import STANDARD_INPUT, LearnError, find_files, name_of
 from learn.tables import as_csv, render
 from learn.telling import Diary, StepTeller
 from match.prove import NOT_WEAKER, STRONGER, Trial
@@ -71,7 +71,7 @@ def _carry_out(arguments: Sequence[str], say: Callable[[str], object] | None, tr
     run = _Run(order, Diary(say or show), STRONGER if order.prove else trial, "learn" if say else "merino learn")
     try:
         return run.outcome()
-    except (LearnError, WeightsError) as error:
+    except (SourceError, WeightsError) as error:
         raise CommandError(f"learn: {error}") from error
     except KeyboardInterrupt as error:
         raise Interrupted(f"learn: stopped by Ctrl-C; {run.state}") from error

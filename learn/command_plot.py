@@ -9,11 +9,11 @@ from pathlib import Path
 from engine.common.command import CommandError, UsageError
 from engine.common.files import check_writable, write_together
 from eval.linear.weights import active_file
+from learn.errors import LearnError
 from learn.options import HELP
 from learn.pictures import ENDINGS, load_matplotlib
 from learn.plots import PICTURES, draw
 from learn.record import RECORD_NAME, load_record
-from learn.sources import LearnError
 
 FORMATS = tuple(ending.lstrip(".") for ending in ENDINGS)
 USAGE = f"usage: merino plot [RECORD] [--out FOLDER] [--format {'|'.join(FORMATS)}]"

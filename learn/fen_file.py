@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from engine.compiled.jit import entry
-from learn.fen_text import LONGEST_FEN, write_fen, write_number
+from formats.fen_text import LONGEST_FEN, write_fen, write_number
 from learn.positions import Block
 
 _MARK = "# merino-positions 1"

@@ -6,9 +6,7 @@ A file is read in pieces that end between games. Several threads make rows of a 
 from __future__ import annotations
 
 import os
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,17 +15,12 @@ from typing import IO, NamedTuple, TypeVar
 import numpy as np
 
 from engine.common.files import writing_whole
-from learn.checking import check_rows
-from learn.fen_file import Contents, first_line, is_ours, lines_of, usable
-from learn.games import Fault, play_games, scan_games, whole_games
-from learn.labelled import NO_END, NO_GAME, Labelled, read_labelled
-from learn.positions import Block, Quiet, Rows, Selection, block_of_games, rows_of_block, used_games
-from learn.progress import Progress
-from learn.quiet import is_open, settle
-from learn.rows import RowStore
-from learn.sources import (
+from engine.common.progress import Progress
+from engine.common.work import ordered, threads
+from formats.labelled import NO_END, NO_GAME, Labelled, read_labelled
+from formats.pgn_games import Fault, play_games, scan_games, whole_games
+from formats.sources import (
     CHUNK,
-    LearnError,
     Source,
     count_lines,
     digest,
@@ -36,6 +29,12 @@ from learn.sources import (
     open_source,
     plain_name,
 )
+from learn.checking import check_rows
+from learn.errors import LearnError
+from learn.fen_file import Contents, first_line, is_ours, lines_of, usable
+from learn.positions import Block, Quiet, Rows, Selection, block_of_games, rows_of_block, used_games
+from learn.quiet import is_open, settle
+from learn.rows import RowStore
 
 THREADS = min(8, os.cpu_count() or 1)
 Item = TypeVar("Item")
@@ -215,7 +214,7 @@ class _Reader:
     def _labelled_part(self, text: _Text, is_chosen: bool) -> tuple[Labelled, _Part]:
         labelled, selection = read_labelled(text.content, text.lines_before), self._reading.selection
         if not is_chosen:
-            labelled = labelled.chosen(selection)
+            labelled = _chosen(labelled, selection)
             if selection.quiet is not Quiet.ANY:
                 labelled = labelled.only(settle(labelled.positions, self._reading.weights, selection.quiet))
         none = np.zeros(len(labelled.positions), dtype=np.int32)
@@ -228,6 +227,13 @@ class _Reader:
             self._tell(f"  {unnamed} name no game (c7): each counts as a game, and neighbours may be in both sets")
         if endless:
             self._tell(f"  {endless} do not tell the half-moves to the end of the game (c8): they count in full")
+
+
+def _chosen(labelled: Labelled, selection: Selection) -> Labelled:
+    """The positions that a selection takes, as far as the lines tell: those of unknown place are taken."""
+    ply = 2 * (labelled.positions["fullmove"] - 1) + labelled.positions["side"]
+    is_first = (labelled.positions["fullmove"] > 1) & (ply < selection.skip_first)  # 1 is also said for unknown
+    return labelled.only(~is_first & ((labelled.to_end == NO_END) | (labelled.to_end >= selection.skip_last)))
 
 
 def games_of(source: Source) -> Iterator[GamesText]:
@@ -251,16 +257,10 @@ def _texts(source: Source) -> Iterator[_Text]:
         lines += count_lines(text)
 
 
-def in_order(make: Callable[[Item], Made], items: Iterable[Item], threads: int) -> Iterator[Made]:
-    """What `make` makes of each item, in order, by several threads; only a few items are under way at a time."""
-    with ThreadPoolExecutor(threads) as pool:
-        waiting: deque[Future[Made]] = deque()
-        for item in items:
-            waiting.append(pool.submit(make, item))
-            if len(waiting) > threads:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+def in_order(make: Callable[[Item], Made], items: Iterable[Item], count: int) -> Iterator[Made]:
+    """What `make` makes of each item, in order, by `count` threads; only a few items are under way at a time."""
+    with threads(count) as pool:
+        yield from ordered(pool, make, iter(items), ahead=count + 1)
 
 
 def _write(file: IO[bytes], content: bytes, path: Path) -> None:

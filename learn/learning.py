@@ -11,11 +11,11 @@ from eval.linear.registry import TERMS, Term
 from eval.linear.weights import as_mapping, defaults
 from learn.adam import adam
 from learn.descent import descent
+from learn.errors import LearnError
 from learn.fit import Step, Task, Watcher, approach, fit_k, gauss_newton, prior_spread, sizes
 from learn.passes import Sums, errors_by_game, gather
 from learn.positions import Rows
 from learn.sample import Loss, Point, Sample, sample_of
-from learn.sources import LearnError
 from learn.uncertainty import by_resampling, by_sandwich
 
 VALIDATION_SHARE = 0.2

@@ -20,8 +20,8 @@ from engine.board.position import POSITION
 from engine.compiled.jit import entry, kernel
 from engine.compiled.memory import copy_record
 from eval.linear.evaluate import NUMBER_OF_TERMS, side_counts
-from learn.games import NO_FAULT, Games
-from learn.tokens import UNFINISHED
+from formats.pgn_games import NO_FAULT, Games
+from formats.pgn_tokens import UNFINISHED
 
 FEATURE_SCALE = 256  # resolution: a weight of 100 is felt to 0.2 centipawns; the largest count is near 70
 GAMES_AT_ONCE = 512  # whose positions are held before they become rows

@@ -11,10 +11,10 @@ from typing import Any
 from engine.common.files import write_whole
 from eval.linear.registry import TERMS, Term
 from learn.calibration import calibration
+from learn.errors import LearnError
 from learn.learning import Learned, Settings
 from learn.report import Summary
 from learn.sample import Sample
-from learn.sources import LearnError
 
 FORMAT = "merino learning record 1"
 RECORD_NAME = "learning.json"

@@ -11,11 +11,11 @@ from typing import TextIO
 
 import numpy as np
 
+from engine.common.progress import Progress
 from eval.linear.registry import TERMS
 from learn.fit import Step, Watcher
 from learn.folding import fold
 from learn.learning import Settings
-from learn.progress import Progress
 from learn.sample import Point
 
 

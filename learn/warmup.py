@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from eval.linear.weights import defaults
+from formats.labelled import read_labelled
+from formats.pgn_games import read_games
 from learn.checking import check_rows
 from learn.fen_file import lines_of
 from learn.fit import Watcher
-from learn.games import read_games
-from learn.labelled import read_labelled
 from learn.learning import METHODS, Settings, learn, split
 from learn.passes import carriers
 from learn.positions import Quiet, Selection, block_of_games, rows_of_block

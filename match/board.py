@@ -12,10 +12,10 @@ from engine.search.deepening import NO_LIMIT
 from engine.search.limits import MAX_PLY
 from engine.search.transposition import TranspositionTable
 from engine.search.worker import Worker
+from formats.openings import Opening
 from match.chance import seed_state
 from match.effort import NO_VARIETY, Adjudication, Effort, Variety
 from match.games import BY_NUMBER, Game, Played, Reason
-from match.openings import Opening
 from match.play import LONGEST_GAME, RULES, play_game
 from match.players import OwnPlayer
 

@@ -14,14 +14,15 @@ from typing import Any
 import numpy as np
 
 from engine.board.fen import FenError
+from formats.opening_files import FileOpenings
+from formats.openings import OpeningError
 from match.board import OwnBoard
-from match.books import FileOpenings
 from match.driven import DrivenBoard
 from match.effort import NO_VARIETY, Adjudication, Effort, Variety
 from match.errors import MatchError
 from match.games import Game, Tally
 from match.keeping import Keeper
-from match.openings import PLIES, OpeningError, RandomOpenings
+from match.openings import PLIES, RandomOpenings
 from match.pgn import write_game
 from match.players import OwnPlayer, Player
 from match.report import Pace, live_line

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from engine.notation.san import as_chess_move, start_board_of
+from formats.openings import Opening
 from match.board import rules_record, winner_of
 from match.effort import Adjudication, Effort
 from match.games import BY_NUMBER, Game, Played, Reason
-from match.openings import Opening
 from match.play import UNFINISHED, judge_scores
 from match.players import Player
 from match.sides import EngineFault, Side, Situation, other, sit_down

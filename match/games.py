@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from engine.board.bitboard import BLACK, WHITE
+from formats.openings import Opening
 from match import play
-from match.openings import Opening
 
 
 class Reason(Enum):

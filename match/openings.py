@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from engine.board.bitboard import FULL
@@ -19,6 +17,7 @@ from engine.search.limits import MAX_PLY
 from engine.search.transposition import TranspositionTable, age_of
 from engine.search.worker import Worker
 from eval.families import default
+from formats.openings import Opening, OpeningError
 from match.chance import next_random, seed_state
 from match.play import UNFINISHED, end_by_rule
 
@@ -26,24 +25,6 @@ PLIES = 8  # random half-moves
 EVEN = 50  # centipawns that the judge may see for one side
 JUDGE_NODES = 1000
 TRIES = 10_000
-
-
-class OpeningError(ValueError):
-    """Openings that cannot be had; the message says why."""
-
-
-@dataclass(frozen=True)
-class Opening:
-    """Where a game starts: a FEN and the moves from it that are not played by the engines, as coordinates."""
-
-    fen: str = START_FEN
-    moves: tuple[str, ...] = ()
-
-    def position(self) -> Position:
-        """The position after the moves, with its history; raises FenError and IllegalMoveError."""
-        position = Position(self.fen)
-        position.push_all(self.moves)
-        return position
 
 
 @kernel

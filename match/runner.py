@@ -10,8 +10,8 @@ from typing import Protocol
 
 import numpy as np
 
+from formats.openings import Opening
 from match.games import Game
-from match.openings import Opening
 
 AHEAD = 4  # pairs per thread that may be finished before an earlier one is
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from learn.games import read_games
+from formats.pgn_games import read_games
 from study.points.regression import bootstrap, cells_of
 from study.points.vectors import vectors_of_games
 

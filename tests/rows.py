@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from learn.games import read_games
+from formats.pgn_games import read_games
 from learn.positions import FEATURE_SCALE, Rows, Selection, rows_of_games
 
 SELFPLAY = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"

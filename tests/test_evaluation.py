@@ -22,10 +22,10 @@ from engine.search.transposition import TranspositionTable
 from engine.search.worker import Worker
 from eval.evaluation import Evaluation, EvaluationError
 from eval.families import default, from_identity
+from formats.openings import Opening
 from match.board import OwnBoard
 from match.contest import Terms, hold
 from match.effort import Adjudication, Effort
-from match.openings import Opening
 from match.players import OwnPlayer
 from tests.material_family import MaterialEvaluation
 

@@ -24,6 +24,7 @@ FLOORS = (
     "engine.search",
     "engine.tables",
     "engine.uci",
+    "formats",
     "match",
     "learn",
     "tune",

@@ -16,9 +16,9 @@ from engine.common.command import CommandError, UsageError
 from eval.linear.evaluate import features_of
 from eval.linear.registry import TERMS
 from eval.linear.weights import defaults, learned_k, load, save
+from formats.pgn_games import read_games
 from learn.command import learn_weights
 from learn.fit import Task, Watcher, fit_k, gauss_newton
-from learn.games import read_games
 from learn.learning import Settings, learn, split
 from learn.options import read_order
 from learn.passes import mean_error

@@ -19,17 +19,18 @@ import pytest
 from engine.board.fen import parse_fen, to_fen
 from engine.board.position import POSITION
 from engine.common.live_line import COLUMNS, LiveLine
+from engine.common.progress import Progress, time_left
 from eval.linear.weights import defaults
-from learn import inputs, sources
+from formats import sources
+from formats.labelled import read_labelled
+from formats.pgn_games import Fault, read_games
+from formats.sources import SourceError, count_lines, find_files
+from learn import inputs
 from learn.checking import check_rows
 from learn.fen_file import lines_of
-from learn.games import Fault, read_games
 from learn.inputs import Reading, read_rows
-from learn.labelled import read_labelled
 from learn.positions import Block, Quiet, Rows, Selection, block_of_games, rows_of_block, rows_of_games
-from learn.progress import Progress, time_left
 from learn.quiet import is_open, settle
-from learn.sources import LearnError, count_lines, find_files
 from tests.pipes import pipe_with
 
 SELFPLAY = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"
@@ -111,17 +112,17 @@ def test_compressed_files_are_read(
     path.write_bytes(data)
     assert_equal(read(path)[0], expected)
     path.write_bytes(data[: len(data) // 2])
-    with pytest.raises(LearnError, match=f"cannot read .*games.pgn.{ending}"):
+    with pytest.raises(SourceError, match=f"cannot read .*games.pgn.{ending}"):
         read(path)
     path.write_bytes(b"not compressed at all")
-    with pytest.raises(LearnError, match=f"cannot read .*games.pgn.{ending}"):
+    with pytest.raises(SourceError, match=f"cannot read .*games.pgn.{ending}"):
         read(path)
 
 
 def test_zstandard_without_its_module_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "_zstd", lambda: None)
     (tmp_path / "games.pgn.zst").write_bytes(b"whatever")
-    with pytest.raises(LearnError, match=r"needs the extra zstd: pip install 'merino-chess\[zstd\]'"):
+    with pytest.raises(SourceError, match=r"needs the extra zstd: pip install 'merino-chess\[zstd\]'"):
         read(tmp_path / "games.pgn.zst")
 
 
@@ -134,7 +135,7 @@ def test_files_are_found_by_name_by_pattern_and_without_ending(tmp_path: Path) -
         "b.pgn",
     ]
     assert [path.name for path in find_files([f"{tmp_path}/a", f"{tmp_path}/b.2"])] == ["a.pgn", "b.2.pgn"]
-    with pytest.raises(LearnError, match="there is no file"):
+    with pytest.raises(SourceError, match="there is no file"):
         find_files([f"{tmp_path}/c"])
 
 
@@ -286,7 +287,7 @@ def test_rows_that_differ_from_the_evaluation_stop_the_run() -> None:
     rows = rows_of_block(block)
     check_rows(block, rows, defaults())
     rows.features[::3, 4] += 256  # a queen more
-    with pytest.raises(LearnError, match="internal error"):
+    with pytest.raises(SourceError, match="internal error"):
         check_rows(block, rows, defaults())
 
 
@@ -368,11 +369,11 @@ def test_standard_input_that_gives_nothing_is_refused_in_a_sentence(monkeypatch:
     reading = Reading(Selection(), defaults())
     for stdin, reason in ((None, "is closed"), (Terminal(), "is the keyboard here")):
         monkeypatch.setattr("sys.stdin", stdin)
-        with pytest.raises(LearnError, match=reason):
+        with pytest.raises(SourceError, match=reason):
             read_rows(find_files(["-"]), reading, print, [])
     with pipe_with(b"") as out, os.fdopen(os.dup(out), encoding="utf-8") as file:
         monkeypatch.setattr("sys.stdin", file)
-        with pytest.raises(LearnError, match="no finished game with a usable position in standard input"):
+        with pytest.raises(SourceError, match="no finished game with a usable position in standard input"):
             read_rows(find_files(["-"]), reading, print, [])
 
 

@@ -16,13 +16,13 @@ import pytest
 from engine.common.command import CommandError
 from engine.shell.cli import main
 from eval.linear.weights import DEFAULT_FILE
+from formats.opening_files import FileOpenings
+from formats.openings import OpeningError
 from match import command, command_selfplay
 from match.arguments import LivePrinter
-from match.books import FileOpenings
 from match.contest import Outlets, Terms, hold
 from match.effort import Adjudication, Clock, Effort
 from match.games import Reason, Tally
-from match.openings import OpeningError
 from match.players import OtherPlayer, OwnPlayer, find_program, read_player
 from match.report import live_line, shortened
 from match.statistics import Sprt

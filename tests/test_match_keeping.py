@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from formats.openings import Opening
 from match import keeping
 from match.errors import MatchError
 from match.games import Game, Reason, Tally
 from match.keeping import Keeper
-from match.openings import Opening
 
 GAMES = 9
 SAVES_EVERY = 2

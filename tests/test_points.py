@@ -10,7 +10,7 @@ import chess.pgn
 import numpy as np
 import pytest
 
-from learn.games import read_games
+from formats.pgn_games import read_games
 from study.points.capablanca import CONDITIONS, MARGIN, Condition, Verdict
 from study.points.regression import PENALTY, Cells, bootstrap, cells_of, fit_all
 from study.points.report import render

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from engine.shell.cli import main
+from formats.pgn_games import read_games
 from learn import inputs
-from learn.games import read_games
 from study.points.capablanca import CONDITIONS
 from study.points.matrix import read_matrix, render_matrix
 from study.points.score_graph import score_graph

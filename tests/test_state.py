@@ -11,10 +11,10 @@ from engine.search.state import CONFIGURATION, SEARCH
 from engine.search.transposition import AGES, TranspositionTable
 from engine.search.worker import Worker
 from eval.families import default
+from formats.openings import Opening
 from match.board import OwnBoard
 from match.effort import Adjudication, Effort
 from match.games import Game
-from match.openings import Opening
 from match.players import OwnPlayer
 
 KIWIPETE = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"

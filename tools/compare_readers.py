@@ -16,8 +16,8 @@ import chess.pgn
 
 from engine.board.game import Position
 from engine.board.move import Move
-from learn.games import Games, read_games
-from learn.tokens import BLACK_WON, DRAWN, UNFINISHED, WHITE_WON
+from formats.pgn_games import Games, read_games
+from formats.pgn_tokens import BLACK_WON, DRAWN, UNFINISHED, WHITE_WON
 
 RESULTS = {BLACK_WON: "0-1", DRAWN: "1/2-1/2", WHITE_WON: "1-0", UNFINISHED: "*"}
 

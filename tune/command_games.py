@@ -17,12 +17,12 @@ from engine.board.fen import FenError
 from engine.common.command import CommandError, UsageError
 from engine.common.files import check_writable, write_whole
 from eval.families import active_file, load
+from formats.openings import OpeningError
 from learn.pictures import ENDINGS, load_matplotlib
 from match.arguments import MARGIN_MS, NODES, LivePrinter
 from match.contest import Outlets, hold
 from match.effort import Effort
 from match.errors import MatchError
-from match.openings import OpeningError
 from match.players import OwnPlayer, Player, find_program
 from match.report import live_line
 from match.statistics import Sprt

@@ -15,7 +15,14 @@ from pathlib import Path
 
 log = logging.getLogger(__name__)
 
-ROOMS = ("engine eval", "match", "learn", "study", "tune")  # lowest first: a room calls itself and those before it
+ROOMS = (
+    "engine eval",
+    "formats",
+    "match",
+    "learn",
+    "study",
+    "tune",
+)  # lowest first: a room calls itself and those before it
 WITHOUT_COMPILED_CODE = tuple(f"engine/{name}" for name in ["common", "console", "notation", "shell", "tables", "uci"])
 # A test holds it: editing these folders compiles nothing anew.
 STALE_AFTER_DAYS = 30

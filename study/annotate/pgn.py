@@ -24,7 +24,7 @@ from engine.common.command import CommandError
 from engine.console.archive import FaultKeeper, loaded
 from engine.notation.san import as_chess_move
 from eval.linear.summary import SIDES
-from learn.sources import LearnError, read_text
+from formats.sources import SourceError, read_text
 from study.annotate.analysis import GRADES, AnnotatedMove, Verdict
 from study.annotate.own import AS_MARKED, LOST, remove_own
 from study.explain.text import largest_terms
@@ -89,7 +89,7 @@ def read_sources(path: Path) -> Sources:
     """All games of a PGN file, plain or compressed; raises CommandError where it is none."""
     try:
         content = read_text(path)
-    except LearnError as error:
+    except SourceError as error:
         raise CommandError(f"annotate: {error}") from error
     if content.count(b"\0") or 100 * len(_UNPRINTED.findall(content)) > len(content):
         raise CommandError(f"annotate: '{path}' is no PGN file: it holds bytes that no text has")

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from engine.common.command import CommandError, UsageError
 from engine.common.files import check_writable, write_whole
+from formats.sources import SourceError, find_files
 from learn.pictures import ENDINGS, load_matplotlib
-from learn.sources import LearnError, find_files
 from study.arguments import Parser, path_of
 from study.points.matrix import render_matrix
 from study.points.picture import MOST_SETS, draw
@@ -34,7 +34,7 @@ def run_points(arguments: Sequence[str]) -> int:
     try:
         with_tags = bool(order.by) or filters != Filters()
         sources = [read_source(path, with_tags) for path in find_files(order.files)]
-    except LearnError as error:
+    except SourceError as error:
         raise CommandError(f"points: {error}") from error
     wanted = [source.filtered(filters) for source in sources]
     if not sum(source.vectors.games for source in wanted):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from learn.sources import LearnError
+from formats.sources import SourceError
 from study.points.vectors import DRAW, PIECES, Vectors
 
 COLUMNS = (*PIECES, "result", "game")
@@ -41,7 +41,7 @@ def is_matrix(text: bytes, ending: str) -> bool:
 
 
 def read_matrix(path: Path, text: bytes, ending: str) -> Vectors:
-    """The vectors that `render_matrix` wrote; raises LearnError with the row at fault.
+    """The vectors that `render_matrix` wrote; raises SourceError with the row at fault.
 
     Plain text does not say where games begin. A game from the usual start begins level, so rows from one level balance
     to the next with the same result are taken for one; now and then that is only a part of a game.
@@ -50,7 +50,7 @@ def read_matrix(path: Path, text: bytes, ending: str) -> Vectors:
     for number, row in rows:
         _check(path, number, row, len(rows[0][1]))
     if not rows:
-        raise LearnError(f"'{path}' holds no row of a matrix")
+        raise SourceError(f"'{path}' holds no row of a matrix")
     table = np.array([[int(word) for word in row] for _, row in rows])
     differences, results = table[:, : len(PIECES)].astype(np.int8), table[:, len(PIECES)].astype(np.int8)
     knows_games = table.shape[1] == len(COLUMNS)
@@ -76,16 +76,16 @@ def _json_rows(path: Path, text: bytes) -> Iterable[tuple[int, list[str]]]:
         content = json.loads(text)
         return [(number, [str(word) for word in row]) for number, row in enumerate(content["rows"], 1)]
     except (ValueError, KeyError, TypeError) as error:
-        raise LearnError(f'\'{path}\' is no matrix in JSON, an object with "columns" and "rows"') from error
+        raise SourceError(f'\'{path}\' is no matrix in JSON, an object with "columns" and "rows"') from error
 
 
 def _check(path: Path, number: int, row: list[str], width: int) -> None:
     if len(row) not in (_NUMBERS, len(COLUMNS)) or len(row) != width or not all(_is_integer(word) for word in row):
         found = " ".join(row)[:40]
-        raise LearnError(f"'{path}', row {number}: five differences and a result are expected, not '{found}'")
+        raise SourceError(f"'{path}', row {number}: five differences and a result are expected, not '{found}'")
     *differences, result = (int(word) for word in row[:_NUMBERS])
     if not 0 <= result <= 2 * DRAW or any(abs(difference) > _MOST for difference in differences):
-        raise LearnError(f"'{path}', row {number}: results are 0, 1 or 2 and differences at most {_MOST}")
+        raise SourceError(f"'{path}', row {number}: results are 0, 1 or 2 and differences at most {_MOST}")
 
 
 def _is_integer(word: str | bytes) -> bool:

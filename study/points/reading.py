@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from engine.common.command import CommandError
-from learn.games import Fault, play_games
+from engine.common.progress import Progress
+from formats.pgn_games import Fault, play_games
+from formats.pgn_tokens import UNFINISHED
+from formats.sources import Source as Stream
+from formats.sources import SourceError, name_of, open_source, plain_name
 from learn.inputs import THREADS, GamesText, games_of, in_order
-from learn.progress import Progress
-from learn.sources import LearnError, name_of, open_source, plain_name
-from learn.sources import Source as Stream
-from learn.tokens import UNFINISHED
 from study.points.matrix import is_matrix, read_matrix
 from study.points.sets import Collection, Filters
 from study.points.vectors import Vectors, joined, vectors_of_games
@@ -52,7 +52,7 @@ class _Part:
 
 
 def read_source(path: Path, with_tags: bool) -> Source:
-    """The vectors of a file, and with `with_tags` what its games tell of themselves; raises LearnError.
+    """The vectors of a file, and with `with_tags` what its games tell of themselves; raises SourceError.
 
     Games left out, and those without a result, are told on standard error.
     """
@@ -64,7 +64,7 @@ def read_source(path: Path, with_tags: bool) -> Source:
     _tell_what_is_odd(path, parts)
     vectors = joined([part.vectors for part in parts])
     if not vectors.games:
-        raise LearnError(f"{name_of(path, quoted=True)} holds no game that can be read")
+        raise SourceError(f"{name_of(path, quoted=True)} holds no game that can be read")
     return Source(name_of(path), vectors, Collection.joined([part.collection for part in parts]))
 
 

@@ -19,8 +19,8 @@ from engine.board.movegen import is_noisy
 from engine.board.position import POSITION
 from engine.compiled.jit import entry, kernel
 from engine.compiled.memory import copy_record
-from learn.games import NO_FAULT, Games
-from learn.tokens import BLACK_WON, DRAWN, UNFINISHED, WHITE_WON
+from formats.pgn_games import NO_FAULT, Games
+from formats.pgn_tokens import BLACK_WON, DRAWN, UNFINISHED, WHITE_WON
 
 PIECES = PIECE_LETTERS[: QUEEN + 1]  # of the columns
 PIECE_NAMES = ("pawn", "knight", "bishop", "rook", "queen")

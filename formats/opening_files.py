@@ -13,7 +13,7 @@ import chess.pgn
 from engine.board.fen import FenError
 from engine.board.game import Position
 from engine.tables.book import Book, BookError
-from match.openings import Opening, OpeningError
+from formats.openings import Opening, OpeningError
 
 PGN_PLIES = 16  # of a game, at most
 BOOK_PLIES = 12

@@ -27,12 +27,12 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _POSITION = re.compile(rb"(?:[01=] )?(?:[1-8pnbrqkPNBRQK]+/){7}[1-8pnbrqkPNBRQK]+ ")
 
 
-class LearnError(Exception):
-    """Something `learn` cannot work with; the message says what and where."""
+class SourceError(Exception):
+    """A file that cannot be read, or holds nothing of use; the message says what and where."""
 
 
 def find_files(patterns: Sequence[str]) -> list[Path]:
-    """The files that names and patterns mean, each once; raises LearnError where one means none.
+    """The files that names and patterns mean, each once; raises SourceError where one means none.
 
     "-" is STANDARD_INPUT.
     """
@@ -47,7 +47,7 @@ def find_files(patterns: Sequence[str]) -> list[Path]:
             matches = [path.with_name(path.name + ".pgn")] if path.name else []
             matches = [path for path in matches if path.exists()]
         if not matches:
-            raise LearnError(f"there is no file '{pattern}'")
+            raise SourceError(f"there is no file '{pattern}'")
         found.update(dict.fromkeys(matches))
     return list(found)
 
@@ -65,7 +65,7 @@ def _zstd() -> ModuleType | None:
 def _open_zstd(file: IO[bytes]) -> Any:
     module = _zstd()
     if module is None:
-        raise LearnError(f"'{file.name}' needs the extra zstd: pip install 'merino-chess[zstd]'")
+        raise SourceError(f"'{file.name}' needs the extra zstd: pip install 'merino-chess[zstd]'")
     return module.ZstdFile(file)
 
 
@@ -166,9 +166,9 @@ def count_lines(text: bytes) -> int:
 
 @contextmanager
 def open_source(path: Path) -> Iterator[Source]:
-    """The file, open; raises LearnError where it cannot be read."""
+    """The file, open; raises SourceError where it cannot be read."""
     if path.is_dir():
-        raise LearnError(f"'{path}' is a folder, not a file of games")
+        raise SourceError(f"'{path}' is a folder, not a file of games")
     with _told_plainly(path):
         file = _standard_input() if path == STANDARD_INPUT else path.open("rb")
     with nullcontext() if path == STANDARD_INPUT else file:
@@ -179,32 +179,32 @@ def open_source(path: Path) -> Iterator[Source]:
 
 def _standard_input() -> io.BufferedReader:
     if sys.stdin is None:
-        raise LearnError("standard input is closed: name a file")
+        raise SourceError("standard input is closed: name a file")
     if sys.stdin.isatty():
-        raise LearnError("'-' is standard input, which is the keyboard here: name a file, or pipe the games in")
+        raise SourceError("'-' is standard input, which is the keyboard here: name a file, or pipe the games in")
     return sys.stdin.buffer  # type: ignore[return-value]  # of a program that nobody has given another
 
 
 def read_text(path: Path) -> bytes:
-    """The whole text of a file; raises LearnError where it cannot be read."""
+    """The whole text of a file; raises SourceError where it cannot be read."""
     with open_source(path) as source:
         return b"".join(source.lines())
 
 
 def digest(path: Path) -> str:
-    """A hash of the content of the file as it lies on the disk, 32 hex digits; raises LearnError."""
+    """A hash of the content of the file as it lies on the disk, 32 hex digits; raises SourceError."""
     with _told_plainly(path), path.open("rb") as file:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 
 @contextmanager
 def _told_plainly(path: Path) -> Iterator[None]:
-    """Turn what reading and decompressing can raise into a LearnError that names the file."""
+    """Turn what reading and decompressing can raise into a SourceError that names the file."""
     try:
         yield
     except _damage() as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise LearnError(f"cannot read '{path}': {reason}") from error
+        raise SourceError(f"cannot read '{path}': {reason}") from error
 
 
 def _damage() -> tuple[type[Exception], ...]:

@@ -15,10 +15,9 @@ from engine.board.bitboard import ZERO
 from engine.board.fen import FenError, parse_fen
 from engine.board.position import POSITION
 from engine.compiled.jit import entry, kernel
-from learn.fen_text import NOT_PLAIN, read_fen, read_number
-from learn.games import Fault
-from learn.positions import Selection
-from learn.tokens import UNFINISHED, WHITE_WON, codes, matches, result_at
+from formats.fen_text import NOT_PLAIN, read_fen, read_number
+from formats.pgn_games import Fault
+from formats.pgn_tokens import UNFINISHED, WHITE_WON, codes, matches, result_at
 
 READ, IN_CHECK, BAD_FEN, NO_RESULT = range(4)
 NO_GAME, NO_END = np.uint64(0), -1
@@ -54,13 +53,6 @@ class Labelled:
     to_end: np.ndarray
     in_check: int
     faults: tuple[Fault, ...]
-
-    def chosen(self, selection: Selection) -> Labelled:
-        """The positions that a selection takes, as far as the lines tell: those of unknown place are taken."""
-        ply = 2 * (self.positions["fullmove"] - 1) + self.positions["side"]
-        is_first = (self.positions["fullmove"] > 1) & (ply < selection.skip_first)  # 1 is also said for unknown
-        which = ~is_first & ((self.to_end == NO_END) | (self.to_end >= selection.skip_last))
-        return self.only(which)
 
     def only(self, which: np.ndarray) -> Labelled:
         """The positions for which `which`, bool[n], is true."""

@@ -21,8 +21,8 @@ from engine.board.movegen import MAX_MOVES
 from engine.board.position import POSITION
 from engine.compiled.jit import entry, kernel
 from engine.compiled.memory import copy_record
-from learn.notation import AMBIGUOUS, ILLEGAL, resolve
-from learn.tokens import (
+from formats.pgn_moves import AMBIGUOUS, ILLEGAL, resolve
+from formats.pgn_tokens import (
     AFTER_GAP,
     END,
     MOVE,

@@ -8,7 +8,7 @@ from engine.board.move import CASTLING, NORMAL, PROMOTION, destination_of, kind_
 from engine.board.movegen import ALL, generate
 from engine.board.position import attacks_of, king_square, occupied_squares, piece_on, side_to_move
 from engine.compiled.jit import kernel
-from learn.tokens import codes, matches
+from formats.pgn_tokens import codes, matches
 
 ILLEGAL, AMBIGUOUS, NULL = 0, -1, -2
 

@@ -1,0 +1,1 @@
+"""What others wrote, read: PGN, positions with labels, opening files, compressed or not."""

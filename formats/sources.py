@@ -20,6 +20,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
 
+from engine.common.errors import MerinoError
+
 STANDARD_INPUT = Path("-")
 CHUNK = 1 << 19  # bytes read at a time: some hundred games
 _SNIFFED = 1 << 16  # bytes that must show what a file is
@@ -27,7 +29,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _POSITION = re.compile(rb"(?:[01=] )?(?:[1-8pnbrqkPNBRQK]+/){7}[1-8pnbrqkPNBRQK]+ ")
 
 
-class SourceError(Exception):
+class SourceError(MerinoError):
     """A file that cannot be read, or holds nothing of use; the message says what and where."""
 
 

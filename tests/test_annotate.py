@@ -223,7 +223,7 @@ def test_a_comment_of_the_same_form_in_a_game_that_merino_did_not_annotate_stays
     game_file.write_text(GAME.replace("my comment", "White scores 51.2%"))
     annotated(str(game_file), "--out", str(out))
     (game,) = read_games(out.read_text())
-    assert list(game.mainline())[2].comment.startswith("White scores 51.2% [%eval")
+    assert " ".join(list(game.mainline())[2].comment.split()).startswith("White scores 51.2% [%eval")
 
 
 def fixed_seeker(scores: dict[str, int], calls: list[str], stop_after: int = 1000):

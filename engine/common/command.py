@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from engine.common.errors import MerinoError
 
-class CommandError(Exception):
+
+class CommandError(MerinoError):
     """A command that could not do its work, by no fault of the program; the message says why."""
 
     exit_code = 1

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from engine import NAME, __version__
 from engine.common.command import Command, CommandError, UsageError, by_name
+from engine.common.errors import MerinoError
 from engine.common.interrupt import INTERRUPTED, EndingAtOnce
 from engine.common.streams import complain, is_lost_output, lost_output, open_closed_streams
 from engine.uci import serve_one
@@ -112,10 +113,10 @@ def _code_of(arguments: list[str]) -> int:
     """The exit code of a command, once it has ended in any of the usual ways."""
     try:
         return _run(arguments)
-    except CommandError as error:
+    except MerinoError as error:
         sys.stdout.flush()
         complain(f"merino: {error}")
-        return error.exit_code
+        return error.exit_code if isinstance(error, CommandError) else 1
     except SystemExit as ending:  # the way of argparse after its help
         return int(ending.code or 0)
     except KeyboardInterrupt:

@@ -73,7 +73,7 @@ def test_xdg_folders_are_used(monkeypatch, tmp_path):
 
 
 def test_fingerprint_changes_with_every_source_and_version(monkeypatch, tmp_path):
-    monkeypatch.setattr(cache, "__file__", str(tmp_path / "engine" / "cache.py"))
+    monkeypatch.setattr(cache, "__file__", str(tmp_path / "engine" / "compiled" / "cache.py"))
     seen = set()
     for folder in ("engine", "engine/search", *(f for room in cache.ROOMS for f in room.split() if f != "engine")):
         source = tmp_path / folder / "source.py"
@@ -86,9 +86,12 @@ def test_fingerprint_changes_with_every_source_and_version(monkeypatch, tmp_path
     assert cache.fingerprint(ALL, "1.0") in seen
 
 
-@pytest.mark.parametrize(("folder", "changed"), [("learn", cache.ROOMS[2:]), ("engine", cache.ROOMS), ("tune", [ALL])])
+@pytest.mark.parametrize(
+    ("folder", "changed"),
+    [("learn", cache.ROOMS[cache.ROOMS.index("learn") :]), ("engine", cache.ROOMS), ("tune", [ALL])],
+)
 def test_an_edit_tells_on_its_room_and_those_above_it(monkeypatch, tmp_path, folder, changed):
-    monkeypatch.setattr(cache, "__file__", str(tmp_path / "engine" / "cache.py"))
+    monkeypatch.setattr(cache, "__file__", str(tmp_path / "engine" / "compiled" / "cache.py"))
     before = {room: cache.fingerprint(room, "1.0") for room in cache.ROOMS}
     source = tmp_path / folder / "source.py"
     source.parent.mkdir(parents=True)
@@ -98,7 +101,7 @@ def test_an_edit_tells_on_its_room_and_those_above_it(monkeypatch, tmp_path, fol
 
 @pytest.mark.parametrize("folder", cache.WITHOUT_COMPILED_CODE)
 def test_fingerprint_leaves_out_the_folders_without_compiled_code(monkeypatch, tmp_path, folder):
-    monkeypatch.setattr(cache, "__file__", str(tmp_path / "engine" / "cache.py"))
+    monkeypatch.setattr(cache, "__file__", str(tmp_path / "engine" / "compiled" / "cache.py"))
     before = cache.fingerprint(ALL, "1.0")
     source = tmp_path / folder / "source.py"
     source.parent.mkdir(parents=True)
@@ -111,7 +114,7 @@ def test_fingerprint_leaves_out_the_folders_without_compiled_code(monkeypatch, t
 def test_fingerprint_does_not_depend_on_the_place(monkeypatch, tmp_path):
     prints = set()
     for copy in ("a", "b"):
-        source = tmp_path / copy / "engine" / "cache.py"
+        source = tmp_path / copy / "engine" / "compiled" / "cache.py"
         source.parent.mkdir(parents=True)
         source.write_text("A = 1\n", encoding="utf-8")
         monkeypatch.setattr(cache, "__file__", str(source))

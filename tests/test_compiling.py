@@ -105,7 +105,8 @@ def test_a_watch_that_is_silent_or_whose_stream_is_gone_tells_nothing() -> None:
 
 
 def test_a_dialogue_with_a_gui_is_never_told_of_compiling() -> None:
-    code = "from engine import compiling, uci; uci._new_session(); print(compiling.WATCH.is_silent)"
+    imports = "from engine import uci; from engine.compiled import compiling"
+    code = f"{imports}; uci._new_session(); print(compiling.WATCH.is_silent)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True"]
 
@@ -113,7 +114,7 @@ def test_a_dialogue_with_a_gui_is_never_told_of_compiling() -> None:
 def test_numba_tells_the_watch_what_it_compiles(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(
-        "from engine import compiling\n"
+        "from engine.compiled import compiling\n"
         "compiling.PATIENCE_OF_FILES = 0.0\n"
         "from engine.compiled.jit import entry, kernel\n"
         "@kernel\ndef inner(x):\n    return x + 1\n"

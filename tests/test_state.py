@@ -21,19 +21,20 @@ KIWIPETE = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1
 ENDING = "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1"
 
 
-def fresh_bytes(table: TranspositionTable, stop_flag: np.ndarray) -> np.ndarray:
-    return Worker(table, stop_flag, default()).record.view(np.uint8)
+def bytes_of(worker: Worker) -> bytes:
+    return worker.record.tobytes()
 
 
 def test_a_worker_that_has_searched_and_forgotten_equals_a_fresh_one() -> None:
     table, stop_flag = TranspositionTable(1), np.zeros(1, dtype=np.uint64)
-    worker = Worker(table, stop_flag, default())
+    evaluation = default()
+    worker, fresh = (Worker(table, stop_flag, evaluation) for _ in range(2))
     worker.set_root(Position(KIWIPETE), full_width=True)
     worker.limit_nodes(20_000)
     worker.deepen_until_stopped(1)
-    assert not np.array_equal(worker.record.view(np.uint8), fresh_bytes(table, stop_flag))
+    assert bytes_of(worker) != bytes_of(fresh)
     worker.forget()
-    assert np.array_equal(worker.record.view(np.uint8), fresh_bytes(table, stop_flag))
+    assert bytes_of(worker) == bytes_of(fresh)
 
 
 def test_every_field_of_the_record_is_configuration_or_forgotten() -> None:

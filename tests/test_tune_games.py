@@ -17,7 +17,7 @@ import pytest
 from engine.common.command import CommandError, UsageError
 from engine.search.parameters import PARAMETERS, parameter_values
 from eval.evaluation import Number
-from eval.linear.registry import TERMS
+from eval.families import default
 from eval.linear.weights import defaults
 from match.effort import Clock, Effort
 from match.players import OtherPlayer, OwnPlayer, Player, read_player
@@ -140,12 +140,14 @@ def test_a_file_from_before_a_setting_was_thought_of_goes_on(tmp_path: Path):
 
 
 def test_players_get_the_values_of_their_side():
-    weights = defaults()
-    player = own_player("a", ROWS, np.array([33.0, 250.0]), weights)
+    evaluation = default()
+    player = own_player("a", ROWS, np.array([33.0, 250.0]), evaluation)
     names = [row.name for row in PARAMETERS]
     assert player.parameters[names.index("razor_margin")] == 250
-    assert (player.weights != weights).sum() == 1
-    assert 33 in player.weights
+    changed = {
+        name: number.value for name, number in player.evaluation.numbers.items() if number != evaluation.numbers[name]
+    }
+    assert changed == {ROWS[0].name: 33}
     with pytest.raises(TuneError, match="razor_margin is an integer"):
         check_own((replace(ROWS[1], whole=False),))
 
@@ -264,7 +266,7 @@ def test_a_tune_by_games_is_played_resumed_and_replayed(tmp_path: Path, capsys: 
     player = player_told(said)
     assert isinstance(player, OwnPlayer)
     tuned = load_tune(tmp_path / "rook.tune.npz").estimate().round()
-    assert player.weights[[term.name for term in TERMS].index("RookOpen")] == tuned[0]
+    assert player.evaluation.numbers["RookOpen"].value == tuned[0]
     assert player.parameters == parameter_values({"razor_margin": int(tuned[1])})
     assert picture.read_text().count("RookOpen") == 1 or "<svg" in picture.read_text()
     assert (tmp_path / "rook.tune.txt").read_text().count("RookOpen") == 1

@@ -27,7 +27,7 @@ SHUFFLE = "g1f3 g8f6 f3g1 f6g8"
         ("position fen rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNX w KQkq - 0 1", "'X' on rank 1"),
         ("position startpos moves e2e4 e7e5 e2e4", "ply 3: e2e4 is not legal"),
         ("position startpos moves e2e4 0000", "ply 2: '0000'"),
-        ("position startpos moves e2e4 \u00e9\u00e8", "ply 2: '\\xe9\\xe8'"),
+        ("position startpos moves e2e4 \u00e9\u00e8", "ply 2: '\u00e9\u00e8'"),
         ("position", "'startpos' or 'fen'"),
         ("position fen", "4 to 6 fields"),
     ],

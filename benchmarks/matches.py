@@ -1,14 +1,12 @@
 """Matches: games per second at 1,000 nodes a move."""
 
 import time
-from functools import partial
 
 from benchmarks.clock import line
-from match.board import OwnBoard
-from match.effort import Adjudication, Effort
-from match.openings import RandomOpenings
+from match.effort import Effort
 from match.players import OwnPlayer
-from match.runner import Setup, play_match
+from match.runner import play_match
+from match.terms import Terms
 
 GAMES = 80
 NODES = 1000
@@ -19,13 +17,11 @@ def report() -> None:
     """Print games per second on one thread and two, by the wall clock and by CPU time."""
     print(f"matches of {GAMES} games at {NODES:,} nodes a move, every game to its end by the rules")
     player = OwnPlayer("default")
-    setup = Setup(
-        board=partial(OwnBoard, (player, player), Effort(NODES), Adjudication()), openings=partial(RandomOpenings, 1)
-    )
-    list(play_match(setup, 2, 1))  # compiled before the clock runs
+    terms = Terms((player, player), Effort(NODES))
+    list(play_match(terms, 2, 1))  # compiled before the clock runs
     for threads in THREADS:
         wall, cpu = time.perf_counter(), time.process_time()
-        games = len(list(play_match(setup, GAMES, threads)))
+        games = len(list(play_match(terms, GAMES, threads)))
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         name = "one thread" if threads == 1 else f"{threads} threads"
         line(name, games / wall, "games/s")

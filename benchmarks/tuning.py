@@ -19,4 +19,4 @@ def report() -> None:
 
 
 def _simulate(method: Method) -> None:
-    simulate(method, SETTINGS["S0"], SIZE, PAIRS, runs=2, seed=1, threads=1)
+    simulate(method, SETTINGS["S0"], SIZE, PAIRS, runs=2, seed=1, at_a_time=1)

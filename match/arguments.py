@@ -14,7 +14,8 @@ from engine.common.command import CommandError, UsageError
 from engine.common.command_line import Parser
 from engine.common.files import check_writable
 from engine.common.live_line import LiveLine
-from match.contest import BrokenOffError, Outlets, Result, Terms, cores, hold
+from engine.common.work import cores
+from match.contest import BrokenOffError, Outlets, Result, hold
 from match.effort import Adjudication, Clock, Effort
 from match.errors import MatchError
 from match.games import Tally
@@ -23,6 +24,7 @@ from match.play import LONGEST_GAME
 from match.players import Player
 from match.report import live_line, shortened
 from match.statistics import Model, Sprt
+from match.terms import Terms
 
 __all__ = ["Parser"]  # of all commands, for those of this room
 

@@ -2,78 +2,26 @@
 
 from __future__ import annotations
 
-import json
-import os
 import time
 from collections.abc import Callable, Generator
-from dataclasses import asdict, dataclass, field, fields
+from concurrent.futures import Executor
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from engine.board.fen import FenError
-from formats.opening_files import FileOpenings
 from formats.openings import OpeningError
-from match.board import OwnBoard
-from match.driven import DrivenBoard
-from match.effort import NO_VARIETY, Adjudication, Effort, Variety
 from match.errors import MatchError
 from match.games import Game, Tally
 from match.keeping import Keeper
-from match.openings import PLIES, RandomOpenings
 from match.pgn import write_game
-from match.players import OwnPlayer, Player
 from match.report import Pace, live_line
-from match.runner import Board, OpeningSource, Setup, play_match
+from match.runner import play_match
 from match.statistics import Sprt
+from match.terms import Terms
 
 SHOW_EVERY = 0.5  # seconds
 SAVE_EVERY = 2.0
-
-
-@dataclass(frozen=True)
-class Terms:
-    """All that decides what is played."""
-
-    players: tuple[Player, Player]
-    effort: Effort
-    games: int = 1000
-    seed: int = 1
-    openings: str | None = None  # a file; None for random ones
-    plies: int | None = None  # of an opening; None for what is usual
-    adjudication: Adjudication = field(default_factory=Adjudication)
-    variety: Variety = NO_VARIETY
-    margin: int = 0  # milliseconds a move may be late
-
-    @property
-    def is_compiled(self) -> bool:
-        """Whether whole games run as compiled code."""
-        return not self.effort.is_timed and all(isinstance(p, OwnPlayer) and p.threads == 1 for p in self.players)
-
-    def board(self, stop_flag: np.ndarray) -> Board:
-        """A board with the players at it; raises MatchError."""
-        first, second = self.players
-        if self.is_compiled and isinstance(first, OwnPlayer) and isinstance(second, OwnPlayer):
-            return OwnBoard((first, second), self.effort, self.adjudication, stop_flag, self.variety)
-        return DrivenBoard(self.players, self.effort, self.adjudication, stop_flag, self.margin)
-
-    def source(self) -> OpeningSource:
-        """Where the openings come from; raises OpeningError."""
-        if self.openings is not None:
-            return FileOpenings(Path(self.openings).expanduser(), self.seed, self.plies)
-        return RandomOpenings(self.seed, PLIES if self.plies is None else self.plies)
-
-    def identity(self) -> dict[str, Any]:
-        """What must be the same for a match to be gone on with; not the number of games."""
-        found = {item.name: getattr(self, item.name) for item in fields(self) if item.name not in ("players", "games")}
-        found["players"] = [player.identity() for player in self.players]
-        return json.loads(json.dumps(found, default=asdict))
-
-    def __str__(self) -> str:
-        words = [str(self.effort), f"openings {self.openings}" if self.openings else "random openings"]
-        return ", ".join([*words, f"seed {self.seed}"])
 
 
 @dataclass(frozen=True)
@@ -105,17 +53,19 @@ class BrokenOffError(MatchError):
         self.result = result
 
 
-def cores() -> int:
-    """How many processor cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def hold(
+    terms: Terms,
+    threads: int,
+    sprt: Sprt | None = None,
+    outlets: Outlets | None = None,
+    executor: Executor | None = None,
+) -> Result:
+    """Play until the games are played, the test is settled, or Ctrl-C; `threads` pairs at a time.
 
-
-def hold(terms: Terms, threads: int, sprt: Sprt | None = None, outlets: Outlets | None = None) -> Result:
-    """Play until the games are played, the test is settled, or Ctrl-C.
-
-    Goes on where the state file stops, if there is one. Raises MatchError, and BrokenOffError once games are played.
+    `executor` plays them, None for threads of this process. Goes on where the state file stops, if there is one.
+    Raises MatchError, and BrokenOffError once games are played.
     """
-    return _Contest(terms, sprt, outlets or Outlets()).run(threads)
+    return _Contest(terms, sprt, outlets or Outlets()).run(threads, executor)
 
 
 class _Contest:
@@ -133,10 +83,9 @@ class _Contest:
         self._saved = self._shown = time.monotonic()
         self._began = self._saved - self._result.seconds
 
-    def run(self, threads: int) -> Result:
+    def run(self, threads: int, executor: Executor | None) -> Result:
         """Play."""
-        setup = Setup(board=self._terms.board, openings=self._terms.source)
-        games = play_match(setup, self._terms.games, threads, self._first)
+        games = play_match(self._terms, self._terms.games, threads, self._first, executor)
         try:
             self._play(games, Pace(threads))
         except KeyboardInterrupt:

@@ -1,7 +1,11 @@
 """What a match cannot do, in words; each command puts its own name before them."""
 
-from engine.common.command import CommandError
+from engine.common.errors import MerinoError
 
 
-class MatchError(CommandError):
+class MatchError(MerinoError):
     """A match that cannot be played, or not to its end."""
+
+
+class PlayerError(MatchError):
+    """The text of a player that can be none."""

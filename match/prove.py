@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from match.contest import Outlets, Terms, cores, hold
+from engine.common.work import cores
+from match.contest import Outlets, hold
 from match.effort import Adjudication, Effort
 from match.games import Tally
 from match.players import OwnPlayer
 from match.report import as_json, duration, signed
 from match.statistics import Model, Sprt, estimate
+from match.terms import Terms
 
 Say = Callable[[str], object]
 
@@ -88,7 +90,7 @@ def prove(
     """Play new against old until the test is settled, all games are played, or Ctrl-C; `threads` games at a time.
 
     The same players and trial give the same verdict, whatever the machine. The result goes to `say`, the state of the
-    match several times a second to `show`. Raises CommandError.
+    match several times a second to `show`. Raises MatchError.
     """
     terms = Terms((new, old), trial.effort, trial.most_games, trial.seed, adjudication=trial.adjudication)
     result = hold(terms, threads or cores(), trial.test, Outlets(show))

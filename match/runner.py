@@ -1,126 +1,75 @@
-"""Plays a match on several threads and hands its games out in their order, the same whatever the number of threads."""
+"""Plays a match as an ordered map of its pairs: the same games in the same order, whoever plays them, and how many."""
 
 from __future__ import annotations
 
-import queue
-import threading
-from collections.abc import Callable, Generator
+from collections.abc import Generator
+from concurrent.futures import Executor
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple
 
-import numpy as np
-
-from formats.openings import Opening
+from engine.common.runs import Run, RunName, at_work, begun
+from engine.common.work import ordered, threads
 from match.games import Game
+from match.terms import Board, OpeningSource, Terms
 
-AHEAD = 4  # pairs per thread that may be finished before an earlier one is
-
-
-class Board(Protocol):
-    """Where two players meet, one game at a time."""
-
-    def play(self, number: int, opening: Opening, first_is_white: bool) -> Game | None:
-        """Play a game; None if it was stopped."""
-
-    def stop(self) -> None:
-        """End the game under way soon, the stop flag being set; called from another thread."""
-
-    def close(self) -> None:
-        """Let go of what is open; no game follows."""
-
-
-class OpeningSource(Protocol):
-    """Openings by number."""
-
-    def opening(self, number: int) -> Opening:
-        """The opening of this number, always the same."""
+AHEAD = 4  # pairs for each that may be played at a time, that may be finished before an earlier one is
 
 
 @dataclass(frozen=True)
-class Setup:
-    """What a thread needs: made anew for each, with the flag that stops its games."""
+class PairTask:
+    """The games of one pair that are to be played: plain data, for any process."""
 
-    board: Callable[[np.ndarray], Board]
-    openings: Callable[[], OpeningSource]
+    terms: Terms
+    pair: int
+    numbers: tuple[int, ...]  # of the games, the even one for the first player's White
+    run: RunName
 
 
-class _Crew:
-    """The threads of a match, and the pairs that they have still to play."""
+class _Seat(NamedTuple):
+    """What a thread keeps from pair to pair."""
 
-    def __init__(self, setup: Setup, first: int, games: int, threads: int) -> None:
-        self._setup = setup
-        self._first, self._games = first, games
-        self._next = first // 2
-        self._lock = threading.Lock()
-        self._boards: list[Board] = []
-        self._room = threading.Semaphore(AHEAD * threads)
-        self.stop_flag = np.zeros(1, dtype=np.uint64)
-        self.results: queue.Queue[tuple[int, list[Game]] | BaseException] = queue.Queue()
-        self._threads = [threading.Thread(target=self._work, name=f"games {n}", daemon=True) for n in range(threads)]
-        for thread in self._threads:
-            thread.start()
+    openings: OpeningSource
+    board: Board
 
-    def taken(self) -> None:
-        """A pair has been handed out: another may be begun."""
-        self._room.release()
 
-    def stop(self) -> None:
-        """End all games and threads."""
-        self.stop_flag[0] = 1
-        for board in self._boards:
-            board.stop()
-        for _ in self._threads:
-            self._room.release()
-        for thread in self._threads:
-            thread.join()
-
-    def _work(self) -> None:
-        try:
-            openings, board = self._setup.openings(), self._setup.board(self.stop_flag)
-            self._boards.append(board)
-            try:
-                while (pair := self._take()) is not None and (games := self._play_pair(board, openings, pair)):
-                    self.results.put((pair, games))
-            finally:
-                board.close()
-        except BaseException as error:  # noqa: BLE001 (raised again by the thread that asked for the match)
-            self.results.put(error)
-
-    def _play_pair(self, board: Board, openings: OpeningSource, pair: int) -> list[Game]:
-        """The games of a pair that are wanted; none if they were stopped."""
-        opening = openings.opening(pair)
+def play_pair(task: PairTask) -> tuple[Game, ...]:
+    """The games of a pair; none if its run has ended meanwhile. Raises what a board or an opening raises."""
+    with at_work(task.run) as run:
+        if run is None:
+            return ()
+        seat = run.kept(lambda: _sit_down(task.terms, run))
+        opening = seat.openings.opening(task.pair)
         games = []
-        for number in range(max(2 * pair, self._first), min(2 * pair + 2, self._games)):
-            game = board.play(number, opening, number % 2 == 0)
+        for number in task.numbers:
+            game = None if run.is_stopped else seat.board.play(number, opening, number % 2 == 0)
             if game is None:
-                return []
+                return ()
             games.append(game)
-        return games
-
-    def _take(self) -> int | None:
-        """The next pair to play; waits while too many are ahead of an unfinished one."""
-        self._room.acquire()
-        with self._lock:
-            pair, self._next = self._next, self._next + 1
-        return pair if 2 * pair < self._games and not self.stop_flag[0] else None
+        return tuple(games)
 
 
-def play_match(setup: Setup, games: int, threads: int, first: int = 0) -> Generator[Game, None, None]:
+def _sit_down(terms: Terms, run: Run) -> _Seat:
+    seat = _Seat(terms.source(), terms.board(run.stop_flag))
+    run.watch(seat.board)
+    return seat
+
+
+def play_match(
+    terms: Terms, games: int, at_a_time: int, first: int = 0, executor: Executor | None = None
+) -> Generator[Game, None, None]:
     """The games of a match from number `first` on, in their order. Closing the iterator stops the match.
 
-    Raises what a board or an opening raises.
+    `executor` plays `at_a_time` pairs at a time; None for threads of this process. Games under way in this process end
+    at once when the match is stopped; what others still play is dropped. Raises what a board or an opening raises.
     """
     pairs = range(first // 2, (games + 1) // 2)
-    crew = _Crew(setup, first, games, min(threads, len(pairs)))
-    waiting: dict[int, list[Game]] = {}
-    try:
-        for pair in pairs:
-            while pair not in waiting:
-                result = crew.results.get()
-                if isinstance(result, BaseException):
-                    raise result
-                waiting[result[0]] = result[1]
-            yield from waiting.pop(pair)
-            crew.taken()
-    finally:
-        crew.stop()
+    hands = max(1, min(at_a_time, len(pairs)))
+    with ExitStack() as stack:
+        workers = executor or stack.enter_context(threads(hands))
+        run = stack.enter_context(begun())
+        tasks = (
+            PairTask(terms, pair, tuple(range(max(2 * pair, first), min(2 * pair + 2, games))), run) for pair in pairs
+        )
+        for played in stack.enter_context(closing(ordered(workers, play_pair, tasks, AHEAD * hands))):
+            yield from played

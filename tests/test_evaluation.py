@@ -24,9 +24,10 @@ from eval.evaluation import Evaluation, EvaluationError
 from eval.families import default, from_identity
 from formats.openings import Opening
 from match.board import OwnBoard
-from match.contest import Terms, hold
+from match.contest import hold
 from match.effort import Adjudication, Effort
 from match.players import OwnPlayer
+from match.terms import Terms
 from tests.material_family import MaterialEvaluation
 
 FAMILIES = {"terms": default, "material": MaterialEvaluation}

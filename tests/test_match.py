@@ -1,20 +1,27 @@
 """Games between our own players: python-chess replays them and agrees, and the same seed gives the same games."""
 
-from functools import cache, partial
+import signal
+import threading
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
+from multiprocessing import get_context
 
 import chess
 import numpy as np
 import pytest
 
+from engine.common import runs
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
 from engine.shell.cli import main
 from match.board import OwnBoard
 from match.effort import Adjudication, Effort
+from match.errors import MatchError
 from match.games import Game, Reason
 from match.openings import RandomOpenings
 from match.players import read_player
-from match.runner import Setup, play_match
+from match.runner import play_match
+from match.terms import Terms
 
 NODES = 200
 GAMES = 16
@@ -27,17 +34,14 @@ BY_RULE = {
 }
 
 
-def setup_of(nodes: int, **adjudication: int) -> Setup:
+def terms_of(nodes: int, **adjudication: int) -> Terms:
     players = read_player("default"), read_player("aspiration_window=40,late_move_base=2")
-    return Setup(
-        board=partial(OwnBoard, players, Effort(nodes), Adjudication(**adjudication)),
-        openings=partial(RandomOpenings, 5),
-    )
+    return Terms(players, Effort(nodes), seed=5, adjudication=Adjudication(**adjudication))
 
 
 @cache
 def played(threads: int, nodes: int = NODES, games: int = GAMES, **adjudication: int) -> list[Game]:
-    return list(play_match(setup_of(nodes, **adjudication), games, threads))
+    return list(play_match(terms_of(nodes, **adjudication), games, threads))
 
 
 def opening_board(game: Game) -> chess.Board:
@@ -73,22 +77,48 @@ def test_the_number_of_threads_changes_no_game():
     assert played(1) == played(3)
 
 
+def test_another_process_plays_the_same_games():
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor:
+        games = list(play_match(terms_of(NODES), 5, 1, 1, executor))
+    assert games == played(1)[1:5]
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="a thread cannot be sent a Ctrl-C")
+def test_ctrl_c_ends_the_games_under_way_and_closes_the_boards(monkeypatch: pytest.MonkeyPatch):
+    closed: list[OwnBoard] = []
+    monkeypatch.setattr(OwnBoard, "close", lambda board: closed.append(board))
+    threading.Timer(1.0, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        next(play_match(terms_of(10**12), 4, 2))  # whose first move would take weeks
+    assert len(set(closed)) == 2
+
+
+def test_an_error_of_a_board_is_raised_and_the_match_over(monkeypatch: pytest.MonkeyPatch):
+    def fail(*_: object) -> None:
+        raise MatchError("the board is broken")
+
+    monkeypatch.setattr(OwnBoard, "play", fail)
+    with pytest.raises(MatchError, match="the board is broken"):
+        next(play_match(terms_of(NODES), 4, 2))
+    assert not runs._RUNS
+
+
 def test_longer_searches_are_the_same_games_on_any_number_of_threads():
     assert played(4, nodes=600, games=8) == played(1, nodes=600, games=8)
 
 
 def test_a_board_that_has_played_plays_a_game_as_a_fresh_one_does():
-    setup, flag = setup_of(600), np.zeros(1, dtype=np.uint64)
-    opening = setup.openings().opening(3)
+    terms, flag = terms_of(600), np.zeros(1, dtype=np.uint64)
+    opening = terms.source().opening(3)
     for number in (6, 7):
-        fresh = setup.board(flag).play(number, opening, number % 2 == 0)
+        fresh = terms.board(flag).play(number, opening, number % 2 == 0)
         assert fresh == played(1, nodes=600, games=8)[number]
 
 
 def test_games_from_any_number_on_are_those_of_the_whole_match():
-    setup = setup_of(NODES)
+    terms = terms_of(NODES)
     for first in (1, 2, 5):
-        assert list(play_match(setup, GAMES, 2, first)) == played(1)[first:]
+        assert list(play_match(terms, GAMES, 2, first)) == played(1)[first:]
 
 
 def test_a_move_is_the_one_that_the_search_of_the_engine_finds():

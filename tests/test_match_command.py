@@ -20,12 +20,14 @@ from formats.opening_files import FileOpenings
 from formats.openings import OpeningError
 from match import command, command_selfplay
 from match.arguments import LivePrinter
-from match.contest import Outlets, Terms, hold
+from match.contest import Outlets, hold
 from match.effort import Adjudication, Clock, Effort
+from match.errors import MatchError
 from match.games import Reason, Tally
 from match.players import OtherPlayer, OwnPlayer, find_program, read_player
 from match.report import live_line, shortened
 from match.statistics import Sprt
+from match.terms import Terms
 from tune import command as tune_command
 
 FAKE = f"engine:{shlex.quote(sys.executable)} {shlex.quote(str(Path(__file__).parent / 'fake_engine.py'))}"
@@ -247,11 +249,11 @@ def test_the_state_of_another_match_is_refused(tmp_path: Path) -> None:
     outlets = Outlets(state=tmp_path / "state.json")
     hold(terms("default", "razor_depth=1", 2), 1, outlets=outlets)
     before = (tmp_path / "state.json").read_bytes()
-    with pytest.raises(CommandError, match="other seed, players"):
+    with pytest.raises(MatchError, match="other seed, players"):
         hold(terms("default", "razor_depth=2", 2, seed=7), 1, outlets=outlets)
     assert (tmp_path / "state.json").read_bytes() == before
     (tmp_path / "state.json").write_text("{")
-    with pytest.raises(CommandError, match="is not the state of a match"):
+    with pytest.raises(MatchError, match="is not the state of a match"):
         hold(terms("default", "razor_depth=1", 2), 1, outlets=outlets)
 
 

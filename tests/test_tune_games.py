@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 from engine.common.command import CommandError, UsageError
+from engine.common.runs import begun
 from engine.search.parameters import PARAMETERS, parameter_values
 from eval.evaluation import Number
 from eval.families import default
@@ -23,7 +25,7 @@ from match.effort import Clock, Effort
 from match.players import OtherPlayer, OwnPlayer, Player, read_player
 from tune.command import run_spsa
 from tune.parameters import Parameter, TuneError
-from tune.playing import Games, PairLostError, check_own, engine_options, own_player, play_tune
+from tune.playing import Outcome, PairTask, check_own, engine_options, own_player, play_pair, play_tune
 from tune.progress import remaining_loss, result_lines
 from tune.rules import Method, PairResult
 from tune.tuning import Configuration, Tune, configuration_from, configuration_hash, load_tune, replay
@@ -36,25 +38,22 @@ def configuration(pairs: int = 40, method: str = "bspsa", **other) -> Configurat
     return Configuration(ROWS, method, pairs, seed=3, ahead=4, effort=Effort(nodes=30), weights=weights, **other)
 
 
-class Judge:
+def judge(lose: int = 0, interrupt: int = 0) -> Callable[[PairTask], Outcome]:
     """Plays no games: the player with more RookOpen wins, unless a pair is to be lost or to break the tune off."""
 
-    def __init__(self, _: np.ndarray, lose: int = 0, interrupt: int = 0) -> None:
-        self._lose, self._interrupt = lose, interrupt
-
-    def play(self, pair: PairResult) -> float | None:
-        if pair.number == self._lose:
-            raise PairLostError("the engine died")
-        if pair.number == self._interrupt:
+    def play_pair(task: PairTask) -> Outcome:
+        pair = task.pair
+        if pair.number == lose:
+            return Outcome(math.nan, "the engine died")
+        if pair.number == interrupt:
             raise KeyboardInterrupt
-        return 2.0 * float(np.sign(pair.plus[0] - pair.minus[0]))
+        return Outcome(2.0 * float(np.sign(pair.plus[0] - pair.minus[0])))
 
-    def stop(self) -> None:
-        pass
+    return play_pair
 
 
-def play(tune: Tune, threads: int = 2, **judge) -> Tune:
-    play_tune(tune, partial(Judge, **judge), threads, lambda now: None)
+def play(tune: Tune, threads: int = 2, **broken) -> Tune:
+    play_tune(tune, threads, lambda now: None, judge(**broken))
     return tune
 
 
@@ -140,24 +139,23 @@ def test_a_file_from_before_a_setting_was_thought_of_goes_on(tmp_path: Path):
 
 
 def test_players_get_the_values_of_their_side():
-    evaluation = default()
-    player = own_player("a", ROWS, np.array([33.0, 250.0]), evaluation)
+    player = own_player("a", ROWS, np.array([33.0, 250.0]), default())
+    weights = np.array(player.evaluation.identity["weights"])
     names = [row.name for row in PARAMETERS]
     assert player.parameters[names.index("razor_margin")] == 250
-    changed = {
-        name: number.value for name, number in player.evaluation.numbers.items() if number != evaluation.numbers[name]
-    }
-    assert changed == {ROWS[0].name: 33}
+    assert (weights != defaults()).sum() == 1
+    assert 33 in weights
     with pytest.raises(TuneError, match="razor_margin is an integer"):
         check_own((replace(ROWS[1], whole=False),))
 
 
 def test_the_player_who_gives_his_pieces_away_loses_the_pair():
     rows = (Parameter("VAL_Q", 1200, 0, 3000, 100), Parameter("VAL_R", 600, 0, 2000, 100))
-    pairs = Games(replace(configuration(), parameters=rows, effort=Effort(nodes=300)), np.zeros(1, dtype=np.uint64))
+    settings = replace(configuration(), parameters=rows, effort=Effort(nodes=300))
     sane, mad = np.array([1200.0, 600.0]), np.array([0.0, 0.0])
-    results = [pairs.play(PairResult(number, sane, mad, math.nan)) for number in (1, 2, 3)]
-    assert sum(result or 0 for result in results) >= 4
+    with begun() as run:
+        results = [play_pair(PairTask(settings, PairResult(number, sane, mad, math.nan), run)) for number in (1, 2, 3)]
+    assert sum(result.y for result in results) >= 4
 
 
 ENGINE = """
@@ -200,7 +198,7 @@ def engine(tmp_path: Path) -> tuple[str, ...]:
 def test_an_engine_that_dies_costs_its_pair_and_not_the_tune(engine: tuple[str, ...], caplog):
     rows = (Parameter("Bold", 7, 0, 10, 1.5),)
     tune = Tune.new(replace(configuration(pairs=4), parameters=rows, engine=engine, weights=()))
-    play_tune(tune, partial(Games, tune.configuration), 2, lambda now: None)
+    play_tune(tune, 2, lambda now: None)
     lost = [pair for pair in tune.done if math.isnan(pair.y)]
     assert [max(pair.plus[0], pair.minus[0]) >= 9 for pair in tune.done] == [math.isnan(pair.y) for pair in tune.done]
     assert 0 < len(lost) < 4
@@ -212,7 +210,7 @@ def test_an_engine_that_always_dies_ends_the_tune(engine: tuple[str, ...]):
     settings = replace(configuration(pairs=100), parameters=rows, engine=(*engine[:1], "-c", "pass"), weights=())
     tune = Tune.new(settings)
     with pytest.raises(TuneError, match="10 pairs in a row could not be played"):
-        play_tune(tune, partial(Games, settings), 2, lambda now: None)
+        play_tune(tune, 2, lambda now: None)
 
 
 def test_the_numbers_of_an_engine_are_those_it_names(engine: tuple[str, ...], tmp_path: Path):
@@ -350,7 +348,7 @@ def test_on_a_full_disk_the_values_so_far_are_shown_and_the_file_named(
         real(tune, path)
 
     monkeypatch.setattr(Tune, "save", full)
-    monkeypatch.setattr("tune.command_games.Games", lambda _, flag: Judge(flag))
+    monkeypatch.setattr("tune.command_games.play_tune", partial(play_tune, play=judge()))
     with pytest.raises(CommandError, match=re.escape(f"spsa: cannot write '{state}': No space left on device")):
         run_spsa(["resume", str(state)])
     assert "bspsa after 4 pairs:" in capsys.readouterr().out

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from engine.common.command import CommandError, UsageError
+from engine.common.work import cores
 from eval.evaluation import EvaluationError
 from match.arguments import NODES, Parser, add_concurrency, clock
-from match.contest import cores
 from match.errors import MatchError
 from match.openings import PLIES
 from tune import paper

@@ -7,7 +7,6 @@ import shlex
 import sys
 import time
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +28,7 @@ from match.statistics import Sprt
 from tune.formats import read_file
 from tune.parameters import TuneError, check_known, own_parameters, rounding_warnings
 from tune.picture import draw
-from tune.playing import Games, check_own, engine_options, play_tune, players_of, terms_of
+from tune.playing import check_own, engine_options, play_tune, players_of, terms_of
 from tune.progress import Progress, result_lines, value_table
 from tune.rules import Method
 from tune.tuning import Configuration, Tune, load_tune, replay
@@ -137,7 +136,7 @@ def _play_pairs(tune: Tune, path: Path, threads: int) -> tuple[bool, CommandErro
 
     interrupted, fault = False, None
     try:
-        play_tune(tune, partial(Games, tune.configuration), threads, note)
+        play_tune(tune, threads, note)
     except KeyboardInterrupt:
         interrupted = True
     except (OpeningError, FenError, MatchError, TuneError) as error:

@@ -1,26 +1,29 @@
-"""Playing the pairs of a tune on several threads, and taking their results in order."""
+"""Playing the pairs of a tune as an ordered map, each result being told before more pairs are asked for."""
 
 from __future__ import annotations
 
 import logging
 import math
-import threading
 from collections import deque
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Protocol
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import chess.engine
 import numpy as np
 
-from engine.common.command import CommandError
+from engine.common.runs import RunName, at_work, begun
+from engine.common.work import ordered, threads
 from engine.search.parameters import PARAMETERS, parameter_values
 from eval.evaluation import Evaluation, Number
-from match.contest import Terms
+from formats.openings import Opening
+from match.errors import MatchError
 from match.games import Reason
 from match.players import OtherPlayer, OwnPlayer, Player
-from match.runner import Board, OpeningSource
 from match.sides import START_SECONDS
+from match.terms import Board, Terms
 from tune.parameters import Parameter, TuneError
 from tune.rules import PairResult
 from tune.tuning import Configuration, Tune
@@ -30,18 +33,20 @@ MOST_LOST = 10  # pairs in a row, then something is wrong with the engine rather
 log = logging.getLogger(__name__)
 
 
-class PairLostError(Exception):
-    """A pair that could not be played to its end, such as when an external engine dies."""
+@dataclass(frozen=True)
+class PairTask:
+    """A pair of a tune that is to be played: plain data, for any process."""
+
+    configuration: Configuration
+    pair: PairResult
+    run: RunName
 
 
-class PairPlayer(Protocol):
-    """What plays pairs; one thread at a time uses it."""
+class Outcome(NamedTuple):
+    """Wins minus losses of `plus` in a pair; NaN for one that was lost, such as when an external engine dies."""
 
-    def play(self, pair: PairResult) -> float | None:
-        """Wins minus losses of `plus` in the two games, None if it was stopped; raises PairLostError."""
-
-    def stop(self) -> None:
-        """End the game under way soon, the stop flag being set; called from another thread."""
+    y: float
+    fault: str = ""  # why it was lost
 
 
 def own_player(label: str, rows: tuple[Parameter, ...], values: np.ndarray, evaluation: Evaluation) -> OwnPlayer:
@@ -105,92 +110,83 @@ def terms_of(configuration: Configuration, players: tuple[Player, Player]) -> Te
     )
 
 
-class Games:
-    """Plays pairs of games: Merino against itself, or an external engine against itself."""
+def play_pair(task: PairTask) -> Outcome:
+    """Play a pair: Merino against itself, or an external engine against itself.
 
-    def __init__(self, configuration: Configuration, stop_flag: np.ndarray) -> None:
-        """`stop_flag`, uint64[1], ends a game soon after it is set."""
-        self._configuration, self._stop_flag = configuration, stop_flag
-        self._openings: OpeningSource | None = None
-        self._board: Board | None = None
-
-    def play(self, pair: PairResult) -> float | None:
-        """Wins minus losses of `plus`; None if the flag was set."""
-        terms = terms_of(self._configuration, players_of(self._configuration, pair.plus, pair.minus))
-        if self._openings is None:
-            self._openings = terms.source()
-        opening = self._openings.opening(pair.number)
+    Where the run has ended meanwhile nobody asks for the outcome. Raises what an opening raises.
+    """
+    configuration, pair = task.configuration, task.pair
+    with at_work(task.run) as run:
+        if run is None or run.is_stopped:
+            return _STOPPED
+        terms = terms_of(configuration, players_of(configuration, pair.plus, pair.minus))
+        opening = run.kept(terms.source).opening(pair.number)
         try:
-            self._board = terms.board(self._stop_flag)
-        except CommandError as error:
-            raise PairLostError(str(error)) from error
-        points = 0
-        try:
-            for index in range(2):
-                game = self._board.play(index, opening, index == 0)
-                if game is None:
-                    return None
-                if game.reason in (Reason.CRASH, Reason.ILLEGAL):
-                    raise PairLostError(f"{game.reason.value}: {game.detail}")
-                points += game.points
-        finally:
-            self._board.close()
-        return float(points - 2)
+            board = terms.board(run.stop_flag)
+        except MatchError as error:
+            return Outcome(math.nan, str(error))
+        with run.watching(board):
+            return _play_both(board, opening)
 
-    def stop(self) -> None:
-        """End the game under way."""
-        if self._board is not None:
-            self._board.stop()
+
+_STOPPED = Outcome(math.nan, "the tune was stopped")
+
+
+def _play_both(board: Board, opening: Opening) -> Outcome:
+    """Both games of a pair."""
+    points = 0
+    for index in range(2):
+        game = board.play(index, opening, index == 0)
+        if game is None:
+            return _STOPPED
+        if game.reason in (Reason.CRASH, Reason.ILLEGAL):
+            return Outcome(math.nan, f"{game.reason.value}: {game.detail}")
+        points += game.points
+    return Outcome(float(points - 2))
+
+
+class _Asked:
+    """The pairs of a tune that are still to be played: first those that were handed out before it was broken off.
+
+    There is none for now while enough are under way.
+    """
+
+    def __init__(self, tune: Tune, run: RunName) -> None:
+        self._tune, self._run = tune, run
+        self._again = deque(tune.waiting)
+
+    def __iter__(self) -> Iterator[PairTask]:
+        return self
+
+    def __next__(self) -> PairTask:
+        pair = self._again.popleft() if self._again else self._tune.ask()
+        if pair is None:
+            raise StopIteration
+        return PairTask(self._tune.configuration, pair, self._run)
 
 
 def play_tune(
     tune: Tune,
-    make_player: Callable[[np.ndarray], PairPlayer],
-    threads: int,
-    on_result: Callable[[Tune], None],
+    at_a_time: int,
+    on_result: Callable[[Tune], object],
+    play: Callable[[PairTask], Outcome] = play_pair,
+    executor: Executor | None = None,
 ) -> None:
     """Play until the tune is over, `on_result` after each pair. Raises KeyboardInterrupt with the tune in order.
 
-    Results are taken in the order of their pairs, so that the course of a tune at fixed nodes does not depend on which
-    thread was faster.
+    Results are taken in the order of their pairs, so that the course of a tune at fixed nodes does not depend on who
+    was faster. `executor` plays `at_a_time` pairs at a time, None for threads of this process.
     """
-    stop_flag = np.zeros(1, dtype=np.uint64)
-    local = threading.local()
-    players: list[PairPlayer] = []
-
-    def play(pair: PairResult) -> float | None:
-        if not hasattr(local, "player"):
-            local.player = make_player(stop_flag)
-            players.append(local.player)
-        if stop_flag[0]:
-            return None
-        try:
-            y: float | None = local.player.play(pair)
-            return y
-        except PairLostError as error:
-            log.warning("pair %d is lost: %s", pair.number, error)
-            return math.nan
-
-    pool = ThreadPoolExecutor(threads, thread_name_prefix="pairs")
     lost_in_a_row = 0
-    futures: deque[Future[float | None]] = deque(pool.submit(play, pair) for pair in tune.waiting)
-    try:
-        while True:
-            while (pair := tune.ask()) is not None:
-                futures.append(pool.submit(play, pair))
-            if not futures:
-                return
-            y = futures[0].result()
-            if y is None:
-                return
-            futures.popleft()
-            tune.tell(y)
-            lost_in_a_row = lost_in_a_row + 1 if math.isnan(y) else 0
+    with ExitStack() as stack:
+        workers = executor or stack.enter_context(threads(at_a_time))
+        asked = _Asked(tune, stack.enter_context(begun()))
+        ahead = max(tune.configuration.ahead, len(tune.waiting))
+        for outcome in stack.enter_context(closing(ordered(workers, play, asked, ahead))):
+            if outcome.fault:
+                log.warning("pair %d is lost: %s", len(tune.done) + 1, outcome.fault)
+            tune.tell(outcome.y)
+            lost_in_a_row = lost_in_a_row + 1 if math.isnan(outcome.y) else 0
             if lost_in_a_row == MOST_LOST:
                 raise TuneError(f"{MOST_LOST} pairs in a row could not be played; the log above says why")
             on_result(tune)
-    finally:
-        stop_flag[0] = 1
-        for player in players:
-            player.stop()
-        pool.shutdown(cancel_futures=True)

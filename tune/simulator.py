@@ -5,13 +5,14 @@ Settings of arXiv:2205.15602, section 3, from the authors' spreadsheet; the draw
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from engine.common.work import cores, ordered, threads
 from engine.compiled.jit import entry, kernel
 from match.chance import seed_state
 from tune.chance import next_share
@@ -110,18 +111,42 @@ def tuner_settings(method: Method, setting: Setting, size: int, pairs: int) -> S
     )
 
 
+@dataclass(frozen=True)
+class RunTask:
+    """One run of a cell: plain data, for any process."""
+
+    settings: Settings
+    curve: Curve
+    seed: int
+    run: int
+
+
+def play_run(task: RunTask) -> float:
+    """The Elo that is lost at the end of a run."""
+    size = len(task.settings.low)
+    state = initial_state(task.settings, np.full(size, START))
+    return float(_play(task.settings, state, task.curve, seed_state(task.seed, size, task.run)))
+
+
 def simulate(
-    method: Method, setting: Setting, size: int, pairs: int, runs: int, seed: int, threads: int | None = None
+    method: Method,
+    setting: Setting,
+    size: int,
+    pairs: int,
+    runs: int,
+    seed: int,
+    at_a_time: int | None = None,
+    executor: Executor | None = None,
 ) -> Cell:
-    """Run one cell. Run k of every method begins with the same random state."""
+    """Run one cell. Run k of every method begins with the same random state.
+
+    `executor` plays `at_a_time` runs at a time (None for one a core); None for threads of this process.
+    """
     settings, curve = tuner_settings(method, setting, size, pairs), setting.curve(size)
-
-    def loss(run: int) -> float:
-        state = initial_state(settings, np.full(size, START))
-        return _play(settings, state, curve, seed_state(seed, size, run))
-
-    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
-        losses = np.array(list(pool.map(loss, range(runs))))
+    tasks = (RunTask(settings, curve, seed, run) for run in range(runs))
+    hands = at_a_time or cores()
+    with nullcontext(executor) if executor else threads(hands) as workers:
+        losses = np.array(list(ordered(workers, play_run, tasks, 2 * hands)))
     return Cell(method, setting.name, size, pairs, losses)
 
 

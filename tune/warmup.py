@@ -10,7 +10,7 @@ from tune.simulator import SETTINGS, simulate, tuner_settings
 
 def warm_up() -> None:
     """Simulate a short tuning, and take the steps of one that is played."""
-    simulate(Method.AUTO, SETTINGS["S0"], size=2, pairs=1, runs=1, seed=1, threads=1)
+    simulate(Method.AUTO, SETTINGS["S0"], size=2, pairs=1, runs=1, seed=1, at_a_time=1)
     settings = tuner_settings(Method.AUTO, SETTINGS["S0"], 2, 1)
     state = initial_state(settings, settings.sigma_0)
     plus, minus = next_pair(settings, state, 1, seed_state(1, 2))

@@ -1,0 +1,172 @@
+"""A run of work: what its threads keep from one unit to the next, and how it is stopped.
+
+A unit of work is plain data with the name of its run. In the process that began the run, all threads share one stop
+flag, and the end of the run waits for them. In another process, which hears of no end, a unit goes on to its own end;
+what is kept there is closed when a unit of another run comes, or with the process.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Generator, Hashable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from multiprocessing.util import Finalize
+from typing import Any, NamedTuple, Protocol, TypeVar
+from uuid import uuid4
+
+import numpy as np
+
+Kept = TypeVar("Kept")
+
+_STARTED = uuid4().hex  # together with the process id the name of this process, in a forked one too
+_NUMBERS = count()
+_LOCK = threading.Lock()
+_RUNS: dict[RunName, Run] = {}  # that began in this process, or have had units in it
+_GUESTS: dict[RunName, Finalize] = {}  # those of other processes, with what ends them here, at the latest with us
+
+
+class RunName(NamedTuple):
+    """The name of a run, the same in all processes that work for it."""
+
+    process: str  # in which it began
+    number: int
+
+
+class Stoppable(Protocol):
+    """What a run stops and closes."""
+
+    def stop(self) -> None:
+        """End what is under way soon; called from another thread."""
+
+    def close(self) -> None:
+        """Let go of what is open; nothing is under way."""
+
+
+class Run:
+    """A run in one process."""
+
+    def __init__(self) -> None:
+        self.stop_flag = np.zeros(1, dtype=np.uint64)  # for compiled code; above 0 when the run has ended
+        self._changed = threading.Condition()
+        self._busy = 0
+        self._kept: dict[Hashable, Any] = {}
+        self._watched: list[Stoppable] = []
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether nothing of it is wanted any more."""
+        return bool(self.stop_flag[0])
+
+    def kept(self, make: Callable[[], Kept]) -> Kept:
+        """What this thread keeps for the run, made by `make` the first time. One thing a thread."""
+        thread = threading.get_ident()
+        if thread not in self._kept:
+            self._kept[thread] = make()
+        found: Kept = self._kept[thread]
+        return found
+
+    def watch(self, thing: Stoppable) -> None:
+        """Stop and close this at the end of the run."""
+        with self._changed:
+            self._watched.append(thing)
+
+    @contextmanager
+    def watching(self, thing: Stoppable) -> Iterator[None]:
+        """Stop this if the run ends within the block, and close it after the block."""
+        self.watch(thing)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._watched.remove(thing)
+            thing.close()
+
+    def enter(self) -> None:
+        """A unit of work begins."""
+        with self._changed:
+            self._busy += 1
+
+    def leave(self) -> None:
+        """A unit of work has ended."""
+        with self._changed:
+            self._busy -= 1
+            self._changed.notify_all()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no unit is under way."""
+        return not self._busy
+
+    def end(self) -> None:
+        """Stop what is under way, wait for its end, and close what was kept."""
+        self.stop_flag[0] = 1
+        with self._changed:
+            watched = list(self._watched) if self._busy else []
+        for thing in watched:
+            thing.stop()
+        with self._changed:
+            self._changed.wait_for(lambda: self.is_idle)
+        while self._watched:
+            self._watched.pop().close()
+        self._kept.clear()
+
+
+@contextmanager
+def begun() -> Generator[RunName, None, None]:
+    """The name of a new run, which ends with the block."""
+    name, run = RunName(_this_process(), next(_NUMBERS)), Run()
+    with _LOCK:
+        _RUNS[name] = run
+    try:
+        yield name
+    finally:
+        with _LOCK:
+            del _RUNS[name]
+        run.end()
+
+
+@contextmanager
+def at_work(name: RunName) -> Iterator[Run | None]:
+    """The run of this name for one unit of work; None where it began in this process and has ended."""
+    run = _entered(name)
+    try:
+        yield run
+    finally:
+        if run is not None:
+            run.leave()
+
+
+def _this_process() -> str:
+    return f"{_STARTED}-{os.getpid()}"
+
+
+def _entered(name: RunName) -> Run | None:
+    """The run with one more unit under way; that of another process is made known here, in the place of idle ones."""
+    idle: list[Finalize] = []
+    with _LOCK:
+        run = _RUNS.get(name)
+        if run is None and name.process != _this_process():
+            for other in [other for other in _GUESTS if _RUNS[other].is_idle]:
+                del _RUNS[other]
+                idle.append(_GUESTS.pop(other))
+            run = _RUNS[name] = Run()
+            _GUESTS[name] = Finalize(None, run.end, exitpriority=10)
+        if run is not None:
+            run.enter()
+    for end in idle:
+        end()
+    return run
+
+
+def _forget() -> None:
+    """What this process has copied from the one that it was forked from is not its own."""
+    global _LOCK  # noqa: PLW0603 (another thread may have held it)
+    _LOCK = threading.Lock()
+    _RUNS.clear()
+    _GUESTS.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

@@ -1,0 +1,82 @@
+"""The terms of a match: all that decides what is played, as plain data that can be sent to other processes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from formats.opening_files import FileOpenings
+from formats.openings import Opening
+from match.board import OwnBoard
+from match.driven import DrivenBoard
+from match.effort import NO_VARIETY, Adjudication, Effort, Variety
+from match.games import Game
+from match.openings import PLIES, RandomOpenings
+from match.players import OwnPlayer, Player
+
+
+class Board(Protocol):
+    """Where two players meet, one game at a time."""
+
+    def play(self, number: int, opening: Opening, first_is_white: bool) -> Game | None:
+        """Play a game; None if it was stopped."""
+
+    def stop(self) -> None:
+        """End the game under way soon, the stop flag being set; called from another thread."""
+
+    def close(self) -> None:
+        """Let go of what is open; no game follows."""
+
+
+class OpeningSource(Protocol):
+    """Openings by number."""
+
+    def opening(self, number: int) -> Opening:
+        """The opening of this number, always the same."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """All that decides what is played."""
+
+    players: tuple[Player, Player]
+    effort: Effort
+    games: int = 1000
+    seed: int = 1
+    openings: str | None = None  # a file; None for random ones
+    plies: int | None = None  # of an opening; None for what is usual
+    adjudication: Adjudication = field(default_factory=Adjudication)
+    variety: Variety = NO_VARIETY
+    margin: int = 0  # milliseconds a move may be late
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether whole games run as compiled code."""
+        return not self.effort.is_timed and all(isinstance(p, OwnPlayer) and p.threads == 1 for p in self.players)
+
+    def board(self, stop_flag: np.ndarray) -> Board:
+        """A board with the players at it; `stop_flag`, uint64[1], ends its games. Raises MatchError."""
+        first, second = self.players
+        if self.is_compiled and isinstance(first, OwnPlayer) and isinstance(second, OwnPlayer):
+            return OwnBoard((first, second), self.effort, self.adjudication, stop_flag, self.variety)
+        return DrivenBoard(self.players, self.effort, self.adjudication, stop_flag, self.margin)
+
+    def source(self) -> OpeningSource:
+        """Where the openings come from; raises OpeningError."""
+        if self.openings is not None:
+            return FileOpenings(Path(self.openings).expanduser(), self.seed, self.plies)
+        return RandomOpenings(self.seed, PLIES if self.plies is None else self.plies)
+
+    def identity(self) -> dict[str, Any]:
+        """What must be the same for a match to be gone on with; not the number of games."""
+        found = {item.name: getattr(self, item.name) for item in fields(self) if item.name not in ("players", "games")}
+        found["players"] = [player.identity() for player in self.players]
+        return json.loads(json.dumps(found, default=asdict))
+
+    def __str__(self) -> str:
+        words = [str(self.effort), f"openings {self.openings}" if self.openings else "random openings"]
+        return ", ".join([*words, f"seed {self.seed}"])

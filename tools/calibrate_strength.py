@@ -18,6 +18,7 @@ import shutil
 import statistics
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -25,6 +26,9 @@ from typing import NamedTuple
 
 import chess
 import chess.engine
+
+from engine.common.runs import Run, RunName, at_work, begun
+from engine.common.work import ordered, threads
 
 ROOT = Path(__file__).resolve().parent.parent
 STOCKFISH_LEVELS = {0: 1320, 1: 1468, 2: 1608, 3: 1742, 4: 1923, 5: 2204, 6: 2363, 7: 2500}
@@ -114,21 +118,80 @@ def play_game(start: chess.Board, sides: dict[chess.Color, tuple[Player, chess.e
     return 0.5 if outcome is None or outcome.winner is None else float(outcome.winner)
 
 
-def play_match(player: Player, opponent: Player, games: int, stockfish: str, seed: int) -> Match:
-    """So many games between the two, two from each opening."""
-    engines = {one: start(one, stockfish) for one in (player, opponent)}
-    judge = chess.engine.SimpleEngine.popen_uci(stockfish)
+class PairTask(NamedTuple):
+    """Two games from one opening, with colours reversed: plain data, for any process."""
+
+    player: Player
+    opponent: Player
+    fen: str
+    moves: tuple[str, ...]
+    stockfish: str
+    run: RunName
+
+
+class Engines:
+    """The engines of both players, kept from pair to pair."""
+
+    def __init__(self, task: PairTask) -> None:
+        self.of: dict[Player, chess.engine.SimpleEngine] = {}
+        try:
+            for one in (task.player, task.opponent):
+                self.of[one] = start(one, task.stockfish)
+        except BaseException:
+            self.close()
+            raise
+
+    def stop(self) -> None:
+        """End them, whatever they do."""
+        for engine in self.of.values():
+            engine.close()
+
+    def close(self) -> None:
+        """Ask them to quit, and end those that cannot hear it."""
+        for engine in self.of.values():
+            try:
+                engine.quit()
+            except (chess.engine.EngineError, TimeoutError):
+                engine.close()
+
+
+def play_pair(task: PairTask) -> tuple[float, float] | None:
+    """White's points in both games of a pair, the first player having White in the first; None for an ended run."""
+    with at_work(task.run) as run:
+        if run is None:
+            return None
+        engines = run.kept(lambda: _sit_down(task, run))
+        us, them = ((one, engines.of[one]) for one in (task.player, task.opponent))
+        board = chess.Board(task.fen)
+        for move in task.moves:
+            board.push_uci(move)
+        white = play_game(board, {chess.WHITE: us, chess.BLACK: them})
+        return white, play_game(board, {chess.WHITE: them, chess.BLACK: us})
+
+
+def _sit_down(task: PairTask, run: Run) -> Engines:
+    engines = Engines(task)
+    run.watch(engines)
+    return engines
+
+
+def play_match(player: Player, opponent: Player, games: int, stockfish: str, seed: int, at_a_time: int = 1) -> Match:
+    """So many games between the two, two from each opening, and so many pairs at a time."""
     pairs, draws = [], 0
-    us, them = ((one, engines[one]) for one in (player, opponent))
-    try:
-        for board in islice(openings(judge, Random(seed)), games // 2):
-            white = play_game(board, {chess.WHITE: us, chess.BLACK: them})
-            black = play_game(board, {chess.WHITE: them, chess.BLACK: us})
-            pairs.append(white + 1 - black)
-            draws += (white == 0.5) + (black == 0.5)
-    finally:
-        for engine in (judge, *engines.values()):
-            engine.quit()
+    judge = chess.engine.SimpleEngine.popen_uci(stockfish)
+    with ExitStack() as stack:
+        stack.callback(judge.quit)
+        workers, run = stack.enter_context(threads(at_a_time)), stack.enter_context(begun())
+        starts = islice(openings(judge, Random(seed)), games // 2)
+        tasks = (
+            PairTask(player, opponent, board.root().fen(), tuple(map(str, board.move_stack)), stockfish, run)
+            for board in starts
+        )
+        for played in stack.enter_context(closing(ordered(workers, play_pair, tasks, 2 * at_a_time))):
+            if played is not None:
+                white, black = played
+                pairs.append(white + 1 - black)
+                draws += (white == 0.5) + (black == 0.5)
     return Match(player, opponent, pairs, draws)
 
 
@@ -173,12 +236,14 @@ def main() -> None:
     parser.add_argument("--pairs", nargs="+", type=read_pair, default=[read_pair(pair) for pair in PAIRS])
     parser.add_argument("--games", type=int, default=100, help="a match (100)")
     parser.add_argument("--seed", type=int, default=1, help="of the openings (1)")
+    parser.add_argument("--concurrency", type=int, default=1, help="pairs of games at a time (1)")
     parser.add_argument("--stockfish", default=shutil.which("stockfish") or "/usr/games/stockfish")
     wish = parser.parse_args()
     print("| UCI_Elo | Against | Games | Result | Measured | 95% |")
     print("| ---: | --- | ---: | --- | ---: | --- |", flush=True)
     for player, opponent in wish.pairs:
-        print(row(play_match(player, opponent, wish.games, wish.stockfish, wish.seed)), flush=True)
+        match = play_match(player, opponent, wish.games, wish.stockfish, wish.seed, wish.concurrency)
+        print(row(match), flush=True)
 
 
 if __name__ == "__main__":

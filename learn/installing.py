@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from engine.common.files import write_together, write_whole
+from engine.common.live_line import LivePrinter
 from engine.compiled.cache import user_folder
 from eval.linear.family import LinearEvaluation
 from eval.linear.weights import ENVIRONMENT_VARIABLE, SHIPPED, active_file, as_mapping, load, render, rewrite
 from learn.errors import LearnError
 from learn.options import Order
-from match.arguments import LivePrinter
 from match.players import OwnPlayer
 from match.prove import STRONGER, Proof, Trial, offer, prove
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from engine.common.command import UsageError
 from engine.search.parameters import ParameterError, parameter_values
 from eval.evaluation import Evaluation, EvaluationError
 from eval.families import default, load
+from match.errors import PlayerError
 
 DEFAULT = "default"
 SHARED_NUMBERS = ("threads", "hash")
@@ -63,14 +63,14 @@ Player = OwnPlayer | OtherPlayer
 
 
 def read_player(text: str) -> Player:
-    """Read a player in any of FORMS; raises UsageError."""
+    """Read a player in any of FORMS; raises PlayerError."""
     head, settings = "", {}
     for index, part in enumerate(text.split(",")):
         name, equals, value = part.partition("=")
         if equals:
             settings[name.strip()] = value.strip()
         elif index:
-            raise UsageError(f"player '{text}': '{part}' is neither the first part nor of the form name=value")
+            raise PlayerError(f"player '{text}': '{part}' is neither the first part nor of the form name=value")
         else:
             head = part.strip()
     label = settings.pop("name", text)
@@ -93,7 +93,7 @@ def _command(head: str) -> tuple[str, ...]:
         words = shlex.split(rest)
         found = find_program(words[0]) if words else None
         if not found:
-            raise UsageError(f"player '{head}': there is no such program")
+            raise PlayerError(f"player '{head}': there is no such program")
         return (found, *words[1:])
     if not head or head == DEFAULT or Path(head).is_file() and not os.access(head, os.X_OK):
         return ()
@@ -107,14 +107,14 @@ def _other(text: str, label: str, command: tuple[str, ...], xboard: bool, settin
     _check_numbers(text, numbers)
     wrong = [name for name in settings if not name.startswith("option.")]
     if wrong:
-        raise UsageError(f"player '{text}': an option of another engine is written option.{wrong[0]}=...")
+        raise PlayerError(f"player '{text}': an option of another engine is written option.{wrong[0]}=...")
     options = {name.removeprefix("option."): value for name, value in settings.items()}
     return OtherPlayer(label, command, options, xboard, numbers.get("threads"), numbers.get("hash"))
 
 
 def _own(text: str, label: str, head: str, settings: dict[str, str]) -> OwnPlayer:
     if head not in ("", DEFAULT) and not Path(head).expanduser().exists():
-        raise UsageError(f"player '{text}': '{head}' is no weights file and no program; a player is {FORMS}")
+        raise PlayerError(f"player '{text}': '{head}' is no weights file and no program; a player is {FORMS}")
     numbers = {name: _whole(text, name, value) for name, value in settings.items()}
     own = {name: numbers.pop(name) for name in OWN_NUMBERS if name in numbers}
     _check_numbers(text, own)
@@ -122,17 +122,17 @@ def _own(text: str, label: str, head: str, settings: dict[str, str]) -> OwnPlaye
         evaluation = load(Path(head).expanduser()) if head not in ("", DEFAULT) else default()
         parameters = parameter_values(numbers)
     except (EvaluationError, ParameterError) as error:
-        raise UsageError(f"player '{text}': {error}") from error
+        raise PlayerError(f"player '{text}': {error}") from error
     return OwnPlayer(label, evaluation, parameters, own.get("threads", 1), own.get("hash"), own.get("overhead"))
 
 
 def _check_numbers(text: str, numbers: dict[str, int]) -> None:
     if any(numbers.get(name, 1) < 1 for name in SHARED_NUMBERS):
-        raise UsageError(f"player '{text}': threads and hash are at least 1")
+        raise PlayerError(f"player '{text}': threads and hash are at least 1")
 
 
 def _whole(text: str, name: str, value: str) -> int:
     try:
         return int(value)
     except ValueError as error:
-        raise UsageError(f"player '{text}': {name} = {value!r}: it takes a whole number") from error
+        raise PlayerError(f"player '{text}': {name} = {value!r}: it takes a whole number") from error

@@ -10,7 +10,6 @@ from match.games import Tally
 from match.statistics import Sprt, estimate
 
 GAMES_OF_A_BOARD = 2  # a pair, as games of a pair are handed out together
-LEFT_OUT = ("[", "LOS", "LLR", "+")  # how those parts of a live line begin that go first where it is too long
 VERDICTS = {"H0": "H0 is accepted", "H1": "H1 is accepted", "": "not decided"}
 
 
@@ -78,15 +77,6 @@ def _pace_words(tally: Tally, games: int, speed: float | None, at_most: str) -> 
     if not speed:
         return []
     return [f"{speed:.3g} games/s, {duration((games - tally.games) / speed)} left{at_most}"]
-
-
-def shortened(line: str, columns: int) -> str:
-    """A live line with as many of its parts as so many columns hold: the time that is left stays longest."""
-    parts = line.split("  ")
-    for start in LEFT_OUT:
-        if len("  ".join(parts)) > columns:
-            parts = [part for part in parts if not part.startswith(start)]
-    return "  ".join(parts)
 
 
 def duration(seconds: float) -> str:

@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 
 from engine.common import runs
+from engine.common.command import CommandError
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
 from engine.shell.cli import main
+from engine.shell.match_options import effort
 from match.board import OwnBoard
 from match.effort import Adjudication, Effort
-from match.errors import MatchError
+from match.errors import MatchError, PlayerError
 from match.games import Game, Reason
 from match.openings import RandomOpenings
 from match.players import read_player
@@ -175,6 +177,19 @@ def test_the_openings_are_even_and_distinct_by_number_and_seed():
 def test_a_player_that_cannot_be_is_refused(player: str, complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["match", "default", player]) == 2
     assert complaint in capsys.readouterr().err
+
+
+def test_the_text_of_a_player_is_refused_below_the_command_line_too() -> None:
+    with pytest.raises(PlayerError, match="threads and hash are at least 1"):
+        read_player("default,threads=0")
+    assert issubclass(PlayerError, MatchError) and not issubclass(PlayerError, CommandError)
+
+
+@pytest.mark.parametrize(
+    ("limits", "nodes"), [({}, 1000), ({"nodes": 7}, 7), ({"depth": 3}, None), ({"depth": 3, "nodes": 7}, 7)]
+)
+def test_a_move_costs_the_usual_nodes_where_no_limit_is_named(limits: dict[str, int], nodes: int | None) -> None:
+    assert effort(limits.get("nodes"), limits.get("depth")) == Effort(nodes, limits.get("depth"))
 
 
 def test_equal_players_draw_a_match(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,21 +14,20 @@ import chess.polyglot
 import pytest
 
 from engine.common.command import CommandError
+from engine.common.live_line import LivePrinter, shortened
+from engine.shell import match, selfplay, spsa
 from engine.shell.cli import main
 from eval.linear.weights import DEFAULT_FILE
 from formats.opening_files import FileOpenings
 from formats.openings import OpeningError
-from match import command, command_selfplay
-from match.arguments import LivePrinter
 from match.contest import Outlets, hold
 from match.effort import Adjudication, Clock, Effort
 from match.errors import MatchError
 from match.games import Reason, Tally
 from match.players import OtherPlayer, OwnPlayer, find_program, read_player
-from match.report import live_line, shortened
+from match.report import live_line
 from match.statistics import Sprt
 from match.terms import Terms
-from tune import command as tune_command
 
 FAKE = f"engine:{shlex.quote(sys.executable)} {shlex.quote(str(Path(__file__).parent / 'fake_engine.py'))}"
 QUICK = Effort(nodes=100)
@@ -232,11 +231,11 @@ def test_one_file_cannot_be_both_the_pgn_and_the_state(tmp_path: Path, capsys: p
 
 def test_games_at_a_time_are_asked_for_by_either_of_two_words(capsys: pytest.CaptureFixture[str]) -> None:
     for read, words in (
-        (command._parser, ["a", "b"]),
-        (command_selfplay._parser, ["3"]),
-        (tune_command._parser, ["tune", "file"]),
-        (tune_command._parser, ["resume", "file"]),
-        (tune_command._parser, ["simulate"]),
+        (match._parser, ["a", "b"]),
+        (selfplay._parser, ["3"]),
+        (spsa._parser, ["tune", "file"]),
+        (spsa._parser, ["resume", "file"]),
+        (spsa._parser, ["simulate"]),
     ):
         assert [read().parse_args([*words, name, "3"]).concurrency for name in ("--concurrency", "--threads")] == [3, 3]
         with pytest.raises(SystemExit):

@@ -8,9 +8,9 @@ import pytest
 from engine.common.command import CommandError, UsageError
 from engine.search.parameters import PARAMETERS
 from engine.shell.cli import main
+from engine.shell.spsa import run_spsa
 from eval.linear.registry import TERMS
 from eval.linear.weights import as_mapping, defaults
-from tune.command import run_spsa
 from tune.formats import fishtest_lines, openbench_lines, read_file, read_lines, read_toml
 from tune.parameters import (
     Parameter,

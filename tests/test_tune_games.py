@@ -18,12 +18,12 @@ import pytest
 from engine.common.command import CommandError, UsageError
 from engine.common.runs import begun
 from engine.search.parameters import PARAMETERS, parameter_values
+from engine.shell.spsa import run_spsa
 from eval.evaluation import Number
 from eval.families import default
 from eval.linear.weights import defaults
 from match.effort import Clock, Effort
 from match.players import OtherPlayer, OwnPlayer, Player, read_player
-from tune.command import run_spsa
 from tune.parameters import Parameter, TuneError
 from tune.playing import Outcome, PairTask, check_own, engine_options, own_player, play_pair, play_tune
 from tune.progress import remaining_loss, result_lines
@@ -313,8 +313,8 @@ def test_what_a_picture_needs_is_looked_for_before_the_games(
     if command != "tune":
         play(Tune.new(configuration(pairs=4))).save(state)
     before = set(tmp_path.iterdir())
-    monkeypatch.setattr("tune.command_games.play_tune", refuse_to_play)
-    monkeypatch.setattr("tune.command_games.replay", refuse_to_play)
+    monkeypatch.setattr("engine.shell.tune_games.play_tune", refuse_to_play)
+    monkeypatch.setattr("engine.shell.tune_games.replay", refuse_to_play)
     said = "extra 'plots'" if lacking == "matplotlib" else f"cannot write '{picture}': No such file or directory"
     with pytest.raises(CommandError, match=re.escape(said)):
         run_spsa([command, str(file if command == "tune" else state), "--plot", str(picture)])
@@ -324,7 +324,7 @@ def test_what_a_picture_needs_is_looked_for_before_the_games(
 def test_where_the_tuned_weights_go_is_looked_at_before_the_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     file = tmp_path / "rook.txt"
     file.write_text("RookOpen, 17, -200, 200, 5, 0.002\n")
-    monkeypatch.setattr("tune.command_games.play_tune", refuse_to_play)
+    monkeypatch.setattr("engine.shell.tune_games.play_tune", refuse_to_play)
     with pytest.raises(UsageError, match="exists, where the tuned weights go"):
         run_spsa(["tune", str(file), "--state", str(tmp_path / "rook.npz")])
     assert file.read_text().startswith("RookOpen, 17")
@@ -348,7 +348,7 @@ def test_on_a_full_disk_the_values_so_far_are_shown_and_the_file_named(
         real(tune, path)
 
     monkeypatch.setattr(Tune, "save", full)
-    monkeypatch.setattr("tune.command_games.play_tune", partial(play_tune, play=judge()))
+    monkeypatch.setattr("engine.shell.tune_games.play_tune", partial(play_tune, play=judge()))
     with pytest.raises(CommandError, match=re.escape(f"spsa: cannot write '{state}': No space left on device")):
         run_spsa(["resume", str(state)])
     assert "bspsa after 4 pairs:" in capsys.readouterr().out

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 
 import numpy as np
 
+from engine.common.errors import MerinoError
 from engine.search.parameters import PARAMETERS
 from eval.evaluation import Number
 from eval.families import default
@@ -18,7 +19,7 @@ from tune.rules import BANK, FIRST_TAU2, Method, Settings
 UNKNOWN_ELO = 1.0  # what displacing a parameter by c_end is taken to cost where nobody said; too little is safer
 
 
-class TuneError(Exception):
+class TuneError(MerinoError):
     """Something that cannot be tuned or read; the message says what and where."""
 
 

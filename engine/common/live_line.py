@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from types import TracebackType
 from typing import TextIO
 
 COLUMNS = 80  # of a terminal that does not tell how wide it is
+LINE_EVERY = 20  # of the lines that are shown where nobody can see them change
+LEFT_OUT = ("[", "LOS", "LLR", "+")  # how those parts of a match's line begin that go first where it is too long
 
 
 class LiveLine:
@@ -42,3 +45,43 @@ class LiveLine:
             self._stream.write("\r" + " " * self._width + "\r")
             self._stream.flush()
             self._width = 0
+
+
+class LivePrinter:
+    """Shows the state of a match on standard error: over the last one on a terminal, elsewhere now and then.
+
+    A context, at whose end the line is wiped.
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._line = LiveLine(stream)
+        self._count = 0
+
+    def __call__(self, line: str) -> None:
+        """Show it."""
+        if self._line.rewrites:
+            self._line.show(shortened(line, self._line.columns))
+        elif self._count % LINE_EVERY == 0:
+            self._line.show(line)
+        self._count += 1
+
+    def end(self) -> None:
+        """Take the line away, before other text is shown."""
+        self._line.wipe()
+
+    def __enter__(self) -> LivePrinter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end()
+
+
+def shortened(line: str, columns: int) -> str:
+    """A match's line with as many of its parts as so many columns hold: the time that is left stays longest."""
+    parts = line.split("  ")
+    for start in LEFT_OUT:
+        if len("  ".join(parts)) > columns:
+            parts = [part for part in parts if not part.startswith(start)]
+    return "  ".join(parts)

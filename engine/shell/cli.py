@@ -61,19 +61,21 @@ COMMANDS = by_name(
             "study.annotate.command:run_annotate",
             "Comment games: evaluation, terms and mistakes of each move.",
         ),
-        Command("match A B", "match.command:run_match", "Let two players play many games and tell what they prove."),
+        Command(
+            "match A B", "engine.shell.match:run_match", "Let two players play many games and tell what they prove."
+        ),
         Command(
             "gauntlet A B ...",
-            "match.command_tournament:run_gauntlet",
+            "engine.shell.tournament:run_gauntlet",
             "Let one player meet several, and rate them.",
         ),
-        Command("round-robin A B ...", "match.command_tournament:run_round_robin", "Let all meet all, and rate them."),
+        Command("round-robin A B ...", "engine.shell.tournament:run_round_robin", "Let all meet all, and rate them."),
         Command(
             "selfplay N",
-            "match.command_selfplay:run_selfplay",
+            "engine.shell.selfplay:run_selfplay",
             "Write games against itself, to learn from.",
         ),
-        Command("spsa COMMAND ...", "tune.command:run_spsa", "Tune numbers by games; simulate and plan that."),
+        Command("spsa COMMAND ...", "engine.shell.spsa:run_spsa", "Tune numbers by games; simulate and plan that."),
         Command(
             "bench", "engine.shell.commands:bench", "Search fixed positions; print nodes, always the same, and speed."
         ),

@@ -11,8 +11,11 @@ from itertools import combinations
 from pathlib import Path
 
 from engine.common.command import UsageError
-from match import arguments
-from match.arguments import LivePrinter, Parser, say
+from engine.common.command_line import Parser
+from engine.common.interrupt import INTERRUPTED
+from engine.common.live_line import LivePrinter
+from engine.shell import match_options as options
+from engine.shell.match_options import say
 from match.contest import Result
 from match.errors import MatchError
 from match.games import Tally
@@ -20,7 +23,6 @@ from match.players import FORMS, Player, read_player
 from match.ratings import rate, table
 from match.report import counts_text, faults, faults_text
 
-INTERRUPTED = 130
 GAMES = 100
 
 
@@ -35,20 +37,20 @@ def run_round_robin(words: Sequence[str]) -> int:
 
 
 def _named(kind: str, sentence: str, words: Sequence[str]) -> int:
-    with arguments.speaking_as(kind):
+    with options.speaking_as(kind):
         return _run(kind, sentence, words)
 
 
 def _run(kind: str, sentence: str, words: Sequence[str]) -> int:
     parser = Parser(prog=f"merino {kind}", description=f"{sentence} Prints a table of ratings.")
     parser.add_argument("players", nargs="+", metavar="PLAYER", help=FORMS.replace("%", "%%"))
-    arguments.add_terms(parser, GAMES)
+    options.add_terms(parser, GAMES)
     parser.add_argument("--anchor", metavar="NAME=ELO", help="whose rating is fixed (the last player, at 0)")
     parser.add_argument("--state", type=Path, metavar="FOLDER", help="keep the state here, and go on from it")
     parser.add_argument("--json", action="store_true", help="the table as one JSON object")
     wish = parser.parse_args(words)
     players = [read_player(text) for text in wish.players]
-    names = arguments.names(players)
+    names = options.names(players)
     if len(players) < 2 or len(set(names)) < len(names):
         raise UsageError(f"{kind}: it takes two players or more with different names; ',name=X' names one")
     anchor, rating = _read_anchor(wish.anchor, names)
@@ -76,7 +78,7 @@ def _run(kind: str, sentence: str, words: Sequence[str]) -> int:
     if fault:
         raise fault
     if interrupted:
-        say(arguments.interrupted(wish.state))
+        say(options.interrupted(wish.state))
     return INTERRUPTED if interrupted else 0
 
 
@@ -85,12 +87,12 @@ def _play(
 ) -> tuple[Result, MatchError | None]:
     """One match of the tournament, and what broke it off."""
     first, second = (players[index] for index in pairing)
-    terms = arguments.read_terms(wish, (first, second))
+    terms = options.read_terms(wish, (first, second))
     title = f"{first.label} - {second.label}"
     state = None if wish.state is None else wish.state / f"{pairing[0] + 1}-{pairing[1] + 1}.json"
     with LivePrinter() as show:
-        outlets = arguments.outlets(wish, f"Merino {kind}", state, lambda line: show(f"{title}  {line}"))
-        result, fault = arguments.held(terms, wish, outlets)
+        outlets = options.outlets(wish, f"Merino {kind}", state, lambda line: show(f"{title}  {line}"))
+        result, fault = options.held(terms, wish, outlets)
     if not result.tally.games:
         return result, fault
     lost = faults_text((first.label, second.label), result.tally)

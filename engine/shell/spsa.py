@@ -12,13 +12,14 @@ from pathlib import Path
 import numpy as np
 
 from engine.common.command import CommandError, UsageError
+from engine.common.command_line import Parser
 from engine.common.work import cores
+from engine.shell.match_options import NODES, add_concurrency, clock
+from engine.shell.tune_games import replay_games, tune_new, tune_on
 from eval.evaluation import EvaluationError
-from match.arguments import NODES, Parser, add_concurrency, clock
 from match.errors import MatchError
 from match.openings import PLIES
 from tune import paper
-from tune.command_games import replay_games, tune_new, tune_on
 from tune.formats import fishtest_lines, openbench_lines, read_file
 from tune.parameters import (
     TuneError,

@@ -6,38 +6,41 @@ import argparse
 import shlex
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
-
-import numpy as np
 
 from engine import NAME
 from engine.board.fen import FenError
 from engine.common.command import CommandError, UsageError
 from engine.common.files import check_writable, write_whole
+from engine.common.interrupt import INTERRUPTED
+from engine.common.live_line import LivePrinter
+from engine.shell.match_options import MARGIN_MS, effort
 from eval.families import active_file, load
 from formats.openings import OpeningError
 from learn.pictures import ENDINGS, load_matplotlib
-from match.arguments import MARGIN_MS, NODES, LivePrinter
 from match.contest import Outlets, hold
-from match.effort import Effort
 from match.errors import MatchError
 from match.players import OwnPlayer, Player, find_program
 from match.report import live_line
-from match.statistics import Sprt
+from tune.confirming import (
+    MOST_PROOF_GAMES,
+    PROOF,
+    as_player,
+    proof_terms,
+    tuned_players,
+    tuned_values,
+    tunes_evaluation,
+)
 from tune.formats import read_file
 from tune.parameters import TuneError, check_known, own_parameters, rounding_warnings
 from tune.picture import draw
-from tune.playing import check_own, engine_options, play_tune, players_of, terms_of
+from tune.playing import check_own, engine_options, play_tune
 from tune.progress import Progress, result_lines, value_table
 from tune.rules import Method
 from tune.tuning import Configuration, Tune, load_tune, replay
 
 SAVE_EVERY = 30.0  # seconds
 LEAST_AHEAD = 8  # pairs under way; more only make the estimates they are made from older
-PROOF = Sprt(0.0, 5.0)
-MOST_PROOF_GAMES = 100_000
-INTERRUPTED = 130  # what a shell says of Ctrl-C
 
 
 def tune_new(order: argparse.Namespace) -> int:
@@ -53,15 +56,13 @@ def tune_new(order: argparse.Namespace) -> int:
         check_own(parameters)
     for sentence in rounding_warnings(parameters):
         _tell(f"Warning: {sentence}")
-    limited = any(value is not None for value in (order.depth, order.movetime, order.tc))
-    nodes = NODES if order.nodes is None and not limited else order.nodes
     configuration = Configuration(
         parameters=parameters,
         method=order.method,
         pairs=order.pairs,
         seed=order.seed,
         ahead=max(LEAST_AHEAD, 4 * order.concurrency),
-        effort=Effort(nodes, order.depth, order.movetime, order.tc),
+        effort=effort(order.nodes, order.depth, order.movetime, order.tc),
         openings=order.openings,
         plies=order.plies,
         margin=MARGIN_MS,
@@ -69,7 +70,7 @@ def tune_new(order: argparse.Namespace) -> int:
         engine=engine,
     )
     tune = Tune.new(configuration)
-    if _tunes_weights(configuration) and _weights_file(path).exists():
+    if tunes_evaluation(configuration) and _weights_file(path).exists():
         raise UsageError(f"spsa tune: '{_weights_file(path)}' exists, where the tuned weights go; name another --state")
     return _play(tune, path, order)
 
@@ -152,33 +153,18 @@ def _play_pairs(tune: Tune, path: Path, threads: int) -> tuple[bool, CommandErro
 
 def _conclude(tune: Tune, path: Path) -> tuple[Player, Player]:
     """Name the match that would confirm the result; its players."""
-    configuration = tune.configuration
-    rows = configuration.parameters
-    values = np.array([round(at) if row.whole else at for row, at in zip(rows, tune.estimate().tolist(), strict=True)])
-    players = players_of(configuration, values, np.array([row.start for row in rows]))
-    tuned = replace(players[0], label="tuned")
-    file = _weights_file(path)
-    if isinstance(tuned, OwnPlayer) and _tunes_weights(configuration):
+    configuration, file = tune.configuration, _weights_file(path)
+    tuned, start = tuned_players(tune)
+    if isinstance(tuned, OwnPlayer) and tunes_evaluation(configuration):
         try:
             tuned.evaluation.save(file, [f"Tuned by {configuration.method} in {len(tune.done)} pairs of games"])
         except OSError as error:
             raise CommandError(f"spsa: cannot write '{file}': {error.strerror}") from error
         _tell(f"The tuned weights are in '{file}'")
-    player = _as_player(configuration, [row.name for row in rows], values, file)
+    player = as_player(configuration, tuned_values(tune).tolist(), file)
     _tell(f"As a player of 'merino match': {shlex.quote(player)}")
     _tell(f"To confirm it, {PROOF} of these values against those at the start: merino spsa resume {path} --prove")
-    return tuned, replace(players[1], label="start")
-
-
-def _as_player(configuration: Configuration, names: list[str], values: np.ndarray, weights_file: Path) -> str:
-    """How the tuned player is written for `merino match`, its tuned weights being in `weights_file`."""
-    numbers = {name: f"{value:.10g}" for name, value in zip(names, values.tolist(), strict=True)}
-    if configuration.engine:
-        options = (f"option.{name}={value}" for name, value in numbers.items())
-        return ",".join([shlex.join(configuration.engine), *options])
-    own = configuration.evaluation.numbers.keys()
-    weights = [] if own.isdisjoint(names) else [str(weights_file)]
-    return ",".join([*weights, *(f"{name}={value}" for name, value in numbers.items() if name not in own)])
+    return tuned, start
 
 
 def _prove(players: tuple[Player, Player], configuration: Configuration, threads: int) -> bool:
@@ -186,9 +172,8 @@ def _prove(players: tuple[Player, Player], configuration: Configuration, threads
 
     True if it was broken off.
     """
-    terms = replace(terms_of(configuration, players), seed=configuration.seed + 1, games=MOST_PROOF_GAMES)
     with LivePrinter() as show:
-        result = hold(terms, threads, PROOF, Outlets(show))
+        result = hold(proof_terms(configuration, players), threads, PROOF, Outlets(show))
     counts = result.tally.counts
     _tell(live_line(result.tally, MOST_PROOF_GAMES, None, PROOF))
     said = {"H0": "not confirmed", "H1": "confirmed: the tuned values are stronger", "": "not settled"}
@@ -218,7 +203,7 @@ def _write(path: Path, content: bytes) -> None:
 def _check_targets(tune: Tune, path: Path, plot: Path | None) -> None:
     """Fail before the games rather than after them; raises CommandError."""
     _check_writable(path)
-    if _tunes_weights(tune.configuration):
+    if tunes_evaluation(tune.configuration):
         _check_writable(_weights_file(path))
     _check_picture(plot)
 
@@ -242,9 +227,3 @@ def _check_picture(path: Path | None) -> None:
 def _weights_file(path: Path) -> Path:
     """Where the tuned weights of the tune in this file are written."""
     return path.with_suffix(".txt")
-
-
-def _tunes_weights(configuration: Configuration) -> bool:
-    if configuration.engine:
-        return False
-    return not configuration.evaluation.numbers.keys().isdisjoint(row.name for row in configuration.parameters)

@@ -1,4 +1,4 @@
-"""The options that the commands of this room share, read once."""
+"""The options that the commands of matches share, read once, and what they print alike."""
 
 from __future__ import annotations
 
@@ -7,31 +7,25 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import TextIO
 
 from engine.common.command import CommandError, UsageError
 from engine.common.command_line import Parser
 from engine.common.files import check_writable
-from engine.common.live_line import LiveLine
 from engine.common.work import cores
 from match.contest import BrokenOffError, Outlets, Result, hold
 from match.effort import Adjudication, Clock, Effort
-from match.errors import MatchError
+from match.errors import MatchError, PlayerError
 from match.games import Tally
 from match.openings import PLIES
 from match.play import LONGEST_GAME
 from match.players import Player
-from match.report import live_line, shortened
+from match.report import live_line
 from match.statistics import Model, Sprt
 from match.terms import Terms
-
-__all__ = ["Parser"]  # of all commands, for those of this room
 
 GAMES = 1000
 NODES = 1000
 MARGIN_MS = 20
-LINE_EVERY = 20  # of the lines that are shown where nobody can see them change
 
 
 def positive(text: str) -> int:
@@ -106,12 +100,10 @@ def read_terms(wish: argparse.Namespace, players: tuple[Player, Player]) -> Term
     """The terms of a match; raises UsageError."""
     if wish.longest > LONGEST_GAME:
         raise UsageError(f"--longest is at most {LONGEST_GAME}")
-    limited = any(value is not None for value in (wish.depth, wish.movetime, wish.tc))
-    nodes = NODES if wish.nodes is None and not limited else wish.nodes
     win, draw = wish.resign or (0, 0), wish.draw or (0, 0, 0)
     return Terms(
         players,
-        Effort(nodes, wish.depth, wish.movetime, wish.tc, wish.hash),
+        effort(wish.nodes, wish.depth, wish.movetime, wish.tc, wish.hash),
         wish.games,
         wish.seed,
         wish.openings,
@@ -119,6 +111,18 @@ def read_terms(wish: argparse.Namespace, players: tuple[Player, Player]) -> Term
         Adjudication(win[0], win[1], draw[0], draw[1], draw[2], wish.longest),
         margin=wish.margin,
     )
+
+
+def effort(
+    nodes: int | None,
+    depth: int | None,
+    movetime: int | None = None,
+    tc: Clock | None = None,
+    hash_mb: int | None = None,
+) -> Effort:
+    """What a move may cost: NODES if nothing else limits it."""
+    limited = any(value is not None for value in (nodes, depth, movetime, tc))
+    return Effort(nodes if limited else NODES, depth, movetime, tc, hash_mb)
 
 
 def read_test(wish: argparse.Namespace) -> Sprt | None:
@@ -140,37 +144,6 @@ def concurrency(wish: argparse.Namespace, terms: Terms) -> int:
     if terms.effort.is_timed:
         return 1  # a clock is fair only where each game has its core
     return cores()
-
-
-class LivePrinter:
-    """Shows the live line on standard error: over the last one on a terminal, elsewhere now and then.
-
-    A context, at whose end the line is wiped.
-    """
-
-    def __init__(self, stream: TextIO | None = None) -> None:
-        self._line = LiveLine(stream)
-        self._count = 0
-
-    def __call__(self, line: str) -> None:
-        """Show it."""
-        if self._line.rewrites:
-            self._line.show(shortened(line, self._line.columns))
-        elif self._count % LINE_EVERY == 0:
-            self._line.show(line)
-        self._count += 1
-
-    def end(self) -> None:
-        """Take the line away, before other text is shown."""
-        self._line.wipe()
-
-    def __enter__(self) -> LivePrinter:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.end()
 
 
 def outlets(
@@ -206,9 +179,11 @@ def held(
 
 @contextmanager
 def speaking_as(command: str) -> Iterator[None]:
-    """Put the name of the command before what a match complains of."""
+    """Put the name of the command before what a match complains of; a player that can be none is a wrong usage."""
     try:
         yield
+    except PlayerError as error:
+        raise UsageError(str(error)) from error
     except MatchError as error:
         raise CommandError(f"{command}: {error}") from error
 

@@ -1,0 +1,57 @@
+"""What comes out of a tune: the tuned player, how it is written, and the match that would confirm it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from match.players import Player
+from match.statistics import Sprt
+from match.terms import Terms
+from tune.playing import players_of, terms_of
+from tune.tuning import Configuration, Tune
+
+PROOF = Sprt(0.0, 5.0)
+MOST_PROOF_GAMES = 100_000
+
+
+def tuned_values(tune: Tune) -> np.ndarray:
+    """The best estimate now as it can be played, float64[d]: integers are rounded."""
+    rows = tune.configuration.parameters
+    return np.array([round(at) if row.whole else at for row, at in zip(rows, tune.estimate().tolist(), strict=True)])
+
+
+def tuned_players(tune: Tune) -> tuple[Player, Player]:
+    """The tuned player, and the one at the start."""
+    configuration = tune.configuration
+    start = np.array([row.start for row in configuration.parameters])
+    tuned, first = players_of(configuration, tuned_values(tune), start)
+    return replace(tuned, label="tuned"), replace(first, label="start")
+
+
+def proof_terms(configuration: Configuration, players: tuple[Player, Player]) -> Terms:
+    """The terms of the match of tuned values against those at the start, from openings that tuned nothing."""
+    return replace(terms_of(configuration, players), seed=configuration.seed + 1, games=MOST_PROOF_GAMES)
+
+
+def tunes_evaluation(configuration: Configuration) -> bool:
+    """Whether numbers of Merino's evaluation are tuned, and not only those of its search."""
+    if configuration.engine:
+        return False
+    return not configuration.evaluation.numbers.keys().isdisjoint(row.name for row in configuration.parameters)
+
+
+def as_player(configuration: Configuration, values: Sequence[float], evaluation_file: Path) -> str:
+    """How the player with these values is written for `merino match`, its evaluation being in `evaluation_file`."""
+    names = [row.name for row in configuration.parameters]
+    numbers = {name: f"{value:.10g}" for name, value in zip(names, values, strict=True)}
+    if configuration.engine:
+        options = (f"option.{name}={value}" for name, value in numbers.items())
+        return ",".join([shlex.join(configuration.engine), *options])
+    own = configuration.evaluation.numbers.keys()
+    file = [str(evaluation_file)] if tunes_evaluation(configuration) else []
+    return ",".join([*file, *(f"{name}={value}" for name, value in numbers.items() if name not in own)])

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tools.screen import Block, deals, effects, kept_blocks, player, read, round_of, subject, table
+from engine.shell.cli import main
+from tools.screen import Block, deals, effects, kept_blocks, play, player, read, round_of, subject, table
 
 TRUE_ELO = np.array([30.0, -20.0, 0.0, 10.0])
 
@@ -60,6 +61,13 @@ def test_both_players_are_written_for_a_match():
 def test_what_compares_nothing_is_refused(text: str):
     with pytest.raises(ValueError, match=r"wanted \[first, second\]|nothing to compare"):
         read(text)
+
+
+def test_a_block_is_the_match_of_the_command(capsys: pytest.CaptureFixture[str]):
+    players = ("default,razor_depth=1,name=A", "default,name=B")
+    block = play(*players, [True], games=6, nodes=60, seed=3)
+    assert main(["match", *players, "--games", "6", "--nodes", "60", "--seed", "3", "--json"]) == 0
+    assert block == Block([True], json.loads(capsys.readouterr().out)["pentanomial"])
 
 
 def test_blocks_played_with_other_numbers_are_refused(tmp_path: Path):

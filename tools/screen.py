@@ -21,7 +21,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,9 +31,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from engine.common.errors import MerinoError
+from engine.common.live_line import LivePrinter
+from engine.common.work import cores
+from match.contest import Outlets, hold
+from match.effort import Effort
+from match.players import read_player
+from match.report import summary
 from match.statistics import Z_95, moments
+from match.terms import Terms
 
-ROOT = Path(__file__).resolve().parent.parent
 ELO_PER_SHARE = 1600 / math.log(10)  # slope of Elo over the share of the points, at one half
 
 
@@ -117,11 +123,17 @@ def player(
     return ",".join([*(f"{name}={value}" for name, value in (dict(fixed) | chosen).items()), f"name={label}"])
 
 
-def play(first: str, other: str, second: list[bool], terms: Sequence[str]) -> Block:
-    """Play a block between these players; raises CalledProcessError."""
-    command = [sys.executable, "-m", "engine", "match", first, other, "--json", *terms]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
-    return Block(second, json.loads(done.stdout)["pentanomial"])
+def play(first: str, other: str, second: list[bool], games: int, nodes: int, seed: int) -> Block:
+    """Play a block between these players; raises MatchError, and KeyboardInterrupt with nothing of the block kept."""
+    players = read_player(first), read_player(other)
+    terms = Terms(players, Effort(nodes=nodes), games, seed)
+    with LivePrinter() as show:
+        result = hold(terms, cores(), outlets=Outlets(show))
+    if result.interrupted:
+        raise KeyboardInterrupt
+    names = [player.label for player in players]
+    print(summary(names, str(terms), result.tally, None, result.seconds), file=sys.stderr)
+    return Block(second, result.tally.pairs.tolist())
 
 
 def table(compared: Mapping[str, tuple[int, int]], blocks: Sequence[Block]) -> str:
@@ -153,14 +165,13 @@ def main() -> None:
                 player("A", compared, fixed, second),
                 player("B", compared, fixed, [not one for one in second]),
             )
-            terms = ("--games", str(order.games), "--nodes", str(order.nodes), "--seed", str(len(blocks) + 1))
-            blocks.append(play(first, other, second, terms))
+            blocks.append(play(first, other, second, order.games, order.nodes, len(blocks) + 1))
             with kept.open("a") as file:
                 file.write(json.dumps(blocks[-1]._asdict()) + "\n")
     except KeyboardInterrupt:
         print(file=sys.stderr)
-    except subprocess.CalledProcessError as error:
-        sys.exit(error.returncode)  # the match has said what is wrong
+    except MerinoError as error:
+        sys.exit(f"{order.file}: {error}")
     if len(blocks) < round_of(len(compared)):
         sys.exit(
             f"{len(blocks)} blocks are kept in {kept}; the first round of {round_of(len(compared))} tells something"

@@ -19,7 +19,7 @@ from engine.common.command import CommandError, UsageError
 from engine.common.runs import begun
 from engine.search.parameters import PARAMETERS, parameter_values
 from engine.shell.spsa import run_spsa
-from eval.evaluation import Number
+from eval.evaluation import EvaluationError, Number
 from eval.families import default
 from eval.linear.weights import defaults
 from match.effort import Clock, Effort
@@ -34,8 +34,8 @@ ROWS = (Parameter("RookOpen", 17, -200, 200, 30), Parameter("razor_margin", 200,
 
 
 def configuration(pairs: int = 40, method: str = "bspsa", **other) -> Configuration:
-    weights = tuple(defaults().tolist())
-    return Configuration(ROWS, method, pairs, seed=3, ahead=4, effort=Effort(nodes=30), weights=weights, **other)
+    identity = {"weights": defaults().tolist()}
+    return Configuration(ROWS, method, pairs, seed=3, ahead=4, effort=Effort(nodes=30), identity=identity, **other)
 
 
 def judge(lose: int = 0, interrupt: int = 0) -> Callable[[PairTask], Outcome]:
@@ -197,7 +197,7 @@ def engine(tmp_path: Path) -> tuple[str, ...]:
 
 def test_an_engine_that_dies_costs_its_pair_and_not_the_tune(engine: tuple[str, ...], caplog):
     rows = (Parameter("Bold", 7, 0, 10, 1.5),)
-    tune = Tune.new(replace(configuration(pairs=4), parameters=rows, engine=engine, weights=()))
+    tune = Tune.new(replace(configuration(pairs=4), parameters=rows, engine=engine, identity={}))
     play_tune(tune, 2, lambda now: None)
     lost = [pair for pair in tune.done if math.isnan(pair.y)]
     assert [max(pair.plus[0], pair.minus[0]) >= 9 for pair in tune.done] == [math.isnan(pair.y) for pair in tune.done]
@@ -207,7 +207,7 @@ def test_an_engine_that_dies_costs_its_pair_and_not_the_tune(engine: tuple[str, 
 
 def test_an_engine_that_always_dies_ends_the_tune(engine: tuple[str, ...]):
     rows = (Parameter("Bold", 9.9, 9, 10, 1),)
-    settings = replace(configuration(pairs=100), parameters=rows, engine=(*engine[:1], "-c", "pass"), weights=())
+    settings = replace(configuration(pairs=100), parameters=rows, engine=(*engine[:1], "-c", "pass"), identity={})
     tune = Tune.new(settings)
     with pytest.raises(TuneError, match="10 pairs in a row could not be played"):
         play_tune(tune, 2, lambda now: None)
@@ -245,6 +245,24 @@ def test_a_configuration_is_read_as_it_was_written():
     written = configuration(openings="book.epd", plies=4, margin=20, engine=("a", "b"))
     written = replace(written, effort=Effort(movetime=5, clock=Clock(1000, 100)))
     assert configuration_from(written.text()) == written
+
+
+def test_a_configuration_of_the_terms_has_the_text_and_the_hash_that_it_always_had():
+    own = Configuration(ROWS[:1], "bspsa", 10, 3, 4, Effort(nodes=30), identity={"weights": [100.0, -2.5, 0.0]})
+    assert json.loads(own.text())["weights"] == [100.0, -2.5, 0.0]
+    assert configuration_hash(own.text()) == "11dfe4a17bd0cd61"
+    assert configuration_from(own.text()) == own
+    bold = (Parameter("Bold", 5, 0, 10, 1),)
+    other = Configuration(bold, "bspsa", 10, 3, 4, Effort(nodes=30), engine=("a", "b"))
+    assert configuration_hash(other.text()) == "c27114c09e9db882"
+
+
+@pytest.mark.parametrize("identity", [{"net": "0123"}, {"weights": [1.0], "buckets": 8}])
+def test_a_configuration_keeps_the_identity_of_any_family(identity: dict[str, object]):
+    written = replace(configuration(), identity=identity)
+    assert configuration_from(written.text()) == written
+    with pytest.raises(EvaluationError, match="no family of evaluations is known by"):
+        _ = written.evaluation
 
 
 def player_told(said: str) -> Player:

@@ -13,8 +13,10 @@ import json
 import math
 import zipfile
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +30,7 @@ from tune.parameters import Parameter, TuneError, settings_for
 from tune.rules import Method, PairResult, Settings, State, after, estimate, initial_state
 
 VERSION = 1
+_WEIGHTS, _OTHER_FAMILY = "weights", "evaluation"  # where the JSON of a configuration has an identity
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,8 @@ class Configuration:
 
     `effort` limits a move, which may come `margin` milliseconds late at a clock. `openings` is a file of them, None for
     random ones of `plies` half-moves. `engine` is the command line of an external engine, empty for Merino itself with
-    `weights`, those of its evaluation, as what is not tuned. `ahead` pairs are under way while an earlier result is
-    waited for.
+    the evaluation of this `identity`, of any family, as what is not tuned. `ahead` pairs are under way while an earlier
+    result is waited for.
     """
 
     parameters: tuple[Parameter, ...]
@@ -49,17 +52,22 @@ class Configuration:
     openings: str | None = None
     plies: int | None = None
     margin: int = 0
-    weights: tuple[float, ...] = ()
+    identity: Mapping[str, Any] = field(default_factory=dict)
     engine: tuple[str, ...] = ()
 
     @property
     def evaluation(self) -> Evaluation:
         """What Merino itself plays with, but for what is tuned."""
-        return from_identity({"weights": list(self.weights)})
+        return from_identity(self.identity)
 
     def text(self) -> str:
-        """As JSON."""
-        return json.dumps(asdict(self) | {"version": VERSION}, sort_keys=True)
+        """As JSON. Weights stand where files have always had them; `evaluation` is of other families alone."""
+        values = asdict(self) | {"version": VERSION}
+        identity = values.pop("identity")
+        values[_WEIGHTS] = identity.get(_WEIGHTS, []) if identity.keys() <= {_WEIGHTS} else []
+        if identity.keys() - {_WEIGHTS}:
+            values[_OTHER_FAMILY] = identity
+        return json.dumps(values, sort_keys=True)
 
     def settings(self, method: Method | None = None) -> Settings:
         """The settings of its method, or of another one for a replay."""
@@ -78,7 +86,8 @@ def configuration_from(text: str) -> Configuration:
     if values.pop("version") != VERSION:
         raise ValueError("it was written by another version of Merino")
     values["parameters"] = tuple(Parameter(**row) for row in values["parameters"])
-    values["weights"], values["engine"] = tuple(values["weights"]), tuple(values["engine"])
+    weights, values["engine"] = values.pop(_WEIGHTS), tuple(values["engine"])
+    values["identity"] = values.pop(_OTHER_FAMILY, {_WEIGHTS: weights} if weights else {})
     clock = values["effort"].pop("clock")
     values["effort"] = Effort(**values["effort"], clock=clock and Clock(**clock))
     return Configuration(**values)

@@ -66,7 +66,7 @@ def tune_new(order: argparse.Namespace) -> int:
         openings=order.openings,
         plies=order.plies,
         margin=MARGIN_MS,
-        weights=() if engine else tuple(load(active_file(order.weights)).identity["weights"]),
+        identity={} if engine else load(active_file(order.weights)).identity,
         engine=engine,
     )
     tune = Tune.new(configuration)

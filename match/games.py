@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.board.bitboard import BLACK, WHITE
+from engine.board.bitboard import WHITE
 from formats.openings import Opening
+from formats.pgn_text import RESULTS
 from match import play
 
 
@@ -58,7 +59,7 @@ class Game:
     @property
     def result(self) -> str:
         """The result as PGN writes it."""
-        return {WHITE: "1-0", BLACK: "0-1", None: "1/2-1/2"}[self.winner]
+        return RESULTS[self.winner]
 
     @property
     def points(self) -> int:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import date
 
 import chess
 
-from engine.board.fen import START_FEN
 from engine.notation.san import as_chess_move
 from engine.search.limits import Score
+from formats.pgn_text import Termination, comment, game_text, push_move, start_tags
 from match.games import Game, Reason
 
 BY_SCORE = (Reason.WIN_BY_SCORE, Reason.DRAW_BY_SCORE, Reason.TOO_LONG)
@@ -30,37 +29,23 @@ def write_game(game: Game, names: tuple[str, str], event: str, day: date) -> str
         "PlyCount": str(len(game.opening.moves) + len(game.moves)),
         "Termination": _termination(game.reason),
     }
-    if game.opening.fen != START_FEN:
-        tags |= {"SetUp": "1", "FEN": game.opening.fen}
-    lines = [f'[{name} "{_quote(value)}"]' for name, value in tags.items()]
-    return "\n".join([*lines, "", *_wrapped(_tokens(game)), "", ""])
+    return game_text(tags | start_tags(game.opening.fen), _words(game), _WIDTH)
 
 
-def _tokens(game: Game) -> list[str]:
+def _words(game: Game) -> list[str]:
     """The words of the move text, a comment being one."""
     board = chess.Board(game.opening.fen)
-    tokens: list[str] = []
+    words: list[str] = []
     for text in game.opening.moves:
-        tokens += _move(board, board.parse_uci(text), bool(tokens))
+        words += push_move(board, board.parse_uci(text), bool(words))
     if game.opening.moves:
-        tokens.append("{ opening }")
+        words.append(comment("opening"))
     for played in game.moves:
         says = _remark(board.turn, played.score, played.depth, played.seconds)
-        tokens += _move(board, as_chess_move(played.move, board.chess960), bool(tokens) and tokens[-1][-1] != "}")
-        tokens += [f"{{ {says} }}"] if says else []
+        words += push_move(board, as_chess_move(played.move, board.chess960), bool(words) and words[-1][-1] != "}")
+        words += [comment(says)] if says else []
     end = game.reason.value + (f": {game.detail}" if game.detail else "")
-    return [*tokens, f"{{ {end.translate(_NO_BRACES)} }}", game.result]
-
-
-_NO_BRACES = str.maketrans("{}", "()")
-
-
-def _move(board: chess.Board, move: chess.Move, is_black_numberless: bool) -> list[str]:
-    """A move in short notation, after its number where PGN wants one; plays it on the board."""
-    number = [f"{board.fullmove_number}."] if board.turn == chess.WHITE else []
-    if board.turn == chess.BLACK and not is_black_numberless:
-        number = [f"{board.fullmove_number}..."]
-    return [*number, board.san_and_push(move)]
+    return [*words, comment(end), game.result]
 
 
 def _remark(turn: chess.Color, score: int | None, depth: int | None, seconds: float | None) -> str:
@@ -75,25 +60,12 @@ def _remark(turn: chess.Color, score: int | None, depth: int | None, seconds: fl
     return " ".join(words)
 
 
-def _termination(reason: Reason) -> str:
-    """The value of the tag Termination, as the PGN standard lists them."""
+def _termination(reason: Reason) -> Termination:
     if reason in BY_SCORE:
-        return "adjudication"
-    words = {Reason.ILLEGAL: "rules infraction", Reason.CRASH: "abandoned", Reason.TIME: "time forfeit"}
-    return words.get(reason, "normal")
-
-
-def _quote(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
-
-
-def _wrapped(tokens: Sequence[str]) -> list[str]:
-    """Lines of at most so many columns."""
-    lines, line = [], ""
-    for token in tokens:
-        if line and len(line) + 1 + len(token) > _WIDTH:
-            lines.append(line)
-            line = token
-        else:
-            line = f"{line} {token}" if line else token
-    return [*lines, line]
+        return Termination.ADJUDICATION
+    faults = {
+        Reason.ILLEGAL: Termination.RULES_INFRACTION,
+        Reason.CRASH: Termination.ABANDONED,
+        Reason.TIME: Termination.TIME_FORFEIT,
+    }
+    return faults.get(reason, Termination.NORMAL)

@@ -1,0 +1,72 @@
+"""Writing PGN: what is written is read back as it was, by python-chess."""
+
+import io
+import re
+from itertools import pairwise
+
+import chess
+import chess.pgn
+import pytest
+
+from engine.board.fen import START_FEN
+from formats.pgn_text import RESULTS, Termination, comment, game_text, push_move, start_tags, tag_pair, wrapped
+
+KINGS = "4k3/8/8/8/8/8/4P3/4K3 b - - 3 40"
+
+
+def written(tags: dict[str, str], words: list[str], width: int = 80) -> chess.pgn.Game:
+    game = chess.pgn.read_game(io.StringIO(game_text(tags, words, width)))
+    assert game is not None and not game.errors
+    return game
+
+
+@pytest.mark.parametrize("value", ['a "b" \\ c', "back\\", '"', "ü, [x] {y} ; %", ""])
+def test_the_value_of_a_tag_is_read_back_as_it_was(value: str):
+    found = written({"Event": value}, ["*"]).headers["Event"]  # python-chess leaves the escapes to its callers
+    assert re.sub(r"\\(.)", r"\1", found) == value
+
+
+def test_a_tag_stays_on_its_line():
+    assert tag_pair("White", 'a\nb\t"c"') == '[White "a b \\"c\\""]'
+
+
+def test_a_comment_holds_no_brace_and_no_line_end():
+    assert comment("is {not} closed }\n[%eval 1]") == "{ is (not) closed ) [%eval 1] }"
+    assert written({}, ["1.", "e4", comment("a } b"), "*"]).next().comment.strip() == "a ) b"
+
+
+def test_moves_have_a_number_where_a_reader_wants_one():
+    board, words = chess.Board(KINGS), list[str]()
+    for text, follows in (("e8d8", False), ("e1d1", True), ("d8e8", True), ("e2e4", True), ("e8e7", False)):
+        words += push_move(board, chess.Move.from_uci(text), follows)
+    assert words == ["40...", "Kd8", "41.", "Kd1", "Ke8", "42.", "e4", "42...", "Ke7"]
+    game = written(start_tags(KINGS), [*words, "*"])
+    assert game.end().board().fen() == board.fen()
+
+
+def test_only_a_game_from_elsewhere_names_its_start():
+    assert start_tags(START_FEN) == {}
+    assert list(start_tags(KINGS)) == ["SetUp", "FEN"]
+
+
+@pytest.mark.parametrize("width", [5, 20, 80])
+def test_lines_are_as_full_as_they_may_be_and_no_word_is_broken(width: int):
+    words = [*(f"{number:02}" + "word" * (number % 4) for number in range(40)), "{ a comment of several words }"]
+    lines = wrapped(words, width)
+    assert " ".join(lines) == " ".join(words)
+    for line, following in pairwise(lines):
+        assert len(line) <= width or line in words
+        assert len(line) + 1 + len(next(word for word in words if following.startswith(word))) > width
+    assert wrapped([]) == []
+
+
+def test_games_follow_each_other_after_an_empty_line():
+    text = game_text({"Event": "a"}, ["1.", "e4", "1-0"])
+    assert text == '[Event "a"]\n\n1. e4 1-0\n\n'
+    file = io.StringIO(text * 2)
+    assert [chess.pgn.read_game(file) is None for _ in range(3)] == [False, False, True]
+
+
+def test_results_are_those_of_pgn():
+    assert set(RESULTS.values()) == {"1-0", "0-1", "1/2-1/2"}
+    assert {str(value) for value in Termination} >= {"normal", "time forfeit", "rules infraction", "adjudication"}

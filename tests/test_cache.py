@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.common.folders import user_folder
 from engine.compiled import cache
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -59,8 +60,8 @@ def answer(process):
 
 
 def test_merino_home_holds_cache_and_data(home):
-    assert cache.user_folder("cache") == home / "cache"
-    assert cache.user_folder("data") == home / "data"
+    assert user_folder("cache") == home / "cache"
+    assert user_folder("data") == home / "data"
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="XDG folders are for Linux and the like")
@@ -68,8 +69,8 @@ def test_xdg_folders_are_used(monkeypatch, tmp_path):
     monkeypatch.delenv("MERINO_HOME", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "c"))
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
-    assert cache.user_folder("cache") == tmp_path / "c" / "merino"
-    assert cache.user_folder("data") == Path.home() / ".local" / "share" / "merino"
+    assert user_folder("cache") == tmp_path / "c" / "merino"
+    assert user_folder("data") == Path.home() / ".local" / "share" / "merino"
 
 
 def test_fingerprint_changes_with_every_source_and_version(monkeypatch, tmp_path):

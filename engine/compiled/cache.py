@@ -1,6 +1,6 @@
 """The per-user folder of compiled code, named by what it was compiled from.
 
-Imports only the standard library, so that the folder can be found before numba is loaded.
+Imports nothing heavy, so that the folder can be found before numba is loaded.
 """
 
 import hashlib
@@ -11,7 +11,10 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
+
+from engine.common.folders import user_folder
 
 log = logging.getLogger(__name__)
 
@@ -26,23 +29,6 @@ ROOMS = (
 WITHOUT_COMPILED_CODE = tuple(f"engine/{name}" for name in ["common", "console", "notation", "shell", "tables", "uci"])
 # A test holds it: editing these folders compiles nothing anew.
 STALE_AFTER_DAYS = 30
-
-
-def user_folder(kind: str) -> Path:
-    """The user's folder for Merino's files of this `kind` ("cache" or "data") on this system.
-
-    MERINO_HOME, where set, holds both: `$MERINO_HOME/cache` and `$MERINO_HOME/data`.
-    """
-    home = os.environ.get("MERINO_HOME")
-    if home:
-        return Path(home).expanduser() / kind
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA")
-        return (Path(base) if base else Path.home() / "AppData" / "Local") / "Merino" / kind
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / ("Caches" if kind == "cache" else "Application Support") / "Merino"
-    variable, default = {"cache": ("XDG_CACHE_HOME", ".cache"), "data": ("XDG_DATA_HOME", ".local/share")}[kind]
-    return Path(os.environ.get(variable) or Path.home() / default) / "merino"
 
 
 def room_of(module: str) -> str:
@@ -91,14 +77,13 @@ def remove_stale(folder: Path) -> int:
     return removed
 
 
-def clean(_: list[str]) -> int:
-    """`merino clean-cache`: delete the compiled code of every version of Merino, and nothing else."""
+def remove_all() -> Iterator[Path]:
+    """Delete the compiled code of every version of Merino, and nothing else; yields each folder that is gone."""
     for parent in (user_folder("cache"), _private_temporary_folder()):
         for folder in sorted(parent.glob("*")) if parent else []:
             if folder.is_dir() and re.fullmatch("[0-9a-f]{16}", folder.name):
                 shutil.rmtree(folder)
-                print(f"removed {folder}")
-    return 0
+                yield folder
 
 
 def _private_temporary_folder() -> Path | None:

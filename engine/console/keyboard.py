@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TextIO
 
-from engine.compiled.cache import user_folder
+from engine.common.folders import user_folder
 
 try:
     import readline

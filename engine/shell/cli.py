@@ -90,7 +90,7 @@ COMMANDS = by_name(
             "Print what a GUI wants to know: cutechess, arena, lichess-bot or banksia.",
         ),
         Command("warmup [PART ...]", "engine.shell.commands:warmup", "Compile all ahead, so that every start is fast."),
-        Command("clean-cache", "engine.compiled.cache:clean", "Delete the compiled code."),
+        Command("clean-cache", "engine.shell.cli:clean_cache", "Delete the compiled code."),
         Command("version", "engine.shell.cli:version", "Print the version.", ("-V", "--version")),
         Command("help [COMMAND]", "engine.shell.cli:show_help", "Show this, or what one command takes.", HELP),
     )
@@ -145,6 +145,15 @@ def run(arguments: list[str]) -> int:
 def version(_: list[str]) -> int:
     """Print name and version."""
     print(f"{NAME} {__version__}")
+    return 0
+
+
+def clean_cache(_: list[str]) -> int:
+    """Delete the compiled code, and print each folder that is gone."""
+    from engine.compiled.cache import remove_all  # noqa: PLC0415 (not on the way to uciok)
+
+    for folder in remove_all():
+        print(f"removed {folder}")
     return 0
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 import eval.linear.terms  # noqa: F401  (fills the registry)
 from engine.common.files import write_whole
-from engine.compiled.cache import user_folder
+from engine.common.folders import user_folder
 from eval.evaluation import EvaluationError
 from eval.linear.registry import TERMS, Term
 from eval.outlook import DEFAULT_K

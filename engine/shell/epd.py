@@ -5,10 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-
-import chess
 
 from engine.board.game import Position
 from engine.board.move import Move
@@ -18,67 +15,10 @@ from engine.search.limits import Limits, Line, Result
 from engine.search.searcher import Searcher
 from eval.evaluation import EvaluationError
 from eval.families import active_file, load
+from formats.epd import Task, read_tasks
 
 MOVE_MS = 1000  # for a position, where no limit is given
 HASH_MB = 64
-
-
-@dataclass(frozen=True)
-class Task:
-    """One position and what is asked of it; moves as coordinates (castling as king's step)."""
-
-    name: str
-    position: Position
-    best: tuple[str, ...]
-    avoid: tuple[str, ...]
-    mate: int | None
-
-    def is_solved_by(self, move: str, line: Line | None) -> bool:
-        """Whether `move`, with the line it came with, answers the task."""
-        if self.mate is not None and (line is None or line.score.mate is None or not 0 < line.score.mate <= self.mate):
-            return False
-        return move not in self.avoid and (not self.best or move in self.best)
-
-    @property
-    def question(self) -> str:
-        """The task in EPD's words."""
-        parts = [("bm", " ".join(self.best)), ("am", " ".join(self.avoid)), ("dm", str(self.mate or ""))]
-        return " ".join(f"{code} {text}" for code, text in parts if text)
-
-
-def read_task(line: str, name: str) -> Task | None:
-    """The task of a line of EPD, called `name` if it has no `id`; None if it asks for nothing. Raises ValueError."""
-    board = chess.Board()
-    try:
-        operations = board.set_epd(line.strip())
-    except AssertionError as error:  # of an operand that is no move
-        raise ValueError("an operation cannot be read") from error
-    best, avoid = (tuple(move.uci() for move in _moves(operations.get(code))) for code in ("bm", "am"))
-    mate = operations.get("dm")
-    if mate is not None and not (isinstance(mate, int) and mate > 0):
-        raise ValueError(f"dm takes a number of moves, not {mate!r}")
-    if not (best or avoid or mate):
-        return None
-    return Task(str(operations.get("id", name)), Position(board.fen()), best, avoid, mate)
-
-
-def read_tasks(path: Path) -> tuple[list[Task], list[str]]:
-    """The positions of an EPD file that ask for something, and what is wrong with other lines; raises OSError."""
-    tasks, faults = [], []
-    for number, line in enumerate(path.read_text(encoding="utf-8-sig", errors="replace").splitlines(), start=1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        try:
-            task = read_task(line, f"line {number}")
-        except ValueError as error:
-            faults.append(f"{path}:{number}: {error}")
-        else:
-            tasks += [] if task is None else [task]
-    return tasks, faults
-
-
-def _moves(operand: object) -> list[chess.Move]:
-    return [move for move in operand if isinstance(move, chess.Move)] if isinstance(operand, list) else []
 
 
 class _Watch:
@@ -89,7 +29,7 @@ class _Watch:
         self.since: Line | None = None
 
     def __call__(self, line: Line) -> None:
-        solved = self.task.is_solved_by(self.position.uci(line.pv[0]), line) if line.pv else False
+        solved = self.task.is_solved_by(self.position.uci(line.pv[0]), line.score.mate) if line.pv else False
         if not solved:
             self.since = None
         elif self.since is None:
@@ -101,7 +41,8 @@ def solve(searcher: Searcher, task: Task, limits: Limits) -> tuple[Result, Line 
     searcher.clear()
     watch = _Watch(task, task.position)
     result = searcher.search(task.position, limits, watch)
-    answered = result.best is not None and task.is_solved_by(Move(result.best).uci(), result.line)
+    mate = result.line.score.mate if result.line else None
+    answered = result.best is not None and task.is_solved_by(Move(result.best).uci(), mate)
     return result, (watch.since or result.line) if answered else None
 
 

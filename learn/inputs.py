@@ -15,7 +15,6 @@ from typing import IO, NamedTuple, TypeVar
 import numpy as np
 
 from engine.common.files import writing_whole
-from engine.common.progress import Progress
 from engine.common.work import ordered, threads
 from formats.labelled import NO_END, NO_GAME, Labelled, read_labelled
 from formats.pgn_games import Fault, play_games, scan_games, whole_games
@@ -34,6 +33,7 @@ from learn.errors import LearnError
 from learn.fen_file import Contents, first_line, is_ours, lines_of, usable
 from learn.positions import Block, Quiet, Rows, Selection, block_of_games, rows_of_block, used_games
 from learn.quiet import is_open, settle
+from learn.request import Events, Say
 from learn.rows import RowStore
 
 THREADS = min(8, os.cpu_count() or 1)
@@ -78,10 +78,17 @@ class _Part(NamedTuple):
 
 
 def read_rows(
-    paths: Sequence[Path], reading: Reading, tell: Callable[[str], object], faults: list[tuple[Path, Fault]]
+    paths: Sequence[Path],
+    reading: Reading,
+    tell: Say,
+    faults: list[tuple[Path, Fault]],
+    progressed: Callable[[str, float | None], object] = Events.progressed,
 ) -> tuple[Rows, int]:
-    """The rows of all files and how many games gave them; what cannot be read goes to `faults`. Raises LearnError."""
-    reader = _Reader(reading, tell, faults)
+    """The rows of all files and how many games gave them; what cannot be read goes to `faults`. Raises LearnError.
+
+    `tell` and `progressed` are those of Events.
+    """
+    reader = _Reader(reading, tell, faults, progressed)
     for path in paths:
         reader.read(path)
     if not reader.games or not len(reader.store):
@@ -97,48 +104,45 @@ class _Reader:
     """Reads file after file into one store."""
 
     def __init__(
-        self, reading: Reading, tell: Callable[[str], object], faults: list[tuple[Path, Fault]], threads: int = THREADS
+        self,
+        reading: Reading,
+        tell: Say,
+        faults: list[tuple[Path, Fault]],
+        progressed: Callable[[str, float | None], object],
     ) -> None:
         self.store = RowStore(reading.selection.unique)
         self.games = 0
-        self._reading, self._say, self._faults, self._threads = reading, tell, faults, threads
-        self._shown: Progress | None = None
+        self._reading, self._tell, self._faults, self._progressed = reading, tell, faults, progressed
 
     def read(self, path: Path) -> None:
         """Add what is in a file; raises LearnError."""
-        with open_source(path) as source, self._progress(source.name) as progress:
+        with open_source(path) as source:
             if source.holds_positions():
-                self._read_positions(source, progress)
+                self._read_positions(source)
                 return
             if source.is_passing:
-                self._read_games(source, progress, None, b"")
+                self._read_games(source, None, b"")
                 return
             target = plain_name(path).with_suffix(".fen")
             first = first_line(digest(path), self._reading.selection.describe(self._reading.weights))
             contents = usable(target, first)
             if contents is None:
-                self._read_games(source, progress, target, first)
+                self._read_games(source, target, first)
                 return
-        with open_source(target) as source, self._progress(target.name) as progress:
+        with open_source(target) as source:
             self._tell(f"Using file '{target}', made from '{path.name}' with these settings")
-            self._read_positions(source, progress, contents)
+            self._read_positions(source, contents)
 
-    def _progress(self, name: str) -> Progress:
-        self._shown = Progress(f"Reading {name}")
-        return self._shown
+    def _report(self, source: Source) -> None:
+        """Tell how far a file has been read."""
+        self._progressed(f"Reading {source.name}", source.done)
 
-    def _tell(self, text: str) -> None:
-        """Tell a line, in the place of that of the progress."""
-        if self._shown is not None:
-            self._shown.wipe()
-        self._say(text)
-
-    def _read_games(self, source: Source, progress: Progress, target: Path | None, first: bytes) -> None:
+    def _read_games(self, source: Source, target: Path | None, first: bytes) -> None:
         found = used = unreadable = 0
         rows_before = len(self.store)
         with ExitStack() as stack:
             wanted, fen = target is not None and self._wants_fen(target), None
-            for part in in_order(lambda piece: self._part_of(piece, wanted), games_of(source), self._threads):
+            for part in in_order(lambda piece: self._part_of(piece, wanted), games_of(source), THREADS):
                 self._add(part, is_first=len(self.store) == rows_before)
                 self._faults.extend((source.path, fault) for fault in part.faults)
                 found, used, unreadable = found + part.found, used + part.used, unreadable + len(part.faults)
@@ -146,7 +150,7 @@ class _Reader:
                     fen = self._create_fen(target, first, stack)
                 if target and fen:
                     _write(fen, part.fen, target)
-                progress(source.done)
+                self._report(source)
             if target and fen:
                 _write(fen, Contents(used, unreadable).line(), target)
         self.games += used
@@ -190,12 +194,12 @@ class _Reader:
             block = block.chosen(is_open(block, self._reading.weights, selection.skip_decided))
         return block.chosen(settle(block.positions, self._reading.weights, selection.quiet))
 
-    def _read_positions(self, source: Source, progress: Progress, contents: Contents | None = None) -> None:
+    def _read_positions(self, source: Source, contents: Contents | None = None) -> None:
         names: list[np.ndarray] = []
         results: list[np.ndarray] = []
         unnamed, endless, rows_before = 0, 0, len(self.store)
         for labelled, part in in_order(
-            lambda text: self._labelled_part(text, contents is not None), _texts(source), self._threads
+            lambda text: self._labelled_part(text, contents is not None), _texts(source), THREADS
         ):
             of_none = np.flatnonzero(labelled.games == NO_GAME)
             labelled.games[of_none] = of_none + len(self.store)  # a game of its own
@@ -204,7 +208,7 @@ class _Reader:
             names.append(labelled.games)
             results.append(labelled.results)
             self._faults.extend((source.path, fault) for fault in part.faults)
-            progress(source.done)
+            self._report(source)
         games = self.store.group(np.concatenate(names), np.concatenate(results)) if names else 0
         self.games += contents.games if contents else games
         self._tell_of_positions(source.name, len(self.store) - rows_before, games, unnamed, endless)

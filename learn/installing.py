@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 
 from engine.common.files import write_together, write_whole
-from engine.common.live_line import LivePrinter
-from engine.compiled.cache import user_folder
+from engine.common.folders import user_folder
 from eval.linear.family import LinearEvaluation
 from eval.linear.weights import ENVIRONMENT_VARIABLE, SHIPPED, active_file, as_mapping, load, render, rewrite
-from learn.errors import LearnError
-from learn.options import Order
+from learn.errors import LearnError, standing
+from learn.request import Events, LearnRequest, Say
 from match.players import OwnPlayer
 from match.prove import STRONGER, Proof, Trial, offer, prove
 
@@ -30,8 +29,6 @@ _OUR_COMMENTS = re.compile(
     rf"(?:# validation error \d.*\n)?(?:# {re.escape(EARLIER)}\r?\n)?",
     re.MULTILINE,
 )
-
-Say = Callable[[str], object]
 
 
 class Verdict(StrEnum):
@@ -55,6 +52,11 @@ class Outcome:
     written: Path | None = None
     in_use: bool = False
     match: dict[str, Any] | None = None  # as `Proof.as_json` has it
+
+    @property
+    def state(self) -> str:
+        """How things stand where new weights have been written, else an empty text."""
+        return f"the new weights are in '{self.written}'" if self.written else ""
 
 
 @dataclass(frozen=True)
@@ -93,11 +95,14 @@ class Places:
             raise LearnError(f"'{self.beside}' is in the way: learn did not write it; give it another name")
 
 
-def places_of(order: Order) -> Places:
-    """The places of an order: its file, else the user's own active file; the shipped one is never written."""
-    usual = Path(order.weights or os.environ.get(ENVIRONMENT_VARIABLE) or user_folder("data") / "weights.txt")
-    usual, source = usual.expanduser().absolute(), active_file(order.weights).absolute()
-    target = Path(order.out).expanduser().absolute() if order.out else usual
+def places_of(weights: str | None, out: str | None = None) -> Places:
+    """The places of learning from `weights`, the user's own active file if None; the shipped one is never written.
+
+    The new ones go to `out`, or to the place of the old ones.
+    """
+    usual = Path(weights or os.environ.get(ENVIRONMENT_VARIABLE) or user_folder("data") / "weights.txt")
+    usual, source = usual.expanduser().absolute(), active_file(weights).absolute()
+    target = Path(out).expanduser().absolute() if out else usual
     in_use = {path.resolve() for path in (usual, source, active_file())}
     return Places(source, target, target.resolve() in in_use)
 
@@ -121,9 +126,8 @@ def install(places: Places, content: bytes, say: Say) -> None:
     say(f"New values in file '{places.target}'")
 
 
-def use(order: Order, say: Say) -> Path:
-    """Put the weights that the order names in use; the file they are in then. Raises LearnError and WeightsError."""
-    places, asked = places_of(order), Path(order.use or "").expanduser().absolute()
+def use(asked: Path, places: Places, say: Say) -> Path:
+    """Put the weights in `asked` in use; the file they are in then. Raises LearnError, WeightsError and OSError."""
     load(asked)
     places.check_writable()
     if asked.resolve() == places.target.resolve():
@@ -135,45 +139,48 @@ def use(order: Order, say: Say) -> Path:
 class Candidate:
     """New weights that wait for what is decided about them."""
 
-    def __init__(self, order: Order, places: Places, old: np.ndarray, new: np.ndarray, text: str, say: Say) -> None:
-        self._order, self._places, self._say = order, places, say
+    def __init__(
+        self, request: LearnRequest, places: Places, old: np.ndarray, new: np.ndarray, text: str, events: Events
+    ) -> None:
+        self._request, self._places, self._events, self._say = request, places, events, events.say
         self._old, self._new, self._content = old, new, text.encode()
 
     def write_beside(self) -> None:
         """Keep them where they wait for their match; raises OSError."""
         write_whole(self._places.beside, self._content)
 
-    def decide(self, trial: Trial, command: str, was_stopped: bool) -> Outcome:
+    def install_if_it_passes(self, trial: Trial, command: str) -> Outcome:
         """Play the match, and put those that wait beside in use if they pass; `command` is how one calls `learn`.
 
-        `was_stopped` says that the fit was interrupted: whoever did that waits for no match. Raises OSError.
+        Raises OSError.
         """
         beside = self._places.beside
-        if was_stopped:
-            verdict, match = Verdict.STOPPED, None
-        else:
-            proof = self._play(trial, beside)
-            verdict, match = _verdict_of(proof), proof.as_json((beside.name, self._places.source.name))
-        if verdict is Verdict.PASSED:
-            install(self._places, self._content, self._say)
+        proof = self._play(trial, beside)
+        verdict, match = _verdict_of(proof), proof.as_json((beside.name, self._places.source.name))
+        if verdict is not Verdict.PASSED:
+            return self.leave_beside(verdict, command, match)
+        install(self._places, self._content, self._say)
+        outcome = Outcome(verdict, self._places.target, True, match)
+        with standing(outcome.state):
             beside.unlink(missing_ok=True)
             if trial is not STRONGER:
                 self._offer(self._places.target)
-            return Outcome(verdict, self._places.target, True, match)
-        self._tell_not_installed(verdict, command)
-        return Outcome(verdict, beside, False, match)
+        return outcome
 
     def install_at_once(self, trial: Trial) -> Outcome:
         """Write them without a match, or with one that decides nothing, as nothing in use changes. Raises OSError."""
         install(self._places, self._content, self._say)
         target, in_use = self._places.target, self._places.takes_effect
-        if not in_use:
-            self._say("Nothing in use changes.")
-        if self._order.prove:
-            proof = self._play(trial, target)
-            return Outcome(_verdict_of(proof), target, in_use, proof.as_json((target.name, self._places.source.name)))
-        self._offer(target)
-        return Outcome(Verdict.NO_MATCH, target, in_use)
+        outcome = Outcome(Verdict.NO_MATCH, target, in_use)
+        with standing(outcome.state):
+            if not in_use:
+                self._say("Nothing in use changes.")
+            if self._request.prove:
+                proof = self._play(trial, target)
+                match = proof.as_json((target.name, self._places.source.name))
+                return replace(outcome, verdict=_verdict_of(proof), match=match)
+            self._offer(target)
+        return outcome
 
     def _play(self, trial: Trial, new: Path) -> Proof:
         effort, most = trial.effort, trial.most_games
@@ -185,12 +192,7 @@ class Candidate:
             OwnPlayer(new.name, LinearEvaluation(self._new)),
             OwnPlayer(self._places.source.name, LinearEvaluation(self._old)),
         )
-        with LivePrinter() as show:
-            told: list[str] = []
-            proof = prove(*players, trial, told.append, show, self._order.concurrency)
-        for line in told:
-            self._say(line)
-        return proof
+        return prove(*players, trial, self._say, self._events.stands, self._request.concurrency)
 
     def _offer(self, new: Path) -> None:
         """Name the match that would show more strength."""
@@ -198,7 +200,8 @@ class Candidate:
         self._say("A lower error is not yet more strength; this match proves it, or not:")
         self._say(f"    {offer(new, old)}")
 
-    def _tell_not_installed(self, verdict: Verdict, command: str) -> None:
+    def leave_beside(self, verdict: Verdict, command: str, match: dict[str, Any] | None = None) -> Outcome:
+        """Leave them where they are, and tell why and how to use them; `match` is what their match showed."""
         beside, target = self._places.beside, self._places.target
         why = {
             Verdict.STOPPED: "learning was interrupted, and no match has shown what they are worth",
@@ -209,13 +212,14 @@ class Candidate:
         self._say(f"Not installed: {why}.")
         self._say(f"The new weights are in file '{beside}'; those in use stay as they were.")
         self._say("To use the new ones at once:")
-        where = f" --weights '{target}'" if self._order.weights or self._order.out else ""
+        where = f" --weights '{target}'" if self._request.weights or self._request.out else ""
         self._say(f"    {command} --use '{beside}'{where}")
         if verdict is Verdict.FAILED:
             self._say("Merino's own games may teach it more: merino selfplay 5000 writes some to learn from.")
         else:
             self._say("The match that goes on until it is settled:")
             self._say(f"    {offer(beside, self._places.source)}")
+        return Outcome(verdict, beside, False, match)
 
 
 def _verdict_of(proof: Proof) -> Verdict:

@@ -1,4 +1,4 @@
-"""The procedure of `learn`: split by game, fit K, fit the weights, round, accept only what is better beyond doubt."""
+"""Split by game, fit K, fit the weights, round, and judge: only what is better beyond doubt is accepted."""
 
 from __future__ import annotations
 
@@ -84,6 +84,18 @@ class Gain:
 
 
 @dataclass(frozen=True)
+class Fitted:
+    """A fit: the point at its start and at its end (rounded), the sums at its start, what might move, all its steps."""
+
+    start: Point
+    end: Point
+    before: Sums
+    task: Task
+    steps: list[Step]
+    interrupted: bool
+
+
+@dataclass(frozen=True)
 class Learned:
     """What came out: the point at the start and at the end (rounded), the sums at both, and whether to use it.
 
@@ -156,13 +168,19 @@ def split(rows: Rows, settings: Settings) -> Sample:
 def learn(
     sample: Sample, weights: np.ndarray, settings: Settings, watcher: Watcher, terms: Sequence[Term] = TERMS
 ) -> Learned:
-    """Fit the weights that may move; Ctrl-C ends the fit and keeps the best so far.
+    """Fit the weights that may move, and judge the fit; Ctrl-C ends the fit and keeps the best so far.
 
     Columns of the sample, `weights` and `terms` belong together.
     """
-    loss = settings.loss
-    start = Point(weights, 1 / settings.k) if settings.k else fit_k(sample, weights, loss)
-    before = gather(sample, start, loss, products=False)
+    return judge(sample, fit(sample, weights, settings, watcher, terms), settings, watcher)
+
+
+def fit(
+    sample: Sample, weights: np.ndarray, settings: Settings, watcher: Watcher, terms: Sequence[Term] = TERMS
+) -> Fitted:
+    """Fit K, then the weights that may move, and round them; Ctrl-C ends it and keeps the best so far."""
+    start = Point(weights, 1 / settings.k) if settings.k else fit_k(sample, weights, settings.loss)
+    before = gather(sample, start, settings.loss, products=False)
     task = task_of(sample, weights, settings, terms)
     keeper = _Keeper(watcher)
     keeper.stepped(Step(start, before))
@@ -171,9 +189,17 @@ def learn(
         best = METHODS[settings.method](sample, start, task, keeper)
     except KeyboardInterrupt:
         interrupted, best = True, keeper.steps[-1].point
-    end = _round(best, task)
-    after = gather(sample, end, loss)
-    gain = _gain(_error_falls(sample, start, end, loss))
+    return Fitted(start, _round(best, task), before, task, keeper.steps, interrupted)
+
+
+def judge(sample: Sample, fitted: Fitted, settings: Settings, watcher: Watcher) -> Learned:
+    """How a fit does on games not learned from, and how sure its weights are; Ctrl-C leaves a formula for the latter.
+
+    Where the validation set leaves a doubt, or is small, all games are kept aside in turn.
+    """
+    start, end, task, interrupted = fitted.start, fitted.end, fitted.task, fitted.interrupted
+    after = gather(sample, end, task.loss)
+    gain = _gain(_error_falls(sample, start, end, task.loss))
     in_doubt = gain.fall <= DOUBT * gain.error or np.ptp(sample.game) < FEW_GAMES
     if gain.fall > 0 and in_doubt and not interrupted and not settings.split_by_position:
         gain = _cross_validated(sample, start, end, task, settings.seed)
@@ -184,7 +210,7 @@ def learn(
             resamplings = settings.resamplings
         except KeyboardInterrupt:
             interrupted = True
-    return Learned(start, end, before, after, gain, spread, resamplings, task, keeper.steps, interrupted)
+    return Learned(start, end, fitted.before, after, gain, spread, resamplings, task, fitted.steps, interrupted)
 
 
 def task_of(sample: Sample, weights: np.ndarray, settings: Settings, terms: Sequence[Term] = TERMS) -> Task:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from engine.common.command import UsageError
 from eval.linear.registry import TERMS
+from learn.errors import CommandLineError
 from learn.folding import fold
 from learn.learning import ARTICLE, METHODS, Settings
 from learn.positions import Quiet, Selection
+from learn.request import LearnRequest
 from learn.sample import Loss
 
 HELP = {"-h", "--help"}
@@ -18,27 +19,17 @@ HELP = {"-h", "--help"}
 
 @dataclass(frozen=True)
 class Order:
-    """A `learn` command as read."""
+    """A `learn` command as read: what is to be learned, or else a file of weights to use, and what to print of it."""
 
-    files: list[str]
-    settings: Settings = field(default_factory=Settings)
-    selection: Selection = field(default_factory=Selection)
-    weights: str | None = None
-    out: str | None = None
-    dry_run: bool = False
-    as_json: bool = False
-    csv: str | None = None
-    record: str | None = None
-    keep_fen: bool = True
-    plays_match: bool = True  # of the new weights against the old, before they are used
-    prove: bool = False  # by a longer match that the new weights are stronger
-    concurrency: int | None = None  # games of the match at a time; None for one a core
+    request: LearnRequest
     use: str | None = None  # a file of weights to put in use, instead of learning
+    as_json: bool = False
+    as_csv: bool = False
 
     @property
     def quiet_output(self) -> bool:
         """Whether standard output is for machines alone."""
-        return self.as_json or self.csv == "-"
+        return self.as_json or self.as_csv
 
 
 class Option(NamedTuple):
@@ -50,7 +41,7 @@ class Option(NamedTuple):
 
 
 def read_order(arguments: Sequence[str]) -> Order:
-    """Read the command line; raises UsageError."""
+    """Read the command line; raises CommandLineError."""
     files: list[str] = []
     numbers: list[int] = []
     given: dict[str, str] = {}
@@ -59,10 +50,10 @@ def read_order(arguments: Sequence[str]) -> Order:
         if word.startswith("-") and not word.lstrip("-").isdigit() and word != "-":
             name = ALIASES.get(word, word)
             if name not in OPTIONS:
-                raise UsageError(f"learn: there is no option {word}; 'merino learn -h' lists them")
+                raise CommandLineError(f"learn: there is no option {word}; 'merino learn -h' lists them")
             value = next(words, None) if OPTIONS[name].value else ""
             if value is None:
-                raise UsageError(f"learn: {word} needs a value; {USAGE}")
+                raise CommandLineError(f"learn: {word} needs a value; {USAGE}")
             given[name] = value
         elif files and word.lstrip("-").isdigit():
             numbers.append(int(word))
@@ -70,17 +61,17 @@ def read_order(arguments: Sequence[str]) -> Order:
             files.append(word)
     if "--use" in given:
         if files or numbers or given.keys() - {"--use", "--weights"}:
-            raise UsageError(f"learn: --use FILE learns nothing; it goes with --weights alone; {USAGE}")
+            raise CommandLineError(f"learn: --use FILE learns nothing; it goes with --weights alone; {USAGE}")
     elif not files or len(numbers) not in (0, 2):
-        raise UsageError(USAGE)
-    order = Order(files)
+        raise CommandLineError(USAGE)
+    order = Order(LearnRequest(tuple(files)))
     for name, option in OPTIONS.items():  # --article first, so that what is asked for by itself holds
         if name in given:
             order = option.change(order, given[name])
-    if order.as_json and order.csv == "-":
-        raise UsageError("learn: --json and --csv - both want standard output; give --csv a file")
-    if order.prove and not order.plays_match:
-        raise UsageError("learn: --prove plays the match that --no-match leaves out; give one of them")
+    if order.as_json and order.as_csv:
+        raise CommandLineError("learn: --json and --csv - both want standard output; give --csv a file")
+    if order.request.prove and not order.request.plays_match:
+        raise CommandLineError("learn: --prove plays the match that --no-match leaves out; give one of them")
     return _range(order, numbers)
 
 
@@ -89,42 +80,51 @@ def _range(order: Order, numbers: list[int]) -> Order:
         return order
     first, last = numbers
     if not 1 <= first <= last <= len(TERMS):
-        raise UsageError(f"learn: terms are numbered 1..{len(TERMS)}, first before last; not {first} {last}")
+        raise CommandLineError(f"learn: terms are numbered 1..{len(TERMS)}, first before last; not {first} {last}")
     return _set(order, first=first, last=last)
 
 
+def _ask(order: Order, **changes: object) -> Order:
+    return replace(order, request=replace(order.request, **changes))  # type: ignore[arg-type]
+
+
 def _set(order: Order, **changes: object) -> Order:
-    return replace(order, settings=replace(order.settings, **changes))  # type: ignore[arg-type]
+    return _ask(order, settings=replace(order.request.settings, **changes))  # type: ignore[arg-type]
 
 
 def _select(order: Order, **changes: object) -> Order:
-    return replace(order, selection=replace(order.selection, **changes))  # type: ignore[arg-type]
+    return _ask(order, selection=replace(order.request.selection, **changes))  # type: ignore[arg-type]
+
+
+def _table(order: Order, text: str) -> Order:
+    """A table in a file, or on standard output for "-"."""
+    return replace(order, as_csv=True) if text == "-" else _ask(order, csv=text)
 
 
 def _number(name: str, text: str, low: float, word: str | None = None) -> float | None:
-    """The number `text` is, or None where it is `word`; raises UsageError."""
+    """The number `text` is, or None where it is `word`; raises CommandLineError."""
     if word is not None and text == word:
         return None
     try:
         value = float(text)
     except ValueError as error:
         also = f" or {word!r}" if word else ""
-        raise UsageError(f"learn: {name} needs a number{also}, not {text!r}") from error
+        raise CommandLineError(f"learn: {name} needs a number{also}, not {text!r}") from error
     if not low <= value < 1e9:
-        raise UsageError(f"learn: {name} = {text} is not at least {low:g}")
+        raise CommandLineError(f"learn: {name} = {text} is not at least {low:g}")
     return value
 
 
 def _whole(name: str, text: str) -> int:
-    """The natural number `text` is; raises UsageError."""
+    """The natural number `text` is; raises CommandLineError."""
     if not text.isdecimal() or int(text) > 10**9:
-        raise UsageError(f"learn: {name} needs a whole number that is not negative, not {text!r}")
+        raise CommandLineError(f"learn: {name} needs a whole number that is not negative, not {text!r}")
     return int(text)
 
 
 def _one_of(name: str, text: str, choices: Sequence[str]) -> str:
     if text not in choices:
-        raise UsageError(f"learn: {name} is one of {', '.join(choices)}; not {text!r}")
+        raise CommandLineError(f"learn: {name} is one of {', '.join(choices)}; not {text!r}")
     return text
 
 
@@ -132,16 +132,16 @@ def _one_of(name: str, text: str, choices: Sequence[str]) -> str:
 OPTIONS: dict[str, Option] = {
     "--article": Option(
         "",
-        lambda order, _: replace(order, settings=ARTICLE),
+        lambda order, _: _ask(order, settings=ARTICLE),
         "all as GreKo 2015 ML had it: descent, K 150, lambda 20, split by position",
     ),
     "--weights": Option(
         "FILE",
-        lambda order, text: replace(order, weights=text),
+        lambda order, text: _ask(order, weights=text),
         "start from this file and rewrite it, not the one in use",
     ),
-    "--out": Option("FILE", lambda order, text: replace(order, out=text), "write the new weights here instead"),
-    "--dry-run": Option("", lambda order, _: replace(order, dry_run=True), "write nothing"),
+    "--out": Option("FILE", lambda order, text: _ask(order, out=text), "write the new weights here instead"),
+    "--dry-run": Option("", lambda order, _: _ask(order, dry_run=True), "write nothing"),
     "--method": Option(
         "|".join(METHODS),
         lambda order, text: _set(order, method=_one_of("--method", text, list(METHODS))),
@@ -202,24 +202,22 @@ OPTIONS: dict[str, Option] = {
     ),
     "--unique": Option("", lambda order, _: _select(order, unique=True), "use a position that comes again once"),
     "--json": Option("", lambda order, _: replace(order, as_json=True), "print the report as one JSON object"),
-    "--csv": Option("FILE|-", lambda order, text: replace(order, csv=text), "write the weights and intervals as CSV"),
-    "--record": Option(
-        "FILE", lambda order, text: replace(order, record=text), "where to keep what 'merino plot' draws"
-    ),
-    "--no-fen": Option("", lambda order, _: replace(order, keep_fen=False), "leave no .fen file beside the games"),
+    "--csv": Option("FILE|-", _table, "write the weights and intervals as CSV"),
+    "--record": Option("FILE", lambda order, text: _ask(order, record=text), "where to keep what 'merino plot' draws"),
+    "--no-fen": Option("", lambda order, _: _ask(order, keep_fen=False), "leave no .fen file beside the games"),
     "--no-match": Option(
         "",
-        lambda order, _: replace(order, plays_match=False),
+        lambda order, _: _ask(order, plays_match=False),
         "use the new weights at once, without the match that shows whether they are weaker",
     ),
     "--prove": Option(
         "",
-        lambda order, _: replace(order, prove=True),
+        lambda order, _: _ask(order, prove=True),
         "let the match go on until it shows whether they are stronger, and use them only then",
     ),
     "--concurrency": Option(
         "N",
-        lambda order, text: replace(order, concurrency=_concurrency(text)),
+        lambda order, text: _ask(order, concurrency=_concurrency(text)),
         "games of the match at a time (one a core)",
     ),
     "--use": Option(
@@ -255,12 +253,12 @@ def help_text() -> str:
 def _concurrency(text: str) -> int:
     games = _whole("--concurrency", text)
     if not games:
-        raise UsageError("learn: --concurrency needs a whole number above 0, not '0'")
+        raise CommandLineError("learn: --concurrency needs a whole number above 0, not '0'")
     return games
 
 
 def _resamplings(text: str) -> int:
     times = _whole("--bootstrap", text)
     if times < 2:
-        raise UsageError(f"learn: --bootstrap needs at least 2 resamplings to see how they differ, not {text}")
+        raise CommandLineError(f"learn: --bootstrap needs at least 2 resamplings to see how they differ, not {text}")
     return times

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from learn.pictures import GREY, SETTINGS, load_matplotlib, saved
+from engine.common.pictures import GREY, SETTINGS, load_matplotlib, saved
 
 INTERVAL = 1.96  # standard errors on each side of a 95% interval
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933")
@@ -24,7 +24,7 @@ Record = dict[str, Any]
 
 
 def draw(record: Record, picture: str, ending: str) -> bytes:
-    """One of PICTURES as the bytes of a PNG or SVG, by `ending`; raises CommandError without matplotlib."""
+    """One of PICTURES as the bytes of a PNG or SVG, by `ending`; raises PictureError without matplotlib."""
     figure_class, style = load_matplotlib()
     with style.rc_context(_SETTINGS):
         figure = figure_class(layout="constrained")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -11,18 +10,21 @@ from typing import TextIO
 
 import numpy as np
 
-from engine.common.progress import Progress
 from eval.linear.registry import TERMS
 from learn.fit import Step, Watcher
 from learn.folding import fold
 from learn.learning import Settings
+from learn.request import Events, Say
 from learn.sample import Point
 
 
 class Diary:
-    """Passes lines on, and copies them to a log from the moment that is opened, those before included."""
+    """Passes lines on, and copies them to a log from the moment that is opened, those before included.
 
-    def __init__(self, say: Callable[[str], object]) -> None:
+    A context, at whose end the log is closed.
+    """
+
+    def __init__(self, say: Say) -> None:
         self._say = say
         self._waiting: list[str] = []
         self._log: TextIO | None = None
@@ -52,6 +54,14 @@ class Diary:
                 self._log.close()
             self._log = None
 
+    def __enter__(self) -> Diary:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
     def _write(self, text: str) -> None:
         if self._log is None:
             return
@@ -65,24 +75,18 @@ class Diary:
 
 
 class StepTeller(Watcher):
-    """A line for each step: its number, both errors, the time, and what moved; and progress in between.
+    """A line for each step: its number, both errors, the time, and what moved; and progress in between."""
 
-    A context, at whose end no line of progress is left.
-    """
-
-    def __init__(self, tell: Callable[[str], object], settings: Settings) -> None:
-        self._tell, self._settings = tell, settings
+    def __init__(self, events: Events, settings: Settings) -> None:
+        self._events, self._settings = events, settings
         self._last: Point | None = None
         self._number = 0
-        self._progress: Progress | None = None
-        self._what = ""
 
     def stepped(self, step: Step) -> None:
         """Tell a step."""
         train, valid = self._settings.errors(step.sums)
         time = f"{datetime.now():%Y-%m-%d %H:%M:%S}"
-        self.wipe()
-        self._tell(f"{self._number} {train:.12f} {valid:.12f} {time} {self._moved(step)}".rstrip())
+        self._events.say(f"{self._number} {train:.12f} {valid:.12f} {time} {self._moved(step)}".rstrip())
         self._number += 1
         self._last = step.point
 
@@ -99,26 +103,8 @@ class StepTeller(Watcher):
 
     def trying(self, term: int, point: Point) -> None:
         """Tell which weight the fit turns to."""
-        self.wipe()
-        self._tell(f"Parameter {term + 1} of {len(TERMS)}: {TERMS[term].name} = {point.weights[term] + 0.0:g}")
+        self._events.say(f"Parameter {term + 1} of {len(TERMS)}: {TERMS[term].name} = {point.weights[term] + 0.0:g}")
 
     def progressed(self, what: str, done: float) -> None:
-        """Show how far some work has come."""
-        if what != self._what:
-            self.wipe()
-            self._what, self._progress = what, Progress(what)
-        if self._progress is not None:
-            self._progress(done)
-
-    def __enter__(self) -> StepTeller:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.wipe()
-
-    def wipe(self) -> None:
-        """Leave no line of progress on the terminal."""
-        if self._progress is not None:
-            self._progress.wipe()
+        """Tell how far some work has come."""
+        self._events.progressed(what, done)

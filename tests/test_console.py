@@ -295,7 +295,7 @@ def test_learn_says_what_is_wrong_with_its_file_and_its_terms(talk: Talk) -> Non
     assert "A quotation mark is missing" in talk.say('learn "nowhere.pgn')
 
 
-@pytest.mark.parametrize("at", ["learn.command:read_rows", "engine.common.command:import_module"])
+@pytest.mark.parametrize("at", ["learn.procedure:read_rows", "engine.common.command:import_module"])
 def test_ctrl_c_in_learn_says_that_it_stopped_and_what_was_kept(
     talk: Talk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str
 ) -> None:

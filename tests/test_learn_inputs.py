@@ -19,7 +19,8 @@ import pytest
 from engine.board.fen import parse_fen, to_fen
 from engine.board.position import POSITION
 from engine.common.live_line import COLUMNS, LiveLine
-from engine.common.progress import Progress, time_left
+from engine.common.progress import Progress, ProgressOfMany, time_left
+from engine.console.learning import shown
 from eval.linear.weights import defaults
 from formats import sources
 from formats.labelled import read_labelled
@@ -308,20 +309,30 @@ def test_progress_is_shown_after_a_second_and_wiped() -> None:
     assert stream.getvalue().endswith("\r" + " " * 23 + "\r")
 
 
-def test_a_line_of_progress_is_wiped_before_the_next_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_piece_of_work_begins_a_progress_of_its_own() -> None:
+    now, stream = [0.0], Terminal()
+    progress = ProgressOfMany(stream, lambda: now[0])
+    for what in ("one", "one", "other"):  # the second comes from the start again
+        for done in (0.1, 0.5):
+            progress(what, done)
+            now[0] += 1.5
+    progress.wipe()
+    shares = re.findall(r"(\w+): (\d+)%", stream.getvalue())
+    assert shares == [("one", "50"), ("one", "50"), ("other", "50")]
+    assert stream.getvalue().endswith("\r")
+
+
+def test_a_line_of_progress_is_wiped_before_the_next_text(tmp_path: Path) -> None:
     now, stream = iter(range(0, 10**6, 10)), Terminal()
-    monkeypatch.setattr(inputs, "Progress", lambda what: Progress(what, stream, lambda: float(next(now))))
     (tmp_path / "a.pgn").write_bytes(SELFPLAY.read_bytes())
     for _ in range(2):  # the second time from the .fen file
-        read_rows(
-            [tmp_path / "a.pgn"], Reading(Selection(), defaults(), True), lambda line: stream.write(f"{line}\n"), []
-        )
-    shown = stream.getvalue()
-    assert "Reading a.pgn: " in shown and "Reading a.fen: " in shown
+        with shown(lambda line: stream.write(f"{line}\n"), stream, lambda: float(next(now))) as events:
+            reading = Reading(Selection(), defaults(), keep_fen=True)
+            read_rows([tmp_path / "a.pgn"], reading, events.say, [], events.progressed)
+    seen = stream.getvalue()
+    assert "Reading a.pgn: " in seen and "Reading a.fen: " in seen
     for told in ("a.pgn: ", "Using file ", "a.fen: "):
-        assert all(
-            shown[: found.start()].endswith(("\r", "\n")) for found in re.finditer(rf"(?<!Reading ){told}", shown)
-        )
+        assert all(seen[: found.start()].endswith(("\r", "\n")) for found in re.finditer(rf"(?<!Reading ){told}", seen))
 
 
 def test_progress_of_what_has_no_known_end_shows_no_share() -> None:

@@ -10,11 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.common.command import CommandError, UsageError
+from engine.common.command import CommandError
+from engine.console.learning import learn_weights
+from engine.shell.learn import run_learn
 from eval.linear.registry import TERMS
 from eval.linear.weights import DEFAULT_FILE, as_mapping, defaults, learned_k, load, parse, render, rewrite, save
-from learn import command, installing, learning
-from learn.command import learn_weights, run_learn
+from learn import installing, learning, procedure
+from learn.errors import CommandLineError
 from learn.installing import EARLIER, LEARNED, text_with
 from learn.options import read_order
 from match.effort import Effort
@@ -120,7 +122,7 @@ def test_to_prove_more_strength_is_another_match(
     asked = match_that_ends(monkeypatch, "H1")
     assert learned(weights, told, "--prove") == weights
     assert asked == [STRONGER]
-    with pytest.raises(UsageError, match="--no-match"):
+    with pytest.raises(CommandLineError, match="--no-match"):
         read_order(["a.pgn", "--prove", "--no-match"])
 
 
@@ -147,7 +149,7 @@ def test_ctrl_c_says_that_learning_stopped_and_what_was_kept(
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command, at, interrupt)
+    monkeypatch.setattr(procedure, at, interrupt)
     before = weights.read_bytes()
     with pytest.raises(CommandError, match="stopped by Ctrl-C; the weights are as they were") as caught:
         learned(weights, told)

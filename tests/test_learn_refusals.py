@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from engine.common.command import CommandError
+from engine.console.learning import learn_weights
 from eval.linear.weights import defaults, load, save
-from learn.command import learn_weights
 
 ROOT = Path(__file__).resolve().parent.parent
 SELFPLAY = ROOT / "games" / "selfplay.pgn"

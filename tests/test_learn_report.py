@@ -11,13 +11,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.common.command import CommandError, UsageError
+from engine.common.command import CommandError
+from engine.console.learning import learn_weights
+from engine.shell.learn import run_learn
+from engine.shell.plot import run_plot
 from eval.linear.registry import TERMS
 from eval.linear.weights import SHIPPED, defaults, load, save
-from learn import command
+from learn import procedure
 from learn.calibration import calibration
-from learn.command import learn_weights, run_learn
-from learn.command_plot import run_plot
+from learn.errors import CommandLineError
 from learn.fit import Watcher
 from learn.folding import COLUMNS, fold
 from learn.learning import ARTICLE, Learned, Settings, learn, split
@@ -114,7 +116,7 @@ def test_the_error_of_the_article_is_the_root_of_the_weighted_sum_over_the_posit
 
 def test_what_is_asked_for_by_itself_holds_beside_the_article() -> None:
     for words in (["--article", "--lambda", "40"], ["--lambda", "40", "--article"]):
-        settings = read_order(["games.pgn", *words]).settings
+        settings = read_order(["games.pgn", *words]).request.settings
         assert (settings.lam, settings.k, settings.method) == (40.0, 150.0, "descent")
 
 
@@ -134,7 +136,7 @@ def test_what_is_asked_for_by_itself_holds_beside_the_article() -> None:
     ],
 )
 def test_an_option_that_makes_no_sense_is_refused(words: list[str]) -> None:
-    with pytest.raises(UsageError, match=r"^learn: "):
+    with pytest.raises(CommandLineError, match=r"^learn: "):
         read_order(["games.pgn", *words])
 
 
@@ -202,7 +204,7 @@ def test_nothing_is_drawn_for_a_folder_that_cannot_be_written(folder: Path, monk
     def drawn(*_: object) -> bytes:
         raise AssertionError("a picture is drawn")
 
-    monkeypatch.setattr("learn.command_plot.draw", drawn)
+    monkeypatch.setattr("engine.shell.plot.draw", drawn)
     with pytest.raises(CommandError, match=r"plot: cannot write '.*learning.json.*': "):
         run_plot([str(folder / "learning.json"), "--out", str(folder / "learning.json" / "plots")])
 
@@ -283,7 +285,7 @@ def test_a_worse_result_is_called_so_with_what_may_help(tmp_path: Path, monkeypa
         found = summarise(*arguments)  # type: ignore[arg-type]
         return replace(found, gain=-0.001, valid_after=found.valid_before + 0.001, accepted=False)
 
-    monkeypatch.setattr(command, "summarise", worse)
+    monkeypatch.setattr(procedure, "summarise", worse)
     monkeypatch.setattr(Learned, "accepted", False)
     learn_weights([str(SELFPLAY), "--weights", str(tmp_path / "weights.txt"), "--no-fen"], lines.append)
     text = " ".join(lines)

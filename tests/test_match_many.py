@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from engine.shell.cli import main
+from engine.shell.learn import run_learn
 from eval.families import load as load_evaluation
 from eval.linear.weights import DEFAULT_FILE, defaults, load, save
-from learn.command import run_learn
 from match.board import OwnBoard
 from match.effort import NO_VARIETY, Adjudication, Effort, Variety
 from match.games import Tally

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from learn.pictures import load_matplotlib, saved
+from engine.common.pictures import load_matplotlib, saved
 from tune.rules import Method, deviations, estimate
 from tune.tuning import Tune, replay
 

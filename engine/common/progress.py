@@ -55,6 +55,31 @@ class Progress:
         self.wipe()
 
 
+class ProgressOfMany:
+    """Shows how far one piece of work after another has come, each as `Progress` does, on `stream`.
+
+    Whoever writes other text before the end calls `wipe` first.
+    """
+
+    def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream, self._clock = stream, clock
+        self._what, self._done = "", 0.0
+        self._progress: Progress | None = None
+
+    def __call__(self, what: str, done: float | None) -> None:
+        """Show that this share of `what` is done; where that is less than before, it has begun anew."""
+        if self._progress is None or what != self._what or (done or 0.0) < self._done:
+            self.wipe()
+            self._what, self._progress = what, Progress(what, self._stream, self._clock)
+        self._done = done or 0.0
+        self._progress(done)
+
+    def wipe(self) -> None:
+        """Take the line away."""
+        if self._progress is not None:
+            self._progress.wipe()
+
+
 def time_left(gained: float, done: float, seconds: float) -> str:
     """The time left when the last share `gained` of all that is `done` took so long: ", 5 s left", "" if unknown."""
     if gained <= 0:

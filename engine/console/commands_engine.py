@@ -13,7 +13,7 @@ from engine.uci.options import OPTIONS, Option, OptionError
 from eval.evaluation import Evaluation, EvaluationError
 from eval.families import DEFAULT_FILE, load
 
-_LEARN = Command("learn FILE", "learn.command:learn_weights", "")  # by name: nothing in engine/ imports learn
+_LEARN = Command("learn FILE", "engine.console.learning:learn_weights", "")  # by name: it is heavy
 TEXT_COLUMN = 32
 OF_THE_PROTOCOL = ("ponder", "uci_analysemode", "uci_engineabout")  # options that only a GUI has a use for
 

@@ -37,9 +37,9 @@ COMMANDS = by_name(
         ),
         Command("epd FILE [--movetime MS]", "engine.shell.epd:run_epd", "Solve the positions of an EPD file."),
         Command(
-            "learn FILE [first last]", "learn.command:run_learn", "Learn the weights from the games of a PGN file."
+            "learn FILE [first last]", "engine.shell.learn:run_learn", "Learn the weights from the games of a PGN file."
         ),
-        Command("plot [RECORD]", "learn.command_plot:run_plot", "Draw how a run of 'learn' went: needs matplotlib."),
+        Command("plot [RECORD]", "engine.shell.plot:run_plot", "Draw how a run of 'learn' went: needs matplotlib."),
         Command(
             "points FILE ...", "study.points.command:run_points", "What the pieces are worth in the games of PGN files."
         ),

@@ -14,10 +14,10 @@ from engine.common.command import CommandError, UsageError
 from engine.common.files import check_writable, write_whole
 from engine.common.interrupt import INTERRUPTED
 from engine.common.live_line import LivePrinter
+from engine.common.pictures import ENDINGS, load_matplotlib
 from engine.shell.match_options import MARGIN_MS, effort
 from eval.families import active_file, load
 from formats.openings import OpeningError
-from learn.pictures import ENDINGS, load_matplotlib
 from match.contest import Outlets, hold
 from match.errors import MatchError
 from match.players import OwnPlayer, Player, find_program

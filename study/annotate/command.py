@@ -13,9 +13,9 @@ from typing import Protocol
 from engine import NAME, __version__
 from engine.common.command import CommandError, UsageError
 from engine.common.files import write_whole
+from engine.common.pictures import ENDINGS, load_matplotlib
 from engine.search.limits import Limits
 from eval.evaluation import Evaluation
-from learn.pictures import ENDINGS, load_matplotlib
 from study.annotate.analysis import GRADES, AnnotatedMove, annotate_moves
 from study.annotate.partial import Partial
 from study.annotate.pgn import Source, Sources, account, read_sources, write_comments

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from engine.board.bitboard import WHITE
-from learn.pictures import GREY, SETTINGS, load_matplotlib, saved
+from engine.common.pictures import GREY, SETTINGS, load_matplotlib, saved
 from study.annotate.analysis import GRADES, AnnotatedMove
 
 HIGHEST = 10.0  # pawns; evaluations beyond, mates too, are drawn there

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from engine.common.command import CommandError, UsageError
 from engine.common.files import check_writable, write_whole
+from engine.common.pictures import ENDINGS, load_matplotlib
 from formats.sources import SourceError, find_files
-from learn.pictures import ENDINGS, load_matplotlib
 from study.arguments import Parser, path_of
 from study.points.matrix import render_matrix
 from study.points.picture import MOST_SETS, draw

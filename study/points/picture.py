@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from learn.pictures import GREY, SETTINGS, load_matplotlib, saved
+from engine.common.pictures import GREY, SETTINGS, load_matplotlib, saved
 from study.points.score_graph import WIDEST, ScoreGraph
 from study.points.values import PointValues
 

@@ -6,7 +6,7 @@ import io
 from types import ModuleType
 from typing import Any
 
-from engine.common.command import CommandError
+from engine.common.errors import MerinoError
 
 ENDINGS = (".png", ".svg")
 GREY = "#555555"
@@ -19,16 +19,20 @@ SETTINGS = {
 _DOTS_PER_INCH = 160
 
 
+class PictureError(MerinoError):
+    """A picture that cannot be drawn; the message says why."""
+
+
 def load_matplotlib() -> tuple[Any, ModuleType]:
     """The class of figures, which draws without a screen, and the module of settings.
 
-    Raises CommandError where matplotlib is not installed.
+    Raises PictureError where matplotlib is not installed.
     """
     try:
         import matplotlib as style  # noqa: PLC0415 (heavy, and an extra)
         from matplotlib.figure import Figure  # noqa: PLC0415
     except ImportError as error:
-        raise CommandError(
+        raise PictureError(
             "a picture needs matplotlib: install Merino with its extra 'plots', or matplotlib"
         ) from error
     return Figure, style

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from engine.common.command import CommandError, UsageError
 from engine.common.files import check_writable, write_together
+from engine.common.pictures import ENDINGS, load_matplotlib
 from eval.linear.weights import active_file
 from learn.errors import LearnError
 from learn.options import HELP
-from learn.pictures import ENDINGS, load_matplotlib
 from learn.plots import PICTURES, draw
 from learn.record import RECORD_NAME, load_record
 

@@ -1,0 +1,207 @@
+"""From games in files to weights in use: the procedure of `learn` from its first step to its last."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+
+from engine.common.files import check_writable, write_whole
+from eval.linear.weights import load, note_of_k
+from formats.pgn_games import Fault
+from formats.sources import find_files, name_of
+from learn.errors import AS_THEY_WERE, standing
+from learn.inputs import Reading, read_rows
+from learn.installing import LEARNED, Candidate, Outcome, Places, Verdict, places_of, text_with, use
+from learn.learning import Learned, Settings, fit, judge, split
+from learn.positions import Rows
+from learn.record import RECORD_NAME, record_of, save_record
+from learn.report import Summary, summarise
+from learn.request import Events, LearnRequest, Say
+from learn.sample import Point, Sample
+from learn.tables import as_csv, render
+from learn.telling import Diary, StepTeller
+from match.prove import NOT_WEAKER, STRONGER, Trial
+
+SHOWN_FAULTS = 5
+
+
+@dataclass(frozen=True)
+class LearnResult:
+    """What became of a request: of the new weights, what was found out (None if nothing was learned), other files."""
+
+    outcome: Outcome
+    summary: Summary | None = None
+    record: Path | None = None
+    csv: Path | None = None
+
+
+def learn_from_files(
+    request: LearnRequest, events: Events, trial: Trial = NOT_WEAKER, command: str = "merino learn"
+) -> LearnResult:
+    """Learn new weights from games, and put them in use if they are better and pass their match.
+
+    `trial` is that match, if the request does not ask for another; `command` is how one calls `learn`, for hints. The
+    lines for people go to `events` and, unless nothing may be written, to `learning.log`. Ctrl-C ends the fit or the
+    match and keeps what there is. Raises LearnError (a SourceError), which says how things stand, and WeightsError.
+    """
+    began, places, settings = time.perf_counter(), places_of(request.weights, request.out), request.settings
+    with Diary(events.say) as tell, standing(AS_THEY_WERE):
+        events = replace(events, say=tell)
+        old = load(places.source)
+        record, csv = _checked(request, places)
+        rows, games = _read(request, old, events)
+        sample = _split(rows, settings, places, tell)
+        if not request.dry_run:
+            tell.open(places.target.parent / "learning.log")
+        watcher = StepTeller(events, settings)
+        learned = judge(sample, fit(sample, old, settings, watcher), settings, watcher)
+        summary = summarise(sample, learned, settings, games, time.perf_counter() - began)
+        _tell_found(learned, summary, settings, tell)
+        if learned.accepted and not request.dry_run:
+            outcome = _try_and_install(request, places, old, learned, summary, events, trial, command)
+        else:
+            outcome = _leave(learned, summary, tell)
+        with standing(outcome.state or AS_THEY_WERE):
+            summary = _told_of(summary, outcome)
+            if record is not None:
+                save_record(record, record_of(sample, learned, settings, summary, request.files))
+                tell(f"Record in '{record}'; to draw it:")
+                tell(f"    merino plot '{record}'")
+            if csv is not None:
+                write_whole(csv, as_csv(summary).encode())
+    return LearnResult(outcome, summary, record, csv)
+
+
+def use_weights(file: str, weights: str | None, say: Say) -> LearnResult:
+    """Learn nothing, and put `file` in the place of `weights`, or of those in use; the lines for people go to `say`.
+
+    Raises LearnError and WeightsError.
+    """
+    with Diary(say) as tell, standing(AS_THEY_WERE):
+        target = use(Path(file).expanduser().absolute(), places_of(weights), tell)
+    return LearnResult(Outcome(Verdict.NO_MATCH, target, True))
+
+
+def _checked(request: LearnRequest, places: Places) -> tuple[Path | None, Path | None]:
+    """The files of the record and of the table, if they are wanted.
+
+    Raises LearnError or OSError where these, or the weights, could not be written after the work.
+    """
+    if not request.dry_run:
+        places.check_writable()
+        if request.plays_match and places.takes_effect:
+            places.check_beside()
+    record = None if request.dry_run else places.target.parent / RECORD_NAME
+    if request.record:
+        record = Path(request.record).expanduser()
+    csv = Path(request.csv).expanduser() if request.csv else None
+    for path in (record, csv):
+        if path is not None:
+            check_writable(path)
+    return record, csv
+
+
+def _read(request: LearnRequest, weights: np.ndarray, events: Events) -> tuple[Rows, int]:
+    """The rows of all files, and how many games gave them; what cannot be read is told."""
+    faults = list[tuple[Path, Fault]]()
+    reading = Reading(request.selection, weights, keep_fen=request.keep_fen and not request.dry_run)
+    rows, games = read_rows(find_files(request.files), reading, events.say, faults, events.progressed)
+    events.say(f"Games: {games}")
+    _tell_faults(faults, events.say)
+    return rows, games
+
+
+def _tell_faults(faults: Sequence[tuple[Path, Fault]], tell: Say) -> None:
+    if faults:
+        tell(f"{len(faults)} games could not be read and are left out:")
+        for path, fault in faults[:SHOWN_FAULTS]:
+            tell(f"  {name_of(path)}, {fault}")
+        if len(faults) > SHOWN_FAULTS:
+            tell(f"  and {len(faults) - SHOWN_FAULTS} more")
+
+
+def _split(rows: Rows, settings: Settings, places: Places, tell: Say) -> Sample:
+    """What is learned from and what is kept aside to judge by, and how the fit will begin."""
+    sample = split(rows, settings)
+    held = int(np.count_nonzero(sample.held))
+    tell(f"Training set: {sample.size - held}")
+    tell(f"Validation set: {held}")
+    by = "position" if settings.split_by_position else "game"
+    tell(f"Weights: '{places.source}'; terms {settings.first} to {settings.last} may move")
+    tell(f"Method: {settings.method}, {settings.loss} error; split by {by}, seed {settings.seed}")
+    tell("Start optimization...")
+    return sample
+
+
+def _tell_found(learned: Learned, summary: Summary, settings: Settings, tell: Say) -> None:
+    if learned.interrupted:
+        tell("Interrupted: the best so far is kept.")
+    for line in render(summary, settings.root_of_sum):
+        tell(line)
+
+
+def _leave(learned: Learned, summary: Summary, tell: Say) -> Outcome:
+    """Write no new weights, and say why."""
+    if learned.accepted:
+        tell("Better, but this is a dry run: nothing is written, and no match is played.")
+        return Outcome(Verdict.DRY_RUN)
+    if summary.is_worse:
+        tell("Not accepted: on games not learned from, the error got worse. The weights stay as they were.")
+    else:
+        tell("Not accepted: on games not learned from, the gain is not beyond doubt. The weights stay as they were.")
+    tell(
+        f"What may help: more games than these {summary.games}, best Merino's own (merino selfplay 5000 writes some), "
+        "fewer terms, or a stronger pull to the old weights (--prior 0.1)."
+    )
+    return Outcome(Verdict.NOT_BETTER)
+
+
+def _try_and_install(
+    request: LearnRequest,
+    places: Places,
+    old: np.ndarray,
+    learned: Learned,
+    summary: Summary,
+    events: Events,
+    trial: Trial,
+    command: str,
+) -> Outcome:
+    """Use the new weights if a match, where one is wanted, finds them good enough; else leave them beside.
+
+    Raises OSError, and LearnError once there is something on the disk.
+    """
+    text = text_with(places.source, learned.end.weights, _header(request, places.source, learned.end, summary))
+    candidate = Candidate(request, places, old, learned.end.weights, text, events)
+    if request.prove:
+        trial = STRONGER
+    if not request.plays_match or not places.takes_effect:
+        return candidate.install_at_once(trial)
+    candidate.write_beside()
+    with standing(f"the new weights are in '{places.beside}', and not in use"):
+        if learned.interrupted:  # whoever did that waits for no match
+            return candidate.leave_beside(Verdict.STOPPED, command)
+        return candidate.install_if_it_passes(trial, command)
+
+
+def _header(request: LearnRequest, source: Path, end: Point, summary: Summary) -> list[str]:
+    """Where weights come from, for the top of their file."""
+    settings = request.settings
+    names = ", ".join(name_of(Path(name)) for name in request.files)
+    return [
+        f"{LEARNED} {datetime.now():%Y-%m-%d %H:%M} from {summary.games} games of {names}, starting at {source.name}",
+        f"terms {settings.first}..{settings.last}, {settings.method}, lambda {settings.lam or 'off'}, "
+        f"seed {settings.seed}, {note_of_k(end.k)}",
+        f"validation error {summary.valid_before:.6f} -> {summary.valid_after:.6f}, "
+        f"fall {summary.gain:.6f} +- {summary.gain_error:.6f}",
+    ]
+
+
+def _told_of(summary: Summary, outcome: Outcome) -> Summary:
+    """The summary with what became of the new weights."""
+    written = None if outcome.written is None else str(outcome.written)
+    return replace(summary, verdict=str(outcome.verdict), written=written, in_use=outcome.in_use, match=outcome.match)

@@ -21,6 +21,7 @@ from study.annotate import command, picture
 from study.annotate.analysis import GRADES, AnnotatedMove, annotate_moves
 from study.annotate.command import run_annotate
 from study.annotate.pgn import read_sources
+from study.errors import StudyError
 
 # Black gives his queen away on move 3; White mates on move 7.
 GAME = """[Event "Test"]
@@ -121,7 +122,7 @@ def test_text_that_is_no_pgn_never_ends_in_a_traceback(game_file: Path) -> None:
         game_file.write_text(text)
         try:
             read_sources(game_file)
-        except CommandError as error:
+        except StudyError as error:
             assert str(error)
 
 

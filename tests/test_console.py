@@ -8,7 +8,9 @@ import signal
 import string
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -295,14 +297,25 @@ def test_learn_says_what_is_wrong_with_its_file_and_its_terms(talk: Talk) -> Non
     assert "A quotation mark is missing" in talk.say('learn "nowhere.pgn')
 
 
-@pytest.mark.parametrize("at", ["learn.procedure:read_rows", "engine.common.command:import_module"])
-def test_ctrl_c_in_learn_says_that_it_stopped_and_what_was_kept(
-    talk: Talk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str
-) -> None:
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
+def interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
 
-    monkeypatch.setattr(at.replace(":", "."), interrupt)
+
+def interrupt_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("learn.procedure.read_rows", interrupt)
+
+
+def interrupt_loading(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("engine.console.learning")
+    module.__getattr__ = interrupt  # when `learn_weights` is imported from it
+    monkeypatch.setitem(sys.modules, "engine.console.learning", module)
+
+
+@pytest.mark.parametrize("interrupt_it", [interrupt_reading, interrupt_loading])
+def test_ctrl_c_in_learn_says_that_it_stopped_and_what_was_kept(
+    talk: Talk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interrupt_it: Callable[[pytest.MonkeyPatch], None]
+) -> None:
+    interrupt_it(monkeypatch)
     games = Path(__file__).parents[1] / "games" / "selfplay.pgn"
     told = talk.say(f"learn '{games}' --out '{tmp_path}/w.txt' --no-fen")
     assert "stopped by Ctrl-C; the weights are as they were." in told

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 from engine.board.bitboard import SQUARE_NAMES
-from engine.common.command import UsageError
+from engine.common.command import CommandError, UsageError
+from eval.evaluation import Evaluation, EvaluationError
+from eval.families import load
 
 
 def whole_number(text: str, what: str, low: int, high: int, default: int | None = None) -> int:
@@ -47,6 +50,14 @@ def file_name(text: str) -> str:
     if not name:
         raise UsageError("the name of a file is expected")
     return name
+
+
+def evaluation_in(text: str) -> Evaluation:
+    """The evaluation in the file of this name; raises CommandError."""
+    try:
+        return load(Path(file_name(text)).expanduser())
+    except EvaluationError as error:
+        raise CommandError(str(error)) from error
 
 
 def square(text: str) -> int:

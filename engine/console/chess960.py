@@ -9,8 +9,3 @@ def start_position(number: int | None = None) -> tuple[int, str]:
     """The start position of this number, 0 to 959, or a random one; its number and its FEN."""
     number = random.randrange(960) if number is None else number
     return number, chess.Board.from_chess960_pos(number).fen()
-
-
-def needs_chess960(fen: str) -> bool:
-    """Whether a FEN holds castling rights that only Chess960 knows."""
-    return chess.Board(fen, chess960=True).has_chess960_castling_rights()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from engine.common.command import Command, CommandError, UsageError
+from engine.common.command import CommandError, UsageError
 from engine.console.arguments import file_name, whole_number
 from engine.console.registry import Section, command
 from engine.console.session import Session
@@ -13,7 +13,6 @@ from engine.uci.options import OPTIONS, Option, OptionError
 from eval.evaluation import Evaluation, EvaluationError
 from eval.families import DEFAULT_FILE, load
 
-_LEARN = Command("learn FILE", "engine.console.learning:learn_weights", "")  # by name: it is heavy
 TEXT_COLUMN = 32
 OF_THE_PROTOCOL = ("ponder", "uci_analysemode", "uci_engineabout")  # options that only a GUI has a use for
 
@@ -169,10 +168,10 @@ def learn(session: Session, arguments: str) -> None:
     if "--weights" not in words and session.runtime.weights_file != DEFAULT_FILE:
         words += ["--weights", str(session.runtime.weights_file)]
     try:
-        run = _LEARN.load()
+        from engine.console.learning import learn_weights  # noqa: PLC0415 (with all that learning needs)
     except KeyboardInterrupt as error:
         raise CommandError("learn: stopped by Ctrl-C; the weights are as they were") from error
-    written = run(words, session.say)
+    written = learn_weights(words, session.say)
     if written is not None:
         session.runtime.use_weights(str(written))
         session.say("The next move uses them.")

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 from engine.board.divide import print_divide
 from engine.board.move import Move
-from engine.common.command import Command, CommandError, UsageError
-from engine.console.arguments import file_name, no_argument, square, whole_number
+from engine.common.command import CommandError, UsageError
+from engine.console.arguments import evaluation_in, no_argument, square, whole_number
 from engine.console.registry import Section, command
 from engine.console.session import Session
 from engine.notation.san import read_move, san
 from engine.search.bench import run_bench
 from engine.search.limits import Limits
-from eval.evaluation import Evaluation, EvaluationError
-from eval.families import load
 from eval.linear.table import PIECE_VALUES, render, render_piece, render_pieces
 
 DEEPEST_PERFT = 10
-# By name: nothing in engine/ imports study.
-_EXPLAIN_MOVE = Command("explain MOVE", "study.explain.command_console:explain_move", "")
-_COMPARE = Command("compare MOVE MOVE", "study.explain.command_console:compare", "")
 EVAL_OPTIONS = ("sort", "hide-zero", "json")
 
 
@@ -35,7 +29,8 @@ def evaluation(session: Session, arguments: str) -> None:
     """
     words = arguments.split()
     wanted = [word for word in words if word in EVAL_OPTIONS]
-    chosen = _evaluation(session, " ".join(word for word in words if word not in EVAL_OPTIONS))
+    name = " ".join(word for word in words if word not in EVAL_OPTIONS)
+    chosen = evaluation_in(name) if name else session.runtime.evaluation
     explanation = chosen.explain(session.position.record)
     if "json" in wanted:
         session.say(json.dumps({"fen": session.position.fen(), **explanation.as_json()}))
@@ -62,16 +57,6 @@ def pieces(session: Session, arguments: str) -> None:
     session.say(render_piece(piece))
 
 
-def _evaluation(session: Session, name: str) -> Evaluation:
-    """The evaluation in a file, that in use where none is named."""
-    if not name:
-        return session.runtime.evaluation
-    try:
-        return load(Path(file_name(name)).expanduser())
-    except EvaluationError as error:
-        raise CommandError(str(error)) from error
-
-
 @command("explain", Section.EXPLAIN, "MOVE")
 def explain_move(session: Session, arguments: str) -> None:
     """Show which terms a move changes, without playing it.
@@ -80,7 +65,9 @@ def explain_move(session: Session, arguments: str) -> None:
     """
     if not arguments:
         raise UsageError("the move is missing")
-    _EXPLAIN_MOVE.load()(session, arguments)
+    from engine.console import studying  # noqa: PLC0415 (when it is first needed)
+
+    studying.explain_move(session, arguments)
 
 
 @command("compare", Section.EXPLAIN, "MOVE MOVE")
@@ -90,7 +77,9 @@ def compare(session: Session, arguments: str) -> None:
     `compare A.txt B.txt` compares two files of weights instead: what they say of this position, its pieces and its
     moves.
     """
-    _COMPARE.load()(session, arguments)
+    from engine.console import studying  # noqa: PLC0415 (when it is first needed)
+
+    studying.compare(session, arguments)
 
 
 @command("see", Section.EXPLAIN, "MOVE")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from engine.board.bitboard import BLACK, SQUARE_NAMES, WHITE
-from engine.common.command import Command, UsageError
+from engine.common.command import UsageError
 from engine.console.arguments import no_argument, square, whole_number
 from engine.console.chess960 import start_position
 from engine.console.ending import DRAW_AGREED, resignation, side_name
@@ -14,7 +14,6 @@ from engine.console.session import Session
 from engine.notation.san import san, san_moves, san_paragraph
 
 MOST_MOVES = 10_000
-_RANK = Command("moves", "study.explain.command_console:rank", "")  # by name: nothing in engine/ imports study
 
 
 @command("new", Section.PLAY, "[960 [NUMBER]]", ends_game=True)
@@ -181,7 +180,9 @@ def moves(session: Session, arguments: str) -> None:
     search, with the line expected.
     """
     if arguments in ("eval", "search"):
-        _RANK.load()(session, arguments == "search")
+        from engine.console import studying  # noqa: PLC0415 (when it is first needed)
+
+        studying.rank(session, arguments == "search")
         return
     legal = session.position.legal_moves
     where = ""

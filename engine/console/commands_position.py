@@ -10,10 +10,10 @@ import chess
 from engine.board.fen import FenError
 from engine.board.game import Position
 from engine.common.command import CommandError, UsageError
-from engine.console.archive import position_of
 from engine.console.arguments import choice, no_argument, square
 from engine.console.registry import Section, command
 from engine.console.session import Session
+from engine.notation.positions import position_of
 from engine.notation.san import board_of
 
 _TURNS = {"white": chess.WHITE, "black": chess.BLACK}

@@ -13,9 +13,10 @@ import engine.console.commands_limits
 import engine.console.commands_play
 import engine.console.commands_position  # noqa: F401
 from engine.common.command import CommandError, UsageError
-from engine.console.archive import looks_like_fen
+from engine.common.errors import MerinoError
 from engine.console.registry import COMMANDS, Command, by_name, by_prefix
 from engine.console.session import Session
+from engine.notation.positions import looks_like_fen
 from engine.notation.san import MoveRejected, looks_like_move, san_moves
 
 
@@ -36,7 +37,7 @@ def dispatch(session: Session, line: str) -> int | None:
             return None
         command = command or _abbreviated(session, word)
         return _run(session, command, arguments)
-    except (CommandError, MoveRejected) as error:
+    except (MerinoError, MoveRejected) as error:
         session.tell(_sentence(str(error)))
     return None
 

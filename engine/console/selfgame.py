@@ -12,8 +12,8 @@ from engine.console.ending import side_name
 from engine.console.loading import patience
 from engine.console.session import Session
 from engine.console.start import open_session
-from engine.console.thinking import score_text
 from engine.notation.san import san, san_paragraph
+from engine.notation.scores import score_text
 from engine.search.limits import Limits, Line
 
 PLIES = 60

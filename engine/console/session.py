@@ -12,15 +12,16 @@ from engine.board.fen import START_FEN
 from engine.board.game import Position
 from engine.board.move import Move
 from engine.common.command import CommandError
-from engine.console.archive import Loaded
 from engine.console.board_view import draw
 from engine.console.ending import UNFINISHED, Ending, by_rule, side_name
 from engine.console.pace import Pace, by_time
 from engine.console.scoresheet import Scoresheet
 from engine.console.terminal import Terminal
-from engine.console.thinking import ThinkingLine, think
+from engine.console.thinking import ThinkingLine
+from engine.notation.games import Loaded
 from engine.notation.san import looks_like_move, read_move, san
 from engine.search.limits import Limits, Result
+from engine.search.thinking import think
 
 if TYPE_CHECKING:
     from engine.uci.runtime import Runtime

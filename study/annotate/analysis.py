@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from engine.board.bitboard import WHITE
 from engine.board.game import Position
 from engine.board.move import Move
-from engine.console.thinking import score_text
 from engine.notation.san import san
+from engine.notation.scores import score_text
 from engine.search.limits import MATE_SCORE, Limits, Score
 from eval.evaluation import Evaluation
 from eval.linear.explain import Change

@@ -30,6 +30,7 @@ from study.arguments import (
     path_of,
     searcher_of,
 )
+from study.errors import StudyError
 from study.explain.lookahead import Seeker, seeker
 
 NODES = 50_000  # a position, without another limit: the same on every machine
@@ -45,7 +46,10 @@ def run_annotate(arguments: Sequence[str]) -> int:
     out = path_of(order.out) if order.out else None
     _check(picture, out)
     evaluation = evaluation_of(order.weights, order.k)
-    sources = read_sources(path_of(order.file))
+    try:
+        sources = read_sources(path_of(order.file))
+    except StudyError as error:
+        raise CommandError(f"annotate: {error}") from error
     limits = limits_of(order, Limits(nodes=NODES))
     work = _Work(sources, evaluation, limits, picture)
     if out is None:

@@ -20,13 +20,13 @@ from engine import NAME, __version__
 from engine.board.bitboard import WHITE
 from engine.board.fen import FenError
 from engine.board.game import IllegalMoveError, Position
-from engine.common.command import CommandError
-from engine.console.archive import FaultKeeper, loaded
+from engine.notation.games import FaultKeeper, VariantError, loaded
 from engine.notation.san import as_chess_move
 from eval.linear.summary import SIDES
 from formats.sources import SourceError, read_text
 from study.annotate.analysis import GRADES, AnnotatedMove, Verdict
 from study.annotate.own import AS_MARKED, LOST, remove_own
+from study.errors import StudyError
 from study.explain.text import largest_terms
 
 LINE = 8  # half-moves shown of a better line
@@ -86,13 +86,13 @@ class _Reader(FaultKeeper):
 
 
 def read_sources(path: Path) -> Sources:
-    """All games of a PGN file, plain or compressed; raises CommandError where it is none."""
+    """All games of a PGN file, plain or compressed; raises StudyError where it is none."""
     try:
         content = read_text(path)
     except SourceError as error:
-        raise CommandError(f"annotate: {error}") from error
+        raise StudyError(str(error)) from error
     if content.count(b"\0") or 100 * len(_UNPRINTED.findall(content)) > len(content):
-        raise CommandError(f"annotate: '{path}' is no PGN file: it holds bytes that no text has")
+        raise StudyError(f"'{path}' is no PGN file: it holds bytes that no text has")
     encoding = "utf-8"
     try:
         text = content.decode("utf-8-sig")
@@ -101,7 +101,7 @@ def read_sources(path: Path) -> Sources:
         text = content.decode(encoding)
     games = list(_games(text))
     if not any(source.moves or source.fault for source in games):
-        raise CommandError(f"annotate: '{path}' holds no game with a move")
+        raise StudyError(f"'{path}' holds no game with a move")
     return Sources(games, encoding, hashlib.sha256(content).hexdigest()[:16])
 
 
@@ -123,7 +123,7 @@ def _source(game: chess.pgn.Game, number: int, line: int, text: str) -> Source:
         return Source(number, line, text, game, Position(), (), str(game.errors[0]))
     try:
         position = loaded(game, number).position
-    except (FenError, IllegalMoveError, CommandError) as error:
+    except (FenError, IllegalMoveError, VariantError) as error:
         return Source(number, line, text, game, Position(), (), str(error).removeprefix(f"game {number} is "))
     start = Position(position.start_fen(), position.chess960)
     return Source(number, line, text, game, start, tuple(position.uci(move) for move in position.moves))

@@ -9,10 +9,11 @@ from typing import Protocol
 from engine.board.bitboard import WHITE
 from engine.board.game import Position
 from engine.board.move import Move
-from engine.console.thinking import Display, score_text, think
 from engine.notation.san import board_of, san, san_line
+from engine.notation.scores import score_text
 from engine.search.limits import Limits, Line, Score
 from engine.search.searcher import Searcher
+from engine.search.thinking import Display, think
 from eval.evaluation import Evaluation
 from eval.linear.explain import Change, Explanation
 

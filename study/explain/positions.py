@@ -9,7 +9,7 @@ from pathlib import Path
 from engine.board.fen import FenError
 from engine.board.game import Position
 from engine.common.command import CommandError
-from engine.console.archive import looks_like_fen, position_of
+from engine.notation.positions import looks_like_fen, position_of
 
 _FIELDS = ("[wb]", "-|[A-Ha-hKQkq]{1,4}", "-|[a-h][36]", r"\d+", r"\d+")  # of a FEN, after the board
 

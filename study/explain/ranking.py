@@ -10,12 +10,12 @@ import numpy as np
 from engine.board.game import Position
 from engine.board.move import Move
 from engine.board.position import POSITION
-from engine.common.command import CommandError
-from engine.console.thinking import score_text
 from engine.notation.san import board_of, san_line, san_moves
+from engine.notation.scores import score_text
 from engine.search.limits import Limits, Score
 from eval.evaluation import Evaluation
 from eval.linear.explain import Change
+from study.errors import StudyError
 from study.explain.lookahead import Seeker, after_moves
 
 
@@ -70,14 +70,14 @@ def rank_moves(
 ) -> tuple[RankedMove, ...]:
     """The legal moves, best first: by search within `limits` where there is `seek`, else by evaluation at once.
 
-    Raises CommandError where the search was too short for all of them.
+    Raises StudyError where the search was too short for all of them.
     """
     moves = position.legal_moves
     if not moves:
         return ()
     found = {line.pv[0]: line for line in seek(position, limits or Limits(), len(moves))} if seek else {}
     if seek and len(found) < len(moves):
-        raise CommandError(f"the search was too short for all {len(moves)} moves")
+        raise StudyError(f"the search was too short for all {len(moves)} moves")
     values = evaluations(position, moves, evaluation)
     wanted = [int(found[move].score) for move in moves] if found else values
     before = evaluation.explain(position.record)

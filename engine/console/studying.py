@@ -1,24 +1,23 @@
-"""What the console's `explain`, `compare` and `moves` do where more than one position or a search is needed."""
+"""What the console's `explain`, `compare` and `moves` do where moves, a search or other weights are studied.
+
+The commands import this when it is first needed, since not every game needs it.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from engine.board.game import Position
 from engine.common.command import UsageError
-from engine.console.arguments import file_name
+from engine.console.arguments import evaluation_in, file_name
+from engine.console.session import Session
 from engine.console.thinking import ThinkingLine
 from engine.notation.san import looks_like_move, read_move
 from engine.search.limits import Limits
-from study.arguments import evaluation_of
 from study.explain.lookahead import Prospect, Seeker, prospect, seeker
-from study.explain.ranking import RankedMove, rank_moves
+from study.explain.ranking import rank_moves
 from study.explain.text import render_prospect, render_ranking, render_two_moves, render_two_weights
 from study.explain.two_weights import compare_weights
-
-if TYPE_CHECKING:
-    from engine.console.session import Session
 
 MOVE_MS, RANKING_MS = 1000, 5000  # where the pace is one of time: it is for playing
 
@@ -39,25 +38,23 @@ def compare(session: Session, arguments: str) -> None:
         first, second = (_prospect(session, word) for word in words)
         session.say(render_two_moves(first, second, session.text_width))
         return
-    files = [file_name(word) for word in words]
-    compared = compare_weights(session.position, *map(evaluation_of, files))
-    names = (str(Path(files[0])), str(Path(files[1])))
+    first_file, second_file = (file_name(word) for word in words)
+    compared = compare_weights(session.position, evaluation_in(first_file), evaluation_in(second_file))
+    names = (str(Path(first_file)), str(Path(second_file)))
     session.say(render_two_weights(compared, names, session.text_width))
 
 
 def rank(session: Session, by_search: bool) -> None:
-    """List all legal moves in order, by search or by evaluation at once; raises CommandError."""
-    runtime = session.runtime
+    """List all legal moves in order, by search or by evaluation at once; raises StudyError."""
     seek, limits = (_seeker(session), _limits(session, RANKING_MS)) if by_search else (None, None)
-    ranking: tuple[RankedMove, ...] = rank_moves(session.position, runtime.evaluation, seek, limits)
+    ranking = rank_moves(session.position, session.runtime.evaluation, seek, limits)
     session.say(render_ranking(ranking, session.text_width))
 
 
 def _prospect(session: Session, text: str) -> Prospect:
-    runtime = session.runtime
     move = read_move(session.position, text)
     limits = _limits(session, MOVE_MS)
-    return prospect(session.position, move, runtime.evaluation, _seeker(session), limits)
+    return prospect(session.position, move, session.runtime.evaluation, _seeker(session), limits)
 
 
 def _seeker(session: Session) -> Seeker:

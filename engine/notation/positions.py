@@ -1,0 +1,25 @@
+"""Positions as FEN texts: what looks like one, and the rules, usual or Chess960, that it asks for."""
+
+from __future__ import annotations
+
+import chess
+
+from engine.board.game import Position
+
+_FEN_SLASHES = 7
+
+
+def looks_like_fen(text: str) -> bool:
+    """Whether a text begins with the board of a FEN."""
+    return text.split(maxsplit=1)[0].count("/") == _FEN_SLASHES if text.strip() else False
+
+
+def position_of(fen: str) -> Position:
+    """The position of a FEN, as Chess960 if its castling rights ask for that; raises FenError."""
+    plain = Position(fen, chess960=True).fen()
+    return Position(fen, chess960=needs_chess960(plain))
+
+
+def needs_chess960(fen: str) -> bool:
+    """Whether a FEN holds castling rights that only Chess960 knows."""
+    return chess.Board(fen, chess960=True).has_chess960_castling_rights()

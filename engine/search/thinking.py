@@ -1,0 +1,73 @@
+"""A search watched while it thinks, which Ctrl-C or somebody in a hurry cuts short."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from queue import Empty, SimpleQueue
+from types import FrameType
+from typing import TYPE_CHECKING, Protocol
+
+from engine.board.game import Position
+from engine.search.limits import Limits, Line, Result
+
+if TYPE_CHECKING:
+    from engine.search.searcher import Searcher
+
+_POLL_SECONDS = 0.05  # how soon Ctrl-C is noticed
+
+
+class Display(Protocol):
+    """What shows a search while it thinks."""
+
+    def show(self, line: Line) -> None:
+        """Show a newer line."""
+
+    def finish(self) -> None:
+        """The search is over."""
+
+
+def think(
+    searcher: Searcher, position: Position, limits: Limits, display: Display, is_hurried: Callable[[], bool]
+) -> tuple[Result, bool]:
+    """Search and show the thoughts; Ctrl-C or `is_hurried` ends it early. The result, and whether it was cut short."""
+    reports: SimpleQueue[Line | Result] = SimpleQueue()
+    with _interrupts() as interrupted:
+        searcher.start(position, limits, reports.put, reports.put)
+        while True:
+            if interrupted.is_set() or is_hurried():
+                interrupted.set()
+                searcher.stop()
+            try:
+                report = reports.get(timeout=_POLL_SECONDS)
+            except Empty:
+                if not searcher.searching and reports.empty():
+                    raise RuntimeError("the search ended without a result") from None
+                continue
+            if isinstance(report, Result):
+                display.finish()
+                return report, interrupted.is_set()
+            display.show(report)
+
+
+@contextmanager
+def _interrupts() -> Iterator[threading.Event]:
+    """An event that Ctrl-C sets, instead of raising KeyboardInterrupt, while the block runs.
+
+    Python lets only the main thread handle signals; in another one Ctrl-C has no meaning and nothing changes.
+    """
+    interrupted = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield interrupted
+        return
+
+    def note(number: int, frame: FrameType | None) -> None:
+        interrupted.set()
+
+    previous = signal.signal(signal.SIGINT, note)
+    try:
+        yield interrupted
+    finally:
+        signal.signal(signal.SIGINT, previous)

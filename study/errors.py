@@ -1,0 +1,7 @@
+"""What a study cannot do."""
+
+from engine.common.errors import MerinoError
+
+
+class StudyError(MerinoError):
+    """Something that cannot be studied, or a file that cannot be written; the message says what and why."""

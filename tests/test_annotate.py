@@ -14,12 +14,12 @@ import pytest
 from engine.board.game import Position
 from engine.common.command import CommandError, UsageError
 from engine.search.limits import Limits, Line, Score
+from engine.shell.annotate import run_annotate
 from engine.shell.cli import main
 from eval.families import DEFAULT_FILE, default
 from eval.outlook import expected_score
-from study.annotate import command, picture
+from study.annotate import picture, work
 from study.annotate.analysis import GRADES, AnnotatedMove, annotate_moves
-from study.annotate.command import run_annotate
 from study.annotate.pgn import read_sources
 from study.errors import StudyError
 
@@ -136,8 +136,8 @@ def killed_after(games: int, monkeypatch: pytest.MonkeyPatch) -> None:
         done.append(arguments)
         return annotated_in_full(*arguments)
 
-    annotated_in_full = command._annotated
-    monkeypatch.setattr(command, "_annotated", annotate_some)
+    annotated_in_full = work._annotated
+    monkeypatch.setattr(work, "_annotated", annotate_some)
 
 
 def test_the_same_command_goes_on_where_a_killed_one_stopped(
@@ -340,7 +340,7 @@ def test_names_in_a_picture_do_not_cover_each_other() -> None:
 def test_ctrl_c_keeps_what_is_annotated(
     game_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(command, "seeker", lambda searcher, gives_up: fixed_seeker({}, [], stop_after=3))
+    monkeypatch.setattr(work, "seeker", lambda searcher, gives_up: fixed_seeker({}, [], stop_after=3))
     out = tmp_path / "out.pgn"
     assert annotated(str(game_file), "--out", str(out)) == 130
     partial = tmp_path / "out.pgn.partial"

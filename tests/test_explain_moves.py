@@ -13,14 +13,14 @@ from engine.notation.san import read_move
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
 from engine.shell.cli import main
+from engine.shell.explain import run_compare, run_explain, run_moves
+from engine.shell.positions import read_positions, take_position
 from eval.families import load as load_evaluation
 from eval.linear.evaluate import scores_of
 from eval.linear.explain import explain
 from eval.linear.family import LinearEvaluation
 from eval.linear.weights import SHIPPED, as_mapping, load, render
-from study.explain.command import run_compare, run_explain, run_moves
 from study.explain.lookahead import prospect, seeker
-from study.explain.positions import read_positions, take_position
 from study.explain.ranking import rank_moves, ranks
 from study.explain.two_weights import compare_weights
 from tests.talk import Talk

@@ -32,6 +32,8 @@ FLOORS = (
     "engine.console",
     "engine.shell",
 )
+DOMAIN = ("study",)  # works, and leaves it to others to talk with the user
+FACES = ("engine.common.command", "engine.shell", "engine.console")
 FACE = "engine"  # name and version of the program, for all
 TOP = "engine.__main__"
 
@@ -130,6 +132,15 @@ def test_only_the_table_of_the_shell_names_functions_by_string_and_only_commands
     named = {text for text in texts if isinstance(text, str) and re.fullmatch(rf"({upper})\.[\w.]+:\w+", text)}
     assert all(re.search(r"\.command\w*:", target) for target in named)
     assert not named or module == "engine.shell.cli"
+
+
+@pytest.mark.parametrize("module", modules(*DOMAIN))
+def test_domain_code_reads_no_command_line_and_prints_nothing(module):
+    assert not {name for name in imports(module) if name.startswith(FACES)}
+    assert "argparse" not in imports(module)
+    used = {node.id for node in ast.walk(tree(module)) if isinstance(node, ast.Name)}
+    used |= {node.attr for node in ast.walk(tree(module)) if isinstance(node, ast.Attribute)}
+    assert not used & {"print", "stdout", "stderr"}
 
 
 @pytest.mark.parametrize("module", modules(*PACKAGES))

@@ -41,24 +41,24 @@ COMMANDS = by_name(
         ),
         Command("plot [RECORD]", "engine.shell.plot:run_plot", "Draw how a run of 'learn' went: needs matplotlib."),
         Command(
-            "points FILE ...", "study.points.command:run_points", "What the pieces are worth in the games of PGN files."
+            "points FILE ...", "engine.shell.points:run_points", "What the pieces are worth in the games of PGN files."
         ),
         Command(
             "explain FEN|FILE [MOVE]",
-            "study.explain.command:run_explain",
+            "engine.shell.explain:run_explain",
             "Tell a position, or what a move changes, by the terms.",
         ),
         Command(
             "compare FEN MOVE MOVE",
-            "study.explain.command:run_compare",
+            "engine.shell.explain:run_compare",
             "Compare two moves, or two weights files: A.txt B.txt [FEN].",
         ),
         Command(
-            "moves FEN", "study.explain.command:run_moves", "Rank the legal moves by search or, --static, at sight."
+            "moves FEN", "engine.shell.explain:run_moves", "Rank the legal moves by search or, --static, at sight."
         ),
         Command(
             "annotate FILE.pgn",
-            "study.annotate.command:run_annotate",
+            "engine.shell.annotate:run_annotate",
             "Comment games: evaluation, terms and mistakes of each move.",
         ),
         Command(

@@ -12,8 +12,8 @@ import re
 from pathlib import Path
 from typing import Self
 
-from engine.common.command import CommandError
 from engine.common.files import write_whole
+from study.errors import StudyError
 
 _GAME = re.compile(rb"% game (\d+), (\d+) bytes\n")
 _GAP = b"\n\n"
@@ -23,7 +23,7 @@ class Partial:
     """The games done, each as bytes; a context, which closes the file."""
 
     def __init__(self, target: Path, identity: str) -> None:
-        """Go on with the file beside `target`, or begin one; raises CommandError where it is of another identity."""
+        """Go on with the file beside `target`, or begin one; raises StudyError where it is of another identity."""
         self.path = target.with_name(f"{target.name}.partial")
         self._target = target
         self._first = f"% Merino annotates {identity}; the same command goes on with this file\n".encode()
@@ -36,7 +36,7 @@ class Partial:
             if not end:
                 self._write(self._first)
         except OSError as error:
-            raise CommandError(f"annotate: cannot write '{self.path}': {error.strerror}") from error
+            raise StudyError(f"cannot write '{self.path}': {error.strerror}") from error
 
     def __enter__(self) -> Self:
         return self
@@ -70,8 +70,8 @@ class Partial:
         if self._first.startswith(content):
             return len(content) if content == self._first else 0
         if not content.startswith(self._first):
-            raise CommandError(
-                f"annotate: '{self.path}' is what another file, other options or another version left unfinished; "
+            raise StudyError(
+                f"'{self.path}' is what another file, other options or another version left unfinished; "
                 "finish that, or delete or rename it"
             )
         end = len(self._first)

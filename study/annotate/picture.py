@@ -21,7 +21,7 @@ _PERCENT = 0.46  # of that scale, in a point of the picture's height
 
 
 def draw(title: str, first_ply: int, moves: Sequence[AnnotatedMove], ending: str) -> bytes:
-    """The picture's bytes in the format of its ending; raises CommandError where matplotlib is not installed.
+    """The picture's bytes in the format of its ending; raises MerinoError where matplotlib is not installed.
 
     `first_ply` is the half-move number of the first move, 0 for White's first.
     """

@@ -19,7 +19,7 @@ _SMALLEST_POINT, _LARGEST_POINT = 10.0, 130.0  # areas in square points
 
 
 def draw(sets: Sequence[PointValues], ending: str) -> bytes:
-    """The picture's bytes in the format of its ending; raises CommandError where matplotlib is not installed.
+    """The picture's bytes in the format of its ending; raises MerinoError where matplotlib is not installed.
 
     One set shows each mean score with its 95% interval. Of several, points with few vectors are left out.
     """

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from engine.common.command import CommandError
-from engine.common.progress import Progress
 from formats.pgn_games import Fault, play_games
 from formats.pgn_tokens import UNFINISHED
 from formats.sources import Source as Stream
 from formats.sources import SourceError, name_of, open_source, plain_name
 from learn.inputs import THREADS, GamesText, games_of, in_order
+from study.errors import StudyError
 from study.points.matrix import is_matrix, read_matrix
 from study.points.sets import Collection, Filters
 from study.points.vectors import Vectors, joined, vectors_of_games
+
+# Makes of the name of some work a context in which to tell what share of it is done, None if unknown.
+ProgressOf = Callable[[str], AbstractContextManager[Callable[[float | None], object]]]
+
+
+@dataclass(frozen=True)
+class Oddities:
+    """What is odd about the games of a file: those left out, and how many have no result and count as drawn."""
+
+    label: str
+    faults: Sequence[Fault]
+    unfinished: int
 
 
 @dataclass(frozen=True)
@@ -30,13 +41,11 @@ class Source:
     collection: Collection | None
 
     def filtered(self, filters: Filters) -> Source:
-        """The games that pass; raises CommandError where a matrix is asked for what it does not tell."""
+        """The games that pass; raises StudyError where a matrix is asked for what it does not tell."""
         if filters == Filters():
             return self
         if self.collection is None:
-            raise CommandError(
-                f"points: '{self.label}' is a matrix: it has no players, ratings or games to choose from"
-            )
+            raise StudyError(f"'{self.label}' is a matrix: it has no players, ratings or games to choose from")
         keep = self.collection.chosen(filters)
         return Source(f"{self.label} ({filters})", self.vectors.of_games(keep), self.collection.of(keep))
 
@@ -51,25 +60,28 @@ class _Part:
     unfinished: int
 
 
-def read_source(path: Path, with_tags: bool) -> Source:
+def read_source(path: Path, with_tags: bool, progress_of: ProgressOf, notice: Callable[[Oddities], object]) -> Source:
     """The vectors of a file, and with `with_tags` what its games tell of themselves; raises SourceError.
 
-    Games left out, and those without a result, are told on standard error.
+    Of games left out, and of those without a result, `notice` is told, if there are any.
     """
     with open_source(path) as stream:
         ending = plain_name(path).suffix.lower()
         if is_matrix(stream.head, ending):
             return Source(stream.name, read_matrix(path, b"".join(stream.lines()), ending), None)
-        parts = list(_parts(stream, with_tags))
-    _tell_what_is_odd(path, parts)
+        parts = list(_parts(stream, with_tags, progress_of))
+    faults = [fault for part in parts for fault in part.faults]
+    unfinished = sum(part.unfinished for part in parts)
+    if faults or unfinished:
+        notice(Oddities(name_of(path), faults, unfinished))
     vectors = joined([part.vectors for part in parts])
     if not vectors.games:
         raise SourceError(f"{name_of(path, quoted=True)} holds no game that can be read")
     return Source(name_of(path), vectors, Collection.joined([part.collection for part in parts]))
 
 
-def _parts(stream: Stream, with_tags: bool) -> Iterator[_Part]:
-    with Progress(f"Reading {stream.name}") as progress:
+def _parts(stream: Stream, with_tags: bool, progress_of: ProgressOf) -> Iterator[_Part]:
+    with progress_of(f"Reading {stream.name}") as progress:
         for part in in_order(lambda text: _part_of(text, with_tags), games_of(stream), THREADS):
             yield part
             progress(stream.done)
@@ -82,12 +94,3 @@ def _part_of(text: GamesText, with_tags: bool) -> _Part:
     collection = Collection.of_games(games, numbers[:count], vectors.results[:count])
     unfinished = int(np.count_nonzero((games.table["result"] == UNFINISHED) & (games.table["plies"] > 0)))
     return _Part(vectors, collection, tuple(games.faults()), unfinished)
-
-
-def _tell_what_is_odd(path: Path, parts: list[_Part]) -> None:
-    faults = [fault for part in parts for fault in part.faults]
-    if faults:
-        print(f"{name_of(path)}: games left out: {len(faults)}, the first at {faults[0]}", file=sys.stderr)
-    unfinished = sum(part.unfinished for part in parts)
-    if unfinished:
-        print(f"{name_of(path)}: games without a result, which count as drawn: {unfinished}", file=sys.stderr)

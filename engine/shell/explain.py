@@ -9,22 +9,22 @@ from collections.abc import Mapping, Sequence
 
 from engine.board.game import Position
 from engine.common.command import CommandError, UsageError
+from engine.common.command_line import Parser
 from engine.notation.positions import looks_like_fen
 from engine.notation.san import MoveRejected, read_move
 from engine.search.limits import Limits
-from eval.evaluation import Evaluation
-from eval.linear.table import render, render_pieces
-from study.arguments import (
-    Parser,
+from engine.shell.positions import read_positions, take_position
+from engine.shell.search_options import (
+    SearchRequest,
     add_search_options,
     add_weights_options,
     evaluation_of,
-    limits_of,
     path_of,
     searcher_of,
 )
+from eval.evaluation import Evaluation
+from eval.linear.table import render, render_pieces
 from study.explain.lookahead import Prospect, Seeker, prospect, seeker
-from study.explain.positions import read_positions, take_position
 from study.explain.ranking import rank_moves
 from study.explain.text import render_prospect, render_ranking, render_two_moves, render_two_weights
 from study.explain.two_weights import compare_weights
@@ -116,9 +116,8 @@ def run_moves(arguments: Sequence[str]) -> int:
     position, rest = take_position(order.words, "moves")
     _exactly(rest, 0, "moves")
     evaluation = evaluation_of(order.weights, order.k)
-    ranking = rank_moves(
-        position, evaluation, _seeker(order, evaluation), limits_of(order, Limits(movetime=RANKING_MS))
-    )
+    search = SearchRequest.of(order, Limits(movetime=RANKING_MS))
+    ranking = rank_moves(position, evaluation, _seeker(order, search, evaluation), search.limits)
     told = {"fen": position.fen(), "moves": [entry.as_json() for entry in ranking]}
     _say(order, told, render_ranking(ranking, _width()))
     return 0
@@ -140,12 +139,13 @@ def _prospects(
         moves = [read_move(position, text) for text in texts]
     except MoveRejected as rejection:
         raise CommandError(str(rejection)) from rejection
-    seek, limits = _seeker(order, evaluation), limits_of(order, Limits(movetime=MOVE_MS))
-    return [prospect(position, move, evaluation, seek, limits) for move in moves]
+    search = SearchRequest.of(order, Limits(movetime=MOVE_MS))
+    seek = _seeker(order, search, evaluation)
+    return [prospect(position, move, evaluation, seek, search.limits) for move in moves]
 
 
-def _seeker(order: argparse.Namespace, evaluation: Evaluation) -> Seeker | None:
-    return None if order.static else seeker(searcher_of(order, evaluation))
+def _seeker(order: argparse.Namespace, search: SearchRequest, evaluation: Evaluation) -> Seeker | None:
+    return None if order.static else seeker(searcher_of(search, evaluation))
 
 
 def _exactly(rest: Sequence[str], count: int, command: str) -> Sequence[str]:

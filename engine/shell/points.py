@@ -9,49 +9,48 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from engine.common.command import CommandError, UsageError
+from engine.common.command_line import Parser
 from engine.common.files import check_writable, write_whole
 from engine.common.pictures import ENDINGS, load_matplotlib
+from engine.common.progress import Progress
+from engine.shell.naming import errors_named
+from engine.shell.search_options import path_of
 from formats.sources import SourceError, find_files
-from study.arguments import Parser, path_of
+from study.errors import StudyError
 from study.points.matrix import render_matrix
 from study.points.picture import MOST_SETS, draw
-from study.points.reading import Source, read_source
+from study.points.reading import Oddities, read_source
 from study.points.report import as_csv, as_object, render
-from study.points.sets import BY, DRAWN, LOST, RESULTS, WON, Filters, grouped
-from study.points.values import HALF, SEED, SKIP, PointValues, enough_to_fit, point_values
-from study.points.vectors import Vectors, joined
-
-LEAST_GAMES = 100  # in a set of --by
-MOST_SETS_SHOWN = 20
-SUGGESTED_PLAYERS = 5
+from study.points.sets import BY, DRAWN, LOST, RESULTS, WON, Filters
+from study.points.values import HALF, SEED, SKIP, PointValues
+from study.points.vectors import Vectors
+from study.points.work import LEAST_GAMES, MOST_SETS_SHOWN, PointsRequest, sets_of, values_of
 
 
 def run_points(arguments: Sequence[str]) -> int:
     """The command in a shell: 0 if it told something; raises CommandError."""
     order = _parser().parse_args(arguments)
-    filters = _filters(order)
+    request = _request(order)
     _check(order)
-    try:
-        with_tags = bool(order.by) or filters != Filters()
-        sources = [read_source(path, with_tags) for path in find_files(order.files)]
-    except SourceError as error:
-        raise CommandError(f"points: {error}") from error
-    wanted = [source.filtered(filters) for source in sources]
-    if not sum(source.vectors.games for source in wanted):
-        raise CommandError(_nothing_found(sources, filters))
-    sets = _by(order, wanted, filters) if order.by else _by_file(wanted)
-    if order.plot and len(sets) > MOST_SETS:
-        raise CommandError(f"points: {len(sets)} sets in one picture cannot be told apart; {MOST_SETS} can (--top)")
+    with errors_named("points", SourceError, StudyError):
+        sources = [read_source(p, request.needs_tags, Progress, _tell_oddities) for p in find_files(order.files)]
+        found = sets_of(sources, request)
+    if found.left_out:
+        print(f"smaller sets that are not shown (--min-games, --top): {found.left_out}", file=sys.stderr)
+    if order.plot and len(found.sets) > MOST_SETS:
+        raise CommandError(
+            f"points: {len(found.sets)} sets in one picture cannot be told apart; {MOST_SETS} can (--top)"
+        )
     if order.matrix:
-        _write_matrix(path_of(order.matrix), sets)
-    results = _evaluated(sets, order)
+        _write_matrix(path_of(order.matrix), found.sets)
+    values = _values(found.sets, request)
     if order.plot:
-        _write(path_of(order.plot), draw(results, Path(order.plot).suffix.lower()))
+        _write(path_of(order.plot), draw(values, Path(order.plot).suffix.lower()))
     if order.json:
-        objects = [as_object(points) for points in results]
+        objects = [as_object(points) for points in values]
         print(json.dumps(objects if order.by or len(sources) > 1 else objects[0]))
     else:
-        print(as_csv(results) if order.csv else render(results), end="" if order.csv else "\n")
+        print(as_csv(values) if order.csv else render(values), end="" if order.csv else "\n")
     return 0
 
 
@@ -94,10 +93,11 @@ def _natural(text: str) -> int:
     return int(text)
 
 
-def _filters(order: argparse.Namespace) -> Filters:
+def _request(order: argparse.Namespace) -> PointsRequest:
     if order.result in (WON, LOST) and not order.player:
         raise UsageError(f"points: --result {order.result} needs --player: whose games are they?")
-    return Filters(order.player, order.result, order.min_elo, order.max_elo, order.max_elo_gap, order.eco)
+    filters = Filters(order.player, order.result, order.min_elo, order.max_elo, order.max_elo_gap, order.eco)
+    return PointsRequest(filters, order.by, order.min_games, order.top, order.draws, order.seed)
 
 
 def _check(order: argparse.Namespace) -> None:
@@ -119,48 +119,22 @@ def _reason(error: OSError) -> str:
     return "it is a folder" if isinstance(error, IsADirectoryError) else str(error.strerror)
 
 
-def _by_file(sources: Sequence[Source]) -> list[tuple[str, Vectors]]:
-    return [(source.label, source.vectors) for source in sources]
+def _tell_oddities(odd: Oddities) -> None:
+    if odd.faults:
+        print(f"{odd.label}: games left out: {len(odd.faults)}, the first at {odd.faults[0]}", file=sys.stderr)
+    if odd.unfinished:
+        print(f"{odd.label}: games without a result, which count as drawn: {odd.unfinished}", file=sys.stderr)
 
 
-def _by(order: argparse.Namespace, sources: Sequence[Source], filters: Filters) -> list[tuple[str, Vectors]]:
-    """The games of all files in sets; raises CommandError."""
-    labels: list[tuple[str, ...]] = []
-    for source in sources:
-        if source.collection is None:
-            raise CommandError(f"points: '{source.label}' is a matrix, which does not tell --by {order.by}")
-        labels += BY[order.by](source.collection, filters)
-    sets, left_out = grouped(labels, order.min_games, order.top)
-    if not any(labels):
-        raise CommandError(f"points: no game here has the tags that --by {order.by} looks at")
-    if not sets:
-        raise CommandError(f"points: no set by {order.by} has {order.min_games} games here (--min-games)")
-    if left_out:
-        print(f"smaller sets that are not shown (--min-games, --top): {left_out}", file=sys.stderr)
-    vectors = joined([source.vectors for source in sources])
-    return [(label, vectors.of_games(chosen)) for label, chosen in sets.items()]
-
-
-def _evaluated(sets: Sequence[tuple[str, Vectors]], order: argparse.Namespace) -> list[PointValues]:
+def _values(sets: Sequence[tuple[str, Vectors]], request: PointsRequest) -> Sequence[PointValues]:
     """The values of each set that can have some; raises CommandError where none can."""
-    results = []
-    for label, vectors in sets:
-        if enough_to_fit(vectors, order.draws):
-            results.append(point_values(label, vectors, order.draws, order.seed))
-        else:
-            print(f"{label}: left out, too few games to fit: {vectors.games}", file=sys.stderr)
-    if not results:
-        kind = "decided " if order.draws == SKIP else ""
+    findings = values_of(sets, request)
+    for label, games in findings.too_small:
+        print(f"{label}: left out, too few games to fit: {games}", file=sys.stderr)
+    if not findings.values:
+        kind = "decided " if request.draws == SKIP else ""
         raise CommandError(f"points: two {kind}games are needed, and a pawn more on a side in one of them")
-    return results
-
-
-def _nothing_found(sources: Sequence[Source], filters: Filters) -> str:
-    collections = [source.collection for source in sources if source.collection is not None]
-    if filters.player and not any(c.chosen(Filters(player=filters.player)).any() for c in collections):
-        known = ", ".join(f"'{name}'" for name in collections[0].frequent_players(SUGGESTED_PLAYERS))
-        return f"points: no game of '{filters.player}' here; most games are by {known}"
-    return "points: no game passes all filters"
+    return findings.values
 
 
 def _write_matrix(path: Path, sets: Sequence[tuple[str, Vectors]]) -> None:

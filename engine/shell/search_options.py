@@ -1,10 +1,9 @@
-"""Command lines of the studies that search: their parser, the limits of a search, the weights."""
+"""Options of all commands that evaluate or search, for weights and limits, and what is made of them."""
 
 from __future__ import annotations
 
 import argparse
-import os
-import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from engine.common.command import CommandError
@@ -15,9 +14,24 @@ from engine.search.warmup import warm_up
 from eval.evaluation import Evaluation, EvaluationError
 from eval.families import active_file, load
 
-__all__ = ["Parser", "above_zero"]  # of all commands, for those of the studies
-
 HASH_MB = 64
+
+
+@dataclass(frozen=True)
+class SearchRequest:
+    """With what to search; `is_limited` says that the limits were asked for, and are not those of the command."""
+
+    limits: Limits
+    threads: int
+    hash_mb: int
+    is_limited: bool
+
+    @classmethod
+    def of(cls, order: argparse.Namespace, default: Limits) -> SearchRequest:
+        """What a command line asks for, `default` where it names no limit."""
+        limits = Limits(depth=order.depth, nodes=order.nodes, movetime=order.movetime)
+        is_limited = limits != Limits()
+        return cls(limits if is_limited else default, order.threads, order.hash, is_limited)
 
 
 def steepness(text: str) -> float:
@@ -46,12 +60,6 @@ def add_search_options(parser: Parser, default: str) -> None:
     parser.add_argument("--hash", metavar="MB", type=above_zero, default=HASH_MB, help="size of the table of positions")
 
 
-def limits_of(order: argparse.Namespace, default: Limits) -> Limits:
-    """The limits that were asked for, else `default`."""
-    limits = Limits(depth=order.depth, nodes=order.nodes, movetime=order.movetime)
-    return default if limits == Limits() else limits
-
-
 def evaluation_of(name: str | None, k: float | None = None) -> Evaluation:
     """The evaluation in the file of this name, or that in use, with the K asked for or else its own.
 
@@ -64,13 +72,13 @@ def evaluation_of(name: str | None, k: float | None = None) -> Evaluation:
     return found if k is None else found.with_k(k)
 
 
-def searcher_of(order: argparse.Namespace, evaluation: Evaluation) -> Searcher:
+def searcher_of(request: SearchRequest, evaluation: Evaluation) -> Searcher:
     """A searcher with the evaluation, the threads and the table asked for; raises CommandError where memory lacks."""
     warm_up()  # compiling is not to count as thinking
     try:
-        searcher = Searcher(order.hash, order.threads, evaluation)
+        searcher = Searcher(request.hash_mb, request.threads, evaluation)
     except MemoryError as error:
-        raise CommandError(f"there is no memory for a table of {order.hash} MB") from error
+        raise CommandError(f"there is no memory for a table of {request.hash_mb} MB") from error
     searcher.move_overhead = 0  # nobody's clock is running
     return searcher
 
@@ -78,19 +86,3 @@ def searcher_of(order: argparse.Namespace, evaluation: Evaluation) -> Searcher:
 def path_of(name: str) -> Path:
     """A file as named, `~` being the home folder."""
     return Path(name).expanduser()
-
-
-def check_target(path: Path, command: str) -> None:
-    """Fail before the work rather than after it; raises CommandError where `path` cannot be written."""
-    if not path.parent.is_dir():
-        raise CommandError(f"{command}: there is no folder '{path.parent}' to write '{path.name}' in")
-    if path.is_dir():
-        raise CommandError(f"{command}: cannot write '{path}': it is a folder")
-    # The rights are looked at as well, since a file that may not be written can still be replaced by another.
-    if path.exists() and not (os.access(path, os.W_OK) and path.stat().st_mode & 0o222):
-        raise CommandError(f"{command}: cannot write '{path}': it is read-only")
-    try:
-        with tempfile.NamedTemporaryFile(dir=path.parent):
-            pass
-    except OSError as error:
-        raise CommandError(f"{command}: cannot write in '{path.parent}': {error.strerror}") from error

@@ -1,0 +1,174 @@
+"""`merino annotate game.pgn`: comments and signs for each move, as PGN, and the course of the game as a picture."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from engine.common.command import CommandError, UsageError
+from engine.common.command_line import Parser
+from engine.common.interrupt import INTERRUPTED
+from engine.common.pictures import ENDINGS, load_matplotlib
+from engine.search.limits import Limits
+from engine.shell.naming import errors_named
+from engine.shell.search_options import (
+    SearchRequest,
+    add_search_options,
+    add_weights_options,
+    evaluation_of,
+    path_of,
+    searcher_of,
+)
+from study.annotate.partial import Partial
+from study.annotate.pgn import Source, account, read_sources
+from study.annotate.work import SIGNS, AnnotatedGame, AnnotationRequest, Keeper, annotate_games
+from study.errors import StudyError
+
+NODES = 50_000  # a position, without another limit: the same on every machine
+MOST_NAMED = 20  # faulty games in the sentence at the end
+
+
+def run_annotate(arguments: Sequence[str]) -> int:
+    """Annotate the games of a file: 0, 1 if some are faulty, 130 after Ctrl-C. Raises CommandError."""
+    order = _parser().parse_args(arguments)
+    picture = path_of(order.plot) if order.plot else None
+    out = path_of(order.out) if order.out else None
+    _check(picture, out)
+    evaluation = evaluation_of(order.weights, order.k)
+    search = SearchRequest.of(order, Limits(nodes=NODES))
+    with errors_named("annotate", StudyError):
+        sources = read_sources(path_of(order.file))
+        encoding = sources.encoding if out else "utf-8"
+        request = AnnotationRequest(
+            sources, evaluation, search.limits, search.hash_mb, search.threads, encoding, picture
+        )
+        progress = _Progress(len(sources.games))
+        if out is None:
+            return _annotate(request, search, _Printed(progress), progress)
+        with Partial(out, request.identity) as partial:
+            if partial.games:
+                _tell(f"Going on after game {len(partial.games)} of {len(sources.games)}, where '{partial.path}' ends.")
+            try:
+                return _annotate(request, search, partial, progress)
+            except OSError as error:
+                kept = f"what is done is kept in '{partial.path}', where the same command goes on"
+                raise CommandError(f"annotate: cannot write '{out}': {error.strerror}; {kept}") from error
+
+
+class _Printed:
+    """Games printed as they are done, in UTF-8 or what the terminal reads."""
+
+    def __init__(self, progress: _Progress) -> None:
+        self.games: list[bytes] = []
+        self._progress = progress
+
+    def add(self, game: bytes) -> None:
+        self._progress.wipe()
+        print("\n" * bool(self.games) + game.decode(), flush=True)
+        self.games.append(game)
+
+    add_unfinished = add
+
+    def finish(self) -> None:
+        """Nothing is left to do."""
+
+
+class _Progress:
+    """How far a game is, on a terminal."""
+
+    def __init__(self, count: int) -> None:
+        self._count, self._is_watched = count, sys.stderr.isatty()
+
+    def __call__(self, source: Source, done: int) -> None:
+        if self._is_watched:
+            text = f"{_head(source, self._count)}: half-move {done} of {len(source.moves)}"
+            print(f"\r{text}\x1b[K", end="", file=sys.stderr)
+
+    def wipe(self) -> None:
+        """Leave the line empty, for what comes next."""
+        if self._is_watched:
+            print("\r\x1b[K", end="", file=sys.stderr)
+
+
+def _annotate(request: AnnotationRequest, search: SearchRequest, keeper: Keeper, progress: _Progress) -> int:
+    """Annotate the games that are not yet done, and tell of each; the exit code."""
+    games = request.sources.games
+    try:
+        for game in annotate_games(request, searcher_of(search, request.evaluation), keeper, progress):
+            progress.wipe()
+            _tell(_told(game, len(games), keeper))
+            if not game.is_whole:
+                return INTERRUPTED
+    finally:
+        progress.wipe()
+    faulty = [str(source.number) for source in games if source.fault]
+    if faulty:
+        named = ", ".join(faulty[:MOST_NAMED]) + ", ..." * (len(faulty) > MOST_NAMED)
+        _tell(f"Faulty and copied as they are: {len(faulty)} of {len(games)} games, number {named}")
+    return 1 if faulty else 0
+
+
+def _told(game: AnnotatedGame, count: int, keeper: Keeper) -> str:
+    """What became of a game."""
+    source = game.source
+    if not game.is_whole:
+        return f"Interrupted: what was done so far is kept{_where(keeper)}."
+    if source.fault:
+        return f"{_head(source, count)}, line {source.line}: {source.fault}; it is copied as it is"
+    return f"{_head(source, count)}: {' '.join(account(game.moves)) if game.moves else 'no moves'}"
+
+
+def _head(source: Source, count: int) -> str:
+    return f"game {source.number} of {count}, {source.label}"
+
+
+def _where(keeper: Keeper) -> str:
+    return f" in '{keeper.path}', where the same command goes on" if isinstance(keeper, Partial) else ""
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="merino annotate",
+        description="Comment each move of games with evaluation, expected score, the terms it changes, and mistakes.",
+        epilog=f"A mistake is told by the expected score it loses: {SIGNS}.",
+    )
+    parser.add_argument("file", metavar="FILE.pgn", help="the games, plain or compressed")
+    parser.add_argument("--out", metavar="FILE", help="write the PGN there instead of to standard output")
+    parser.add_argument("--plot", metavar="FILE", help="draw the game: .png or .svg (needs the extra 'plots')")
+    add_weights_options(parser)
+    add_search_options(parser, f"{NODES} nodes if no limit is given")
+    return parser
+
+
+def _check(picture: Path | None, out: Path | None) -> None:
+    """Fail before the work rather than after it; raises CommandError."""
+    if picture:
+        if picture.suffix.lower() not in ENDINGS:
+            raise UsageError(f"annotate: a picture ends in {' or '.join(ENDINGS)}, not '{picture.name}'")
+        load_matplotlib()
+    for path in (picture, out):
+        if path:
+            _check_target(path)
+
+
+def _check_target(path: Path) -> None:
+    """Raise CommandError where `path` cannot be written."""
+    if not path.parent.is_dir():
+        raise CommandError(f"annotate: there is no folder '{path.parent}' to write '{path.name}' in")
+    if path.is_dir():
+        raise CommandError(f"annotate: cannot write '{path}': it is a folder")
+    # The rights are looked at as well, since a file that may not be written can still be replaced by another.
+    if path.exists() and not (os.access(path, os.W_OK) and path.stat().st_mode & 0o222):
+        raise CommandError(f"annotate: cannot write '{path}': it is read-only")
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise CommandError(f"annotate: cannot write in '{path.parent}': {error.strerror}") from error
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr)

@@ -1,0 +1,137 @@
+"""The games of a file annotated one after the other, each kept as soon as it is done."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from engine import NAME, __version__
+from engine.common.files import write_whole
+from engine.search.limits import Limits
+from engine.search.searcher import Searcher
+from eval.evaluation import Evaluation
+from study.annotate.analysis import GRADES, AnnotatedMove, annotate_moves
+from study.annotate.pgn import Source, Sources, write_comments
+from study.annotate.picture import draw
+from study.errors import StudyError
+from study.explain.lookahead import Seeker, seeker
+
+SIGNS = ", ".join(f"{grade.name} ${grade.nag} from {grade.least_loss:.0%}" for grade in reversed(GRADES))
+
+Watcher = Callable[[Source, int], object]  # told of a game how many of its half-moves are annotated
+
+
+class Keeper(Protocol):
+    """Where games go as they are done. All raise OSError."""
+
+    games: list[bytes]
+
+    def add(self, game: bytes) -> None:
+        """Keep a game."""
+
+    def add_unfinished(self, game: bytes) -> None:
+        """Keep what there is of a game."""
+
+    def finish(self) -> None:
+        """There are no more."""
+
+
+@dataclass(frozen=True)
+class AnnotationRequest:
+    """The games of a file to annotate, and how. Comments are kept in `encoding`; `picture` names that of each game."""
+
+    sources: Sources
+    evaluation: Evaluation
+    limits: Limits  # of the search of a position
+    hash_mb: int
+    threads: int
+    encoding: str = "utf-8"
+    picture: Path | None = None
+
+    @property
+    def identity(self) -> str:
+        """What tells this work from any other: the content of the file, and all that decides on the comments."""
+        weights = hashlib.sha256(json.dumps(self.evaluation.identity).encode()).hexdigest()[:16]
+        limits = f"{_words(self.limits)}, K {self.evaluation.k:g}, weights {weights}"
+        engine = f"hash {self.hash_mb}, threads {self.threads}"
+        return f"{self.sources.digest} with {NAME} {__version__}, {limits}, {engine}"
+
+    @property
+    def how(self) -> str:
+        """What a reader of the comments must know."""
+        return (
+            f"{_words(self.limits)} a position, K {self.evaluation.k:g}. After each move: evaluation and depth, "
+            f"White's expected score, and the terms it changes most, in centipawns for White. By expected score lost: "
+            f"{SIGNS}"
+        )
+
+
+@dataclass(frozen=True)
+class AnnotatedGame:
+    """A game that was annotated, or copied where it has a fault; not whole where Ctrl-C cut it short."""
+
+    source: Source
+    moves: Sequence[AnnotatedMove]
+    is_whole: bool = True
+
+
+def annotate_games(
+    request: AnnotationRequest, searcher: Searcher, keeper: Keeper, watch: Watcher
+) -> Iterator[AnnotatedGame]:
+    """Annotate the games that the keeper has not yet, each kept before it is told; after Ctrl-C no more follow.
+
+    Raises OSError where the keeper does, StudyError where a picture cannot be written or drawn.
+    """
+    seek = seeker(searcher, gives_up=True)
+    for source in request.sources.games[len(keeper.games) :]:
+        if source.fault:
+            keeper.add(source.text.encode(request.encoding))
+            yield AnnotatedGame(source, ())
+            continue
+        searcher.clear()  # a game is annotated alike whatever stands before it
+        moves, is_whole = _annotated(source, request, seek, watch)
+        text = write_comments(source, moves, request.how).encode(request.encoding)
+        if not is_whole:
+            keeper.add_unfinished(text)
+            yield AnnotatedGame(source, moves, is_whole)
+            return
+        if request.picture and moves:
+            _draw(request, request.picture, source, moves)
+        keeper.add(text)
+        yield AnnotatedGame(source, moves)
+    keeper.finish()
+
+
+def _annotated(
+    source: Source, request: AnnotationRequest, seek: Seeker, watch: Watcher
+) -> tuple[list[AnnotatedMove], bool]:
+    """The moves of a game annotated, and whether these are all: Ctrl-C keeps those before it."""
+    done: list[AnnotatedMove] = []
+    try:
+        for told in annotate_moves(source.start, source.moves, request.evaluation, seek, request.limits):
+            done.append(told)
+            watch(source, len(done))
+    except KeyboardInterrupt:
+        return done, False
+    return done, True
+
+
+def _draw(request: AnnotationRequest, path: Path, source: Source, moves: Sequence[AnnotatedMove]) -> None:
+    if len(request.sources.games) > 1:
+        path = path.with_stem(f"{path.stem}-{source.number}")
+    first_ply = 2 * source.start.fullmove_number - 2 + source.start.turn
+    picture = draw(source.label, first_ply, moves, path.suffix.lower())
+    try:
+        write_whole(path, picture)
+    except OSError as error:
+        raise StudyError(f"cannot write '{path}': {error.strerror}; it is as it was") from error
+
+
+def _words(limits: Limits) -> str:
+    """The limits as people say them: "depth 12, 50000 nodes"."""
+    words = ((limits.depth, "depth {}"), (limits.nodes, "{} nodes"), (limits.movetime, "{} ms"))
+    return ", ".join(text.format(value) for value, text in words if value is not None)

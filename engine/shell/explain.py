@@ -28,6 +28,7 @@ from study.explain.lookahead import Prospect, Seeker, prospect, seeker
 from study.explain.ranking import rank_moves
 from study.explain.text import render_prospect, render_ranking, render_two_moves, render_two_weights
 from study.explain.two_weights import compare_weights
+from study.reporting import report_position
 
 MOVE_MS, RANKING_MS = 1000, 5000  # without another limit
 WIDEST = 100  # columns
@@ -44,6 +45,9 @@ def run_explain(arguments: Sequence[str]) -> int:
     parser.add_argument("--pieces", action="store_true", help="also what each piece is worth, three ways")
     parser.add_argument("--sort", action="store_true", help="the largest terms first instead of by groups")
     parser.add_argument("--hide-zero", action="store_true", help="leave out terms that make no difference")
+    parser.add_argument(
+        "--report", action="store_true", help="JSON of everything, also the moves; with a limit, searched as well"
+    )
     _add_options(parser, MOVE_MS)
     order = parser.parse_intermixed_args(arguments)
     evaluation = evaluation_of(order.weights, order.k)
@@ -54,7 +58,8 @@ def run_explain(arguments: Sequence[str]) -> int:
         _say_positions(order, positions, evaluation, is_list=True)
         return 0
     position, rest = take_position(order.words, "explain")
-    if not rest:
+    if not rest or order.report:
+        _exactly(rest, 0, "explain")
         _say_positions(order, [position], evaluation, is_list=False)
         return 0
     (told,) = _prospects(order, position, _exactly(rest, 1, "explain"), evaluation)
@@ -65,6 +70,10 @@ def run_explain(arguments: Sequence[str]) -> int:
 def _say_positions(
     order: argparse.Namespace, positions: Sequence[Position], evaluation: Evaluation, is_list: bool
 ) -> None:
+    if order.report:
+        reports = _reports(order, positions, evaluation)
+        print(json.dumps(reports if is_list else reports[0]))
+        return
     values = [evaluation.value_pieces(position.record) for position in positions]
     if order.json:
         told = [
@@ -80,6 +89,20 @@ def _say_positions(
             print(f"\n{render_pieces(value)}")
         if position is not positions[-1]:
             print(f"\n{'-' * 79}\n")
+
+
+def _reports(
+    order: argparse.Namespace, positions: Sequence[Position], evaluation: Evaluation
+) -> list[dict[str, object]]:
+    """The whole report of each position, searched if a limit is given."""
+    search = SearchRequest.of(order, Limits())
+    if order.static or not search.is_limited:
+        return [report_position(position, evaluation).to_dict() for position in positions]
+    searcher, reports = searcher_of(search, evaluation), []
+    for position in positions:
+        searcher.clear()  # a position is reported alike whatever stands before it
+        reports.append(report_position(position, evaluation, seeker(searcher), search.limits).to_dict())
+    return reports
 
 
 def run_compare(arguments: Sequence[str]) -> int:

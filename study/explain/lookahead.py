@@ -137,12 +137,12 @@ def prospect(
     found = seek(position, replace(limits or Limits(), search_moves=[move])) if seek else ()
     if found:
         line = found[0]
-        moves, end = _to_its_end(position, line, evaluation)
+        moves, end = end_of_line(position, line, evaluation)
         ahead = Ahead(line.score, line.depth, san_line(board_of(position), moves), Change(before, end))
     return Prospect(san(position, move), position.turn, at_once, ahead)
 
 
-def _to_its_end(position: Position, line: Line, evaluation: Evaluation) -> tuple[Sequence[int], Explanation]:
+def end_of_line(position: Position, line: Line, evaluation: Evaluation) -> tuple[tuple[int, ...], Explanation]:
     """The moves of a line to the position whose evaluation the search reports, and that evaluation.
 
     Lines are kept short of the exchanges after them, or break off in the midst of one. So of the last positions the

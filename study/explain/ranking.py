@@ -12,7 +12,7 @@ from engine.board.move import Move
 from engine.board.position import POSITION
 from engine.notation.san import board_of, san_line, san_moves
 from engine.notation.scores import score_text
-from engine.search.limits import Limits, Score
+from engine.search.limits import Limits, Line, Score
 from eval.evaluation import Evaluation
 from eval.linear.explain import Change
 from study.errors import StudyError
@@ -31,6 +31,7 @@ class RankedMove:
     change: Change  # what it changes at once
     score: Score | None  # of the search, for the mover; None where there was none
     line: str  # what the search expects; empty where there was none
+    found: Line | None  # the same as the search told it
 
     @property
     def score_text(self) -> str:
@@ -92,6 +93,7 @@ def rank_moves(
             Change(before, evaluation.explain(after_moves(position, [move]).record)),
             found[move].score if found else None,
             san_line(board, found[move].pv) if found else "",
+            found.get(move),
         )
         for rank, move, name, value in zip(ranks(wanted), moves, san_moves(position, moves), values, strict=True)
     ]

@@ -1,0 +1,150 @@
+"""One report of a position for every face, be it text, a page or a program: what the engine says of it, as plain data.
+
+All of it is from White's view: what is good for Black is negative, whoever is to move and whoever owns the piece. Each
+key is a field below, with its meaning; `docs/report-schema.md` is made from them by `tools/report_schema.py`. A change
+of what a key means, or of its name, makes a new VERSION; a new key does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Annotated
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class TermReport:
+    """A term of the evaluation. `weight` times the difference of the two counts is `net_cp`."""
+
+    number: Annotated[int, "its place in the order of the terms, from 1"]
+    name: Annotated[str, "its name, as in weights files"]
+    group: Annotated[str, "the group it belongs to"]
+    multiplier: Annotated[float, "that of its group, included in the counts"]
+    phase: Annotated[str, "when it counts: always, middlegame or endgame"]
+    weight: Annotated[float, "its weight in centipawns"]
+    white_count: Annotated[float, "how much of it White has, by multiplier and share of the phase"]
+    black_count: Annotated[float, "how much of it Black has, likewise"]
+    net_cp: Annotated[float, "what it adds to the score"]
+
+
+@dataclass(frozen=True)
+class StaticReport:
+    """The evaluation without a search. `sum_cp`, `rule_cp` and `rounding_cp` add up to `score_cp`."""
+
+    score_cp: Annotated[int, "the score in centipawns"]
+    sum_cp: Annotated[float, "the sum of `net_cp` of all terms"]
+    rule: Annotated[str | None, "the draw rule that changes the sum, in words"]
+    rule_cp: Annotated[float, "what it adds to the sum"]
+    rounding_cp: Annotated[float, "what rounding to whole centipawns adds"]
+    expected_score: Annotated[float, "the share of the points that White may expect, 0 to 1"]
+    white_middlegame: Annotated[float, "how much White's middlegame terms count, 0 to 1; the endgame has the rest"]
+    black_middlegame: Annotated[float, "the same of Black's"]
+
+
+@dataclass(frozen=True)
+class TermChangeReport:
+    """A term that changes."""
+
+    name: Annotated[str, "its name"]
+    group: Annotated[str, "the group it belongs to"]
+    change_cp: Annotated[float, "how much more it adds to the score"]
+
+
+@dataclass(frozen=True)
+class ChangeReport:
+    """What moves change in the evaluation. The terms, `rule_cp` and `rounding_cp` add up to `change_cp`."""
+
+    before_cp: Annotated[int, "the score without a search before the moves"]
+    after_cp: Annotated[int, "the score without a search after them"]
+    change_cp: Annotated[int, "the difference"]
+    rule_cp: Annotated[float, "what of it is the work of draw rules"]
+    rounding_cp: Annotated[float, "what of it is rounding"]
+    terms: Annotated[tuple[TermChangeReport, ...], "the terms that change, the largest change first"]
+
+
+@dataclass(frozen=True)
+class ScoreReport:
+    """A score that a search found: centipawns, or a mate."""
+
+    cp: Annotated[int | None, "centipawns; null for a mate"]
+    mate: Annotated[int | None, "moves to mate, negative where Black mates; null if none is seen"]
+    text: Annotated[str, 'the score as people write it: "+0.35", "-M3"']
+    expected_score: Annotated[float, "the share of the points that White may expect, 0 to 1"]
+
+
+@dataclass(frozen=True)
+class MoveReport:
+    """A legal move."""
+
+    rank: Annotated[int, "its rank for the side to move, from 1: by search, else by evaluation; equal ones share it"]
+    san: Annotated[str, "the move in short notation"]
+    uci: Annotated[str, "the move as UCI writes it"]
+    score: Annotated[ScoreReport | None, "what the search says of it; null without a search"]
+    change: Annotated[ChangeReport, "what it changes at once"]
+
+
+@dataclass(frozen=True)
+class LineReport:
+    """A line that the search expects, of one of the best moves."""
+
+    rank: Annotated[int, "the rank of its first move"]
+    text: Annotated[str, "its moves in short notation with move numbers"]
+    moves: Annotated[tuple[str, ...], "its moves as UCI writes them"]
+    score: Annotated[ScoreReport, "its score"]
+    change: Annotated[ChangeReport, "what has changed at its end, in the last position of it that is quiet"]
+
+
+@dataclass(frozen=True)
+class SearchReport:
+    """What a search says of the position."""
+
+    depth: Annotated[int, "half-moves"]
+    nodes: Annotated[int, "positions searched"]
+    score: Annotated[ScoreReport, "the score of the best move"]
+    lines: Annotated[tuple[LineReport, ...], "the lines of the best moves, best first"]
+
+
+@dataclass(frozen=True)
+class PieceReport:
+    """A piece on the board. What Black's pieces are worth is negative."""
+
+    square: Annotated[str, 'where it stands, as "e4"']
+    piece: Annotated[str, 'its letter, "N" for a white knight, "n" for a black one']
+    removal_cp: Annotated[int | None, "how much the score falls when it is taken off the board; null for kings"]
+    relative_pawns: Annotated[float | None, "the same in pawns; null for kings, and where a pawn weighs nothing"]
+    attributed_cp: Annotated[float, "what the terms that it brings its side add to the score"]
+    terms: Annotated[Mapping[str, float], "these terms by name, in centipawns"]
+
+
+@dataclass(frozen=True)
+class PositionReport:
+    """The whole report. `attributed_cp` of all pieces and `shared_cp` add up to `sum_cp`."""
+
+    version: Annotated[int, "of this schema"]
+    fen: Annotated[str, "the position"]
+    to_move: Annotated[str, "white or black"]
+    ending: Annotated[str | None, "why the game is over; null while it goes on"]
+    evaluation: Annotated[str, "by what it was evaluated: the name of the weights file"]
+    k: Annotated[float, "the scale of the expected score in centipawns"]
+    static: Annotated[StaticReport, "the evaluation without a search"]
+    search: Annotated[SearchReport | None, "what a search says; null where none was asked for, or the game is over"]
+    terms: Annotated[tuple[TermReport, ...], "the terms of the evaluation"]
+    pieces: Annotated[tuple[PieceReport, ...], "the pieces, from a1 to h8"]
+    shared_cp: Annotated[float, "what pieces bring together, less what is counted for more than one of them"]
+    shared_terms: Annotated[Mapping[str, float], "the same by term"]
+    moves: Annotated[tuple[MoveReport, ...], "the legal moves, best first"]
+    summary: Annotated[tuple[str, ...], "the evaluation in a few English sentences"]
+
+    def to_dict(self) -> dict[str, object]:
+        """The report as data for `json.dumps`: objects, lists, texts, numbers and null, by the keys above."""
+        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+
+
+def _plain(value: object) -> object:
+    if is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return dict(value) if isinstance(value, Mapping) else value

@@ -1,0 +1,197 @@
+"""The report of a position: its sums, White's view, its schema, and the command that prints it."""
+
+import json
+import runpy
+from pathlib import Path
+from typing import Any
+
+import chess
+import pytest
+
+from engine.board.game import Position
+from engine.common.command import UsageError
+from engine.search.limits import Limits
+from engine.search.searcher import Searcher
+from engine.shell.explain import run_explain, run_moves
+from eval.families import default
+from study.explain.lookahead import seeker
+from study.report import VERSION, PositionReport
+from study.reporting import report_position
+
+ROOT = Path(__file__).resolve().parent.parent
+MIDDLEGAME = "r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13"
+BLACK_TO_MOVE = "r2q1rk1/pp2bpp1/2n1pn1p/8/3P4/P1NB1N1b/1P3PPP/R1BQR1K1 b - - 0 13"
+OPPOSITE_BISHOPS = "8/5pk1/6p1/8/1P6/4B1P1/5PK1/2b5 b - - 0 50"
+MATE_IN_ONE = "6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1"
+MATED = "7k/6Q1/6K1/8/8/8/8/8 b - - 0 1"
+POSITIONS = [MIDDLEGAME, BLACK_TO_MOVE, OPPOSITE_BISHOPS, MATE_IN_ONE, MATED]
+
+# What programs rely on. A key that goes, or gets another meaning, needs a new VERSION.
+KEYS = {
+    "": "version fen to_move ending evaluation k static search terms pieces shared_cp shared_terms moves summary",
+    "static": "score_cp sum_cp rule rule_cp rounding_cp expected_score white_middlegame black_middlegame",
+    "terms": "number name group multiplier phase weight white_count black_count net_cp",
+    "pieces": "square piece removal_cp relative_pawns attributed_cp terms",
+    "moves": "rank san uci score change",
+    "moves.change": "before_cp after_cp change_cp rule_cp rounding_cp terms",
+    "moves.change.terms": "name group change_cp",
+    "search": "depth nodes score lines",
+    "search.score": "cp mate text expected_score",
+    "search.lines": "rank text moves score change",
+}
+
+
+def mirrored(fen: str) -> str:
+    """The position with colours changed."""
+    return chess.Board(fen).mirror().fen()
+
+
+def report(fen: str) -> PositionReport:
+    return report_position(Position(fen), default())
+
+
+@pytest.fixture(scope="module")
+def searched() -> PositionReport:
+    return searched_report(BLACK_TO_MOVE)
+
+
+def searched_report(fen: str) -> PositionReport:
+    return report_position(Position(fen), default(), seeker(Searcher(hash_mb=1)), Limits(nodes=20_000))
+
+
+@pytest.mark.parametrize("fen", POSITIONS)
+def test_terms_rule_and_rounding_are_the_score_of_the_engine(fen: str) -> None:
+    found = report(fen)
+    to_move = int(default().scores(Position(fen).record)[0])
+    assert found.static.score_cp == (to_move if found.to_move == "white" else -to_move)
+    assert sum(term.net_cp for term in found.terms) == pytest.approx(found.static.sum_cp)
+    assert found.static.sum_cp + found.static.rule_cp + found.static.rounding_cp == pytest.approx(found.static.score_cp)
+    for term in found.terms:
+        assert term.weight * (term.white_count - term.black_count) == pytest.approx(term.net_cp)
+
+
+@pytest.mark.parametrize("fen", POSITIONS)
+def test_the_pieces_and_what_they_share_are_the_sum_of_the_terms(fen: str) -> None:
+    found = report(fen)
+    assert sum(piece.attributed_cp for piece in found.pieces) + found.shared_cp == pytest.approx(found.static.sum_cp)
+    assert sum(found.shared_terms.values()) == pytest.approx(found.shared_cp)
+    for piece in found.pieces:
+        assert sum(piece.terms.values()) == pytest.approx(piece.attributed_cp)
+
+
+@pytest.mark.parametrize("fen", POSITIONS)
+def test_what_a_move_changes_adds_up_to_the_evaluation_after_it(fen: str) -> None:
+    found = report(fen)
+    assert sorted(move.uci for move in found.moves) == sorted(move.uci() for move in chess.Board(fen).legal_moves)
+    for move in found.moves:
+        after, change = Position(fen), move.change
+        after.push_uci(move.uci)
+        assert change.after_cp == report_position(after, default()).static.score_cp
+        assert change.before_cp == found.static.score_cp and change.after_cp - change.before_cp == change.change_cp
+        parts = sum(term.change_cp for term in change.terms) + change.rule_cp + change.rounding_cp
+        assert parts == pytest.approx(change.change_cp)
+
+
+@pytest.mark.parametrize("fen", POSITIONS)
+def test_with_colours_changed_every_number_of_white_has_the_other_sign(fen: str) -> None:
+    found, other = report(fen), report(mirrored(fen))
+    assert other.static.score_cp == -found.static.score_cp
+    assert other.static.expected_score == pytest.approx(1 - found.static.expected_score)
+    assert [term.net_cp for term in other.terms] == pytest.approx([-term.net_cp for term in found.terms])
+    assert other.shared_cp == pytest.approx(-found.shared_cp)
+    values = {(p.square[0], 9 - int(p.square[1]), p.piece.swapcase()): p for p in other.pieces}
+    for piece in found.pieces:
+        twin = values[piece.square[0], int(piece.square[1]), piece.piece]
+        assert twin.attributed_cp == pytest.approx(-piece.attributed_cp)
+        assert (twin.removal_cp is None) == (piece.removal_cp is None)
+        assert twin.removal_cp is None or piece.removal_cp is None or twin.removal_cp == -piece.removal_cp
+    changes = sorted(move.change.change_cp for move in found.moves)
+    assert sorted(-move.change.change_cp for move in other.moves) == changes
+
+
+def test_moves_come_in_the_order_of_the_side_to_move() -> None:
+    for fen, sign in ((MIDDLEGAME, 1), (BLACK_TO_MOVE, -1)):
+        scores = [sign * move.change.after_cp for move in report(fen).moves]
+        assert scores == sorted(scores, reverse=True) and len(set(scores)) > 1
+
+
+def test_a_search_is_told_from_the_view_of_white(searched: PositionReport) -> None:
+    assert searched.to_move == "black" and searched.search is not None
+    best = searched.search
+    scores = [move.score.cp for move in searched.moves if move.score is not None and move.score.cp is not None]
+    assert len(scores) == len(searched.moves) and scores == sorted(scores), "the best for Black first"
+    assert best.score.cp == scores[0] and best.depth > 0 and best.nodes > 0
+    assert best.score.text == f"{scores[0] / 100:+.2f}"
+    assert best.score.expected_score == pytest.approx(default().expected_score(scores[0]))
+
+
+def test_lines_end_where_their_change_is_counted(searched: PositionReport) -> None:
+    assert searched.search is not None and len(searched.search.lines) == 3
+    for line, move in zip(searched.search.lines, searched.moves, strict=False):
+        after = Position(BLACK_TO_MOVE)
+        after.push_all(line.moves)
+        assert line.moves[0] == move.uci and move.san in line.text
+        assert line.change.after_cp == report_position(after, default()).static.score_cp
+
+
+@pytest.mark.parametrize(("fen", "mate", "text"), [(MATE_IN_ONE, 1, "+M1"), (mirrored(MATE_IN_ONE), -1, "-M1")])
+def test_a_mate_is_that_of_white_and_certain(fen: str, mate: int, text: str) -> None:
+    best = searched_report(fen).search
+    assert best is not None
+    assert (best.score.cp, best.score.mate, best.score.text) == (None, mate, text)
+    assert best.score.expected_score == (1.0 if mate > 0 else 0.0)
+
+
+def test_a_game_that_is_over_says_so_and_is_not_searched() -> None:
+    found = searched_report(MATED)
+    assert (found.ending, found.search, found.moves) == ("checkmate", None, ())
+    assert report(MIDDLEGAME).ending is None
+
+
+def test_the_report_has_the_keys_of_its_version(searched: PositionReport) -> None:
+    told = json.loads(json.dumps(searched.to_dict()))
+    assert told == searched.to_dict(), "plain data"
+    assert told["version"] == VERSION == 1
+    for path, keys in KEYS.items():
+        value: Any = told
+        for name in filter(None, path.split(".")):
+            value = value[name]
+            value = value[0] if isinstance(value, list) else value
+        assert list(value) == keys.split(), path
+
+
+def test_the_page_on_the_schema_is_up_to_date() -> None:
+    tool = runpy.run_path(str(ROOT / "tools" / "report_schema.py"))
+    page = (ROOT / "docs" / "report-schema.md").read_text(encoding="utf-8")
+    assert page == tool["page"](), "run python tools/report_schema.py"
+    assert all(f"| `{key}` |" in page for keys in KEYS.values() for key in keys.split())
+
+
+def test_the_report_tells_the_numbers_that_explain_and_moves_tell(capsys: pytest.CaptureFixture[str]) -> None:
+    found = report(BLACK_TO_MOVE)
+    assert run_explain([BLACK_TO_MOVE, "--json"]) == 0
+    explained = json.loads(capsys.readouterr().out)
+    assert explained["score_cp"] == found.static.score_cp and explained["fen"] == found.fen
+    assert [term["net_cp"] for term in explained["terms"]] == [term.net_cp for term in found.terms]
+    for told, piece in zip(explained["pieces"], found.pieces, strict=True):
+        sign = 1 if piece.piece.isupper() else -1
+        assert (told["square"], told["attributed_cp"]) == (piece.square, sign * piece.attributed_cp)
+    assert run_moves([BLACK_TO_MOVE, "--static", "--json"]) == 0
+    ranked = json.loads(capsys.readouterr().out)["moves"]
+    assert [(told["rank"], told["move"]) for told in ranked] == [(move.rank, move.san) for move in found.moves]
+    assert [-told["evaluation_cp"] for told in ranked] == [move.change.after_cp for move in found.moves]
+
+
+def test_explain_prints_reports_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def told(*arguments: str) -> Any:
+        assert run_explain([*arguments, "--report", "--hash", "1"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    assert told(MIDDLEGAME) == report(MIDDLEGAME).to_dict()
+    path = tmp_path / "positions.epd"
+    path.write_text(f"{MIDDLEGAME}\n{MATE_IN_ONE}\n")
+    assert told(str(path)) == [report(MIDDLEGAME).to_dict(), report(MATE_IN_ONE).to_dict()]
+    assert told(MATE_IN_ONE, "--nodes", "3000")["search"]["score"]["mate"] == 1
+    assert told(MATE_IN_ONE, "--nodes", "3000", "--static")["search"] is None
+    with pytest.raises(UsageError, match="nothing more is expected"):
+        run_explain([MIDDLEGAME, "h3", "--report"])

@@ -1,0 +1,81 @@
+"""Renew docs/report-schema.md from the dataclasses of `study.report`: `python tools/report_schema.py [--check]`."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from inspect import getdoc
+from pathlib import Path
+from types import NoneType
+from typing import Any, get_args, get_origin, get_type_hints
+
+from study.report import VERSION, PositionReport
+
+TARGET = Path(__file__).resolve().parent.parent / "docs" / "report-schema.md"
+SIMPLE = {int: "integer", float: "number", str: "text", NoneType: "null"}
+HEAD = f"""# The report of a position, version {VERSION}
+
+`merino explain FEN --report` prints it as JSON; `study.reporting.report_position` returns it, and its `to_dict` is
+the same as data. With `--depth`, `--nodes` or `--movetime` the position is searched too. For a file of positions the
+JSON is a list.
+
+All of it is from White's view: what is good for Black is negative, whoever is to move and whoever owns the piece.
+Keys that end in `_cp` are centipawns. A change of what a key means, or of its name, makes a new version; a new key
+does not. This page is made by `tools/report_schema.py`.
+"""
+
+
+def objects() -> list[type[Any]]:
+    """The report and every kind of object in it, in the order in which they are met."""
+    met: list[type[Any]] = [PositionReport]
+    for kind in met:  # which grows meanwhile
+        for hint in get_type_hints(kind).values():
+            parts = (part for part in (hint, *get_args(hint)) if isinstance(part, type) and is_dataclass(part))
+            met += [part for part in parts if part not in met]
+    return met
+
+
+def page() -> str:
+    """The whole page."""
+    return "\n".join([HEAD, *map(_section, objects())])
+
+
+def _section(kind: type[Any]) -> str:
+    hints = get_type_hints(kind, include_extras=True)
+    rows = []
+    for field in fields(kind):
+        plain, sentence = get_args(hints[field.name])
+        rows.append(f"| `{field.name}` | {_name(plain)} | {sentence} |")
+    table = "\n".join(["| Key | Value | Meaning |", "| --- | --- | --- |", *rows])
+    return f"## {_title(kind)}\n\n{getdoc(kind)}\n\n{table}\n"
+
+
+def _title(kind: type[Any]) -> str:
+    """What the page calls an object: "Term change" for TermChangeReport."""
+    words = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in kind.__name__).split()
+    return " ".join(words[:-1]).capitalize()
+
+
+def _name(hint: Any) -> str:
+    """A type as a reader of JSON calls it."""
+    if hint in SIMPLE:
+        return SIMPLE[hint]
+    if is_dataclass(hint):
+        title = _title(hint)  # type: ignore[arg-type]
+        return f"[{title}](#{title.lower().replace(' ', '-')})"
+    if get_origin(hint) is tuple:
+        return f"list of {_name(get_args(hint)[0])}"
+    if get_origin(hint) is Mapping:
+        return "object of numbers"
+    return " or ".join(map(_name, get_args(hint)))
+
+
+def main() -> None:
+    """Write the page, or with --check say whether it is up to date."""
+    if "--check" in sys.argv[1:]:
+        is_current = TARGET.read_text(encoding="utf-8") == page()
+        sys.exit(None if is_current else f"{TARGET} is not up to date")
+    TARGET.write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -14,6 +14,7 @@ import pytest
 from engine.board.game import Position
 from engine.common.command import CommandError, UsageError
 from engine.search.limits import Limits, Line, Score
+from engine.search.searcher import Searcher
 from engine.shell.annotate import run_annotate
 from engine.shell.cli import main
 from eval.families import DEFAULT_FILE, default
@@ -21,6 +22,7 @@ from eval.outlook import expected_score
 from study.annotate import picture, work
 from study.annotate.analysis import GRADES, AnnotatedMove, annotate_moves
 from study.annotate.pgn import read_sources
+from study.annotate.work import AnnotationRequest, annotate_games
 from study.errors import StudyError
 
 # Black gives his queen away on move 3; White mates on move 7.
@@ -335,6 +337,35 @@ def test_names_in_a_picture_do_not_cover_each_other() -> None:
     assert picture._named(np.array([0.5, 1, 1.5, 2, 2.5]), level, moves) == [2, 3, 1, 4]
     assert picture._named(near, level, moves) == [2, 3, 1], "White's stand below the curve, Black's above it"
     assert picture._named(near, np.array([50.0, 50.0, 50.0, 50.0, 90.0]), moves) == [2, 3, 1, 4]
+
+
+class Kept:
+    """Keeps games in memory."""
+
+    def __init__(self) -> None:
+        self.games: list[bytes] = []
+        self.unfinished: list[bytes] = []
+        self.is_finished = False
+
+    def add(self, game: bytes) -> None:
+        self.games.append(game)
+
+    def add_unfinished(self, game: bytes) -> None:
+        self.unfinished.append(game)
+
+    def finish(self) -> None:
+        self.is_finished = True
+
+
+def test_games_are_told_one_by_one_each_kept_before(game_file: Path) -> None:
+    request = AnnotationRequest(read_sources(game_file), default(), Limits(nodes=200), hash_mb=1, threads=1)
+    keeper, watched = Kept(), []
+    searcher = Searcher(hash_mb=1)
+    for number, game in enumerate(annotate_games(request, searcher, keeper, lambda *told: watched.append(told)), 1):
+        assert len(keeper.games) == number == game.source.number and game.is_whole
+        assert game.moves[0].san == ("e4", "f3")[number - 1]
+    assert keeper.is_finished and not keeper.unfinished
+    assert watched == [(source, ply) for source in request.sources.games for ply in range(1, len(source.moves) + 1)]
 
 
 def test_ctrl_c_keeps_what_is_annotated(

@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,15 @@ import pytest
 from engine.shell.cli import main
 from formats.pgn_games import read_games
 from learn import inputs
+from study.errors import StudyError
 from study.points.capablanca import CONDITIONS
 from study.points.matrix import read_matrix, render_matrix
+from study.points.reading import Oddities, read_source
 from study.points.score_graph import score_graph
 from study.points.sets import DRAWN, LOST, WON, Collection, Filters, grouped
+from study.points.values import HALF
 from study.points.vectors import PIECES, Vectors, vectors_of_games
+from study.points.work import PointsRequest, sets_of, values_of
 from tests.pipes import pipe_with
 
 OWN_GAMES = Path(__file__).parents[1] / "games" / "selfplay.pgn"
@@ -314,6 +319,29 @@ def test_games_that_cannot_be_read_are_named_and_the_others_used(
     assert json.loads(shown.out)["games"] == 3
     assert "games left out: 1, the first at line 5: 'Ke4' is not a legal move here" in shown.err
     assert "without a result, which count as drawn: 1" in shown.err
+
+
+def test_a_reader_notices_oddities_and_prints_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, noticed = tmp_path / "some.pgn", list[Oddities]()
+    path.write_text("1. e4 d5 2. exd5 c6 3. a3 a6 1-0\n\n1. e4 Ke4 1-0\n\n1. d4 d5 *\n")
+    source = read_source(path, True, lambda what: nullcontext(print_nothing), noticed.append)
+    (odd,) = noticed
+    assert (odd.label, len(odd.faults), odd.unfinished) == ("some.pgn", 1, 1)
+    assert source.vectors.games == 2 and capsys.readouterr() == ("", "")
+
+
+def print_nothing(share: float | None) -> None:
+    """Progress that nobody looks at."""
+
+
+def test_values_and_sets_too_small_for_them_are_data(tagged: str) -> None:
+    source = read_source(Path(tagged), True, lambda what: nullcontext(print_nothing), print)
+    found = sets_of([source], PointsRequest(by="year", min_games=1))
+    assert [label for label, _ in found.sets] == ["1999", "2013"] and found.left_out == 0
+    findings = values_of(found.sets, PointsRequest(draws=HALF))
+    assert [values.label for values in findings.values] == ["2013"] and findings.too_small == [("1999", 1)]
+    with pytest.raises(StudyError, match="no set by year has 9 games"):
+        sets_of([source], PointsRequest(by="year", min_games=9))
 
 
 def test_rows_of_a_matrix_are_those_of_the_vectors() -> None:

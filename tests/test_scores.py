@@ -1,0 +1,37 @@
+"""Scores and lines of a search as people read them."""
+
+import chess
+import pytest
+
+from engine.board.bitboard import BLACK, WHITE
+from engine.board.game import Position
+from engine.notation.scores import line_text, score_text
+from engine.search.limits import MATE_SCORE, Line, Score
+
+MATE_IN_TWO, MATED_IN_ONE = Score(MATE_SCORE - 3), Score(-MATE_SCORE + 2)
+
+
+@pytest.mark.parametrize(
+    ("score", "turn", "text"),
+    [
+        (Score(35), WHITE, "+0.35"),
+        (Score(35), BLACK, "-0.35"),
+        (Score(0), BLACK, "+0.00"),
+        (MATE_IN_TWO, WHITE, "+M2"),
+        (MATE_IN_TWO, BLACK, "-M2"),
+        (MATED_IN_ONE, WHITE, "-M1"),
+        (MATED_IN_ONE, BLACK, "+M1"),
+    ],
+)
+def test_a_score_is_told_as_white_sees_it(score: Score, turn: int, text: str) -> None:
+    assert score_text(score, turn) == text
+
+
+def test_a_line_tells_depth_score_time_nodes_and_moves() -> None:
+    board = chess.Board()
+    board.push_san("e4")
+    position = Position(board.fen())
+    line = Line(9, 12, 1, Score(-20), "lowerbound", 1_234_567, 1000, 0, 1500, (position.parse_uci("e7e5"),))
+    assert line_text(line, board) == "depth  9   +0.20!    1.5 s    1.2M nodes  1...e5"
+    assert line_text(line, board, is_narrow=True) == " 9  +0.20!   1.5 s  1.2M  1...e5"
+    assert "?" in line_text(line._replace(bound="upperbound"), board)

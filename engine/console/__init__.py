@@ -9,7 +9,7 @@ import argparse
 import sys
 
 from engine import NAME, __version__
-from engine.common.command_line import Parser, above_zero
+from engine.console.command_line import Parser, above_zero
 from engine.console.loading import patience
 
 HASH_MB = 64

@@ -7,7 +7,7 @@ import sys
 from engine import NAME, __version__
 from engine.board.bitboard import WHITE
 from engine.board.move import Move
-from engine.common.command_line import Parser, above_zero
+from engine.console.command_line import Parser, above_zero
 from engine.console.ending import side_name
 from engine.console.loading import patience
 from engine.console.session import Session

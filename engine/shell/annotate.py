@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from engine.common.command import CommandError, UsageError
-from engine.common.command_line import Parser
 from engine.common.interrupt import INTERRUPTED
 from engine.common.pictures import ENDINGS, load_matplotlib
+from engine.console.command_line import Parser
 from engine.search.limits import Limits
 from engine.shell.naming import errors_named
 from engine.shell.search_options import (

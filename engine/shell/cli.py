@@ -187,7 +187,7 @@ def _run(arguments: list[str]) -> int:
 
 def _refuse_arguments(command: Command, rest: Sequence[str]) -> None:
     """Help for a command that takes nothing; raises UsageError for anything else."""
-    from engine.common.command_line import Parser  # noqa: PLC0415 (not on the way to uciok)
+    from engine.console.command_line import Parser  # noqa: PLC0415 (not on the way to uciok)
 
     Parser(prog=f"merino {command.name}", description=command.sentence).parse_args(rest)
 

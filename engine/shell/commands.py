@@ -17,8 +17,8 @@ from engine.board.game import Position
 from engine.board.perft import MAX_DEPTH
 from engine.board.position import POSITION
 from engine.common.command import CommandError
-from engine.common.command_line import Parser
 from engine.compiled.jit import CACHE
+from engine.console.command_line import Parser
 from engine.search.bench import run_bench
 from engine.search.warmup import parts
 from eval.evaluation import Evaluation, EvaluationError

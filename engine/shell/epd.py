@@ -10,7 +10,7 @@ from pathlib import Path
 from engine.board.game import Position
 from engine.board.move import Move
 from engine.common.command import CommandError
-from engine.common.command_line import Parser, above_zero
+from engine.console.command_line import Parser, above_zero
 from engine.search.limits import Limits, Line, Result
 from engine.search.searcher import Searcher
 from eval.evaluation import EvaluationError

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from engine.board.game import Position
 from engine.common.command import CommandError, UsageError
-from engine.common.command_line import Parser
+from engine.console.command_line import Parser
 from engine.notation.positions import looks_like_fen
 from engine.notation.san import MoveRejected, read_move
 from engine.search.limits import Limits

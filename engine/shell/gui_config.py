@@ -11,7 +11,7 @@ from pathlib import Path
 
 from engine import NAME
 from engine.common.command import CommandError
-from engine.common.command_line import Parser
+from engine.console.command_line import Parser
 from engine.uci.options import OPTIONS
 
 SHOWN = ("Hash", "Threads", "Move Overhead", "Ponder")  # the options people change

@@ -8,9 +8,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.common.command_line import Parser
 from engine.common.interrupt import INTERRUPTED
 from engine.common.live_line import LivePrinter
+from engine.console.command_line import Parser
 from engine.shell import match_options as options
 from engine.shell.match_options import say
 from engine.shell.match_validation import validate

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from engine.common.command import CommandError, UsageError
-from engine.common.command_line import Parser
 from engine.common.files import check_writable
 from engine.common.work import cores
+from engine.console.command_line import Parser
 from match.contest import BrokenOffError, Outlets, Result, hold
 from match.effort import Adjudication, Clock, Effort
 from match.errors import MatchError, PlayerError

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engine.common.command_line import Parser
+from engine.console.command_line import Parser
 from engine.shell.match_options import natural, positive
 from match.statistics import Model, Sprt
 from match.validate import SHAPES, coverage, shares_for, simulate_test

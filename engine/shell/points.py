@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from engine.common.command import CommandError, UsageError
-from engine.common.command_line import Parser
 from engine.common.files import check_writable, write_whole
 from engine.common.pictures import ENDINGS, load_matplotlib
 from engine.common.progress import Progress
+from engine.console.command_line import Parser
 from engine.shell.naming import errors_named
 from engine.shell.search_options import path_of
 from formats.sources import SourceError, find_files

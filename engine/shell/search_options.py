@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.common.command import CommandError
-from engine.common.command_line import Parser, above_zero
+from engine.console.command_line import Parser, above_zero
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
 from engine.search.warmup import warm_up

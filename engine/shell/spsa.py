@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from engine.common.command import CommandError, UsageError
-from engine.common.command_line import Parser
 from engine.common.work import cores
+from engine.console.command_line import Parser
 from engine.shell.match_options import NODES, add_concurrency, clock
 from engine.shell.tune_games import replay_games, tune_new, tune_on
 from eval.evaluation import EvaluationError

@@ -11,9 +11,9 @@ from itertools import combinations
 from pathlib import Path
 
 from engine.common.command import UsageError
-from engine.common.command_line import Parser
 from engine.common.interrupt import INTERRUPTED
 from engine.common.live_line import LivePrinter
+from engine.console.command_line import Parser
 from engine.shell import match_options as options
 from engine.shell.match_options import say
 from match.contest import Result

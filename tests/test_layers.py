@@ -32,7 +32,7 @@ FLOORS = (
     "engine.console",
     "engine.shell",
 )
-DOMAIN = ("study",)  # works, and leaves it to others to talk with the user
+DOMAIN = tuple(package for package in PACKAGES if package != "engine")
 FACES = ("engine.common.command", "engine.shell", "engine.console")
 FACE = "engine"  # name and version of the program, for all
 TOP = "engine.__main__"

@@ -4,6 +4,7 @@ import errno
 import json
 import math
 import os
+import pickle
 import re
 import shlex
 import sys
@@ -157,6 +158,15 @@ def test_the_player_who_gives_his_pieces_away_loses_the_pair():
     sane, mad = np.array([1200.0, 600.0]), np.array([0.0, 0.0])
     results = [pairs.play(PairResult(number, sane, mad, math.nan)) for number in (1, 2, 3)]
     assert sum(result or 0 for result in results) >= 4
+
+
+def test_a_pair_is_a_plain_function_of_data_that_can_be_sent_elsewhere():
+    with begun() as run:
+        task = PairTask(
+            configuration(), PairResult(1, np.array([90.0, 100.0]), np.array([-90.0, 300.0]), math.nan), run
+        )
+        assert play_pair(pickle.loads(pickle.dumps(task))) == play_pair(task)
+    assert math.isnan(play_pair(task).y)  # its run is over
 
 
 ENGINE = """

@@ -1,5 +1,7 @@
 """The simulator: one definition of the rules, the paper's table in small, and what AUTO is for."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,18 @@ from tune import paper
 from tune.design import next_pair
 from tune.plan import loss_left, pairs_needed, spsa_step
 from tune.rules import ALPHA, STABILITY_SHARE, Method, PairResult, after, estimate, initial_state
-from tune.simulator import DRAW_RATE, SETTINGS, START, TAU, TOTAL_ELO, _play, simulate, tuner_settings
+from tune.simulator import (
+    DRAW_RATE,
+    SETTINGS,
+    START,
+    TAU,
+    TOTAL_ELO,
+    RunTask,
+    _play,
+    play_run,
+    simulate,
+    tuner_settings,
+)
 
 FEW_RUNS = 8
 
@@ -52,6 +65,13 @@ def test_the_simulation_uses_the_rules_that_games_use(method, name):
     simulated = _play(settings, start, SETTINGS[name].curve(size), seed_state(1))
     assert simulated == pytest.approx(naive_loss(name, estimate(settings, state), size), rel=1e-9)
     assert simulated != pytest.approx(naive_loss(name, np.full(size, START), size), rel=1e-6)
+
+
+def test_a_run_is_a_plain_function_of_data_that_can_be_sent_elsewhere():
+    setting = SETTINGS["S3"]
+    task = RunTask(tuner_settings(Method.AUTO, setting, 3, 50), setting.curve(3), seed=1, run=2)
+    cell = simulate(Method.AUTO, setting, 3, 50, runs=3, seed=1, at_a_time=2)
+    assert play_run(task) == play_run(pickle.loads(pickle.dumps(task))) == cell.losses[2]
 
 
 @pytest.mark.parametrize("size", [1, 4, 16])

@@ -8,6 +8,7 @@ import pickle
 import re
 import shlex
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,16 +17,16 @@ import numpy as np
 import pytest
 
 from engine.common.command import CommandError, UsageError
-from engine.common.errors import MerinoError
+from engine.common.runs import begun
 from engine.search.parameters import PARAMETERS, parameter_values
-from eval.evaluation import Number
-from eval.linear.registry import TERMS
+from engine.shell.spsa import run_spsa
+from eval.evaluation import EvaluationError, Number
+from eval.families import default
 from eval.linear.weights import defaults
 from match.effort import Clock, Effort
 from match.players import OtherPlayer, OwnPlayer, Player, read_player
-from tune.command import run_spsa
 from tune.parameters import Parameter, TuneError
-from tune.playing import Games, PairLostError, check_own, engine_options, own_player, play_tune
+from tune.playing import Outcome, PairTask, check_own, engine_options, own_player, play_pair, play_tune
 from tune.progress import remaining_loss, result_lines
 from tune.rules import Method, PairResult
 from tune.tuning import Configuration, Tune, configuration_from, configuration_hash, load_tune, replay
@@ -34,29 +35,26 @@ ROWS = (Parameter("RookOpen", 17, -200, 200, 30), Parameter("razor_margin", 200,
 
 
 def configuration(pairs: int = 40, method: str = "bspsa", **other) -> Configuration:
-    weights = tuple(defaults().tolist())
-    return Configuration(ROWS, method, pairs, seed=3, ahead=4, effort=Effort(nodes=30), weights=weights, **other)
+    identity = {"weights": defaults().tolist()}
+    return Configuration(ROWS, method, pairs, seed=3, ahead=4, effort=Effort(nodes=30), identity=identity, **other)
 
 
-class Judge:
+def judge(lose: int = 0, interrupt: int = 0) -> Callable[[PairTask], Outcome]:
     """Plays no games: the player with more RookOpen wins, unless a pair is to be lost or to break the tune off."""
 
-    def __init__(self, _: np.ndarray, lose: int = 0, interrupt: int = 0) -> None:
-        self._lose, self._interrupt = lose, interrupt
-
-    def play(self, pair: PairResult) -> float | None:
-        if pair.number == self._lose:
-            raise PairLostError("the engine died")
-        if pair.number == self._interrupt:
+    def play_pair(task: PairTask) -> Outcome:
+        pair = task.pair
+        if pair.number == lose:
+            return Outcome(math.nan, "the engine died")
+        if pair.number == interrupt:
             raise KeyboardInterrupt
-        return 2.0 * float(np.sign(pair.plus[0] - pair.minus[0]))
+        return Outcome(2.0 * float(np.sign(pair.plus[0] - pair.minus[0])))
 
-    def stop(self) -> None:
-        pass
+    return play_pair
 
 
-def play(tune: Tune, threads: int = 2, **judge) -> Tune:
-    play_tune(tune, partial(Judge, **judge), threads, lambda now: None)
+def play(tune: Tune, threads: int = 2, **broken) -> Tune:
+    play_tune(tune, threads, lambda now: None, judge(**broken))
     return tune
 
 
@@ -142,22 +140,23 @@ def test_a_file_from_before_a_setting_was_thought_of_goes_on(tmp_path: Path):
 
 
 def test_players_get_the_values_of_their_side():
-    weights = defaults()
-    player = own_player("a", ROWS, np.array([33.0, 250.0]), weights)
+    player = own_player("a", ROWS, np.array([33.0, 250.0]), default())
+    weights = np.array(player.evaluation.identity["weights"])
     names = [row.name for row in PARAMETERS]
     assert player.parameters[names.index("razor_margin")] == 250
-    assert (player.weights != weights).sum() == 1
-    assert 33 in player.weights
+    assert (weights != defaults()).sum() == 1
+    assert 33 in weights
     with pytest.raises(TuneError, match="razor_margin is an integer"):
         check_own((replace(ROWS[1], whole=False),))
 
 
 def test_the_player_who_gives_his_pieces_away_loses_the_pair():
     rows = (Parameter("VAL_Q", 1200, 0, 3000, 100), Parameter("VAL_R", 600, 0, 2000, 100))
-    pairs = Games(replace(configuration(), parameters=rows, effort=Effort(nodes=300)), np.zeros(1, dtype=np.uint64))
+    settings = replace(configuration(), parameters=rows, effort=Effort(nodes=300))
     sane, mad = np.array([1200.0, 600.0]), np.array([0.0, 0.0])
-    results = [pairs.play(PairResult(number, sane, mad, math.nan)) for number in (1, 2, 3)]
-    assert sum(result or 0 for result in results) >= 4
+    with begun() as run:
+        results = [play_pair(PairTask(settings, PairResult(number, sane, mad, math.nan), run)) for number in (1, 2, 3)]
+    assert sum(result.y for result in results) >= 4
 
 
 def test_a_pair_is_a_plain_function_of_data_that_can_be_sent_elsewhere():
@@ -208,8 +207,8 @@ def engine(tmp_path: Path) -> tuple[str, ...]:
 
 def test_an_engine_that_dies_costs_its_pair_and_not_the_tune(engine: tuple[str, ...], caplog):
     rows = (Parameter("Bold", 7, 0, 10, 1.5),)
-    tune = Tune.new(replace(configuration(pairs=4), parameters=rows, engine=engine, weights=()))
-    play_tune(tune, partial(Games, tune.configuration), 2, lambda now: None)
+    tune = Tune.new(replace(configuration(pairs=4), parameters=rows, engine=engine, identity={}))
+    play_tune(tune, 2, lambda now: None)
     lost = [pair for pair in tune.done if math.isnan(pair.y)]
     assert [max(pair.plus[0], pair.minus[0]) >= 9 for pair in tune.done] == [math.isnan(pair.y) for pair in tune.done]
     assert 0 < len(lost) < 4
@@ -218,10 +217,10 @@ def test_an_engine_that_dies_costs_its_pair_and_not_the_tune(engine: tuple[str, 
 
 def test_an_engine_that_always_dies_ends_the_tune(engine: tuple[str, ...]):
     rows = (Parameter("Bold", 9.9, 9, 10, 1),)
-    settings = replace(configuration(pairs=100), parameters=rows, engine=(*engine[:1], "-c", "pass"), weights=())
+    settings = replace(configuration(pairs=100), parameters=rows, engine=(*engine[:1], "-c", "pass"), identity={})
     tune = Tune.new(settings)
     with pytest.raises(TuneError, match="10 pairs in a row could not be played"):
-        play_tune(tune, partial(Games, settings), 2, lambda now: None)
+        play_tune(tune, 2, lambda now: None)
 
 
 def test_the_numbers_of_an_engine_are_those_it_names(engine: tuple[str, ...], tmp_path: Path):
@@ -258,6 +257,24 @@ def test_a_configuration_is_read_as_it_was_written():
     assert configuration_from(written.text()) == written
 
 
+def test_a_configuration_of_the_terms_has_the_text_and_the_hash_that_it_always_had():
+    own = Configuration(ROWS[:1], "bspsa", 10, 3, 4, Effort(nodes=30), identity={"weights": [100.0, -2.5, 0.0]})
+    assert json.loads(own.text())["weights"] == [100.0, -2.5, 0.0]
+    assert configuration_hash(own.text()) == "11dfe4a17bd0cd61"
+    assert configuration_from(own.text()) == own
+    bold = (Parameter("Bold", 5, 0, 10, 1),)
+    other = Configuration(bold, "bspsa", 10, 3, 4, Effort(nodes=30), engine=("a", "b"))
+    assert configuration_hash(other.text()) == "c27114c09e9db882"
+
+
+@pytest.mark.parametrize("identity", [{"net": "0123"}, {"weights": [1.0], "buckets": 8}])
+def test_a_configuration_keeps_the_identity_of_any_family(identity: dict[str, object]):
+    written = replace(configuration(), identity=identity)
+    assert configuration_from(written.text()) == written
+    with pytest.raises(EvaluationError, match="no family of evaluations is known by"):
+        _ = written.evaluation
+
+
 def player_told(said: str) -> Player:
     """The player for `merino match` that the end of a tune names."""
     return read_player(shlex.split(said.split("As a player of 'merino match': ")[1])[0])
@@ -275,7 +292,7 @@ def test_a_tune_by_games_is_played_resumed_and_replayed(tmp_path: Path, capsys: 
     player = player_told(said)
     assert isinstance(player, OwnPlayer)
     tuned = load_tune(tmp_path / "rook.tune.npz").estimate().round()
-    assert player.weights[[term.name for term in TERMS].index("RookOpen")] == tuned[0]
+    assert player.evaluation.numbers["RookOpen"].value == tuned[0]
     assert player.parameters == parameter_values({"razor_margin": int(tuned[1])})
     assert picture.read_text().count("RookOpen") == 1 or "<svg" in picture.read_text()
     assert (tmp_path / "rook.tune.txt").read_text().count("RookOpen") == 1
@@ -324,10 +341,10 @@ def test_what_a_picture_needs_is_looked_for_before_the_games(
     if command != "tune":
         play(Tune.new(configuration(pairs=4))).save(state)
     before = set(tmp_path.iterdir())
-    monkeypatch.setattr("tune.command_games.play_tune", refuse_to_play)
-    monkeypatch.setattr("tune.command_games.replay", refuse_to_play)
+    monkeypatch.setattr("engine.shell.tune_games.play_tune", refuse_to_play)
+    monkeypatch.setattr("engine.shell.tune_games.replay", refuse_to_play)
     said = "extra 'plots'" if lacking == "matplotlib" else f"cannot write '{picture}': No such file or directory"
-    with pytest.raises(MerinoError, match=re.escape(said)):
+    with pytest.raises(CommandError, match=re.escape(said)):
         run_spsa([command, str(file if command == "tune" else state), "--plot", str(picture)])
     assert set(tmp_path.iterdir()) == before
 
@@ -335,7 +352,7 @@ def test_what_a_picture_needs_is_looked_for_before_the_games(
 def test_where_the_tuned_weights_go_is_looked_at_before_the_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     file = tmp_path / "rook.txt"
     file.write_text("RookOpen, 17, -200, 200, 5, 0.002\n")
-    monkeypatch.setattr("tune.command_games.play_tune", refuse_to_play)
+    monkeypatch.setattr("engine.shell.tune_games.play_tune", refuse_to_play)
     with pytest.raises(UsageError, match="exists, where the tuned weights go"):
         run_spsa(["tune", str(file), "--state", str(tmp_path / "rook.npz")])
     assert file.read_text().startswith("RookOpen, 17")
@@ -359,7 +376,7 @@ def test_on_a_full_disk_the_values_so_far_are_shown_and_the_file_named(
         real(tune, path)
 
     monkeypatch.setattr(Tune, "save", full)
-    monkeypatch.setattr("tune.command_games.Games", lambda _, flag: Judge(flag))
+    monkeypatch.setattr("engine.shell.tune_games.play_tune", partial(play_tune, play=judge()))
     with pytest.raises(CommandError, match=re.escape(f"spsa: cannot write '{state}': No space left on device")):
         run_spsa(["resume", str(state)])
     assert "bspsa after 4 pairs:" in capsys.readouterr().out

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from engine.common.command import CommandError, UsageError
+from engine.common.errors import MerinoError
 from engine.common.runs import begun
 from engine.search.parameters import PARAMETERS, parameter_values
 from engine.shell.spsa import run_spsa
@@ -344,7 +345,7 @@ def test_what_a_picture_needs_is_looked_for_before_the_games(
     monkeypatch.setattr("engine.shell.tune_games.play_tune", refuse_to_play)
     monkeypatch.setattr("engine.shell.tune_games.replay", refuse_to_play)
     said = "extra 'plots'" if lacking == "matplotlib" else f"cannot write '{picture}': No such file or directory"
-    with pytest.raises(CommandError, match=re.escape(said)):
+    with pytest.raises(MerinoError, match=re.escape(said)):
         run_spsa([command, str(file if command == "tune" else state), "--plot", str(picture)])
     assert set(tmp_path.iterdir()) == before
 

@@ -15,7 +15,7 @@ from engine.board.bitboard import ZERO
 from engine.board.fen import FenError, parse_fen
 from engine.board.position import POSITION
 from engine.compiled.jit import entry, kernel
-from formats.fen_text import NOT_PLAIN, read_fen, read_number
+from formats.fen_text import LONGEST_FEN, NOT_PLAIN, read_fen, read_number, write_fen, write_number
 from formats.pgn_games import Fault
 from formats.pgn_tokens import UNFINISHED, WHITE_WON, codes, matches, result_at
 
@@ -37,6 +37,11 @@ LINE = np.dtype(
 _BETWEEN = codes(" \t\r\n,;|=[]()\"'")
 _BLANK = codes(" \t")
 _GAME, _TO_END, _RESULT = (np.frombuffer(name, dtype=np.uint8) for name in (b"c7", b"c8", b"c9"))
+_LONGEST_REMARK = 64
+_REMARKS = tuple(
+    np.frombuffer(f' c9 "{result}"; c8 "'.encode(), dtype=np.uint8) for result in ("0-1", "1/2-1/2", "1-0")
+)
+_GAME_REMARK = np.frombuffer(b'"; c7 "', dtype=np.uint8)
 _HASH_START, _HASH_FACTOR = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)  # FNV-1a
 
 
@@ -244,3 +249,31 @@ def _score_at(data, at, stop):
         else:
             return -1.0
     return value / unit if value <= unit else -1.0
+
+
+def write_labelled(
+    positions: np.ndarray, results: np.ndarray, game: np.ndarray, to_end: np.ndarray, games_before: int = 0
+) -> bytes:
+    """The lines of POSITION[n]: each with its result, the half-moves to the end of its game and the number of that.
+
+    `game` is int32[n], an index to `results`, float32[games], White's 0, 0.5 or 1; `to_end` int16[n]. Games are
+    numbered from `games_before` + 1 on.
+    """
+    text = np.empty(len(positions) * (LONGEST_FEN + _LONGEST_REMARK), dtype=np.uint8)
+    doubled = np.rint(2 * results).astype(np.int64)
+    return text[: _write_lines(positions, game, to_end, doubled, games_before, text)].tobytes()
+
+
+@entry
+def _write_lines(positions, game, to_end, results, games_before, text):
+    at = 0
+    for index in range(len(positions)):
+        at = write_fen(positions[index], text, at)
+        remark = _REMARKS[results[game[index]]]
+        text[at : at + len(remark)] = remark
+        at = write_number(int(to_end[index]), text, at + len(remark))
+        text[at : at + len(_GAME_REMARK)] = _GAME_REMARK
+        at = write_number(games_before + game[index] + 1, text, at + len(_GAME_REMARK))
+        text[at], text[at + 1], text[at + 2] = ord('"'), ord(";"), ord("\n")
+        at += 3
+    return at

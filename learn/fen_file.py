@@ -11,18 +11,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
-from engine.compiled.jit import entry
-from formats.fen_text import LONGEST_FEN, write_fen, write_number
+from formats.labelled import write_labelled
 from learn.positions import Block
 
 _MARK = "# merino-positions 1"
-_LONGEST_REMARK = 64
-_REMARKS = tuple(
-    np.frombuffer(f' c9 "{result}"; c8 "'.encode(), dtype=np.uint8) for result in ("0-1", "1/2-1/2", "1-0")
-)
-_GAME = np.frombuffer(b'"; c7 "', dtype=np.uint8)
 _LONGEST_LAST_LINE = 256
 
 
@@ -63,21 +55,4 @@ def usable(path: Path, first: bytes) -> Contents | None:
 
 def lines_of(block: Block, games_before: int) -> bytes:
     """The lines of a block; its games have so many before them in the file."""
-    text = np.empty(len(block) * (LONGEST_FEN + _LONGEST_REMARK), dtype=np.uint8)
-    results = np.rint(2 * block.results).astype(np.int64)
-    return text[: _write_lines(block.positions, block.game, block.to_end, results, games_before, text)].tobytes()
-
-
-@entry
-def _write_lines(positions, game, to_end, results, games_before, text):
-    at = 0
-    for index in range(len(positions)):
-        at = write_fen(positions[index], text, at)
-        remark = _REMARKS[results[game[index]]]
-        text[at : at + len(remark)] = remark
-        at = write_number(int(to_end[index]), text, at + len(remark))
-        text[at : at + len(_GAME)] = _GAME
-        at = write_number(games_before + game[index] + 1, text, at + len(_GAME))
-        text[at], text[at + 1], text[at + 2] = ord('"'), ord(";"), ord("\n")
-        at += 3
-    return at
+    return write_labelled(block.positions, block.results, block.game, block.to_end, games_before)

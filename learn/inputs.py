@@ -5,29 +5,20 @@ A file is read in pieces that end between games. Several threads make rows of a 
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, NamedTuple, TypeVar
+from typing import IO, NamedTuple
 
 import numpy as np
 
 from engine.common.files import writing_whole
-from engine.common.work import ordered, threads
+from engine.common.work import in_order
 from formats.labelled import NO_END, NO_GAME, Labelled, read_labelled
-from formats.pgn_games import Fault, play_games, scan_games, whole_games
-from formats.sources import (
-    CHUNK,
-    Source,
-    count_lines,
-    digest,
-    end_of_lines,
-    name_of,
-    open_source,
-    plain_name,
-)
+from formats.pgn_games import Fault, play_games
+from formats.pgn_stream import GamesText, games_of
+from formats.sources import Source, count_lines, digest, name_of, open_source, plain_name
 from learn.checking import check_rows
 from learn.errors import LearnError
 from learn.fen_file import Contents, first_line, is_ours, lines_of, usable
@@ -35,10 +26,6 @@ from learn.positions import Block, Quiet, Rows, Selection, block_of_games, rows_
 from learn.quiet import is_open, settle
 from learn.request import Events, Say
 from learn.rows import RowStore
-
-THREADS = min(8, os.cpu_count() or 1)
-Item = TypeVar("Item")
-Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -48,15 +35,6 @@ class Reading:
     selection: Selection
     weights: np.ndarray
     keep_fen: bool = False  # whether a `.fen` file is left beside each PGN file
-
-
-class GamesText(NamedTuple):
-    """Some games of a file, not yet played (for `play_games`), and what comes before them."""
-
-    data: np.ndarray
-    table: np.ndarray
-    lines_before: int
-    games_before: int
 
 
 class _Text(NamedTuple):
@@ -142,7 +120,7 @@ class _Reader:
         rows_before = len(self.store)
         with ExitStack() as stack:
             wanted, fen = target is not None and self._wants_fen(target), None
-            for part in in_order(lambda piece: self._part_of(piece, wanted), games_of(source), THREADS):
+            for part in in_order(lambda piece: self._part_of(piece, wanted), games_of(source)):
                 self._add(part, is_first=len(self.store) == rows_before)
                 self._faults.extend((source.path, fault) for fault in part.faults)
                 found, used, unreadable = found + part.found, used + part.used, unreadable + len(part.faults)
@@ -198,9 +176,7 @@ class _Reader:
         names: list[np.ndarray] = []
         results: list[np.ndarray] = []
         unnamed, endless, rows_before = 0, 0, len(self.store)
-        for labelled, part in in_order(
-            lambda text: self._labelled_part(text, contents is not None), _texts(source), THREADS
-        ):
+        for labelled, part in in_order(lambda text: self._labelled_part(text, contents is not None), _texts(source)):
             of_none = np.flatnonzero(labelled.games == NO_GAME)
             labelled.games[of_none] = of_none + len(self.store)  # a game of its own
             unnamed, endless = unnamed + len(of_none), endless + int(np.count_nonzero(labelled.to_end == NO_END))
@@ -240,31 +216,12 @@ def _chosen(labelled: Labelled, selection: Selection) -> Labelled:
     return labelled.only(~is_first & ((labelled.to_end == NO_END) | (labelled.to_end >= selection.skip_last)))
 
 
-def games_of(source: Source) -> Iterator[GamesText]:
-    """The games of a PGN file, some hundred at a time."""
-    rest, lines, games = b"", 0, 0
-    while text := source.read(max(CHUNK, len(rest))):
-        text = rest + text
-        data, table, after = whole_games(text[: end_of_lines(text)])
-        if after:
-            yield GamesText(data, table, lines, games)
-            lines, games = lines + count_lines(text[:after]), games + len(table)
-        rest = text[after:]
-    yield GamesText(*scan_games(rest), lines, games)
-
-
 def _texts(source: Source) -> Iterator[_Text]:
     """The lines of a file, some thousand at a time."""
     lines = 0
     for text in source.lines():
         yield _Text(text, lines)
         lines += count_lines(text)
-
-
-def in_order(make: Callable[[Item], Made], items: Iterable[Item], count: int) -> Iterator[Made]:
-    """What `make` makes of each item, in order, by `count` threads; only a few items are under way at a time."""
-    with threads(count) as pool:
-        yield from ordered(pool, make, iter(items), ahead=count + 1)
 
 
 def _write(file: IO[bytes], content: bytes, path: Path) -> None:

@@ -145,20 +145,29 @@ class Candidate:
         self._request, self._places, self._events, self._say = request, places, events, events.say
         self._old, self._new, self._content = old, new, text.encode()
 
-    def write_beside(self) -> None:
-        """Keep them where they wait for their match; raises OSError."""
-        write_whole(self._places.beside, self._content)
+    def try_and_install(self, trial: Trial, command: str, was_stopped: bool = False) -> Outcome:
+        """Use them if a match, where one is wanted, finds them good enough; else leave them beside.
 
-    def install_if_it_passes(self, trial: Trial, command: str) -> Outcome:
-        """Play the match, and put those that wait beside in use if they pass; `command` is how one calls `learn`.
-
-        Raises OSError.
+        `trial` is that match, if the request does not ask for another; `command` is how one calls `learn`.
+        `was_stopped` says that the fit was interrupted: whoever did that waits for no match. Raises OSError, and
+        LearnError once there is something on the disk.
         """
+        if self._request.prove:
+            trial = STRONGER
+        if not self._request.plays_match or not self._places.takes_effect:
+            return self._install_at_once(trial)
+        write_whole(self._places.beside, self._content)
+        with standing(f"the new weights are in '{self._places.beside}', and not in use"):
+            if was_stopped:
+                return self._leave_beside(Verdict.STOPPED, command)
+            return self._install_if_they_pass(trial, command)
+
+    def _install_if_they_pass(self, trial: Trial, command: str) -> Outcome:
         beside = self._places.beside
         proof = self._play(trial, beside)
         verdict, match = _verdict_of(proof), proof.as_json((beside.name, self._places.source.name))
         if verdict is not Verdict.PASSED:
-            return self.leave_beside(verdict, command, match)
+            return self._leave_beside(verdict, command, match)
         install(self._places, self._content, self._say)
         outcome = Outcome(verdict, self._places.target, True, match)
         with standing(outcome.state):
@@ -167,8 +176,8 @@ class Candidate:
                 self._offer(self._places.target)
         return outcome
 
-    def install_at_once(self, trial: Trial) -> Outcome:
-        """Write them without a match, or with one that decides nothing, as nothing in use changes. Raises OSError."""
+    def _install_at_once(self, trial: Trial) -> Outcome:
+        """Write them without a match, or with one that decides nothing, as nothing in use changes."""
         install(self._places, self._content, self._say)
         target, in_use = self._places.target, self._places.takes_effect
         outcome = Outcome(Verdict.NO_MATCH, target, in_use)
@@ -200,7 +209,7 @@ class Candidate:
         self._say("A lower error is not yet more strength; this match proves it, or not:")
         self._say(f"    {offer(new, old)}")
 
-    def leave_beside(self, verdict: Verdict, command: str, match: dict[str, Any] | None = None) -> Outcome:
+    def _leave_beside(self, verdict: Verdict, command: str, match: dict[str, Any] | None = None) -> Outcome:
         """Leave them where they are, and tell why and how to use them; `match` is what their match showed."""
         beside, target = self._places.beside, self._places.target
         why = {

@@ -25,7 +25,7 @@ from learn.request import Events, LearnRequest, Say
 from learn.sample import Point, Sample
 from learn.tables import as_csv, render
 from learn.telling import Diary, StepTeller
-from match.prove import NOT_WEAKER, STRONGER, Trial
+from match.prove import NOT_WEAKER, Trial
 
 SHOWN_FAULTS = 5
 
@@ -63,7 +63,8 @@ def learn_from_files(
         summary = summarise(sample, learned, settings, games, time.perf_counter() - began)
         _tell_found(learned, summary, settings, tell)
         if learned.accepted and not request.dry_run:
-            outcome = _try_and_install(request, places, old, learned, summary, events, trial, command)
+            candidate = _candidate(request, places, old, learned, summary, events)
+            outcome = candidate.try_and_install(trial, command, learned.interrupted)
         else:
             outcome = _leave(learned, summary, tell)
         with standing(outcome.state or AS_THEY_WERE):
@@ -161,31 +162,13 @@ def _leave(learned: Learned, summary: Summary, tell: Say) -> Outcome:
     return Outcome(Verdict.NOT_BETTER)
 
 
-def _try_and_install(
-    request: LearnRequest,
-    places: Places,
-    old: np.ndarray,
-    learned: Learned,
-    summary: Summary,
-    events: Events,
-    trial: Trial,
-    command: str,
-) -> Outcome:
-    """Use the new weights if a match, where one is wanted, finds them good enough; else leave them beside.
-
-    Raises OSError, and LearnError once there is something on the disk.
-    """
-    text = text_with(places.source, learned.end.weights, _header(request, places.source, learned.end, summary))
-    candidate = Candidate(request, places, old, learned.end.weights, text, events)
-    if request.prove:
-        trial = STRONGER
-    if not request.plays_match or not places.takes_effect:
-        return candidate.install_at_once(trial)
-    candidate.write_beside()
-    with standing(f"the new weights are in '{places.beside}', and not in use"):
-        if learned.interrupted:  # whoever did that waits for no match
-            return candidate.leave_beside(Verdict.STOPPED, command)
-        return candidate.install_if_it_passes(trial, command)
+def _candidate(
+    request: LearnRequest, places: Places, old: np.ndarray, learned: Learned, summary: Summary, events: Events
+) -> Candidate:
+    """The new weights, as their file will hold them."""
+    new = learned.end.weights
+    text = text_with(places.source, new, _header(request, places.source, learned.end, summary))
+    return Candidate(request, places, old, new, text, events)
 
 
 def _header(request: LearnRequest, source: Path, end: Point, summary: Summary) -> list[str]:

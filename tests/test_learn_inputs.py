@@ -22,11 +22,10 @@ from engine.common.live_line import COLUMNS, LiveLine
 from engine.common.progress import Progress, ProgressOfMany, time_left
 from engine.console.learning import shown
 from eval.linear.weights import defaults
-from formats import sources
+from formats import pgn_stream, sources
 from formats.labelled import read_labelled
 from formats.pgn_games import Fault, read_games
 from formats.sources import SourceError, count_lines, find_files
-from learn import inputs
 from learn.checking import check_rows
 from learn.fen_file import lines_of
 from learn.inputs import Reading, read_rows
@@ -59,7 +58,7 @@ def expected() -> Rows:
 
 @pytest.fixture
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inputs, "CHUNK", 3000)
+    monkeypatch.setattr(pgn_stream, "CHUNK", 3000)
     monkeypatch.setattr(sources, "_SNIFFED", 500)
 
 
@@ -83,7 +82,7 @@ NASTY = (
 def test_pieces_never_change_what_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, newline: str, chunk: int
 ) -> None:
-    monkeypatch.setattr(inputs, "CHUNK", chunk)
+    monkeypatch.setattr(pgn_stream, "CHUNK", chunk)
     monkeypatch.setattr(sources, "_SNIFFED", 10)
     draw = random.Random(chunk)
     text = "\n\n".join(f'[Event "{number}"]\n\n{draw.choice(NASTY)}' for number in range(120)) + "\n"

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from engine.shell.cli import main
+from formats import pgn_stream
 from formats.pgn_games import read_games
-from learn import inputs
 from study.errors import StudyError
 from study.points.capablanca import CONDITIONS
 from study.points.matrix import read_matrix, render_matrix
@@ -356,7 +356,7 @@ def test_a_file_read_in_pieces_tells_what_it_tells_as_a_whole(
 ) -> None:
     asked = [own, "--by", "player", "--min-games", "1", "--result", "1-0"]
     whole = told([own, "--csv"], capsys), told([*asked, "--csv"], capsys)
-    monkeypatch.setattr(inputs, "CHUNK", 5000)
+    monkeypatch.setattr(pgn_stream, "CHUNK", 5000)
     assert (told([own, "--csv"], capsys), told([*asked, "--csv"], capsys)) == whole
 
 

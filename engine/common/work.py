@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from typing import TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+MOST_READERS = 8  # threads for the pieces of a file, which one thread cuts and gathers
 
 
 def cores() -> int:
@@ -47,6 +49,13 @@ def ordered(
     finally:
         for future in under_way:
             future.cancel()
+
+
+def in_order(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """The same by threads of its own, as many as pieces of a file are worth; only a few items are under way."""
+    count = min(MOST_READERS, cores())
+    with threads(count) as pool:
+        yield from ordered(pool, work, iter(items), ahead=count + 1)
 
 
 def _fill(

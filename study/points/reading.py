@@ -9,11 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
+from engine.common.work import in_order
 from formats.pgn_games import Fault, play_games
+from formats.pgn_stream import GamesText, games_of
 from formats.pgn_tokens import UNFINISHED
 from formats.sources import Source as Stream
 from formats.sources import SourceError, name_of, open_source, plain_name
-from learn.inputs import THREADS, GamesText, games_of, in_order
 from study.errors import StudyError
 from study.points.matrix import is_matrix, read_matrix
 from study.points.sets import Collection, Filters
@@ -82,7 +83,7 @@ def read_source(path: Path, with_tags: bool, progress_of: ProgressOf, notice: Ca
 
 def _parts(stream: Stream, with_tags: bool, progress_of: ProgressOf) -> Iterator[_Part]:
     with progress_of(f"Reading {stream.name}") as progress:
-        for part in in_order(lambda text: _part_of(text, with_tags), games_of(stream), THREADS):
+        for part in in_order(lambda text: _part_of(text, with_tags), games_of(stream)):
             yield part
             progress(stream.done)
 

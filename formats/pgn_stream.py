@@ -1,0 +1,33 @@
+"""The games of a PGN file as a stream: some hundred at a time, cut between games, so that memory is bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from formats.pgn_games import scan_games, whole_games
+from formats.sources import CHUNK, Source, count_lines, end_of_lines
+
+
+class GamesText(NamedTuple):
+    """Some games of a file, not yet played (for `play_games`), and what comes before them."""
+
+    data: np.ndarray
+    table: np.ndarray
+    lines_before: int
+    games_before: int
+
+
+def games_of(source: Source) -> Iterator[GamesText]:
+    """The games of a PGN file, some hundred at a time."""
+    rest, lines, games = b"", 0, 0
+    while text := source.read(max(CHUNK, len(rest))):
+        text = rest + text
+        data, table, after = whole_games(text[: end_of_lines(text)])
+        if after:
+            yield GamesText(data, table, lines, games)
+            lines, games = lines + count_lines(text[:after]), games + len(table)
+        rest = text[after:]
+    yield GamesText(*scan_games(rest), lines, games)

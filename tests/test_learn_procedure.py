@@ -1,0 +1,148 @@
+"""The procedure of `learn`: what is asked for and found is data, and what breaks it off says how things stand."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from engine.common.command import CommandError
+from engine.console.learning import learn_weights
+from engine.shell.cli import main
+from eval.linear.weights import defaults, load, save
+from learn import procedure
+from learn.errors import LearnError, LearnStoppedError, standing
+from learn.installing import Verdict
+from learn.learning import Settings
+from learn.options import read_order
+from learn.procedure import learn_from_files
+from learn.request import Events, LearnRequest
+from tests.rows import SELFPLAY
+
+
+@pytest.fixture
+def weights(tmp_path: Path) -> Path:
+    """A file in which a queen is worth a pawn: whatever is learned is better."""
+    path, values = tmp_path / "w" / "weights.txt", defaults()
+    values[:5] = 100.0
+    save(path, values)
+    return path
+
+
+def words_for(weights: Path, *more: str) -> list[str]:
+    return [str(SELFPLAY), "1", "5", "--no-fen", "--no-match", "--weights", str(weights), *more]
+
+
+def refuse_to_read(*_: object) -> None:
+    raise AssertionError("games are read")
+
+
+def interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_request_is_answered_by_a_result_and_nothing_is_printed(
+    weights: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    request = LearnRequest(
+        (str(SELFPLAY),), Settings(first=1, last=5), weights=str(weights), keep_fen=False, plays_match=False
+    )
+    lines: list[str] = []
+    shares: list[float | None] = []
+    result = learn_from_files(request, Events(lines.append, lambda _, done: shares.append(done)))
+    assert (result.outcome.verdict, result.outcome.written, result.outcome.in_use) == (Verdict.NO_MATCH, weights, True)
+    assert result.record == weights.parent / "learning.json" and result.record.exists() and result.csv is None
+    assert result.summary is not None and result.summary.written == str(weights)
+    assert [line.new for line in result.summary.weights] == load(weights).tolist()
+    assert "Games: 710" in lines and shares[-1] == 1
+    said = capsys.readouterr()
+    assert said.out == "" and all(line.startswith("Compiling ") for line in said.err.splitlines())
+
+
+def test_what_is_for_a_file_is_asked_for_and_what_is_printed_is_not() -> None:
+    printed, kept = read_order(["a.pgn", "--csv", "-"]), read_order(["a.pgn", "--csv", "t.csv", "--json"])
+    assert printed.as_csv and printed.request.csv is None
+    assert kept.as_json and not kept.as_csv and kept.request.csv == "t.csv"
+    assert kept.request.files == ("a.pgn",)
+
+
+@pytest.mark.parametrize("option", ["--csv", "--record"])
+@pytest.mark.parametrize(("name", "reason"), [("none/t.txt", errno.ENOENT), ("w", errno.EISDIR)])
+def test_other_files_are_looked_at_before_the_work(
+    weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str, name: str, reason: int
+) -> None:
+    monkeypatch.setattr(procedure, "read_rows", refuse_to_read)
+    before, path = weights.read_bytes(), tmp_path / name
+    for dry in ([], ["--dry-run"]):
+        with pytest.raises(CommandError) as caught:
+            learn_weights(words_for(weights, option, str(path), *dry), lambda line: None)
+        assert str(caught.value) == (
+            f"learn: cannot write '{path}': {os.strerror(reason)}; the weights are as they were"
+        )
+    assert weights.read_bytes() == before and [file.name for file in weights.parent.iterdir()] == ["weights.txt"]
+
+
+def test_a_folder_in_the_place_of_the_record_is_found_before_the_work(
+    weights: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(procedure, "read_rows", refuse_to_read)
+    (weights.parent / "learning.json").mkdir()
+    with pytest.raises(CommandError, match=r"cannot write '.*learning\.json'.*; the weights are as they were$"):
+        learn_weights(words_for(weights), lambda line: None)
+
+
+@pytest.mark.parametrize("writer", ["save_record", "write_whole"])
+def test_a_disk_that_is_full_after_the_weights_are_written_says_so(
+    weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: str
+) -> None:
+    def full(path: Path, _: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    monkeypatch.setattr(procedure, writer, full)
+    before = weights.read_bytes()
+    with pytest.raises(CommandError, match=f"No space left on device; the new weights are in '{weights}'$"):
+        learn_weights(words_for(weights, "--csv", str(tmp_path / "t.csv")), lambda line: None)
+    assert weights.read_bytes() != before
+
+
+def test_of_blocks_that_break_off_the_innermost_says_how_things_stand() -> None:
+    with (
+        pytest.raises(LearnStoppedError, match=r"^stopped by Ctrl-C; inside$"),
+        standing("outside"),
+        standing("inside"),
+    ):
+        raise KeyboardInterrupt
+    with pytest.raises(LearnError, match=r"^cannot write: Input/output error; outside$"), standing("outside"):
+        with standing("inside"):
+            pass
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+    with pytest.raises(BrokenPipeError), standing("nobody listens"):
+        raise BrokenPipeError
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "complaint"),
+    [
+        (["a.pgn", "--loss", "cubed"], 2, "merino: learn: --loss is one of squared, cross-entropy; not 'cubed'\n"),
+        ([], 2, "merino: usage: merino learn FILE... [first last] [options]; 'merino learn -h' lists the options\n"),
+        (["nowhere.pgn"], 1, "merino: learn: there is no file 'nowhere.pgn'\n"),
+        (["--use", "nowhere.txt"], 1, "merino: learn: cannot read weights file 'nowhere.txt': "),
+    ],
+)
+def test_a_shell_learns_from_the_exit_code_what_was_wrong(
+    words: list[str], code: int, complaint: str, tmp_path: Path, weights: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [*words, "--weights", str(weights)] if words else []
+    assert main(["learn", *given]) == code
+    assert capsys.readouterr().err.replace(f"{Path.cwd()}/", "").startswith(complaint)
+
+
+def test_a_shell_learns_of_ctrl_c_from_the_exit_code(
+    weights: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(procedure, "read_rows", interrupt)
+    assert main(["learn", *words_for(weights)]) == 130
+    said = capsys.readouterr()
+    assert said.err == "merino: learn: stopped by Ctrl-C; the weights are as they were\n"

@@ -256,8 +256,8 @@ def write_labelled(
 ) -> bytes:
     """The lines of POSITION[n]: each with its result, the half-moves to the end of its game and the number of that.
 
-    `game` is int32[n], an index to `results`, float32[games], White's 0, 0.5 or 1; `to_end` int16[n]. Games are
-    numbered from `games_before` + 1 on.
+    `game` is int32[n], an index to `results`, float32[games], White's 0, 0.5 or 1; `to_end` int16[n], 0 or more. Games
+    are numbered from `games_before` + 1 on.
     """
     text = np.empty(len(positions) * (LONGEST_FEN + _LONGEST_REMARK), dtype=np.uint8)
     doubled = np.rint(2 * results).astype(np.int64)

@@ -15,4 +15,6 @@ def warm_up() -> None:
     """Read a game and a position, and write the position."""
     read_games(_GAME)
     read = read_labelled(_POSITION)
-    write_labelled(read.positions, read.results, np.zeros(len(read.positions), dtype=np.int32), read.to_end)
+    write_labelled(
+        read.positions, read.results, np.zeros(len(read.positions), dtype=np.int32), np.zeros_like(read.to_end)
+    )

@@ -129,7 +129,7 @@ class PositionReport:
     evaluation: Annotated[str, "by what it was evaluated: the name of the weights file"]
     k: Annotated[float, "the scale of the expected score in centipawns"]
     static: Annotated[StaticReport, "the evaluation without a search"]
-    search: Annotated[SearchReport | None, "what a search says; null where none was asked for, or the game is over"]
+    search: Annotated[SearchReport | None, "what a search says; null where none was asked for, or no move is legal"]
     terms: Annotated[tuple[TermReport, ...], "the terms of the evaluation"]
     pieces: Annotated[tuple[PieceReport, ...], "the pieces, from a1 to h8"]
     shared_cp: Annotated[float, "what pieces bring together, less what is counted for more than one of them"]

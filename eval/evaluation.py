@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from engine.common.errors import MerinoError
 from eval.draws import settled_scores
 from eval.outlook import DEFAULT_K, expected_score
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 WIDTH = 80  # columns of text
 
 
-class EvaluationError(ValueError):
+class EvaluationError(MerinoError, ValueError):
     """An evaluation that cannot be read, or cannot do what was asked of it; the message says why."""
 
 

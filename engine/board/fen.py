@@ -29,6 +29,7 @@ from engine.board.position import (
     look_at_king,
     side_to_move,
 )
+from engine.common.errors import MerinoError
 from engine.compiled.jit import entry
 
 START_FEN = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
@@ -39,7 +40,7 @@ _STARTING_COUNTS = (8, 2, 2, 2, 1, 1)
 _MAX_COUNTER = 100_000
 
 
-class FenError(ValueError):
+class FenError(MerinoError, ValueError):
     """A FEN that cannot be read or describes no legal position; the message names the field and the fault."""
 
 

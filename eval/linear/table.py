@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from engine.board.bitboard import SQUARE_NAMES, WHITE
+from eval.evaluation import WIDTH
 from eval.linear.explain import Change, Credit, Explanation, PieceValue, PieceValues, TermLine, summarise
 from eval.linear.registry import TERMS, Group, Phase, Term
 
-WIDTH = 80
 BAR_CELLS = 5  # on each side of the axis
 CELL_CP = 10  # a longer bar is cut off: material would dwarf everything else
 LEAST_CHANGE = 0.05  # centipawns; less is shown as nothing

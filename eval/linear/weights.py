@@ -71,19 +71,21 @@ def parse(text: str, source: str, terms: Iterable[Term] = TERMS) -> np.ndarray:
         values[name] = value
     if not values:
         raise WeightsError(f"{source}: it names no term of the evaluation")
-    return np.array([values[name] if name in values else _default(term, source) for name, term in known.items()])
+    values |= _defaults_of([term for name, term in known.items() if name not in values], source)
+    return np.array([values[name] for name in known])
 
 
-def _default(term: Term, source: str) -> float:
-    """The weight of a term that the file called `source` does not name."""
-    if term.default is not None:
-        return float(term.default)
-    if source == str(DEFAULT_FILE):
-        raise WeightsError(f"{source}: no value for {term.name}")
-    usual = as_mapping(defaults())
-    if term.name not in usual:
-        raise WeightsError(f"{source}: no value for {term.name}, which has no default")
-    return usual[term.name]
+def _defaults_of(missing: Sequence[Term], source: str) -> dict[str, float]:
+    """The weights of the terms that the file called `source` does not name."""
+    found = {term.name: float(term.default) for term in missing if term.default is not None}
+    others = [term.name for term in missing if term.default is None]
+    if others and source == str(DEFAULT_FILE):
+        raise WeightsError(f"{source}: no value for {', '.join(others)}")
+    usual = as_mapping(defaults()) if others else {}
+    unknown = [name for name in others if name not in usual]
+    if unknown:
+        raise WeightsError(f"{source}: no value for {', '.join(unknown)}, which have no default")
+    return found | {name: usual[name] for name in others}
 
 
 def learned_k(path: Path) -> float:

@@ -7,7 +7,7 @@ January 2023, on the scale of CCRL Blitz. Below the weakest level, Elos can play
 
     python tools/calibrate_strength.py --pairs 1500:s1 1800:s3 900:1200 --games 200
 
-Prints a table like that of the README.
+Prints a table like that of docs/gui.md.
 """
 
 from __future__ import annotations

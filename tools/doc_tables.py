@@ -1,6 +1,6 @@
-"""Renew the tables of the README from the registries they show: `python tools/readme_tables.py [--check]`.
+"""Renew the tables of the README and of docs/ from the registries they show: `python tools/doc_tables.py [--check]`.
 
-A table stands between `<!-- NAME -->` and `<!-- /NAME -->`.
+A table stands between `<!-- NAME -->` and `<!-- /NAME -->`, each in one page.
 """
 
 import sys
@@ -16,7 +16,7 @@ from engine.uci.options import OPTIONS, Option
 from eval.linear.registry import TERMS, Group
 from eval.linear.weights import defaults
 
-README = Path(__file__).resolve().parent.parent / "README.md"
+ROOT = Path(__file__).resolve().parent.parent
 
 
 def terms_table() -> str:
@@ -79,24 +79,32 @@ def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], right_ali
 TABLES = {"console": console_table, "options": options_table, "commands": commands_table, "terms": terms_table}
 
 
+def pages() -> list[Path]:
+    """The pages a user reads."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
 def renewed(text: str) -> str:
-    """The text with each marked table made anew; raises ValueError where a table has no place."""
+    """The text of a page with each marked table made anew; raises ValueError where a mark has no end."""
     for name, table in TABLES.items():
         head, tail = f"<!-- {name} -->\n", f"<!-- /{name} -->"
-        before, _, rest = text.partition(head)
+        before, mark, rest = text.partition(head)
+        if not mark:
+            continue
         _, end, after = rest.partition(tail)
         if not end:
-            raise ValueError(f"{README} has no place {head.strip()} ... {tail}")
+            raise ValueError(f"{head.strip()} has no {tail}")
         text = f"{before}{head}{table()}\n{tail}{after}"
     return text
 
 
 def main() -> None:
-    """Write the README, or with --check say whether it is up to date."""
-    text = README.read_text(encoding="utf-8")
+    """Write the pages, or with --check say which are not up to date."""
+    stale = {page: text for page in pages() if (text := renewed(old := page.read_text(encoding="utf-8"))) != old}
     if "--check" in sys.argv[1:]:
-        sys.exit(None if renewed(text) == text else f"{README}: tables are not up to date")
-    README.write_text(renewed(text), encoding="utf-8")
+        sys.exit("".join(f"{page}: tables are not up to date\n" for page in stale) or None)
+    for page, text in stale.items():
+        page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

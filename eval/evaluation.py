@@ -36,11 +36,15 @@ class EvaluationError(MerinoError, ValueError):
 
 @dataclass(frozen=True)
 class Number:
-    """A number of an evaluation that can be tuned, and its bounds."""
+    """A number of an evaluation that can be tuned, and its bounds.
+
+    `part_of` is the name of the one that it is a part of: where that is a number too, it changes all its parts at once.
+    """
 
     value: float
     low: float
     high: float
+    part_of: str | None = None
 
 
 class Evaluation(ABC):

@@ -23,7 +23,9 @@ class TermReport:
     group: Annotated[str, "the group it belongs to"]
     multiplier: Annotated[float, "that of its group, included in the counts"]
     phase: Annotated[str, "when it counts: always, middlegame or endgame"]
-    weight: Annotated[float, "its weight in centipawns"]
+    weight: Annotated[float, "its weight in centipawns, at the stage of the position where it has two values"]
+    weight_mg: Annotated[float, "its weight in the middlegame; the same as that of the endgame where it has one value"]
+    weight_eg: Annotated[float, "its weight in the endgame"]
     white_count: Annotated[float, "how much of it White has, by multiplier and share of the phase"]
     black_count: Annotated[float, "how much of it Black has, likewise"]
     net_cp: Annotated[float, "what it adds to the score"]
@@ -41,6 +43,7 @@ class StaticReport:
     expected_score: Annotated[float, "the share of the points that White may expect, 0 to 1"]
     white_middlegame: Annotated[float, "how much White's middlegame terms count, 0 to 1; the endgame has the rest"]
     black_middlegame: Annotated[float, "the same of Black's"]
+    stage: Annotated[float, "1 with all pieces on the board to 0 without: the middlegame's share of each weight"]
 
 
 @dataclass(frozen=True)

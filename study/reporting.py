@@ -68,6 +68,7 @@ def _static(explanation: Explanation) -> StaticReport:
         expected_score=explanation.expected_score,
         white_middlegame=explanation.middlegame[0],
         black_middlegame=explanation.middlegame[1],
+        stage=explanation.stage,
     )
 
 
@@ -79,6 +80,8 @@ def _term(line: TermLine) -> TermReport:
         multiplier=line.group.multiplier,
         phase=line.phase.name.lower(),
         weight=line.weight,
+        weight_mg=line.values[0],
+        weight_eg=line.values[1],
         white_count=line.white_count,
         black_count=line.black_count,
         net_cp=line.net,

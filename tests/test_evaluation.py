@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Callable
 
 import chess
 import numpy as np
@@ -30,7 +31,11 @@ from match.players import OwnPlayer
 from match.terms import Terms
 from tests.material_family import MaterialEvaluation
 
-FAMILIES = {"terms": default, "material": MaterialEvaluation}
+FAMILIES: dict[str, Callable[[], Evaluation]] = {
+    "terms": default,
+    "two phases": lambda: default().with_numbers({"VAL_R_mg": 500, "KnightOutpost_eg": -50, "KingCenterEnd_mg": 90}),
+    "material": MaterialEvaluation,
+}
 STARTS = (
     chess.STARTING_FEN,
     "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",  # both sides castle

@@ -29,8 +29,8 @@ POSITIONS = [MIDDLEGAME, BLACK_TO_MOVE, OPPOSITE_BISHOPS, MATE_IN_ONE, MATED]
 # What programs rely on. A key that goes, or gets another meaning, needs a new VERSION.
 KEYS = {
     "": "version fen to_move ending evaluation k static search terms pieces shared_cp shared_terms moves summary",
-    "static": "score_cp sum_cp rule rule_cp rounding_cp expected_score white_middlegame black_middlegame",
-    "terms": "number name group multiplier phase weight white_count black_count net_cp",
+    "static": "score_cp sum_cp rule rule_cp rounding_cp expected_score white_middlegame black_middlegame stage",
+    "terms": "number name group multiplier phase weight weight_mg weight_eg white_count black_count net_cp",
     "pieces": "square piece removal_cp relative_pawns attributed_cp terms",
     "moves": "rank san uci score change",
     "moves.change": "before_cp after_cp change_cp rule_cp rounding_cp terms",

@@ -13,6 +13,7 @@ from engine.console.registry import COMMANDS as CONSOLE_COMMANDS
 from engine.console.registry import Section
 from engine.shell.cli import COMMANDS
 from engine.uci.options import OPTIONS, Option
+from eval.linear.phases import halves
 from eval.linear.registry import TERMS, Group
 from eval.linear.weights import defaults
 
@@ -22,8 +23,8 @@ ROOT = Path(__file__).resolve().parent.parent
 def terms_table() -> str:
     """The evaluation terms: name, group, phase, default weight and sentence."""
     rows = [
-        (_code(term.name), _group(term.group), term.phase.name.lower(), f"{weight:g}", term.sentence)
-        for term, weight in zip(TERMS, defaults(), strict=True)
+        (_code(term.name), _group(term.group), term.phase.name.lower(), _weight(*pair), term.sentence)
+        for term, *pair in zip(TERMS, *halves(defaults(), len(TERMS)), strict=True)
     ]
     return markdown_table(("Term", "Group", "When", "Weight", "What is counted"), rows, right_aligned=(3,))
 
@@ -47,6 +48,10 @@ def options_table() -> str:
     """The UCI options: name, default, range and sentence."""
     rows = [(_code(option.name), _default(option), _range(option), option.sentence) for option in OPTIONS.values()]
     return markdown_table(("Option", "Default", "Range", "What it does"), rows)
+
+
+def _weight(middlegame: float, endgame: float) -> str:
+    return f"{middlegame:g}" if middlegame == endgame else f"{middlegame:g}, {endgame:g}"
 
 
 def _group(group: Group) -> str:

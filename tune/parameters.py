@@ -55,7 +55,7 @@ class Parameter:
 
 def own_parameters() -> dict[str, Number]:
     """What Merino itself can tune, by name: the numbers of its evaluation and of its search."""
-    search = {row.name: Number(float(row.default), *map(float, row.bounds)) for row in PARAMETERS}
+    search = {row.name: Number(float(row.default), float(row.bounds[0]), float(row.bounds[1])) for row in PARAMETERS}
     return {**default().numbers, **search}
 
 

@@ -10,7 +10,7 @@ from engine.console.arguments import file_name, whole_number
 from engine.console.registry import Section, command
 from engine.console.session import Session
 from engine.uci.options import OPTIONS, Option, OptionError
-from eval.evaluation import Evaluation, EvaluationError
+from eval.evaluation import EvaluationError
 from eval.families import DEFAULT_FILE, load
 
 TEXT_COLUMN = 32
@@ -35,7 +35,8 @@ def weights(session: Session, arguments: str) -> None:
 
 def _show_weights(session: Session) -> None:
     session.say(f"Weights: {session.runtime.weights_file}")
-    named = [f"{name} {value:g}" for name, value in _values(session.runtime.evaluation).items()]
+    numbers = session.runtime.evaluation.numbers
+    named = [f"{name} {number.value:g}" for name, number in numbers.items() if number.part_of not in numbers]
     columns = max(1, session.text_width // 27)
     for start in range(0, len(named), columns):
         session.say("  " + "".join(f"{entry:<26}" for entry in named[start : start + columns]).rstrip())
@@ -63,22 +64,20 @@ def _save_weights(session: Session, path: Path) -> None:
 
 def _compare_weights(session: Session, path: Path) -> None:
     try:
-        others = _values(load(path))
+        others = load(path).numbers
     except EvaluationError as error:
         raise CommandError(str(error)) from error
-    mine = _values(session.runtime.evaluation)
+    mine = session.runtime.evaluation.numbers
     if mine == others:
         session.say(f"{path} holds the weights in use.")
         return
     session.say(f"{'':24}in use    file  change")
-    for name, old in mine.items():
-        if old != (new := others[name]):
+    for name, number in {**mine, **others}.items():
+        if name not in mine or name not in others or number.part_of in mine.keys() & others.keys():
+            continue  # its parts are shown, or that of which it is a part
+        old, new = mine[name].value, others[name].value
+        if old != new:
             session.say(f"  {name:<20}{old:8.6g}{new:8.6g}{new - old:+8.6g}")
-
-
-def _values(evaluation: Evaluation) -> dict[str, float]:
-    """Its numbers by name."""
-    return {name: number.value for name, number in evaluation.numbers.items()}
 
 
 _WITHOUT_FILE = {"show": _show_weights, "reset": _reset_weights}

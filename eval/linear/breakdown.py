@@ -10,7 +10,8 @@ import numpy as np
 from engine.board.bitboard import BLACK, WHITE
 from engine.compiled.jit import entry
 from eval.draws import after_rules
-from eval.linear.evaluate import counts_of, phase_shares, scores_of
+from eval.linear.evaluate import NUMBER_OF_TERMS, counts_of, phase_shares, scores_of, stages_of
+from eval.linear.phases import FULL_BOARD, by_stage, halves
 from eval.linear.registry import TERMS, Group, Phase
 from eval.linear.view import view
 from eval.outlook import DEFAULT_K, expected_score
@@ -24,7 +25,8 @@ OPPOSITE_BISHOPS = "bishops of opposite colours are the only pieces: half the su
 class TermLine:
     """What one term adds for each side.
 
-    Counts include phase share and group multiplier, so `weight` times count is centipawns.
+    Counts include phase share and group multiplier, so `weight` times count is centipawns. `weight` is what its two
+    values, those of middlegame and endgame, come to at the stage of the position.
     """
 
     number: int  # from 1, in the order of the registry
@@ -34,6 +36,7 @@ class TermLine:
     weight: float
     white_count: float
     black_count: float
+    values: tuple[float, float]
 
     @property
     def white_cp(self) -> float:
@@ -59,6 +62,8 @@ class TermLine:
             "multiplier": self.group.multiplier,
             "phase": self.phase.name.lower(),
             "weight": self.weight,
+            "weight_mg": self.values[0],
+            "weight_eg": self.values[1],
             "white_count": self.white_count,
             "black_count": self.black_count,
             "white_cp": self.white_cp,
@@ -78,6 +83,12 @@ class Explanation:
     rule: str | None  # the draw rule that changed the sum, if any
     middlegame: tuple[float, float]  # how much White's and Black's middlegame terms count; the endgame has the rest
     k: float  # the scale of the expected score
+    stage: float  # 1 with all pieces on the board to 0 without: the share of the first of a weight's two values
+
+    @property
+    def has_two_phases(self) -> bool:
+        """Whether any weight has two values."""
+        return any(line.values[0] != line.values[1] for line in self.lines)
 
     @property
     def sum(self) -> float:
@@ -124,6 +135,7 @@ class Explanation:
             "expected_score": self.expected_score,
             "k": self.k,
             "middlegame_share": dict(zip(("white", "black"), self.middlegame, strict=True)),
+            "stage": self.stage,
             "terms": [line.as_json() for line in self.lines],
         }
 
@@ -135,12 +147,18 @@ def _middlegame_shares(positions, shares):
 
 
 def explain(record: np.ndarray, weights: np.ndarray, k: float = DEFAULT_K) -> Explanation:
-    """Take the score of `record`, POSITION[1], under float64[terms] weights apart; `k` scales the expected score."""
-    white, black = counts_of(record)[0]
+    """Take the score of `record`, POSITION[1], under weights of one phase or two apart.
+
+    `k` scales the expected score.
+    """
+    white, black = counts_of(record)[0].tolist()
+    stage = int(stages_of(record)[0])
+    numbers = by_stage(weights, NUMBER_OF_TERMS)[stage].tolist()
+    values = np.transpose(halves(weights, NUMBER_OF_TERMS)).tolist()
     lines = tuple(
-        TermLine(number, term.name, term.group, term.phase, float(weight), float(white_count), float(black_count))
-        for number, (term, weight, white_count, black_count) in enumerate(
-            zip(TERMS, weights, white, black, strict=True), start=1
+        TermLine(number, term.name, term.group, term.phase, weight, white_count, black_count, (pair[0], pair[1]))
+        for number, (term, pair, weight, white_count, black_count) in enumerate(
+            zip(TERMS, values, numbers, white, black, strict=True), start=1
         )
     )
     turn = int(record[0]["side"])
@@ -156,6 +174,7 @@ def explain(record: np.ndarray, weights: np.ndarray, k: float = DEFAULT_K) -> Ex
         rule=_rule(record, total),
         middlegame=(float(shares[0]), float(shares[1])),
         k=k,
+        stage=stage / FULL_BOARD,
     )
 
 

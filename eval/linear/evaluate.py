@@ -1,7 +1,8 @@
 """The evaluation in its forms, all made from the registry: a score, a row of features, a count for each side.
 
 score = sum over terms of weight * feature, where feature = White's count - Black's, each times phase share and
-group multiplier. The draw rules come after the sum, then the score is rounded once and turned to the side to move.
+group multiplier. A weight may have two values, between which the stage of the game chooses (`phases`). The draw rules
+come after the sum, then the score is rounded once and turned to the side to move.
 """
 
 import numpy as np
@@ -11,6 +12,7 @@ import eval.linear.terms  # noqa: F401  (fills the registry)
 from engine.board.bitboard import BLACK, WHITE
 from engine.compiled.jit import entry, kernel
 from eval.draws import settled
+from eval.linear.phases import by_stage, phases_of, stage_of, stage_of_units
 from eval.linear.registry import TERMS
 from eval.linear.view import view
 from eval.material import FULL_SET
@@ -33,21 +35,22 @@ def phase_shares(side_view):
 
 @kernel
 def weighted_sum(position, weights):
-    """White's score before rules and rounding, float64; `weights` is float64[terms] in centipawns."""
+    """White's score before rules and rounding, float64; `weights` is float64[STAGES, terms] in centipawns."""
     white, black = view(position, WHITE), view(position, BLACK)
+    stage = stage_of_units(white.enemy_units + black.enemy_units)
     white_shares, black_shares = phase_shares(white), phase_shares(black)
     score, index = 0.0, 0
     for count in literal_unroll(COUNTS):
         phase = PHASES[index]
         feature = white_shares[phase] * count(white) - black_shares[phase] * count(black)
-        score += weights[index] * (MULTIPLIERS[index] * feature)
+        score += weights[stage, index] * (MULTIPLIERS[index] * feature)
         index += 1
     return score
 
 
 @kernel
 def evaluate(position, weights):
-    """The score for the side to move in centipawns, int64."""
+    """The score for the side to move in centipawns, int64; `weights` is float64[STAGES, terms]."""
     return settled(position, weighted_sum(position, weights))
 
 
@@ -75,15 +78,21 @@ def _evaluate_all(positions, weights, scores):
 
 
 @entry
+def _stage_all(positions, stages):
+    for index in range(len(positions)):
+        stages[index] = stage_of(positions[index])
+
+
+@entry
 def _count_all(positions, counts):
     for index in range(len(positions)):
         side_counts(positions[index], counts[index])
 
 
 def scores_of(positions: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Scores of POSITION[n] under float64[terms] weights, int64[n]: centipawns for the side to move."""
+    """Scores of POSITION[n] under weights of one phase or two, int64[n]: centipawns for the side to move."""
     scores = np.zeros(len(positions), dtype=np.int64)
-    _evaluate_all(positions, weights, scores)
+    _evaluate_all(positions, by_stage(weights, NUMBER_OF_TERMS), scores)
     return scores
 
 
@@ -95,6 +104,21 @@ def counts_of(positions: np.ndarray) -> np.ndarray:
 
 
 def features_of(positions: np.ndarray) -> np.ndarray:
-    """The rows the learner fits, float64[n, terms], White minus Black: row @ weights is White's score before rules."""
+    """The rows the learner fits, float64[n, terms], White minus Black: row @ weights of one phase is White's score."""
     counts = counts_of(positions)
     return counts[:, 0] - counts[:, 1]
+
+
+def stages_of(positions: np.ndarray) -> np.ndarray:
+    """The stage of each of POSITION[n], int64[n]: the row of `by_stage` that it is scored with."""
+    stages = np.zeros(len(positions), dtype=np.int64)
+    _stage_all(positions, stages)
+    return stages
+
+
+def white_scores_of(positions: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """White's scores of POSITION[n] before draw rules and rounding, float64[n]."""
+    features = features_of(positions)
+    if phases_of(weights, NUMBER_OF_TERMS) == 1:
+        return np.asarray(features @ weights)
+    return np.asarray((features * by_stage(weights, NUMBER_OF_TERMS)[stages_of(positions)]).sum(axis=1))

@@ -13,7 +13,8 @@ from engine.compiled.memory import array_at
 from engine.compiled.recursion import evaluation_address
 from eval.evaluation import WIDTH, Evaluation, Number
 from eval.linear.breakdown import Explanation, explain
-from eval.linear.evaluate import NUMBER_OF_TERMS, features_of, scores_of, weighted_sum
+from eval.linear.evaluate import NUMBER_OF_TERMS, scores_of, weighted_sum, white_scores_of
+from eval.linear.phases import STAGES, SUFFIXES, by_stage, halves, simplest, with_values
 from eval.linear.pieces import PieceValues, value_pieces
 from eval.linear.registry import TERMS
 from eval.linear.table import render_terms
@@ -24,7 +25,7 @@ from eval.outlook import DEFAULT_K
 @kernel
 def white_score(s, ply):
     """White's score at `ply` of a search record before draw rules, float64."""
-    return weighted_sum(s.positions[ply], array_at(s.evaluation_data, np.float64, NUMBER_OF_TERMS))
+    return weighted_sum(s.positions[ply], array_at(s.evaluation_data, np.float64, (STAGES, NUMBER_OF_TERMS)))
 
 
 @entry
@@ -34,10 +35,11 @@ def _install(records):
 
 
 class LinearEvaluation(Evaluation):
-    """The terms under these weights, float64 in the order of the registry, in centipawns."""
+    """The terms under these weights in centipawns: float64[terms] in the order of the registry, or two phases of it."""
 
     def __init__(self, weights: np.ndarray, k: float = DEFAULT_K, name: str = "terms") -> None:
-        self.weights = np.array(weights, dtype=np.float64)
+        self.weights = simplest(np.asarray(weights, dtype=np.float64), NUMBER_OF_TERMS)
+        self._table = by_stage(self.weights, NUMBER_OF_TERMS)
         self.weights.setflags(write=False)
         self.k, self.name = k, name
 
@@ -53,13 +55,13 @@ class LinearEvaluation(Evaluation):
 
     def install(self, record: np.ndarray) -> object:
         """See Evaluation."""
-        record[0]["evaluation_data"] = self.weights.ctypes.data
+        record[0]["evaluation_data"] = self._table.ctypes.data
         _install(record)
-        return self.weights
+        return self._table
 
     def white_scores(self, positions: np.ndarray) -> np.ndarray:
         """See Evaluation."""
-        return np.asarray(features_of(positions) @ self.weights)
+        return white_scores_of(positions, self.weights)
 
     def scores(self, positions: np.ndarray) -> np.ndarray:
         """See Evaluation; in one pass, and so added up in the order of the search."""
@@ -67,17 +69,20 @@ class LinearEvaluation(Evaluation):
 
     @property
     def numbers(self) -> Mapping[str, Number]:
-        """The weights by term."""
-        return {
-            term.name: Number(float(weight), *map(float, term.bounds))
-            for term, weight in zip(TERMS, self.weights, strict=True)
-        }
+        """The weights by term, where both phases share one, and those of each phase: `KnightOutpost_mg`, `_eg`."""
+        found = dict[str, Number]()
+        for term, *pair in zip(TERMS, *halves(self.weights, NUMBER_OF_TERMS), strict=True):
+            low, high = map(float, term.bounds)
+            if pair[0] == pair[1]:
+                found[term.name] = Number(float(pair[0]), low, high)
+            for suffix, value in zip(SUFFIXES, pair, strict=True):
+                found[term.name + suffix] = Number(float(value), low, high, part_of=term.name)
+        return found
 
     def with_numbers(self, values: Mapping[str, float]) -> LinearEvaluation:
         """See Evaluation."""
         super().with_numbers(values)
-        weights = [values.get(term.name, weight) for term, weight in zip(TERMS, self.weights, strict=True)]
-        return LinearEvaluation(np.array(weights), self.k, self.name)
+        return LinearEvaluation(with_values(self.weights, values, TERMS), self.k, self.name)
 
     def save(self, path: Path, header: Iterable[str] = ()) -> None:
         """Write a weights file."""

@@ -140,8 +140,9 @@ def _credit_pieces(positions, credited):
 
 
 def value_pieces(record: np.ndarray, weights: np.ndarray, k: float = DEFAULT_K) -> PieceValues:
-    """The values of all pieces of `record`, POSITION[1], under float64[terms] weights; `k` is that of `explain`."""
+    """The values of all pieces of `record`, POSITION[1]; `weights` and `k` are those of `explain`."""
     explanation = explain(record, weights, k)
+    numbers = np.array([line.weight for line in explanation.lines])
     credited = np.zeros((64, NUMBER_OF_TERMS))
     _credit_pieces(record, credited)
     board = record[0]["board"]
@@ -152,14 +153,14 @@ def value_pieces(record: np.ndarray, weights: np.ndarray, k: float = DEFAULT_K) 
             square=square,
             letter=PIECE_LETTERS[board[square]],
             removal=removals.get(square),
-            relative=removals[square] / weights[PAWN_VALUE] if square in removals and weights[PAWN_VALUE] else None,
-            credits=_credits(credited[square], weights),
+            relative=removals[square] / numbers[PAWN_VALUE] if square in removals and numbers[PAWN_VALUE] else None,
+            credits=_credits(credited[square], numbers),
         )
         for square in occupied
     )
     sign = np.where(board >= BLACK_PIECE, -1.0, 1.0)
     net = np.array([line.white_count - line.black_count for line in explanation.lines])
-    return PieceValues(explanation, pieces, _credits(net - sign @ credited, weights))
+    return PieceValues(explanation, pieces, _credits(net - sign @ credited, numbers))
 
 
 def _credits(counts: np.ndarray, weights: np.ndarray) -> tuple[Credit, ...]:

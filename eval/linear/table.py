@@ -10,6 +10,7 @@ import numpy as np
 from engine.board.bitboard import SQUARE_NAMES, WHITE
 from eval.evaluation import WIDTH
 from eval.linear.explain import Change, Credit, Explanation, PieceValue, PieceValues, TermLine, summarise
+from eval.linear.phases import halves
 from eval.linear.registry import TERMS, Group, Phase, Term
 
 BAR_CELLS = 5  # on each side of the axis
@@ -124,15 +125,22 @@ def _cell(piece: PieceValue, way: str) -> str:
 
 
 def render_terms(weights: np.ndarray, terms: Sequence[Term] = TERMS, width: int = WIDTH) -> str:
-    """The table of terms: number, name, weight in use, bounds, when it counts, and the chess in a sentence."""
-    rows = []
+    """The table of terms: number, name, weight in use, bounds, when it counts, and the chess in a sentence.
+
+    A weight with two values shows that of the middlegame and that of the endgame.
+    """
+    rows, pairs = [], np.transpose(halves(weights, len(terms)))
+    is_split = bool((pairs[:, 0] != pairs[:, 1]).any())
+    if is_split:
+        rows.append(f"{'two values: middlegame, endgame':>41}")
     for group in Group:
         rows.append(f"{group.title} (times {group.multiplier:g})")
-        for number, (term, weight) in enumerate(zip(terms, weights, strict=True), start=1):
+        for number, (term, pair) in enumerate(zip(terms, pairs, strict=True), start=1):
             if term.group is group:
                 low, high = term.bounds
                 phase = _PHASE_NAMES[term.phase]
-                rows.append(f"{number:3} {term.name:<21}{weight:8.6g}  {f'{low}..{high}':<10} {phase}")
+                value = f"{pair[0]:8.6g}" + (f"{pair[1]:8.6g}" if pair[0] != pair[1] else " " * 8 * is_split)
+                rows.append(f"{number:3} {term.name:<21}{value}  {f'{low}..{high}':<10} {phase}")
                 rows.append(textwrap.fill(term.sentence, width, initial_indent=_INDENT, subsequent_indent=_INDENT))
     return "\n".join(row.rstrip() for row in rows)
 
@@ -146,6 +154,8 @@ def _summary(explanation: Explanation, width: int) -> Iterable[str]:
     yield textwrap.fill(score, width, subsequent_indent="  ")
     shares = (f"{share:.0%}/{1 - share:.0%}" for share in explanation.middlegame)
     phase = "Phase (middlegame/endgame): {} for White's terms, {} for Black's".format(*shares)
+    if explanation.has_two_phases:
+        phase += f"; weights with two values: {explanation.stage:.0%}/{1 - explanation.stage:.0%}"
     yield textwrap.fill(phase, width, subsequent_indent="  ")
     yield textwrap.fill(" ".join(summarise(explanation)), width)
 

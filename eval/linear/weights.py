@@ -1,6 +1,7 @@
 """The weights file: plain text, one `Name value` a line, `#` comments; the same for engine and learner.
 
-A term that a file does not name has its default, so that a file stays good when the evaluation gains a term.
+A line may hold two values, `Name 30 18`: the first is the middlegame's, the second the endgame's. A term that a file
+does not name has its default, so that a file stays good when the evaluation gains a term.
 
 Which file is in use, first that applies: the one asked for (`WeightsFile`, `--weights`), `$MERINO_WEIGHTS`,
 `weights.txt` in the user's data folder (the learner writes it), the one shipped with Merino. Never the
@@ -18,12 +19,14 @@ import eval.linear.terms  # noqa: F401  (fills the registry)
 from engine.common.files import write_whole
 from engine.common.folders import user_folder
 from eval.evaluation import EvaluationError
+from eval.linear.phases import SUFFIXES, halves
 from eval.linear.registry import TERMS, Term
 from eval.outlook import DEFAULT_K
 
 SHIPPED = Path(__file__).resolve().parents[2] / "weights"
 DEFAULT_FILE = SHIPPED / "default.txt"
 ENVIRONMENT_VARIABLE = "MERINO_WEIGHTS"
+_FORMS = "'Name value' or 'Name middlegame endgame'"
 _K_IN_COMMENT = re.compile(r"^#.*\bK (\d+(?:\.\d+)?)\b", re.MULTILINE)
 
 
@@ -42,7 +45,7 @@ def active_file(asked_for: str | None = None) -> Path:
 
 
 def load(path: Path, terms: Iterable[Term] = TERMS) -> np.ndarray:
-    """The weights in `path`, float64 in the order of the registry; raises WeightsError."""
+    """The weights in `path`: float64[terms] in the order of the registry, or two phases of it; raises WeightsError."""
     return parse(_text(path), str(path), terms)
 
 
@@ -52,36 +55,40 @@ def parse(text: str, source: str, terms: Iterable[Term] = TERMS) -> np.ndarray:
     Raises WeightsError.
     """
     known = {term.name: term for term in terms}
-    values: dict[str, float] = {}
+    values: dict[str, tuple[float, ...]] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         words = line.split("#", 1)[0].split()
         if not words:
             continue
         where = f"{source}:{number}"
-        if len(words) != 2:
-            raise WeightsError(f"{where}: expected 'Name value', found {line.strip()[:60]!r}")
-        name, value = words[0], _number(words[1], where)
+        if len(words) not in (2, 3):
+            raise WeightsError(
+                f"{where}: expected 'Name value' or 'Name middlegame endgame', found {line.strip()[:60]!r}"
+            )
+        name, found = words[0], tuple(_number(word, where) for word in words[1:])
         if name not in known:
             raise WeightsError(f"{where}: no term is called {name[:40]!r}")
         if name in values:
             raise WeightsError(f"{where}: {name} is given twice")
         low, high = known[name].bounds
-        if not low <= value <= high:
-            raise WeightsError(f"{where}: {name} = {words[1]} is outside {low}..{high}")
-        values[name] = value
+        for word, value in zip(words[1:], found, strict=True):
+            if not low <= value <= high:
+                raise WeightsError(f"{where}: {name} = {word} is outside {low}..{high}")
+        values[name] = found
     if not values:
         raise WeightsError(f"{source}: it names no term of the evaluation")
     values |= _defaults_of([term for name, term in known.items() if name not in values], source)
-    return np.array([values[name] for name in known])
+    phases = max(map(len, values.values()))
+    return np.array([values[name][min(phase, len(values[name]) - 1)] for phase in range(phases) for name in known])
 
 
-def _defaults_of(missing: Sequence[Term], source: str) -> dict[str, float]:
+def _defaults_of(missing: Sequence[Term], source: str) -> dict[str, tuple[float, ...]]:
     """The weights of the terms that the file called `source` does not name."""
-    found = {term.name: float(term.default) for term in missing if term.default is not None}
+    found: dict[str, tuple[float, ...]] = {t.name: (float(t.default),) for t in missing if t.default is not None}
     others = [term.name for term in missing if term.default is None]
     if others and source == str(DEFAULT_FILE):
         raise WeightsError(f"{source}: no value for {', '.join(others)}")
-    usual = as_mapping(defaults()) if others else {}
+    usual = _values_of(defaults(), TERMS) if others else {}
     unknown = [name for name in others if name not in usual]
     if unknown:
         raise WeightsError(f"{source}: no value for {', '.join(unknown)}, which have no default")
@@ -124,20 +131,40 @@ def _number(text: str, where: str) -> float:
 
 
 def defaults() -> np.ndarray:
-    """The weights of the shipped default file, float64 in the order of the registry; raises WeightsError."""
+    """The weights of the shipped default file, as `load` gives them; raises WeightsError."""
     return load(DEFAULT_FILE)
 
 
 def as_mapping(weights: np.ndarray, terms: Iterable[Term] = TERMS) -> dict[str, float]:
-    """Weights by name."""
-    return {term.name: float(weight) for term, weight in zip(terms, weights, strict=True)}
+    """Weights by name: one number where both phases share it, else `Name_mg` and `Name_eg`."""
+    found = dict[str, float]()
+    for name, values in _values_of(weights, terms).items():
+        found |= dict(zip([name] if len(values) == 1 else [name + s for s in SUFFIXES], values, strict=True))
+    return found
+
+
+def _values_of(weights: np.ndarray, terms: Iterable[Term]) -> dict[str, tuple[float, ...]]:
+    """By the name of each term its value, or its two where they differ."""
+    terms = list(terms)
+    pairs = np.transpose(halves(weights, len(terms))).tolist()
+    return {t.name: (first,) if first == last else (first, last) for t, (first, last) in zip(terms, pairs, strict=True)}
 
 
 def render(weights: Mapping[str, float], header: Iterable[str] = ()) -> str:
-    """The text of a weights file: `header` as comments, then a line a term, 0 without a sign."""
-    lines = [f"# {line}".rstrip() for line in header]
-    lines += [f"{name:<22} {value + 0.0:g}" for name, value in weights.items()]
+    """The text of a weights file: `header` as comments, then a line a term, 0 without a sign.
+
+    Names are those of `as_mapping`.
+    """
+    lines, values = [f"# {line}".rstrip() for line in header], dict[str, list[float]]()
+    for name, value in weights.items():
+        values.setdefault(name.removesuffix(SUFFIXES[0]).removesuffix(SUFFIXES[1]), []).append(value)
+    lines += [f"{name:<22} {_written(pair)}" for name, pair in values.items()]
     return "\n".join(lines) + "\n"
+
+
+def _written(values: Iterable[float]) -> str:
+    """The value of a weight, or its two, as a line has them."""
+    return " ".join(f"{value + 0.0:g}" for value in values)
 
 
 def rewrite(text: str, weights: np.ndarray, header: Iterable[str], terms: Iterable[Term] = TERMS) -> str:
@@ -145,7 +172,7 @@ def rewrite(text: str, weights: np.ndarray, header: Iterable[str], terms: Iterab
 
     `header`, comments, comes first, so that `learned_k` reads its K. `text` is one that `parse` accepts.
     """
-    values = {term.name: float(weight) for term, weight in zip(terms, weights, strict=True)}
+    values = _values_of(weights, terms)
     mark = "\ufeff" if text.startswith("\ufeff") else ""  # stays the first character
     lines = text.removeprefix(mark).splitlines(keepends=True)
     end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
@@ -158,23 +185,23 @@ def rewrite(text: str, weights: np.ndarray, header: Iterable[str], terms: Iterab
     )
 
 
-def _added(lines: Sequence[str], values: Mapping[str, float], end: str) -> Iterable[str]:
+def _added(lines: Sequence[str], values: Mapping[str, tuple[float, ...]], end: str) -> Iterable[str]:
     """Lines for the terms that those of a file do not name."""
     named = {words[0] for line in lines if (words := line.split("#", 1)[0].split())}
-    added = [f"{name:<22} {value + 0.0:g}{end}" for name, value in values.items() if name not in named]
+    added = [f"{name:<22} {_written(pair)}{end}" for name, pair in values.items() if name not in named]
     if added and lines and not lines[-1].endswith(("\n", "\r")):
         yield end
     yield from added
 
 
-def _revalued(line: str, values: Mapping[str, float]) -> str:
-    """The line of a weights file with the value that its term has in `values`."""
+def _revalued(line: str, values: Mapping[str, tuple[float, ...]]) -> str:
+    """The line of a weights file with the values that its term has in `values`."""
     code, comment_mark, comment = line.partition("#")
     words = code.split()
-    if len(words) != 2 or float(words[1]) == values[words[0]]:
+    if not words or tuple(map(float, words[1:])) == values[words[0]]:
         return line
-    at = code.rindex(words[1])
-    return f"{code[:at]}{values[words[0]] + 0.0:g}{code[at + len(words[1]) :]}{comment_mark}{comment}"
+    first, last = code.index(words[1], code.index(words[0]) + len(words[0])), code.rstrip()
+    return f"{code[:first]}{_written(values[words[0]])}{code[len(last) :]}{comment_mark}{comment}"
 
 
 def save(path: Path, weights: np.ndarray, header: Iterable[str] = ()) -> None:

@@ -1,0 +1,81 @@
+"""Weights of one phase and of two, and what they come to as pieces leave the board.
+
+A set of weights is a vector: float64[terms], one value for each term, or float64[2 * terms], the values of the
+middlegame and then those of the endgame. Between the two a weight goes in proportion to the pieces that both sides
+have left (tapered evaluation): all of them is the middlegame, none the endgame, and promoted queens change nothing
+beyond the middlegame. So the score stays linear in the weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from engine.board.bitboard import BLACK, WHITE
+from engine.compiled.jit import kernel
+from eval.linear.registry import Term
+from eval.material import FULL_SET, units
+
+FULL_BOARD = 2 * FULL_SET  # the units of both sides at the start
+STAGES = FULL_BOARD + 1  # from a bare board of pawns, 0, to the full board
+SUFFIXES = ("_mg", "_eg")  # of the names of a weight's two values
+
+
+@kernel
+def stage_of_units(pieces):
+    """The stage, 0 for the endgame to FULL_BOARD, at which both sides have `pieces` units."""
+    return min(pieces, FULL_BOARD)
+
+
+@kernel
+def stage_of(position):
+    """The stage of a position, int64."""
+    return stage_of_units(units(position, WHITE) + units(position, BLACK))
+
+
+def phases_of(weights: np.ndarray, terms: int) -> int:
+    """How many values each of so many terms has: 1 or 2."""
+    return len(weights) // terms
+
+
+def halves(weights: np.ndarray, terms: int) -> tuple[np.ndarray, np.ndarray]:
+    """The values of the middlegame and of the endgame, float64[terms] each; the same where there is one phase."""
+    return weights[:terms], weights[-terms:]
+
+
+def by_stage(weights: np.ndarray, terms: int) -> np.ndarray:
+    """The weights at each stage, float64[STAGES, terms]."""
+    middlegame, endgame = halves(weights, terms)
+    return np.asarray(endgame + np.arange(STAGES)[:, None] / FULL_BOARD * (middlegame - endgame))
+
+
+def in_two_phases(weights: np.ndarray, terms: int) -> np.ndarray:
+    """The same weights with two values a term."""
+    return np.concatenate(halves(weights, terms))
+
+
+def simplest(weights: np.ndarray, terms: int) -> np.ndarray:
+    """The same weights with one value a term, where that is enough."""
+    middlegame, endgame = halves(weights, terms)
+    return np.array(middlegame if np.array_equal(middlegame, endgame) else weights)
+
+
+def column_names(terms: Sequence[Term], phases: int) -> list[str]:
+    """The name of each number of a vector of weights: those of the terms, or with SUFFIXES."""
+    if phases == 1:
+        return [term.name for term in terms]
+    return [term.name + suffix for suffix in SUFFIXES for term in terms]
+
+
+def with_values(weights: np.ndarray, values: Mapping[str, float], terms: Sequence[Term]) -> np.ndarray:
+    """The weights with other values for some: by the name of a term for both phases, or with one of SUFFIXES for one.
+
+    Names that are none of these are passed over; that of a phase goes before that of its term.
+    """
+    pairs = in_two_phases(weights, len(terms))
+    for index, term in enumerate(terms):
+        for phase, suffix in enumerate(SUFFIXES):
+            place = index + phase * len(terms)
+            pairs[place] = values.get(term.name + suffix, values.get(term.name, pairs[place]))
+    return simplest(pairs, len(terms))

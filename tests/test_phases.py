@@ -1,0 +1,138 @@
+"""Weights of two phases: read, written, evaluated, explained and tuned; one phase scores as it always did."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.board.bitboard import BISHOP, KNIGHT, QUEEN, ROOK
+from engine.board.game import Position
+from eval.evaluation import EvaluationError
+from eval.families import from_identity
+from eval.linear.evaluate import features_of, scores_of, stages_of, white_scores_of
+from eval.linear.explain import Change, explain, value_pieces
+from eval.linear.family import LinearEvaluation
+from eval.linear.phases import FULL_BOARD, by_stage, column_names, halves, in_two_phases, simplest, with_values
+from eval.linear.registry import TERMS
+from eval.linear.table import render, render_terms
+from eval.linear.weights import DEFAULT_FILE, as_mapping, defaults, load, parse, rewrite, save
+from tests.boards import playouts, records
+
+N = len(TERMS)
+NAMES = [term.name for term in TERMS]
+OUTPOST = NAMES.index("KnightOutpost")
+
+
+def two_phases() -> np.ndarray:
+    """Weights whose values differ in every term, within bounds."""
+    chance = np.random.default_rng(3)
+    low, high = np.array([term.bounds for term in TERMS], dtype=float).T
+    start = in_two_phases(defaults(), N)
+    return np.clip(np.rint(start + chance.uniform(-30, 30, 2 * N)), np.tile(low, 2), np.tile(high, 2))
+
+
+def test_a_line_with_two_values_reads_as_middlegame_and_endgame() -> None:
+    found = parse("KnightOutpost 30 18 # better with pieces\nVAL_P 101\n", "a file")
+    middlegame, endgame = halves(found, N)
+    assert (middlegame[OUTPOST], endgame[OUTPOST]) == (30, 18)
+    others = [index for index in range(N) if index != OUTPOST]
+    assert np.array_equal(middlegame[others], endgame[others])
+    assert middlegame[0] == 101
+
+
+def test_two_phases_written_are_read_back_and_one_value_stays_one(tmp_path: Path) -> None:
+    weights = two_phases()
+    weights[N + 3] = weights[3]
+    save(tmp_path / "weights.txt", weights)
+    assert np.array_equal(load(tmp_path / "weights.txt"), weights)
+    rows = [line.split() for line in (tmp_path / "weights.txt").read_text().splitlines()]
+    assert [row[0] for row in rows] == NAMES
+    assert [len(row) for row in rows] == [2 if weights[i] == weights[N + i] else 3 for i in range(N)]
+
+
+def test_a_rewritten_file_keeps_comments_and_takes_other_numbers_of_values() -> None:
+    text = "# mine\nKnightOutpost  30\t18  # two\nVAL_P 100 # one\n"
+    weights = with_values(defaults(), {"KnightOutpost_mg": 5, "KnightOutpost_eg": 5, "VAL_P_eg": 120}, TERMS)
+    found = rewrite(text, weights, [])
+    assert found.startswith("# mine\nKnightOutpost  5  # two\nVAL_P 100 120 # one\nVAL_N ")
+    assert np.array_equal(parse(found, "a file"), weights)
+
+
+def test_one_phase_scores_as_the_plain_sum_at_every_stage() -> None:
+    table = by_stage(defaults(), N)
+    assert table.shape == (FULL_BOARD + 1, N)
+    assert (table == defaults()).all()
+    positions = records(playouts(5, 200))
+    assert np.array_equal(scores_of(positions, defaults()), scores_of(positions, in_two_phases(defaults(), N)))
+
+
+def test_weights_go_from_endgame_to_middlegame_by_the_pieces_left() -> None:
+    weights, positions = two_phases(), records(playouts(6, 300))
+    middlegame, endgame = halves(weights, N)
+    for position, score in zip(positions, white_scores_of(positions, weights), strict=True):
+        units = sum(
+            unit * int(position["pieces"][kind]).bit_count()
+            for kind, unit in ((KNIGHT, 3), (BISHOP, 3), (ROOK, 5), (QUEEN, 10))
+        )
+        share = min(units / FULL_BOARD, 1)
+        row = features_of(position[None])[0]
+        assert score == pytest.approx(row @ (endgame + share * (middlegame - endgame)))
+
+
+def test_more_pieces_than_at_the_start_are_no_more_than_the_middlegame() -> None:
+    crowded = Position("QQQQQQQQ/8/8/3k4/8/8/8/K7 b - - 0 1")
+    assert stages_of(crowded.record).tolist() == [FULL_BOARD]
+    assert stages_of(Position("8/3k4/8/8/8/8/P7/K7 w - - 0 1").record).tolist() == [0]
+
+
+def test_the_explanation_adds_up_and_tells_both_values() -> None:
+    weights = two_phases()
+    for position in records(playouts(8, 60))[:, None]:
+        found = explain(position, weights)
+        assert found.sum == pytest.approx(white_scores_of(position, weights)[0])
+        assert found.stage == stages_of(position)[0] / FULL_BOARD
+        assert [line.values for line in found.lines] == list(zip(*halves(weights, N), strict=True))
+        line = json.loads(json.dumps(found.as_json()))["terms"][OUTPOST]
+        between = line["weight_eg"] + found.stage * (line["weight_mg"] - line["weight_eg"])
+        assert line["weight"] == pytest.approx(between)
+        values = value_pieces(position, weights)
+        assert values.attributed(0) - values.attributed(1) + values.shared_cp == pytest.approx(found.sum)
+    assert "weights with two values" in render(found)
+    assert "weights with two values" not in render(explain(position, defaults()))
+
+
+def test_a_change_by_a_capture_counts_the_change_of_stage() -> None:
+    weights = two_phases()
+    before, after = Position("4k3/8/8/3q4/4P3/8/8/4K2Q w - - 0 1"), Position("4k3/8/8/3P4/8/8/8/4K2Q b - - 0 1")
+    change = Change(explain(before.record, weights), explain(after.record, weights))
+    net = white_scores_of(after.record, weights)[0] - white_scores_of(before.record, weights)[0]
+    assert sum(term.net for term in change.terms) == pytest.approx(net)
+
+
+def test_the_table_of_terms_shows_both_values() -> None:
+    weights = with_values(defaults(), {"KnightOutpost_mg": 33, "KnightOutpost_eg": -7}, TERMS)
+    row = next(line for line in render_terms(weights).splitlines() if "KnightOutpost" in line)
+    assert row.split()[2:4] == ["33", "-7"]
+    assert max(map(len, render_terms(weights).splitlines())) <= 80
+
+
+def test_numbers_name_each_phase_and_both_together() -> None:
+    evaluation = LinearEvaluation.load(DEFAULT_FILE)
+    assert evaluation.numbers["KnightOutpost_mg"].part_of == "KnightOutpost"
+    split = evaluation.with_numbers({"KnightOutpost_mg": 33})
+    assert as_mapping(split.weights)["KnightOutpost_mg"] == 33
+    assert split.numbers["KnightOutpost_eg"].value == evaluation.numbers["KnightOutpost"].value
+    with pytest.raises(EvaluationError, match="no number called 'KnightOutpost'"):
+        split.with_numbers({"KnightOutpost": 5})
+    assert split.with_numbers({"VAL_P": 99}).numbers["VAL_P_eg"].value == 99
+    again = from_identity(split.identity)
+    assert isinstance(again, LinearEvaluation) and np.array_equal(again.weights, split.weights)
+
+
+def test_two_phases_that_are_the_same_are_one() -> None:
+    assert np.array_equal(simplest(in_two_phases(defaults(), N), N), defaults())
+    assert LinearEvaluation(in_two_phases(defaults(), N)).identity == LinearEvaluation(defaults()).identity
+    assert column_names(TERMS, 2)[OUTPOST + N] == "KnightOutpost_eg"

@@ -9,6 +9,7 @@ from learn.checking import check_rows
 from learn.fen_file import lines_of
 from learn.fit import Watcher
 from learn.learning import METHODS, Settings, learn, split
+from learn.net import warmup as nets
 from learn.passes import carriers
 from learn.positions import Quiet, Selection, block_of_games, rows_of_block
 from learn.quiet import is_open, settle
@@ -20,7 +21,8 @@ _GAMES = "".join(f'[Result "{result}"]\n\n{_MOVES} {result}\n\n' for result in (
 
 
 def warm_up() -> None:
-    """Make rows of a few games and of labelled positions, and learn from them in every way."""
+    """Make rows of a few games and of labelled positions, and learn from them in every way; then train a net."""
+    nets.warm_up()
     weights = defaults()
     block = block_of_games(read_games(_GAMES.encode()), Selection())
     block = block.chosen(is_open(block, weights, bound=1000))

@@ -12,6 +12,7 @@ from engine.compiled.jit import CACHE
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
 from eval.families import default
+from eval.net import warmup as nets
 
 PLAY = "play"
 
@@ -45,6 +46,7 @@ def _warm_up_room(room: str) -> None:
 def _warm_up_lowest() -> None:
     """Call every entry of the lowest room: what play needs, and what only commands call."""
     warm_up()
+    nets.warm_up()
     position = Position()
     perft(position.record, 1)
     default().value_pieces(position.record)

@@ -77,6 +77,9 @@ COMMANDS = by_name(
         ),
         Command("spsa COMMAND ...", "engine.shell.spsa:run_spsa", "Tune numbers by games; simulate and plan that."),
         Command(
+            "features EXPR [FEN]", "engine.shell.features:run_features", "What a feature set for nets sees on a board."
+        ),
+        Command(
             "bench", "engine.shell.commands:bench", "Search fixed positions; print nodes, always the same, and speed."
         ),
         Command(

@@ -1,0 +1,94 @@
+"""`merino features EXPR [FEN]`: a feature set, its blocks, and what is active on a board."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from engine.board.fen import START_FEN
+from engine.common.command import UsageError
+from engine.common.progress import Progress
+from engine.console.command_line import Parser
+from engine.shell.naming import errors_named
+from engine.shell.positions import take_position
+from eval.net.features import FeatureError, FeatureSet, features
+from formats.pgn_games import Games, play_games
+from formats.pgn_stream import games_of
+from formats.sources import Source, SourceError, open_source
+from learn.net.feature_changes import THESIS_SLIP, Changes, measure_changes
+
+
+def run_features(arguments: Sequence[str]) -> int:
+    """The command in a shell; raises CommandError."""
+    parser = Parser(
+        prog="merino features",
+        description="Show a feature set: blocks, sizes, and which features are active on a board.",
+        epilog="Blocks are ALL, KING, H, V, D1, D2, PH, PV, MB and MC; + puts sets together, * multiplies them.",
+    )
+    parser.add_argument("expression", metavar="EXPR", help='a feature set, such as "ALL+H+V" or "KING*ALL"')
+    parser.add_argument("fen", nargs="*", metavar="FEN", help="the position (the starting position)")
+    parser.add_argument("--stats", metavar="FILE.pgn", help="measure what moves of these games change, by block")
+    parser.add_argument("--json", action="store_true", help="for programs")
+    wish = parser.parse_args(arguments)
+    try:
+        wanted = features(wish.expression)
+    except FeatureError as error:
+        raise UsageError(f"features: {error}") from error
+    if wish.stats is not None:
+        if wish.fen:
+            raise UsageError("features: --stats takes the positions of its games, and no FEN")
+        _print_changes(wanted, Path(wish.stats).expanduser(), wish.json)
+    else:
+        _print_active(wanted, wish.fen or START_FEN.split(), wish.json)
+    return 0
+
+
+def _print_active(wanted: FeatureSet, words: Sequence[str], as_json: bool) -> None:
+    position, rest = take_position(words, "features")
+    if rest:
+        raise UsageError(f"features: one FEN is expected, and not also '{' '.join(rest)[:40]}'")
+    white, black = wanted.active(position.record)[0]
+    if as_json:
+        blocks = [part._asdict() for part in wanted.parts]
+        told = {"features": wanted.name, "size": wanted.size, "blocks": blocks, "fen": position.fen()}
+        print(json.dumps(told | {"white": white.tolist(), "black": black.tolist()}))
+        return
+    print(f"{wanted.name}: {wanted.size} features\n")
+    print(f"{'block':<24}{'size':>8}{'offset':>8}")
+    for part in wanted.parts:
+        print(f"{part.name:<24}{part.size:>8}{part.offset:>8}")
+    for name, active in (("White", white), ("Black", black)):
+        print(f"\nactive as {name} sees it, {len(active)}:")
+        for index in active.tolist():
+            print(f"{index:>8}  {wanted.words(index)}")
+
+
+def _print_changes(wanted: FeatureSet, path: Path, as_json: bool) -> None:
+    with errors_named("features", SourceError), open_source(path) as source, Progress("Reading") as progress:
+        found = measure_changes(wanted, _games(source, progress))
+    if not found.moves:
+        raise UsageError(f"features: '{path}' holds no game with moves")
+    if as_json:
+        print(json.dumps({"moves": found.moves, "blocks": [change.__dict__ for change in found.blocks]}))
+        return
+    _print_table(found)
+
+
+def _print_table(found: Changes) -> None:
+    print(f"{found.moves} moves, means of both sides' views\n")
+    print(f"{'block':<20}{'active':>9}{'added':>9}{'removed':>9}{'together':>10}   thesis: added, removed")
+    for change in found.blocks:
+        text = f"{change.name:<20}{change.active:>9.2f}{change.added:>9.2f}{change.removed:>9.2f}"
+        slip = THESIS_SLIP.get(change.name)
+        beside = f"{slip[0]:.2f}, {slip[1]:.2f} (some removals were lost there)" if slip else ""
+        print(f"{text}{change.added + change.removed:>10.2f}   {beside}".rstrip())
+
+
+def _games(source: Source, progress: Progress) -> Iterator[Games]:
+    for piece in games_of(source):
+        progress(source.done)
+        if len(piece.table):
+            yield play_games(piece.data, np.array(piece.table), 1, piece.lines_before)

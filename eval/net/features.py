@@ -1,0 +1,236 @@
+"""Feature sets: blocks put together by `+` and `*`, as in "ALL+H+V" and "KING*ALL", and what is active on a board.
+
+A sum puts the tuples of its parts one after another; a product has a tuple for each pair, active where both parts are.
+Every feature set is brought into one form, a sum of terms: an offset and some blocks, each with a stride. So indices
+follow from the expression as the thesis has it (see `eval.net.blocks`), however it is written.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from engine.compiled.jit import entry, kernel
+from eval.evaluation import EvaluationError
+from eval.net.blocks import BLOCKS, active_of_block
+from eval.net.view import VIEW_SIZE, look
+
+LARGEST = 1 << 17  # features of a set
+MOST_FACTORS = 3
+MOST_TERMS = 64
+MOST_ACTIVE = 1 << 14
+SCRATCH = 1024  # more than any block can have active
+
+_NUMBERS = {name: number for number, name in enumerate(BLOCKS)}
+_TOKEN = re.compile(r"\s*(?:([A-Za-z_][A-Za-z_0-9]*)|([+*()])|(\S))")
+
+
+class FeatureError(EvaluationError):
+    """An expression that is no feature set; the message says what is wrong and where."""
+
+
+class Part(NamedTuple):
+    """One summand of a feature set."""
+
+    name: str
+    size: int
+    offset: int
+
+
+class _Term(NamedTuple):
+    """Tuples of some blocks: their indices times strides, added to an offset."""
+
+    offset: int
+    factors: tuple[tuple[str, int], ...]  # block, stride
+
+
+@dataclass(frozen=True)
+class FeatureSet:
+    """A feature set: its expression, its size, and its summands in order."""
+
+    name: str
+    size: int
+    parts: tuple[Part, ...]
+    terms: tuple[_Term, ...]
+
+    @cached_property
+    def program(self) -> np.ndarray:
+        """What `active_features` reads: int64[terms, 2 + 2 * MOST_FACTORS], offset, factors, (block, stride)."""
+        rows = np.zeros((len(self.terms), 2 + 2 * MOST_FACTORS), dtype=np.int64)
+        for row, term in zip(rows, self.terms, strict=True):
+            row[:2] = term.offset, len(term.factors)
+            for index, (block, stride) in enumerate(term.factors):
+                row[2 + 2 * index : 4 + 2 * index] = _NUMBERS[block], stride
+        return rows
+
+    @cached_property
+    def most(self) -> int:
+        """How many features can be active at once, at most."""
+        return sum(int(np.prod([BLOCKS[block].most for block, _ in term.factors])) for term in self.terms)
+
+    def active(self, positions: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The sorted indices of what is active as White and as Black sees each of POSITION[n]."""
+        room = np.zeros((2, self.most), dtype=np.int32)
+        counts = np.zeros(2, dtype=np.int64)
+        found = []
+        for index in range(len(positions)):
+            _active(positions[index : index + 1], self.program, room, counts)
+            white, black = (np.sort(row[:count]) for row, count in zip(room, counts, strict=True))
+            found.append((white, black))
+        return found
+
+    def words(self, index: int) -> str:
+        """What the feature of this index says, in words."""
+        for term in reversed(self.terms):
+            rest, said = index - term.offset, []
+            for block, stride in sorted(term.factors, key=lambda factor: -factor[1]):
+                number, rest = divmod(rest, stride)
+                if not 0 <= number < BLOCKS[block].size:
+                    break
+                said.append(BLOCKS[block].words(number))
+            else:
+                if rest == 0:
+                    return " and ".join(said)
+        raise IndexError(f"{self.name} has no feature {index}")
+
+
+def features(expression: str) -> FeatureSet:
+    """The feature set of an expression such as "ALL+H+V" or "KING*(ALL+H)"; raises FeatureError."""
+    return _parsed(" ".join(expression.split()))
+
+
+@cache
+def _parsed(expression: str) -> FeatureSet:
+    reader = _Reader(expression)
+    parts = reader.whole()
+    terms: list[_Term] = []
+    listed: list[Part] = []
+    offset = 0
+    for name, size, own in parts:
+        listed.append(Part(name, size, offset))
+        terms += [_Term(offset + term.offset, term.factors) for term in own]
+        offset += size
+    found = FeatureSet("+".join(name for name, *_ in parts), offset, tuple(listed), tuple(terms))
+    if found.size > LARGEST:
+        raise FeatureError(f"'{found.name}' has {found.size} features; {LARGEST} is the most")
+    if found.most > MOST_ACTIVE or len(terms) > MOST_TERMS or max(len(t.factors) for t in terms) > MOST_FACTORS:
+        raise FeatureError(f"'{found.name}' multiplies more than is any use: at most {MOST_FACTORS} blocks, few active")
+    return found
+
+
+_Parsed = tuple[str, int, tuple[_Term, ...]]  # name, size, terms
+
+
+class _Reader:
+    """Reads an expression: sums of products of blocks and of sums in parentheses."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._at = text, 0
+
+    def whole(self) -> list[_Parsed]:
+        """The summands of the expression."""
+        found = self._summands()
+        if self._next():
+            self._fail("an operator is expected")
+        return found
+
+    def _summands(self) -> list[_Parsed]:
+        found = self._product()
+        while self._next() == "+":
+            self._take()
+            found += self._product()
+        return found
+
+    def _product(self) -> list[_Parsed]:
+        """What stands between two `+`: a sum in parentheses alone is its summands, all else is one."""
+        found = self._factor()
+        while self._next() == "*":
+            self._take()
+            found = [_times(_joined(found), _joined(self._factor()))]
+            if found[0][1] > LARGEST:
+                self._fail(f"so far {found[0][1]} features, and {LARGEST} is the most")
+        return found
+
+    def _factor(self) -> list[_Parsed]:
+        word = self._next()
+        if word == "(":
+            self._take()
+            found = self._summands()
+            if self._next() != ")":
+                self._fail("a closing parenthesis is expected")
+            self._take()
+            return found
+        name = word.upper()
+        if name not in BLOCKS:
+            known = ", ".join(BLOCKS)
+            self._fail(f"no block '{word}' (there are {known})" if name.isidentifier() else "a block is expected")
+        self._take()
+        return [(name, BLOCKS[name].size, (_Term(0, ((name, 1),)),))]
+
+    def _next(self) -> str:
+        """The token that follows, "" at the end."""
+        found = _TOKEN.match(self._text, self._at)
+        return found[found.lastindex or 0] if found else ""
+
+    def _take(self) -> None:
+        found = _TOKEN.match(self._text, self._at)
+        assert found
+        self._at = found.end()
+
+    def _fail(self, reason: str) -> None:
+        found = _TOKEN.match(self._text, self._at)
+        place = f"at column {found.start(found.lastindex or 0) + 1}" if found else "at the end"
+        raise FeatureError(f"'{self._text[:60]}' is no feature set: {place}, {reason}")
+
+
+def _joined(parts: list[_Parsed]) -> _Parsed:
+    """Summands as one."""
+    if len(parts) == 1:
+        return parts[0]
+    terms: list[_Term] = []
+    offset = 0
+    for _, size, own in parts:
+        terms += [_Term(offset + term.offset, term.factors) for term in own]
+        offset += size
+    return f"({'+'.join(name for name, *_ in parts)})", offset, tuple(terms)
+
+
+def _times(first: _Parsed, second: _Parsed) -> _Parsed:
+    """The product: a pair (a, b) has the index a * size of the second + b."""
+    size = second[1]
+    terms = [
+        _Term(a.offset * size + b.offset, tuple((block, stride * size) for block, stride in a.factors) + b.factors)
+        for a in first[2]
+        for b in second[2]
+    ]
+    return f"{first[0]}*{second[0]}", first[1] * size, tuple(terms)
+
+
+@kernel
+def active_features(view, program, scratch, active):
+    """Fill `active` with the indices of what is active in this view; how many. `scratch` is int32[SCRATCH]."""
+    total = 0
+    for term in range(len(program)):
+        count = 1
+        active[total] = program[term, 0]
+        for factor in range(program[term, 1]):
+            stride = program[term, 3 + 2 * factor]
+            found = active_of_block(program[term, 2 + 2 * factor], view, scratch)
+            for other in range(found - 1, -1, -1):
+                for known in range(count):
+                    active[total + other * count + known] = active[total + known] + stride * scratch[other]
+            count *= found
+        total += count
+    return total
+
+
+@entry
+def _active(positions, program, active, counts):
+    view, scratch = np.zeros(VIEW_SIZE, dtype=np.uint64), np.zeros(SCRATCH, dtype=np.int32)
+    for side in range(2):
+        look(positions[0], side, view)
+        counts[side] = active_features(view, program, scratch, active[side])

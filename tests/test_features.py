@@ -1,0 +1,304 @@
+"""Feature sets: each block against the same written plainly with python-chess, and the algebra of expressions."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+
+import chess
+import numpy as np
+import pytest
+
+from engine.board.fen import parse_fen
+from engine.compiled.jit import entry
+from engine.shell.cli import main
+from eval.net.blocks import BLOCKS, COLOUR, FILE, RANK, ROLE, make_block
+from eval.net.features import FeatureError, features
+from eval.net.view import VIEW_SIZE, look, look_back
+
+SIZES = {
+    "ALL": 768, "KING": 64, "H": 96, "V": 96, "D1": 180, "D2": 180, "PH": 1152, "PV": 1152, "MB": 768, "MC": 206,
+}  # fmt: skip
+CAPS = (8, 15, 16, 25, 25, 8)
+THESIS_BOARD = "2k5/p6b/8/8/3P4/2K5/P1N5/8 w - - 0 1"  # the example of the thesis
+STARTS = (chess.STARTING_FEN, "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1")
+
+
+def kind(piece: chess.Piece) -> int:
+    """Role and colour as one number; White is "own"."""
+    return 2 * (piece.piece_type - 1) + (piece.color == chess.BLACK)
+
+
+def pieces(board: chess.Board) -> Iterator[tuple[int, int, int]]:
+    """File, rank and kind of each piece."""
+    for square, piece in board.piece_map().items():
+        yield chess.square_file(square), chess.square_rank(square), kind(piece)
+
+
+def pairs(lines: list[list[int]], board: chess.Board) -> set[int]:
+    """The pairs of neighbours on each line, a line being squares in order."""
+    found = set()
+    for number, squares in enumerate(lines):
+        on_it = [kind(board.piece_at(square)) for square in squares if board.piece_at(square)]
+        found |= {number * 144 + first * 12 + second for first, second in pairwise(on_it)}
+    return found
+
+
+def moves(board: chess.Board) -> set[tuple[int, int]]:
+    """(kind, destination) of all that can move, for both sides."""
+    found = set()
+    for origin, piece in board.piece_map().items():
+        for target in chess.SQUARES:
+            there = board.piece_at(target)
+            if there and there.color == piece.color:
+                continue
+            if piece.piece_type == chess.PAWN:
+                forward = origin + (8 if piece.color == chess.WHITE else -8)
+                reached = target == forward and not there or there and target in board.attacks(origin)
+            else:
+                reached = target in board.attacks(origin)
+            if not reached:
+                continue
+            after = board.copy(stack=False)
+            after.remove_piece_at(origin)
+            after.set_piece_at(target, piece)
+            if not after.is_attacked_by(not piece.color, after.king(piece.color)):
+                found.add((kind(piece), target))
+    return found
+
+
+def counts(board: chess.Board) -> set[int]:
+    """The one active count of each kind."""
+    able, found, start = moves(board), set(), 0
+    for number in range(12):
+        cap = CAPS[number // 2]
+        found.add(start + min(cap, sum(1 for moving, _ in able if moving == number)))
+        start += cap + 1
+    return found
+
+
+NAIVE: dict[str, Callable[[chess.Board], set[int]]] = {
+    "ALL": lambda board: {(file * 8 + rank) * 12 + what for file, rank, what in pieces(board)},
+    "KING": lambda board: {board.king(chess.WHITE)},
+    "H": lambda board: {file * 12 + what for file, rank, what in pieces(board)},
+    "V": lambda board: {rank * 12 + what for file, rank, what in pieces(board)},
+    "D1": lambda board: {(file + rank) * 12 + what for file, rank, what in pieces(board)},
+    "D2": lambda board: {(file + 7 - rank) * 12 + what for file, rank, what in pieces(board)},
+    "PH": lambda board: pairs([[8 * rank + file for file in range(8)] for rank in range(8)], board),
+    "PV": lambda board: pairs([[8 * rank + file for rank in range(8)] for file in range(8)], board),
+    "MB": lambda board: {square * 12 + what for what, square in moves(board)},
+    "MC": counts,
+}
+
+
+def boards(count: int) -> list[chess.Board]:
+    rng, found = random.Random(20), []
+    while len(found) < count:
+        board = chess.Board(rng.choice(STARTS))
+        for _ in range(rng.randrange(90)):
+            if board.is_game_over():
+                break
+            board.push(rng.choice(list(board.legal_moves)))
+        found.append(board)
+    return found
+
+
+def records(positions: list[chess.Board]) -> np.ndarray:
+    return np.concatenate([parse_fen(board.fen()) for board in positions])
+
+
+@entry
+def _members(positions, side, members, view):
+    look(positions[0], side, view)
+    return members(view, 0), members(view, 1), members(view, 5)
+
+
+@entry
+def _both_ways(positions, seen, turned):
+    look(positions[0], 1, seen)
+    look(positions[0], 0, turned[0])
+    look_back(turned[0], turned[1])
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_a_block_is_what_python_chess_says_it_is(name: str) -> None:
+    chosen = boards(60 if name in ("MB", "MC") else 200)
+    for board, (white, black) in zip(chosen, features(name).active(records(chosen)), strict=True):
+        assert white.tolist() == sorted(NAIVE[name](board)), board.fen()
+        assert black.tolist() == sorted(NAIVE[name](board.mirror())), board.fen()
+
+
+def test_the_naive_blocks_are_those_there_are() -> None:
+    assert list(NAIVE) == list(BLOCKS) == list(SIZES)
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_blocks_have_the_sizes_of_the_thesis(name: str) -> None:
+    assert features(name).size == SIZES[name]
+
+
+def test_other_blocks_can_be_written_as_in_the_thesis() -> None:
+    def file_and_colour(view, colour):
+        squares = np.uint64(0)
+        for role in range(6):
+            squares |= view[2 * role + colour]
+        return squares
+
+    def file_and_role(view, role):
+        return view[2 * role] | view[2 * role + 1]
+
+    record, view = parse_fen(THESIS_BOARD), np.zeros(VIEW_SIZE, dtype=np.uint64)
+    own, other, _ = _members(record, 0, make_block("", "", (FILE, COLOUR), file_and_colour).members, view)
+    assert [set(chess.SquareSet(int(squares))) for squares in (own, other)] == [
+        {chess.C3, chess.C2, chess.A2, chess.D4},
+        {chess.C8, chess.H7, chess.A7},
+    ]
+    pawns, knights, kings = _members(record, 0, make_block("", "", (FILE, ROLE), file_and_role).members, view)
+    assert [set(chess.SquareSet(int(squares))) for squares in (pawns, knights, kings)] == [
+        {chess.A2, chess.D4, chess.A7},
+        {chess.C2},
+        {chess.C3, chess.C8},
+    ]
+    files = features("H")
+    said = [files.words(int(index)) for index in files.active(record)[0][0]]
+    assert said == [
+        "own pawn on file a", "other pawn on file a", "own knight on file c", "own king on file c",
+        "other king on file c", "own pawn on file d", "other bishop on file h",
+    ]  # fmt: skip
+
+
+def test_a_block_of_the_product_of_domains_has_their_size() -> None:
+    def nowhere(view, role, colour):
+        return np.uint64(0)
+
+    assert make_block("", "", (FILE, RANK, ROLE, COLOUR), nowhere).size == 768
+    assert make_block("", "", (FILE, ROLE, COLOUR), nowhere).size == 96
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_each_index_has_words_of_its_own(name: str) -> None:
+    found = features(name)
+    assert len({found.words(index) for index in range(found.size)}) == found.size
+
+
+def test_words_say_what_is_on_the_board() -> None:
+    found = features("KING*ALL+MC")
+    white, _ = found.active(parse_fen("8/8/8/8/8/1k6/1p6/1K6 w - - 0 1"))[0]
+    assert found.words(int(white[0])) == "own king on b1 and own king on b1"
+    assert "squares that own king can move to: 0" in [found.words(int(index)) for index in white]
+    with pytest.raises(IndexError):
+        found.words(found.size)
+
+
+def test_what_a_side_sees_turned_is_what_the_other_sees() -> None:
+    for board in boards(50):
+        seen = np.zeros(VIEW_SIZE, dtype=np.uint64)
+        turned = np.zeros((2, VIEW_SIZE), dtype=np.uint64)
+        _both_ways(parse_fen(board.fen()), seen, turned)
+        assert (seen == turned[1]).all()
+
+
+@pytest.mark.parametrize(
+    ("expression", "parts"),
+    [
+        ("ALL+H+V", [("ALL", 768, 0), ("H", 96, 768), ("V", 96, 864)]),
+        ("king * all", [("KING*ALL", 49152, 0)]),
+        ("(H+V)+KING", [("H", 96, 0), ("V", 96, 96), ("KING", 64, 192)]),
+        ("KING*(H+V)+ALL", [("KING*(H+V)", 12288, 0), ("ALL", 768, 12288)]),
+        ("((H))", [("H", 96, 0)]),
+    ],
+)
+def test_sums_follow_one_another_and_products_multiply(expression: str, parts: list[tuple[str, int, int]]) -> None:
+    assert [tuple(part) for part in features(expression).parts] == parts
+    assert features(expression).size == sum(size for _, size, _ in parts)
+    assert features(features(expression).name) == features(expression)
+
+
+@pytest.mark.parametrize(
+    ("expression", "size", "index"),
+    [
+        ("KING*H", 64 * 96, lambda b: {k * 96 + h for k in NAIVE["KING"](b) for h in NAIVE["H"](b)}),
+        ("H*KING", 64 * 96, lambda b: {h * 64 + k for k in NAIVE["KING"](b) for h in NAIVE["H"](b)}),
+        (
+            "KING*(V+D1)",
+            64 * 276,
+            lambda b: {k * 276 + x for k in NAIVE["KING"](b) for x in NAIVE["V"](b) | {96 + d for d in NAIVE["D1"](b)}},
+        ),
+        (
+            "(V+KING)*H",
+            160 * 96,
+            lambda b: {x * 96 + h for h in NAIVE["H"](b) for x in NAIVE["V"](b) | {96 + k for k in NAIVE["KING"](b)}},
+        ),
+        ("PV+ALL", 1920, lambda b: NAIVE["PV"](b) | {1152 + x for x in NAIVE["ALL"](b)}),
+    ],
+)
+def test_indices_of_sums_and_products_are_of_mixed_radix(
+    expression: str, size: int, index: Callable[[chess.Board], set[int]]
+) -> None:
+    chosen = boards(40)
+    found = features(expression)
+    assert found.size == size
+    for board, (white, black) in zip(chosen, found.active(records(chosen)), strict=True):
+        assert white.tolist() == sorted(index(board))
+        assert black.tolist() == sorted(index(board.mirror()))
+
+
+@pytest.mark.parametrize(
+    ("expression", "said"),
+    [
+        ("", "at the end, a block is expected"),
+        ("ALL+", "at the end, a block is expected"),
+        ("ALL+FOO", "at column 5, no block 'FOO'"),
+        ("(ALL+H", "at the end, a closing parenthesis"),
+        ("ALL)", "at column 4, an operator"),
+        ("ALL H", "at column 5, an operator"),
+        ("ALL+&", "at column 5, a block"),
+        ("KING*KING*ALL", "3145728 features"),
+        ("MB*MC", "at the end, so far 158208 features"),
+        ("KING*KING*KING*H", "at"),
+    ],
+)
+def test_nonsense_is_refused_with_the_place_of_the_fault(expression: str, said: str) -> None:
+    with pytest.raises(FeatureError, match="feature") as refused:
+        features(expression)
+    assert said in str(refused.value)
+
+
+def test_the_command_tells_blocks_and_what_is_active(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["features", "ALL+H", THESIS_BOARD, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["size"] == 864
+    assert told["blocks"] == [
+        {"name": "ALL", "size": 768, "offset": 0},
+        {"name": "H", "size": 96, "offset": 768},
+    ]
+    board = chess.Board(THESIS_BOARD)
+    for side, seen in (("white", board), ("black", board.mirror())):
+        assert told[side] == sorted(NAIVE["ALL"](seen) | {768 + index for index in NAIVE["H"](seen)})
+    assert main(["features", "ALL+H", THESIS_BOARD]) == 0
+    lines = capsys.readouterr().out
+    assert "own king on c3" in lines and "other pawn on file a" in lines
+
+
+def test_the_command_takes_the_start_position_and_refuses_nonsense(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["features", "KING"]) == 0
+    assert "own king on e1" in capsys.readouterr().out
+    assert main(["features", "KING+"]) == 2
+    assert "at the end" in capsys.readouterr().err
+    assert main(["features", "KING", "no position"]) == 1
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_the_command_measures_what_moves_change(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:
+    game = tmp_path / "g.pgn"
+    game.write_text('[Result "1-0"]\n\n1. e4 d5 2. exd5 1-0\n')
+    assert main(["features", "ALL", "--stats", str(game), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["moves"] == 3
+    row = told["blocks"][0]
+    assert row["name"] == "ALL"
+    assert row["added"] == pytest.approx(1.0)
+    assert row["removed"] == pytest.approx(4 / 3)  # the last one takes
+    assert row["active"] == pytest.approx(32)  # before each

@@ -14,10 +14,6 @@ class LearnError(SourceError):
     """Something that cannot be learned from, or written; the message says what and where."""
 
 
-class CommandLineError(LearnError):
-    """A `learn` command that cannot be followed; the message begins with the name of the command."""
-
-
 class LearnStoppedError(LearnError):
     """Ctrl-C where there was nothing yet to keep; the message says how things stand."""
 

@@ -25,7 +25,7 @@ from match.prove import STRONGER, Proof, Trial, offer, prove
 LEARNED = "Learned by Merino on"  # begins the comments that tell where learned weights come from
 EARLIER = "The comments below are older than these values."
 _OUR_COMMENTS = re.compile(
-    rf"^# {LEARNED} \d{{4}}-\d\d-\d\d \d\d:\d\d from \d+ games of .*\n(?:# terms \d+\.\.\d+, .*\n)?"
+    rf"^# {LEARNED} \d{{4}}-\d\d-\d\d \d\d:\d\d from \d+ games of .*\n(?:# terms .*\n)?"
     rf"(?:# validation error \d.*\n)?(?:# {re.escape(EARLIER)}\r?\n)?",
     re.MULTILINE,
 )

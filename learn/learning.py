@@ -31,7 +31,9 @@ METHODS: dict[str, Callable[[Sample, Point, Task, Watcher], Point]] = {
 
 @dataclass(frozen=True)
 class Settings:
-    """How to learn. `first` and `last` number the terms that may move, from 1; `lam` is None for equal importance.
+    """How to learn. `first` and `last` number the terms that may move, from 1; `names`, if any, are chosen instead.
+
+    `lam` is the decay length in plies of the weight of a position, None for equal weight.
 
     `prior` is the standard deviation of a weight about its start, in units of its size, 0 for no pull to the start,
     None for one that suits the number of games. `root_of_sum` shows errors as GreKo 2015 ML did: the root of the
@@ -49,6 +51,12 @@ class Settings:
     split_by_position: bool = False
     root_of_sum: bool = False
     resamplings: int = 0
+    names: tuple[str, ...] = ()
+
+    @property
+    def moving(self) -> str:
+        """The terms that may move: "6..27", or their names."""
+        return ", ".join(self.names) or f"{self.first}..{self.last}"
 
     def errors(self, sums: Sums) -> tuple[float, float]:
         """Training and validation error as they are shown."""
@@ -216,6 +224,8 @@ def judge(sample: Sample, fitted: Fitted, settings: Settings, watcher: Watcher) 
 def task_of(sample: Sample, weights: np.ndarray, settings: Settings, terms: Sequence[Term] = TERMS) -> Task:
     """What the settings let move."""
     free = np.arange(settings.first - 1, min(settings.last, len(terms)))
+    if settings.names:
+        free = np.flatnonzero([term.name in settings.names for term in terms])
     if settings.k is None:
         free = free[free != PAWN_TERM]  # K is free: were the pawn free too, nothing would fix the scale
     bounds = np.array([term.bounds for term in terms], dtype=np.float64)

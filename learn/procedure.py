@@ -133,7 +133,7 @@ def _split(rows: Rows, settings: Settings, places: Places, tell: Say) -> Sample:
     tell(f"Training set: {sample.size - held}")
     tell(f"Validation set: {held}")
     by = "position" if settings.split_by_position else "game"
-    tell(f"Weights: '{places.source}'; terms {settings.first} to {settings.last} may move")
+    tell(f"Weights: '{places.source}'; terms {settings.moving} may move")
     tell(f"Method: {settings.method}, {settings.loss} error; split by {by}, seed {settings.seed}")
     tell("Start optimization...")
     return sample
@@ -177,7 +177,7 @@ def _header(request: LearnRequest, source: Path, end: Point, summary: Summary) -
     names = ", ".join(name_of(Path(name)) for name in request.files)
     return [
         f"{LEARNED} {datetime.now():%Y-%m-%d %H:%M} from {summary.games} games of {names}, starting at {source.name}",
-        f"terms {settings.first}..{settings.last}, {settings.method}, lambda {settings.lam or 'off'}, "
+        f"terms {settings.moving}, {settings.method}, decay {settings.lam or 'off'}, "
         f"seed {settings.seed}, {note_of_k(end.k)}",
         f"validation error {summary.valid_before:.6f} -> {summary.valid_after:.6f}, "
         f"fall {summary.gain:.6f} +- {summary.gain_error:.6f}",

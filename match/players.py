@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from engine.search.parameters import ParameterError, parameter_values
+from engine.common.nearest import did_you_mean
+from engine.search.parameters import PARAMETERS, ParameterError, parameter_values
 from eval.evaluation import Evaluation, EvaluationError
 from eval.families import default, load
 from match.errors import PlayerError
@@ -114,10 +115,16 @@ def _other(text: str, label: str, command: tuple[str, ...], xboard: bool, settin
 
 def _own(text: str, label: str, head: str, settings: dict[str, str]) -> OwnPlayer:
     if head not in ("", DEFAULT) and not Path(head).expanduser().exists():
-        raise PlayerError(f"player '{text}': '{head}' is no weights file and no program; a player is {FORMS}")
+        hint = did_you_mean(head, (DEFAULT, *(path.name for path in Path().iterdir())))
+        hint = hint or "; 'merino match -h' shows what a player can be"
+        raise PlayerError(f"player '{text}': '{head}' is neither a weights file nor a program{hint}")
     numbers = {name: _whole(text, name, value) for name, value in settings.items()}
     own = {name: numbers.pop(name) for name in OWN_NUMBERS if name in numbers}
     _check_numbers(text, own)
+    known = [parameter.name for parameter in PARAMETERS]
+    for name in numbers:
+        if name not in known:
+            raise PlayerError(f"player '{text}': there is no search parameter '{name}'{did_you_mean(name, known)}")
     try:
         evaluation = load(Path(head).expanduser()) if head not in ("", DEFAULT) else default()
         parameters = parameter_values(numbers)

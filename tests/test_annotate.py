@@ -375,7 +375,7 @@ def test_ctrl_c_keeps_what_is_annotated(
     out = tmp_path / "out.pgn"
     assert annotated(str(game_file), "--out", str(out)) == 130
     partial = tmp_path / "out.pgn.partial"
-    assert f"kept in '{partial}', where the same command goes on" in capsys.readouterr().err and not out.exists()
+    assert f"in '{partial}', from where the same command continues" in capsys.readouterr().err and not out.exists()
     (game,) = read_games(partial.read_text())
     assert [bool(node.eval()) for node in game.mainline()][:4] == [True, True, False, False]
 

@@ -12,16 +12,15 @@ import numpy as np
 import pytest
 
 from engine.board.fen import parse_fen
-from engine.common.command import CommandError
+from engine.common.command import CommandError, UsageError
+from engine.console.learn_options import read_order
 from engine.console.learning import learn_weights
 from eval.linear.evaluate import features_of
 from eval.linear.registry import TERMS
 from eval.linear.weights import defaults, learned_k, load, save
 from formats.pgn_games import read_games
-from learn.errors import CommandLineError
 from learn.fit import Task, Watcher, fit_k, gauss_newton
 from learn.learning import Settings, learn, split
-from learn.options import read_order
 from learn.passes import mean_error
 from learn.positions import FEATURE_SCALE, Rows, Selection, rows_of_games
 from learn.sample import Point, Sample, sample_of
@@ -201,7 +200,7 @@ def test_games_that_cannot_teach_are_refused_with_the_reason(tmp_path: Path, tex
     "words", [[], ["a.pgn", "6"], ["a.pgn", "9", "6"], ["a.pgn", "0", "27"], ["a.pgn", "1", "28"], ["a.pgn", "--what"]]
 )
 def test_a_wrong_command_line_is_refused(words: list[str]) -> None:
-    with pytest.raises(CommandLineError):
+    with pytest.raises(UsageError):
         read_order(words)
 
 

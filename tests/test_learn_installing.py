@@ -10,15 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.common.command import CommandError
+from engine.common.command import CommandError, UsageError
+from engine.console.learn_options import read_order
 from engine.console.learning import learn_weights
 from engine.shell.learn import run_learn
 from eval.linear.registry import TERMS
 from eval.linear.weights import DEFAULT_FILE, as_mapping, defaults, learned_k, load, parse, render, rewrite, save
 from learn import installing, learning, procedure
-from learn.errors import CommandLineError
 from learn.installing import EARLIER, LEARNED, text_with
-from learn.options import read_order
 from match.effort import Effort
 from match.games import Tally
 from match.prove import NOT_WEAKER, STRONGER, Proof, Trial
@@ -122,7 +121,7 @@ def test_to_prove_more_strength_is_another_match(
     asked = match_that_ends(monkeypatch, "H1")
     assert learned(weights, told, "--prove") == weights
     assert asked == [STRONGER]
-    with pytest.raises(CommandLineError, match="--no-match"):
+    with pytest.raises(UsageError, match="--no-match"):
         read_order(["a.pgn", "--prove", "--no-match"])
 
 
@@ -172,7 +171,7 @@ def test_weights_that_wait_are_used_by_one_command(weights: Path, told: list[str
         (["--use", "{weights}", "--weights", "{weights}"], "is the file in use"),
         (["games.pgn", "--use", "a.txt"], "learns nothing"),
         (["--use", "a.txt", "--seed", "1"], "learns nothing"),
-        (["--use"], "needs a value"),
+        (["--use"], "expected one argument"),
     ],
 )
 def test_what_cannot_be_put_in_use_is_refused(weights: Path, told: list[str], words: list[str], reason: str) -> None:

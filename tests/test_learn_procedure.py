@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.common.command import CommandError
+from engine.console.learn_options import read_order
 from engine.console.learning import learn_weights
 from engine.shell.cli import main
 from eval.linear.weights import defaults, load, save
@@ -16,7 +17,6 @@ from learn import procedure
 from learn.errors import LearnError, LearnStoppedError, standing
 from learn.installing import Verdict
 from learn.learning import Settings
-from learn.options import read_order
 from learn.procedure import learn_from_files
 from learn.request import Events, LearnRequest
 from tests.rows import SELFPLAY
@@ -62,7 +62,7 @@ def test_a_request_is_answered_by_a_result_and_nothing_is_printed(
 
 
 def test_what_is_for_a_file_is_asked_for_and_what_is_printed_is_not() -> None:
-    printed, kept = read_order(["a.pgn", "--csv", "-"]), read_order(["a.pgn", "--csv", "t.csv", "--json"])
+    printed, kept = read_order(["a.pgn", "--table", "-"]), read_order(["a.pgn", "--table", "t.csv", "--json"])
     assert printed.as_csv and printed.request.csv is None
     assert kept.as_json and not kept.as_csv and kept.request.csv == "t.csv"
     assert kept.request.files == ("a.pgn",)
@@ -125,8 +125,12 @@ def test_of_blocks_that_break_off_the_innermost_says_how_things_stand() -> None:
 @pytest.mark.parametrize(
     ("words", "code", "complaint"),
     [
-        (["a.pgn", "--loss", "cubed"], 2, "merino: learn: --loss is one of squared, cross-entropy; not 'cubed'\n"),
-        ([], 2, "merino: usage: merino learn FILE... [first last] [options]; 'merino learn -h' lists the options\n"),
+        (
+            ["a.pgn", "--loss", "cubed"],
+            2,
+            "merino: learn: argument --loss: 'cubed' is not one of squared, cross-entropy",
+        ),
+        ([], 2, "merino: learn: missing: FILE; see 'merino learn -h'\n"),
         (["nowhere.pgn"], 1, "merino: learn: there is no file 'nowhere.pgn'\n"),
         (["--use", "nowhere.txt"], 1, "merino: learn: cannot read weights file 'nowhere.txt': "),
     ],

@@ -168,9 +168,9 @@ def test_the_openings_are_even_and_distinct_by_number_and_seed():
 @pytest.mark.parametrize(
     ("player", "complaint"),
     [
-        ("no-such-file.txt", "'no-such-file.txt' is no weights file and no program; a player is 'default'"),
+        ("no-such-file.txt", "'no-such-file.txt' is neither a weights file nor a program; 'merino match -h' shows"),
         ("aspiration_window=9999", "aspiration_window = 9999 is outside"),
-        ("no_parameter=3", "no search parameter is called 'no_parameter'"),
+        ("no_parameter=3", "there is no search parameter 'no_parameter'"),
         ("razor_depth=deep", "razor_depth = 'deep': it takes a whole number"),
     ],
 )

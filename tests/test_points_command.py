@@ -276,7 +276,7 @@ BAD = {
     "a matrix asked for players": (["good.mat", "--player", "Anand"], "'good.mat' is a matrix: it has no players", 1),
     "a matrix in sets": (["good.mat", "--by", "elo"], "'good.mat' is a matrix, which does not tell --by elo", 1),
     "whose wins": (["tagged.pgn", "--result", "won"], "--result won needs --player", 2),
-    "no number": (["tagged.pgn", "--min-elo", "high"], "a whole number is needed, not 'high'", 2),
+    "no number": (["tagged.pgn", "--min-elo", "high"], "'high' is not a whole number from 0 on", 2),
     "no such picture": (["tagged.pgn", "--plot", "graph.gif"], "--plot writes .png or .svg files, not 'graph.gif'", 2),
     "no such folder": (["tagged.pgn", "--plot", "no/graph.png"], "cannot write 'no/graph.png'", 1),
     "a folder in place of a file": (["tagged.pgn", "--matrix", "."], "cannot write '.': it is a folder", 1),

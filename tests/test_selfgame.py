@@ -23,7 +23,7 @@ def _moves(text: str) -> list[str]:
 
 def test_the_game_is_legal_and_stops_after_so_many_half_moves(capsys: pytest.CaptureFixture[str]) -> None:
     began = time.monotonic()
-    assert play_game(["--plies", "12", "--movetime", "20"]) == 0
+    assert play_game(["--maxmoves", "6", "--movetime", "20"]) == 0
     text = capsys.readouterr().out
     board = chess.Board()
     for move in _moves(text):
@@ -31,7 +31,7 @@ def test_the_game_is_legal_and_stops_after_so_many_half_moves(capsys: pytest.Cap
     assert board.ply() == 12
     assert text.count("depth") == 12
     assert text.count("a  b  c  d  e  f  g  h") == 3  # at the start, after ten, and at the end
-    assert "Stopped after 12 half-moves" in text
+    assert "Stopped after 12 plies" in text
     assert time.monotonic() - began < 60
 
 
@@ -44,7 +44,7 @@ def test_the_result_is_told_when_the_game_ends(capsys: pytest.CaptureFixture[str
     assert text.endswith("The game is over: 1-0, White wins by checkmate.\n")
 
 
-@pytest.mark.parametrize("arguments", [["--plies", "0"], ["--movetime", "x"], ["--nonsense"]])
+@pytest.mark.parametrize("arguments", [["--maxmoves", "0"], ["--movetime", "x"], ["--nonsense"]])
 def test_senseless_options_are_refused(arguments: list[str]) -> None:
-    with pytest.raises(UsageError, match=f"selfgame: .*{arguments[0]}.*; 'merino selfgame -h' tells more"):
+    with pytest.raises(UsageError, match=f"demo: .*{arguments[0]}"):
         play_game(arguments)

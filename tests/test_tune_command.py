@@ -147,7 +147,11 @@ def test_the_plan_says_how_many_pairs(tmp_path: Path, capsys: pytest.CaptureFixt
     run_spsa(["plan", str(file), "--pairs", str(pairs)])
     assert capsys.readouterr().out.splitlines()[1] == f"{pairs} pairs leave 2 Elo to gain"
     run_spsa(["plan", str(file), "--target", "9"])
-    assert capsys.readouterr().out.splitlines()[1].startswith("No game is needed: no more than 8 Elo")
+    assert (
+        capsys.readouterr()
+        .out.splitlines()[1]
+        .startswith("No games are needed: the start is thought to lose no more than 8 Elo")
+    )
 
 
 def test_a_file_is_converted_to_both_formats(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -161,12 +165,12 @@ def test_a_file_is_converted_to_both_formats(tmp_path: Path, capsys: pytest.Capt
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["simulate", "S9"], "no setting is called 'S9'"),
-        (["simulate", "--methods", "adam"], "no method is called 'adam'"),
+        (["simulate", "S9"], "there is no setting 'S9'"),
+        (["simulate", "--methods", "adam"], "there is no method 'adam'"),
         (["simulate", "--runs", "1"], "one run has no standard error"),
-        (["simulate", "--pairs", "0"], "'0' is no whole number"),
-        (["plan"], "the following arguments are required: file"),
-        ([], "the following arguments are required: COMMAND"),
+        (["simulate", "--pairs", "0"], "'0' is not a whole number"),
+        (["plan"], "missing: FILE"),
+        ([], "missing: COMMAND"),
     ],
 )
 def test_a_wrong_command_line_is_explained(arguments, said):

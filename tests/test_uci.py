@@ -299,7 +299,7 @@ def test_errors_show_text_as_it_is_but_no_character_that_steers_a_terminal() -> 
 
 def test_an_option_with_a_foreign_name_is_quoted_as_it_was_typed(engine: UciProcess) -> None:
     engine.send("setoption name Größe value 3")
-    assert engine.sync() == ["info string error: no option 'Größe'"]
+    assert engine.sync() == ["info string error: there is no option 'Größe'"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a folder cannot be read")

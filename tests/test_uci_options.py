@@ -18,8 +18,8 @@ def test_an_option_is_found_in_any_case_and_its_value_clamped(engine: UciProcess
 @pytest.mark.parametrize(
     ("line", "answer"),
     [
-        ("setoption name Joho value 3", "info string error: no option 'Joho'"),
-        ("setoption", "info string error: no option ''"),
+        ("setoption name Joho value 3", "info string error: there is no option 'Joho'"),
+        ("setoption", "info string error: there is no option ''"),
         ("setoption name Hash", "info string error: Hash needs a value; it stays as it is"),
         ("setoption name Hash value", "info string error: Hash needs a value; it stays as it is"),
         ("setoption name Hash value big", "info string error: Hash is a number, not 'big'"),

@@ -9,10 +9,9 @@ import argparse
 import sys
 
 from engine import NAME, __version__
-from engine.console.command_line import Parser, above_zero
+from engine.console import shared_options as shared
+from engine.console.command_line import Parser
 from engine.console.loading import patience
-
-HASH_MB = 64
 
 
 def run_console(argv: list[str]) -> int:
@@ -35,9 +34,13 @@ def run_console(argv: list[str]) -> int:
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:
-    parser = Parser(prog="merino console", description="Play against Merino by typing moves.")
-    parser.add_argument("--ascii", action="store_true", help="draw the pieces as letters")
-    parser.add_argument("--weights", metavar="FILE", help="evaluate with the weights in this file")
-    parser.add_argument("--hash", metavar="MB", type=above_zero, default=HASH_MB, help="size of the table of positions")
-    parser.add_argument("--threads", metavar="N", type=above_zero, default=1, help="search with so many threads")
+    parser = Parser(
+        prog="merino console",
+        description="Play against Merino, analyse and explain positions at a prompt; 'help' there lists the commands.",
+        examples=("merino console", "merino console --threads 2 --hash 256 --ascii"),
+    )
+    shared.add_weights(parser)
+    shared.add_threads(parser)
+    shared.add_hash(parser)
+    shared.add_ascii(parser)
     return parser.parse_args(argv)

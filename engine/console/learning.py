@@ -1,7 +1,4 @@
-"""The command `learn` for somebody who looks on: read, carried out, its lines and its progress shown.
-
-At the console and in a shell; those who type it see the same.
-"""
+"""The command `learn`, carried out with its lines and its progress shown; the same at the console and in a shell."""
 
 from __future__ import annotations
 
@@ -12,14 +9,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from engine.common.command import CommandError, UsageError
+from engine.common.command import CommandError
 from engine.common.interrupt import INTERRUPTED
 from engine.common.live_line import LivePrinter
 from engine.common.progress import ProgressOfMany
+from engine.console.learn_options import Order, is_standard_input, learn_parser, read_order
+from engine.console.shared_options import progress_stream
 from eval.evaluation import EvaluationError
-from formats.sources import STANDARD_INPUT, SourceError
-from learn.errors import CommandLineError, LearnStoppedError
-from learn.options import HELP, Order, help_text, read_order
+from formats.sources import SourceError
+from learn.errors import LearnStoppedError
 from learn.procedure import LearnResult, learn_from_files, use_weights
 from learn.request import Events
 from learn.tables import as_csv
@@ -40,36 +38,45 @@ def learn_weights(arguments: Sequence[str], say: Say, trial: Trial = NOT_WEAKER)
     Each line goes to `say`, what is for machines to standard output. `trial` is the match that decides whether new
     weights are used, if no other is asked for. Raises CommandError.
     """
-    if HELP & set(arguments):
-        say(help_text())
+    if {"-h", "--help"} & set(arguments):
+        say(learn_parser("learn").format_help().rstrip())
         return None
-    if str(STANDARD_INPUT) in arguments:
-        raise CommandError("learn: '-' is standard input, which the console reads: name a file")
-    order = read(arguments)
+    order = read_order(arguments, "learn")
+    if is_standard_input(order):
+        raise CommandError("learn: '-' is standard input, which the console reads; name a file")
     result = carry_out(order, say, trial, "learn")
     print(for_machines(order, result), end="")
     return result.outcome.written if result.outcome.in_use else None
 
 
-def read(arguments: Sequence[str]) -> Order:
-    """The command as read; raises UsageError."""
-    try:
-        return read_order(arguments)
-    except CommandLineError as error:
-        raise UsageError(str(error)) from error
-
-
 def carry_out(order: Order, say: Say, trial: Trial = NOT_WEAKER, command: str = "merino learn") -> LearnResult:
     """Learn, or put in use what was learned before; `command` is how one calls `learn`. Raises CommandError."""
+    stream = progress_stream(order.is_quiet)
     try:
-        with shown(say) as events:
+        with shown(_drop if order.is_quiet else say, stream) as events:
             if order.use is not None:
-                return use_weights(order.use, order.request.weights, events.say)
-            return learn_from_files(order.request, events, trial, command)
+                result = use_weights(order.use, order.request.weights, events.say)
+            else:
+                result = learn_from_files(order.request, events, trial, command)
     except LearnStoppedError as error:
         raise StoppedError(f"learn: {error}") from error
     except (SourceError, EvaluationError) as error:
         raise CommandError(f"learn: {error}") from error
+    if order.is_quiet and not order.is_for_machines:
+        say(_in_a_line(result))
+    return result
+
+
+def _drop(_: str) -> None:
+    """Say nothing."""
+
+
+def _in_a_line(result: LearnResult) -> str:
+    """The result where nothing else is printed: the verdict, and the file of the new weights if there is one."""
+    outcome = result.outcome
+    if outcome.written is None:
+        return f"{outcome.verdict}: the weights are unchanged"
+    return f"{outcome.verdict}: the new weights are in '{outcome.written}'{'' if outcome.in_use else ', not in use'}"
 
 
 def for_machines(order: Order, result: LearnResult) -> str:

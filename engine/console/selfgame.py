@@ -1,4 +1,4 @@
-"""A short game of the engine against itself, printed as it goes: what `make run` shows where nobody can type."""
+"""`merino demo`: a short game of Merino against itself, printed move by move; what `make run` shows in a pipe."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import sys
 from engine import NAME, __version__
 from engine.board.bitboard import WHITE
 from engine.board.move import Move
-from engine.console.command_line import Parser, above_zero
+from engine.console import shared_options as shared
+from engine.console.command_line import Parser, positive
 from engine.console.ending import side_name
 from engine.console.loading import patience
 from engine.console.session import Session
@@ -19,16 +20,24 @@ from engine.search.limits import Limits, Line
 PLIES = 60
 MOVE_MS = 100
 HASH_MB = 16
-BOARD_EVERY = 10  # half-moves
+BOARD_EVERY = 10  # plies
+_STOP = f"stop after N full moves (default: {PLIES // 2})"
 
 
 def play_game(argv: list[str]) -> int:
     """Play a game against ourselves and print it; the exit code."""
-    parser = Parser(prog="merino selfgame", description="Let Merino play a short game against itself.")
-    parser.add_argument("--plies", type=above_zero, default=PLIES, help=f"stop after so many half-moves ({PLIES})")
-    parser.add_argument("--movetime", metavar="MS", type=above_zero, default=MOVE_MS, help=f"for a move ({MOVE_MS})")
+    parser = Parser(
+        prog="merino demo",
+        description="Show a short game of Merino against itself, with a board every ten plies.",
+        examples=("merino demo", "merino demo --maxmoves 20 --movetime 500"),
+    )
+    add = parser.group(shared.SEARCH).add_argument
+    plies = add("--maxmoves", dest="plies", type=_full_moves, default=PLIES, metavar="N", help=_STOP)
+    parser.also_accept_form("--plies", plies, type=positive)
+    sentence = "milliseconds per move (default: %(default)s)"
+    add("--movetime", metavar="MS", type=positive, default=MOVE_MS, help=sentence)
     options = parser.parse_args(argv)
-    print(f"{NAME} {__version__} plays a short game against itself, {options.movetime} ms a move.", flush=True)
+    print(f"{NAME} {__version__} plays a short game against itself, {options.movetime} ms per move.", flush=True)
     with patience(sys.stdout):
         session = open_session(HASH_MB, threads=1)
     session.say(f"Weights: {session.runtime.weights_file}")
@@ -36,8 +45,12 @@ def play_game(argv: list[str]) -> int:
     return 0
 
 
+def _full_moves(text: str) -> int:
+    return 2 * positive(text)
+
+
 def play(session: Session, plies: int, limits: Limits) -> None:
-    """Play until the game ends, or for so many half-moves, and say which it was."""
+    """Play until the game ends, but at most this number of plies, and say which it was."""
     session.show_board()
     line: Line | None = None
     while session.position.outcome() is None and len(session.position.moves) < plies:
@@ -51,7 +64,7 @@ def play(session: Session, plies: int, limits: Limits) -> None:
         session.say(f"\nThe game is over: {session.ending}.")
         return
     score = f" White's score is {score_text(line.score, 1 - session.position.turn)}." if line else ""
-    session.say(f"\nStopped after {len(session.position.moves)} half-moves, as a short game.{score}")
+    session.say(f"\nStopped after {len(session.position.moves)} plies.{score}")
 
 
 def _play_move(session: Session, limits: Limits) -> Line | None:

@@ -11,7 +11,8 @@ from pathlib import Path
 from engine.common.command import CommandError, UsageError
 from engine.common.interrupt import INTERRUPTED
 from engine.common.pictures import ENDINGS, load_matplotlib
-from engine.console.command_line import Parser
+from engine.console import shared_options as shared
+from engine.console.command_line import Parser, file_path
 from engine.search.limits import Limits
 from engine.shell.naming import errors_named
 from engine.shell.search_options import (
@@ -19,7 +20,6 @@ from engine.shell.search_options import (
     add_search_options,
     add_weights_options,
     evaluation_of,
-    path_of,
     searcher_of,
 )
 from study.annotate.partial import Partial
@@ -34,27 +34,28 @@ MOST_NAMED = 20  # faulty games in the sentence at the end
 def run_annotate(arguments: Sequence[str]) -> int:
     """Annotate the games of a file: 0, 1 if some are faulty, 130 after Ctrl-C. Raises CommandError."""
     order = _parser().parse_args(arguments)
-    picture = path_of(order.plot) if order.plot else None
-    out = path_of(order.out) if order.out else None
+    picture, out = order.plot, order.out
     _check(picture, out)
     evaluation = evaluation_of(order.weights, order.k)
     search = SearchRequest.of(order, Limits(nodes=NODES))
     with errors_named("annotate", StudyError):
-        sources = read_sources(path_of(order.file))
+        sources = read_sources(order.file)
         encoding = sources.encoding if out else "utf-8"
         request = AnnotationRequest(
             sources, evaluation, search.limits, search.hash_mb, search.threads, encoding, picture
         )
-        progress = _Progress(len(sources.games))
+        progress = _Progress(len(sources.games), order.quiet)
         if out is None:
-            return _annotate(request, search, _Printed(progress), progress)
+            return _annotate(request, search, _Printed(progress), progress, order.quiet)
         with Partial(out, request.identity) as partial:
-            if partial.games:
-                _tell(f"Going on after game {len(partial.games)} of {len(sources.games)}, where '{partial.path}' ends.")
+            if partial.games and not order.quiet:
+                _tell(
+                    f"Continuing after game {len(partial.games)} of {len(sources.games)}, the end of '{partial.path}'."
+                )
             try:
-                return _annotate(request, search, partial, progress)
+                return _annotate(request, search, partial, progress, order.quiet)
             except OSError as error:
-                kept = f"what is done is kept in '{partial.path}', where the same command goes on"
+                kept = f"the finished games are in '{partial.path}', and the same command continues from there"
                 raise CommandError(f"annotate: cannot write '{out}': {error.strerror}; {kept}") from error
 
 
@@ -79,12 +80,12 @@ class _Printed:
 class _Progress:
     """How far a game is, on a terminal."""
 
-    def __init__(self, count: int) -> None:
-        self._count, self._is_watched = count, sys.stderr.isatty()
+    def __init__(self, count: int, is_quiet: bool) -> None:
+        self._count, self._is_watched = count, sys.stderr.isatty() and not is_quiet
 
     def __call__(self, source: Source, done: int) -> None:
         if self._is_watched:
-            text = f"{_head(source, self._count)}: half-move {done} of {len(source.moves)}"
+            text = f"{_head(source, self._count)}: ply {done} of {len(source.moves)}"
             print(f"\r{text}\x1b[K", end="", file=sys.stderr)
 
     def wipe(self) -> None:
@@ -93,13 +94,16 @@ class _Progress:
             print("\r\x1b[K", end="", file=sys.stderr)
 
 
-def _annotate(request: AnnotationRequest, search: SearchRequest, keeper: Keeper, progress: _Progress) -> int:
-    """Annotate the games that are not yet done, and tell of each; the exit code."""
+def _annotate(
+    request: AnnotationRequest, search: SearchRequest, keeper: Keeper, progress: _Progress, is_quiet: bool
+) -> int:
+    """Annotate the games that are not yet done, and print a line about each; the exit code."""
     games = request.sources.games
     try:
         for game in annotate_games(request, searcher_of(search, request.evaluation), keeper, progress):
             progress.wipe()
-            _tell(_told(game, len(games), keeper))
+            if not is_quiet or game.source.fault:
+                _tell(_told(game, len(games), keeper))
             if not game.is_whole:
                 return INTERRUPTED
     finally:
@@ -107,7 +111,7 @@ def _annotate(request: AnnotationRequest, search: SearchRequest, keeper: Keeper,
     faulty = [str(source.number) for source in games if source.fault]
     if faulty:
         named = ", ".join(faulty[:MOST_NAMED]) + ", ..." * (len(faulty) > MOST_NAMED)
-        _tell(f"Faulty and copied as they are: {len(faulty)} of {len(games)} games, number {named}")
+        _tell(f"Faulty games, copied unchanged: {len(faulty)} of {len(games)} games, number {named}")
     return 1 if faulty else 0
 
 
@@ -115,9 +119,9 @@ def _told(game: AnnotatedGame, count: int, keeper: Keeper) -> str:
     """What became of a game."""
     source = game.source
     if not game.is_whole:
-        return f"Interrupted: what was done so far is kept{_where(keeper)}."
+        return f"Interrupted; the work so far is kept{_where(keeper)}."
     if source.fault:
-        return f"{_head(source, count)}, line {source.line}: {source.fault}; it is copied as it is"
+        return f"{_head(source, count)}, line {source.line}: {source.fault}; copied unchanged"
     return f"{_head(source, count)}: {' '.join(account(game.moves)) if game.moves else 'no moves'}"
 
 
@@ -126,20 +130,23 @@ def _head(source: Source, count: int) -> str:
 
 
 def _where(keeper: Keeper) -> str:
-    return f" in '{keeper.path}', where the same command goes on" if isinstance(keeper, Partial) else ""
+    return f" in '{keeper.path}', from where the same command continues" if isinstance(keeper, Partial) else ""
 
 
 def _parser() -> Parser:
     parser = Parser(
         prog="merino annotate",
-        description="Comment each move of games with evaluation, expected score, the terms it changes, and mistakes.",
-        epilog=f"A mistake is told by the expected score it loses: {SIGNS}.",
+        description="Annotate each move of games with evaluation, expected score, the terms it changes, and mistakes.",
+        notes=f"A mistake is rated by the expected score it loses: {SIGNS}.",
+        examples=("merino annotate games.pgn --out annotated.pgn --plot course.png",),
     )
-    parser.add_argument("file", metavar="FILE.pgn", help="the games, plain or compressed")
-    parser.add_argument("--out", metavar="FILE", help="write the PGN there instead of to standard output")
-    parser.add_argument("--plot", metavar="FILE", help="draw the game: .png or .svg (needs the extra 'plots')")
+    parser.add_argument("file", metavar="FILE.pgn", type=file_path, help="the games, plain or compressed")
     add_weights_options(parser)
-    add_search_options(parser, f"{NODES} nodes if no limit is given")
+    add_search_options(parser, nodes=NODES)
+    sentence = "write the PGN to this file (default: standard output)"
+    parser.group(shared.OUTPUT).add_argument("--out", metavar="FILE", type=file_path, help=sentence)
+    shared.add_plot(parser, "the evaluation of the game")
+    shared.add_quiet(parser)
     return parser
 
 
@@ -147,7 +154,7 @@ def _check(picture: Path | None, out: Path | None) -> None:
     """Fail before the work rather than after it; raises CommandError."""
     if picture:
         if picture.suffix.lower() not in ENDINGS:
-            raise UsageError(f"annotate: a picture ends in {' or '.join(ENDINGS)}, not '{picture.name}'")
+            raise UsageError(f"annotate: --plot writes {' or '.join(ENDINGS)}, not '{picture.name}'")
         load_matplotlib()
     for path in (picture, out):
         if path:

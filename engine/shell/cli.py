@@ -1,4 +1,4 @@
-"""The `merino` command: one table of what it can do, from which its help is printed.
+"""The `merino` command: the table of its subcommands, from which its help is printed.
 
 Imports nothing heavy, and each command's module only when it is asked for: as `merino` or `merino uci` this is on
 the way to `uciok`.
@@ -13,40 +13,40 @@ from engine import NAME, __version__
 from engine.common.command import Command, CommandError, UsageError, by_name
 from engine.common.errors import MerinoError
 from engine.common.interrupt import INTERRUPTED, EndingAtOnce
+from engine.common.nearest import did_you_mean
 from engine.common.streams import complain, is_lost_output, lost_output, open_closed_streams
 from engine.uci import serve_one
 from engine.uci.commands import COMMANDS as UCI_COMMANDS
 
 HELP = ("-h", "--help")  # the same as `help`, alone or after a command
 
-# Each function takes the arguments after the name and returns the exit code; where there is something to choose, it
-# prints what that is for `-h` and `--help`. Commands of one word take no arguments, and are never given any.
+# Each function takes the arguments after the name and returns the exit code; if it takes any, it prints its help for
+# `-h` and `--help`. A command whose usage is its name takes no arguments and is never given any.
 COMMANDS = by_name(
     (
-        Command("console [OPTIONS]", "engine.console:run_console", "Play at a prompt."),
-        Command("uci", "engine.uci:serve", "Speak UCI on standard input and output, as GUIs want it."),
-        Command("selfgame [OPTIONS]", "engine.console.selfgame:play_game", "Play a short game against itself."),
-        Command("run [OPTIONS]", "engine.shell.cli:run", "The console on a terminal, else 'selfgame'."),
+        Command("console [OPTIONS]", "engine.console:run_console", "Play, analyse and explain at a prompt."),
+        Command("uci", "engine.uci:serve", "Speak UCI on standard input and output, for GUIs."),
+        Command("demo [OPTIONS]", "engine.console.selfgame:play_game", "Show a short game of Merino.", ("selfgame",)),
+        Command("run [OPTIONS]", "engine.shell.cli:run", "Start the console on a terminal, else 'demo'."),
+        Command("perft N [FEN]", "engine.shell.commands:perft", "Count the leaf nodes N plies ahead, by root move."),
         Command(
-            "perft N [FEN]", "engine.shell.commands:perft", "Count the positions N half-moves ahead, by first move."
-        ),
-        Command(
-            "evaluate FILE [--weights W]",
+            "evaluate FILE [--weights FILE]",
             "engine.shell.commands:evaluate",
-            "Print the centipawns for the side to move for each FEN of a file.",
+            "Print the static evaluation of each FEN of a file.",
         ),
         Command("epd FILE [--movetime MS]", "engine.shell.epd:run_epd", "Solve the positions of an EPD file."),
+        Command("learn FILE [FIRST LAST]", "engine.shell.learn:run_learn", "Learn the weights from games."),
+        Command("plot [RECORD]", "engine.shell.plot:run_plot", "Draw how a run of 'learn' went (needs matplotlib)."),
         Command(
-            "learn FILE [first last]", "engine.shell.learn:run_learn", "Learn the weights from the games of a PGN file."
-        ),
-        Command("plot [RECORD]", "engine.shell.plot:run_plot", "Draw how a run of 'learn' went: needs matplotlib."),
-        Command(
-            "points FILE ...", "engine.shell.points:run_points", "What the pieces are worth in the games of PGN files."
+            "points FILE ...",
+            "engine.shell.points:run_points",
+            "Estimate the values of the pieces from the games of PGN files.",
+            ("piece-values",),
         ),
         Command(
             "explain FEN|FILE [MOVE]",
             "engine.shell.explain:run_explain",
-            "Tell a position, or what a move changes, by the terms.",
+            "Explain a position, or what a move changes, term by term.",
         ),
         Command(
             "compare FEN MOVE MOVE",
@@ -54,48 +54,44 @@ COMMANDS = by_name(
             "Compare two moves, or two weights files: A.txt B.txt [FEN].",
         ),
         Command(
-            "moves FEN", "engine.shell.explain:run_moves", "Rank the legal moves by search or, --static, at sight."
+            "moves FEN",
+            "engine.shell.explain:run_moves",
+            "Rank the legal moves by search or, with --static, by evaluation.",
         ),
         Command(
             "annotate FILE.pgn",
             "engine.shell.annotate:run_annotate",
-            "Comment games: evaluation, terms and mistakes of each move.",
+            "Annotate games: evaluation, terms and mistakes of each move.",
         ),
-        Command(
-            "match A B", "engine.shell.match:run_match", "Let two players play many games and tell what they prove."
-        ),
+        Command("match A B", "engine.shell.match:run_match", "Play a match: Elo, LOS, sequential test."),
         Command(
             "gauntlet A B ...",
             "engine.shell.tournament:run_gauntlet",
-            "Let one player meet several, and rate them.",
-        ),
-        Command("round-robin A B ...", "engine.shell.tournament:run_round_robin", "Let all meet all, and rate them."),
-        Command(
-            "selfplay N",
-            "engine.shell.selfplay:run_selfplay",
-            "Write games against itself, to learn from.",
-        ),
-        Command("spsa COMMAND ...", "engine.shell.spsa:run_spsa", "Tune numbers by games; simulate and plan that."),
-        Command(
-            "features EXPR [FEN]", "engine.shell.features:run_features", "What a feature set for nets sees on a board."
+            "Play one player against several others and rate them.",
         ),
         Command(
-            "bench", "engine.shell.commands:bench", "Search fixed positions; print nodes, always the same, and speed."
+            "round-robin A B ...",
+            "engine.shell.tournament:run_round_robin",
+            "Play each player against each other one and rate them.",
         ),
+        Command("selfplay N", "engine.shell.selfplay:run_selfplay", "Write games of Merino against itself."),
+        Command("spsa COMMAND ...", "engine.shell.spsa:run_spsa", "Tune parameters by games; simulate or plan a tune."),
+        Command("features EXPR [FEN]", "engine.shell.features:run_features", "Show what a feature set for nets sees."),
         Command(
-            "weights [FILE]",
-            "engine.shell.commands:weights",
-            "Show the weights in use, and the terms.",
+            "bench",
+            "engine.shell.commands:bench",
+            "Search fixed positions and print the node count, the same on every machine, and the speed.",
         ),
+        Command("weights [FILE]", "engine.shell.commands:weights", "Show the weights in use and what the terms mean."),
         Command(
             "gui-config GUI",
             "engine.shell.gui_config:print_config",
-            "Print what a GUI wants to know: cutechess, arena, lichess-bot or banksia.",
+            "Print the configuration for a GUI: cutechess, arena, lichess-bot or banksia.",
         ),
-        Command("warmup [PART ...]", "engine.shell.commands:warmup", "Compile all ahead, so that every start is fast."),
+        Command("warmup [PART ...]", "engine.shell.commands:warmup", "Compile everything ahead of the first use."),
         Command("clean-cache", "engine.shell.cli:clean_cache", "Delete the compiled code."),
         Command("version", "engine.shell.cli:version", "Print the version.", ("-V", "--version")),
-        Command("help [COMMAND]", "engine.shell.cli:show_help", "Show this, or what one command takes.", HELP),
+        Command("help [COMMAND]", "engine.shell.cli:show_help", "Show this list, or the help of one command.", HELP),
     )
 )
 
@@ -136,13 +132,13 @@ def _tell_lost(fault: OSError) -> int:
 
 
 def is_terminal() -> bool:
-    """Whether somebody sits at both ends: standard input and output are a terminal."""
+    """Whether both standard input and output are a terminal."""
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
 def run(arguments: list[str]) -> int:
-    """The console for somebody at a terminal, a game to look at elsewhere."""
-    return _run(["console" if is_terminal() else "selfgame", *arguments])
+    """Start the console on a terminal, elsewhere a short game."""
+    return _run(["console" if is_terminal() else "demo", *arguments])
 
 
 def version(_: list[str]) -> int:
@@ -152,7 +148,7 @@ def version(_: list[str]) -> int:
 
 
 def clean_cache(_: list[str]) -> int:
-    """Delete the compiled code, and print each folder that is gone."""
+    """Delete the compiled code and print each deleted folder."""
     from engine.compiled.cache import remove_all  # noqa: PLC0415 (not on the way to uciok)
 
     for folder in remove_all():
@@ -161,14 +157,14 @@ def clean_cache(_: list[str]) -> int:
 
 
 def show_help(arguments: list[str]) -> int:
-    """Print the table of commands, or all there is to say about one."""
+    """Print the table of commands, or the help of one."""
     if set(arguments) - set(HELP):
         return _run([*arguments, HELP[-1]])
     print(f"{NAME} {__version__}, a chess engine with an evaluation that learns\n\nusage: merino [COMMAND]\n")
     for command in dict.fromkeys(COMMANDS.values()):
         print(_row(command))
-    print("\nWithout a command: the console on a terminal, else UCI. A UCI command such as 'merino go depth 12'")
-    print("is run by itself, and its answer waited for. 'merino COMMAND -h' tells what a command takes.")
+    print("\nWithout a command, Merino starts the console on a terminal, else UCI. It also runs a single UCI command,")
+    print("as in 'merino go depth 12'. 'merino COMMAND -h' shows the arguments, options and examples of a command.")
     return 0
 
 
@@ -192,18 +188,16 @@ def _refuse_arguments(command: Command, rest: Sequence[str]) -> None:
     """Help for a command that takes nothing; raises UsageError for anything else."""
     from engine.console.command_line import Parser  # noqa: PLC0415 (not on the way to uciok)
 
-    Parser(prog=f"merino {command.name}", description=command.sentence).parse_args(rest)
+    line = f"merino {command.name}"
+    Parser(prog=line, description=command.sentence, examples=(line,)).parse_args(rest)
 
 
 def _find(name: str, suggestions: Iterable[str]) -> Command:
     """The command of this name; raises UsageError with the nearest of the suggestions."""
     if name in COMMANDS:
         return COMMANDS[name]
-    from difflib import get_close_matches  # noqa: PLC0415 (not on the way to uciok)
-
-    close = get_close_matches(name, list(suggestions), n=1)
-    hint = f"did you mean '{close[0]}'?" if close else "'merino help' lists them all"
-    raise UsageError(f"no command '{name[:40]}'; {hint}")
+    hint = did_you_mean(name, suggestions) or "; 'merino help' lists the commands"
+    raise UsageError(f"there is no command '{name[:40]}'{hint}")
 
 
 def _row(command: Command) -> str:

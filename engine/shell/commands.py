@@ -1,4 +1,4 @@
-"""What the commands of `merino` do that need numba. Each takes the arguments after its name; returns the exit code."""
+"""The small commands of `merino` that need numba. Each takes the arguments after its name and returns the exit code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from engine.board.game import Position
 from engine.board.perft import MAX_DEPTH
 from engine.board.position import POSITION
 from engine.common.command import CommandError
+from engine.common.nearest import did_you_mean
 from engine.compiled.jit import CACHE
+from engine.console import shared_options as shared
 from engine.console.command_line import Parser
 from engine.search.bench import run_bench
 from engine.search.warmup import parts
@@ -29,15 +31,22 @@ _BATCH = 4096  # positions evaluated in one call
 
 def perft(arguments: list[str]) -> int:
     """Print the divide of a position, the starting position if none is given."""
-    parser = Parser(prog="merino perft", description="Count the positions N half-moves ahead, under each move and all.")
-    parser.add_argument("depth", metavar="N", type=_depth, help=f"half-moves, 1 to {MAX_DEPTH}")
-    parser.add_argument("fen", nargs="*", metavar="FEN", help="the position (the starting position)")
-    wish = parser.parse_args(arguments)
+    parser = Parser(
+        prog="merino perft",
+        description="Count the leaf nodes N plies ahead, for each root move and in total.",
+        examples=(
+            "merino perft 5",
+            "merino perft 4 'r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq -'",
+        ),
+    )
+    parser.add_argument("depth", metavar="N", type=_depth, help=f"depth in plies, 1 to {MAX_DEPTH}")
+    parser.add_argument("fen", nargs="*", default=[], metavar="FEN", help="default: the starting position")
+    order = parser.parse_args(arguments)
     try:
-        position = Position(" ".join(wish.fen) or START_FEN)
+        position = Position(" ".join(order.fen) or START_FEN)
     except FenError as error:
         raise CommandError(f"perft: {error}") from error
-    print_divide(position, wish.depth, print)
+    print_divide(position, order.depth, print)
     return 0
 
 
@@ -45,12 +54,14 @@ def evaluate(arguments: list[str]) -> int:
     """Print `centipawns<tab>FEN` for every position of a file; faulty lines are named, the others still printed."""
     parser = Parser(
         prog="merino evaluate",
-        description="Print centipawns for the side to move, a tab and the FEN, for each FEN of a file.",
+        description="Print the static evaluation in centipawns for the side to move, a tab and the FEN, for each FEN "
+        "of a file.",
+        examples=("merino evaluate positions.fen", "merino evaluate - --weights my-weights.txt"),
     )
-    parser.add_argument("file", metavar="FILE", help="FENs, one a line; - is standard input")
-    parser.add_argument("--weights", metavar="W", help="evaluate with the weights in this file (those in use)")
-    wish = parser.parse_args(arguments)
-    name, evaluation = wish.file, _load_evaluation(wish.weights)[1]
+    parser.add_argument("file", metavar="FILE", help="FENs, one per line; - for standard input")
+    shared.add_weights(parser)
+    order = parser.parse_args(arguments)
+    name, evaluation = order.file, _load_evaluation(order.weights)[1]
     number_of_faults = 0
     try:
         with sys.stdin.buffer if name == "-" else Path(name).open("rb") as file:
@@ -73,8 +84,12 @@ def bench(_: list[str]) -> int:
 
 def weights(arguments: list[str]) -> int:
     """Print which weights file is in use, or how the one given reads, and the table of terms."""
-    parser = Parser(prog="merino weights", description="Show the weights of the 27 terms, and what these are.")
-    parser.add_argument("file", nargs="?", metavar="FILE", help="a weights file (the one in use)")
+    parser = Parser(
+        prog="merino weights",
+        description="Show the weight and the meaning of each evaluation term.",
+        examples=("merino weights", "merino weights my-weights.txt"),
+    )
+    parser.add_argument("file", nargs="?", metavar="FILE", help="weights file (default: the weights in use)")
     file, evaluation = _load_evaluation(parser.parse_args(arguments).file)
     print(f"{file}\n\n{evaluation.describe()}")
     return 0
@@ -83,18 +98,27 @@ def weights(arguments: list[str]) -> int:
 def warmup(arguments: list[str]) -> int:
     """Compile every part of Merino into the cache, or only those named, and print the seconds each took."""
     known = parts()
-    parser = Parser(prog="merino warmup", description="Compile every part ahead, or only those named.")
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join(known)} (all of them)")
-    wanted = parser.parse_args(arguments).parts
+    parser = Parser(
+        prog="merino warmup",
+        description="Compile Merino, or some parts of it, ahead of the first use.",
+        examples=("merino warmup", "merino warmup play learn"),
+    )
+    parser.add_argument("parts", nargs="*", default=[], metavar="PART", help=f"{', '.join(known)} (default: all)")
+    shared.add_quiet(parser)
+    order = parser.parse_args(arguments)
+    wanted = order.parts
     unknown = [name for name in wanted if name not in known]
     if unknown:
-        parser.error(f"there is no part '{unknown[0][:40]}'; the parts are {', '.join(known)}")
+        hint = did_you_mean(unknown[0], known)
+        parser.error(f"there is no part '{unknown[0][:40]}' among {', '.join(known)}{hint}")
     chosen = {name: known[name] for name in wanted} or known
     for name, warm_up in chosen.items():
         began = time.perf_counter()
         warm_up()
-        print(f"{name:<7}{time.perf_counter() - began:7.1f} s", flush=True)
-    print(f"ready; the compiled code is in {CACHE.parent if CACHE else 'memory only'}")
+        if not order.quiet:
+            print(f"{name:<7}{time.perf_counter() - began:7.1f} s", flush=True)
+    if not order.quiet:
+        print(f"ready; the compiled code is in {CACHE.parent if CACHE else 'memory only'}")
     return 0
 
 
@@ -131,5 +155,5 @@ def _batches(lines: Iterable[bytes]) -> Iterator[tuple[list[str], np.ndarray, li
 
 def _depth(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text[:9]) <= MAX_DEPTH:
-        raise argparse.ArgumentTypeError(f"the depth is a number from 1 to {MAX_DEPTH}, not '{text[:40]}'")
+        raise argparse.ArgumentTypeError(f"the depth must be a number from 1 to {MAX_DEPTH}, not '{text[:40]}'")
     return int(text)

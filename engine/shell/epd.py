@@ -5,20 +5,20 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from engine.board.game import Position
 from engine.board.move import Move
 from engine.common.command import CommandError
-from engine.console.command_line import Parser, above_zero
+from engine.console import shared_options as shared
+from engine.console.command_line import Parser, file_path
 from engine.search.limits import Limits, Line, Result
 from engine.search.searcher import Searcher
+from engine.shell.search_options import add_search_options
 from eval.evaluation import EvaluationError
 from eval.families import active_file, load
 from formats.epd import Task, read_tasks
 
-MOVE_MS = 1000  # for a position, where no limit is given
-HASH_MB = 64
+MOVE_MS = 1000  # per position, without another limit
 
 
 class _Watch:
@@ -48,17 +48,17 @@ def solve(searcher: Searcher, task: Task, limits: Limits) -> tuple[Result, Line 
 
 def run_epd(arguments: Sequence[str]) -> int:
     """The command: a row a position, then how many were solved. 0, or 1 if lines were wrong; raises CommandError."""
-    wish = _parser().parse_args(arguments)
-    limits = Limits(depth=wish.depth, nodes=wish.nodes, movetime=wish.movetime)
+    order = _parser().parse_args(arguments)
+    limits = Limits(depth=order.depth, nodes=order.nodes, movetime=order.movetime)
     if limits == Limits():
         limits = Limits(movetime=MOVE_MS)
     try:
-        tasks, faults = read_tasks(wish.file)
+        tasks, faults = read_tasks(order.file)
     except OSError as error:
-        raise CommandError(f"epd: cannot read '{wish.file}': {error.strerror}") from error
+        raise CommandError(f"epd: cannot read '{order.file}': {error.strerror}") from error
     for fault in faults:
         print(fault, file=sys.stderr)
-    searcher = _searcher(wish)
+    searcher = _searcher(order)
     solved, at_depth = 0, 0
     for number, task in enumerate(tasks, start=1):
         result, since = solve(searcher, task, limits)
@@ -73,23 +73,20 @@ def run_epd(arguments: Sequence[str]) -> int:
 def _parser() -> Parser:
     parser = Parser(
         prog="merino epd",
-        description="Search the positions of an EPD file that name best moves (bm), moves to avoid (am) or mates (dm), "
-        "and tell which are solved, at which depth and after which time.",
+        description="Search each position of an EPD file that gives best moves (bm), moves to avoid (am) or a mate "
+        "distance (dm), and print which are solved, at what depth and after how long.",
+        examples=("merino epd wac.epd --movetime 200", "merino epd mates.epd --nodes 100000 --threads 2"),
     )
-    parser.add_argument("file", metavar="FILE", type=Path, help="EPD, one position a line")
-    parser.add_argument("--movetime", metavar="MS", type=above_zero, help=f"({MOVE_MS}, if there is no other limit)")
-    parser.add_argument("--depth", metavar="N", type=above_zero, help="search so many half-moves deep")
-    parser.add_argument("--nodes", metavar="N", type=above_zero, help="search so many nodes")
-    parser.add_argument("--hash", metavar="MB", type=above_zero, default=HASH_MB, help="size of the table of positions")
-    parser.add_argument("--threads", metavar="N", type=above_zero, default=1, help="search with so many threads")
-    parser.add_argument("--weights", metavar="FILE", help="evaluate with the weights in this file")
+    parser.add_argument("file", metavar="FILE", type=file_path, help="EPD, one position per line")
+    shared.add_weights(parser)
+    add_search_options(parser, movetime=MOVE_MS)
     return parser
 
 
-def _searcher(wish: argparse.Namespace) -> Searcher:
+def _searcher(order: argparse.Namespace) -> Searcher:
     """What solves; raises CommandError."""
     try:
-        searcher = Searcher(wish.hash, wish.threads, load(active_file(wish.weights)))
+        searcher = Searcher(order.hash, order.threads, load(active_file(order.weights)))
     except (EvaluationError, MemoryError) as error:
         raise CommandError(f"epd: {str(error) or 'there is not enough memory'}") from error
     searcher.move_overhead = 0

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 
 from engine.board.game import Position
 from engine.common.command import CommandError, UsageError
-from engine.console.command_line import Parser
+from engine.console import shared_options as shared
+from engine.console.command_line import Parser, file_path
 from engine.notation.positions import looks_like_fen
 from engine.notation.san import MoveRejected, read_move
 from engine.search.limits import Limits
@@ -19,7 +20,6 @@ from engine.shell.search_options import (
     add_search_options,
     add_weights_options,
     evaluation_of,
-    path_of,
     searcher_of,
 )
 from eval.evaluation import Evaluation
@@ -37,24 +37,28 @@ WIDEST = 100  # columns
 def run_explain(arguments: Sequence[str]) -> int:
     """Explain a FEN, each position of a file, or a move; raises CommandError."""
     parser = Parser(
-        prog="merino explain", description="Explain a position, or what a move changes in it, by the terms."
+        prog="merino explain",
+        description="Explain a position, or what a move changes in it, term by term.",
+        examples=(
+            "merino explain 'r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3' Bb5",
+            "merino explain positions.fen --pieces --sort",
+        ),
     )
     parser.add_argument(
         "words", nargs="+", metavar="FEN [MOVE] | FILE", help="a position and a move, or a file of FENs"
     )
-    parser.add_argument("--pieces", action="store_true", help="also what each piece is worth, three ways")
-    parser.add_argument("--sort", action="store_true", help="the largest terms first instead of by groups")
-    parser.add_argument("--hide-zero", action="store_true", help="leave out terms that make no difference")
-    parser.add_argument(
-        "--report", action="store_true", help="JSON of everything, also the moves; with a limit, searched as well"
-    )
+    add = parser.group(shared.OUTPUT).add_argument
+    add("--pieces", action="store_true", help="also print the value of each piece, computed in three ways")
+    add("--sort", action="store_true", help="largest terms first instead of by group")
+    add("--hide-zero", action="store_true", help="leave out terms that make no difference")
+    add("--report", action="store_true", help="print everything as JSON, moves too; with a limit, after a search")
     _add_options(parser, MOVE_MS)
     order = parser.parse_intermixed_args(arguments)
     evaluation = evaluation_of(order.weights, order.k)
     if not looks_like_fen(order.words[0]):
         if len(order.words) > 1:
-            raise UsageError(f"explain: a FEN or one file is expected, not '{' '.join(order.words)[:60]}'")
-        positions = read_positions(path_of(order.words[0]), "explain")
+            raise UsageError(f"explain: expected a FEN or one file, not '{' '.join(order.words)[:60]}'")
+        positions = read_positions(file_path(order.words[0]), "explain")
         _say_positions(order, positions, evaluation, is_list=True)
         return 0
     position, rest = take_position(order.words, "explain")
@@ -107,7 +111,14 @@ def _reports(
 
 def run_compare(arguments: Sequence[str]) -> int:
     """Compare two moves in a position, or two files of weights; raises CommandError."""
-    parser = Parser(prog="merino compare", description="Compare two moves in a position, or two files of weights.")
+    parser = Parser(
+        prog="merino compare",
+        description="Compare two moves in a position, or two weights files.",
+        examples=(
+            "merino compare '4k3/8/8/8/8/8/4P3/4K3 w - - 0 1' e4 Kd2",
+            "merino compare weights/default.txt my-weights.txt",
+        ),
+    )
     parser.add_argument("words", nargs="+", metavar="FEN MOVE1 MOVE2 | A.txt B.txt [FEN]", help="what to compare")
     _add_options(parser, MOVE_MS)
     order = parser.parse_intermixed_args(arguments)
@@ -119,7 +130,7 @@ def run_compare(arguments: Sequence[str]) -> int:
         _say(order, told, render_two_moves(first, second, _width()))
         return 0
     if len(order.words) < 2:
-        raise UsageError("compare: a FEN and two moves are expected, or two files of weights")
+        raise UsageError("compare: expected a FEN and two moves, or two weights files")
     first_file, second_file, *fen = order.words
     both = [evaluation_of(name, order.k) for name in (first_file, second_file)]
     position, rest = take_position(fen, "compare") if fen else (Position(), [])
@@ -132,7 +143,11 @@ def run_compare(arguments: Sequence[str]) -> int:
 
 def run_moves(arguments: Sequence[str]) -> int:
     """Rank the legal moves of a FEN; raises CommandError."""
-    parser = Parser(prog="merino moves", description="Rank the legal moves of a position, by search or by evaluation.")
+    parser = Parser(
+        prog="merino moves",
+        description="Rank the legal moves of a position by search or, with --static, by evaluation.",
+        examples=("merino moves '4k3/8/8/8/8/8/4P3/4K3 w - - 0 1' --static",),
+    )
     parser.add_argument("words", nargs="+", metavar="FEN", help="the position")
     _add_options(parser, RANKING_MS)
     order = parser.parse_intermixed_args(arguments)
@@ -148,10 +163,10 @@ def run_moves(arguments: Sequence[str]) -> int:
 
 def _add_options(parser: Parser, milliseconds: int) -> None:
     add_weights_options(parser)
-    add_search_options(parser, f"{milliseconds} if no limit is given")
-    parser.add_argument("--static", action="store_true", help="do not search")
-    parser.add_argument("--ascii", action="store_true", help="no characters beyond ASCII")
-    parser.add_argument("--json", action="store_true", help="print JSON for programs")
+    add_search_options(parser, movetime=milliseconds)
+    parser.group(shared.SEARCH).add_argument("--static", action="store_true", help="evaluate only, do not search")
+    shared.add_ascii(parser)
+    shared.add_json(parser)
 
 
 def _prospects(
@@ -174,8 +189,8 @@ def _seeker(order: argparse.Namespace, search: SearchRequest, evaluation: Evalua
 def _exactly(rest: Sequence[str], count: int, command: str) -> Sequence[str]:
     """The words after a FEN; raises UsageError unless there are so many."""
     if len(rest) != count:
-        wanted = ("nothing more is", "one move is", "two moves are")[count]
-        raise UsageError(f"{command}: after the FEN {wanted} expected, not '{' '.join(rest)[:60]}'")
+        wanted = ("nothing", "one move", "two moves")[count]
+        raise UsageError(f"{command}: expected {wanted} after the FEN, not '{' '.join(rest)[:60]}'")
     return rest
 
 

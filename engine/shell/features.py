@@ -11,6 +11,7 @@ import numpy as np
 from engine.board.fen import START_FEN
 from engine.common.command import UsageError
 from engine.common.progress import Progress
+from engine.console import shared_options as shared
 from engine.console.command_line import Parser
 from engine.shell.naming import errors_named
 from engine.shell.positions import take_position
@@ -26,12 +27,13 @@ def run_features(arguments: Sequence[str]) -> int:
     parser = Parser(
         prog="merino features",
         description="Show a feature set: blocks, sizes, and which features are active on a board.",
-        epilog="Blocks are ALL, KING, H, V, D1, D2, PH, PV, MB and MC; + puts sets together, * multiplies them.",
+        notes="Blocks are ALL, KING, H, V, D1, D2, PH, PV, MB and MC; + puts sets together, * multiplies them.",
+        examples=('merino features "ALL+H+V"', "merino features KING*ALL --stats games.pgn --json"),
     )
     parser.add_argument("expression", metavar="EXPR", help='a feature set, such as "ALL+H+V" or "KING*ALL"')
-    parser.add_argument("fen", nargs="*", metavar="FEN", help="the position (the starting position)")
+    parser.add_argument("fen", nargs="*", default=[], metavar="FEN", help="default: the starting position")
     parser.add_argument("--stats", metavar="FILE.pgn", help="measure what moves of these games change, by block")
-    parser.add_argument("--json", action="store_true", help="for programs")
+    shared.add_json(parser)
     wish = parser.parse_args(arguments)
     try:
         wanted = features(wish.expression)
@@ -49,7 +51,7 @@ def run_features(arguments: Sequence[str]) -> int:
 def _print_active(wanted: FeatureSet, words: Sequence[str], as_json: bool) -> None:
     position, rest = take_position(words, "features")
     if rest:
-        raise UsageError(f"features: one FEN is expected, and not also '{' '.join(rest)[:40]}'")
+        raise UsageError(f"features: expected one FEN, not also '{' '.join(rest)[:40]}'")
     white, black = wanted.active(position.record)[0]
     if as_json:
         blocks = [part._asdict() for part in wanted.parts]

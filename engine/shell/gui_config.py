@@ -1,4 +1,4 @@
-"""`merino gui-config GUI`: the piece of configuration by which a GUI or a bot finds Merino, ready to be copied."""
+"""`merino gui-config GUI`: the configuration block that makes a GUI or a bot find Merino, ready to be copied."""
 
 from __future__ import annotations
 
@@ -22,8 +22,12 @@ Values = dict[str, int | bool | str]
 
 def print_config(arguments: list[str]) -> int:
     """Print the block for one GUI."""
-    parser = Parser(prog="merino gui-config", description="Print what a GUI must be told to find Merino.")
-    parser.add_argument("gui", metavar="|".join(WRITERS), type=str.lower, choices=WRITERS, help="which GUI it is for")
+    parser = Parser(
+        prog="merino gui-config",
+        description="Print the configuration block that a GUI or a bot needs to run Merino.",
+        examples=("merino gui-config cutechess",),
+    )
+    parser.add_argument("gui", metavar="GUI", type=str.lower, choices=WRITERS, help=f"one of {', '.join(WRITERS)}")
     print(WRITERS[parser.parse_args(arguments).gui](entry_point()))
     return 0
 
@@ -33,7 +37,9 @@ def entry_point() -> Path:
     running = shutil.which(sys.argv[0]) if Path(sys.argv[0]).stem == "merino" else None
     found = running or shutil.which("merino", path=sysconfig.get_path("scripts")) or shutil.which("merino")
     if found is None:
-        raise CommandError("the command 'merino' is not installed, and a GUI needs it: 'pip install .' in the checkout")
+        raise CommandError(
+            "a GUI needs the command 'merino', which is not installed: run 'pip install .' in the checkout"
+        )
     return Path(found).absolute()
 
 

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from engine.common.interrupt import INTERRUPTED
-from engine.console.learning import carry_out, for_machines, read
+from engine.console.learn_options import read_order
+from engine.console.learning import carry_out, for_machines
+from engine.shell.plot import run_plot
 from learn.installing import Verdict
-from learn.options import HELP, help_text
 
 
 def run_learn(arguments: Sequence[str]) -> int:
-    """The command: 0 whatever became of the new weights, 130 after Ctrl-C; raises CommandError."""
-    if HELP & set(arguments):
-        print(help_text())
-        return 0
-    order = read(arguments)
+    """The command: 0 whatever the verdict on the new weights, 130 after Ctrl-C; raises CommandError."""
+    if arguments[:1] == ["plot"] and not Path("plot").exists():
+        return run_plot(arguments[1:])
+    order = read_order(arguments)
 
     def say(line: str) -> None:
-        print(line, file=sys.stderr if order.quiet_output else sys.stdout, flush=True)
+        print(line, file=sys.stderr if order.is_for_machines else sys.stdout, flush=True)
 
     result = carry_out(order, say)
     print(for_machines(order, result), end="")

@@ -1,4 +1,4 @@
-"""`merino match A B`: two players, many games, and what they prove."""
+"""`merino match A B`: a match between two players, with Elo, LOS and a sequential test."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from engine.common.interrupt import INTERRUPTED
 from engine.common.live_line import LivePrinter
+from engine.console import shared_options as shared
 from engine.console.command_line import Parser
 from engine.shell import match_options as options
-from engine.shell.match_options import say
 from engine.shell.match_validation import validate
-from match.players import FORMS, read_player
+from match.players import read_player
 from match.report import as_json, summary
 
 
@@ -26,33 +25,45 @@ def run_match(words: Sequence[str]) -> int:
         return _match(_parser().parse_args(words))
 
 
-def _match(wish: argparse.Namespace) -> int:
-    players = read_player(wish.a), read_player(wish.b)
-    terms, sprt = options.read_terms(wish, players), options.read_test(wish)
-    with LivePrinter() as show:
-        outlets = options.outlets(wish, "Merino match", wish.state, show)
-        result, fault = options.held(terms, wish, outlets, sprt)
+def _match(order: argparse.Namespace) -> int:
+    players = read_player(order.a), read_player(order.b)
+    terms, sprt = options.read_terms(order, players), options.read_test(order)
+    with LivePrinter(shared.progress_stream(order.quiet)) as show:
+        outlets = options.outlets(order, "Merino match", order.state, show)
+        result, fault = options.held(terms, order, outlets, sprt)
     if fault and not result.tally.games:
         raise fault
     text = summary(options.names(players), str(terms), result.tally, sprt, result.seconds)
-    print(text, file=sys.stderr if wish.json else sys.stdout)
-    if wish.json:
+    if not (order.json and order.quiet):
+        print(text, file=sys.stderr if order.json else sys.stdout)
+    if order.json:
         print(json.dumps(as_json(options.names(players), result.tally, sprt)))
     if fault:
         raise fault
     if result.interrupted:
-        say(options.interrupted(wish.state))
+        options.remarks(order)(options.interrupted(order.state))
         return INTERRUPTED
     return 0
 
 
 def _parser() -> Parser:
-    parser = Parser(prog="merino match", description="Let two players play and tell which is the stronger.")
-    parser.add_argument("a", metavar="A", help=FORMS.replace("%", "%%"))
-    parser.add_argument("b", metavar="B", help="the same")
-    options.add_terms(parser)
+    parser = Parser(
+        prog="merino match",
+        description="Play a match between two players and print Elo, LOS and, with --sprt, the test.",
+        notes=options.player_forms(),
+        examples=(
+            "merino match default my-weights.txt --games 2000 --nodes 1000",
+            "merino match default futility_margin=140 --sprt 0 5 --resign movecount=3 score=600",
+            'merino match default "stockfish,option.Skill Level=5" --tc 10+0.1 --openings book.pgn --pgn games.pgn',
+        ),
+    )
+    parser.add_argument("a", metavar="A", help="the first player")
+    parser.add_argument("b", metavar="B", help="its opponent")
+    options.add_game_options(parser, options.GAMES, "of the match")
     options.add_test(parser)
-    parser.add_argument("--state", type=Path, metavar="FILE", help="keep the state here, and go on from it")
-    parser.add_argument("--json", action="store_true", help="the result as one JSON object")
-    parser.add_argument("--validate", action="store_true", help="check the statistics by simulated matches instead")
+    shared.add_state(parser)
+    shared.add_json(parser)
+    shared.add_quiet(parser)
+    sentence = "check the statistics by simulated matches instead; takes no players"
+    parser.add_argument("--validate", action="store_true", help=sentence)
     return parser

@@ -1,4 +1,4 @@
-"""The options that the commands of matches share, read once, and what they print alike."""
+"""The options that the match commands share, and what they print alike."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from engine.common.command import CommandError, UsageError
 from engine.common.files import check_writable
 from engine.common.work import cores
-from engine.console.command_line import Parser
+from engine.console import shared_options as shared
+from engine.console.command_line import KeyValues, Parser, any_number, natural, positive
 from match.contest import BrokenOffError, Outlets, Result, hold
 from match.effort import Adjudication, Clock, Effort
 from match.errors import MatchError, PlayerError
 from match.games import Tally
 from match.openings import PLIES
 from match.play import LONGEST_GAME
-from match.players import Player
+from match.players import FORMS, Player
 from match.report import live_line
 from match.statistics import Model, Sprt
 from match.terms import Terms
@@ -26,90 +28,136 @@ from match.terms import Terms
 GAMES = 1000
 NODES = 1000
 MARGIN_MS = 20
-
-
-def positive(text: str) -> int:
-    """A whole number above 0."""
-    number = int(text) if text.isdigit() else 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"it takes a whole number above 0, not {text!r}")
-    return number
-
-
-def natural(text: str) -> int:
-    """A whole number, 0 or more."""
-    return 0 if text == "0" else positive(text)
+PLIES_OF_A_MOVE = 2
+LIMITS, ADJUDICATION, TEST = "time control", "adjudication", "sequential test"  # titles of groups
 
 
 def clock(text: str) -> Clock:
-    """`10+0.1`: seconds for the game, and for each move."""
+    """`10+0.1`: seconds per game and increment per move."""
     base, _, increment = text.partition("+")
     try:
         found = Clock(round(1000 * float(base)), round(1000 * float(increment or "0")))
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"a clock is written 10+0.1, not {text!r}") from error
+    except (ValueError, OverflowError):
+        found = Clock(0)
     if found.base < 1 or found.increment < 0:
-        raise argparse.ArgumentTypeError(f"a clock is written 10+0.1, not {text!r}")
+        raise argparse.ArgumentTypeError(f"a time control looks like 10+0.1, not '{text[:40]}'")
     return found
 
 
-def add_terms(parser: Parser, games: int = GAMES) -> None:
-    """How games are played."""
-    parser.add_argument("--games", type=positive, default=games, help=f"how many to play ({games})")
-    how = parser.add_argument_group("what a move may cost")
-    how.add_argument("--nodes", type=positive, help=f"nodes ({NODES}, if nothing else is said)")
-    how.add_argument("--depth", type=positive, help="half-moves")
-    how.add_argument("--movetime", type=positive, metavar="MS", help="milliseconds")
-    how.add_argument("--tc", type=clock, metavar="S+S", help="a clock: seconds for the game + for each move")
-    how.add_argument(
-        "--margin", type=natural, default=MARGIN_MS, metavar="MS", help=f"how late a move may be ({MARGIN_MS})"
-    )
-    how.add_argument("--hash", type=positive, metavar="MB", help="for every player that names none (what suits)")
-    start = parser.add_argument_group("openings; each is played with both colours")
-    start.add_argument("--openings", metavar="FILE", help="EPD, FEN, PGN or Polyglot (.bin); else random and even")
-    start.add_argument("--plies", type=positive, help=f"half-moves of an opening ({PLIES} if random)")
-    start.add_argument("--seed", type=natural, default=1, help="of openings and of their order (1)")
-    end = parser.add_argument_group("ends before the rules end a game; both sides must agree")
-    end.add_argument("--resign", type=positive, nargs=2, metavar=("CP", "MOVES"), help="won at this score, so long")
-    end.add_argument(
-        "--draw", type=natural, nargs=3, metavar=("CP", "MOVES", "FROM"), help="drawn within this score, from move FROM"
-    )
-    end.add_argument("--longest", type=positive, default=LONGEST_GAME, help="half-moves, then it is a draw")
-    add_concurrency(parser, positive, "games at a time (one a core, but one at a clock)")
-    parser.add_argument("--pgn", type=Path, metavar="FILE", help="add every game to this file")
+def full_moves(text: str) -> int:
+    """The plies of a number of full moves."""
+    plies = PLIES_OF_A_MOVE * positive(text)
+    if plies > LONGEST_GAME:
+        raise argparse.ArgumentTypeError(f"'{text[:40]}' is above {LONGEST_GAME // PLIES_OF_A_MOVE}")
+    return plies
 
 
-def add_concurrency(
-    parser: argparse.ArgumentParser, kind: Callable[[str], int], sentence: str, default: int | None = None
-) -> None:
-    """How much is done at a time; `--threads`, which elsewhere are those of one search, is understood too."""
-    parser.add_argument("--concurrency", metavar="N", type=kind, default=default, help=sentence)
-    parser.add_argument("--threads", dest="concurrency", type=kind, default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+def half_moves(text: str) -> int:
+    """A number of plies, not more than a game may have."""
+    if positive(text) > LONGEST_GAME:
+        raise argparse.ArgumentTypeError(f"'{text[:40]}' is above {LONGEST_GAME}")
+    return positive(text)
+
+
+def add_time_control(parser: Parser, movetime: bool = True) -> None:
+    """--nodes and --depth; also --movetime, --tc and --hash where time may limit a move."""
+    add = parser.group(LIMITS).add_argument
+    add("--nodes", type=positive, metavar="N", help=f"nodes per move (default: {NODES} without another limit)")
+    add("--depth", type=positive, metavar="N", help="depth per move in plies")
+    if movetime:
+        add("--movetime", type=positive, metavar="MS", help="milliseconds per move")
+        add("--tc", type=clock, metavar="S+S", help="clock: seconds per game + increment per move, as 10+0.1")
+
+
+def add_game_options(parser: Parser, games: int, per: str) -> None:
+    """How games are played and where they go; `per` is what has so many games."""
+    parser.add_argument("--games", type=positive, metavar="N", default=games, help=f"games {per} (default: {games})")
+    add_time_control(parser)
+    add = parser.group(LIMITS).add_argument
+    sentence = "milliseconds a move may exceed its time (default: %(default)s)"
+    margin = add("--timemargin", type=natural, default=MARGIN_MS, metavar="MS", help=sentence)
+    parser.also_accept("--margin", margin)
+    sentence = "transposition table of each player in MiB (default: by the nodes)"
+    add("--hash", metavar="MB", type=positive, help=sentence)
+    shared.add_openings(parser, f"{PLIES} if random")
+    add_resign(parser)
+    add = parser.group(ADJUDICATION).add_argument
+    add(
+        "--draw",
+        action=KeyValues,
+        keys=("movenumber", "movecount", "score"),
+        plain=("score", "movecount", "movenumber"),
+        kind=natural,
+        metavar=("movenumber=N", "movecount=N", "score=CP"),
+        help="draw if, from move movenumber on, both sides report at most score for movecount moves each",
+    )
+    sentence = f"draw after N full moves from the opening on (default: {LONGEST_GAME // PLIES_OF_A_MOVE})"
+    longest = add("--maxmoves", type=full_moves, dest="longest", default=LONGEST_GAME, metavar="N", help=sentence)
+    parser.also_accept_form("--longest", longest, type=half_moves)  # in plies
+    shared.add_concurrency(parser, "games", shown="one per core; 1 with --tc or --movetime")
+    shared.add_pgn(parser)
+
+
+def add_resign(parser: Parser, default: dict[str, int] | None = None) -> None:
+    """--resign."""
+    shown = " ".join(f"{key}={value}" for key, value in (default or {}).items()) or "never"
+    parser.group(ADJUDICATION).add_argument(
+        "--resign",
+        action=KeyValues,
+        keys=("movecount", "score"),
+        plain=("score", "movecount"),
+        kind=natural,
+        default=default,
+        metavar=("movecount=N", "score=CP"),
+        help=f"win if both sides report at least score for it, for movecount moves each (default: {shown})",
+    )
 
 
 def add_test(parser: Parser) -> None:
     """The sequential test."""
-    test = parser.add_argument_group("sequential test: stops as soon as one of two strengths is proved")
-    test.add_argument("--sprt", type=float, nargs=2, metavar=("ELO0", "ELO1"), help="the two strengths, A less B")
-    test.add_argument("--alpha", type=float, default=0.05, help="chance to accept ELO1 wrongly (0.05)")
-    test.add_argument("--beta", type=float, default=0.05, help="chance to accept ELO0 wrongly (0.05)")
-    test.add_argument("--model", choices=list(map(str, Model)), default=str(Model.NORMALIZED), help="the kind of Elo")
+    add = parser.group(TEST).add_argument
+    add(
+        "--sprt",
+        action=KeyValues,
+        keys=("elo0", "elo1"),
+        plain=("elo0", "elo1"),
+        kind=any_number,
+        metavar=("ELO0", "ELO1"),
+        help="stop as soon as one of two Elo differences, A less B, is accepted",
+    )
+    add("--alpha", type=any_number, default=0.05, metavar="P", help="chance to accept ELO1 wrongly (default: 0.05)")
+    add("--beta", type=any_number, default=0.05, metavar="P", help="chance to accept ELO0 wrongly (default: 0.05)")
+    models = tuple(map(str, Model))
+    add("--model", choices=models, default=str(Model.NORMALIZED), help="kind of Elo (default: %(default)s)")
 
 
-def read_terms(wish: argparse.Namespace, players: tuple[Player, Player]) -> Terms:
-    """The terms of a match; raises UsageError."""
-    if wish.longest > LONGEST_GAME:
-        raise UsageError(f"--longest is at most {LONGEST_GAME}")
-    win, draw = wish.resign or (0, 0), wish.draw or (0, 0, 0)
+def player_forms() -> str:
+    """The forms of a player, for the help."""
+    return f"A player is {FORMS}."
+
+
+def read_terms(order: argparse.Namespace, players: tuple[Player, Player]) -> Terms:
+    """The terms of a match."""
     return Terms(
         players,
-        effort(wish.nodes, wish.depth, wish.movetime, wish.tc, wish.hash),
-        wish.games,
-        wish.seed,
-        wish.openings,
-        wish.plies,
-        Adjudication(win[0], win[1], draw[0], draw[1], draw[2], wish.longest),
-        margin=wish.margin,
+        effort(order.nodes, order.depth, order.movetime, order.tc, order.hash),
+        order.games,
+        order.seed,
+        order.openings,
+        order.plies,
+        adjudication(order.resign, order.draw, order.longest),
+        margin=order.timemargin,
+    )
+
+
+def adjudication(
+    resign: dict[str, Any] | None, draw: dict[str, Any] | None = None, longest: int = LONGEST_GAME
+) -> Adjudication:
+    """The rules by which games end early; `longest` is in plies."""
+    win = resign or {"score": 0, "movecount": 0}
+    drawn = draw or {"score": 0, "movecount": 0, "movenumber": 0}
+    return Adjudication(
+        win["score"], win["movecount"], drawn["score"], drawn["movecount"], drawn["movenumber"], longest
     )
 
 
@@ -120,57 +168,57 @@ def effort(
     tc: Clock | None = None,
     hash_mb: int | None = None,
 ) -> Effort:
-    """What a move may cost: NODES if nothing else limits it."""
+    """The limits of a move: NODES if there is no other."""
     limited = any(value is not None for value in (nodes, depth, movetime, tc))
     return Effort(nodes if limited else NODES, depth, movetime, tc, hash_mb)
 
 
-def read_test(wish: argparse.Namespace) -> Sprt | None:
-    """The test, if one is wished; raises UsageError."""
-    if wish.sprt is None:
+def read_test(order: argparse.Namespace) -> Sprt | None:
+    """The sequential test, if there is to be one; raises UsageError."""
+    if order.sprt is None:
         return None
-    elo0, elo1 = wish.sprt
+    elo0, elo1 = order.sprt["elo0"], order.sprt["elo1"]
     if not elo0 < elo1:
         raise UsageError(f"--sprt takes the lower Elo first, not {elo0:g} {elo1:g}")
-    if not (0 < wish.alpha < 0.5 and 0 < wish.beta < 0.5):
-        raise UsageError("--alpha and --beta are between 0 and 0.5")
-    return Sprt(elo0, elo1, wish.alpha, wish.beta, Model(wish.model))
+    if not (0 < order.alpha < 0.5 and 0 < order.beta < 0.5):
+        raise UsageError("--alpha and --beta must lie between 0 and 0.5")
+    return Sprt(elo0, elo1, order.alpha, order.beta, Model(order.model))
 
 
-def concurrency(wish: argparse.Namespace, terms: Terms) -> int:
-    """Games at a time."""
-    if wish.concurrency is not None:
-        return int(wish.concurrency)
+def concurrency(order: argparse.Namespace, terms: Terms) -> int:
+    """Games at the same time."""
+    if order.concurrency is not None:
+        return int(order.concurrency)
     if terms.effort.is_timed:
         return 1  # a clock is fair only where each game has its core
     return cores()
 
 
 def outlets(
-    wish: argparse.Namespace,
+    order: argparse.Namespace,
     event: str,
     state: Path | None,
     show: Callable[[str], object],
     line: Callable[[Tally, int, float | None, Sprt | None], str] = live_line,
 ) -> Outlets:
     """Where the games go; raises MatchError where they cannot be written, before any is played."""
-    if wish.pgn is not None and state is not None and wish.pgn.resolve() == state.resolve():
-        raise MatchError(f"--pgn and --state are both '{state}'; take two files")
-    for path, whole in ((wish.pgn, False), (state, True)):
+    if order.pgn is not None and state is not None and order.pgn.resolve() == state.resolve():
+        raise MatchError(f"--pgn and --state are both '{state}'; name two files")
+    for path, whole in ((order.pgn, False), (state, True)):
         try:
             if path is not None:
                 check_writable(path, whole)
         except OSError as error:
             raise MatchError(f"cannot write '{path}': {error.strerror}") from error
-    return Outlets(show, wish.pgn, state, event, line, say)
+    return Outlets(show, order.pgn, state, event, line, remarks(order))
 
 
 def held(
-    terms: Terms, wish: argparse.Namespace, goes_to: Outlets, sprt: Sprt | None = None
+    terms: Terms, order: argparse.Namespace, goes_to: Outlets, sprt: Sprt | None = None
 ) -> tuple[Result, MatchError | None]:
-    """The match as far as it was played, and what broke it off: to be raised when all that there is has been shown."""
+    """The match as far as it was played, and what broke it off: raise that after the result has been shown."""
     try:
-        return hold(terms, concurrency(wish, terms), sprt, goes_to), None
+        return hold(terms, concurrency(order, terms), sprt, goes_to), None
     except BrokenOffError as error:
         return error.result, error
     except MatchError as error:
@@ -179,23 +227,32 @@ def held(
 
 @contextmanager
 def speaking_as(command: str) -> Iterator[None]:
-    """Put the name of the command before what a match complains of; a player that can be none is a wrong usage."""
+    """Put the name of the command before errors of a match; a bad player is a usage error."""
     try:
         yield
     except PlayerError as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(f"{command}: {error}") from error
     except MatchError as error:
         raise CommandError(f"{command}: {error}") from error
 
 
 def interrupted(state: Path | None) -> str:
-    """What to say after Ctrl-C."""
-    return f"Interrupted; the same command goes on from '{state}'." if state else "Interrupted."
+    """The remark after Ctrl-C."""
+    return f"Interrupted; the same command continues from '{state}'." if state else "Interrupted."
+
+
+def remarks(order: argparse.Namespace) -> Callable[[str], object]:
+    """Where remarks go: standard error, or nowhere after --quiet."""
+    return _drop if order.quiet else say
 
 
 def say(sentence: str) -> None:
-    """Tell what is no result."""
+    """Print a remark on standard error."""
     print(sentence, file=sys.stderr, flush=True)
+
+
+def _drop(_: str) -> None:
+    """Print nothing."""
 
 
 def names(players: Sequence[Player]) -> list[str]:

@@ -9,42 +9,38 @@ from pathlib import Path
 from engine.common.command import CommandError, UsageError
 from engine.common.files import check_writable, write_together
 from engine.common.pictures import ENDINGS, load_matplotlib
+from engine.console import shared_options as shared
+from engine.console.command_line import Parser, file_path
 from eval.linear.weights import active_file
 from learn.errors import LearnError
-from learn.options import HELP
 from learn.plots import PICTURES, draw
 from learn.record import RECORD_NAME, load_record
 
 FORMATS = tuple(ending.lstrip(".") for ending in ENDINGS)
-USAGE = f"usage: merino plot [RECORD] [--out FOLDER] [--format {'|'.join(FORMATS)}]"
 
 
 def run_plot(arguments: Sequence[str]) -> int:
-    """The command in a shell: a file for each picture; raises CommandError."""
-    if HELP & set(arguments):
-        print(f"{USAGE}\n\nDraw how a run of 'learn' went: {', '.join(PICTURES)}, a file each, beside the record.")
-        return 0
-    names, given = [], {"--out": "", "--format": FORMATS[0]}
-    words = iter(arguments)
-    for word in words:
-        if word in given:
-            value = next(words, None)
-            if not value:
-                raise UsageError(f"plot: {word} needs a value; {USAGE}")
-            given[word] = value
-        elif word.startswith("-"):
-            raise UsageError(f"plot: there is no option {word}; {USAGE}")
-        else:
-            names.append(word)
-    if len(names) > 1:
-        raise UsageError(USAGE)
-    if given["--format"] not in FORMATS:
-        raise UsageError(f"plot: --format is {' or '.join(ENDINGS)}, not {given['--format']!r}")
-    path = Path(names[0]).expanduser() if names else active_file().parent / RECORD_NAME
-    if not names and not path.exists():
-        raise UsageError(f"plot: there is no record of a run in '{path}' yet: learn first, or name one; {USAGE}")
-    _plot(path, Path(given["--out"]).expanduser() if given["--out"] else path.parent, given["--format"])
+    """Write a file for each picture; raises CommandError."""
+    order = _parser().parse_args(arguments)
+    path = order.record or active_file().parent / RECORD_NAME
+    if order.record is None and not path.exists():
+        raise UsageError(f"plot: there is no record of a learning run in '{path}' yet; run 'merino learn', or name one")
+    _plot(path, order.out or path.parent, order.format)
     return 0
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="merino plot",
+        description=f"Draw how a run of 'merino learn' went: {', '.join(PICTURES)}, one file each.",
+        examples=("merino plot", "merino plot my-folder/learning.json --out pictures --format svg"),
+    )
+    sentence = "the record of a run (default: that of the last run on the weights in use)"
+    parser.add_argument("record", nargs="?", type=file_path, metavar="RECORD", help=sentence)
+    add = parser.group(shared.OUTPUT).add_argument
+    add("--out", type=file_path, metavar="FOLDER", help="folder of the pictures (default: that of the record)")
+    add("--format", choices=FORMATS, default=FORMATS[0], help="kind of picture (default: %(default)s)")
+    return parser
 
 
 def _plot(path: Path, folder: Path, ending: str) -> None:

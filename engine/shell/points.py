@@ -1,4 +1,4 @@
-"""`merino points FILE ...`: what the pieces are worth in somebody's games."""
+"""`merino points FILE ...`: what the pieces are worth in the games of PGN files."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from engine.common.command import CommandError, UsageError
 from engine.common.files import check_writable, write_whole
 from engine.common.pictures import ENDINGS, load_matplotlib
 from engine.common.progress import Progress
-from engine.console.command_line import Parser
+from engine.console import shared_options as shared
+from engine.console.command_line import Parser, file_path, natural
 from engine.shell.naming import errors_named
-from engine.shell.search_options import path_of
 from formats.sources import SourceError, find_files
 from study.errors import StudyError
 from study.points.matrix import render_matrix
@@ -32,20 +32,24 @@ def run_points(arguments: Sequence[str]) -> int:
     order = _parser().parse_args(arguments)
     request = _request(order)
     _check(order)
+    stream = shared.progress_stream(order.quiet)
+
+    def progress(what: str) -> Progress:
+        return Progress(what, stream)
+
+    oddities = _ignore if order.quiet else _tell_oddities
     with errors_named("points", SourceError, StudyError):
-        sources = [read_source(p, request.needs_tags, Progress, _tell_oddities) for p in find_files(order.files)]
+        sources = [read_source(p, request.needs_tags, progress, oddities) for p in find_files(order.files)]
         found = sets_of(sources, request)
-    if found.left_out:
-        print(f"smaller sets that are not shown (--min-games, --top): {found.left_out}", file=sys.stderr)
+    if found.left_out and not order.quiet:
+        print(f"smaller sets, not shown (--min-games, --top): {found.left_out}", file=sys.stderr)
     if order.plot and len(found.sets) > MOST_SETS:
-        raise CommandError(
-            f"points: {len(found.sets)} sets in one picture cannot be told apart; {MOST_SETS} can (--top)"
-        )
+        raise CommandError(f"points: a picture shows at most {MOST_SETS} sets, not {len(found.sets)}; see --top")
     if order.matrix:
-        _write_matrix(path_of(order.matrix), found.sets)
+        _write_matrix(order.matrix, found.sets)
     values = _values(found.sets, request)
     if order.plot:
-        _write(path_of(order.plot), draw(values, Path(order.plot).suffix.lower()))
+        _write(order.plot, draw(values, order.plot.suffix.lower()))
     if order.json:
         objects = [as_object(points) for points in values]
         print(json.dumps(objects if order.by or len(sources) > 1 else objects[0]))
@@ -57,58 +61,66 @@ def run_points(arguments: Sequence[str]) -> int:
 def _parser() -> Parser:
     parser = Parser(
         prog="merino points",
-        description="What the pieces are worth in these games: logistic regression of the result on material alone.",
+        description="Estimate what the pieces are worth in these games: logistic regression of the result on material.",
+        examples=(
+            "merino points games.pgn --plot scores.png",
+            "merino points lichess.pgn.zst --min-elo 2000 --by elo --json",
+        ),
     )
-    add = parser.add_argument
-    add("files", nargs="+", metavar="FILE", help="PGN, plain or compressed, or a matrix that --matrix wrote")
-    add("--draws", choices=(SKIP, HALF), default=SKIP, help="drawn games: left out (Medvedev's way), or half a point")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="PGN, plain or compressed, or a file of --matrix")
+    sentence = "drawn games: leave them out (Medvedev's way) or count half a point (default: %(default)s)"
+    parser.add_argument("--draws", choices=(SKIP, HALF), default=SKIP, help=sentence)
+    shared.add_seed(parser, "the samples behind the intervals", default=SEED)
+    add = parser.group("games to use").add_argument
     add("--player", metavar="NAME", help="only games of this player, with either colour")
     results = (*RESULTS, WON, LOST, DRAWN)
-    add("--result", choices=results, help=f"only games with this result; {WON} and {LOST} are --player's")
-    add("--min-elo", type=_natural, metavar="N", help="only games with both players rated N or more")
-    add("--max-elo", type=_natural, metavar="N", help="only games with both players rated N or less")
-    add("--max-elo-gap", type=_natural, metavar="N", help="only games whose players' ratings differ by N or less")
-    add("--eco", default="", metavar="CODE", help="only openings whose code begins so: B, B9, B90")
-    add("--by", choices=tuple(BY), help="put the games into sets and compare them")
-    add("--min-games", type=_natural, default=LEAST_GAMES, metavar="N", help="games a set of --by needs (%(default)s)")
-    add("--top", type=_natural, default=MOST_SETS_SHOWN, metavar="N", help="show the N largest sets (%(default)s)")
-    add("--matrix", metavar="FILE", help="write the vectors: plain text, or .csv or .json with names and games")
-    add("--plot", metavar="FILE", help="draw the score graph: .png or .svg (needs the extra 'plots')")
+    add("--result", choices=results, help=f"only games with this result; {WON} and {LOST} need --player")
+    add("--min-elo", type=natural, metavar="N", help="only games with both players rated N or more")
+    add("--max-elo", type=natural, metavar="N", help="only games with both players rated N or less")
+    add("--max-elo-gap", type=natural, metavar="N", help="only games whose players' ratings differ by N or less")
+    add("--eco", default="", metavar="CODE", help="only openings whose ECO code begins so: B, B9, B90")
+    add = parser.group("sets of games").add_argument
+    add("--by", choices=tuple(BY), help="divide the games into sets and compare these")
     add(
-        "--seed",
-        type=_natural,
-        default=SEED,
+        "--min-games",
+        type=natural,
+        default=LEAST_GAMES,
         metavar="N",
-        help="of the drawn samples behind the intervals (%(default)s)",
+        help="least games of a set (default: %(default)s)",
     )
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print an object, or a list of them for several sets")
-    form.add_argument("--csv", action="store_true", help="print a row for each set")
+    add(
+        "--top",
+        type=natural,
+        default=MOST_SETS_SHOWN,
+        metavar="N",
+        help="show the N largest sets (default: %(default)s)",
+    )
+    add = parser.group(shared.OUTPUT).add_argument
+    add("--matrix", type=file_path, metavar="FILE", help="write the material vectors: plain text, .csv or .json")
+    shared.add_plot(parser, "the score graph")
+    form = parser.group(shared.OUTPUT).add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print one JSON object, or a list of them for several sets")
+    form.add_argument("--csv", action="store_true", help="print CSV, one row per set")
+    shared.add_quiet(parser)
     return parser
-
-
-def _natural(text: str) -> int:
-    if not text.isdecimal() or len(text) > 9:
-        raise argparse.ArgumentTypeError(f"a whole number is needed, not '{text[:40]}'")
-    return int(text)
 
 
 def _request(order: argparse.Namespace) -> PointsRequest:
     if order.result in (WON, LOST) and not order.player:
-        raise UsageError(f"points: --result {order.result} needs --player: whose games are they?")
+        raise UsageError(f"points: --result {order.result} needs --player")
     filters = Filters(order.player, order.result, order.min_elo, order.max_elo, order.max_elo_gap, order.eco)
     return PointsRequest(filters, order.by, order.min_games, order.top, order.draws, order.seed)
 
 
 def _check(order: argparse.Namespace) -> None:
     """Say what cannot be done before the work rather than after it."""
-    if order.plot and Path(order.plot).suffix.lower() not in ENDINGS:
+    if order.plot and order.plot.suffix.lower() not in ENDINGS:
         raise UsageError(f"points: --plot writes {' or '.join(ENDINGS)} files, not '{order.plot}'")
     if order.plot:
         load_matplotlib()
     for name in filter(None, (order.plot, order.matrix)):
         try:
-            check_writable(path_of(name))
+            check_writable(name)
         except OSError as error:
             raise CommandError(f"points: cannot write '{name}': {_reason(error)}") from error
 
@@ -117,6 +129,10 @@ def _reason(error: OSError) -> str:
     if isinstance(error, FileNotFoundError):
         return "there is no such folder"
     return "it is a folder" if isinstance(error, IsADirectoryError) else str(error.strerror)
+
+
+def _ignore(_: Oddities) -> None:
+    """Say nothing."""
 
 
 def _tell_oddities(odd: Oddities) -> None:

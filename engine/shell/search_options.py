@@ -1,25 +1,23 @@
-"""Options of all commands that evaluate or search, for weights and limits, and what is made of them."""
+"""The options of the commands that evaluate or search, and the evaluation and searcher they ask for."""
 
 from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
-from pathlib import Path
 
 from engine.common.command import CommandError
-from engine.console.command_line import Parser, above_zero
+from engine.console import shared_options as shared
+from engine.console.command_line import Parser
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
 from engine.search.warmup import warm_up
 from eval.evaluation import Evaluation, EvaluationError
 from eval.families import active_file, load
 
-HASH_MB = 64
-
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """With what to search; `is_limited` says that the limits were asked for, and are not those of the command."""
+    """Limits and resources of a search; `is_limited`: the user set the limits, they are not the command's default."""
 
     limits: Limits
     threads: int
@@ -34,30 +32,17 @@ class SearchRequest:
         return cls(limits if is_limited else default, order.threads, order.hash, is_limited)
 
 
-def steepness(text: str) -> float:
-    """A K in centipawns, for `type=` of an option."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 1 <= value <= 1e6:
-        raise argparse.ArgumentTypeError(f"'{text[:20]}' is no number from 1 to 1000000")
-    return value
-
-
 def add_weights_options(parser: Parser) -> None:
     """--weights and --k."""
-    parser.add_argument("--weights", metavar="FILE", help="evaluate with the weights in this file")
-    parser.add_argument("--k", type=steepness, help="scale of the expected score, that of the weights if not given")
+    shared.add_weights(parser)
+    shared.add_k(parser)
 
 
-def add_search_options(parser: Parser, default: str) -> None:
-    """--depth, --nodes, --movetime, --threads, --hash; `default` says what holds without a limit."""
-    parser.add_argument("--depth", metavar="N", type=above_zero, help="search so many half-moves deep")
-    parser.add_argument("--nodes", metavar="N", type=above_zero, help="search so many nodes")
-    parser.add_argument("--movetime", metavar="MS", type=above_zero, help=f"search so long ({default})")
-    parser.add_argument("--threads", metavar="N", type=above_zero, default=1, help="search with so many threads")
-    parser.add_argument("--hash", metavar="MB", type=above_zero, default=HASH_MB, help="size of the table of positions")
+def add_search_options(parser: Parser, nodes: int | None = None, movetime: int | None = None) -> None:
+    """--nodes, --depth, --movetime, --threads, --hash; the help shows the limit that holds without another."""
+    shared.add_limits(parser, "per position", nodes, movetime)
+    shared.add_threads(parser)
+    shared.add_hash(parser)
 
 
 def evaluation_of(name: str | None, k: float | None = None) -> Evaluation:
@@ -78,11 +63,6 @@ def searcher_of(request: SearchRequest, evaluation: Evaluation) -> Searcher:
     try:
         searcher = Searcher(request.hash_mb, request.threads, evaluation)
     except MemoryError as error:
-        raise CommandError(f"there is no memory for a table of {request.hash_mb} MB") from error
+        raise CommandError(f"not enough memory for a transposition table of {request.hash_mb} MiB") from error
     searcher.move_overhead = 0  # nobody's clock is running
     return searcher
-
-
-def path_of(name: str) -> Path:
-    """A file as named, `~` being the home folder."""
-    return Path(name).expanduser()

@@ -1,4 +1,4 @@
-"""`merino spsa ...`: tune by games, and know beforehand what that takes."""
+"""`merino spsa ...`: tune parameters by games, simulate tunes, plan one."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ import json
 import math
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
 from engine.common.command import CommandError, UsageError
+from engine.common.nearest import did_you_mean
 from engine.common.work import cores
-from engine.console.command_line import Parser
-from engine.shell.match_options import NODES, add_concurrency, clock
+from engine.console import shared_options as shared
+from engine.console.command_line import Parser, file_path, number_above_zero, positive, share
+from engine.shell.match_options import add_time_control
 from engine.shell.tune_games import replay_games, tune_new, tune_on
 from eval.evaluation import EvaluationError
 from match.errors import MatchError
@@ -47,99 +48,145 @@ def run_spsa(arguments: Sequence[str]) -> int:
 
 
 def _parser() -> Parser:
-    parser = Parser(prog="merino spsa", description="Tune numbers by games, or in a simulation of them.")
+    parser = Parser(
+        prog="merino spsa",
+        description="Tune parameters by games (SPSA and its relatives), simulate such tunes, or plan one.",
+        notes="'merino spsa COMMAND -h' explains a command.",
+        examples=("merino spsa plan mine.toml --target 2", "merino spsa tune mine.toml --pairs 5000 --prove"),
+    )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    add = commands.add_parser("simulate", help="the methods side by side on strength curves that are known")
-    add.add_argument("settings", nargs="*", default=["S0"], help=f"{', '.join([*SETTINGS, *_GROUPS])}; S0 if none")
-    add.add_argument("--methods", type=_methods, default=list(Method), help=f"some of {','.join(METHODS)}")
-    add.add_argument("--parameters", type=_sizes, default=list(paper.SIZES), help="how many parameters, as 4,16")
-    add.add_argument("--pairs", type=_count, default=paper.PAIRS, help="pairs of games a run")
-    add.add_argument("--runs", type=_count, default=paper.RUNS, help="runs a cell, at least 2")
-    add.add_argument("--seed", type=_count, default=1, help="of all random numbers")
-    add_concurrency(add, _count, "runs at a time; one a core")
-    add.add_argument("--json", action="store_true", help="print a list of objects, one a cell")
-    add.set_defaults(run=_simulate)
+    _add_simulate(commands)
     _add_games(commands)
-    add = commands.add_parser("plan", help="how many pairs of games a tune needs")
-    add.add_argument("file", type=Path, help="parameters: fishtest or OpenBench lines, or TOML")
-    add.add_argument("--target", type=_positive, help="Elo that may still be lost in the end; half of it all if none")
-    add.add_argument("--pairs", type=_count, help="say what these many pairs would leave instead")
-    add.add_argument("--draws", type=_share, help="share of drawn games, 0 to 1; 0.45 if not said")
-    add.add_argument("--constant", action="store_true", help="perturbations do not shrink")
-    add.set_defaults(run=_plan)
-    add = commands.add_parser("convert", help="print a file of parameters in the formats of fishtest and OpenBench")
-    add.add_argument("file", type=Path)
-    add.add_argument("--pairs", type=_count, default=25_000, help="for r_end where the file has none")
-    add.set_defaults(run=_convert)
+    _add_files(commands)
     return parser
 
 
+def _command(commands: argparse._SubParsersAction[Parser], name: str, sentence: str, *examples: str) -> Parser:
+    return commands.add_parser(
+        name, help=sentence[:1].lower() + sentence[1:-1], description=sentence, examples=examples
+    )
+
+
+def _add_simulate(commands: argparse._SubParsersAction[Parser]) -> None:
+    parser = _command(
+        commands,
+        "simulate",
+        "Compare the tuning methods on simulated strength curves.",
+        "merino spsa simulate",
+        "merino spsa simulate S2 --parameters 4,16 --methods bspsa,auto --pairs 20000",
+    )
+    add = parser.add_argument
+    known = ", ".join([*SETTINGS, *_GROUPS])
+    add("settings", nargs="*", default=["S0"], metavar="SETTING", help=f"{known} (default: S0)")
+    _add_methods(parser)
+    add("--parameters", type=_sizes, metavar="N,N", default=list(paper.SIZES), help="numbers of parameters, as 4,16")
+    add("--pairs", type=positive, metavar="N", default=paper.PAIRS, help="game pairs per run (default: %(default)s)")
+    add(
+        "--runs",
+        type=positive,
+        metavar="N",
+        default=paper.RUNS,
+        help="runs per cell, at least 2 (default: %(default)s)",
+    )
+    shared.add_seed(parser, "all random numbers")
+    shared.add_concurrency(parser, "runs")
+    shared.add_json(parser, "print a list of JSON objects, one per cell")
+    shared.add_quiet(parser)
+    parser.set_defaults(run=_simulate)
+
+
+def _add_files(commands: argparse._SubParsersAction[Parser]) -> None:
+    """The commands that read a file of parameters and play nothing."""
+    parser = _command(
+        commands,
+        "plan",
+        "Compute how many game pairs a tune needs.",
+        "merino spsa plan mine.toml --target 2",
+        "merino spsa plan mine.toml --pairs 20000 --draw-ratio 0.6",
+    )
+    add = parser.add_argument
+    _add_parameter_file(parser)
+    add(
+        "--target", type=number_above_zero, metavar="ELO", help="Elo that may be lost at the end (default: half of all)"
+    )
+    add("--pairs", type=positive, metavar="N", help="compute what N pairs would leave instead")
+    draws = add("--draw-ratio", type=share, metavar="P", help="share of drawn games, 0 to 1 (default: 0.45)")
+    parser.also_accept("--draws", draws)
+    add("--constant", action="store_true", help="keep the size of the perturbations constant")
+    parser.set_defaults(run=_plan)
+    parser = _command(
+        commands,
+        "convert",
+        "Print a file of parameters in the formats of fishtest and OpenBench.",
+        "merino spsa convert mine.toml",
+    )
+    _add_parameter_file(parser)
+    sentence = "game pairs that r_end is computed for where the file gives none (default: %(default)s)"
+    parser.add_argument("--pairs", type=positive, metavar="N", default=25_000, help=sentence)
+    parser.set_defaults(run=_convert)
+
+
 def _add_games(commands: argparse._SubParsersAction[Parser]) -> None:
-    """The commands that play or read real games."""
-    add = commands.add_parser("tune", help="tune the numbers of a file by games of Merino against itself")
-    add.add_argument("file", type=Path, help="parameters: fishtest or OpenBench lines, or TOML")
-    add.add_argument("--pairs", type=_count, default=1000, help="pairs of games to play; 1000")
-    add.add_argument("--method", choices=list(METHODS), default="bspsa")
-    add.add_argument("--nodes", type=_count, help=f"a move; {NODES}")
-    add.add_argument("--depth", type=_count, help="a move, in half-moves")
-    add.add_argument("--movetime", type=_count, metavar="MS", help="a move, in milliseconds")
-    add.add_argument("--tc", type=clock, metavar="S+S", help="a clock: seconds for the game + for each move")
-    add.add_argument("--engine", metavar="COMMAND", help="tune the UCI options of this engine instead")
-    add.add_argument("--openings", metavar="FILE", help="EPD, FEN, PGN or Polyglot (.bin); else random and even")
-    add.add_argument("--weights", help="the weights file; that in use if none")
-    add.add_argument("--seed", type=_count, default=1, help="of openings and perturbations")
-    add.add_argument("--plies", type=_count, help=f"half-moves of an opening; {PLIES} if random")
-    add.add_argument("--state", type=Path, help="where the games are kept; FILE.tune.npz")
-    add.set_defaults(run=tune_new)
-    again = commands.add_parser("resume", help="go on with a tune that was broken off")
-    again.add_argument("state", type=Path, help="the file of the tune")
-    again.set_defaults(run=tune_on)
-    for each in (add, again):
-        add_concurrency(each, _count, "pairs at a time; one a core", cores())
-        each.add_argument("--plot", type=Path, metavar="FILE", help="draw its course, .png or .svg")
-        each.add_argument("--prove", action="store_true", help="play the match that confirms the result")
-    add = commands.add_parser("replay", help="what each method makes of the games of a tune")
-    add.add_argument("state", type=Path)
-    add.add_argument("--methods", type=_methods, default=list(Method), help=f"some of {','.join(METHODS)}")
-    add.add_argument("--plot", type=Path, metavar="FILE", help="draw the course of the first of them, .png or .svg")
-    add.set_defaults(run=replay_games)
+    """The commands that play games, or read those of a tune."""
+    tune = _command(
+        commands,
+        "tune",
+        "Tune the parameters of a file by games of Merino against itself.",
+        "merino spsa tune mine.toml --pairs 5000 --nodes 1000 --plot course.svg",
+        "merino spsa tune options.txt --engine stash-bot --tc 8+0.08",
+    )
+    _add_parameter_file(tune)
+    add = tune.add_argument
+    add("--pairs", type=positive, metavar="N", default=1000, help="game pairs to play (default: %(default)s)")
+    add("--method", choices=list(METHODS), default="bspsa", help="tuning method (default: %(default)s)")
+    add("--engine", metavar="COMMAND", help="tune the UCI options of this engine instead of Merino")
+    shared.add_weights(tune)
+    add_time_control(tune)
+    shared.add_openings(tune, f"{PLIES} if random")
+    sentence = "keep the tune in this file (default: FILE.tune.npz)"
+    tune.group(shared.OUTPUT).add_argument("--state", type=file_path, metavar="FILE", help=sentence)
+    tune.set_defaults(run=tune_new)
+    resume = _command(commands, "resume", "Continue an interrupted tune.", "merino spsa resume mine.tune.npz --prove")
+    resume.add_argument("state", type=file_path, metavar="STATE", help="the file of the tune")
+    resume.set_defaults(run=tune_on)
+    for parser in (tune, resume):
+        parser.add_argument("--prove", action="store_true", help="then play the match that confirms the result")
+        shared.add_concurrency(parser, "game pairs", cores())
+        shared.add_plot(parser, "the course of the tune")
+        shared.add_quiet(parser)
+    replay = _command(
+        commands,
+        "replay",
+        "Apply each method to the games of a tune.",
+        "merino spsa replay mine.tune.npz --methods spsa,bspsa --plot course.svg",
+    )
+    replay.add_argument("state", type=file_path, metavar="STATE", help="the file of the tune")
+    _add_methods(replay)
+    shared.add_plot(replay, "the course of the first method")
+    shared.add_quiet(replay)
+    replay.set_defaults(run=replay_games)
 
 
-def _count(text: str) -> int:
-    if not text.isdigit() or not 1 <= int(text) <= 10**9:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 to 1000000000")
-    return int(text)
+def _add_parameter_file(parser: Parser) -> None:
+    sentence = "parameters as fishtest or OpenBench lines, or TOML"
+    parser.add_argument("file", type=file_path, metavar="FILE", help=sentence)
 
 
-def _positive(text: str) -> float:
-    value = _float(text)
-    if not value > 0 or math.isinf(value):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number above 0")
-    return value
-
-
-def _share(text: str) -> float:
-    value = _float(text)
-    if not 0 <= value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no share from 0 to below 1")
-    return value
-
-
-def _float(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number") from error
+def _add_methods(parser: Parser) -> None:
+    sentence = f"some of {','.join(METHODS)} (default: all)"
+    parser.add_argument("--methods", type=_methods, metavar="NAME,NAME", default=list(Method), help=sentence)
 
 
 def _sizes(text: str) -> list[int]:
-    return [_count(part) for part in text.split(",")]
+    return [positive(part) for part in text.split(",")]
 
 
 def _methods(text: str) -> list[Method]:
     unknown = [name for name in text.split(",") if name not in METHODS]
     if unknown:
-        raise argparse.ArgumentTypeError(f"no method is called {unknown[0]!r}; there are {', '.join(METHODS)}")
+        raise argparse.ArgumentTypeError(
+            f"there is no method '{unknown[0]}' among {', '.join(METHODS)}{did_you_mean(unknown[0], METHODS)}"
+        )
     return [METHODS[name] for name in text.split(",")]
 
 
@@ -147,9 +194,11 @@ def _simulate(order: argparse.Namespace) -> int:
     settings = [name for asked in order.settings for name in _GROUPS.get(asked, (asked,))]
     for name in settings:
         if name not in SETTINGS:
-            raise UsageError(f"spsa simulate: no setting is called {name!r}; there are {', '.join(SETTINGS)}")
+            raise UsageError(
+                f"spsa simulate: there is no setting '{name}' among {', '.join(SETTINGS)}{did_you_mean(name, SETTINGS)}"
+            )
     if order.runs < 2:
-        raise UsageError("spsa simulate: one run has no standard error; ask for at least 2")
+        raise UsageError("spsa simulate: --runs must be at least 2, since one run has no standard error")
     cells: list[Cell] = []
     for number, name in enumerate(dict.fromkeys(settings)):
         block = _cells(order, name)
@@ -162,26 +211,26 @@ def _simulate(order: argparse.Namespace) -> int:
 
 
 def _cells(order: argparse.Namespace, name: str) -> list[Cell]:
-    """What one setting brings each method."""
+    """The results of each method in one setting."""
     cells = []
     for size in order.parameters:
         for method in order.methods:
-            _progress(f"{name}, {size} parameters, {method.name.lower()}")
+            _progress(order, f"{name}, {size} parameters, {method.name.lower()}")
             cells.append(simulate(method, SETTINGS[name], size, order.pairs, order.runs, order.seed, order.concurrency))
-    _progress("")
+    _progress(order, "")
     return cells
 
 
-def _progress(text: str) -> None:
+def _progress(order: argparse.Namespace, text: str) -> None:
     """Show what is being worked on, on a terminal only."""
-    if sys.stderr.isatty():
+    if sys.stderr.isatty() and not order.quiet:
         print(f"\r{text:<60}", end="" if text else "\r", file=sys.stderr, flush=True)
 
 
 def _plan(order: argparse.Namespace) -> int:
     known = own_parameters()
     parameters = read_file(order.file, known)
-    tau = math.sqrt(2 * (1 - order.draws)) if order.draws is not None else math.sqrt(FIRST_TAU2)
+    tau = math.sqrt(2 * (1 - order.draw_ratio)) if order.draw_ratio is not None else math.sqrt(FIRST_TAU2)
     gamma = {"gamma": 0.0} if order.constant else {}
     starts, at_c = np.array([row.elo for row in parameters]), np.array([row.elo_at_c for row in parameters])
     for sentence in rounding_warnings(parameters):
@@ -195,7 +244,7 @@ def _plan(order: argparse.Namespace) -> int:
         return 0
     target = order.target or starts.sum() / 2
     if target >= starts.sum():
-        print(f"No game is needed: no more than {starts.sum():.3g} Elo is thought to be lost at the start")
+        print(f"No games are needed: the start is thought to lose no more than {starts.sum():.3g} Elo")
         return 0
     pairs = pairs_needed(target, starts, at_c, tau, **gamma)
     print(f"{pairs} pairs of games ({2 * pairs} games) leave {target:.3g} Elo to gain")

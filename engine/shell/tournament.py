@@ -1,4 +1,4 @@
-"""`merino gauntlet` and `merino round-robin`: several players, and a table of their ratings."""
+"""`merino gauntlet` and `merino round-robin`: several players and a table of their ratings."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from pathlib import Path
 from engine.common.command import UsageError
 from engine.common.interrupt import INTERRUPTED
 from engine.common.live_line import LivePrinter
+from engine.common.nearest import did_you_mean
+from engine.console import shared_options as shared
 from engine.console.command_line import Parser
 from engine.shell import match_options as options
-from engine.shell.match_options import say
 from match.contest import Result
 from match.errors import MatchError
 from match.games import Tally
-from match.players import FORMS, Player, read_player
+from match.players import Player, read_player
 from match.ratings import rate, table
 from match.report import counts_text, faults, faults_text
 
@@ -28,12 +29,12 @@ GAMES = 100
 
 def run_gauntlet(words: Sequence[str]) -> int:
     """The first player against each of the others; 0, or 130 after Ctrl-C; raises CommandError."""
-    return _named("gauntlet", "The first player against each of the others.", words)
+    return _named("gauntlet", "Play one player, the first, against each of the others", words)
 
 
 def run_round_robin(words: Sequence[str]) -> int:
-    """Everybody against everybody; 0, or 130 after Ctrl-C; raises CommandError."""
-    return _named("round-robin", "Everybody against everybody.", words)
+    """Each player against each other one; 0, or 130 after Ctrl-C; raises CommandError."""
+    return _named("round-robin", "Play each player against each other one", words)
 
 
 def _named(kind: str, sentence: str, words: Sequence[str]) -> int:
@@ -42,26 +43,20 @@ def _named(kind: str, sentence: str, words: Sequence[str]) -> int:
 
 
 def _run(kind: str, sentence: str, words: Sequence[str]) -> int:
-    parser = Parser(prog=f"merino {kind}", description=f"{sentence} Prints a table of ratings.")
-    parser.add_argument("players", nargs="+", metavar="PLAYER", help=FORMS.replace("%", "%%"))
-    options.add_terms(parser, GAMES)
-    parser.add_argument("--anchor", metavar="NAME=ELO", help="whose rating is fixed (the last player, at 0)")
-    parser.add_argument("--state", type=Path, metavar="FOLDER", help="keep the state here, and go on from it")
-    parser.add_argument("--json", action="store_true", help="the table as one JSON object")
-    wish = parser.parse_args(words)
-    players = [read_player(text) for text in wish.players]
+    order = _parser(kind, sentence).parse_args(words)
+    players = [read_player(text) for text in order.players]
     names = options.names(players)
     if len(players) < 2 or len(set(names)) < len(names):
-        raise UsageError(f"{kind}: it takes two players or more with different names; ',name=X' names one")
-    anchor, rating = _read_anchor(wish.anchor, names)
+        raise UsageError(f"{kind}: at least two players with different names are needed; ',name=X' names a player")
+    anchor, rating = _read_anchor(order.anchor, names)
     every = list(combinations(range(len(players)), 2))
     pairings = [pair for pair in every if pair[0] == 0] if kind == "gauntlet" else every
     results = dict[tuple[int, int], Tally]()
     interrupted, fault = False, None
-    if wish.state is not None:
-        _make_folder(wish.state)
+    if order.state is not None:
+        _make_folder(order.state)
     for pairing in pairings:
-        result, fault = _play(kind, wish, players, pairing)
+        result, fault = _play(kind, order, players, pairing)
         interrupted = result.interrupted
         if result.tally.games:
             results[pairing] = result.tally
@@ -70,33 +65,52 @@ def _run(kind: str, sentence: str, words: Sequence[str]) -> int:
     if fault and not results:
         raise fault
     rows = rate(names, results, anchor, rating)
-    output = sys.stderr if wish.json else sys.stdout
-    print("\n" + table(rows, names[anchor]), file=output)
-    if wish.json:
+    if not (order.json and order.quiet):
+        print("\n" + table(rows, names[anchor]), file=sys.stderr if order.json else sys.stdout)
+    if order.json:
         lost = {names[0] + " - " + names[1]: faults(tally) for names, tally in _with_names(names, results)}
         print(json.dumps({"ratings": [asdict(row) for row in rows], "faults": lost}))
     if fault:
         raise fault
     if interrupted:
-        say(options.interrupted(wish.state))
+        options.remarks(order)(options.interrupted(order.state))
     return INTERRUPTED if interrupted else 0
 
 
+def _parser(kind: str, sentence: str) -> Parser:
+    parser = Parser(
+        prog=f"merino {kind}",
+        description=f"{sentence}, and print a table of ratings.",
+        notes=options.player_forms(),
+        examples=(
+            f"merino {kind} default my-weights.txt razor_depth=2 --games 200",
+            f'merino {kind} default "stockfish,option.Skill Level=5,name=SF5" stash-bot --tc 10+0.1 --anchor SF5=2000',
+        ),
+    )
+    parser.add_argument("players", nargs="+", metavar="PLAYER", help="two players or more")
+    parser.add_argument("--anchor", metavar="NAME=ELO", help="fix the rating of a player (default: the last one, at 0)")
+    options.add_game_options(parser, GAMES, "per pairing")
+    shared.add_state(parser, "FOLDER")
+    shared.add_json(parser)
+    shared.add_quiet(parser)
+    return parser
+
+
 def _play(
-    kind: str, wish: Namespace, players: list[Player], pairing: tuple[int, int]
+    kind: str, order: Namespace, players: list[Player], pairing: tuple[int, int]
 ) -> tuple[Result, MatchError | None]:
     """One match of the tournament, and what broke it off."""
     first, second = (players[index] for index in pairing)
-    terms = options.read_terms(wish, (first, second))
+    terms = options.read_terms(order, (first, second))
     title = f"{first.label} - {second.label}"
-    state = None if wish.state is None else wish.state / f"{pairing[0] + 1}-{pairing[1] + 1}.json"
-    with LivePrinter() as show:
-        outlets = options.outlets(wish, f"Merino {kind}", state, lambda line: show(f"{title}  {line}"))
-        result, fault = options.held(terms, wish, outlets)
+    state = None if order.state is None else order.state / f"{pairing[0] + 1}-{pairing[1] + 1}.json"
+    with LivePrinter(shared.progress_stream(order.quiet)) as show:
+        outlets = options.outlets(order, f"Merino {kind}", state, lambda line: show(f"{title}  {line}"))
+        result, fault = options.held(terms, order, outlets)
     if not result.tally.games:
         return result, fault
     lost = faults_text((first.label, second.label), result.tally)
-    print(f"{title}: {counts_text(result.tally)}  faults: {lost}", file=sys.stderr, flush=True)
+    options.remarks(order)(f"{title}: {counts_text(result.tally)}  faults: {lost}")
     return result, fault
 
 
@@ -110,11 +124,11 @@ def _read_anchor(text: str | None, names: list[str]) -> tuple[int, float]:
         return len(names) - 1, 0.0
     name, _, value = text.rpartition("=")
     if name not in names:
-        raise UsageError(f"--anchor: no player is called '{name}'; there are {', '.join(names)}")
+        raise UsageError(f"--anchor: there is no player '{name}' among {', '.join(names)}{did_you_mean(name, names)}")
     try:
         return names.index(name), float(value)
     except ValueError as error:
-        raise UsageError(f"--anchor: '{value}' is no rating") from error
+        raise UsageError(f"--anchor: '{value}' is not a rating") from error
 
 
 def _make_folder(folder: Path) -> None:

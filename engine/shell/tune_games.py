@@ -1,4 +1,4 @@
-"""`merino spsa tune`, `resume` and `replay`: tuning by real games."""
+"""`merino spsa tune`, `resume` and `replay`: tuning by games that are played."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from engine.common.files import check_writable, write_whole
 from engine.common.interrupt import INTERRUPTED
 from engine.common.live_line import LivePrinter
 from engine.common.pictures import ENDINGS, load_matplotlib
+from engine.console.shared_options import progress_stream
 from engine.shell.match_options import MARGIN_MS, effort
 from eval.families import active_file, load
 from formats.openings import OpeningError
@@ -47,7 +48,7 @@ def tune_new(order: argparse.Namespace) -> int:
     """Begin a tune and play it."""
     path = order.state or order.file.with_suffix(".tune.npz")
     if path.exists():
-        raise UsageError(f"spsa tune: '{path}' exists; 'merino spsa resume {path}' goes on with it")
+        raise UsageError(f"spsa tune: '{path}' exists; 'merino spsa resume {path}' continues it")
     engine = _command(order.engine) if order.engine else ()
     known = engine_options(engine) if engine else own_parameters()
     parameters = tuple(read_file(order.file, known))
@@ -55,7 +56,7 @@ def tune_new(order: argparse.Namespace) -> int:
     if not engine:
         check_own(parameters)
     for sentence in rounding_warnings(parameters):
-        _tell(f"Warning: {sentence}")
+        _remark(order, f"Warning: {sentence}")
     configuration = Configuration(
         parameters=parameters,
         method=order.method,
@@ -71,7 +72,9 @@ def tune_new(order: argparse.Namespace) -> int:
     )
     tune = Tune.new(configuration)
     if tunes_evaluation(configuration) and _weights_file(path).exists():
-        raise UsageError(f"spsa tune: '{_weights_file(path)}' exists, where the tuned weights go; name another --state")
+        raise UsageError(
+            f"spsa tune: '{_weights_file(path)}' exists, and the tuned weights would replace it; name another --state"
+        )
     return _play(tune, path, order)
 
 
@@ -85,14 +88,14 @@ def _command(text: str) -> tuple[str, ...]:
 
 
 def tune_on(order: argparse.Namespace) -> int:
-    """Go on with a tune that was broken off."""
+    """Continue an interrupted tune."""
     tune = load_tune(order.state)
-    _tell(f"{len(tune.done)} of {tune.configuration.pairs} pairs are done; going on.")
+    _remark(order, f"Continuing after {len(tune.done)} of {tune.configuration.pairs} pairs.")
     return _play(tune, order.state, order)
 
 
 def replay_games(order: argparse.Namespace) -> int:
-    """Tell what each method makes of the games of a tune."""
+    """Print what each method makes of the games of a tune."""
     tune = load_tune(order.state)
     _check_picture(order.plot)
     for method in order.methods:
@@ -106,28 +109,28 @@ def replay_games(order: argparse.Namespace) -> int:
 
 
 def _play(tune: Tune, path: Path, order: argparse.Namespace) -> int:
-    """Play to the end, or until Ctrl-C; 130 if it was broken off. What there is is shown, whatever ends the games."""
+    """Play to the end or until Ctrl-C, and print the result so far, whatever ends the games; 130 after Ctrl-C."""
     _check_targets(tune, path, order.plot)
     _write_state(tune, path)
-    interrupted, fault = _play_pairs(tune, path, order.concurrency)
+    interrupted, fault = _play_pairs(tune, path, order)
     if interrupted and not fault:
-        _tell(f"Interrupted after {len(tune.done)} pairs; 'merino spsa resume {path}' goes on.")
+        _remark(order, f"Interrupted after {len(tune.done)} pairs; 'merino spsa resume {path}' continues.")
     method = Method[tune.configuration.method.upper()]
     for line in result_lines(tune, method, tune.settings, tune.state):
         _tell(line)
     if fault:
         raise fault
-    tuned = None if interrupted else _conclude(tune, path)
+    tuned = None if interrupted else _conclude(tune, path, order)
     if order.plot:
         _write(order.plot, draw(tune, method, order.plot.suffix))
     if tuned and order.prove:
-        interrupted = _prove(tuned, tune.configuration, order.concurrency)
+        interrupted = _prove(tuned, tune.configuration, order)
     return INTERRUPTED if interrupted else 0
 
 
-def _play_pairs(tune: Tune, path: Path, threads: int) -> tuple[bool, CommandError | None]:
+def _play_pairs(tune: Tune, path: Path, order: argparse.Namespace) -> tuple[bool, CommandError | None]:
     """Play, and keep the file up to date: whether it was interrupted, and what else ended it before its end."""
-    progress, saved = Progress(_tell), [time.monotonic()]
+    progress, saved = Progress(lambda line: _remark(order, line)), [time.monotonic()]
 
     def note(now: Tune) -> None:
         progress(now)
@@ -137,7 +140,7 @@ def _play_pairs(tune: Tune, path: Path, threads: int) -> tuple[bool, CommandErro
 
     interrupted, fault = False, None
     try:
-        play_tune(tune, threads, note)
+        play_tune(tune, order.concurrency, note)
     except KeyboardInterrupt:
         interrupted = True
     except (OpeningError, FenError, MatchError, TuneError) as error:
@@ -151,8 +154,8 @@ def _play_pairs(tune: Tune, path: Path, threads: int) -> tuple[bool, CommandErro
     return interrupted, fault
 
 
-def _conclude(tune: Tune, path: Path) -> tuple[Player, Player]:
-    """Name the match that would confirm the result; its players."""
+def _conclude(tune: Tune, path: Path, order: argparse.Namespace) -> tuple[Player, Player]:
+    """Write the tuned weights and print how to confirm them by a match; the players of that match."""
     configuration, file = tune.configuration, _weights_file(path)
     tuned, start = tuned_players(tune)
     if isinstance(tuned, OwnPlayer) and tunes_evaluation(configuration):
@@ -163,22 +166,28 @@ def _conclude(tune: Tune, path: Path) -> tuple[Player, Player]:
         _tell(f"The tuned weights are in '{file}'")
     player = as_player(configuration, tuned_values(tune).tolist(), file)
     _tell(f"As a player of 'merino match': {shlex.quote(player)}")
-    _tell(f"To confirm it, {PROOF} of these values against those at the start: merino spsa resume {path} --prove")
+    _remark(order, f"To confirm it by {PROOF} against the values at the start: merino spsa resume {path} --prove")
     return tuned, start
 
 
-def _prove(players: tuple[Player, Player], configuration: Configuration, threads: int) -> bool:
-    """Play the tuned values against the start until the test is settled, from openings that tuned nothing.
+def _prove(players: tuple[Player, Player], configuration: Configuration, order: argparse.Namespace) -> bool:
+    """Play the tuned values against the start until the test is decided, from openings that the tune did not use.
 
-    True if it was broken off.
+    True if it was interrupted.
     """
-    with LivePrinter() as show:
-        result = hold(proof_terms(configuration, players), threads, PROOF, Outlets(show))
+    with LivePrinter(progress_stream(order.quiet)) as show:
+        result = hold(proof_terms(configuration, players), order.concurrency, PROOF, Outlets(show))
     counts = result.tally.counts
     _tell(live_line(result.tally, MOST_PROOF_GAMES, None, PROOF))
-    said = {"H0": "not confirmed", "H1": "confirmed: the tuned values are stronger", "": "not settled"}
+    said = {"H0": "not confirmed", "H1": "confirmed: the tuned values are stronger", "": "not decided"}
     _tell(f"{PROOF}: {said[PROOF.verdict(counts)]}")
     return result.interrupted
+
+
+def _remark(order: argparse.Namespace, line: str) -> None:
+    """Print a line that is no result."""
+    if not order.quiet:
+        _tell(line)
 
 
 def _tell(line: str) -> None:
@@ -189,7 +198,7 @@ def _write_state(tune: Tune, path: Path) -> None:
     try:
         tune.save(path)
     except OSError as error:
-        raise CommandError(f"spsa: cannot write '{path}': {error.strerror}; the file before it is whole") from error
+        raise CommandError(f"spsa: cannot write '{path}': {error.strerror}; the earlier file is intact") from error
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -219,7 +228,7 @@ def _check_picture(path: Path | None) -> None:
     if path is None:
         return
     if path.suffix not in ENDINGS:
-        raise UsageError(f"spsa: --plot FILE ends in {' or '.join(ENDINGS)}, not '{path}'")
+        raise UsageError(f"spsa: --plot writes {' or '.join(ENDINGS)}, not '{path}'")
     load_matplotlib()
     _check_writable(path)
 

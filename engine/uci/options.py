@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from engine import AUTHOR, NAME, __version__
+from engine.common.nearest import did_you_mean
 from engine.search.strength import DEFAULT_ELO, FULL_LEVEL, STRONGEST, WEAKEST, at_elo, at_level
 
 if TYPE_CHECKING:
@@ -97,7 +98,8 @@ def find(name: str) -> Option:
     try:
         return OPTIONS[" ".join(name.lower().split())]
     except KeyError as error:
-        raise OptionError(f"no option '{name[:60]}'") from error
+        hint = did_you_mean(name, (option.name for option in OPTIONS.values()))
+        raise OptionError(f"there is no option '{name[:60]}'{hint}") from error
 
 
 def _option(

@@ -1,0 +1,247 @@
+"""The command line of `learn`, in a shell and at the console."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from engine.common.command import UsageError
+from engine.common.nearest import did_you_mean
+from engine.console import shared_options as shared
+from engine.console.command_line import Parser, natural, positive
+from eval.linear.registry import TERMS
+from learn.learning import ARTICLE, METHODS, Settings
+from learn.positions import Quiet, Selection
+from learn.request import LearnRequest
+from learn.sample import Loss
+
+PRESETS = {"greko2015": ARTICLE}
+POSITIONS = {"all": Quiet.ANY, "quiet": Quiet.ONLY, "qsearch": Quiet.RESOLVED}
+OLD_POSITIONS = {str(value): word for word, value in POSITIONS.items()}  # once the values of --quiet
+PLAY = "match of the new weights against the old ones"  # title of a group
+
+
+@dataclass(frozen=True)
+class Order:
+    """A `learn` command as read: what to learn, or a weights file to put in use, and what to print."""
+
+    request: LearnRequest
+    use: str | None = None  # a weights file to put in use, instead of learning
+    as_json: bool = False
+    as_csv: bool = False
+    is_quiet: bool = False
+
+    @property
+    def is_for_machines(self) -> bool:
+        """Whether standard output carries JSON or CSV only."""
+        return self.as_json or self.as_csv
+
+
+def read_order(arguments: Sequence[str], command: str = "merino learn") -> Order:
+    """Read what follows `command`; raises UsageError, and SystemExit after printing the help."""
+    parser = learn_parser(command)
+    order = parser.parse_intermixed_args(_without_old_quiet(arguments))
+    files = [word for word in order.words if not _is_number(word)] if order.words else []
+    numbers = [int(word) for word in order.words if _is_number(word)]
+    if order.use is not None:
+        nothing = vars(parser.parse_intermixed_args([]))
+        given = {name for name, value in vars(order).items() if name not in nothing or value != nothing[name]}
+        if given - {"use", "weights", "quiet"}:
+            parser.error("--use FILE learns nothing and goes with --weights only")
+        return Order(LearnRequest((), weights=order.weights), order.use, is_quiet=order.quiet)
+    if not files:
+        parser.error("missing: FILE")
+    if len(numbers) not in (0, 2):
+        parser.error("give the first and the last term, or neither")
+    if numbers and order.terms is not None:
+        parser.error("give the terms once, as FIRST LAST or by --terms")
+    if order.json and order.table == "-":
+        parser.error("--json and --table - both want standard output; give --table a file")
+    if order.prove and order.no_match:
+        parser.error("--prove plays the match that --no-match leaves out; give one of them")
+    chosen = _between(*numbers) if numbers else order.terms or {}
+    return Order(_request(order, files, chosen), None, order.json, order.table == "-", order.quiet)
+
+
+def _request(order: argparse.Namespace, files: Sequence[str], chosen: dict[str, object]) -> LearnRequest:
+    settings = PRESETS[order.preset] if order.preset else Settings()
+    asked = {
+        "method": order.method,
+        "loss": order.loss and Loss(order.loss),
+        "seed": order.seed,
+        "resamplings": order.bootstrap,
+        "split_by_position": order.split and order.split == "position",
+    }
+    changes = {name: value for name, value in asked.items() if value is not None} | chosen
+    changes |= {name: vars(order)[name] for name in ("lam", "k", "prior") if name in order}
+    selection = Selection(
+        order.skip_first, order.skip_last, order.skip_decided, POSITIONS[order.positions], order.dedup
+    )
+    return LearnRequest(
+        tuple(files),
+        replace(settings, **changes),
+        selection,
+        weights=order.weights,
+        out=order.out,
+        dry_run=order.dry_run,
+        csv=None if order.table == "-" else order.table,
+        record=order.record,
+        keep_fen=not order.no_cache,
+        plays_match=not order.no_match,
+        prove=order.prove,
+        concurrency=order.concurrency,
+    )
+
+
+def learn_parser(command: str = "merino learn") -> Parser:
+    """The parser of `learn`."""
+    parser = Parser(
+        prog=command,
+        usage=f"{command} FILE... [FIRST LAST] [options]\n       {command} --use FILE [--weights FILE]",
+        description="Learn the weights of the evaluation from games, judge them on games kept aside, and put them in "
+        "use if a match finds them no weaker.",
+        notes="FILE is a PGN, plain or compressed ('-' for standard input), a file of labelled positions (.epd, .fen), "
+        f"or the .fen cache of an earlier run. Of the {len(TERMS)} terms, FIRST to LAST may move; by default "
+        f"{Settings.first} to {Settings.last}, which keeps the values of the pieces. 'merino weights' lists the terms.",
+        examples=(
+            "merino learn games.pgn",
+            "merino learn games.pgn --terms 6-27 --weights my-weights.txt --no-match",
+            "merino learn *.pgn.zst --positions qsearch --decay off --prove",
+        ),
+    )
+    parser.add_argument("words", nargs="*", metavar="FILE", help=argparse.SUPPRESS)
+    _add_fit(parser)
+    _add_positions(parser)
+    add = parser.group(PLAY).add_argument
+    add("--no-match", action="store_true", help="use the new weights at once, without a match")
+    add("--prove", action="store_true", help="play on until the new weights are proved stronger; use them only then")
+    shared.add_concurrency(parser, "games of the match")
+    add = parser.group(shared.EVALUATION).add_argument
+    add("--weights", metavar="FILE", help="start from this file and replace it (default: the weights in use)")
+    add("--out", metavar="FILE", help="write the new weights to this file instead")
+    add("--dry-run", action="store_true", help="write nothing")
+    add("--use", metavar="FILE", help="learn nothing; put these weights in use, or in the place of --weights")
+    shared.add_json(parser, "print the report as one JSON object")
+    add = parser.group(shared.OUTPUT).add_argument
+    table = add("--table", metavar="FILE", help="write weights and intervals as CSV; - for standard output")
+    parser.also_accept("--csv", table)
+    add("--record", metavar="FILE", help="record for 'merino plot' (default: learning.json beside the weights)")
+    cache = add("--no-cache", action="store_true", help="leave no .fen cache of the positions beside the games")
+    parser.also_accept("--no-fen", cache)
+    shared.add_quiet(parser)
+    return parser
+
+
+def _add_fit(parser: Parser) -> None:
+    add = parser.group("fit").add_argument
+    add("--terms", type=_terms, metavar="LIST", help="terms that may move: 6-27, or names separated by commas")
+    add("--method", choices=list(METHODS), help=f"optimiser (default: {Settings.method})")
+    add("--loss", choices=list(map(str, Loss)), help=f"error to minimise (default: {Settings.loss})")
+    decay = add(
+        "--decay",
+        dest="lam",
+        type=_number_or("off", 0.1),
+        default=argparse.SUPPRESS,
+        metavar="PLIES|off",
+        help=f"a position n plies before the end of its game weighs e^(-n/PLIES) (default: {Settings.lam:g})",
+    )
+    parser.also_accept("--lambda", decay)
+    sentence = "scale: a score of s centipawns predicts 1 / (1 + e^(-s/K)) (default: fit)"
+    add("--k", type=_number_or("fit", 1), default=argparse.SUPPRESS, metavar="K|fit", help=sentence)
+    sentence = "pull to the old weights: standard deviation relative to their size (default: by the number of games)"
+    add("--prior", type=_prior, default=argparse.SUPPRESS, metavar="N|off", help=sentence)
+    add("--bootstrap", type=_resamplings, metavar="N", help="confidence intervals from N fits to resampled games")
+    add("--split", choices=("game", "position"), help="unit of the fifth kept aside to validate (default: game)")
+    add("--seed", type=natural, metavar="N", help=f"seed of that split (default: {Settings.seed})")
+    sentence = "all settings as in GreKo 2015 ML: descent, K 150, decay 20, split by position"
+    preset = add("--preset", choices=list(PRESETS), help=sentence)
+    parser.also_accept_form("--article", preset, action="store_const", const="greko2015")
+
+
+def _add_positions(parser: Parser) -> None:
+    add = parser.group("positions to learn from").add_argument
+    sentence = "where a capture changes the score: keep the position, drop it, or resolve it by quiescence search"
+    add("--positions", choices=list(POSITIONS), default="all", help=f"{sentence} (default: %(default)s)")
+    unique = add("--dedup", action="store_true", help="use equal positions once")
+    parser.also_accept("--unique", unique)
+    add("--skip-first", type=natural, default=0, metavar="N", help="skip the first N plies of each game")
+    add("--skip-last", type=natural, default=0, metavar="N", help="skip the last N plies of each game")
+    sentence = "skip the end of a game from where its score stays above CP centipawns"
+    add("--skip-decided", type=natural, metavar="CP", help=sentence)
+
+
+def _without_old_quiet(arguments: Sequence[str]) -> list[str]:
+    """The arguments with `--quiet any`, `only` or `resolved` as --positions, which it was before it meant silence."""
+    words: list[str] = []
+    for word in arguments:
+        if words[-1:] == ["--quiet"] and word in OLD_POSITIONS:
+            words[-1:] = ["--positions", OLD_POSITIONS[word]]
+        else:
+            words.append(word)
+    return words
+
+
+def _is_number(word: str) -> bool:
+    return word.lstrip("-").isdecimal()
+
+
+def _between(first: int, last: int) -> dict[str, object]:
+    """The settings by which terms first..last move; raises UsageError."""
+    if not 1 <= first <= last <= len(TERMS):
+        raise UsageError(f"learn: terms are numbered 1 to {len(TERMS)}, the first before the last; not {first} {last}")
+    return {"first": first, "last": last}
+
+
+def _terms(text: str) -> dict[str, object]:
+    """The settings by which the terms of a list may move: a range, or names and ranges separated by commas."""
+    known = [term.name for term in TERMS]
+    by_lower_case = {name.lower(): name for name in known}
+    chosen: list[str] = []
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        if first.isdecimal() and (last.isdecimal() or not dash):
+            low, high = int(first), int(last or first)
+            if not 1 <= low <= high <= len(known):
+                raise argparse.ArgumentTypeError(f"terms are numbered 1 to {len(known)}; there is no '{part}'")
+            if part == text:
+                return {"first": low, "last": high}
+            chosen += known[low - 1 : high]
+        elif part.lower() in by_lower_case:
+            chosen.append(by_lower_case[part.lower()])
+        else:
+            raise argparse.ArgumentTypeError(f"there is no term '{part[:40]}'{did_you_mean(part, known)}")
+    return {"names": tuple(name for name in known if name in chosen)}
+
+
+def _number_or(word: str, low: float) -> Callable[[str], float | None]:
+    """A type: a number from `low` on, or None for `word`."""
+
+    def read(text: str) -> float | None:
+        if text == word:
+            return None
+        try:
+            value = float(text)
+        except ValueError:
+            value = -1.0
+        if not low <= value < 1e9:
+            raise argparse.ArgumentTypeError(f"'{text[:40]}' is neither a number from {low:g} on nor '{word}'")
+        return value
+
+    return read
+
+
+def _prior(text: str) -> float:
+    return _number_or("off", 0.001)(text) or 0.0
+
+
+def _resamplings(text: str) -> int:
+    if positive(text) < 2:
+        raise argparse.ArgumentTypeError(f"at least 2 fits are needed, not {text}")
+    return int(text)
+
+
+def is_standard_input(order: Order) -> bool:
+    """Whether games are to be read from standard input."""
+    return str(Path("-")) in order.request.files

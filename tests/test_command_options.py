@@ -1,0 +1,192 @@
+"""The options of all commands: help, examples, one meaning for one name, older spellings, suggestions."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from functools import cache
+
+import pytest
+
+from engine.console.command_line import Parser
+from engine.shell.cli import COMMANDS, HELP, main
+from engine.uci.options import OptionError, find
+
+# Each older or foreign spelling, and what it stands for.
+OTHER_SPELLINGS = {
+    "match a b --margin 30": "match a b --timemargin 30",
+    "match a b --longest 120": "match a b --maxmoves 60",
+    "match a b --resign 400 4": "match a b --resign movecount=4 score=400",
+    "match a b --draw 10 8 40": "match a b --draw movenumber=40 movecount=8 score=10",
+    "match a b --sprt elo0=-5 elo1=5": "match a b --sprt -5 5",
+    "match a b --pgnout g.pgn": "match a b --pgn g.pgn",
+    "match a b --threads 2": "match a b --concurrency 2",
+    "gauntlet a b --margin 30": "gauntlet a b --timemargin 30",
+    "gauntlet a b --longest 120": "gauntlet a b --maxmoves 60",
+    "gauntlet a b --pgnout g.pgn": "gauntlet a b --pgn g.pgn",
+    "gauntlet a b --threads 2": "gauntlet a b --concurrency 2",
+    "round-robin a b --margin 30": "round-robin a b --timemargin 30",
+    "round-robin a b --longest 120": "round-robin a b --maxmoves 60",
+    "round-robin a b --pgnout g.pgn": "round-robin a b --pgn g.pgn",
+    "round-robin a b --threads 2": "round-robin a b --concurrency 2",
+    "selfplay 5 --resign 1000 4": "selfplay 5 --resign score=1000 movecount=4",
+    "selfplay 5 --pgnout g.pgn": "selfplay 5 --pgn g.pgn",
+    "selfplay 5 --threads 2": "selfplay 5 --concurrency 2",
+    "spsa simulate --threads 2": "spsa simulate --concurrency 2",
+    "spsa tune f --threads 2": "spsa tune f --concurrency 2",
+    "spsa resume f --threads 2": "spsa resume f --concurrency 2",
+    "spsa plan f --draws 0.5": "spsa plan f --draw-ratio 0.5",
+    "learn g.pgn --threads 2": "learn g.pgn --concurrency 2",
+    "learn g.pgn --lambda off": "learn g.pgn --decay off",
+    "learn g.pgn --unique": "learn g.pgn --dedup",
+    "learn g.pgn --no-fen": "learn g.pgn --no-cache",
+    "learn g.pgn --csv t.csv": "learn g.pgn --table t.csv",
+    "learn g.pgn --article": "learn g.pgn --preset greko2015",
+    "demo --plies 20": "demo --maxmoves 10",
+}
+ONE_NAME_TWO_VALUES = {
+    "--out": "a folder where several files are written",
+    "--state": "a folder where there are several matches",
+    "--k": "learn can fit it",
+}
+
+
+@cache
+def parsers() -> dict[str, Parser]:
+    """The parser of each command, and of each command of a command, by its words."""
+    found: dict[str, Parser] = {}
+
+    def note(parser: Parser, file: object = None) -> None:
+        found[parser.prog.removeprefix("merino ")] = parser
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Parser, "print_help", note)
+        for name in dict.fromkeys(command.name for command in COMMANDS.values()):
+            if name not in ("run", "help"):  # which stand for others
+                assert main([name, "-h"]) == 0
+    for parser in list(found.values()):
+        if parser._subparsers is not None:
+            for action in parser._subparsers._group_actions:
+                for inner in action.choices.values():
+                    note(inner)
+    return found
+
+
+def parsed(line: str) -> dict[str, object]:
+    """What a command line without `merino` is read as."""
+    words = shlex.split(line)
+    name = next(" ".join(words[:count]) for count in (2, 1) if " ".join(words[:count]) in parsers())
+    rest = words[len(name.split()) :]
+    return {key: value for key, value in vars(parsers()[name].parse_args(rest)).items() if not callable(value)}
+
+
+def options_of(parser: Parser) -> list[argparse.Action]:
+    return [action for action in parser._actions if action.option_strings and action.help is not argparse.SUPPRESS]
+
+
+def test_every_command_of_the_table_has_a_parser() -> None:
+    inner = {name.split()[0] for name in parsers()}
+    assert inner == {command.name for command in COMMANDS.values()} - {"run", "help"}
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in (*HELP, "help")])
+def test_help_of_a_command_ends_with_an_example(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([name, "-h"]) == 0
+    shown = capsys.readouterr().out
+    last = shown.rstrip().splitlines()[-1]
+    assert "\nexample" in shown and last.startswith("  merino ")
+    assert all(len(line) <= 80 for line in shown.partition("\nexample")[0].splitlines())
+
+
+def test_every_example_can_be_parsed() -> None:
+    lines = [line for parser in parsers().values() for line in parser.examples]
+    assert len(lines) >= len(parsers())
+    for line in lines:
+        assert line.startswith("merino ")
+        parsed(line.removeprefix("merino "))
+
+
+def test_every_option_says_what_it_is_and_stands_in_a_group() -> None:
+    for name, parser in parsers().items():
+        for action in options_of(parser):
+            assert action.help, f"{name} {action.option_strings}"
+        grouped = [group for group in parser._action_groups if group._group_actions]
+        if len(options_of(parser)) > 5:
+            assert len(grouped) > 2, f"{name} has many options and no groups"
+
+
+def test_one_name_of_an_option_has_one_kind_of_value() -> None:
+    kinds: dict[str, set[object]] = {}
+    for parser in parsers().values():
+        for action in options_of(parser):
+            for option in action.option_strings:
+                kinds.setdefault(option, set()).add((action.metavar, action.nargs))
+    assert {option for option, values in kinds.items() if len(values) > 1} == set(ONE_NAME_TWO_VALUES)
+
+
+@pytest.mark.parametrize("other", OTHER_SPELLINGS)
+def test_an_older_spelling_means_the_same(other: str) -> None:
+    assert parsed(other) == parsed(OTHER_SPELLINGS[other])
+
+
+def test_every_older_spelling_is_tried_above_and_hidden_from_the_help() -> None:
+    tried = {(words[0], word) for line in OTHER_SPELLINGS for words in [line.split(" --")] for word in words[1:]}
+    for name, parser in parsers().items():
+        for spelling in parser.other_spellings:
+            assert any(head.startswith(name) and f"--{word}".startswith(spelling) for head, word in tried), spelling
+            assert f"{spelling} " not in parser.format_help()
+
+
+@pytest.mark.parametrize("alias", ["selfgame", "piece-values"])
+def test_an_older_command_means_the_same(alias: str) -> None:
+    assert COMMANDS[alias] is COMMANDS[{"selfgame": "demo", "piece-values": "points"}[alias]]
+
+
+def test_a_mistyped_option_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    for name, parser in parsers().items():
+        option = max((word for action in options_of(parser) for word in action.option_strings), key=len)
+        mistyped = option[:4] + option[5:] + "x"
+        assert main([*name.split(), mistyped]) == 2
+        said = capsys.readouterr().err
+        assert said == f"merino: {name}: there is no option '{mistyped}'; did you mean '{option}'?\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["gauntlte", "a"], "there is no command 'gauntlte'; did you mean 'gauntlet'?"),
+        (["go_"], "there is no command 'go_'; did you mean 'go'?"),
+        (["spsa", "tnue"], "'tnue' is not one of simulate, tune, resume, replay, plan, convert; did you mean 'tune'?"),
+        (["points", "--by", "elos"], "'elos' is not one of player, elo, year, eco; did you mean 'elo'?"),
+        (["learn", "--terms", "RokOpen"], "there is no term 'RokOpen'; did you mean 'RookOpen'?"),
+        (["match", "a", "b", "--resign", "movecont=3", "score=9"], "expected movecount=N score=N, found 'movecont=3 "),
+        (["match", "a", "b", "--resign", "score=4", "9"], "expected movecount=N score=N, found 'score=4 9'"),
+        (["match", "a", "b", "--draw", "1", "x", "3"], "argument --draw: 'x' is not a whole number from 0 on"),
+        (["match", "a", "b", "--maxmoves", "1025"], "argument --maxmoves: '1025' is above 1024"),
+        (["match", "default", "default", "--sprt", "5", "0"], "--sprt takes the lower Elo first"),
+        (["match", "default", "default,futility_margn=3"], "did you mean 'futility_margin'?"),
+        (["match", "defualt", "default"], "did you mean 'default'?"),
+        (["warmup", "paly"], "there is no part 'paly' among"),
+    ],
+)
+def test_a_mistyped_word_ends_with_code_2_and_one_sentence(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    told = capsys.readouterr()
+    assert said in told.err and told.err.startswith("merino: ") and told.err.count("\n") == 1 and not told.out
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("Treads", "Threads"), ("move overhed", "Move Overhead")])
+def test_a_mistyped_uci_option_is_answered_with_the_nearest(typed: str, meant: str) -> None:
+    with pytest.raises(OptionError, match=f"there is no option '{typed}'; did you mean '{meant}'"):
+        find(typed)
+
+
+def test_a_missing_argument_ends_with_code_2_and_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    needy = [name for name, parser in parsers().items() if any(a.required for a in parser._get_positional_actions())]
+    assert len(needy) > 10
+    for name in [*needy, "learn"]:
+        assert main(name.split()) == 2
+        said = capsys.readouterr()
+        assert said.err.startswith(f"merino: {name}: missing: ") and said.err.count("\n") == 1 and not said.out

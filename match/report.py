@@ -86,28 +86,42 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
-def summary(names: Sequence[str], terms: str, tally: Tally, sprt: Sprt | None, seconds: float) -> str:
-    """What there is to tell at the end; `terms` is how it was played."""
+def summary(names: Sequence[str], terms: str, conditions: str, tally: Tally, sprt: Sprt | None, seconds: float) -> str:
+    """The result at the end of a match, and the block of evidence; `terms` and `conditions` say how it was played."""
     found = estimate(tally.counts)
-    losses, draws, wins = tally.points
-    points = wins + draws / 2
+    points = tally.points[2] + tally.points[1] / 2
     share = f" ({points / tally.games:.1%})" if tally.games else ""
-    normalized = signed(found.normalized, found.normalized_error)
     rows = [
         ("Match", f"{names[0]} against {names[1]}, {terms}"),
-        ("Games", f"{tally.games}: {wins} won, {draws} drawn, {losses} lost; {points:g} points{share}"),
-        ("Pairs", f"{tally.pairs.tolist()} with 0, 1/2, 1, 3/2, 2 points"),
-        ("Elo", f"{signed(found.elo, found.elo_error)} (95%); normalized {normalized}"),
+        ("Points", f"{points:g} of {tally.games}{share}"),
+        ("nElo", f"{signed(found.normalized, found.normalized_error)} (95%)"),
         ("LOS", f"{found.los:.1%} that {names[0]} is the stronger"),
     ]
     if sprt is not None:
-        low, high = sprt.bounds
-        llr, verdict = sprt.llr(tally.counts), VERDICTS[sprt.verdict(tally.counts)]
-        rows.append(("Test", f"{sprt}, alpha {sprt.alpha:g}, beta {sprt.beta:g}"))
-        rows.append(("LLR", f"{llr:.2f} ({low:.2f}, {high:.2f}): {verdict}"))
+        verdict = VERDICTS[sprt.verdict(tally.counts)]
+        rows.append(("Test", f"{sprt}, alpha {sprt.alpha:g}, beta {sprt.beta:g}: {verdict}"))
     rows.append(("Faults", faults_text(names, tally)))
     rows.append(("Time", f"{duration(seconds)}, {tally.games / max(seconds, 1e-9):.3g} games/s"))
-    return "\n".join(f"{name:<7} {text}" for name, text in rows)
+    return "\n".join([*(f"{name:<7} {text}" for name, text in rows), "", *evidence(conditions, tally, sprt)])
+
+
+def evidence(conditions: str, tally: Tally, sprt: Sprt | None) -> list[str]:
+    """The lines by which engine programmers report a test, as OpenBench prints them and its readers parse them.
+
+    `conditions` are the time control, threads and hash. Without a sequential test, Conf stands for SPRT and LLR.
+    """
+    found = estimate(tally.counts)
+    losses, draws, wins = tally.points
+    lines = [f"Elo   | {found.elo:.2f} +- {found.elo_error:.2f} (95%)"]
+    if sprt is None:
+        lines.append(f"Conf  | {conditions}")
+    else:
+        low, high = sprt.bounds
+        lines.append(f"SPRT  | {conditions}")
+        llr = sprt.llr(tally.counts)
+        lines.append(f"LLR   | {llr:.2f} ({low:.2f}, {high:.2f}) [{sprt.elo0:.2f}, {sprt.elo1:.2f}]")
+    lines.append(f"Games | N: {tally.games} W: {wins} L: {losses} D: {draws}")
+    return [*lines, f"Penta | {tally.pairs.tolist()}"]
 
 
 def faults(tally: Tally) -> dict[str, list[int]]:

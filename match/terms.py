@@ -71,6 +71,19 @@ class Terms:
             return FileOpenings(Path(self.openings).expanduser(), self.seed, self.plies)
         return RandomOpenings(self.seed, PLIES if self.plies is None else self.plies)
 
+    @property
+    def conditions(self) -> str:
+        """Time control, threads and hash as OpenBench writes them: "10.0+0.10s Threads=1 Hash=16MB"."""
+        effort = self.effort
+        limits = [f"{sign}={value}" for sign, value in (("N", effort.nodes), ("D", effort.depth)) if value is not None]
+        if effort.movetime is not None:
+            limits.append(f"MoveTime={effort.movetime}ms")
+        if effort.clock is not None:
+            limits.append(f"{effort.clock.base / 1000:.1f}+{effort.clock.increment / 1000:.2f}s")
+        threads = {player.threads or 1: None for player in self.players}
+        hashes = {player.hash_mb or effort.hash_mb: None for player in self.players}
+        return f"{' '.join(limits)} Threads={'/'.join(map(str, threads))} Hash={'/'.join(map(str, hashes))}MB"
+
     def identity(self) -> dict[str, Any]:
         """What must be the same for a match to be gone on with; not the number of games."""
         found = {item.name: getattr(self, item.name) for item in fields(self) if item.name not in ("players", "games")}

@@ -175,7 +175,7 @@ def test_going_on_keeps_the_games_that_others_have_added(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("words", "shown"),
     [
-        (["match", "default", "razor_depth=1", "--games", "4"], "Games   4: "),
+        (["match", "default", "razor_depth=1", "--games", "4"], "Games | N: 4 W: "),
         (["selfplay", "4"], "4 games, "),
         (["gauntlet", "default", "razor_depth=1", "--games", "4"], "| default |"),
     ],
@@ -204,7 +204,7 @@ def test_without_room_for_its_state_a_match_shows_the_score(
     state = tmp_path / "m.state"
     assert main(["match", "default", "razor_depth=1", "--games", "2", "--nodes", "50", "--state", str(state)]) == 1
     captured = capsys.readouterr()
-    assert "Games   2: " in captured.out
+    assert "Games | N: 2 W: " in captured.out
     assert f"merino: match: cannot write '{state}': No space left on device" in captured.err
 
 

@@ -132,7 +132,7 @@ def play(first: str, other: str, second: list[bool], games: int, nodes: int, see
     if result.interrupted:
         raise KeyboardInterrupt
     names = [player.label for player in players]
-    print(summary(names, str(terms), result.tally, None, result.seconds), file=sys.stderr)
+    print(summary(names, str(terms), terms.conditions, result.tally, None, result.seconds), file=sys.stderr)
     return Block(second, result.tally.pairs.tolist())
 
 

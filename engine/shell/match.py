@@ -33,7 +33,7 @@ def _match(order: argparse.Namespace) -> int:
         result, fault = options.held(terms, order, outlets, sprt)
     if fault and not result.tally.games:
         raise fault
-    text = summary(options.names(players), str(terms), result.tally, sprt, result.seconds)
+    text = summary(options.names(players), str(terms), terms.conditions, result.tally, sprt, result.seconds)
     if not (order.json and order.quiet):
         print(text, file=sys.stderr if order.json else sys.stdout)
     if order.json:

@@ -10,8 +10,10 @@ import unittest.mock
 import chess
 import pytest
 
+from engine.board.game import Position
 from engine.uci import cold_start
 from engine.uci.cold_start import ColdStart
+from engine.uci.commands import COMMANDS, run
 from engine.uci.fallback import quick_move
 from engine.uci.output import Output
 from engine.uci.session import Session as UciSession
@@ -107,6 +109,25 @@ def test_the_fallback_mates_in_one_and_keeps_its_deadline() -> None:
     began = time.perf_counter()
     assert quick_move(chess.Board(), began) is not None
     assert time.perf_counter() - began < 0.2
+
+
+def test_perft_waits_for_the_engine_and_is_no_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cold_start, "WARM_SECONDS", 0.05)
+    stream = io.BytesIO()
+    session = UciSession(Output(stream))
+
+    def load() -> None:
+        time.sleep(0.3)
+        session.position, session._runtime = Position(), unittest.mock.MagicMock()
+        session._loaded.set()
+
+    monkeypatch.setattr(session, "_load", load)
+    for line in ("position startpos moves e2e4", "go perft 2"):
+        name, _, text = line.partition(" ")
+        run(session, COMMANDS[name], text)
+    session.wait()
+    said = stream.getvalue().decode()
+    assert "Nodes searched: 600" in said and "bestmove" not in said
 
 
 @pytest.mark.parametrize("line", ["setoption", "ucinewgame", "isready"])

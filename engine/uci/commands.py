@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from engine import AUTHOR, NAME, __version__
 from engine.common.command import Command, by_name
+from engine.uci.go import parse_go
 from engine.uci.options import OPTIONS
 from engine.uci.session import Session
 
@@ -15,26 +16,26 @@ _HERE = __name__
 _BOARD = "engine.uci.board"
 
 PROTOCOL = (
-    Command("uci", f"{_HERE}:introduce", "Say who we are and which options there are."),
-    Command("isready", f"{_HERE}:isready", "Answer 'readyok' as soon as all that was sent so far has been done."),
+    Command("uci", f"{_HERE}:introduce", "Print name, author and options."),
+    Command("isready", f"{_HERE}:isready", "Answer 'readyok' once everything sent so far is done."),
     Command("setoption name NAME [value VALUE]", f"{_HERE}:setoption", "Set an option; 'uci' lists them."),
-    Command("ucinewgame", f"{_HERE}:new_game", "Forget the game before."),
+    Command("ucinewgame", f"{_HERE}:new_game", "Clear the transposition table and histories before another game."),
     Command("position startpos | fen FEN [moves ...]", f"{_BOARD}:set_position", "Set up a position and play moves."),
-    Command("go [LIMITS]", f"{_BOARD}:go", "Search, until 'stop' or within limits; 'go perft N' counts."),
-    Command("stop", f"{_HERE}:stop", "End the search now."),
-    Command("ponderhit", f"{_HERE}:ponder_hit", "The expected move was played: think on by the clock."),
-    Command("debug [on | off]", f"{_HERE}:debug", "Say more about what comes in."),
-    Command("register ...", f"{_HERE}:ignore", "Ignored: Merino is free.", ("copyprotection",)),
-    Command("quit", f"{_HERE}:leave", "Leave."),
+    Command("go [LIMITS]", f"{_BOARD}:go", "Search until 'stop' or a limit; 'go perft N' counts leaf nodes."),
+    Command("stop", f"{_HERE}:stop", "Stop the search and print its best move."),
+    Command("ponderhit", f"{_HERE}:ponder_hit", "The opponent played the expected move: search on, under the clock."),
+    Command("debug [on | off]", f"{_HERE}:debug", "Print more info strings."),
+    Command("register ...", f"{_HERE}:ignore", "Ignored: Merino is free software.", ("copyprotection",)),
+    Command("quit", f"{_HERE}:leave", "Exit."),
 )
 EXTRAS = (
-    Command("d", f"{_BOARD}:show", "Show the board, its FEN and key, and who gives check.", ("print", "board")),
-    Command("eval", f"{_BOARD}:evaluate", "Show what the position is worth without any search."),
+    Command("d", f"{_BOARD}:show", "Show the board, FEN, key and checkers.", ("print", "board")),
+    Command("eval", f"{_BOARD}:evaluate", "Show the static evaluation term by term."),
     Command("flip", f"{_BOARD}:flip", "Swap the colours: the same position from the other side."),
-    Command("bench", f"{_BOARD}:bench", "Search fixed positions; print the nodes, always the same, and the speed."),
-    Command("perft N", f"{_BOARD}:perft", "Count the positions N half-moves ahead, by first move."),
+    Command("bench", f"{_BOARD}:bench", "Search fixed positions; print the node count and the speed."),
+    Command("perft N", f"{_BOARD}:perft", "Count the leaf nodes N plies ahead, by root move."),
     Command("export_weights FILE", f"{_BOARD}:export_weights", "Write the weights in use to a file."),
-    Command("compiler", f"{_BOARD}:compiler", "Show what the engine is compiled with and runs on."),
+    Command("compiler", f"{_BOARD}:compiler", "Show the versions of Python and the compiler, and the processor."),
     Command("help [COMMAND]", f"{_HERE}:show_help", "Show this list."),
 )
 
@@ -52,11 +53,16 @@ def run(session: Session, command: Command, text: str) -> None:
         return
     if command.name == "position" and not session.is_warm():
         session.cold.position(text)
-    elif command.name == "go" and not session.is_warm():
+    elif command.name == "go" and not _is_count(text) and not session.is_warm():
         session.cold.go(text, lambda text: _take_over(session, command, text))
     else:
         session.cold.stop()
         _run_loaded(session, command, text)
+
+
+def _is_count(text: str) -> bool:
+    """Whether a `go` counts positions and asks for no move."""
+    return parse_go(text.split(), lambda move: None).perft is not None
 
 
 def _run_loaded(session: Session, command: Command, text: str) -> None:

@@ -64,7 +64,7 @@ def test_a_rejected_move_says_why_and_changes_nothing(talk: Talk, fen: str, text
 
 
 def test_a_pawn_move_is_never_taken_for_a_shortened_command(talk: Talk) -> None:
-    assert "may be any of bench, black, board" in talk.say("b")
+    assert "is ambiguous: bench, black, board" in talk.say("b")
     talk.say("force", "b4")
     assert talk.moves == ["b2b4"]
 
@@ -279,8 +279,8 @@ def test_help_lists_every_command_and_explains_each(talk: Talk) -> None:
         assert command.sentence.endswith(".")
         for name in command.names:
             assert command.sentence in " ".join(talk.say(f"help {name}").split())
-    assert "No command is called 'xyzzy'" in talk.say("help xyzzy")
-    assert "may be any of" in talk.say("help s")
+    assert "There is no command 'xyzzy'" in talk.say("help xyzzy")
+    assert "is ambiguous" in talk.say("help s")
 
 
 def test_skill_makes_the_engine_play_weaker_and_at_full_strength_again(talk: Talk) -> None:
@@ -293,7 +293,7 @@ def test_skill_makes_the_engine_play_weaker_and_at_full_strength_again(talk: Tal
 
 def test_learn_says_what_is_wrong_with_its_file_and_its_terms(talk: Talk) -> None:
     assert "there is no file 'nowhere.pgn'" in talk.say("learn nowhere.pgn")
-    assert "terms are numbered 1..27" in talk.say("learn nowhere.pgn 9 6")
+    assert "terms are numbered 1 to 27" in talk.say("learn nowhere.pgn 9 6")
     assert "A quotation mark is missing" in talk.say('learn "nowhere.pgn')
 
 
@@ -322,7 +322,7 @@ def test_ctrl_c_in_learn_says_that_it_stopped_and_what_was_kept(
 
 
 def test_learn_at_the_console_does_not_read_what_is_typed(talk: Talk) -> None:
-    assert "'-' is standard input, which the console reads: name a file" in talk.say("learn -")
+    assert "'-' is standard input, which the console reads; name a file" in talk.say("learn -")
 
 
 def test_learn_at_the_console_shows_the_help_of_the_command(talk: Talk) -> None:
@@ -441,7 +441,7 @@ def test_a_faulty_weights_file_is_told_and_the_shipped_one_used(tmp_path: Path) 
 def test_a_wrong_option_is_exit_code_2() -> None:
     done = _console("", "--nonsense")
     assert done.returncode == 2
-    assert "console: unrecognized arguments: --nonsense" in done.stderr
+    assert "console: there is no option '--nonsense'" in done.stderr
 
 
 LETTERS = sorted({*string.ascii_letters} - {*"uU"})  # u is the short name of undo
@@ -493,9 +493,9 @@ def test_the_beginning_of_a_move_is_answered_with_the_moves(talk: Talk) -> None:
 def test_undo_brings_back_the_game_that_was_left(talk: Talk, line: str) -> None:
     talk.say("force", "e4", "e5", "Nf3", "undo", "flip")
     before = talk.session.position.fen()
-    assert "The game before is kept: undo brings it back." in talk.say(line)
+    assert "The earlier game is kept; undo returns to it." in talk.say(line)
     assert talk.session.position.fen() != before
-    assert talk.say("undo").startswith("The other game is back, 2 half-moves played; redo leaves it again.")
+    assert talk.say("undo").startswith("The other game is back, 2 plies played; redo leaves it again.")
     assert talk.moves == ["e2e4", "e7e5"]
     assert talk.session.is_forced and talk.session.is_flipped
     assert talk.say("redo") == "The other game is back, no move played; undo leaves it again.\n"

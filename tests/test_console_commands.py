@@ -67,7 +67,7 @@ def test_time_shows_the_limit_and_what_was_used(talk: Talk) -> None:
     assert "it has thought 0.0 s for White and 0.0 s for Black" in talk.say("time")
     talk.say("e4", "e5", "Nf3", "st 3")
     text = talk.say("time")
-    assert "3 s a move" in text
+    assert "3 s per move" in text
     assert "0.0 s for White and 4.5 s for Black" in text
 
 
@@ -177,8 +177,8 @@ def test_options_are_listed_and_set(talk: Talk) -> None:
     assert "Move Overhead, 0 to 5000" in talk.say("option move overhead")
     assert "MultiPV is 1 to 256. Usage: option" in talk.say("option MultiPV 0")
     assert "Usage: option" in talk.say("option MultiPV many")
-    assert "No option begins 'Moon'" in talk.say("option Moon")
-    assert "No option begins" in talk.say("option UCI_Chess960 true")
+    assert "There is no option 'Moon'" in talk.say("option Moon")
+    assert "There is no option" in talk.say("option UCI_Chess960 true")
 
 
 def test_several_lines_are_shown_in_analysis_and_one_in_play(talk: Talk) -> None:

@@ -147,7 +147,7 @@ def test_pgn_prints_what_save_writes(talk: Talk, path: Path) -> None:
 
 def test_a_game_is_loaded_by_its_number(talk: Talk, path: Path) -> None:
     path.write_text("\ufeff" + TWO_GAMES, encoding="utf-8")
-    assert talk.say(f"load {path}") == "Game 1: Anderssen - Kieseritzky, 1-0, 5 half-moves.\n"
+    assert talk.say(f"load {path}") == "Game 1: Anderssen - Kieseritzky, 1-0, 5 plies.\n"
     assert talk.moves == ["e2e4", "e7e5", "f2f4", "e5f4", "f1c4"]
     assert "Game 2: Ünal - B" in talk.say(f'load "{path}" 2')
     assert talk.session.position.start_fen() == ENDGAME

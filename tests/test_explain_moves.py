@@ -180,7 +180,7 @@ def test_commands_in_a_shell_print_text_and_json(other_file: Path, capsys: pytes
     ("run", "words", "fault"),
     [
         (run_explain, [MIDDLEGAME, "Nf7"], "Nf7: "),
-        (run_explain, [MIDDLEGAME, "d5", "h3"], "one move is expected"),
+        (run_explain, [MIDDLEGAME, "d5", "h3"], "expected one move"),
         (run_explain, [MIDDLEGAME.replace("w", "x", 1)], "side to move 'x'|FEN"),
         (run_explain, ["nowhere.epd"], "'nowhere.epd' is no FEN, and as a file cannot be read"),
         (run_explain, [MIDDLEGAME, "--k", "0"], "--k"),
@@ -188,7 +188,7 @@ def test_commands_in_a_shell_print_text_and_json(other_file: Path, capsys: pytes
         (run_compare, [MIDDLEGAME, "d5"], "two moves"),
         (run_compare, ["a.txt"], "two files of weights"),
         (run_compare, ["a.txt", "b.txt"], "cannot read weights file 'a.txt'"),
-        (run_moves, [MIDDLEGAME, "d5"], "nothing more is expected"),
+        (run_moves, [MIDDLEGAME, "d5"], "expected nothing"),
         (run_moves, [MIDDLEGAME, "--depth", "deep"], "no whole number"),
     ],
 )

@@ -354,7 +354,7 @@ def test_a_broken_table_is_said_once_and_not_used_again(talk: Talk) -> None:
     talk.runtime.tables = FakeTables(fault=lambda: OSError("invalid magic header"))
     first = talk.say(f"position fen {QUEEN_ENDING}", "go depth 2")
     assert first[0] == (
-        "info string error: SyzygyPath: a broken table: invalid magic header; the tables are not used any more"
+        "info string error: SyzygyPath: a broken table: invalid magic header; the tablebases are no longer used"
     )
     assert first[-1].startswith("bestmove")
     assert not any("error" in line for line in talk.say("go depth 2"))
@@ -364,7 +364,7 @@ def test_a_folder_without_tables_is_an_error_and_no_more(talk: Talk, tmp_path: P
     (error,) = talk.say(f"setoption name SyzygyPath value {tmp_path / 'none'}")
     assert error.startswith("info string error: SyzygyPath: cannot read ")
     (error,) = talk.say(f"setoption name SyzygyPath value {tmp_path}")
-    assert error == f"info string error: SyzygyPath: no tables in '{tmp_path}'; it stays as it was"
+    assert error == f"info string error: SyzygyPath: no tables in '{tmp_path}'; it stays unchanged"
     assert talk.say("go depth 2")[-1].startswith("bestmove")
 
 

@@ -11,7 +11,7 @@ from tests.uci_process import UciProcess, bestmove, field, infos
 
 def test_an_option_is_found_in_any_case_and_its_value_clamped(engine: UciProcess) -> None:
     engine.send("setoption name mOVE   oVERHEAD value 99999")
-    assert engine.sync() == ["info string Move Overhead 99999 is out of range; taken as 5000"]
+    assert engine.sync() == ["info string Move Overhead 99999 is out of range; 5000 is used"]
     engine.send("setoption name Move Overhead value 50")
 
 
@@ -20,10 +20,10 @@ def test_an_option_is_found_in_any_case_and_its_value_clamped(engine: UciProcess
     [
         ("setoption name Joho value 3", "info string error: there is no option 'Joho'"),
         ("setoption", "info string error: there is no option ''"),
-        ("setoption name Hash", "info string error: Hash needs a value; it stays as it is"),
-        ("setoption name Hash value", "info string error: Hash needs a value; it stays as it is"),
-        ("setoption name Hash value big", "info string error: Hash is a number, not 'big'"),
-        ("setoption name Ponder value maybe", "info string error: Ponder is true or false, not 'maybe'"),
+        ("setoption name Hash", "info string error: Hash needs a value and stays unchanged"),
+        ("setoption name Hash value", "info string error: Hash needs a value and stays unchanged"),
+        ("setoption name Hash value big", "info string error: Hash must be a number, not 'big'"),
+        ("setoption name Ponder value maybe", "info string error: Ponder must be true or false, not 'maybe'"),
         ("setoption name UCI_EngineAbout value x", None),
         ("setoption name Clear Hash", None),
         ("setoption name ponder value TRUE", None),
@@ -38,14 +38,14 @@ def test_a_faulty_setoption_is_explained(engine: UciProcess, line: str, answer: 
 def test_a_hash_beyond_memory_is_refused(engine: UciProcess) -> None:
     engine.send("setoption name Hash value 999999999")
     said = engine.sync()
-    assert said[0] == "info string Hash 999999999 is out of range; taken as 65536"
+    assert said[0] == "info string Hash 999999999 is out of range; 65536 is used"
     assert bestmove(engine, "setoption name Hash value 1", "go depth 3") != "(none)"
 
 
 def test_hash_and_threads_set_during_a_search_wait_for_its_end(engine: UciProcess) -> None:
     engine.send("go infinite", "setoption name Threads value 2", "setoption name Hash value 4", "isready")
     notes = [line.text for line in engine.read_until("readyok") if "info string" in line.text]
-    assert notes[-2:] == [f"info string {name} takes effect when the search has ended" for name in ("Threads", "Hash")]
+    assert notes[-2:] == [f"info string {name} takes effect when the search ends" for name in ("Threads", "Hash")]
     engine.ask("stop", until="bestmove")
     assert bestmove(engine, "go depth 4") != "(none)"
     engine.send("setoption name Threads value 1")

@@ -1,4 +1,4 @@
-"""Reading what follows a command's name; a fault is a UsageError that says what was expected."""
+"""Reading the arguments of a console command; a wrong one raises UsageError, which says what was expected."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 from engine.board.bitboard import SQUARE_NAMES
 from engine.common.command import CommandError, UsageError
+from engine.common.nearest import did_you_mean
 from eval.evaluation import Evaluation, EvaluationError
 from eval.families import load
 
@@ -39,16 +40,16 @@ def minutes(text: str) -> float:
 
 
 def no_argument(text: str) -> None:
-    """Complain if there is one."""
+    """Raise UsageError if there is one."""
     if text:
-        raise UsageError(f"no argument is expected, found '{text[:40]}'")
+        raise UsageError(f"expected no argument, found '{text[:40]}'")
 
 
 def file_name(text: str) -> str:
     """The name of a file, which may be in quotation marks."""
     name = text.strip().strip("\"'")
     if not name:
-        raise UsageError("the name of a file is expected")
+        raise UsageError("expected the name of a file")
     return name
 
 
@@ -63,7 +64,7 @@ def evaluation_in(text: str) -> Evaluation:
 def square(text: str) -> int:
     """The square of this name, 0 for a1 to 63 for h8."""
     if text.lower() not in SQUARE_NAMES:
-        raise UsageError(f"'{text[:40]}' is no square")
+        raise UsageError(f"'{text[:40]}' is not a square")
     return SQUARE_NAMES.index(text.lower())
 
 
@@ -71,5 +72,5 @@ def choice(text: str, choices: tuple[str, ...]) -> str:
     """One of a few words, which may be shortened."""
     found = [word for word in choices if text and word.startswith(text.lower())]
     if len(found) != 1:
-        raise UsageError(f"one of {', '.join(choices)} is expected")
+        raise UsageError(f"expected one of {', '.join(choices)}{did_you_mean(text, choices)}")
     return found[0]

@@ -1,4 +1,4 @@
-"""Console commands for the engine itself: its weights, its options."""
+"""Console commands for the engine: weights, options, learning."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 
 from engine.common.command import CommandError, UsageError
+from engine.common.nearest import did_you_mean
 from engine.console.arguments import file_name, whole_number
 from engine.console.registry import Section, command
 from engine.console.session import Session
@@ -21,8 +22,8 @@ OF_THE_PROTOCOL = ("ponder", "uci_analysemode", "uci_engineabout")  # options th
 def weights(session: Session, arguments: str) -> None:
     """Show, load, save or compare the weights.
 
-    `weights show` lists those in use, `weights load FILE` takes others, `weights save FILE` writes them down, `weights
-    diff FILE` shows where a file differs, `weights reset` goes back to those shipped with Merino.
+    `weights show` lists the weights in use, `weights load FILE` loads others, `weights save FILE` writes them to a
+    file, `weights diff FILE` shows where a file differs, `weights reset` restores those that come with Merino.
     """
     action, _, name = (arguments or "show").partition(" ")
     if action in _WITHOUT_FILE and not name:
@@ -30,7 +31,7 @@ def weights(session: Session, arguments: str) -> None:
     elif action in _WITH_FILE:
         _WITH_FILE[action](session, Path(file_name(name)).expanduser().absolute())
     else:
-        raise UsageError("show, load FILE, save FILE, diff FILE or reset is expected")
+        raise UsageError("expected show, load FILE, save FILE, diff FILE or reset")
 
 
 def _show_weights(session: Session) -> None:
@@ -86,18 +87,18 @@ _WITH_FILE = {"load": _load_weights, "save": _save_weights, "diff": _compare_wei
 
 @command("hash", Section.ENGINE, "MEGABYTES")
 def hash_size(session: Session, arguments: str) -> None:
-    """Set the size of the table of positions."""
+    """Set the size of the transposition table in MiB."""
     size = whole_number(arguments, "the size in megabytes", *_bounds("hash"))
     try:
         session.runtime.set_hash(size)
     except MemoryError as error:
         raise CommandError(f"{error or 'there is not enough memory'}; the table stays as it was") from error
-    session.say(f"The table of positions has {size} MB.")
+    session.say(f"The transposition table has {size} MiB.")
 
 
 @command("threads", Section.ENGINE, "N")
 def threads(session: Session, arguments: str) -> None:
-    """Search with so many threads."""
+    """Search with N threads."""
     count = whole_number(arguments, "the number of threads", *_bounds("threads"))
     session.runtime.searcher.set_threads(count)
     session.say(f"The engine searches with {count} thread{'s' if count > 1 else ''}.")
@@ -112,7 +113,7 @@ def _bounds(option: str) -> tuple[int, int]:
 def set_option(session: Session, arguments: str) -> None:
     """List the engine's options, or set one.
 
-    They are those a GUI shows: `option MultiPV 3`. Their names may be written in any case.
+    These are the UCI options that a GUI shows: `option MultiPV 3`. Upper and lower case are alike.
     """
     if not arguments:
         for option in _options():
@@ -144,7 +145,9 @@ def _split(text: str) -> tuple[Option, str]:
     for option in _options():
         if words.startswith(f"{option.name.lower()} "):
             return option, text[len(option.name) :].strip()
-    raise CommandError(f"no option begins '{text[:40]}': option lists them")
+    names = (option.name for option in _options())
+    hint = did_you_mean(text.split(maxsplit=1)[0], names) or "; 'option' lists them"
+    raise CommandError(f"there is no option '{text[:40]}'{hint}")
 
 
 def _choices(option: Option) -> str:
@@ -155,10 +158,11 @@ def _choices(option: Option) -> str:
 
 @command("learn", Section.ENGINE, "FILE.pgn [FIRST LAST]")
 def learn(session: Session, arguments: str) -> None:
-    """Learn the weights from the games of a file, and play on with them if a match finds them no weaker.
+    """Learn the weights from the games of a file, and use them if a match finds them no weaker.
 
-    Terms FIRST to LAST may move, 6 to 27 if not given: the values of the pieces stay. `--no-match` uses the new weights
-    at once. Ctrl-C stops the learning or its match; the best so far is kept beside the weights in use.
+    Terms FIRST to LAST may change; by default 6 to 27, which keeps the values of the pieces. `--no-match` uses the new
+    weights at once. Ctrl-C stops the learning or its match; the best weights so far stay beside those in use.
+    `learn -h` lists the options.
     """
     try:
         words = shlex.split(arguments)

@@ -1,4 +1,4 @@
-"""Console commands that say what the engine sees in a position or a move."""
+"""Console commands that explain a position or a move."""
 
 from __future__ import annotations
 
@@ -23,9 +23,8 @@ EVAL_OPTIONS = ("sort", "hide-zero", "json")
 def evaluation(session: Session, arguments: str) -> None:
     """Show what each term gives each side, and the total.
 
-    No search is made: it is what the engine thinks of the position at first sight. With a weights file it is what
-    it would think with those. `eval sort` puts the largest terms first, `eval hide-zero` leaves out those that make no
-    difference, `eval json` is for programs.
+    This is the static evaluation, without a search; with a weights file, that by those weights. `eval sort` puts the
+    largest terms first, `eval hide-zero` leaves out terms that make no difference, `eval json` prints JSON.
     """
     words = arguments.split()
     wanted = [word for word in words if word in EVAL_OPTIONS]
@@ -41,11 +40,11 @@ def evaluation(session: Session, arguments: str) -> None:
 
 @command("pieces", Section.EXPLAIN, "[SQUARE|WAY]")
 def pieces(session: Session, arguments: str) -> None:
-    """Show what each piece on the board is worth, three ways.
+    """Show the value of each piece on the board, computed in three ways.
 
-    Removal: how much the evaluation falls for its owner without it. Attributed: the terms it brings its owner; with
-    what pieces share they are the sum of the evaluation. Relative: removal in pawns. With a square, the terms of the
-    piece there.
+    Removal: the fall of its owner's evaluation without the piece. Attributed: the terms that the piece brings its
+    owner; together with the shared rest they sum to the evaluation. Relative: removal in pawns. With a square, it shows
+    the terms of the piece there.
     """
     values = session.runtime.evaluation.value_pieces(session.position.record)
     if not arguments or arguments in PIECE_VALUES:
@@ -61,10 +60,11 @@ def pieces(session: Session, arguments: str) -> None:
 def explain_move(session: Session, arguments: str) -> None:
     """Show which terms a move changes, without playing it.
 
-    First at once, then at the end of the line that a short search expects. Enter or Ctrl-C ends the search.
+    It shows them right after the move and at the end of the principal variation of a short search. Enter or Ctrl-C
+    ends the search.
     """
     if not arguments:
-        raise UsageError("the move is missing")
+        raise UsageError("expected a move")
     from engine.console import studying  # noqa: PLC0415 (when it is first needed)
 
     studying.explain_move(session, arguments)
@@ -72,10 +72,9 @@ def explain_move(session: Session, arguments: str) -> None:
 
 @command("compare", Section.EXPLAIN, "MOVE MOVE")
 def compare(session: Session, arguments: str) -> None:
-    """Compare two moves term by term, at once and at the end of their lines.
+    """Compare two moves term by term, at once and at the end of their principal variations.
 
-    `compare A.txt B.txt` compares two files of weights instead: what they say of this position, its pieces and its
-    moves.
+    `compare A.txt B.txt` compares two weights files instead: this position, its pieces and its moves by each.
     """
     from engine.console import studying  # noqa: PLC0415 (when it is first needed)
 
@@ -84,10 +83,10 @@ def compare(session: Session, arguments: str) -> None:
 
 @command("see", Section.EXPLAIN, "MOVE")
 def see(session: Session, arguments: str) -> None:
-    """Say what the exchange that a move starts wins or loses.
+    """Show what a move wins or loses by static exchange evaluation (SEE).
 
-    Both sides go on taking on that square as long as it pays, the least piece first. Pins and everything else on
-    the board are left out: so the search sorts captures.
+    Both sides capture on that square as long as it pays, the least valuable piece first. Pins and the rest of the
+    board do not count. The search sorts and prunes captures by this number.
     """
     move = _move(session, arguments)
     gain = session.runtime.searcher.exchange_gain(session.position, move)
@@ -97,16 +96,16 @@ def see(session: Session, arguments: str) -> None:
 
 def _move(session: Session, text: str) -> Move:
     if not text:
-        raise UsageError("the move is missing")
+        raise UsageError("expected a move")
     return read_move(session.position, text)
 
 
 @command("analyze", Section.EXPLAIN, aliases=("analyse",))
 def analyze(session: Session, arguments: str) -> None:
-    """Think about the position until Enter or Ctrl-C.
+    """Analyse the position until Enter or Ctrl-C.
 
-    Whatever else you type ends it too, and is then obeyed. In a script, where nobody can end it, the engine thinks as
-    long as for a move.
+    Any other command ends the analysis too and is then carried out. In a script the engine thinks as long as for a
+    move.
     """
     no_argument(arguments)
     session.require_running()
@@ -123,9 +122,9 @@ def terms(session: Session, arguments: str) -> None:
 
 @command("perft", Section.EXPLAIN, "DEPTH")
 def count_leaves(session: Session, arguments: str) -> None:
-    """Count the positions so many half-moves ahead.
+    """Count the leaf nodes DEPTH plies ahead, for each move and in total.
 
-    The count under each move and their sum: the test of the move generator.
+    This is the usual test of a move generator.
     """
     depth = whole_number(arguments, "the depth", 1, DEEPEST_PERFT)
     print_divide(session.position, depth, session.say)
@@ -133,9 +132,9 @@ def count_leaves(session: Session, arguments: str) -> None:
 
 @command("bench", Section.EXPLAIN)
 def bench(session: Session, arguments: str) -> None:
-    """Search a fixed set of positions and show the speed.
+    """Search a fixed set of positions and print node count and speed.
 
-    The number of nodes is the same on every machine and identifies the version.
+    The node count is the same on every machine and identifies the version.
     """
     no_argument(arguments)
     run_bench(session.say)

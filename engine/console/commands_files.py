@@ -14,10 +14,10 @@ MOST_ENTRIES = 10**9
 
 @command("save", Section.FILES, "FILE")
 def save(session: Session, arguments: str) -> None:
-    """Add the game to a PGN file, which is made if need be.
+    """Add the game to a PGN file; a new file is created.
 
-    Games that are in the file stay. If you save the same game again after more moves, the longer one takes the
-    place of the shorter.
+    Other games in the file stay. If you save the same game again after more moves, the longer version replaces the
+    shorter one.
     """
     path = Path(file_name(arguments)).expanduser().absolute()
     number = session.sheet.save(path, session.position, session.result)
@@ -33,10 +33,10 @@ def pgn(session: Session, arguments: str) -> None:
 
 @command("load", Section.FILES, "FILE [N]", ends_game=True)
 def load_entry(session: Session, arguments: str) -> None:
-    """Load game N of a PGN file, or line N of FENs or EPDs.
+    """Load game N of a PGN file, or line N of a file of FENs or EPDs.
 
-    The first, if no number is given. The position is the one after the last move of the game; `undo 20` takes
-    you back twenty half-moves, `redo` forward.
+    Without a number it loads the first. You see the position after the last move of the game; `undo 20` goes
+    back twenty plies, `redo` goes forward.
     """
     name, number = arguments, 1
     head, _, last = arguments.rpartition(" ")

@@ -1,19 +1,20 @@
-"""Console commands for help, and for leaving."""
+"""Console commands for help and for leaving."""
 
 from __future__ import annotations
 
 import textwrap
 
 from engine.common.command import CommandError
+from engine.common.nearest import did_you_mean
 from engine.console.arguments import no_argument
 from engine.console.registry import COMMANDS, Command, Section, by_name, by_prefix, command
 from engine.console.session import Session
 
 TEXT_COLUMN = 27
-MOVES_HELP = """Moves are typed as e4, Nf3, exd5, Nbd2, O-O, e8=Q, or by squares: e2e4, e7e8q. The engine answers
-each move; Enter or Ctrl-C while it thinks makes it move at once. Scores are from White's side. Commands may be
-shortened as long as they stay clear, but not those that end the game. help COMMAND says more about one. Ctrl-D
-leaves."""
+MOVES_HELP = """Type moves as e4, Nf3, exd5, Nbd2, O-O, e8=Q, or by squares: e2e4, e7e8q. The engine answers each
+move; press Enter or Ctrl-C while it thinks to make it move at once. Scores are from White's point of view. You may
+shorten a command as long as it stays unambiguous, unless it ends the game. 'help COMMAND' explains one command. Ctrl-D
+leaves Merino."""
 
 
 @command("help", Section.LEAVE, "[COMMAND]", aliases=("h",))
@@ -34,9 +35,10 @@ def show_help(session: Session, arguments: str) -> None:
 def _named(word: str) -> Command:
     exact, near = by_name(word), by_prefix(word)
     if exact is None and len(near) != 1:
-        raise CommandError(
-            f"no command is called '{word[:40]}'" if not near else f"'{word}' may be any of {_names(near)}"
-        )
+        if near:
+            raise CommandError(f"'{word}' is ambiguous: {_names(near)}")
+        hint = did_you_mean(word, (name for entry in COMMANDS for name in entry.names))
+        raise CommandError(f"there is no command '{word[:40]}'{hint}")
     return exact or near[0]
 
 
@@ -44,7 +46,7 @@ def _describe(entry: Command, width: int) -> str:
     text = f"{entry.sentence} {entry.details}".rstrip()
     lines = [entry.usage, textwrap.fill(text, width, initial_indent="  ", subsequent_indent="  ")]
     if entry.ends_game:
-        lines.append("  Obeyed only where it is typed in full.")
+        lines.append("  Type it in full; it has no short form.")
     if entry.aliases:
         lines.append(f"  Also: {', '.join(entry.aliases)}")
     return "\n".join(lines)
@@ -58,11 +60,11 @@ def _names(commands: list[Command]) -> str:
 def uci(session: Session, arguments: str) -> int:
     """Switch to the UCI protocol.
 
-    The game is left behind; `quit` then leaves Merino.
+    The game is abandoned; `quit` then leaves Merino.
     """
     no_argument(arguments)
     if session.is_live:
-        session.say("Merino speaks UCI from here on; quit leaves.")
+        session.say("Merino speaks UCI now; quit leaves.")
     session.goes_on_in_uci = True
     return 0
 

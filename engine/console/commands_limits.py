@@ -1,4 +1,4 @@
-"""Console commands for how long the engine thinks."""
+"""Console commands that limit the engine's thinking."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ MOST_MOVES = 10_000
 
 @command("st", Section.LIMITS, "SECONDS")
 def set_time(session: Session, arguments: str) -> None:
-    """Think so many seconds on each move."""
+    """Think SECONDS on each move."""
     _set_pace(session, by_time(number(arguments, "the time in seconds", 0.01, 86400)))
 
 
 @command("sd", Section.LIMITS, "DEPTH")
 def set_depth(session: Session, arguments: str) -> None:
-    """Search so many half-moves deep."""
+    """Search each move to DEPTH plies."""
     _set_pace(session, by_depth(whole_number(arguments, "the depth", 1, MAX_PLY - 1)))
 
 
 @command("sn", Section.LIMITS, "NODES")
 def set_nodes(session: Session, arguments: str) -> None:
-    """Search so many nodes on each move."""
+    """Search NODES nodes on each move."""
     _set_pace(session, by_nodes(whole_number(arguments, "the number of nodes", 1, 10**15)))
 
 
@@ -36,12 +36,12 @@ def set_nodes(session: Session, arguments: str) -> None:
 def level(session: Session, arguments: str) -> None:
     """Give the engine a clock, as in a tournament.
 
-    `level 40 5 0` is 40 moves in 5 minutes, `level 0 3:30 2` is three and a half minutes for the game and 2 seconds
-    a move. The clock runs while the engine thinks; you have all the time you want.
+    `level 40 5 0` is 40 moves in 5 minutes; `level 0 3:30 2` is three and a half minutes per game plus 2 seconds per
+    move. The clock runs while the engine thinks; your own time is not limited.
     """
     words = arguments.split()
     if len(words) != 3:
-        raise UsageError("three numbers are expected")
+        raise UsageError("expected three numbers")
     count = whole_number(words[0], "the number of moves", 0, MOST_MOVES)
     base, increment = minutes(words[1]), number(words[2], "the increment in seconds", 0, 3600)
     if base == increment == 0:
@@ -51,7 +51,7 @@ def level(session: Session, arguments: str) -> None:
 
 @command("skill", Section.LIMITS, "LEVEL")
 def skill(session: Session, arguments: str) -> None:
-    """Play at a level from 0, the weakest, to 20, full strength."""
+    """Set the level: 0 is the weakest, 20 full strength."""
     level = whole_number(arguments, "the level", 0, FULL_LEVEL)
     strength = at_level(level)
     session.runtime.searcher.strength = strength
@@ -60,7 +60,7 @@ def skill(session: Session, arguments: str) -> None:
 
 @command("time", Section.LIMITS)
 def show_time(session: Session, arguments: str) -> None:
-    """Show the limit, and how long the engine has thought."""
+    """Show the limit and how long the engine has thought."""
     no_argument(arguments)
     session.say(f"The engine's limit: {session.pace}.")
     white, black = (session.thought_ms[colour] / 1000 for colour in (WHITE, BLACK))

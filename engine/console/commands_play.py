@@ -1,4 +1,4 @@
-"""Console commands that play: sides, moves, taking back, and giving up."""
+"""Console commands that play: sides, moves, undo, draw and resignation."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ MOST_MOVES = 10_000
 
 @command("new", Section.PLAY, "[960 [NUMBER]]", ends_game=True)
 def new_game(session: Session, arguments: str) -> None:
-    """Begin a new game; you open with White.
+    """Start a new game; you play White.
 
-    `black` lets the engine open instead. `new 960` draws a Chess960 position, `new 960 518` takes the one of that
-    number (0 to 959).
+    Type `black` to let the engine begin instead. `new 960` starts from a random Chess960 position, `new 960 518` from
+    the position of that number (0 to 959).
     """
     words = arguments.split()
     if not words:
         session.new_game()
         return
     if words[0] not in ("960", "chess960") or len(words) > 2:
-        raise UsageError("only 960 and its number can follow")
+        raise UsageError("expected nothing, or 960 and the number of the position")
     place, fen = start_position(whole_number(words[1], "the position's number", 0, 959) if len(words) > 1 else None)
     session.new_game(fen, chess960=True)
     session.say(f"Chess960 position {place}: castle with O-O and O-O-O.")
@@ -38,7 +38,7 @@ def new_game(session: Session, arguments: str) -> None:
 def go(session: Session, arguments: str) -> None:
     """Let the engine move for the side to move.
 
-    From then on it answers the moves of the other side; it ends `force`.
+    From then on it answers the moves of the other side. This ends `force`.
     """
     no_argument(arguments)
     session.is_forced = False
@@ -47,10 +47,10 @@ def go(session: Session, arguments: str) -> None:
 
 @command("undo", Section.PLAY, "[N]", aliases=("u",))
 def undo(session: Session, arguments: str) -> None:
-    """Take back the last move, or the last N.
+    """Take back the last ply, or the last N.
 
-    Right after `new`, `load`, `setboard` or `edit`, and at the start of a game, `undo` alone brings back the game
-    that was left.
+    Right after `new`, `load`, `setboard` or `edit`, and at the start of a game, `undo` without a number returns to the
+    earlier game.
     """
     if not arguments and session.can_return:
         session.return_to_game()
@@ -67,7 +67,7 @@ def take_back(session: Session, arguments: str) -> None:
 
 @command("redo", Section.PLAY, "[N]")
 def redo(session: Session, arguments: str) -> None:
-    """Play again what was taken back, or N moves of it."""
+    """Replay the plies that were taken back, or N of them."""
     if not arguments and session.can_go_forward:
         session.go_forward()
     else:
@@ -90,7 +90,7 @@ def black(session: Session, arguments: str) -> None:
 
 @command("switch", Section.PLAY)
 def switch(session: Session, arguments: str) -> None:
-    """Change sides with the engine."""
+    """Swap sides with the engine."""
     no_argument(arguments)
     session.require_running()
     _take_side(session, 1 - session.position.turn)
@@ -109,7 +109,7 @@ def _take_side(session: Session, colour: int) -> None:
 
 @command("force", Section.PLAY, aliases=("manual",))
 def force(session: Session, arguments: str) -> None:
-    """Enter the moves of both sides yourself, until `go`."""
+    """Enter the moves of both sides yourself until `go`."""
     no_argument(arguments)
     session.is_forced = True
     session.say("You move for both sides. Type go to let the engine play on.")
@@ -117,9 +117,9 @@ def force(session: Session, arguments: str) -> None:
 
 @command("auto", Section.PLAY, "[N]", aliases=("both",))
 def auto(session: Session, arguments: str) -> None:
-    """Let the engine play both sides, to the end.
+    """Let the engine play both sides to the end of the game, or for N plies.
 
-    With a number it plays so many moves. Ctrl-C or Enter lets it make the move it is thinking about and stops.
+    Ctrl-C or Enter makes it play the move it is thinking about, and stops.
     """
     count = whole_number(arguments, "the number of moves", 1, MOST_MOVES, default=MOST_MOVES)
     session.require_running()
@@ -130,7 +130,7 @@ def auto(session: Session, arguments: str) -> None:
 
 @command("hint", Section.PLAY)
 def hint(session: Session, arguments: str) -> None:
-    """Say what the engine would play in your place."""
+    """Show the move the engine would play for you."""
     no_argument(arguments)
     session.require_running()
     result, _ = session.think(session.pace.limits(session.position.turn))
@@ -140,17 +140,17 @@ def hint(session: Session, arguments: str) -> None:
 
 @command("stop", Section.PLAY, aliases=("?",))
 def stop(session: Session, arguments: str) -> None:
-    """Make the engine move now, while it thinks.
+    """Make the engine move at once while it thinks.
 
-    Ctrl-C does the same, and so does Enter alone.
+    Ctrl-C and Enter do the same.
     """
     no_argument(arguments)
-    session.say("The engine is not thinking. While it does, Enter or Ctrl-C makes it move at once.")
+    session.say("The engine is not thinking. While it thinks, Enter or Ctrl-C makes it move at once.")
 
 
 @command("resign", Section.PLAY, ends_game=True)
 def resign(session: Session, arguments: str) -> None:
-    """Give the game up, for the side to move."""
+    """Resign for the side to move."""
     no_argument(arguments)
     session.require_running()
     session.declare(resignation(session.position.turn))
@@ -158,9 +158,9 @@ def resign(session: Session, arguments: str) -> None:
 
 @command("draw", Section.PLAY, ends_game=True)
 def draw(session: Session, arguments: str) -> None:
-    """Offer a draw; the engine takes it unless it is ahead.
+    """Offer a draw; the engine accepts unless it is ahead.
 
-    It thinks about the position first. Under `force`, where both sides are yours, the draw is agreed at once.
+    It searches the position first. Under `force`, where you play both sides, the draw is agreed at once.
     """
     no_argument(arguments)
     session.require_running()
@@ -176,8 +176,8 @@ def draw(session: Session, arguments: str) -> None:
 def moves(session: Session, arguments: str) -> None:
     """List the legal moves, or those from a square.
 
-    `moves eval` puts them in order by the evaluation right after each, with what it changes; `moves search` by a
-    search, with the line expected.
+    `moves eval` ranks them by the static evaluation after each move and shows what each changes; `moves search` ranks
+    them by a search and shows the principal variations.
     """
     if arguments in ("eval", "search"):
         from engine.console import studying  # noqa: PLC0415 (when it is first needed)
@@ -200,7 +200,7 @@ def moves(session: Session, arguments: str) -> None:
 
 @command("history", Section.PLAY)
 def history(session: Session, arguments: str) -> None:
-    """Show the moves played so far."""
+    """Show the moves of the game."""
     no_argument(arguments)
     position = session.position
     if not position.moves:

@@ -37,7 +37,7 @@ def fen(session: Session, arguments: str) -> None:
 def set_board(session: Session, arguments: str) -> None:
     """Set up the position of a FEN.
 
-    Castling rights of Chess960 are understood, and then castling is written O-O or as king takes rook.
+    The castling rights may be those of Chess960; then type castling as O-O or as king takes rook.
     """
     if not arguments:
         raise UsageError("the FEN is missing")
@@ -46,13 +46,13 @@ def set_board(session: Session, arguments: str) -> None:
 
 @command("edit", Section.POSITION, "CHANGE ...", ends_game=True)
 def edit(session: Session, arguments: str) -> None:
-    """Put pieces on squares and take them off.
+    """Put pieces on squares and remove them.
 
-    `edit Qd1 qd8 -e4` puts a white queen on d1 and a black one on d8, and empties e4: capitals are White's, small
-    letters Black's. `clear` empties the board, `white` and `black` say who is to move: `edit clear Kg1 Ra1 kg8 white`.
+    `edit Qd1 qd8 -e4` puts a white queen on d1 and a black one on d8, and empties e4: White has capital letters, Black
+    small ones. `clear` empties the board; `white` and `black` set the side to move: `edit clear Kg1 Ra1 kg8 white`.
     """
     if not arguments:
-        raise UsageError("say what goes where")
+        raise UsageError("expected a piece and its square, like Qd1")
     _set_up(session, edited(session.position, arguments.split()))
 
 
@@ -69,7 +69,7 @@ def edited(position: Position, changes: Iterable[str]) -> str:
             piece = None if change[0] == "-" else chess.Piece.from_symbol(change[0])
             board.set_piece_at(square(change[1:]), piece)
         else:
-            raise UsageError(f"'{change[:40]}' is no piece and square like Qd1, nor -d1, clear, white or black")
+            raise UsageError(f"'{change[:40]}' is neither a piece on a square like Qd1 nor -d1, clear, white or black")
     board.castling_rights = board.clean_castling_rights()
     return board.fen()
 
@@ -86,7 +86,7 @@ def _set_up(session: Session, fen: str) -> None:
 
 @command("flip", Section.POSITION)
 def flip(session: Session, arguments: str) -> None:
-    """Turn the board round."""
+    """Turn the board around."""
     no_argument(arguments)
     session.is_flipped = not session.is_flipped
     session.show_board()
@@ -96,8 +96,8 @@ def flip(session: Session, arguments: str) -> None:
 def change_setting(session: Session, arguments: str) -> None:
     """Change how the board is shown.
 
-    `set pieces ascii` draws letters, for fonts that lack the symbols, and `set pieces unicode` symbols. `set colour
-    off` does without colours. `set board off` stops showing the board after each move.
+    `set pieces ascii` draws letters, for fonts without chess symbols; `set pieces unicode` draws symbols. `set colour
+    off` turns colours off. `set board off` no longer shows the board after each move.
     """
     name, _, value = arguments.partition(" ")
     setting = choice(name, ("pieces", "colour", "color", "board"))

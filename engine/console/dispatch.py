@@ -1,8 +1,6 @@
-"""What a typed line means: a command, a move, the beginning of a command, or something to explain."""
+"""Carries out a typed line: a command, a move, or an unambiguous beginning of a command."""
 
 from __future__ import annotations
-
-import difflib
 
 # These fill the registry.
 import engine.console.commands_engine
@@ -14,6 +12,7 @@ import engine.console.commands_play
 import engine.console.commands_position  # noqa: F401
 from engine.common.command import CommandError, UsageError
 from engine.common.errors import MerinoError
+from engine.common.nearest import nearest
 from engine.console.registry import COMMANDS, Command, by_name, by_prefix
 from engine.console.session import Session
 from engine.notation.positions import looks_like_fen
@@ -21,10 +20,10 @@ from engine.notation.san import MoveRejected, looks_like_move, san_moves
 
 
 def dispatch(session: Session, line: str) -> int | None:
-    """Do what a line says; an exit code ends the console. Nothing a person types raises an exception.
+    """Carry out a line; an exit code ends the console. No input raises an exception.
 
-    An exact command comes first, then a legal move, then a command of which the word is the only possible
-    beginning: so a shortened command never hides a move.
+    An exact command comes first, then a legal move, then the only command that begins with the word: a shortened
+    command never hides a move.
     """
     text = line.strip()
     if not text or text.startswith("#"):
@@ -74,7 +73,7 @@ def _abbreviated(session: Session, word: str) -> Command:
     if len(found) == 1:
         return found[0]
     if found:
-        raise CommandError(f"'{word}' may be any of {', '.join(command.name for command in found)}")
+        raise CommandError(f"'{word}' is ambiguous: {', '.join(command.name for command in found)}")
     raise CommandError(_explain_unknown(session, word))
 
 
@@ -87,14 +86,15 @@ def _moves_that_begin(session: Session, word: str) -> list[str]:
 def _explain_unknown(session: Session, word: str) -> str:
     shown = word if len(word) <= 40 else f"{word[:37]}..."
     if looks_like_fen(word):
-        return "this looks like a FEN: type setboard before it"
+        return "this looks like a FEN; type setboard before it"
     if looks_like_move(word):
         return f"type one move at a time: {word} first"
     names = [name for command in COMMANDS for name in command.names]
     moves = san_moves(session.position, session.position.legal_moves)
-    near = difflib.get_close_matches(word[:40], [*names, *moves], n=3, cutoff=0.55)
-    meant = f"did you mean {' or '.join(near)}? " if near else ""
-    return f"'{shown}' is neither a command nor a move: {meant}help lists the commands, moves the moves"
+    near = nearest(word, [*names, *moves], count=3, likeness=0.55)
+    if near:
+        return f"'{shown}' is neither a command nor a move; did you mean {' or '.join(near)}?"
+    return f"'{shown}' is neither a command nor a move; help lists the commands, moves the legal moves"
 
 
 def _sentence(text: str) -> str:

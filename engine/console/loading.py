@@ -1,4 +1,4 @@
-"""A word to the person who waits while the engine is loaded."""
+"""A message for the user while the engine loads."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import TextIO
 from engine.compiled.compiling import WATCH
 
 SLOW_AFTER_SECONDS = 2.5
-WHY_IT_IS_SLOW = "Loading the engine. The first start compiles it: a minute, once ..."
+WHY_IT_IS_SLOW = "Loading the engine. The first start compiles it, which takes about a minute ..."
 
 
 @contextmanager
 def patience(out: TextIO) -> Iterator[None]:
-    """Say that the engine is being loaded, if the block takes so long that a person wonders."""
+    """Say that the engine is loading if the block takes longer than SLOW_AFTER_SECONDS."""
 
     def tell() -> None:
         if WATCH.has_told:

@@ -50,7 +50,7 @@ class FixedPace:
 class ClockPace:
     """A chess clock for each side: `base_ms` for `moves` moves (0: for the game), `increment_ms` for each.
 
-    It runs while the engine thinks; the person at the keyboard has all the time in the world.
+    It runs while the engine thinks; the person at the keyboard has no clock.
     """
 
     moves: int
@@ -67,7 +67,7 @@ class ClockPace:
         period = f"{self.moves} moves" if self.moves else "the game"
         left = " and ".join(f"{ms / 60000:.1f}" for ms in self._left)
         return (
-            f"{self.base_ms / 60000:g} min for {period} and {self.increment_ms / 1000:g} s a move; "
+            f"{self.base_ms / 60000:g} min for {period} and {self.increment_ms / 1000:g} s per move; "
             f"White and Black have {left} min left"
         )
 
@@ -90,15 +90,15 @@ class ClockPace:
 
 
 def by_time(seconds: float) -> FixedPace:
-    """So many seconds a move."""
-    return FixedPace(Limits(movetime=round(1000 * seconds)), f"{seconds:g} s a move")
+    """A number of seconds per move."""
+    return FixedPace(Limits(movetime=round(1000 * seconds)), f"{seconds:g} s per move")
 
 
 def by_depth(depth: int) -> FixedPace:
-    """So many half-moves deep, however long it takes."""
+    """A depth in plies per move."""
     return FixedPace(Limits(depth=depth), f"depth {depth}")
 
 
 def by_nodes(nodes: int) -> FixedPace:
-    """So many nodes."""
-    return FixedPace(Limits(nodes=nodes), f"{nodes:,} nodes a move")
+    """A number of nodes per move."""
+    return FixedPace(Limits(nodes=nodes), f"{nodes:,} nodes per move")

@@ -15,12 +15,12 @@ class Section(Enum):
     """A heading of `help`."""
 
     PLAY = "Playing"
-    LIMITS = "How long the engine thinks"
-    POSITION = "The position"
-    EXPLAIN = "What the engine sees"
-    FILES = "Games in files"
-    ENGINE = "The engine itself"
-    LEAVE = "Help and leaving"
+    LIMITS = "Thinking time"
+    POSITION = "Position"
+    EXPLAIN = "Analysis and explanations"
+    FILES = "Files"
+    ENGINE = "Engine"
+    LEAVE = "Help and exit"
 
 
 @dataclass(frozen=True)

@@ -129,7 +129,7 @@ class Session:
         """Leave the game for another one."""
         if self.position.moves or self.undone or self.position.start_fen() != START_FEN:
             self._left.append(self._game())
-            self.say("The game before is kept: undo brings it back.")
+            self.say("The earlier game is kept; undo returns to it.")
         self._returned_from.clear()
         self._take_up(LeftGame(position, sheet, [], self.pace.fresh(), [0, 0], None, is_forced, is_flipped))
 
@@ -155,7 +155,7 @@ class Session:
 
     def _change_game(self, game: LeftGame, hint: str) -> None:
         count = len(game.position.moves)
-        played = f"{count} half-move{'s' if count > 1 else ''} played" if count else "no move played"
+        played = f"{count} {'plies' if count > 1 else 'ply'} played" if count else "no move played"
         self.say(f"The other game is back, {played}; {hint}.")
         self._take_up(game)
         self.report_if_over()
@@ -263,7 +263,7 @@ class Session:
     def require_running(self) -> None:
         """Raise CommandError if the game is over."""
         if self.ending is not None:
-            raise CommandError(f"the game is over ({self.ending}): undo takes a move back, new starts anew")
+            raise CommandError(f"the game is over ({self.ending}): undo takes a move back, new starts another game")
 
     @staticmethod
     def require_best(result: Result) -> Move:

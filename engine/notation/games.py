@@ -42,7 +42,7 @@ def loaded(game: chess.pgn.Game, number: int) -> Loaded:
     position.chess960 = position.chess960 or tags.is_chess960()
     position.push_all([move.uci() for move in game.mainline_moves()])
     players = f"{tags.get('White', '?')} - {tags.get('Black', '?')}"
-    remark = f"Game {number}: {players}, {tags.get('Result', '*')}, {len(position.moves)} half-moves."
+    remark = f"Game {number}: {players}, {tags.get('Result', '*')}, {len(position.moves)} plies."
     if game.errors:
         remark += f"\nThe rest of it cannot be read: {game.errors[0]}."
     return Loaded(position, remark, dict(tags))

@@ -30,7 +30,7 @@ COMMANDS = by_name(
         Command("run [OPTIONS]", "engine.shell.cli:run", "Start the console on a terminal, else 'demo'."),
         Command("perft N [FEN]", "engine.shell.commands:perft", "Count the leaf nodes N plies ahead, by root move."),
         Command(
-            "evaluate FILE [--weights FILE]",
+            "evaluate FILE",
             "engine.shell.commands:evaluate",
             "Print the static evaluation of each FEN of a file.",
         ),
@@ -80,7 +80,7 @@ COMMANDS = by_name(
         Command(
             "bench",
             "engine.shell.commands:bench",
-            "Search fixed positions and print the node count, the same on every machine, and the speed.",
+            "Search fixed positions; print the node count, always the same, and the speed.",
         ),
         Command("weights [FILE]", "engine.shell.commands:weights", "Show the weights in use and what the terms mean."),
         Command(

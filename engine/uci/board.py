@@ -36,7 +36,7 @@ def _with_position(command: Callable[[Session, str, Position], None]) -> Callabl
     @functools.wraps(command)
     def run(session: Session, text: str) -> None:
         if session.position is None:
-            session.output.error("no valid position")
+            session.output.error("there is no valid position")
         else:
             command(session, text, session.position)
 
@@ -94,7 +94,7 @@ def bench(session: Session, _: str) -> None:
 def export_weights(session: Session, text: str) -> None:
     """Write the weights in use to the file named."""
     if not text.strip():
-        session.output.error("export_weights needs the name of a file")
+        session.output.error("export_weights: expected the name of a file")
         return
     runtime = session.ready()
     file = Path(text.strip()).expanduser().absolute()
@@ -124,7 +124,7 @@ def _read_position(words: list[str]) -> Position:
     elif words[:1] == ["fen"]:
         position = Position(" ".join(words[1:moves_at]))
     else:
-        raise ValueError("it begins with 'startpos' or 'fen'")
+        raise ValueError("expected 'startpos' or 'fen'")
     try:
         position.push_all(words[moves_at + 1 :])
     except IllegalMoveError as error:

@@ -23,7 +23,7 @@ class _OutOfTimeError(Exception):
 
 
 class QuickMove(NamedTuple):
-    """A move, its score in centipawns for the side to move, and how many half-moves were looked at."""
+    """A move, its score in centipawns for the side to move, and the depth of the search in plies."""
 
     move: chess.Move
     score: int

@@ -31,7 +31,7 @@ _DIGITS = 4000  # Python refuses to read longer numbers
 
 
 class Go(NamedTuple):
-    """A `go` as read: a search under `limits`, or a count of `perft` half-moves; and what is wrong with it."""
+    """A `go` as read: a search under `limits`, or a perft to depth `perft`; `remarks` name what is ignored."""
 
     limits: Limits
     perft: int | None

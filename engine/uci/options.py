@@ -1,4 +1,4 @@
-"""The UCI options: one table, from which the `option` lines, the reading of values and the help are made.
+"""The UCI options: the one table behind the `option` lines, the parser of values, the console and the docs.
 
 Each option is a function that puts a value into effect; its docstring is the sentence users read. Most act upon the
 engine, once it is loaded; some upon the conversation with the GUI, at once. Imports nothing heavy: the table is
@@ -73,15 +73,15 @@ class Option(NamedTuple):
         if self.kind == "string":
             return "" if text == EMPTY else text
         if not text:
-            raise OptionError(f"{self.name} needs a value; it stays as it is")
+            raise OptionError(f"{self.name} needs a value and stays unchanged")
         if self.kind == "check":
             if text.lower() not in _TRUTHS:
-                raise OptionError(f"{self.name} is true or false, not '{text[:40]}'")
+                raise OptionError(f"{self.name} must be true or false, not '{text[:40]}'")
             return _TRUTHS[text.lower()]
         try:
             return int(text)
         except ValueError as error:
-            raise OptionError(f"{self.name} is a number, not '{text[:40]}'") from error
+            raise OptionError(f"{self.name} must be a number, not '{text[:40]}'") from error
 
     def clamp(self, value: Value) -> Value:
         """The value within the bounds, where there are any."""
@@ -126,30 +126,30 @@ def _hash(runtime: Runtime, megabytes: int) -> None:
 
 @_option("Clear Hash", "button", needs_idle=True)
 def _clear_hash(runtime: Runtime, _: None) -> None:
-    """Forget everything learnt about earlier positions."""
+    """Clear the transposition table and the histories."""
     runtime.searcher.clear()
 
 
 @_option("Threads", "spin", 1, (1, 256), needs_idle=True)
 def _threads(runtime: Runtime, count: int) -> None:
-    """How many processor cores the search uses."""
+    """Search threads."""
     runtime.searcher.set_threads(count)
 
 
 @_option("MultiPV", "spin", 1, (1, 256))
 def _multipv(runtime: Runtime, count: int) -> None:
-    """How many of the best moves are shown, each with its line."""
+    """Number of best moves to report, each with its principal variation."""
     runtime.searcher.multipv = count
 
 
 @_option("Ponder", "check", False)
 def _ponder(runtime: Runtime, _: bool) -> None:
-    """Tells the GUI that Merino can think on its opponent's time; the GUI then asks for it by `go ponder`."""
+    """Tells the GUI that Merino can ponder; the GUI then sends `go ponder`."""
 
 
 @_option("Move Overhead", "spin", 50, (0, 5000))
 def _move_overhead(runtime: Runtime, milliseconds: int) -> None:
-    """Milliseconds kept back at each move for the GUI and the network."""
+    """Milliseconds reserved at each move for the GUI and the network."""
     runtime.searcher.move_overhead = milliseconds
 
 
@@ -160,14 +160,14 @@ def _move_overhead(runtime: Runtime, milliseconds: int) -> None:
 
 @_option("UCI_LimitStrength", "check", False)
 def _limit_strength(runtime: Runtime, is_on: bool) -> None:
-    """Play with the strength of UCI_Elo; false is full strength. Analysis is never weakened."""
+    """Limit the playing strength to UCI_Elo. Analysis always has full strength."""
     runtime.is_limited = is_on
     runtime.searcher.strength = at_elo(runtime.elo) if is_on else None
 
 
 @_option("UCI_Elo", "spin", DEFAULT_ELO, (WEAKEST, STRONGEST))
 def _elo(runtime: Runtime, elo: int) -> None:
-    """How strong that is."""
+    """The limited strength in Elo."""
     runtime.elo = elo
     if runtime.is_limited:
         runtime.searcher.strength = at_elo(elo)
@@ -175,65 +175,65 @@ def _elo(runtime: Runtime, elo: int) -> None:
 
 @_option("Skill Level", "spin", FULL_LEVEL, (0, FULL_LEVEL))
 def _skill_level(runtime: Runtime, level: int) -> None:
-    """The same by level, the weakest UCI_Elo being 0 and the strongest 19; 20 leaves it to UCI_LimitStrength."""
+    """Limit the strength by level: 0 is the lowest UCI_Elo, 19 the highest; 20 leaves it to UCI_LimitStrength."""
     strength = at_level(level)
     runtime.searcher.strength = at_elo(runtime.elo) if strength is None and runtime.is_limited else strength
 
 
 @_option("UCI_ShowWDL", "check", False, is_about_dialogue=True)
 def _show_wdl(dialogue: Dialogue, is_on: bool) -> None:
-    """Add to each score how many games of a thousand are won, drawn and lost from it."""
+    """Add expected wins, draws and losses per thousand games to each score."""
     dialogue.show_wdl = is_on
 
 
 @_option("UCI_AnalyseMode", "check", False)
 def _analyse_mode(runtime: Runtime, is_on: bool) -> None:
-    """Says that positions are analysed and no game is played: full strength, and no book."""
+    """Analysis mode: full strength and no book."""
     runtime.searcher.is_analysing = is_on
 
 
 @_option("UCI_Chess960", "check", False, is_about_dialogue=True)
 def _chess960(dialogue: Dialogue, is_on: bool) -> None:
-    """Castling moves are written as king takes own rook."""
+    """Chess960: castling moves are written as king takes own rook."""
     dialogue.chess960 = is_on
 
 
 @_option("OwnBook", "check", False)
 def _own_book(runtime: Runtime, is_on: bool) -> None:
-    """Play from the book in BookFile as long as it has a move; never when analysing or pondering."""
+    """Play from the book in BookFile, except in analysis and when pondering."""
     runtime.own_book = is_on
 
 
 @_option("BookFile", "string", "")
 def _book_file(runtime: Runtime, name: str) -> None:
-    """An opening book in the format of Polyglot (.bin)."""
+    """Polyglot opening book (.bin)."""
     runtime.use_book(name)
 
 
 @_option("SyzygyPath", "string", "")
 def _syzygy_path(runtime: Runtime, path: str) -> None:
-    """Folders with Syzygy endgame tables. Where these know the position, no move is played that spoils the result."""
+    """Folders of Syzygy tablebases. In positions that they cover, Merino plays no move that spoils the result."""
     runtime.use_tables(path)
 
 
 @_option("WeightsFile", "string", "", needs_idle=True)
 def _weights_file(runtime: Runtime, name: str) -> None:
-    """The file with the weights of the evaluation; empty for the one in use everywhere else."""
+    """Weights file of the evaluation; empty for the weights in use elsewhere."""
     runtime.use_weights(name)
 
 
 @_option("Debug Log File", "string", "", is_about_dialogue=True)
 def _debug_log_file(dialogue: Dialogue, name: str) -> None:
-    """A file to whose end all input (>>) and output (<<) is copied, each line with the time."""
+    """Log file: all input (>>) and output (<<) is appended to it, each line with the time."""
     dialogue.log_to(name)
 
 
 @_option("UCI_Opponent", "string", "", is_about_dialogue=True)
 def _opponent(dialogue: Dialogue, name: str) -> None:
-    """Whom Merino plays; it changes nothing."""
+    """Name of the opponent; it changes nothing."""
     dialogue.meet(name)
 
 
 @_option("UCI_EngineAbout", "string", f"{NAME} {__version__} by {AUTHOR}, free software under GPL-3.0-or-later")
 def _about(runtime: Runtime, _: str) -> None:
-    """Who made this; setting it changes nothing."""
+    """Name, version, author and licence; setting it changes nothing."""

@@ -113,14 +113,14 @@ class Session:
             return
         value = option.clamp(wished)
         if value != wished:
-            self.output.info(f"{option.name} {wished} is out of range; taken as {value}")
+            self.output.info(f"{option.name} {wished} is out of range; {value} is used")
         if option.is_about_dialogue:
             self._apply(option, self, value)
             return
         self._pending.pop(option.name, None)  # so that the order is that of the last settings
         self._pending[option.name] = value
         if self._is_searching and option.needs_idle:
-            self.output.info(f"{option.name} takes effect when the search has ended")
+            self.output.info(f"{option.name} takes effect when the search ends")
         elif self._runtime is not None:
             self._apply_pending(self._runtime)
 
@@ -136,7 +136,7 @@ class Session:
         self._errands.stop()
         runtime = self.ready()
         if self.position is None:
-            self.output.error("no valid position to search")
+            self.output.error("there is no valid position to search")
             self.output.say("bestmove (none)")
             return
         self._say_weights(runtime)
@@ -247,7 +247,7 @@ class Session:
             fault = str(error)
         else:
             return True
-        self.output.error(f"{option.name}: {fault}; it stays as it was")
+        self.output.error(f"{option.name}: {fault}; it stays unchanged")
         return False
 
     def _consult_tables(self, runtime: Runtime, position: Position, limits: Limits) -> tuple[Limits, int]:
@@ -255,7 +255,7 @@ class Session:
         try:
             return runtime.keep_result(position, limits)
         except ValueError as error:
-            self.output.error(f"SyzygyPath: {error}; the tables are not used any more")
+            self.output.error(f"SyzygyPath: {error}; the tablebases are no longer used")
             runtime.use_tables("")
             return limits, 0
 

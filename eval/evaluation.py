@@ -2,7 +2,7 @@
 
 A family turns a position into White's score, a real number in centipawns, by compiled code. All that follows is the
 same for every family and written once: draw rules, rounding and the turn to the side to move (`eval.draws`), the
-expected score (`eval.outlook`), and what the search makes of a static score (`engine.search.static_score`).
+expected score (`eval.outlook`), and what the search makes of a static evaluation (`engine.search.static_eval`).
 
 Nothing that searches, plays, tunes or explains knows a family by name: `eval.families` makes one from a file.
 """

@@ -13,11 +13,11 @@ from engine.board.bitboard import WHITE, ZERO
 from engine.compiled.jit import entry, kernel
 from engine.compiled.memory import CACHE_LINE, copy_record, store_word
 from engine.compiled.recursion import call_at
-from engine.search.deepening import NO_LIMIT
-from engine.search.path import follow
+from engine.search.iterative_deepening import NO_LIMIT
 from engine.search.state import INFINITE
-from engine.search.static_score import static_evaluation
+from engine.search.static_eval import static_evaluation
 from engine.search.transposition import TranspositionTable
+from engine.search.tree import make_move
 from engine.search.worker import Worker
 from eval.linear.evaluate import scores_of
 from eval.linear.family import LinearEvaluation
@@ -57,7 +57,7 @@ def _settle(records, positions, resolve, usable):
         s.keys[0], s.past, s.nodes = position.key, 0, 0
         for word in range(CACHE_LINE // 8):  # an entry of an earlier search would cut the line short
             store_word(s.table_address + np.uint64(8 * word), ZERO)
-        score = call_at(s.quiet_node, s, 0, -INFINITE, INFINITE, 0)
+        score = call_at(s.quiescence, s, 0, -INFINITE, INFINITE, 0)
         last = s.plies[0].pv_length if resolve else 0
         usable[index] = _worth(s, last) == score
         copy_record(position, s.positions[last])
@@ -67,7 +67,7 @@ def _settle(records, positions, resolve, usable):
 def _worth(s, last):
     """The static score after `last` moves of the line found, from the view of the first mover; leaves the positions."""
     for ply in range(last):
-        follow(s, ply, s.pv[0, ply])
+        make_move(s, ply, s.pv[0, ply])
     score = static_evaluation(s, last)
     return score if last & 1 == 0 else -score
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.board.bitboard import BLACK, WHITE
 from engine.board.move import Move
-from engine.search.deepening import NO_LIMIT
+from engine.search.iterative_deepening import NO_LIMIT
 from engine.search.limits import MAX_PLY
 from engine.search.transposition import TranspositionTable
 from engine.search.worker import Worker

@@ -12,7 +12,7 @@ from engine.board.move import Move
 from engine.board.movegen import ALL, generate
 from engine.compiled.jit import entry, kernel
 from engine.compiled.memory import copy_record
-from engine.search.deepening import deepen, set_root
+from engine.search.iterative_deepening import deepen, set_root
 from engine.search.limits import MAX_PLY
 from engine.search.transposition import TranspositionTable, age_of
 from engine.search.worker import Worker

@@ -13,7 +13,7 @@ from engine.board.movegen import ALL, count_legal, generate
 from engine.board.position import is_insufficient_material, side_to_move
 from engine.compiled.jit import entry, kernel
 from engine.compiled.memory import copy_record, load_word
-from engine.search.deepening import deepen, set_root
+from engine.search.iterative_deepening import deepen, set_root
 from engine.search.transposition import age_of
 from match.chance import next_random
 

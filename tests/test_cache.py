@@ -13,7 +13,8 @@ from engine.common.folders import user_folder
 from engine.compiled import cache
 
 ROOT = Path(__file__).resolve().parent.parent
-ALL = cache.ROOMS[-1]  # the room whose code may come from anywhere
+GROUPS = cache.CACHE_GROUPS
+ALL = GROUPS[-1]  # the group whose code may come from anywhere
 
 TINY_ENTRY = """
 import sys, tempfile
@@ -76,28 +77,29 @@ def test_xdg_folders_are_used(monkeypatch, tmp_path):
 def test_fingerprint_changes_with_every_source_and_version(monkeypatch, tmp_path):
     monkeypatch.setattr(cache, "__file__", str(tmp_path / "engine" / "compiled" / "cache.py"))
     seen = set()
-    for folder in ("engine", "engine/search", *(f for room in cache.ROOMS for f in room.split() if f != "engine")):
+    folders = ["engine/search", *" ".join(GROUPS).split()]
+    for folder in folders:
         source = tmp_path / folder / "source.py"
         source.parent.mkdir(parents=True, exist_ok=True)
         for text in ("A = 1\n", "A = 2\n"):
             source.write_text(text, encoding="utf-8")
             seen.add(cache.fingerprint(ALL, "1.0"))
-    assert len(seen) == 2 * (2 + len(" ".join(cache.ROOMS).split()) - 1)
+    assert len(seen) == 2 * len(folders)
     assert cache.fingerprint(ALL, "1.1") not in seen
     assert cache.fingerprint(ALL, "1.0") in seen
 
 
 @pytest.mark.parametrize(
     ("folder", "changed"),
-    [("learn", cache.ROOMS[cache.ROOMS.index("learn") :]), ("engine", cache.ROOMS), ("tune", [ALL])],
+    [("learn", GROUPS[GROUPS.index("learn") :]), ("engine", GROUPS), ("tune", [ALL])],
 )
-def test_an_edit_tells_on_its_room_and_those_above_it(monkeypatch, tmp_path, folder, changed):
+def test_an_edit_tells_on_its_group_and_those_above_it(monkeypatch, tmp_path, folder, changed):
     monkeypatch.setattr(cache, "__file__", str(tmp_path / "engine" / "compiled" / "cache.py"))
-    before = {room: cache.fingerprint(room, "1.0") for room in cache.ROOMS}
+    before = {group: cache.fingerprint(group, "1.0") for group in GROUPS}
     source = tmp_path / folder / "source.py"
     source.parent.mkdir(parents=True)
     source.write_text("A = 1\n", encoding="utf-8")
-    assert [room for room in cache.ROOMS if cache.fingerprint(room, "1.0") != before[room]] == list(changed)
+    assert [group for group in GROUPS if cache.fingerprint(group, "1.0") != before[group]] == list(changed)
 
 
 @pytest.mark.parametrize("folder", cache.WITHOUT_COMPILED_CODE)

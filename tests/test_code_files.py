@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.compiled.cache import ROOMS, room_of
+from engine.compiled.cache import CACHE_GROUPS, group_of
 from engine.compiled.code_files import CodeCache, CodeFiles
 from engine.compiled.jit import ENTRIES, cache_of
 from engine.search.warmup import parts
@@ -88,14 +88,14 @@ def test_code_is_never_kept_beside_the_sources(script, tmp_path):
 
 
 def test_every_entry_of_every_part_keeps_its_code_so():
-    for room in ROOMS[1:]:
-        import_module(f"{room}.warmup")
-    assert parts().keys() - set(ROOMS) and cache_of(ROOMS[0]) is not None
-    ours = [each for each in ENTRIES if each.py_func.__module__.partition(".")[0] in " ".join(ROOMS).split()]
-    assert {room_of(each.py_func.__module__) for each in ours} == set(ROOMS)
+    for group in CACHE_GROUPS[1:]:
+        import_module(f"{group}.warmup")
+    assert parts().keys() - set(CACHE_GROUPS) and cache_of(CACHE_GROUPS[0]) is not None
+    ours = [each for each in ENTRIES if each.py_func.__module__.partition(".")[0] in " ".join(CACHE_GROUPS).split()]
+    assert {group_of(each.py_func.__module__) for each in ours} == set(CACHE_GROUPS)
     for each in ours:
         assert isinstance(each._cache, CodeCache) and isinstance(each._cache._cache_file, CodeFiles)
-        assert Path(each._cache.cache_path).parent == cache_of(room_of(each.py_func.__module__))
+        assert Path(each._cache.cache_path).parent == cache_of(group_of(each.py_func.__module__))
 
 
 def test_a_study_over_a_damaged_cache_goes_on_and_mends_it(tmp_path):
@@ -104,8 +104,8 @@ def test_a_study_over_a_damaged_cache_goes_on_and_mends_it(tmp_path):
     environment = os.environ | {"MERINO_HOME": str(tmp_path / "home"), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "engine", "points", str(games)]
     parts()["study"]()  # what is damaged now was whole
-    for room in ROOMS:
-        shutil.copytree(cache_of(room), tmp_path / "home" / "cache" / cache_of(room).name)
+    for group in CACHE_GROUPS:
+        shutil.copytree(cache_of(group), tmp_path / "home" / "cache" / cache_of(group).name)
     (tally,) = (tmp_path / "home").rglob("regression._tally*.code")  # small, so that this takes seconds
     whole = tally.read_bytes()
     for damage in (cut, overwrite):

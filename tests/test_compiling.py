@@ -18,7 +18,7 @@ class Compiled:
     """As much of a dispatcher of numba as a watch looks at."""
 
     def __init__(self, source: str, **callees: object) -> None:
-        scope: dict[str, object] = {"__name__": "room.module", **callees}
+        scope: dict[str, object] = {"__name__": "group.module", **callees}
         exec(source, scope)
         self.py_func = next(each for each in scope.values() if isinstance(each, FunctionType))
 
@@ -80,7 +80,7 @@ def test_a_terminal_gets_a_bar_in_one_line_which_is_wiped() -> None:
     screen = Screen(True)
     run(screen, 2.0, LEAF, BRANCH, OTHER)
     *shown, wiped, rest = screen.getvalue().split("\r")[1:]
-    assert len(shown) > 2 and all("Compiling room.module, once [" in line for line in shown)
+    assert len(shown) > 2 and all("Compiling group.module, once [" in line for line in shown)
     assert "#" in shown[-1] and "s left" in shown[-1] and "\n" not in screen.getvalue()
     assert max(map(len, shown)) <= len(wiped) < 80 and not wiped.strip() and not rest
 
@@ -91,7 +91,7 @@ def test_elsewhere_a_line_is_added_every_some_seconds() -> None:
     assert not stream.getvalue(), "what is over soon needs no word"
     run(stream, PATIENCE_OF_FILES, LEAF, BRANCH)
     (line,) = stream.getvalue().splitlines()
-    assert line.startswith("Compiling room.module, which is done once: ") and "\r" not in stream.getvalue()
+    assert line.startswith("Compiling group.module, which is done once: ") and "\r" not in stream.getvalue()
     run(stream, BETWEEN_IN_FILES, LEAF, BRANCH, OTHER)
     assert len(stream.getvalue().splitlines()) == 1 + 4
 

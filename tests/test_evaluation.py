@@ -17,9 +17,9 @@ from engine.board.game import Position
 from engine.compiled.jit import entry
 from engine.compiled.recursion import call_evaluation
 from engine.search.limits import Limits
-from engine.search.path import follow, follow_null
 from engine.search.searcher import Searcher
 from engine.search.transposition import TranspositionTable
+from engine.search.tree import make_move, make_null_move
 from engine.search.worker import Worker
 from eval.evaluation import Evaluation, EvaluationError
 from eval.families import default, from_identity
@@ -63,9 +63,9 @@ def _score_at(records, ply):
 @entry
 def _play(records, ply, move):
     if move == 0:
-        follow_null(records[0], ply)
+        make_null_move(records[0], ply)
     else:
-        follow(records[0], ply, move)
+        make_move(records[0], ply, move)
 
 
 @entry

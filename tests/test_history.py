@@ -8,9 +8,9 @@ import pytest
 from engine.board.game import Position
 from engine.board.move import NO_MOVE
 from engine.compiled.jit import entry
-from engine.search.history import HISTORY_BITS, noisy_history, quiet_history, remember_tried, reward
-from engine.search.path import follow
+from engine.search.history import HISTORY_BITS, noisy_history, note_searched, quiet_history, update_histories
 from engine.search.transposition import TranspositionTable
+from engine.search.tree import make_move
 from engine.search.worker import Worker
 from eval.families import default
 
@@ -24,8 +24,8 @@ def _reward(records, ply, best, tried, quiet, depth, times):
     for _ in range(times):
         records[0].plies[ply].quiets = records[0].plies[ply].noisies = 0
         for index in range(len(tried)):
-            remember_tried(records[0], ply, tried[index], quiet[index])
-        reward(records[0], ply, best, depth)
+            note_searched(records[0], ply, tried[index], quiet[index])
+        update_histories(records[0], ply, best, depth)
 
 
 @entry
@@ -35,7 +35,7 @@ def _histories(records, ply, quiet_move, noisy_move):
 
 @entry
 def _follow(records, move):
-    follow(records[0], 0, move)
+    make_move(records[0], 0, move)
 
 
 @pytest.fixture

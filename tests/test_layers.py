@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from engine.compiled.cache import ROOMS, WITHOUT_COMPILED_CODE, room_of
+from engine.compiled.cache import CACHE_GROUPS, WITHOUT_COMPILED_CODE, group_of
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = tuple(package for package in " ".join(ROOMS).split() if (Path(__file__).parents[1] / package).is_dir())
+PACKAGES = tuple(
+    package for package in " ".join(CACHE_GROUPS).split() if (Path(__file__).parents[1] / package).is_dir()
+)
 
 # Lowest first: a folder imports from itself and from those before it. `engine/` and `eval/` are folders at the top
 # because the project fixes these names; in between, the evaluation stands on the board and the search on both.
@@ -118,17 +120,17 @@ def test_the_root_of_the_engine_holds_only_its_entry_points():
 
 
 @pytest.mark.parametrize("module", modules(*PACKAGES))
-def test_a_room_knows_only_the_rooms_before_it(module):
+def test_a_cache_group_knows_only_the_groups_before_it(module):
     if sources()[module].relative_to(ROOT).as_posix().startswith(tuple(f"{f}/" for f in WITHOUT_COMPILED_CODE)):
         return  # nothing compiled that could go stale
-    above = ROOMS[ROOMS.index(room_of(module)) + 1 :]
-    assert not [name for name in ours(module) if room_of(name) in above], "its compiled code would go stale unseen"
+    above = CACHE_GROUPS[CACHE_GROUPS.index(group_of(module)) + 1 :]
+    assert not [name for name in ours(module) if group_of(name) in above], "its compiled code would go stale unseen"
 
 
 @pytest.mark.parametrize("module", modules(*PACKAGES))
 def test_only_the_table_of_the_shell_names_functions_by_string_and_only_commands(module):
     texts = [node.value for node in ast.walk(tree(module)) if isinstance(node, ast.Constant)]
-    upper = "|".join(ROOMS[1:])
+    upper = "|".join(CACHE_GROUPS[1:])
     named = {text for text in texts if isinstance(text, str) and re.fullmatch(rf"({upper})\.[\w.]+:\w+", text)}
     assert all(re.search(r"\.command\w*:", target) for target in named)
     assert not named or module == "engine.shell.cli"

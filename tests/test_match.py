@@ -37,7 +37,7 @@ BY_RULE = {
 
 
 def terms_of(nodes: int, **adjudication: int) -> Terms:
-    players = read_player("default"), read_player("aspiration_window=40,late_move_base=2")
+    players = read_player("default"), read_player("aspiration_window=40,late_move_pruning_base=2")
     return Terms(players, Effort(nodes), seed=5, adjudication=Adjudication(**adjudication))
 
 

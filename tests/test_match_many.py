@@ -66,7 +66,7 @@ def test_a_clean_score_has_a_rating():
 
 
 def test_a_gauntlet_rates_all_and_goes_on_from_its_state(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["default", "razor_depth=1", "late_move_base=1,name=c", "--games", "4", "--nodes", "100", "--json"]
+    words = ["default", "razor_depth=1", "late_move_pruning_base=1,name=c", "--games", "4", "--nodes", "100", "--json"]
     words += ["--anchor", "default=1500", "--pgn", str(tmp_path / "g.pgn"), "--state", str(tmp_path / "state")]
     assert main(["gauntlet", *words]) == 0
     first = json.loads(capsys.readouterr().out)
@@ -79,10 +79,10 @@ def test_a_gauntlet_rates_all_and_goes_on_from_its_state(tmp_path: Path, capsys:
 
 
 def test_in_a_round_robin_all_meet_all(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["default", "razor_depth=1", "late_move_base=1", "--games", "2", "--nodes", "50"]
+    words = ["default", "razor_depth=1", "late_move_pruning_base=1", "--games", "2", "--nodes", "50"]
     assert main(["round-robin", *words]) == 0
     captured = capsys.readouterr()
-    assert "| late_move_base=1 | 0 | anchor | 4 |" in captured.out
+    assert "| late_move_pruning_base=1 | 0 | anchor | 4 |" in captured.out
     assert captured.err.count(": +") == 3
 
 

@@ -19,11 +19,11 @@ import pytest
 from numba.core.caching import UserProvidedCacheLocator
 
 import engine
-from engine.compiled.cache import ROOMS
+from engine.compiled.cache import CACHE_GROUPS
 from engine.compiled.jit import CACHE
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = tuple(name for name in (*" ".join(ROOMS).split(), "weights") if (ROOT / name).is_dir())
+PACKAGES = tuple(name for name in (*" ".join(CACHE_GROUPS).split(), "weights") if (ROOT / name).is_dir())
 FENS = ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", "4k3/8/8/8/8/8/8/Q3K3 b - - 0 1")
 
 

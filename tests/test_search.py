@@ -14,9 +14,9 @@ from engine.compiled.jit import entry
 from engine.search.bench import POSITIONS, run_bench
 from engine.search.limits import Limits, Line
 from engine.search.parameters import EXCHANGE_VALUES, parameter_values
-from engine.search.path import follow_null, is_draw
 from engine.search.searcher import Searcher
 from engine.search.transposition import TranspositionTable
+from engine.search.tree import is_draw, make_null_move
 from engine.search.worker import Worker
 from eval.families import default
 
@@ -277,7 +277,7 @@ def test_an_exchange_gains_what_counting_it_out_by_hand_gives(fen: str, move: st
 
 @entry
 def _draw_after_a_pass(records):
-    follow_null(records[0], 0)
+    make_null_move(records[0], 0)
     return is_draw(records[0], 1), records[0].positions[1].halfmove
 
 

@@ -2,29 +2,29 @@
 
 import pytest
 
-from engine.compiled.cache import ROOMS, room_of
+from engine.compiled.cache import CACHE_GROUPS, group_of
 from engine.compiled.jit import ENTRIES
 from engine.search.warmup import PLAY, parts
 from engine.shell.cli import main
 
 
-@pytest.mark.parametrize("part", [PLAY, *ROOMS[1:]])
+@pytest.mark.parametrize("part", [PLAY, *CACHE_GROUPS[1:]])
 def test_warming_a_part_up_compiles_every_entry_of_its_room(part: str) -> None:
     parts()[part]()
-    room = ROOMS[0] if part == PLAY else part
-    own = [each for each in ENTRIES if room_of(each.py_func.__module__) == room and _is_ours(each)]
+    group = CACHE_GROUPS[0] if part == PLAY else part
+    own = [each for each in ENTRIES if group_of(each.py_func.__module__) == group and _is_ours(each)]
     assert len(own) > 1
     assert [each.py_func.__qualname__ for each in own if not each.signatures] == []
 
 
 def _is_ours(compiled: object) -> bool:
-    return compiled.py_func.__module__.partition(".")[0] in " ".join(ROOMS).split()  # and not one of a test
+    return compiled.py_func.__module__.partition(".")[0] in " ".join(CACHE_GROUPS).split()  # and not one of a test
 
 
 def test_warmup_tells_each_part_with_its_seconds(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["warmup"]) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert [row[0] for row in rows[:-1]] == [PLAY, *ROOMS[1:]]
+    assert [row[0] for row in rows[:-1]] == [PLAY, *CACHE_GROUPS[1:]]
     assert all(float(row[1]) >= 0 and row[2] == "s" for row in rows[:-1])
     assert main(["warmup", PLAY]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [PLAY, "ready;"]
@@ -33,4 +33,4 @@ def test_warmup_tells_each_part_with_its_seconds(capsys: pytest.CaptureFixture[s
 def test_warmup_of_an_unknown_part_names_those_there_are(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["warmup", "everything"]) == 2
     errors = capsys.readouterr().err
-    assert "'everything'" in errors and ", ".join([PLAY, *ROOMS[1:]]) in errors
+    assert "'everything'" in errors and ", ".join([PLAY, *CACHE_GROUPS[1:]]) in errors

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 import numpy as np
 
 from engine.common.errors import MerinoError
-from engine.search.parameters import PARAMETERS
+from engine.search.parameters import OLD_NAMES, PARAMETERS
 from eval.evaluation import Number
 from eval.families import default
 from tune.plan import elo_width, spsa_step
@@ -54,9 +54,9 @@ class Parameter:
 
 
 def own_parameters() -> dict[str, Number]:
-    """What Merino itself can tune, by name: the numbers of its evaluation and of its search."""
+    """What Merino itself can tune, by name, old ones too: the numbers of its evaluation and of its search."""
     search = {row.name: Number(float(row.default), float(row.bounds[0]), float(row.bounds[1])) for row in PARAMETERS}
-    return {**default().numbers, **search}
+    return {**default().numbers, **search, **{old: search[new] for old, new in OLD_NAMES.items()}}
 
 
 def check(parameter: Parameter, where: str) -> Parameter:

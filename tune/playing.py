@@ -16,7 +16,7 @@ import numpy as np
 
 from engine.common.runs import RunName, at_work, begun
 from engine.common.work import ordered, threads
-from engine.search.parameters import PARAMETERS, parameter_values
+from engine.search.parameters import PARAMETERS, current_name, parameter_values
 from eval.evaluation import Evaluation, Number
 from formats.openings import Opening
 from match.errors import MatchError
@@ -74,10 +74,13 @@ def engine_options(command: tuple[str, ...]) -> dict[str, Number]:
 
 
 def check_own(parameters: tuple[Parameter, ...]) -> None:
-    """Raise TuneError for a number of the search that is not tuned as an integer."""
+    """Raise TuneError for a number of the search that is not tuned as an integer, or listed by both its names."""
     search = {row.name for row in PARAMETERS}
-    for row in parameters:
-        if row.name in search and not row.whole:
+    names = [current_name(row.name) for row in parameters]
+    for row, name in zip(parameters, names, strict=True):
+        if names.count(name) > 1:
+            raise TuneError(f"{name} is listed twice, once by its old name")
+        if name in search and not row.whole:
             raise TuneError(f"{row.name} is an integer; its type cannot be float")
 
 

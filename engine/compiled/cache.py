@@ -18,32 +18,32 @@ from engine.common.folders import user_folder
 
 log = logging.getLogger(__name__)
 
-ROOMS = (
+CACHE_GROUPS = (
     "engine eval",
     "formats",
     "match",
     "learn",
     "study",
     "tune",
-)  # lowest first: a room calls itself and those before it
+)  # packages that share a cache; lowest first: a group calls itself and those before it
 WITHOUT_COMPILED_CODE = tuple(f"engine/{name}" for name in ["common", "console", "notation", "shell", "tables", "uci"])
 # A test holds it: editing these folders compiles nothing anew.
 STALE_AFTER_DAYS = 30
 
 
-def room_of(module: str) -> str:
-    """The room of ROOMS that a module of this dotted name belongs to; the lowest for one that is not the project's."""
-    return next((room for room in ROOMS if module.partition(".")[0] in room.split()), ROOMS[0])
+def group_of(module: str) -> str:
+    """The group of CACHE_GROUPS that a module belongs to, by its dotted name; the lowest for one of somebody else's."""
+    return next((group for group in CACHE_GROUPS if module.partition(".")[0] in group.split()), CACHE_GROUPS[0])
 
 
-def fingerprint(room: str, *versions: str) -> str:
-    """Sixteen hex digits over the sources that compiled code of `room` may come from, Python's version and `versions`.
+def fingerprint(group: str, *versions: str) -> str:
+    """Sixteen hex digits over the sources that compiled code of `group` may come from, Python's version and `versions`.
 
-    Those are the sources of the room and of all rooms before it: an edit to the learner compiles no search anew.
+    Those are the sources of the group and of all groups before it: an edit to the learner compiles no search anew.
     """
     digest = hashlib.sha256(repr((sys.version_info, versions)).encode())
     root = Path(__file__).resolve().parents[2]
-    for folder in " ".join(ROOMS[: ROOMS.index(room) + 1]).split():
+    for folder in " ".join(CACHE_GROUPS[: CACHE_GROUPS.index(group) + 1]).split():
         for path in sorted((root / folder).rglob("*.py")):
             name = path.relative_to(root).as_posix()
             if not name.startswith(tuple(f"{without}/" for without in WITHOUT_COMPILED_CODE)):
@@ -52,13 +52,13 @@ def fingerprint(room: str, *versions: str) -> str:
     return digest.hexdigest()[:16]
 
 
-def compile_cache(room: str, *versions: str) -> Path | None:
-    """A writable folder for code of `room` compiled from these sources, or None where there is none.
+def compile_cache(group: str, *versions: str) -> Path | None:
+    """A writable folder for code of `group` compiled from these sources, or None where there is none.
 
     The user's cache folder comes first, then a private folder among the temporary files. Without either
     the engine runs all the same and compiles at each start; that is said in the log.
     """
-    name = fingerprint(room, *versions)
+    name = fingerprint(group, *versions)
     for parent in (user_folder("cache"), _private_temporary_folder()):
         if parent and _writable(parent / name):
             return parent / name

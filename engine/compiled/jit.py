@@ -3,9 +3,9 @@
 `kernel`  compiled code calls it; inlined where LLVM likes; never cached alone.
 `entry`   Python calls it; cached on disk; releases the GIL while it runs.
 
-Nothing else in the project calls `njit` (a test holds this). Each room's cache lives in a per-user folder named by a
-hash of every source file that its code may come from and of the versions that compile it, because numba itself looks
-only at the file of the cached function: a changed callee would go unseen and stale code would run.
+Nothing else in the project calls `njit` (a test holds this). The cache of each group of packages lives in a per-user
+folder named by a hash of every source file that its code may come from and of the versions that compile it, because
+numba itself looks only at the file of the cached function: a changed callee would go unseen and stale code would run.
 """
 
 import logging
@@ -19,7 +19,7 @@ import numba
 from numba.core import event
 from numba.core.errors import NumbaExperimentalFeatureWarning
 
-from engine.compiled.cache import ROOMS, compile_cache, room_of
+from engine.compiled.cache import CACHE_GROUPS, compile_cache, group_of
 from engine.compiled.code_files import CodeCache
 from engine.compiled.compiling import WATCH, Watch
 
@@ -27,12 +27,12 @@ log = logging.getLogger(__name__)
 
 
 @cache
-def cache_of(room: str) -> Path | None:
-    """The folder of this room's compiled code, or None where nothing can be written."""
-    return compile_cache(room, numba.__version__)
+def cache_of(group: str) -> Path | None:
+    """The folder of this group's compiled code, or None where nothing can be written."""
+    return compile_cache(group, numba.__version__)
 
 
-CACHE = cache_of(ROOMS[0])  # of all that play needs
+CACHE = cache_of(CACHE_GROUPS[0])  # of all that play needs
 ENTRIES: list[Any] = []  # all that have been declared
 
 event.Listener.register(Watch)
@@ -53,7 +53,7 @@ def kernel(function: Callable[..., Any]) -> Any:
 def entry(function: Callable[..., Any]) -> Any:
     """Compile `function` for Python: cached where a folder can be written, without the GIL."""
     compiled = numba.njit(no_cfunc_wrapper=True, **_OPTIONS)(function)
-    folder = cache_of(room_of(function.__module__))
+    folder = cache_of(group_of(function.__module__))
     if folder is not None:
         numba.config.CACHE_DIR = str(folder)
         try:

@@ -1,4 +1,9 @@
-"""What the search remembers of moves: history with gravity, continuations, killers, counter moves."""
+"""What the search remembers of moves, to try the good ones first: histories, killers, counter moves.
+
+Butterfly history: how a quiet move has done by its side and squares. Continuation history: how it has done as an answer
+to the move before, and as the follow-up of the own one before that. Capture history: how a capture has done by piece,
+square and victim. Each grows by bonus and malus, with gravity.
+"""
 
 from engine.board.move import NO_MOVE, destination_of, origin_of
 from engine.board.movegen import is_noisy
@@ -8,29 +13,30 @@ from engine.search.see import captured_type
 from engine.search.state import MAX_QUIETS
 
 HISTORY_BITS = 14  # gravity keeps every value within 2 ** HISTORY_BITS
+CONTINUATION_PLIES = 2  # of continuation history: the opponent's last move and our own before it
 
 
 @kernel
-def piece_to(position, move):
+def piece_to_index(position, move):
     """The index of (moving piece, destination), int64."""
     return piece_on(position, origin_of(move)) << 6 | destination_of(move)
 
 
 @kernel
-def moved_before(s, ply, back):
+def piece_to_before(s, ply, back):
     """The (piece, destination) index of the move `back` plies before `ply`; 0 if none or a null move."""
-    return s.plies[ply - back].moved if ply >= back else 0
+    return s.plies[ply - back].piece_to if ply >= back else 0
 
 
 @kernel
 def quiet_history(s, ply, move):
     """How well a quiet move has done: by its squares, and as an answer to the last moves."""
     position = s.positions[ply]
-    index = piece_to(position, move)
+    index = piece_to_index(position, move)
     return (
-        int(s.history[side_to_move(position), origin_of(move), destination_of(move)])
-        + int(s.continuation[moved_before(s, ply, 1), index])
-        + int(s.continuation[moved_before(s, ply, 2), index])
+        int(s.butterfly_history[side_to_move(position), origin_of(move), destination_of(move)])
+        + int(s.continuation_history[piece_to_before(s, ply, 1), index])
+        + int(s.continuation_history[piece_to_before(s, ply, 2), index])
     )
 
 
@@ -38,12 +44,12 @@ def quiet_history(s, ply, move):
 def noisy_history(s, ply, move):
     """How well a capture or promotion has done."""
     position = s.positions[ply]
-    return int(s.capture_history[piece_to(position, move), captured_type(position, move)])
+    return int(s.capture_history[piece_to_index(position, move), captured_type(position, move)])
 
 
 @kernel
-def _toward(value, bonus):
-    """`value` moved by `bonus`, the less the nearer it already is to the limit on that side."""
+def _gravity(value, bonus):
+    """`value` after a bonus or malus, which counts the less the nearer `value` is to the limit on that side."""
     return value + bonus - (value * abs(bonus) >> HISTORY_BITS)
 
 
@@ -51,24 +57,26 @@ def _toward(value, bonus):
 def _update_quiet(s, ply, move, bonus):
     position = s.positions[ply]
     side, origin, destination = side_to_move(position), origin_of(move), destination_of(move)
-    index = piece_to(position, move)
-    s.history[side, origin, destination] = _toward(int(s.history[side, origin, destination]), bonus)
-    for back in range(1, 3):
-        earlier = moved_before(s, ply, back)
+    index = piece_to_index(position, move)
+    s.butterfly_history[side, origin, destination] = _gravity(
+        int(s.butterfly_history[side, origin, destination]), bonus
+    )
+    for back in range(1, CONTINUATION_PLIES + 1):
+        earlier = piece_to_before(s, ply, back)
         if earlier:
-            s.continuation[earlier, index] = _toward(int(s.continuation[earlier, index]), bonus)
+            s.continuation_history[earlier, index] = _gravity(int(s.continuation_history[earlier, index]), bonus)
 
 
 @kernel
 def _update_noisy(s, ply, move, bonus):
     position = s.positions[ply]
-    index, captured = piece_to(position, move), captured_type(position, move)
-    s.capture_history[index, captured] = _toward(int(s.capture_history[index, captured]), bonus)
+    index, captured = piece_to_index(position, move), captured_type(position, move)
+    s.capture_history[index, captured] = _gravity(int(s.capture_history[index, captured]), bonus)
 
 
 @kernel
-def remember_tried(s, ply, move, is_quiet):
-    """Note a move that was searched at this node, to be blamed if a later one refutes."""
+def note_searched(s, ply, move, is_quiet):
+    """Note a move that was searched at this node: it gets a malus if a later one is the best."""
     here = s.plies[ply]
     if is_quiet:
         if here.quiets < MAX_QUIETS:
@@ -81,36 +89,40 @@ def remember_tried(s, ply, move, is_quiet):
 
 @kernel
 def _bonus(s, depth):
+    """What the best move of a node gains in its history, the more the deeper it was searched."""
     return min(s.parameters.history_bonus * depth, s.parameters.history_bonus_max)
 
 
 @kernel
-def reward(s, ply, best_move, depth):
-    """After the moves of a node: credit the best, or, where all of them failed low, the quiet move that led here."""
+def update_histories(s, ply, best_move, depth):
+    """After the moves of a node: a bonus for the best, or, where all failed low, for the quiet move that led here."""
     if best_move != NO_MOVE:
-        _reward_best(s, ply, best_move, depth)
+        _update_best(s, ply, best_move, depth)
     elif ply > 0:
-        _reward_prior(s, ply, depth)
+        _update_prior(s, ply, depth)
 
 
 @kernel
-def _reward_prior(s, ply, depth):
-    """Every answer failed low: credit the quiet move that led here."""
+def _update_prior(s, ply, depth):
+    """Every answer failed low: a bonus for the quiet move that led here."""
     move = s.plies[ply - 1].move
     if move != NO_MOVE and not is_noisy(s.positions[ply - 1], move):
-        _update_quiet(s, ply - 1, move, _bonus(s, depth) * s.parameters.prior_bonus // 100)
+        _update_quiet(s, ply - 1, move, _bonus(s, depth) * s.parameters.history_prior_bonus // 100)
 
 
 @kernel
-def _reward_best(s, ply, move, depth):
-    """`move` raised alpha and was the best: credit it, blame the others that were searched."""
+def _update_best(s, ply, move, depth):
+    """`move` raised alpha and was the best: a bonus for it, a malus for the others that were searched.
+
+    A quiet one becomes a killer move of this ply and the counter move to the move before.
+    """
     here = s.plies[ply]
     bonus = _bonus(s, depth)
     if not is_noisy(s.positions[ply], move):
         if here.killers[0] != move:
             here.killers[1] = here.killers[0]
             here.killers[0] = move
-        s.counter_moves[moved_before(s, ply, 1)] = move
+        s.counter_moves[piece_to_before(s, ply, 1)] = move
         _update_quiet(s, ply, move, bonus)
         for index in range(here.quiets):
             if s.quiets[ply, index] != move:

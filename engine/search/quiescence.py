@@ -1,4 +1,4 @@
-"""Quiescence: captures and promotions until the position is quiet; every move when in check."""
+"""Quiescence search: captures and promotions until the position is quiet; every move when in check."""
 
 import numpy as np
 
@@ -6,15 +6,15 @@ from engine.board.bitboard import ZERO
 from engine.board.move import NO_MOVE, PROMOTION, kind_of
 from engine.compiled.jit import kernel
 from engine.compiled.recursion import call_at
-from engine.search.correction import set_static_score
+from engine.search.correction_history import set_static_eval
 from engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, MAX_PLY
-from engine.search.ordering import next_move, start_picking
-from engine.search.path import count_node, extend_line, follow, is_draw
-from engine.search.pruning import better_score, may_cut
+from engine.search.move_picker import init_move_picker, next_move
+from engine.search.pruning import transposition_table_cutoff, tt_adjusted_eval
 from engine.search.see import captured_type
 from engine.search.state import INFINITE
-from engine.search.static_score import static_evaluation
-from engine.search.transposition import bound_of, entry_is_on_line, entry_move, entry_score, probe, store
+from engine.search.static_eval import static_evaluation
+from engine.search.transposition import bound_of, entry_is_pv, entry_move, entry_score, probe, store
+from engine.search.tree import count_node, is_draw, make_move, update_pv
 
 
 @kernel
@@ -26,50 +26,68 @@ def quiescence(s, ply, alpha, beta, depth):
         return 0
     if ply >= MAX_PLY:
         return static_evaluation(s, ply)
-    found = probe(s, position.key)
-    if beta - alpha == 1 and may_cut(found, entry_score(found, ply), beta, 0):
-        return entry_score(found, ply)
-    set_static_score(s, ply, found)
+    tt_entry = probe(s, position.key)
+    if beta - alpha == 1 and transposition_table_cutoff(tt_entry, entry_score(tt_entry, ply), beta, 0):
+        return entry_score(tt_entry, ply)
+    set_static_eval(s, ply, tt_entry)
     best = np.int64(-INFINITE)
     if position.checkers == ZERO:
-        best = better_score(found, here.static_score, ply)  # stand pat: nobody has to capture
-        if beta - alpha > 1 and abs(best) >= MATE_IN_MAX_PLY:
-            best = here.static_score  # a line that is shown must lead to the mate it promises
+        best = stand_pat(s, ply, alpha, beta, tt_entry)
         if best >= beta:
             return best
-    start_picking(s, ply, entry_move(found), position.checkers == ZERO)
-    here.on_line = beta - alpha > 1 or entry_is_on_line(found)
+    init_move_picker(s, ply, entry_move(tt_entry), position.checkers == ZERO)
+    here.tt_pv = beta - alpha > 1 or entry_is_pv(tt_entry)
     return _search_noisy(s, ply, alpha, beta, best)
+
+
+@kernel
+def stand_pat(s, ply, alpha, beta, tt_entry):
+    """What the side to move has without a capture: nobody has to capture."""
+    score = tt_adjusted_eval(tt_entry, s.plies[ply].static_eval, ply)
+    if beta - alpha > 1 and abs(score) >= MATE_IN_MAX_PLY:
+        return s.plies[ply].static_eval  # a principal variation must lead to the mate it promises
+    return score
+
+
+@kernel
+def delta_pruning(s, ply, move, best, stand_pat_score, alpha):
+    """A score at most alpha where even the captured piece for nothing, and a margin, are not enough; else INFINITE.
+
+    In check, for promotions and against a mate every move is searched.
+    """
+    position = s.positions[ply]
+    if best <= -MATE_IN_MAX_PLY or position.checkers != ZERO or kind_of(move) >= PROMOTION:
+        return INFINITE
+    futility_value = stand_pat_score + s.parameters.delta_margin + s.exchange_values[captured_type(position, move)]
+    return futility_value if futility_value <= alpha else INFINITE
 
 
 @kernel
 def _search_noisy(s, ply, alpha, beta, best):
     here, position = s.plies[ply], s.positions[ply]
-    in_check = position.checkers != ZERO
-    old_alpha, best_move, hope = alpha, np.int64(NO_MOVE), best + s.parameters.delta_margin
+    old_alpha, best_move, stand_pat_score = alpha, np.int64(NO_MOVE), best
     alpha = max(alpha, best)
     while True:
         move = next_move(s, ply)
         if move == NO_MOVE:
             break
-        if best > -MATE_IN_MAX_PLY and not in_check and kind_of(move) < PROMOTION:
-            reach = hope + s.values[captured_type(position, move)]
-            if reach <= alpha:  # delta pruning: even the piece for nothing is not enough
-                best = max(best, reach)
-                continue
-        follow(s, ply, move)
-        score = -call_at(s.quiet_node, s, ply + 1, -beta, -alpha, 0)
+        futility_value = delta_pruning(s, ply, move, best, stand_pat_score, alpha)
+        if futility_value != INFINITE:
+            best = max(best, futility_value)
+            continue
+        make_move(s, ply, move)
+        score = -call_at(s.quiescence, s, ply + 1, -beta, -alpha, 0)
         if s.stopped:
             return 0
         if score > best:
             best = score
             if score > alpha:
                 alpha, best_move = score, move
-                extend_line(s, ply, move)
+                update_pv(s, ply, move)
                 if score >= beta:
                     break
     if best == -INFINITE:
         return ply - MATE_SCORE  # in check without a move
     bound = bound_of(best, old_alpha, beta)
-    store(s, ply, position.key, best_move, best, here.raw_score, 0, bound, here.on_line)
+    store(s, ply, position.key, best_move, best, here.raw_eval, 0, bound, here.tt_pv)
     return best

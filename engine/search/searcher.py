@@ -16,12 +16,12 @@ import numpy as np
 
 from engine.board.game import Position
 from engine.board.move import Move
-from engine.search.clock import Budget, budget
-from engine.search.deepening import LEAST_NODES
+from engine.search.iterative_deepening import LEAST_NODES
 from engine.search.limits import MATE_SCORE, MAX_PLY, Limits, Line, Result, Score
 from engine.search.parameters import by_name, parameter_values
 from engine.search.see import exchange_gain
 from engine.search.strength import CANDIDATES, Strength
+from engine.search.time_management import Budget, budget
 from engine.search.transposition import TranspositionTable
 from engine.search.worker import RootLine, Worker
 from eval.evaluation import Evaluation
@@ -185,7 +185,7 @@ class _Run:
         self._prepare()
         threads: list[threading.Thread] = []
         if legal:
-            threads = [*self._start_helpers(), *self._start_watcher()]
+            threads = [*self._start_lazy_smp(), *self._start_watcher()]
             self._weaken(self._deepen(legal))
         else:
             self._report_game_over()
@@ -215,7 +215,8 @@ class _Run:
             worker.set_root(self.position, full_width=self.limits.mate is not None)
             worker.allow(None)
 
-    def _start_helpers(self) -> list[threading.Thread]:
+    def _start_lazy_smp(self) -> list[threading.Thread]:
+        """Lazy SMP: helper threads search the same root by themselves and share what they find by the table."""
         threads = []
         for number, worker in enumerate(self.workers[1:], start=1):
             worker.allow(list(self.limits.search_moves) or None)
@@ -310,7 +311,7 @@ class _Run:
         if only_move and not self.budget.is_exact:
             return True
         elapsed = 1000 * (time.perf_counter() - self.clock_began)
-        return self.budget.enough(elapsed, stable, drop, self.main.share_of(self.last.pv[0]) if self.last else 1.0)
+        return self.budget.should_stop(elapsed, stable, drop, self.main.share_of(self.last.pv[0]) if self.last else 1.0)
 
     def _last_depth(self) -> int:
         limits = self.limits

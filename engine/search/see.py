@@ -22,16 +22,16 @@ def captured_type(position, move):
 
 @kernel
 def see_at_least(s, position, move, threshold):
-    """Whether the exchange that a legal move starts gains at least `threshold` by `s.values`; pins do not count."""
+    """Whether the exchange that a legal move starts gains at least `threshold` by `s.exchange_values`, pins aside."""
     kind, target = kind_of(move), destination_of(move)
     mover = type_of(piece_on(position, origin_of(move)))
-    balance = s.values[captured_type(position, move)] - threshold
+    balance = s.exchange_values[captured_type(position, move)] - threshold
     if kind >= PROMOTION:
         mover = QUEEN if kind == QUEEN_PROMOTION else kind - PROMOTION + 1
-        balance += s.values[mover] - s.values[PAWN]
+        balance += s.exchange_values[mover] - s.exchange_values[PAWN]
     if balance < 0:
         return False
-    balance -= s.values[mover]
+    balance -= s.exchange_values[mover]
     if balance >= 0:
         return True
     occupied = (occupied_squares(position) & ~bit(origin_of(move))) | bit(target)
@@ -79,7 +79,7 @@ def _exchange(s, position, target, occupied, balance):
             attackers |= rook_attacks(target, occupied) & straight
         attackers &= occupied
         side = 1 - side
-        balance = -balance - 1 - s.values[kind]
+        balance = -balance - 1 - s.exchange_values[kind]
         if balance >= 0:
             break  # the other side is behind even if it loses nothing more
     return side != beginner

@@ -12,7 +12,7 @@ from engine.compiled.memory import aligned_record
 from engine.search.limits import MAX_PLY
 from engine.search.parameters import EXCHANGE_VALUES, PARAMETER_DTYPE, parameter_values
 
-NO_SCORE = -32700  # where a position has no static score: in check
+NO_SCORE = -32700  # where a position has no static evaluation: in check
 INFINITE = 32500
 PAST = 512  # positions of the game before the root that repetition can look back at
 PIECE_TO = 14 * 64  # indices of (piece, destination)
@@ -22,17 +22,17 @@ CORRECTION_BITS = 14  # of an index into the correction history
 
 PLY = np.dtype(
     [
-        ("raw_score", np.int64),  # evaluation from the mover's view, or NO_SCORE
-        ("static_score", np.int64),  # the same, corrected by what search has found in such positions
+        ("raw_eval", np.int64),  # static evaluation for the side to move, or NO_SCORE
+        ("static_eval", np.int64),  # the same, corrected by correction history
         ("hash_move", np.int64),
         ("excluded", np.int64),  # the move a singular search leaves out
         ("reduction", np.int64),  # plies by which the move that led on is searched less deeply
         ("extension", np.int64),  # plies to search the hash move deeper
-        ("on_line", np.int64),  # whether the position is or has been on a principal variation
+        ("tt_pv", np.int64),  # whether the position is, or by the table has been, on a principal variation
         ("is_cut_node", np.int64),  # whether a fail high is expected
         ("cutoffs", np.int64),  # fail highs here since the node two plies up, or the root search, began
         ("move", np.int64),  # the move that led on from here; NO_MOVE for a null move
-        ("moved", np.int64),  # its (piece, destination) index; 0 for a null move
+        ("piece_to", np.int64),  # its (piece, destination) index; 0 for a null move
         ("killers", np.int64, 2),
         ("stage", np.int64),  # of the move picker, and its bookkeeping:
         ("next", np.int64),
@@ -52,12 +52,12 @@ SEARCH = np.dtype(
         ("positions", POSITION, MAX_PLY + 2),
         ("plies", PLY, MAX_PLY + 2),
         ("parameters", PARAMETER_DTYPE),
-        ("values", np.int64, 8),  # what a piece of each type is worth in exchanges; 0 for king and EMPTY
+        ("exchange_values", np.int64, 8),  # what a piece of each type is worth in exchanges; 0 for king and EMPTY
         ("evaluation", np.uint64),  # address of the kernel that evaluates a ply
         ("evaluation_data", np.uint64),  # address of what that kernel reads: weights, or a net
         ("accumulators", np.uint64),  # address of what it keeps by ply, if anything
-        ("node", np.uint64),  # addresses of the kernels that search on
-        ("quiet_node", np.uint64),
+        ("alpha_beta", np.uint64),  # addresses of the kernels that search on
+        ("quiescence", np.uint64),
         ("stop_address", np.uint64),
         ("table_address", np.uint64),
         ("buckets", np.uint64),
@@ -66,12 +66,12 @@ SEARCH = np.dtype(
         ("node_limit", np.int64),
         ("stopped", np.int64),
         ("root_depth", np.int64),
-        ("verified_ply", np.int64),  # where a null move is being verified; 0 for nowhere
+        ("null_move_verified_ply", np.int64),  # where a null move is being verified; 0 for nowhere
         ("full_width", np.int64),  # a search for mate: nothing is pruned or reduced on a guess
         ("seldepth", np.int64),
         ("current_move", np.int64),
         ("current_number", np.int64),
-        ("effort", np.int64, SQUARES + 1),  # nodes spent on each root move, by origin and destination
+        ("root_nodes", np.int64, SQUARES + 1),  # nodes spent on each root move, by origin and destination
         ("root_count", np.int64),
         ("root_moves", np.int32, MAX_MOVES),
         ("past", np.int64),  # how many of `keys` lie before the root
@@ -82,13 +82,13 @@ SEARCH = np.dtype(
         ("noisies", np.int32, (MAX_PLY + 2, MAX_QUIETS)),
         ("pv", np.int32, (MAX_PLY + 2, MAX_PLY + 2)),
         ("reductions", np.int32, (REDUCTION_SIZE, REDUCTION_SIZE)),
-        ("history", np.int16, (2, 64, 64)),  # by side, origin, destination
+        ("butterfly_history", np.int16, (2, 64, 64)),  # by side, origin, destination
         ("capture_history", np.int16, (PIECE_TO, 8)),  # by (piece, destination), captured type
         ("counter_moves", np.int32, PIECE_TO),
-        ("continuation", np.int16, (PIECE_TO, PIECE_TO)),  # by earlier (piece, destination), this one
-        ("pawn_correction", np.int16, (2, 1 << CORRECTION_BITS)),  # by side to move, pawns
-        ("piece_correction", np.int16, (2, 2, 1 << CORRECTION_BITS)),  # by side to move, colour, its pieces
-        ("move_correction", np.int16, PIECE_TO),  # by the last (piece, destination)
+        ("continuation_history", np.int16, (PIECE_TO, PIECE_TO)),  # by earlier (piece, destination), this one
+        ("pawn_correction_history", np.int16, (2, 1 << CORRECTION_BITS)),  # by side to move, pawns
+        ("piece_correction_history", np.int16, (2, 2, 1 << CORRECTION_BITS)),  # by side to move, colour, its pieces
+        ("move_correction_history", np.int16, PIECE_TO),  # by the last (piece, destination)
     ],
     align=True,
 )
@@ -97,12 +97,12 @@ SEARCH = np.dtype(
 CONFIGURATION = (
     "parameters",
     "reductions",
-    "values",
+    "exchange_values",
     "evaluation",
     "evaluation_data",
     "accumulators",
-    "node",
-    "quiet_node",
+    "alpha_beta",
+    "quiescence",
     "stop_address",
     "table_address",
     "buckets",
@@ -121,7 +121,8 @@ def set_parameters(record: np.ndarray, values: tuple[int, ...]) -> None:
     parameters = record[0]["parameters"]
     for name, value in zip(PARAMETER_DTYPE.names or (), values, strict=True):
         parameters[name] = value
-    record[0]["values"][: len(EXCHANGE_VALUES)] = [parameters[name] for name in EXCHANGE_VALUES]
+    record[0]["exchange_values"][: len(EXCHANGE_VALUES)] = [parameters[name] for name in EXCHANGE_VALUES]
+    # late moves are reduced by base + factor * ln(depth) * ln(number): the first move and the leaves not at all
     logs = np.log(np.maximum(np.arange(REDUCTION_SIZE), 1))
     table = int(parameters["reduction_base"]) + int(parameters["reduction_factor"]) * np.outer(logs, logs)
     table[0, :] = table[:, :2] = 0

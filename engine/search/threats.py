@@ -6,8 +6,6 @@ from engine.board.position import attacks_of, gives_check, occupied_squares, pie
 from engine.compiled.jit import kernel
 from engine.search.see import see_at_least
 
-_CHECK_MAY_LOSE = 75  # centipawns
-
 
 @kernel
 def attacked_by_lesser(position):
@@ -32,6 +30,6 @@ def threat_score(s, position, move, by_pawns, by_minors):
             score += s.parameters.threat_bonus
         if attacked & bit(destination_of(move)):
             score -= s.parameters.threat_bonus
-    if gives_check(position, move) and see_at_least(s, position, move, -_CHECK_MAY_LOSE):
+    if gives_check(position, move) and see_at_least(s, position, move, -s.parameters.check_see_margin):
         score += s.parameters.check_bonus
     return score

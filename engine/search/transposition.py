@@ -14,6 +14,8 @@ from engine.search.limits import MATE_IN_MAX_PLY
 NO_BOUND, UPPER_BOUND, LOWER_BOUND, EXACT = range(4)
 AGES = 32
 ENTRIES = 4  # in a bucket
+_DEEPER_PLIES = 3  # an entry of this search that is deeper by more than this is kept
+_AGE_PENALTY = 8  # plies that an entry is worth less for each search it is old
 _WORD = U64(8)
 _ENTRY = U64(16)
 _LINE = U64(CACHE_LINE)
@@ -58,8 +60,8 @@ def entry_score(data, ply):
 
 
 @kernel
-def entry_static(data):
-    """The static score of an entry, int64, or NO_SCORE."""
+def entry_static_eval(data):
+    """The static evaluation of an entry, int64, or NO_SCORE."""
     return np.int64(np.int16((data >> _HALF) & _LOW_16))
 
 
@@ -76,7 +78,7 @@ def entry_bound(data):
 
 
 @kernel
-def entry_is_on_line(data):
+def entry_is_pv(data):
     """Whether the position has been on a principal variation; False for no entry."""
     return np.int64((data >> U64(58)) & U64(1)) != 0
 
@@ -101,13 +103,13 @@ def _entry_age(data):
 
 
 @kernel
-def _pack(move, score, static, depth, bound, on_line, age):
+def _pack(move, score, static, depth, bound, tt_pv, age):
     low = U64(move) | (U64(score) & _LOW_16) << U64(16) | (U64(static) & _LOW_16) << _HALF
-    return low | U64(depth) << U64(48) | U64(bound) << U64(56) | U64(on_line) << U64(58) | age << U64(59)
+    return low | U64(depth) << U64(48) | U64(bound) << U64(56) | U64(tt_pv) << U64(58) | age << U64(59)
 
 
 @kernel
-def store(s, ply, key, move, score, static, depth, bound, on_line):
+def store(s, ply, key, move, score, static, depth, bound, tt_pv):
     """Keep a result; it takes the place of the same position, or of the least deep and oldest of the bucket."""
     if score >= MATE_IN_MAX_PLY:
         score += ply
@@ -120,16 +122,16 @@ def store(s, ply, key, move, score, static, depth, bound, on_line):
         if load_word(address) ^ data == key:
             if move == 0:
                 move = entry_move(data)
-            if bound != EXACT and _entry_age(data) == s.age and depth + 3 < entry_depth(data):
+            if bound != EXACT and _entry_age(data) == s.age and depth + _DEEPER_PLIES < entry_depth(data):
                 return  # a much deeper result of this very search is worth more
             place = address
             break
         years = np.int64((s.age - _entry_age(data)) & U64(AGES - 1))
-        worth = entry_depth(data) - 8 * years if data != ZERO else np.int64(-(1 << 30))
+        worth = entry_depth(data) - _AGE_PENALTY * years if data != ZERO else np.int64(-(1 << 30))
         if worth < least:
             place, least = address, worth
         address += _ENTRY
-    data = _pack(move, score, static, max(depth, 0), bound, on_line, s.age)
+    data = _pack(move, score, static, max(depth, 0), bound, tt_pv, s.age)
     store_word(place, key ^ data)
     store_word(place + _WORD, data)
 

@@ -7,7 +7,7 @@ from importlib import import_module
 
 from engine.board.game import Position
 from engine.board.perft import perft
-from engine.compiled.cache import ROOMS, remove_stale
+from engine.compiled.cache import CACHE_GROUPS, remove_stale
 from engine.compiled.jit import CACHE
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
@@ -35,19 +35,20 @@ def warm_up() -> float:
 
 
 def parts() -> dict[str, Callable[[], object]]:
-    """What warms up each part of Merino, play first. Each room above the engine has a module `warmup` for its own."""
-    return {PLAY: _warm_up_lowest, **{room: partial(_warm_up_room, room) for room in ROOMS[1:]}}
+    """What warms up each part of Merino, play first. Each group above the engine has a module `warmup` for its own."""
+    return {PLAY: _warm_up_lowest, **{group: partial(_warm_up_group, group) for group in CACHE_GROUPS[1:]}}
 
 
-def _warm_up_room(room: str) -> None:
-    import_module(f"{room}.warmup").warm_up()
+def _warm_up_group(group: str) -> None:
+    import_module(f"{group}.warmup").warm_up()
 
 
 def _warm_up_lowest() -> None:
-    """Call every entry of the lowest room: what play needs, and what only commands call."""
+    """Call every entry of the lowest group: what play needs, and what only commands call."""
     warm_up()
     nets.warm_up()
     position = Position()
     perft(position.record, 1)
+    default().scores(position.record)
     default().value_pieces(position.record)
     Searcher(hash_mb=1).exchange_gain(position, position.legal_moves[0])

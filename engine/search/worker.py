@@ -11,9 +11,9 @@ from engine.board.game import Position
 from engine.board.move import SQUARES, Move
 from engine.compiled.jit import entry
 from engine.compiled.recursion import address_of
-from engine.search.deepening import first_window, next_depth, next_window, search_root, set_root
+from engine.search.alpha_beta import alpha_beta
+from engine.search.iterative_deepening import aspiration_window, fail_high_depth, search_root, set_root, widened_window
 from engine.search.limits import MAX_PLY, Score
-from engine.search.node import alpha_beta
 from engine.search.quiescence import quiescence
 from engine.search.state import NO_SCORE, PAST, forget, new_search_record, set_parameters
 from engine.search.transposition import TranspositionTable
@@ -24,8 +24,8 @@ from eval.evaluation import Evaluation
 def _link(records):
     """Tell the record where the kernels of the search are. Only this entry compiles them."""
     s = records[0]
-    s.node = address_of(alpha_beta, s)
-    s.quiet_node = address_of(quiescence, s)
+    s.alpha_beta = address_of(alpha_beta, s)
+    s.quiescence = address_of(quiescence, s)
 
 
 @entry
@@ -36,7 +36,7 @@ def _set_root(records, positions, keys, age):
 @entry
 def _open_window(records, window, depth, guess):
     """Fill `window`, int64[4]: alpha, beta, half-width and depth of the first search of iteration `depth`."""
-    window[0], window[1], window[2] = first_window(records[0], depth, guess)
+    window[0], window[1], window[2] = aspiration_window(records[0], depth, guess)
     window[3] = depth
 
 
@@ -46,8 +46,8 @@ def _search(records, window, depth):
     s, alpha, beta, searched = records[0], window[0], window[1], window[3]
     score = search_root(s, alpha, beta, searched)
     if not alpha < score < beta:
-        window[3] = next_depth(s, score, beta, searched, depth)
-        window[0], window[1], window[2] = next_window(score, alpha, beta, window[2])
+        window[3] = fail_high_depth(s, score, beta, searched, depth)
+        window[0], window[1], window[2] = widened_window(score, alpha, beta, window[2])
     return score
 
 
@@ -112,7 +112,7 @@ class Worker:
 
     def share_of(self, move: int) -> float:
         """What part of the nodes since `set_root` was spent on this root move, 0..1."""
-        return float(self.record[0]["effort"][move & SQUARES]) / max(1, self.nodes)
+        return float(self.record[0]["root_nodes"][move & SQUARES]) / max(1, self.nodes)
 
     @property
     def stopped(self) -> bool:
@@ -156,7 +156,7 @@ class Worker:
             yield RootLine(Score(score), "upperbound" if score <= alpha else "lowerbound", self._line())
 
     def deepen_until_stopped(self, first_depth: int) -> None:
-        """What a helper thread does: deepen for the shared table until the stop flag is set."""
+        """What a helper thread of lazy SMP does: deepen, and so fill the shared table, until the stop flag is set."""
         guess: int | None = None
         for depth in range(first_depth, MAX_PLY):
             for line in self.search_window(depth, guess):

@@ -1,24 +1,25 @@
-"""The order in which moves are tried: hash move, winning captures, quiet moves by history, losing captures.
+"""The move picker: hash move, good captures by MVV, killers, counter move, quiet moves by history, losing captures.
 
-`next_move` hands them out one at a time and generates late: a cutoff by the hash move costs no generation.
+`next_move` hands them out one at a time and generates them in stages: a cutoff by the hash move costs no generation.
 """
 
 from engine.board.bitboard import FULL, PAWN, QUEEN
 from engine.board.move import NO_MOVE, QUEEN_PROMOTION, kind_of
 from engine.board.movegen import NOISY, QUIET, generate, is_legal, is_noisy
 from engine.compiled.jit import kernel
-from engine.search.history import moved_before, noisy_history, quiet_history
+from engine.search.history import noisy_history, piece_to_before, quiet_history
 from engine.search.see import captured_type, see_at_least
 from engine.search.threats import attacked_by_lesser, threat_score
 
 _HASH, _NOISY_GENERATION, _GOOD_NOISY, _QUIET_GENERATION, _QUIETS, _BAD_NOISY, _DONE = range(7)
-_KILLER_SCORES = (200_000, 190_000)
+_VICTIM_WEIGHT = 16  # centipawns of the victim against points of capture history, which reach 2 ** 14
+_KILLER_SCORES = (200_000, 190_000)  # above all that histories and threats of a quiet move can add up to
 _COUNTER_SCORE = 180_000
 
 
 @kernel
-def start_picking(s, ply, hash_move, noisy_only):
-    """Begin to hand out the moves of this node; with `noisy_only` no quiet and no losing ones."""
+def init_move_picker(s, ply, hash_move, noisy_only):
+    """Start the move picker at this node; with `noisy_only` it leaves out quiet moves and losing captures."""
     here = s.plies[ply]
     here.hash_move = NO_MOVE
     wanted = hash_move != NO_MOVE and not (noisy_only and not is_noisy(s.positions[ply], hash_move))
@@ -69,23 +70,29 @@ def is_losing_capture_stage(s, ply):
 
 @kernel
 def _generate_noisy(s, ply):
-    """Captures and promotions, scored by victim, attacker's history and promotion."""
+    """Captures and promotions by MVV: the most valuable victim first.
+
+    Among victims alike capture history decides, where MVV/LVA has the least valuable attacker first.
+    """
     here, position = s.plies[ply], s.positions[ply]
     here.next = here.bad_end = 0
     here.end = generate(position, s.moves[ply], NOISY, FULL)
     for index in range(here.end):
         move = int(s.moves[ply, index])
-        score = 16 * s.values[captured_type(position, move)] + noisy_history(s, ply, move)
+        score = _VICTIM_WEIGHT * s.exchange_values[captured_type(position, move)] + noisy_history(s, ply, move)
         if kind_of(move) == QUEEN_PROMOTION:
-            score += 16 * (s.values[QUEEN] - s.values[PAWN])
+            score += _VICTIM_WEIGHT * (s.exchange_values[QUEEN] - s.exchange_values[PAWN])
         s.scores[ply, index] = score
 
 
 @kernel
 def _generate_quiets(s, ply):
-    """Quiet moves behind the losing captures, scored by killer, counter move, history and threats."""
+    """Quiet moves, behind the losing captures in memory: killers and counter move first, then by history and threats.
+
+    Killers cut off at this ply before, in a sibling node; the counter move did as an answer to the last move.
+    """
     here, position = s.plies[ply], s.positions[ply]
-    counter = int(s.counter_moves[moved_before(s, ply, 1)])
+    counter = int(s.counter_moves[piece_to_before(s, ply, 1)])
     by_pawns, by_minors = attacked_by_lesser(position)
     here.next = here.bad_end
     here.end = here.next + generate(position, s.moves[ply, here.next :], QUIET, FULL)
@@ -104,7 +111,7 @@ def _generate_quiets(s, ply):
 
 @kernel
 def _take_best(s, ply):
-    """Swap the best-scored move that is left to the front and hand it out."""
+    """Selection sort, one step: swap the best-scored move that is left to the front and hand it out."""
     here = s.plies[ply]
     first, best = here.next, here.next
     for index in range(first + 1, here.end):
@@ -134,7 +141,7 @@ def _next_good_noisy(s, ply):
 
 @kernel
 def _next_quiet(s, ply):
-    """The next quiet move by score, unless the node has given up on quiet moves."""
+    """The next quiet move by score, unless late move pruning has skipped the rest."""
     here = s.plies[ply]
     while here.next < here.end and not here.skip_quiets:
         move = _take_best(s, ply)

@@ -1,4 +1,4 @@
-"""Iterative deepening: the root, the windows around the last score, and the loop of those who need no reports.
+"""Iterative deepening with aspiration windows, and the loop of those who need no reports.
 
 `Worker` drives the same steps from Python, one window at a time.
 """
@@ -16,8 +16,8 @@ from engine.search.state import INFINITE, NO_SCORE, PAST
 NO_LIMIT = 1 << 62
 LEAST_NODES = 1000  # whatever the limit: there should be a move to play
 ASPIRATION_DEPTH = 5  # first iteration with a narrow window
-WIDEST_WINDOW = 1000
-MOST_SAVED = 3  # plies of an iteration whose score keeps rising
+WIDEST_WINDOW = 1000  # half-width beyond which the window is opened for good
+FAIL_HIGH_PLIES = 3  # that an iteration may be searched less deeply when its score keeps rising
 
 
 @kernel
@@ -32,15 +32,18 @@ def set_root(s, position, keys, count, age):
         s.keys[index] = keys[count - 1 - s.past + index]
     s.age = np.uint64(age)
     s.node_limit = NO_LIMIT
-    s.nodes = s.stopped = s.current_number = s.full_width = s.verified_ply = 0
-    s.effort[:] = 0
+    s.nodes = s.stopped = s.current_number = s.full_width = s.null_move_verified_ply = 0
+    s.root_nodes[:] = 0
     for ply in range(len(s.plies)):
         clear_record(s.plies[ply])
 
 
 @kernel
-def first_window(s, depth, guess):
-    """Where to search an iteration: alpha, beta, and the half-width. `guess` is the last score, or NO_SCORE."""
+def aspiration_window(s, depth, guess):
+    """Aspiration window of an iteration: alpha, beta, half-width. `guess` is the score of the last one, or NO_SCORE.
+
+    Scores change little from one iteration to the next, and a narrow window cuts off more.
+    """
     width = s.parameters.aspiration_window
     if depth < ASPIRATION_DEPTH or abs(guess) >= MATE_IN_MAX_PLY:
         return -INFINITE, INFINITE, width
@@ -48,7 +51,7 @@ def first_window(s, depth, guess):
 
 
 @kernel
-def next_window(score, alpha, beta, width):
+def widened_window(score, alpha, beta, width):
     """Where to search again after `score` fell outside (alpha, beta): alpha, beta, and the new half-width."""
     width += width // 2
     if width > WIDEST_WINDOW:
@@ -59,14 +62,14 @@ def next_window(score, alpha, beta, width):
 
 
 @kernel
-def next_depth(s, score, beta, searched, depth):
+def fail_high_depth(s, score, beta, searched, depth):
     """How deep to search again at iteration `depth` after `score` fell outside the window at depth `searched`.
 
     A ply less after each fail high: the move is good enough, how good can be told at less cost.
     """
     if score < beta or s.full_width:
         return depth
-    return max(searched - 1, depth - MOST_SAVED, 1)
+    return max(searched - 1, depth - FAIL_HIGH_PLIES, 1)
 
 
 @kernel
@@ -74,7 +77,7 @@ def search_root(s, alpha, beta, depth):
     """The score of the root at `depth` in (alpha, beta), fail-soft."""
     s.root_depth = depth
     s.plies[1].cutoffs = 0  # nobody two plies up does it
-    return call_at(s.node, s, 0, alpha, beta, depth)
+    return call_at(s.alpha_beta, s, 0, alpha, beta, depth)
 
 
 @kernel
@@ -90,15 +93,15 @@ def deepen(s, nodes, last_depth):
     while depth <= last_depth:
         if depth == 2:
             s.node_limit = nodes
-        alpha, beta, width = first_window(s, depth, guess)
+        alpha, beta, width = aspiration_window(s, depth, guess)
         searched = depth
         s.seldepth = 0
         while True:
             guess = search_root(s, alpha, beta, searched)
             if s.stopped or alpha < guess < beta:
                 break
-            searched = next_depth(s, guess, beta, searched, depth)
-            alpha, beta, width = next_window(guess, alpha, beta, width)
+            searched = fail_high_depth(s, guess, beta, searched, depth)
+            alpha, beta, width = widened_window(guess, alpha, beta, width)
         if s.plies[0].pv_length > 0:
             best, best_score = np.int64(s.pv[0, 0]), guess
         if s.stopped:

@@ -4,9 +4,9 @@ import itertools
 
 import pytest
 
-from engine.search.clock import MOST_OF_CLOCK, budget
 from engine.search.limits import Limits
 from engine.search.parameters import by_name, parameter_values
+from engine.search.time_management import MOST_OF_CLOCK, budget
 
 NUMBERS = by_name(parameter_values())
 CLOCKS = list(itertools.product((-500, 0, 1, 10, 100, 1000, 60_000, 3_600_000), (0, 10, 100, 2000), (None, 1, 5, 40)))
@@ -36,27 +36,29 @@ def test_a_move_time_is_used_up_but_for_the_overhead() -> None:
     assert plan is not None
     assert plan.is_exact
     assert plan.hard == 950
-    assert not plan.enough(900, 6, 0, 0.9)
+    assert not plan.should_stop(900, 6, 0, 0.9)
 
 
 def test_more_time_is_taken_when_the_score_falls_and_less_when_the_move_is_settled() -> None:
     plan = budget(Limits(time=(60_000, None)), 0, 50, NUMBERS)
     assert plan is not None
-    assert plan.enough(plan.soft, 6, 0, 0.5)
-    assert not plan.enough(plan.soft, 0, 0, 0.5)
-    assert not plan.enough(plan.soft, 6, 100, 0.5)
-    assert plan.enough(plan.hard, 0, 100, 0.5)
+    assert plan.should_stop(plan.soft, 6, 0, 0.5)
+    assert not plan.should_stop(plan.soft, 0, 0, 0.5)
+    assert not plan.should_stop(plan.soft, 6, 100, 0.5)
+    assert plan.should_stop(plan.hard, 0, 100, 0.5)
 
 
 def test_what_a_move_took_of_the_nodes_tells_how_sure_it_is() -> None:
     plan = budget(Limits(time=(60_000, None)), 0, 50, NUMBERS)
     assert plan is not None
-    assert plan.enough(plan.soft, 3, 0, 0.9)
-    assert not plan.enough(plan.soft, 3, 0, 0.3)
-    indifferent = budget(Limits(time=(60_000, None)), 0, 50, NUMBERS | {"clock_doubt": 0, "clock_trouble": 0})
+    assert plan.should_stop(plan.soft, 3, 0, 0.9)
+    assert not plan.should_stop(plan.soft, 3, 0, 0.3)
+    indifferent = budget(
+        Limits(time=(60_000, None)), 0, 50, NUMBERS | {"clock_node_share": 0, "clock_falling_score": 0}
+    )
     assert indifferent is not None
-    assert indifferent.enough(indifferent.soft, 3, 100, 0.3)
-    assert not indifferent.enough(indifferent.soft - 1, 3, 0, 0.9)
+    assert indifferent.should_stop(indifferent.soft, 3, 100, 0.3)
+    assert not indifferent.should_stop(indifferent.soft - 1, 3, 0, 0.9)
 
 
 def test_a_game_of_hundred_moves_fits_into_the_clock() -> None:

@@ -1,6 +1,6 @@
-"""What the search knows of endings and the evaluation does not: leads that do not win, and the nearing fifty-move rule.
+"""Scaling of the static evaluation: leads that do not win endings, and the nearing fifty-move rule.
 
-Both draw a static score toward 0. Without them the search trades the last pawns for a rook and knight against a rook,
+Both scale it toward 0. Without them the search trades the last pawns for a rook and knight against a rook,
 believes in four pawns' worth of advantage, and shuffles until the game is drawn.
 """
 
@@ -10,11 +10,13 @@ from engine.compiled.jit import kernel
 from eval.draws import BISHOP_UNITS
 from eval.material import units
 
-_FADING = 256  # half-moves without progress at which nothing would be left of a score
+_RULE50_PLIES = 256  # without progress, at which nothing would be left of a score; at 100 the game is drawn
+_MINOR_UP_DIVISOR = 4  # of a lead of at most a minor piece, where both have more than that
+_MINOR_FOE_DIVISOR = 16  # where the other side has a minor piece at most, which holds more easily still
 
 
 @kernel
-def tempered(position, score):
+def endgame_scaling(position, score):
     """The evaluation's `score` for the side to move, drawn toward 0 where a lead in pieces wins no more.
 
     Without pawns one needs more than a minor piece more: rook and knight against a rook, or a rook against a bishop,
@@ -29,10 +31,10 @@ def tempered(position, score):
         return 0
     if own > foe + BISHOP_UNITS:
         return score
-    return score // 16 if foe <= BISHOP_UNITS else score // 4
+    return score // _MINOR_FOE_DIVISOR if foe <= BISHOP_UNITS else score // _MINOR_UP_DIVISOR
 
 
 @kernel
-def faded(position, score):
-    """A static score the smaller, the nearer the fifty-move rule: there is time to make progress before it."""
-    return score * (_FADING - position.halfmove) // _FADING
+def rule50_scaling(position, score):
+    """A static evaluation scaled down the nearer the fifty-move rule comes: progress must be made before it."""
+    return score * (_RULE50_PLIES - position.halfmove) // _RULE50_PLIES

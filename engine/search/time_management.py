@@ -1,4 +1,4 @@
-"""From a clock to a budget: how long to think, and when to stop at the latest. Times in milliseconds."""
+"""Time management: from a clock to a budget, a soft and a hard limit of one move. Times in milliseconds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Budget:
     parameters: Mapping[str, int]  # of the search, by name
     is_exact: bool = False  # movetime: use it all
 
-    def enough(self, elapsed: float, stable_iterations: int, score_drop: int, share: float) -> bool:
+    def should_stop(self, elapsed: float, stable_iterations: int, score_drop: int, share: float) -> bool:
         """Whether to stop after an iteration: sooner with a settled best move, later when the score falls.
 
         `share` is the part of the nodes that the best move took, 0..1: where it took most, the others are refuted.
@@ -32,9 +32,9 @@ class Budget:
         p = self.parameters
         settled = min(stable_iterations, STABLE_ITERATIONS) / STABLE_ITERATIONS
         stability = 1 + p["clock_stability"] / 100 * (0.5 - settled)
-        trouble = 1 + p["clock_trouble"] / 100 * max(0, min(score_drop, LARGEST_DROP)) / LARGEST_DROP
-        doubt = 1 + p["clock_doubt"] / 100 * (USUAL_SHARE - share)
-        return elapsed >= self.soft * stability * trouble * doubt
+        falling = 1 + p["clock_falling_score"] / 100 * max(0, min(score_drop, LARGEST_DROP)) / LARGEST_DROP
+        unsure = 1 + p["clock_node_share"] / 100 * (USUAL_SHARE - share)
+        return elapsed >= self.soft * stability * falling * unsure
 
 
 def budget(limits: Limits, side: int, overhead: int, parameters: Mapping[str, int]) -> Budget | None:
@@ -56,4 +56,4 @@ def budget(limits: Limits, side: int, overhead: int, parameters: Mapping[str, in
         moves = min(max(limits.moves_to_go, 1), moves) + 1
     soft = left / moves + parameters["clock_increment"] / 100 * increment
     most = max(1.0, MOST_OF_CLOCK * left)
-    return Budget(min(soft, most), min(parameters["clock_stretch"] / 100 * soft, most), parameters)
+    return Budget(min(soft, most), min(parameters["clock_hard_limit"] / 100 * soft, most), parameters)

@@ -1,32 +1,32 @@
-"""What the search knows of endings beyond the 27 terms."""
+"""Scaling of the static evaluation: endings that a lead does not win, and the fifty-move rule."""
 
 import numpy as np
 import pytest
 
 from engine.board.game import Position
 from engine.compiled.jit import entry
-from engine.search.endings import faded, tempered
 from engine.search.limits import Limits
+from engine.search.scaling import endgame_scaling, rule50_scaling
 from engine.search.searcher import Searcher
 from eval.linear.evaluate import scores_of
 from eval.linear.weights import defaults
 
 
 @entry
-def _tempered(positions, score):
-    return tempered(positions[0], score)
+def _endgame_scaling(positions, score):
+    return endgame_scaling(positions[0], score)
 
 
 @entry
-def _faded(positions, score):
-    return faded(positions[0], score)
+def _rule50_scaling(positions, score):
+    return rule50_scaling(positions[0], score)
 
 
-def tempered_score(fen: str) -> tuple[int, int]:
+def scaled_score(fen: str) -> tuple[int, int]:
     """The evaluation for the side to move, and what the search makes of it."""
     record = Position(fen).record
     score = int(scores_of(record, defaults())[0])
-    return score, int(_tempered(record, np.int64(score)))
+    return score, int(_endgame_scaling(record, np.int64(score)))
 
 
 DRAWN_AS_A_RULE = {
@@ -48,7 +48,7 @@ WON = {
 @pytest.mark.parametrize("side", "wb")
 @pytest.mark.parametrize("name", DRAWN_AS_A_RULE)
 def test_a_lead_of_a_piece_without_pawns_is_worth_little(name: str, side: str) -> None:
-    score, ours = tempered_score(DRAWN_AS_A_RULE[name].format(side))
+    score, ours = scaled_score(DRAWN_AS_A_RULE[name].format(side))
     assert abs(score) >= 100, "the terms alone see an advantage"
     assert abs(ours) <= abs(score) // 4 + 1
     assert ours == 0 or (ours > 0) == (score > 0)
@@ -57,25 +57,25 @@ def test_a_lead_of_a_piece_without_pawns_is_worth_little(name: str, side: str) -
 @pytest.mark.parametrize("side", "wb")
 @pytest.mark.parametrize("name", WON)
 def test_what_wins_keeps_its_score(name: str, side: str) -> None:
-    score, ours = tempered_score(WON[name].format(side))
+    score, ours = scaled_score(WON[name].format(side))
     assert ours == score
 
 
 @pytest.mark.parametrize("side", "wb")
 def test_two_knights_mate_nobody(side: str) -> None:
-    score, ours = tempered_score(f"8/8/8/6N1/2N5/3K4/8/3k4 {side} - - 0 122")
+    score, ours = scaled_score(f"8/8/8/6N1/2N5/3K4/8/3k4 {side} - - 0 122")
     assert abs(score) > 500
     assert ours == 0
 
 
 def test_two_knights_may_mate_a_king_with_a_pawn() -> None:
-    assert tempered_score("8/7p/8/6N1/2N5/3K4/8/3k4 w - - 0 122")[1] != 0
+    assert scaled_score("8/7p/8/6N1/2N5/3K4/8/3k4 w - - 0 122")[1] != 0
 
 
 @pytest.mark.parametrize("score", [-812, -1, 0, 1, 812])
-def test_a_score_fades_toward_the_fifty_move_rule(score: int) -> None:
+def test_a_score_is_scaled_down_toward_the_fifty_move_rule(score: int) -> None:
     fens = [f"8/8/4k3/8/4r3/8/2K5/7Q w - - {count} 90" for count in range(100)]
-    scores = [int(_faded(Position(fen).record, np.int64(score))) for fen in fens]
+    scores = [int(_rule50_scaling(Position(fen).record, np.int64(score))) for fen in fens]
     assert scores[0] == score
     assert [abs(value) for value in scores] == sorted((abs(value) for value in scores), reverse=True)
     assert all(value * score >= 0 for value in scores)

@@ -2,7 +2,7 @@
 
 from engine.compiled.jit import kernel
 from engine.compiled.recursion import call_evaluation
-from engine.search.endings import tempered
+from engine.search.scaling import endgame_scaling
 from eval.draws import settled
 
 
@@ -10,4 +10,4 @@ from eval.draws import settled
 def static_evaluation(s, ply):
     """The evaluation of the position at `ply` in centipawns for the side to move, int64: draws and endings known."""
     position = s.positions[ply]
-    return tempered(position, settled(position, call_evaluation(s.evaluation, s, ply)))
+    return endgame_scaling(position, settled(position, call_evaluation(s.evaluation, s, ply)))

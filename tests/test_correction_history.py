@@ -1,4 +1,4 @@
-"""The correction history: what the search found the evaluation off by, added to the next static score of its kind."""
+"""Correction history: the error of the static evaluation that the search found, added to the next of its kind."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,8 @@ from engine.board.bitboard import ZERO
 from engine.board.game import Position
 from engine.board.move import NO_MOVE
 from engine.compiled.jit import entry
-from engine.search.correction import learn_correction, set_static_score
-from engine.search.node import keep_result
+from engine.search.alpha_beta import store_result
+from engine.search.correction_history import set_static_eval, update_correction_history
 from engine.search.parameters import PARAMETERS
 from engine.search.state import NO_SCORE
 from engine.search.transposition import EXACT, LOWER_BOUND, UPPER_BOUND, TranspositionTable
@@ -28,15 +28,15 @@ MOST = sum(
 
 
 @entry
-def _static_score(records):
-    set_static_score(records[0], 0, ZERO)
-    return records[0].plies[0].static_score
+def _static_eval(records):
+    set_static_eval(records[0], 0, ZERO)
+    return records[0].plies[0].static_eval
 
 
 @entry
 def _learn(records, error, depth, times):
     for _ in range(times):
-        learn_correction(records[0], 0, error, depth)
+        update_correction_history(records[0], 0, error, depth)
 
 
 @pytest.fixture
@@ -44,10 +44,10 @@ def worker() -> Worker:
     return Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), default())
 
 
-def static_score(worker: Worker, fen: str) -> int:
+def static_eval(worker: Worker, fen: str) -> int:
     """In centipawns for the side to move, corrected."""
     worker.set_root(Position(fen), full_width=False)
-    return int(_static_score(worker.record))
+    return int(_static_eval(worker.record))
 
 
 def learn(worker: Worker, fen: str, error: int, depth: int = 8, times: int = 1) -> None:
@@ -58,40 +58,40 @@ def learn(worker: Worker, fen: str, error: int, depth: int = 8, times: int = 1) 
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_an_error_seen_often_moves_the_score_toward_it_but_not_without_limit(worker: Worker, sign: int) -> None:
-    shifts, before = [], static_score(worker, ENDGAME)
+    shifts, before = [], static_eval(worker, ENDGAME)
     for _ in range(5):
         learn(worker, ENDGAME, sign * 100, times=5)
-        shifts.append(sign * (static_score(worker, ENDGAME) - before))
+        shifts.append(sign * (static_eval(worker, ENDGAME) - before))
     assert 0 < shifts[0] < shifts[1] < shifts[2]
     learn(worker, ENDGAME, sign * 10_000, depth=60, times=1000)
-    assert shifts[-1] < sign * (static_score(worker, ENDGAME) - before) <= MOST
+    assert shifts[-1] < sign * (static_eval(worker, ENDGAME) - before) <= MOST
 
 
 def test_positions_share_what_their_pawns_taught(worker: Worker) -> None:
     fens = (ENDGAME, KING_ELSEWHERE, OTHER_PAWNS, BLACK_TO_MOVE)
-    before = [static_score(worker, fen) for fen in fens]
+    before = [static_eval(worker, fen) for fen in fens]
     learn(worker, ENDGAME, 100, times=10)
-    same, shared, none, other_side = (static_score(worker, fen) - old for fen, old in zip(fens, before, strict=True))
+    same, shared, none, other_side = (static_eval(worker, fen) - old for fen, old in zip(fens, before, strict=True))
     assert same > shared > 0
     assert none == other_side == 0
 
 
-def test_in_check_there_is_no_static_score(worker: Worker) -> None:
-    assert static_score(worker, CHECK) == NO_SCORE
+def test_in_check_there_is_no_static_eval(worker: Worker) -> None:
+    assert static_eval(worker, CHECK) == NO_SCORE
 
 
 def test_a_cleared_worker_has_forgotten(worker: Worker) -> None:
-    before = static_score(worker, ENDGAME)
+    before = static_eval(worker, ENDGAME)
     learn(worker, ENDGAME, 100, times=10)
     worker.forget()
-    assert static_score(worker, ENDGAME) == before
+    assert static_eval(worker, ENDGAME) == before
 
 
 @entry
 def _keep_result(records, best, bound, depth):
     s = records[0]
-    set_static_score(s, 0, ZERO)
-    keep_result(s, 0, best, NO_MOVE, bound, depth)
+    set_static_eval(s, 0, ZERO)
+    store_result(s, 0, best, NO_MOVE, bound, depth)
 
 
 @pytest.mark.parametrize(
@@ -106,8 +106,8 @@ def _keep_result(records, best, bound, depth):
     ],
 )
 def test_the_score_moves_toward_what_a_search_found(worker: Worker, bound: int, error: int, direction: int) -> None:
-    before = static_score(worker, ENDGAME)
+    before = static_eval(worker, ENDGAME)
     for _ in range(10):
         worker.set_root(Position(ENDGAME), full_width=False)
         _keep_result(worker.record, before + error, bound, 8)
-    assert np.sign(static_score(worker, ENDGAME) - before) == direction
+    assert np.sign(static_eval(worker, ENDGAME) - before) == direction

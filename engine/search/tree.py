@@ -1,18 +1,18 @@
-"""The way from the root to a node: counting it, seeing that it is drawn, following a move, keeping the line."""
+"""Down the tree and back: nodes counted, draws seen, moves made, children searched, the principal variation kept."""
 
 from engine.board.bitboard import ZERO
+from engine.board.game import FIFTY_MOVES
 from engine.board.makemove import make, make_null
 from engine.board.move import NO_MOVE
 from engine.board.movegen import count_legal
 from engine.compiled.jit import kernel
 from engine.compiled.memory import load_word, prefetch
 from engine.compiled.recursion import call_at
-from engine.search.history import piece_to
+from engine.search.history import piece_to_index
 from engine.search.transposition import bucket_address
 from eval.draws import is_material_draw
 
 POLL_NODES = 1024  # how often the stop flag is read
-FIFTY_MOVES = 100
 
 
 @kernel
@@ -42,10 +42,10 @@ def is_draw(s, ply):
 
 
 @kernel
-def follow(s, ply, move):
-    """Make `move` and note it in the records of this ply and of the path."""
+def make_move(s, ply, move):
+    """Make `move` from `ply` to the next, and note it for histories and repetitions."""
     position = s.positions[ply]
-    s.plies[ply].move, s.plies[ply].moved = move, piece_to(position, move)
+    s.plies[ply].move, s.plies[ply].piece_to = move, piece_to_index(position, move)
     make(s.positions[ply + 1], position, move)
     key = s.positions[ply + 1].key
     s.keys[s.past + ply + 1] = key
@@ -53,27 +53,27 @@ def follow(s, ply, move):
 
 
 @kernel
-def follow_null(s, ply):
-    """Pass, and note it as `follow` does."""
+def make_null_move(s, ply):
+    """Pass, and note it as `make_move` does."""
     make_null(s.positions[ply + 1], s.positions[ply])
     s.positions[ply + 1].halfmove = 0  # no repetition reaches across a null move
-    s.plies[ply].move, s.plies[ply].moved = NO_MOVE, 0
+    s.plies[ply].move, s.plies[ply].piece_to = NO_MOVE, 0
     s.keys[s.past + ply + 1] = s.positions[ply + 1].key
 
 
 @kernel
-def search_below(s, ply, alpha, beta, depth, expects_cut):
-    """The score, for the side to move at `ply`, of what was followed there, within (alpha, beta).
+def search_child(s, ply, alpha, beta, depth, is_cut_node):
+    """The score, for the side to move at `ply`, of the move made there, within (alpha, beta).
 
-    `expects_cut` says whether the node below is expected to fail high.
+    `is_cut_node` says whether the child is expected to fail high.
     """
-    s.plies[ply + 1].is_cut_node = expects_cut
-    return -call_at(s.node, s, ply + 1, -beta, -alpha, depth)
+    s.plies[ply + 1].is_cut_node = is_cut_node
+    return -call_at(s.alpha_beta, s, ply + 1, -beta, -alpha, depth)
 
 
 @kernel
-def extend_line(s, ply, move):
-    """The line of this node is now `move` and the line of the node below."""
+def update_pv(s, ply, move):
+    """The principal variation of this node is now `move` and that of the child."""
     length = s.plies[ply + 1].pv_length
     s.pv[ply, 0] = move
     for index in range(length):

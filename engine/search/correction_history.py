@@ -1,0 +1,94 @@
+"""Correction history: how far the search has found the static evaluation off in positions of this kind.
+
+Kinds are those with the same pawns, with the same other pieces of a side, and after the same last move. Each kind's
+entry, for the side to move, follows the error, score of the search minus static evaluation; the weighted sum is added
+to the next static evaluation there.
+"""
+
+import numpy as np
+
+from engine.board.bitboard import BISHOP, BLACK, KING, KNIGHT, QUEEN, ROOK, U64, WHITE, ZERO
+from engine.board.position import side_to_move
+from engine.compiled.jit import kernel
+from engine.search.history import piece_to_before
+from engine.search.limits import MATE_IN_MAX_PLY
+from engine.search.scaling import rule50_scaling
+from engine.search.state import CORRECTION_BITS, NO_SCORE
+from engine.search.static_eval import static_evaluation
+from engine.search.transposition import entry_static_eval
+
+_LIMIT_BITS = 10  # gravity keeps every entry within 2 ** _LIMIT_BITS
+_BONUS_MAX = 256  # so that one surprise cannot fill an entry
+_BONUS_DIVISOR = 8  # of error times depth
+_SHIFT = U64(64 - CORRECTION_BITS)
+# odd numbers without a pattern, one a piece, so that sums of products spread evenly
+_KNIGHT, _BISHOP, _ROOK, _QUEEN, _KING = (
+    U64(factor)
+    for factor in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F, 0xE7037ED1A0B428DB)
+)
+
+
+@kernel
+def _pieces_index(position, colour):
+    """A hash of where the pieces of a colour stand, its pawns aside."""
+    own = position.colours[colour]
+    mixed = (
+        (position.pieces[KNIGHT] & own) * _KNIGHT
+        ^ (position.pieces[BISHOP] & own) * _BISHOP
+        ^ (position.pieces[ROOK] & own) * _ROOK
+        ^ (position.pieces[QUEEN] & own) * _QUEEN
+        ^ (position.pieces[KING] & own) * _KING
+    )
+    return np.int64((mixed ^ mixed >> U64(29)) * _KNIGHT >> _SHIFT)
+
+
+@kernel
+def _correction(s, ply):
+    """What to add to the static evaluation, centipawns for the side to move."""
+    position, p = s.positions[ply], s.parameters
+    side = side_to_move(position)
+    pawns = int(s.pawn_correction_history[side, np.int64(position.pawn_key >> _SHIFT)])
+    pieces = int(s.piece_correction_history[side, WHITE, _pieces_index(position, WHITE)])
+    pieces += int(s.piece_correction_history[side, BLACK, _pieces_index(position, BLACK)])
+    move = int(s.move_correction_history[piece_to_before(s, ply, 1)])
+    return p.correction_pawns * pawns + p.correction_pieces * pieces + p.correction_move * move >> _LIMIT_BITS
+
+
+@kernel
+def set_static_eval(s, ply, tt_entry):
+    """Fill in `raw_eval`, the static evaluation (from the table if it is there), and `static_eval`, corrected.
+
+    Both are NO_SCORE in check.
+    """
+    here, position = s.plies[ply], s.positions[ply]
+    if position.checkers != ZERO:
+        here.raw_eval = here.static_eval = NO_SCORE
+        return
+    known = tt_entry != ZERO and entry_static_eval(tt_entry) != NO_SCORE
+    here.raw_eval = entry_static_eval(tt_entry) if known else static_evaluation(s, ply)
+    corrected = rule50_scaling(position, here.raw_eval + _correction(s, ply))
+    here.static_eval = max(1 - MATE_IN_MAX_PLY, min(corrected, MATE_IN_MAX_PLY - 1))
+
+
+@kernel
+def _gravity(entry, bonus):
+    """`entry` after a bonus or malus, which counts the less the nearer `entry` is to the limit on that side."""
+    return entry + bonus - (entry * abs(bonus) >> _LIMIT_BITS)
+
+
+@kernel
+def update_correction_history(s, ply, error, depth):
+    """Remember that a search to `depth` found the static evaluation here too low by `error` centipawns."""
+    position = s.positions[ply]
+    side = side_to_move(position)
+    bonus = max(-_BONUS_MAX, min(error * depth // _BONUS_DIVISOR, _BONUS_MAX))
+    index = np.int64(position.pawn_key >> _SHIFT)
+    s.pawn_correction_history[side, index] = _gravity(int(s.pawn_correction_history[side, index]), bonus)
+    for colour in range(2):
+        index = _pieces_index(position, colour)
+        s.piece_correction_history[side, colour, index] = _gravity(
+            int(s.piece_correction_history[side, colour, index]), bonus
+        )
+    last = piece_to_before(s, ply, 1)
+    if last:
+        s.move_correction_history[last] = _gravity(int(s.move_correction_history[last]), bonus)

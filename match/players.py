@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from engine.common.nearest import did_you_mean
-from engine.search.parameters import PARAMETERS, ParameterError, parameter_values
+from engine.search.parameters import PARAMETERS, ParameterError, current_name, parameter_values
 from eval.evaluation import Evaluation, EvaluationError
 from eval.families import default, load
 from match.errors import PlayerError
@@ -20,9 +21,9 @@ SHARED_NUMBERS = ("threads", "hash")
 OWN_NUMBERS = (*SHARED_NUMBERS, "overhead")
 PROTOCOLS = ("engine", "xboard")  # prefixes; "engine" speaks UCI
 FORMS = (
-    "'default', a weights file, search parameters (name=value,name=value), both (weights.txt,name=value), or another "
-    "engine: its command (stockfish,option.Skill Level=5), which speaks UCI, or xboard:COMMAND; 'name=X' names a "
-    "player, 'threads=N' and 'hash=MB' are for all, 'overhead=MS' for ours"
+    "'default', a weights file, search parameters or weights (name=value,VAL_N=300), both (weights.txt,name=value), or "
+    "another engine: its command (stockfish,option.Skill Level=5), which speaks UCI, or xboard:COMMAND; 'name=X' names "
+    "a player, 'threads=N' and 'hash=MB' are for all, 'overhead=MS' for ours"
 )
 
 
@@ -118,19 +119,31 @@ def _own(text: str, label: str, head: str, settings: dict[str, str]) -> OwnPlaye
         hint = did_you_mean(head, (DEFAULT, *(path.name for path in Path().iterdir())))
         hint = hint or "; 'merino match -h' shows what a player can be"
         raise PlayerError(f"player '{text}': '{head}' is neither a weights file nor a program{hint}")
-    numbers = {name: _whole(text, name, value) for name, value in settings.items()}
-    own = {name: numbers.pop(name) for name in OWN_NUMBERS if name in numbers}
+    own = {name: _whole(text, name, settings.pop(name)) for name in OWN_NUMBERS if name in settings}
     _check_numbers(text, own)
-    known = [parameter.name for parameter in PARAMETERS]
-    for name in numbers:
-        if name not in known:
-            raise PlayerError(f"player '{text}': there is no search parameter '{name}'{did_you_mean(name, known)}")
     try:
         evaluation = load(Path(head).expanduser()) if head not in ("", DEFAULT) else default()
-        parameters = parameter_values(numbers)
+        values = {name: settings.pop(name) for name in evaluation.numbers if name in settings}
+        evaluation = evaluation.with_numbers(_weights(text, evaluation, values))
+        known = [parameter.name for parameter in PARAMETERS]
+        for name in settings:
+            if current_name(name) not in known:
+                hint = did_you_mean(name, (*known, *evaluation.numbers))
+                raise PlayerError(f"player '{text}': there is no search parameter or weight '{name}'{hint}")
+        parameters = parameter_values({name: _whole(text, name, value) for name, value in settings.items()})
     except (EvaluationError, ParameterError) as error:
         raise PlayerError(f"player '{text}': {error}") from error
     return OwnPlayer(label, evaluation, parameters, own.get("threads", 1), own.get("hash"), own.get("overhead"))
+
+
+def _weights(text: str, evaluation: Evaluation, values: Mapping[str, str]) -> dict[str, float]:
+    """What is asked of numbers of the evaluation, within their bounds; raises PlayerError."""
+    found = {name: float(_whole(text, name, value)) for name, value in values.items()}
+    for name, value in found.items():
+        number = evaluation.numbers[name]
+        if not number.low <= value <= number.high:
+            raise PlayerError(f"player '{text}': {name} = {value:g} is outside {number.low:g}..{number.high:g}")
+    return found
 
 
 def _check_numbers(text: str, numbers: dict[str, int]) -> None:

@@ -13,15 +13,17 @@ import pytest
 from engine.common import runs
 from engine.common.command import CommandError
 from engine.search.limits import Limits
+from engine.search.parameters import parameter_values
 from engine.search.searcher import Searcher
 from engine.shell.cli import main
 from engine.shell.match_options import effort
+from eval.families import default
 from match.board import OwnBoard
 from match.effort import Adjudication, Effort
 from match.errors import MatchError, PlayerError
 from match.games import Game, Reason
 from match.openings import RandomOpenings
-from match.players import read_player
+from match.players import OwnPlayer, read_player
 from match.runner import play_match
 from match.terms import Terms
 
@@ -170,13 +172,25 @@ def test_the_openings_are_even_and_distinct_by_number_and_seed():
     [
         ("no-such-file.txt", "'no-such-file.txt' is neither a weights file nor a program; 'merino match -h' shows"),
         ("aspiration_window=9999", "aspiration_window = 9999 is outside"),
-        ("no_parameter=3", "there is no search parameter 'no_parameter'"),
+        ("no_parameter=3", "there is no search parameter or weight 'no_parameter'"),
+        ("VAL_N=99999", "VAL_N = 99999 is outside"),
+        ("VAL_K=1", "there is no search parameter or weight 'VAL_K'; did you mean"),
         ("razor_depth=deep", "razor_depth = 'deep': it takes a whole number"),
     ],
 )
 def test_a_player_that_cannot_be_is_refused(player: str, complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["match", "default", player]) == 2
     assert complaint in capsys.readouterr().err
+
+
+def test_a_player_takes_weights_and_search_parameters_inline() -> None:
+    player = read_player("default,VAL_N=300,PawnIsolated_eg=-5,razor_depth=1")
+    assert isinstance(player, OwnPlayer)
+    numbers = player.evaluation.numbers
+    before = default().numbers
+    assert numbers["VAL_N"].value == 300
+    assert (numbers["PawnIsolated_mg"], numbers["PawnIsolated_eg"].value) == (before["PawnIsolated_mg"], -5)
+    assert player.parameters == parameter_values({"razor_depth": 1})
 
 
 def test_the_text_of_a_player_is_refused_below_the_command_line_too() -> None:
@@ -194,4 +208,4 @@ def test_a_move_costs_the_usual_nodes_where_no_limit_is_named(limits: dict[str, 
 
 def test_equal_players_draw_a_match(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["match", "default", "default", "--games", "4", "--nodes", "100", "--concurrency", "1"]) == 0
-    assert "[0, 0, 2, 0, 0] with 0, 1/2, 1, 3/2, 2 points" in capsys.readouterr().out
+    assert "Penta | [0, 0, 2, 0, 0]" in capsys.readouterr().out

@@ -56,7 +56,8 @@ def test_toml_takes_from_the_registry_what_it_does_not_say():
 
 
 def test_every_weight_and_every_number_of_the_search_can_be_tuned():
-    assert set(own_parameters()) - OLD_NAMES.keys() == {row.name for row in (*TERMS, *PARAMETERS)}
+    weights = {term.name + suffix for term in TERMS for suffix in ("", *SUFFIXES)}
+    assert set(own_parameters()) - OLD_NAMES.keys() == weights | {row.name for row in PARAMETERS}
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,12 @@ def test_toml_takes_from_the_registry_what_it_does_not_say():
     assert scale == Parameter("Scale", 1.5, 0.5, 3, 0.25, 0.004, whole=False)
 
 
+def test_the_perturbation_follows_from_the_distance():
+    (rook,) = read_toml("[RookOpen]\ndist = 10\nelo = 2\n", "file", own_parameters())
+    assert rook.c_end == pytest.approx(22)
+    assert rook.elo_at_c == pytest.approx(2 * 2.2**2)
+
+
 def test_every_weight_and_every_number_of_the_search_can_be_tuned():
     weights = {term.name + suffix for term in TERMS for suffix in ("", *SUFFIXES)}
     assert set(own_parameters()) - OLD_NAMES.keys() == weights | {row.name for row in PARAMETERS}
@@ -87,9 +93,11 @@ def test_a_faulty_line_is_named_with_its_fault(text, said):
         ("[a", "file: Expected ']'"),
         ("a = 1", "file: a is no table"),
         ("[a]\nc_end = 1", "file: [a]: start is missing"),
+        ("[RookOpen]\nelo = 1", "file: [RookOpen]: c_end (or dist) is missing"),
         ("[RookOpen]\nc = 1", "file: [RookOpen]: 'c' means nothing"),
         ("[RookOpen]\nc_end = true", "file: [RookOpen]: c_end = True is no number"),
         ('[RookOpen]\nc_end = 1\ntype = "whole"', "file: [RookOpen]: type is 'int' or 'float', not 'whole'"),
+        ("[RookOpen]\ndist = -1", "file: RookOpen: c_end = -2.2"),
         ("[RookOpen]\nc_end = 1\ndist = 0", "file: RookOpen: dist = 0 is not above 0"),
     ],
 )
@@ -123,9 +131,9 @@ def test_the_simulation_prints_methods_side_by_side(capsys: pytest.CaptureFixtur
     assert run_spsa(["simulate", "S0", "S2", "--parameters", "1,2", "--pairs", "300", "--runs", "3"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("S0: ")
-    assert lines[2].split() == ["parameters", "spsa", "bspsas", "bspsa", "auto"]
-    assert [line.split()[0] for line in lines[3:5]] == ["1", "2"]
-    assert lines[6].startswith("S2: ")
+    assert lines[3].split() == ["parameters", "spsa", "bspsas", "bspsa", "auto"]
+    assert [line.split()[0] for line in lines[4:8]] == ["1", "gain", "2", "gain"]
+    assert lines[9].startswith("S2: ")
 
 
 def test_the_simulation_prints_json_with_the_figure_of_the_paper(capsys: pytest.CaptureFixture[str]):
@@ -136,6 +144,9 @@ def test_the_simulation_prints_json_with_the_figure_of_the_paper(capsys: pytest.
     assert known["paper_mean_loss_elo"] == pytest.approx(2 - 1.9953)
     assert 0 < known["mean_loss_elo"] < 0.05
     assert known["standard_error"] > 0
+    assert known["mean_gain_elo"] == pytest.approx(2 - known["mean_loss_elo"])
+    assert known["standard_deviation"] == pytest.approx(known["standard_error"] * 2**0.5)
+    assert (known["paper_mean_gain_elo"], known["paper_standard_deviation"]) == (1.9953, 0.0033)
     assert "paper_mean_loss_elo" not in ours
 
 

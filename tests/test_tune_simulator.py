@@ -17,7 +17,9 @@ from tune.simulator import (
     TAU,
     TOTAL_ELO,
     RunTask,
+    _lost,
     _play,
+    loss_at_start,
     play_run,
     simulate,
     tuner_settings,
@@ -101,10 +103,8 @@ def test_the_simulation_is_the_same_on_one_thread_and_on_two():
 @pytest.mark.parametrize("name", SETTINGS)
 def test_a_curve_loses_nothing_at_its_optimum_and_about_two_elo_at_the_start(name):
     curve = SETTINGS[name].curve(4)
-    settings = tuner_settings(Method.BSPSA, SETTINGS[name], 4, 0)
-    lost = [_play(settings, initial_state(settings, np.full(4, at)), curve, seed_state(1)) for at in (0.0, START)]
-    assert lost[0] == 0
-    assert lost[1] == pytest.approx({"S2": 2.7616, "S2c": 2.15}.get(name, TOTAL_ELO), abs=1e-3)
+    assert _lost(curve, np.zeros(4)) == 0
+    assert loss_at_start(SETTINGS[name], 4) == pytest.approx({"S2": 2.7616, "S2c": 2.15}.get(name, TOTAL_ELO), abs=1e-3)
 
 
 @pytest.mark.parametrize(("size", "loss"), [(1, 0.00028), (4, 0.0045), (16, 0.069), (64, 0.729)])
@@ -125,6 +125,17 @@ def test_the_plan_counts_the_pairs_that_reach_a_target(target, pairs):
     assert loss_left(needed, 30 * even, 20 * even, 1.2**0.5) <= target
     assert loss_left(needed - 1, 30 * even, 20 * even, 1.2**0.5) > target
     assert pairs_needed(31, 30 * even, 20 * even, 1.0) == 0
+
+
+@pytest.mark.parametrize("pairs", [2_000, 20_000])
+def test_spsa_is_told_the_step_for_its_length(pairs):
+    cell = simulate(Method.SPSA, SETTINGS["S0"], 1, pairs, 40, seed=1)
+    step = spsa_step(TOTAL_ELO, 1, pairs, TOTAL_ELO * 2.2**2, TAU)
+    decay = 8 * 1.70 * np.log(10) / 400 * pairs * TOTAL_ELO * 2.2**2
+    foreseen = TOTAL_ELO * np.exp(-decay * step) + step * TAU**2 / (8 * np.log(10) / 400)
+    assert cell.mean == pytest.approx(foreseen, abs=4 * cell.error)
+    assert cell.mean < TOTAL_ELO / 20
+    assert cell.gain == pytest.approx(TOTAL_ELO - cell.mean)
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 fishtest      name, start, min, max, c_end, r_end               always integers
 OpenBench     name, int or float, start, min, max, c_end, r_end
-TOML          a table [name] for each parameter with c_end, and what else is known of: start, min, max, r_end,
-              type ("int" or "float"), elo, dist
+TOML          a table [name] for each parameter with c_end, or with dist, from which c_end follows by (19); and what
+              else is known of: start, min, max, r_end, type ("int" or "float"), elo
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from eval.evaluation import Number
 from tune.parameters import Parameter, TuneError, check
+from tune.plan import REACH
 
 _TYPES = {"int": True, "float": False}
 _TOML_KEYS = {"start", "min", "max", "c_end", "r_end", "type", "elo", "dist"}
@@ -85,9 +86,12 @@ def _read_table(name: str, table: object, source: str, known: Mapping[str, Numbe
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise TuneError(f"{where}: {key} = {value!r} is no number")
         values[key] = float(value)
+    if "dist" in values:
+        values.setdefault("c_end", REACH * values["dist"])
     for key in ("start", "min", "max", "c_end"):
         if key not in values:
-            raise TuneError(f"{where}: {key} is missing")
+            instead = " (or dist)" if key == "c_end" else ""
+            raise TuneError(f"{where}: {key}{instead} is missing")
     renamed = {{"min": "low", "max": "high"}.get(key, key): value for key, value in values.items()}
     return check(Parameter(name, whole=_TYPES[kind], **renamed), source)
 

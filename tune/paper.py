@@ -17,18 +17,27 @@ SIZES = tuple(_GAINS[Method.SPSA])
 
 
 class Figure(NamedTuple):
-    """A cell of the paper: Elo still lost, and the standard error of that mean."""
+    """A cell of the paper: the mean gain in Elo, and its standard deviation over the runs."""
 
-    loss: float
-    error: float
+    gain: float
+    deviation: float
+
+    @property
+    def loss(self) -> float:
+        """The Elo still lost."""
+        return TOTAL_ELO - self.gain
+
+    @property
+    def error(self) -> float:
+        """The standard error of the mean."""
+        return self.deviation / RUNS**0.5
 
 
 def figure_for(cell: Cell) -> Figure | None:
     """What the paper has for this cell, if it has it."""
     if cell.setting != SETTING or cell.pairs != PAIRS or cell.parameters not in _GAINS.get(cell.method, {}):
         return None
-    gain, deviation = _GAINS[cell.method][cell.parameters]
-    return Figure(TOTAL_ELO - gain, deviation / RUNS**0.5)
+    return Figure(*_GAINS[cell.method][cell.parameters])
 
 
 def distance(cell: Cell, figure: Figure) -> float:

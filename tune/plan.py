@@ -12,6 +12,8 @@ import numpy as np
 from tune.rules import GAMMA
 
 BETA = math.log(10) / 400
+# (19): the last perturbation over the distance of the optimum, as in the paper's settings.
+REACH = 2.2
 # The mean over a run of a_n / a_N, SPSA's step over its last, for the exponents of `tune.rules`.
 MEAN_STEP = 1.70
 
@@ -22,11 +24,6 @@ def elo_width(distance: np.ndarray, elo: np.ndarray) -> np.ndarray:
     Exact would be distance / sqrt(2 beta elo) = 9.32 distance / sqrt(elo); the paper's 9.9 errs on the safe side.
     """
     return 7.0 * distance * np.sqrt(2.0 / elo)
-
-
-def exact_width(distance: np.ndarray, elo: np.ndarray) -> np.ndarray:
-    """The width at which the curve exp(-x^2 / 2 sigma^2) loses just `elo` at `distance`."""
-    return distance / np.sqrt(2 * BETA * elo)
 
 
 def spsa_step(total_elo: float, size: int, pairs: int, elo_at_c: float, tau: float) -> float:

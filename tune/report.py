@@ -10,7 +10,7 @@ from tune.simulator import SETTINGS, Cell
 
 
 def simulation_table(cells: Sequence[Cell]) -> list[str]:
-    """Methods side by side, a block for each setting, a row for each number of parameters; losses in Elo."""
+    """Methods side by side, a block for each setting, for each number of parameters the loss and the gain in Elo."""
     lines: list[str] = []
     for setting in dict.fromkeys(cell.setting for cell in cells):
         block = [cell for cell in cells if cell.setting == setting]
@@ -19,17 +19,21 @@ def simulation_table(cells: Sequence[Cell]) -> list[str]:
         lines += [
             *([""] if lines else []),
             f"{setting}: {SETTINGS[setting].sentence}",
-            f"Elo still lost after {first.pairs} pairs, mean of {len(first.losses)} runs and its standard error",
+            f"{first.pairs} pairs, {len(first.losses)} runs a cell: Elo still lost, its mean and standard error;",
+            "below it the Elo gained, and in brackets the standard deviation of a run",
             "parameters" + "".join(f"{method.name.lower():>22}" for method in methods),
         ]
         for size in dict.fromkeys(cell.parameters for cell in block):
             row = {cell.method: cell for cell in block if cell.parameters == size}
             lines.append(f"{size:>10}" + "".join(f"{_figure(row[m].mean, row[m].error):>22}" for m in methods))
+            lines.append(f"{'gain':>10}" + "".join(f"{_gain(row[m].gain, row[m].deviation):>22}" for m in methods))
             figures = {method: paper.figure_for(cell) for method, cell in row.items()}
             if any(figures.values()):
-                cited = [_figure(*figure) if (figure := figures[m]) else "" for m in methods]
+                cited = [_figure(figure.loss, figure.error) if (figure := figures[m]) else "" for m in methods]
+                gains = [_gain(figure.gain, figure.deviation) if (figure := figures[m]) else "" for m in methods]
                 apart = [f"{paper.distance(row[m], figure):+.1f}" if (figure := figures[m]) else "" for m in methods]
                 lines.append(f"{'paper':>10}" + "".join(f"{text:>22}" for text in cited))
+                lines.append(f"{'gain':>10}" + "".join(f"{text:>22}" for text in gains))
                 lines.append(f"{'apart, se':>10}" + "".join(f"{text:>22}" for text in apart))
     return lines
 
@@ -48,11 +52,22 @@ def _cell_json(cell: Cell) -> dict[str, Any]:
         "runs": len(cell.losses),
         "mean_loss_elo": cell.mean,
         "standard_error": cell.error,
+        "mean_gain_elo": cell.gain,
+        "standard_deviation": cell.deviation,
     }
     figure = paper.figure_for(cell)
     if figure:
-        found |= {"paper_mean_loss_elo": round(figure.loss, 6), "paper_standard_error": round(figure.error, 6)}
+        found |= {
+            "paper_mean_loss_elo": round(figure.loss, 6),
+            "paper_standard_error": round(figure.error, 6),
+            "paper_mean_gain_elo": figure.gain,
+            "paper_standard_deviation": figure.deviation,
+        }
     return found
+
+
+def _gain(gain: float, deviation: float) -> str:
+    return f"{gain:.5f} ({deviation:.5f})"
 
 
 def _figure(loss: float, error: float) -> str:

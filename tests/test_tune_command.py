@@ -131,7 +131,7 @@ def test_the_simulation_prints_methods_side_by_side(capsys: pytest.CaptureFixtur
     assert run_spsa(["simulate", "S0", "S2", "--parameters", "1,2", "--pairs", "300", "--runs", "3"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("S0: ")
-    assert lines[3].split() == ["parameters", "spsa", "bspsas", "bspsa", "auto"]
+    assert lines[3].split() == ["parameters", "spsa", "bspsas", "bspsa", "auto", "bspsas-wide"]
     assert [line.split()[0] for line in lines[4:8]] == ["1", "gain", "2", "gain"]
     assert lines[9].startswith("S2: ")
 

@@ -11,6 +11,7 @@ from tune.design import next_pair
 from tune.plan import loss_left, pairs_needed, spsa_step
 from tune.rules import ALPHA, STABILITY_SHARE, Method, PairResult, after, estimate, initial_state
 from tune.simulator import (
+    CONTENDERS,
     DRAW_RATE,
     SETTINGS,
     START,
@@ -59,9 +60,10 @@ def test_the_simulation_uses_the_rules_that_games_use(method, name):
         plus, minus = next_pair(settings, state, number, random)
         gain = naive_loss(name, minus, size) - naive_loss(name, plus, size)
         expected, y = 1 / (1 + 10 ** (-gain / 400)), 0
+        half = min(DRAW_RATE / 2, expected, 1 - expected)
         for _ in range(2):
             drawn = share(random)
-            y += 1 if drawn < expected - DRAW_RATE / 2 else 0 if drawn < expected + DRAW_RATE / 2 else -1
+            y += 1 if drawn < expected - half else 0 if drawn < expected + half else -1
         state = after(settings, state, PairResult(number, plus, minus, float(y)))
     start = initial_state(settings, np.full(size, START))
     simulated = _play(settings, start, SETTINGS[name].curve(size), seed_state(1))
@@ -72,14 +74,14 @@ def test_the_simulation_uses_the_rules_that_games_use(method, name):
 def test_a_run_is_a_plain_function_of_data_that_can_be_sent_elsewhere():
     setting = SETTINGS["S3"]
     task = RunTask(tuner_settings(Method.AUTO, setting, 3, 50), setting.curve(3), seed=1, run=2)
-    cell = simulate(Method.AUTO, setting, 3, 50, runs=3, seed=1, at_a_time=2)
+    cell = simulate(CONTENDERS["auto"], setting, 3, 50, runs=3, seed=1, at_a_time=2)
     assert play_run(task) == play_run(pickle.loads(pickle.dumps(task))) == cell.losses[2]
 
 
 @pytest.mark.parametrize("size", [1, 4, 16])
 @pytest.mark.parametrize("method", [Method.SPSA, Method.BSPSAS, Method.BSPSA])
 def test_a_few_runs_agree_with_the_table_of_the_paper(method, size):
-    cell = simulate(method, SETTINGS["S0"], size, paper.PAIRS, FEW_RUNS, seed=1)
+    cell = simulate(CONTENDERS[method.name.lower()], SETTINGS["S0"], size, paper.PAIRS, FEW_RUNS, seed=1)
     figure = paper.figure_for(cell)
     assert figure is not None
     deviation = figure.error * paper.RUNS**0.5
@@ -88,14 +90,14 @@ def test_a_few_runs_agree_with_the_table_of_the_paper(method, size):
 
 
 def test_auto_beats_the_others_where_all_is_even_and_where_it_is_lopsided():
-    even = simulate(Method.AUTO, SETTINGS["S0"], 16, paper.PAIRS, 4, seed=1)
+    even = simulate(CONTENDERS["auto"], SETTINGS["S0"], 16, paper.PAIRS, 4, seed=1)
     assert even.mean < 0.05  # 0.067 is the best of the paper
-    lopsided = simulate(Method.AUTO, SETTINGS["S2"], 4, paper.PAIRS, 4, seed=1)
+    lopsided = simulate(CONTENDERS["auto"], SETTINGS["S2"], 4, paper.PAIRS, 4, seed=1)
     assert lopsided.mean < 0.06  # BSPSA is left with 0.62
 
 
 def test_the_simulation_is_the_same_on_one_thread_and_on_two():
-    one, two = (simulate(Method.AUTO, SETTINGS["S3"], 5, 500, 6, 3, threads).losses for threads in (1, 2))
+    one, two = (simulate(CONTENDERS["auto"], SETTINGS["S3"], 5, 500, 6, 3, threads).losses for threads in (1, 2))
     assert np.array_equal(one, two)
     assert len(set(one)) == 6
 
@@ -129,7 +131,7 @@ def test_the_plan_counts_the_pairs_that_reach_a_target(target, pairs):
 
 @pytest.mark.parametrize("pairs", [2_000, 20_000])
 def test_spsa_is_told_the_step_for_its_length(pairs):
-    cell = simulate(Method.SPSA, SETTINGS["S0"], 1, pairs, 40, seed=1)
+    cell = simulate(CONTENDERS["spsa"], SETTINGS["S0"], 1, pairs, 40, seed=1)
     step = spsa_step(TOTAL_ELO, 1, pairs, TOTAL_ELO * 2.2**2, TAU)
     decay = 8 * 1.70 * np.log(10) / 400 * pairs * TOTAL_ELO * 2.2**2
     foreseen = TOTAL_ELO * np.exp(-decay * step) + step * TAU**2 / (8 * np.log(10) / 400)
@@ -146,3 +148,25 @@ def test_the_best_step_of_spsa_is_that_of_the_formula(size, elo_at_c, step):
     numbers = np.arange(1, 200_001)
     stability = STABILITY_SHARE * 200_000
     assert (((stability + 200_000) / (stability + numbers)) ** ALPHA).mean() == pytest.approx(1.70, abs=0.01)
+
+
+def test_the_control_perturbs_as_much_as_auto():
+    pairs, setting = 4000, SETTINGS["S0"]
+    squares = []
+    for name in ("auto", "bspsas-wide"):
+        contender = CONTENDERS[name]
+        settings = tuner_settings(contender.method, setting, 1, pairs, contender.reach)
+        settings = settings._replace(low=-1e9 * np.ones(1), high=1e9 * np.ones(1))
+        state, random = initial_state(settings, np.zeros(1)), seed_state(3)
+        reaches = [next_pair(settings, state, number, random)[0][0] for number in range(1, pairs + 1)]
+        squares.append(np.mean(np.square(reaches)))
+    assert squares[0] == pytest.approx(squares[1], rel=0.03)
+
+
+@pytest.mark.parametrize(("setting", "size"), [("S0", 1), ("S0", 4), ("S2", 4), ("S2c", 1), ("S1x4", 16)])
+def test_auto_is_no_worse_than_its_control_in_a_short_tune(setting, size):
+    auto, control = (
+        simulate(CONTENDERS[name], SETTINGS[setting], size, 1_000, 30, 5) for name in ("auto", "bspsas-wide")
+    )
+    assert auto.mean < control.mean + 2 * (auto.error**2 + control.error**2) ** 0.5
+    assert auto.gain > 0

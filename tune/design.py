@@ -5,7 +5,7 @@ import numpy as np
 from engine.compiled.jit import entry, kernel
 from match.chance import next_random
 from tune.chance import next_share
-from tune.rules import GAMMA, LEVEL_SHARES, LEVELS, Method, Settings, State, shrinking, write_estimate
+from tune.rules import LEVEL_SHARES, LEVELS, WIDEST, Method, Settings, State, shrinking, write_estimate
 
 _AUTO = int(Method.AUTO)
 _BITS = 63  # of a random number
@@ -34,7 +34,7 @@ def write_pair(settings, state, number, random, plus, minus):
     write_estimate(settings, state, plus)
     scale = shrinking(settings, number)
     if settings.method == _AUTO:
-        scale = settings.pairs**GAMMA * _level(random)
+        scale = WIDEST * _level(random)
     word = 0
     for i in range(size):
         if i % _BITS == 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tune.plan import REACH
 from tune.rules import Method
 from tune.simulator import TOTAL_ELO, Cell
 
@@ -35,9 +36,12 @@ class Figure(NamedTuple):
 
 def figure_for(cell: Cell) -> Figure | None:
     """What the paper has for this cell, if it has it."""
-    if cell.setting != SETTING or cell.pairs != PAIRS or cell.parameters not in _GAINS.get(cell.method, {}):
+    method = cell.contender.method
+    if (cell.setting, cell.pairs, cell.contender.reach) != (SETTING, PAIRS, REACH):
         return None
-    return Figure(*_GAINS[cell.method][cell.parameters])
+    if cell.parameters not in _GAINS.get(method, {}):
+        return None
+    return Figure(*_GAINS[method][cell.parameters])
 
 
 def distance(cell: Cell, figure: Figure) -> float:

@@ -119,7 +119,7 @@ def settings_for(method: Method, parameters: Sequence[Parameter], pairs: int, ta
         r_end=np.array(steps),
         sigma=elo_width(distance, np.array([parameter.elo for parameter in parameters])),
         sigma_0=distance,
-        bank=BANK if method is Method.AUTO else np.zeros((1, 3)),
+        bank=BANK if method is Method.AUTO else np.zeros((1, 4)),
     )
 
 

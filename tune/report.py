@@ -15,23 +15,27 @@ def simulation_table(cells: Sequence[Cell]) -> list[str]:
     for setting in dict.fromkeys(cell.setting for cell in cells):
         block = [cell for cell in cells if cell.setting == setting]
         first = block[0]
-        methods = list(dict.fromkeys(cell.method for cell in block))
+        names = list(dict.fromkeys(cell.contender.name for cell in block))
         lines += [
             *([""] if lines else []),
             f"{setting}: {SETTINGS[setting].sentence}",
             f"{first.pairs} pairs, {len(first.losses)} runs a cell: Elo still lost, its mean and standard error;",
             "below it the Elo gained, and in brackets the standard deviation of a run",
-            "parameters" + "".join(f"{method.name.lower():>22}" for method in methods),
+            "parameters" + "".join(f"{name:>22}" for name in names),
         ]
         for size in dict.fromkeys(cell.parameters for cell in block):
-            row = {cell.method: cell for cell in block if cell.parameters == size}
-            lines.append(f"{size:>10}" + "".join(f"{_figure(row[m].mean, row[m].error):>22}" for m in methods))
-            lines.append(f"{'gain':>10}" + "".join(f"{_gain(row[m].gain, row[m].deviation):>22}" for m in methods))
-            figures = {method: paper.figure_for(cell) for method, cell in row.items()}
+            row = {cell.contender.name: cell for cell in block if cell.parameters == size}
+            lines.append(f"{size:>10}" + "".join(f"{_figure(row[name].mean, row[name].error):>22}" for name in names))
+            lines.append(
+                f"{'gain':>10}" + "".join(f"{_gain(row[name].gain, row[name].deviation):>22}" for name in names)
+            )
+            figures = {name: paper.figure_for(cell) for name, cell in row.items()}
             if any(figures.values()):
-                cited = [_figure(figure.loss, figure.error) if (figure := figures[m]) else "" for m in methods]
-                gains = [_gain(figure.gain, figure.deviation) if (figure := figures[m]) else "" for m in methods]
-                apart = [f"{paper.distance(row[m], figure):+.1f}" if (figure := figures[m]) else "" for m in methods]
+                cited = [_figure(figure.loss, figure.error) if (figure := figures[name]) else "" for name in names]
+                gains = [_gain(figure.gain, figure.deviation) if (figure := figures[name]) else "" for name in names]
+                apart = [
+                    f"{paper.distance(row[name], figure):+.1f}" if (figure := figures[name]) else "" for name in names
+                ]
                 lines.append(f"{'paper':>10}" + "".join(f"{text:>22}" for text in cited))
                 lines.append(f"{'gain':>10}" + "".join(f"{text:>22}" for text in gains))
                 lines.append(f"{'apart, se':>10}" + "".join(f"{text:>22}" for text in apart))
@@ -45,7 +49,7 @@ def simulation_json(cells: Sequence[Cell]) -> list[dict[str, Any]]:
 
 def _cell_json(cell: Cell) -> dict[str, Any]:
     found: dict[str, Any] = {
-        "method": cell.method.name.lower(),
+        "method": cell.contender.name,
         "setting": cell.setting,
         "parameters": cell.parameters,
         "pairs": cell.pairs,

@@ -34,15 +34,19 @@ class Method(IntEnum):
 # As globals of this kind a kernel takes them for constants.
 _SPSA, _BSPSAS, _BSPSA = int(Method.SPSA), int(Method.BSPSAS), int(Method.BSPSA)
 
+# What a filter of AUTO must earn before it counts: log-odds of a lopsided curve, and of a curvature that is not the one
+# stated. Without them a short tune on an even curve listens to filters that it does not need.
+LOPSIDED_ODDS, CURVATURE_ODDS = -4.0, -3.0
 # The filters of AUTO: deviation of the bias as a share of the largest perturbation, the power of the perturbation that
-# the bias grows with, and by what the stated curvature is multiplied.
+# the bias grows with, by what the stated curvature is multiplied, and the log-odds before the first pair.
 BANK = np.array(
     [
-        (spread, power, multiplier)
+        (spread, power, multiplier, LOPSIDED_ODDS * (spread > 0) + CURVATURE_ODDS * (multiplier != 1))
         for multiplier in (0.3, 1.0, 3.0)
         for spread, power in ((0.0, 1.0), (0.04, 1.0), (0.2, 1.0), (0.04, 2.0), (0.2, 2.0))
     ]
 )
+WIDEST = 3.43  # AUTO's largest perturbation in units of c_end: the paper's first one, 200,000^0.101
 LEVELS = np.array([1.0, 0.5, 0.25])  # AUTO's perturbations as shares of the largest
 LEVEL_SHARES = np.array([0.3, 0.3, 0.4])  # how often each is played
 
@@ -52,7 +56,7 @@ class Settings(NamedTuple):
 
     `c_end` and `r_end` are perturbation and step size at the last of `pairs` pairs, `sigma` the width of the strength
     curve, `sigma_0` the deviation of the optimum from the start as believed before, `whole` which parameters are
-    integers (bool[d]), `tau` the deviation of y, 0 to estimate it. `bank` is float64[filters, 3], see BANK.
+    integers (bool[d]), `tau` the deviation of y, 0 to estimate it. `bank` is float64[filters, 4], see BANK.
     """
 
     method: int
@@ -74,7 +78,7 @@ class State(NamedTuple):
     `moments` float64[2]: pairs so far, sum of y^2. `mean`, `bias` float64[filters, d]: the optimum, and how far from it
     both players of the largest perturbation are equal. `spread` float64[filters, 3, d]: variance of the mean, its
     covariance with the bias, variance of the bias. `covariance` float64[d, d], of the mean. `evidence`
-    float64[filters]: log-likelihood of the results.
+    float64[filters]: the log-odds of the filter, and the log-likelihood of the results.
     """
 
     moments: np.ndarray
@@ -104,9 +108,9 @@ def initial_state(settings: Settings, start: np.ndarray) -> State:
     elif settings.method != Method.SPSA:
         spread, bias = np.zeros((filters, 3, size)), np.zeros((filters, size))
         spread[:, 0] = variance
-        spread[:, 2] = (settings.bank[:, :1] * settings.c_end * settings.pairs**GAMMA) ** 2
+        spread[:, 2] = (settings.bank[:, :1] * settings.c_end * WIDEST) ** 2
     mean = np.tile(np.asarray(start, dtype=np.float64), (filters, 1))
-    return State(np.zeros(2), mean, bias, spread, covariance, np.zeros(filters))
+    return State(np.zeros(2), mean, bias, spread, covariance, settings.bank[:, 3].copy())
 
 
 def after(settings: Settings, state: State, result: PairResult) -> State:
@@ -267,11 +271,10 @@ def _update_jointly(settings, mean, covariance, plus, minus, y, tau2):
 def _update_bank(settings, state, plus, minus, y, tau2):
     """AUTO: every filter sees the pair, and its evidence tells how well it foresaw the result."""
     size = state.mean.shape[1]
-    largest = settings.pairs**GAMMA
     slopes, reaches = np.empty(size), np.empty(size)
     for i in range(size):
         slopes[i] = _slope(settings, plus, minus, i)
-        reaches[i] = 0.5 * abs(plus[i] - minus[i]) / (settings.c_end[i] * largest)
+        reaches[i] = 0.5 * abs(plus[i] - minus[i]) / (settings.c_end[i] * WIDEST)
     for index in range(len(state.mean)):
         _update_filter(state, settings.bank[index], index, plus, minus, slopes, reaches, y, tau2)
 

@@ -29,7 +29,8 @@ from tune.design import next_pair
 from tune.parameters import Parameter, TuneError, settings_for
 from tune.rules import Method, PairResult, Settings, State, after, estimate, initial_state
 
-VERSION = 1
+VERSION = 2
+_SINCE = {Method.AUTO: 2}  # the first version whose plays a method of today repeats; 1 for the others
 _WEIGHTS, _OTHER_FAMILY = "weights", "evaluation"  # where the JSON of a configuration has an identity
 
 
@@ -83,7 +84,8 @@ def configuration_hash(text: str) -> str:
 def configuration_from(text: str) -> Configuration:
     """Read the JSON of a configuration; raises ValueError, TypeError or KeyError where it is none."""
     values = json.loads(text)
-    if values.pop("version") != VERSION:
+    version = values.pop("version")
+    if not _SINCE.get(Method[values["method"].upper()], 1) <= version <= VERSION:
         raise ValueError("it was written by another version of Merino")
     values["parameters"] = tuple(Parameter(**row) for row in values["parameters"])
     weights, values["engine"] = values.pop(_WEIGHTS), tuple(values["engine"])

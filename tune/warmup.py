@@ -5,12 +5,12 @@ from __future__ import annotations
 from match.chance import seed_state
 from tune.design import next_pair
 from tune.rules import Method, PairResult, after, estimate, initial_state, noise_now
-from tune.simulator import SETTINGS, simulate, tuner_settings
+from tune.simulator import CONTENDERS, SETTINGS, simulate, tuner_settings
 
 
 def warm_up() -> None:
     """Simulate a short tuning, and take the steps of one that is played."""
-    simulate(Method.AUTO, SETTINGS["S0"], size=2, pairs=1, runs=1, seed=1, at_a_time=1)
+    simulate(CONTENDERS["auto"], SETTINGS["S0"], size=2, pairs=1, runs=1, seed=1, at_a_time=1)
     settings = tuner_settings(Method.AUTO, SETTINGS["S0"], 2, 1)
     state = initial_state(settings, settings.sigma_0)
     plus, minus = next_pair(settings, state, 1, seed_state(1, 2))

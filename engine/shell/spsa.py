@@ -6,7 +6,8 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,7 @@ from tune.parameters import (
 from tune.plan import loss_left, pairs_needed
 from tune.report import simulation_json, simulation_table
 from tune.rules import FIRST_TAU2, Method
-from tune.simulator import SETTINGS, Cell, simulate
+from tune.simulator import CONTENDERS, SETTINGS, Cell, simulate
 
 METHODS = {method.name.lower(): method for method in Method}
 _GROUPS = {"S1": ("S1x4", "S1/4", "S1h"), "all": tuple(SETTINGS)}
@@ -78,7 +79,7 @@ def _add_simulate(commands: argparse._SubParsersAction[Parser]) -> None:
     add = parser.add_argument
     known = ", ".join([*SETTINGS, *_GROUPS])
     add("settings", nargs="*", default=["S0"], metavar="SETTING", help=f"{known} (default: S0)")
-    _add_methods(parser)
+    _add_names(parser, CONTENDERS)
     add("--parameters", type=_sizes, metavar="N,N", default=list(paper.SIZES), help="numbers of parameters, as 4,16")
     add("--pairs", type=positive, metavar="N", default=paper.PAIRS, help="game pairs per run (default: %(default)s)")
     add(
@@ -161,7 +162,7 @@ def _add_games(commands: argparse._SubParsersAction[Parser]) -> None:
         "merino spsa replay mine.tune.npz --methods spsa,bspsa --plot course.svg",
     )
     replay.add_argument("state", type=file_path, metavar="STATE", help="the file of the tune")
-    _add_methods(replay)
+    _add_names(replay, METHODS)
     shared.add_plot(replay, "the course of the first method")
     shared.add_quiet(replay)
     replay.set_defaults(run=replay_games)
@@ -172,22 +173,23 @@ def _add_parameter_file(parser: Parser) -> None:
     parser.add_argument("file", type=file_path, metavar="FILE", help=sentence)
 
 
-def _add_methods(parser: Parser) -> None:
-    sentence = f"some of {','.join(METHODS)} (default: all)"
-    parser.add_argument("--methods", type=_methods, metavar="NAME,NAME", default=list(Method), help=sentence)
+def _add_names(parser: Parser, known: Mapping[str, Any]) -> None:
+    """`--methods`: some of those known, by name."""
+
+    def chosen(text: str) -> list[Any]:
+        unknown = [name for name in text.split(",") if name not in known]
+        if unknown:
+            raise argparse.ArgumentTypeError(
+                f"there is no method '{unknown[0]}' among {', '.join(known)}{did_you_mean(unknown[0], known)}"
+            )
+        return [known[name] for name in text.split(",")]
+
+    sentence = f"some of {','.join(known)} (default: all)"
+    parser.add_argument("--methods", type=chosen, metavar="NAME,NAME", default=list(known.values()), help=sentence)
 
 
 def _sizes(text: str) -> list[int]:
     return [positive(part) for part in text.split(",")]
-
-
-def _methods(text: str) -> list[Method]:
-    unknown = [name for name in text.split(",") if name not in METHODS]
-    if unknown:
-        raise argparse.ArgumentTypeError(
-            f"there is no method '{unknown[0]}' among {', '.join(METHODS)}{did_you_mean(unknown[0], METHODS)}"
-        )
-    return [METHODS[name] for name in text.split(",")]
 
 
 def _simulate(order: argparse.Namespace) -> int:

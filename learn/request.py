@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from learn.fit import Step
 from learn.learning import Settings
 from learn.positions import Selection
 
@@ -20,12 +21,14 @@ class Events:
     """Who is told what while learning goes on.
 
     `say` gets each line for people. `progressed` gets what is being done and which share is done, 0 to 1, or None where
-    that is not known. `stands` gets the state of the match, several times a second.
+    that is not known. `stands` gets the state of the match, several times a second. `stepped` gets each step of
+    the fit.
     """
 
     say: Say = _nobody
     progressed: Callable[[str, float | None], object] = _nobody
     stands: Callable[[str], object] = _nobody
+    stepped: Callable[[Step], object] = _nobody
 
 
 @dataclass(frozen=True)

@@ -87,6 +87,7 @@ class StepTeller(Watcher):
         train, valid = self._settings.errors(step.sums)
         time = f"{datetime.now():%Y-%m-%d %H:%M:%S}"
         self._events.say(f"{self._number} {train:.12f} {valid:.12f} {time} {self._moved(step)}".rstrip())
+        self._events.stepped(step)
         self._number += 1
         self._last = step.point
 

@@ -28,6 +28,8 @@ class TermReport:
     weight_eg: Annotated[float, "its weight in the endgame"]
     white_count: Annotated[float, "how much of it White has, by multiplier and share of the phase"]
     black_count: Annotated[float, "how much of it Black has, likewise"]
+    white_cp: Annotated[float, "White's count in centipawns"]
+    black_cp: Annotated[float, "Black's count in centipawns, as Black sees it: less it is `net_cp`"]
     net_cp: Annotated[float, "what it adds to the score"]
 
 
@@ -85,6 +87,7 @@ class MoveReport:
     san: Annotated[str, "the move in short notation"]
     uci: Annotated[str, "the move as UCI writes it"]
     score: Annotated[ScoreReport | None, "what the search says of it; null without a search"]
+    expected_score: Annotated[float, "the share of the points that White may expect after it, without a search"]
     change: Annotated[ChangeReport, "what it changes at once"]
 
 
@@ -128,6 +131,7 @@ class PositionReport:
     version: Annotated[int, "of this schema"]
     fen: Annotated[str, "the position"]
     to_move: Annotated[str, "white or black"]
+    fault: Annotated[str | None, "why the rules do not allow the position, so that it has no moves; null where they do"]
     ending: Annotated[str | None, "why the game is over; null while it goes on"]
     evaluation: Annotated[str, "by what it was evaluated: the name of the weights file"]
     k: Annotated[float, "the scale of the expected score in centipawns"]

@@ -24,6 +24,7 @@ from study.report import (
     TermChangeReport,
     TermReport,
 )
+from study.setups import Setup
 
 LINES = 3  # of the best moves
 
@@ -36,24 +37,47 @@ def report_position(
     Raises StudyError where the search was too short for all moves, EvaluationError where the evaluation does not tell
     its score by terms.
     """
-    values = evaluation.value_pieces(position.record)
-    explanation = values.explanation
     ranking = rank_moves(position, evaluation, seek, limits)
-    outcome = position.outcome()
+    setup = Setup(position.fen(), position.record, position.turn, position, None)
+    return _report(
+        setup,
+        evaluation,
+        _search(position, evaluation, ranking),
+        tuple(_move(position, evaluation, ranked) for ranked in ranking),
+    )
+
+
+def report_setup(setup: Setup, evaluation: Evaluation) -> PositionReport:
+    """The report of a position as set up, by the evaluation alone; without moves where the rules do not allow it.
+
+    Raises EvaluationError as `report_position` does.
+    """
+    if setup.position is not None:
+        return report_position(setup.position, evaluation)
+    return _report(setup, evaluation, None, ())
+
+
+def _report(
+    setup: Setup, evaluation: Evaluation, search: SearchReport | None, moves: tuple[MoveReport, ...]
+) -> PositionReport:
+    values = evaluation.value_pieces(setup.record)
+    explanation = values.explanation
+    outcome = setup.position.outcome() if setup.position else None
     return PositionReport(
         version=VERSION,
-        fen=position.fen(),
-        to_move="white" if position.turn == WHITE else "black",
+        fen=setup.fen,
+        to_move="white" if setup.turn == WHITE else "black",
+        fault=setup.fault,
         ending=outcome.termination.value if outcome else None,
         evaluation=evaluation.name,
         k=evaluation.k,
         static=_static(explanation),
-        search=_search(position, evaluation, ranking),
+        search=search,
         terms=tuple(map(_term, explanation.lines)),
         pieces=tuple(map(_piece, values.pieces)),
         shared_cp=values.shared_cp,
         shared_terms={credit.name: credit.cp for credit in values.shared},
-        moves=tuple(_move(position, evaluation, ranked) for ranked in ranking),
+        moves=moves,
         summary=summarise(explanation),
     )
 
@@ -84,6 +108,8 @@ def _term(line: TermLine) -> TermReport:
         weight_eg=line.values[1],
         white_count=line.white_count,
         black_count=line.black_count,
+        white_cp=line.white_cp,
+        black_cp=line.black_cp,
         net_cp=line.net,
     )
 
@@ -111,7 +137,7 @@ def _change(change: Change) -> ChangeReport:
     )
 
 
-def _score(score: Score, turn: int, evaluation: Evaluation) -> ScoreReport:
+def report_score(score: Score, turn: int, evaluation: Evaluation) -> ScoreReport:
     """A score for the side `turn`, from White's view."""
     sign = 1 if turn == WHITE else -1
     text = score_text(score, turn)
@@ -121,8 +147,15 @@ def _score(score: Score, turn: int, evaluation: Evaluation) -> ScoreReport:
 
 
 def _move(position: Position, evaluation: Evaluation, ranked: RankedMove) -> MoveReport:
-    score = None if ranked.score is None else _score(ranked.score, ranked.turn, evaluation)
-    return MoveReport(ranked.rank, ranked.san, position.uci(ranked.move), score, _change(ranked.change))
+    score = None if ranked.score is None else report_score(ranked.score, ranked.turn, evaluation)
+    return MoveReport(
+        rank=ranked.rank,
+        san=ranked.san,
+        uci=position.uci(ranked.move),
+        score=score,
+        expected_score=ranked.change.after.expected_score,
+        change=_change(ranked.change),
+    )
 
 
 def _search(position: Position, evaluation: Evaluation, ranking: tuple[RankedMove, ...]) -> SearchReport | None:
@@ -140,7 +173,7 @@ def _line(position: Position, evaluation: Evaluation, ranked: RankedMove, found:
         rank=ranked.rank,
         text=san_line(board_of(position), moves),
         moves=tuple(_coordinates(position, moves)),
-        score=_score(found.score, ranked.turn, evaluation),
+        score=report_score(found.score, ranked.turn, evaluation),
         change=_change(Change(ranked.change.before, end)),
     )
 

@@ -99,13 +99,14 @@ def read_sources(path: Path) -> Sources:
     except UnicodeDecodeError:
         encoding = "latin-1"  # as older files are
         text = content.decode(encoding)
-    games = list(_games(text))
+    games = list(games_of(text))
     if not any(source.moves or source.fault for source in games):
         raise StudyError(f"'{path}' holds no game with a move")
     return Sources(games, encoding, hashlib.sha256(content).hexdigest()[:16])
 
 
-def _games(text: str) -> Iterator[Source]:
+def games_of(text: str) -> Iterator[Source]:
+    """The games of a PGN text, each as it is read."""
     file, start, line = io.StringIO(text), 0, 1
     for number in count(1):
         game = chess.pgn.read_game(file, Visitor=_Reader)

@@ -147,7 +147,8 @@ def _span(interval: Interval, form: str = ".0f") -> str:
 def as_object(points: PointValues) -> dict[str, object]:
     """Plain data for `json.dumps`; what is not known is None."""
     graph = points.graph
-    bins = zip(graph.balances.tolist(), graph.counts.tolist(), graph.scores.tolist(), strict=True)
+    curve = graph.expected(graph.balances).tolist()
+    bins = zip(graph.balances.tolist(), graph.counts.tolist(), graph.scores.tolist(), curve, strict=True)
     return {
         "label": points.label,
         "draws": points.draws,
@@ -170,7 +171,10 @@ def as_object(points: PointValues) -> dict[str, object]:
         "score_graph": {
             "alpha": _finite(graph.alpha),
             "beyond": graph.beyond,
-            "bins": [{"balance": b, "vectors": count, "score": _finite(score)} for b, count, score in bins],
+            "bins": [
+                {"balance": balance, "vectors": count, "score": _finite(score), "expected": _finite(expected)}
+                for balance, count, score, expected in bins
+            ],
         },
     }
 

@@ -32,10 +32,11 @@ FLOORS = (
     "tune",
     "study",
     "engine.console",
+    "engine.explorer",
     "engine.shell",
 )
 DOMAIN = tuple(package for package in PACKAGES if package != "engine")
-FACES = ("engine.common.command", "engine.shell", "engine.console")
+FACES = ("engine.common.command", "engine.shell", "engine.explorer", "engine.console")
 FACE = "engine"  # name and version of the program, for all
 TOP = "engine.__main__"
 

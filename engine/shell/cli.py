@@ -59,6 +59,11 @@ COMMANDS = by_name(
             "Rank the legal moves by search or, with --static, by evaluation.",
         ),
         Command(
+            "explorer [FEN|FILE.pgn]",
+            "engine.shell.explorer:run_explorer",
+            "Show a position and its reasons in the browser.",
+        ),
+        Command(
             "annotate FILE.pgn",
             "engine.shell.annotate:run_annotate",
             "Annotate games: evaluation, terms and mistakes of each move.",

@@ -1,0 +1,175 @@
+"""The answers to the page's requests, each from a study: plain functions of what was asked, to plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from engine import NAME, __version__
+from engine.board.bitboard import BLACK
+from engine.explorer.asked import Asked
+from engine.explorer.keeping import Kept
+from engine.explorer.reading import course_of, read_pgn, read_text
+from engine.explorer.shelf import IN_USE, changed, terms, text_of
+from engine.notation.positions import position_of
+from engine.notation.san import read_move, san
+from engine.search.strength import FULL_LEVEL
+from eval.evaluation import Evaluation
+from eval.linear.explain import Change, summarise_change
+from learn.record import RECORD_NAME, load_record
+from study.explain.lookahead import prospect
+from study.explain.two_weights import compare_weights
+from study.report import PositionReport
+from study.reporting import report_position, report_setup
+from study.setups import set_up
+
+Answer = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Start:
+    """What the page asks for first. `text` is what was given on the command line, as if it were typed."""
+
+    name: str
+    version: str
+    text: str | None
+    file: str | None  # where the text comes from
+    highest_level: int
+
+
+def start(_: Asked, kept: Kept) -> Answer:
+    """GET /api/start."""
+    return asdict(Start(NAME, __version__, kept.first_text, kept.first_file, FULL_LEVEL))
+
+
+def explain(asked: Asked, kept: Kept) -> Answer:
+    """GET and POST /api/explain: the report of a position; with `free` also of one against the rules."""
+    evaluation = asked.evaluation(kept.shelf)
+    if asked.flag("free") and not asked.texts("moves"):
+        return _told(report_setup(set_up(asked.text("fen")), evaluation))
+    return _told(report_position(asked.position(), evaluation))
+
+
+def move(asked: Asked, kept: Kept) -> Answer:
+    """POST /api/move: a move as a person writes it, played; with the report of what comes of it."""
+    evaluation, position = asked.evaluation(kept.shelf), asked.position()
+    played = read_move(position, asked.text("move"))
+    name = san(position, played)
+    position.push(played)
+    moves = [position.uci(each) for each in position.moves]
+    report = _told(report_position(position, evaluation))
+    return {"san": name, "uci": moves[-1], "moves": moves, "fen": position.fen(), "report": report}
+
+
+def read(asked: Asked, _: Kept) -> Answer:
+    """POST /api/read: what a text is, be it a FEN, an EPD, moves or PGN."""
+    free = asked.flag("free")
+    position = None if free or not asked.has("fen") else asked.position()
+    return asdict(read_text(asked.text("text"), position, free))
+
+
+def pgn(asked: Asked, _: Kept) -> Answer:
+    """POST /api/pgn: the games of a PGN text."""
+    return asdict(read_pgn(asked.text("text")))
+
+
+def course(asked: Asked, kept: Kept) -> Answer:
+    """POST /api/course: the evaluation of each position of a game."""
+    points = course_of(position_of(asked.text("fen")), asked.texts("moves"), asked.evaluation(kept.shelf))
+    return {"points": [asdict(point) for point in points]}
+
+
+def compare(asked: Asked, kept: Kept) -> Answer:
+    """POST /api/compare: a position under two evaluations, or two moves in it."""
+    if asked.has("first_move"):
+        return _two_moves(asked, kept)
+    first, second = asked.part("first").evaluation(kept.shelf), asked.part("second").evaluation(kept.shelf)
+    position = asked.position()
+    compared = compare_weights(position, first, second)
+    return {
+        "first": _told(_without_moves(position, first)),
+        "second": _told(_without_moves(position, second)),
+        **compared.as_json(),
+        "summary": summarise_change(compared.change, "B instead of A", 0),
+    }
+
+
+def _without_moves(position: Any, evaluation: Evaluation) -> PositionReport:
+    return replace(report_position(position, evaluation), moves=())
+
+
+def _two_moves(asked: Asked, kept: Kept) -> Answer:
+    evaluation, position = asked.evaluation(kept.shelf), asked.position()
+    moves = [read_move(position, asked.text(name)) for name in ("first_move", "second_move")]
+    first, second = (prospect(position, each, evaluation) for each in moves)
+    between = Change(first.at_once.after, second.at_once.after)
+    told = f"{second.san} instead of {first.san}"
+    return {
+        "moves": [first.as_json(), second.as_json()],
+        "change": between.as_json(),
+        "summaries": [
+            summarise_change(first.at_once, first.san, first.turn),
+            summarise_change(second.at_once, second.san, second.turn),
+        ],
+        "summary": summarise_change(between, told, BLACK if position.turn == BLACK else 0),
+    }
+
+
+def weights(asked: Asked, kept: Kept) -> Answer:
+    """GET /api/weights: what can be chosen, the terms, and the values of those asked for or in use."""
+    wanted = asked.text("weights", IN_USE) or IN_USE
+    evaluation = asked.evaluation(kept.shelf)
+    numbers = evaluation.numbers
+    own = {name: number for name, number in numbers.items() if number.part_of not in numbers}
+    return {
+        "weights": [asdict(entry) for entry in kept.shelf.entries()],
+        "chosen": wanted,
+        "k": evaluation.k,
+        "values": {name: number.value for name, number in own.items()},
+        "bounds": {name: [number.low, number.high] for name, number in own.items()},
+        "terms": terms(),
+    }
+
+
+def add_weights(asked: Asked, kept: Kept) -> Answer:
+    """POST /api/weights: take a weights file that the page has opened."""
+    return asdict(kept.shelf.read(asked.text("name")[:80], asked.text("text")))
+
+
+def weights_text(asked: Asked, kept: Kept) -> Answer:
+    """POST /api/weights/text: the weights file of an evaluation, for the page to save where the user says."""
+    found = changed(kept.shelf.find(asked.text("weights", IN_USE) or IN_USE), asked.numbers("changes"))
+    return {"text": text_of(found, f"Made with the explorer of {NAME} {__version__}")}
+
+
+def learning(_: Asked, kept: Kept) -> Answer:
+    """GET /api/learning: the record of the last run of `learn`, here or else on the disk; null if there is none."""
+    if kept.record is not None:
+        return {"record": kept.record}
+    for entry in kept.shelf.entries():
+        if entry.id == IN_USE and entry.file is not None:
+            path = kept.record_beside(entry.file, RECORD_NAME)
+            return {"record": load_record(path) if path else None}
+    return {"record": None}
+
+
+def _told(report: PositionReport) -> Answer:
+    """A report as data, its score on top as well."""
+    return {"score_cp": report.static.score_cp, **report.to_dict()}
+
+
+ANSWERS: tuple[tuple[str, str, Callable[[Asked, Kept], Answer]], ...] = (
+    ("GET", "/api/start", start),
+    ("GET", "/api/explain", explain),
+    ("POST", "/api/explain", explain),
+    ("POST", "/api/move", move),
+    ("POST", "/api/read", read),
+    ("POST", "/api/pgn", pgn),
+    ("POST", "/api/course", course),
+    ("POST", "/api/compare", compare),
+    ("GET", "/api/weights", weights),
+    ("POST", "/api/weights", add_weights),
+    ("POST", "/api/weights/text", weights_text),
+    ("GET", "/api/learning", learning),
+)

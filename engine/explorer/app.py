@@ -1,0 +1,115 @@
+"""The server as an ASGI application: the page's files, the answers and the WebSockets, behind the guard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.resources import files
+from typing import Any
+
+import chess
+import chess.svg
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.websockets import WebSocket
+
+from engine.explorer import lessons, thinking
+from engine.explorer.answers import ANSWERS, Answer
+from engine.explorer.asked import Asked
+from engine.explorer.guard import Guard
+from engine.explorer.keeping import Kept
+from engine.explorer.sockets import FAULTS, Channel, Stop, Work
+
+PAGE = files("engine.explorer") / "page"
+MEDIA = {
+    "html": "text/html; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+}
+SOCKETS: tuple[tuple[str, Work], ...] = (
+    ("/ws/search", thinking.search),
+    ("/ws/play", thinking.play),
+    ("/ws/annotate", thinking.annotate),
+    ("/ws/learn", lessons.learn),
+    ("/ws/points", lessons.points),
+)
+_PIECES = {f"{'w' if letter.isupper() else 'b'}{letter.upper()}": letter for letter in "PNBRQKpnbrqk"}
+
+
+def create_app(kept: Kept, port: int) -> Starlette:
+    """The application that answers on this port."""
+    running: set[Stop] = set()
+    routes: list[BaseRoute] = [
+        Route(path, _endpoint(answer, kept), methods=[method]) for method, path, answer in ANSWERS
+    ]
+    routes += [WebSocketRoute(path, _channel(work, kept, running)) for path, work in SOCKETS]
+    routes += [
+        Route("/pieces/{name}.svg", _piece),
+        Route("/", _page_file),
+        Route("/{name}", _page_file),
+    ]
+    app = Starlette(
+        routes=routes,
+        middleware=[Middleware(Guard, port=port)],
+        exception_handlers={404: _not_found, 405: _not_found},
+    )
+    app.state.running = running
+    return app
+
+
+def _endpoint(answer: Callable[[Asked, Kept], Answer], kept: Kept) -> Callable[[Request], Any]:
+    async def respond(request: Request) -> Response:
+        try:
+            asked = _of_query(request) if request.method in ("GET", "HEAD") else Asked.read(await request.body())
+            told = await run_in_threadpool(answer, asked, kept)
+        except FAULTS as error:
+            return JSONResponse({"error": str(error)}, status_code=400)
+        return JSONResponse(told, headers={"cache-control": "no-store"})
+
+    return respond
+
+
+def _of_query(request: Request) -> Asked:
+    """What is asked for by an address: texts, the moves with blanks or commas between, and `free=1`."""
+    fields: dict[str, Any] = dict(request.query_params)
+    if "moves" in fields:
+        fields["moves"] = fields["moves"].replace(",", " ").split()
+        if not fields["moves"]:
+            del fields["moves"]
+    if "free" in fields:
+        fields["free"] = fields["free"] in ("1", "true")
+    return Asked(fields)
+
+
+def _channel(work: Work, kept: Kept, running: set[Stop]) -> Callable[[WebSocket], Any]:
+    async def serve(socket: WebSocket) -> None:
+        await Channel(socket, kept, work, running).serve()
+
+    return serve
+
+
+async def _page_file(request: Request) -> Response:
+    """A file of the page: one of those that lie in its folder, by its bare name."""
+    name = request.path_params.get("name", "index.html")
+    found = next((entry for entry in PAGE.iterdir() if entry.name == name and entry.is_file()), None)
+    if found is None:
+        return JSONResponse({"error": f"there is no '{name[:60]}' here"}, status_code=404)
+    kind = MEDIA.get(name.rpartition(".")[2], "application/octet-stream")
+    return Response(found.read_bytes(), media_type=kind, headers={"cache-control": "no-cache"})
+
+
+async def _piece(request: Request) -> Response:
+    """The drawing of a piece that python-chess has: wK, bN and so on."""
+    letter = _PIECES.get(request.path_params["name"])
+    if letter is None:
+        return await _not_found(request, None)
+    drawing = chess.svg.piece(chess.Piece.from_symbol(letter))
+    return Response(drawing, media_type=MEDIA["svg"], headers={"cache-control": "max-age=86400"})
+
+
+async def _not_found(request: Request, _: Any) -> Response:
+    return JSONResponse({"error": f"there is no {request.method} {request.url.path[:60]} here"}, status_code=404)

@@ -1,0 +1,104 @@
+"""What the page asks for, read from JSON: every field is looked at before anything is done with it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from engine.board.game import Position
+from engine.common.errors import MerinoError
+from engine.explorer.shelf import IN_USE, Shelf, changed
+from engine.notation.positions import position_of
+from eval.evaluation import Evaluation
+
+MOST_MOVES = 2000  # half-moves of a game
+MOST_TEXT = 2 << 20  # characters of a text
+
+
+class RequestError(MerinoError):
+    """A request that cannot be understood; the message says what is wrong."""
+
+
+class Asked:
+    """The fields of a request. Each method raises RequestError where a field is missing or not of its kind."""
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        self._fields = fields
+
+    @classmethod
+    def read(cls, body: bytes | str) -> Asked:
+        """The fields of a JSON object."""
+        try:
+            fields = json.loads(body)
+        except (ValueError, RecursionError) as error:
+            raise RequestError("the request is no JSON") from error
+        if not isinstance(fields, dict):
+            raise RequestError("the request is no JSON object")
+        return cls(fields)
+
+    def has(self, name: str) -> bool:
+        """Whether the field is there and not null."""
+        return self._fields.get(name) is not None
+
+    def text(self, name: str, default: str | None = None) -> str:
+        """A text."""
+        value = self._fields.get(name, default)
+        if not isinstance(value, str):
+            raise RequestError(f"the request needs a text '{name}'")
+        if len(value) > MOST_TEXT:
+            raise RequestError(f"'{name}' is longer than {MOST_TEXT} characters")
+        return value
+
+    def number(self, name: str, low: int, high: int) -> int | None:
+        """A whole number within bounds, None where it is not there."""
+        value = self._fields.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+            raise RequestError(f"'{name}' is no whole number from {low} to {high}")
+        return value
+
+    def flag(self, name: str) -> bool:
+        """Whether something is asked for; false where it is not there."""
+        value = self._fields.get(name, False)
+        if not isinstance(value, bool):
+            raise RequestError(f"'{name}' is neither true nor false")
+        return value
+
+    def texts(self, name: str) -> list[str]:
+        """A list of texts, empty where it is not there."""
+        value = self._fields.get(name, [])
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise RequestError(f"'{name}' is no list of texts")
+        if len(value) > MOST_MOVES:
+            raise RequestError(f"'{name}' holds more than {MOST_MOVES} entries")
+        return value
+
+    def numbers(self, name: str) -> dict[str, float]:
+        """Numbers by name, none where it is not there."""
+        value = self._fields.get(name) or {}
+        if not isinstance(value, dict):
+            raise RequestError(f"'{name}' is no object of numbers")
+        for item in value.values():
+            if isinstance(item, bool) or not isinstance(item, int | float) or not math.isfinite(item):
+                raise RequestError(f"'{name}' is no object of numbers")
+        return {key: float(item) for key, item in value.items()}
+
+    def part(self, name: str) -> Asked:
+        """An object in the request, an empty one where it is not there."""
+        value = self._fields.get(name) or {}
+        if not isinstance(value, dict):
+            raise RequestError(f"'{name}' is no object")
+        return Asked(value)
+
+    def position(self) -> Position:
+        """The position after `moves`, coordinates, from `fen`; raises FenError and IllegalMoveError too."""
+        position = position_of(self.text("fen"))
+        position.push_all(self.texts("moves"))
+        return position
+
+    def evaluation(self, shelf: Shelf) -> Evaluation:
+        """The evaluation `weights`, with its numbers in `changes`; raises what Shelf raises too."""
+        return changed(shelf.find(self.text("weights", IN_USE) or IN_USE), self.numbers("changes"))

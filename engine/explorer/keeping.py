@@ -1,0 +1,25 @@
+"""What the server keeps while it runs. The page's own state, the game above all, is kept by the page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from engine.explorer.shelf import Shelf
+
+
+@dataclass
+class Kept:
+    """The evaluations to choose from, what the command line asked for, and the record of the last run of `learn`."""
+
+    shelf: Shelf = field(default_factory=Shelf)
+    first_text: str | None = None
+    first_file: str | None = None
+    record: dict[str, Any] | None = None
+
+    @staticmethod
+    def record_beside(weights: str, name: str) -> Path | None:
+        """The record that `learn` has left beside a weights file, if it has."""
+        path = Path(weights).with_name(name)
+        return path if path.is_file() else None

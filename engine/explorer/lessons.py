@@ -1,0 +1,147 @@
+"""Learning that the page follows: the weights learned from games it sent, and what pieces are worth in them.
+
+Nothing of the user's is written. The games lie in a folder of their own while the work lasts.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from engine.explorer.asked import Asked, RequestError
+from engine.explorer.keeping import Kept
+from engine.explorer.sockets import Message, Say, Stop
+from eval.evaluation import Evaluation
+from eval.linear.phases import column_names, phases_of
+from eval.linear.registry import TERMS
+from formats.sources import SourceError
+from learn.errors import LearnError
+from learn.fit import Step
+from learn.learning import METHODS, Settings
+from learn.procedure import learn_from_files
+from learn.request import Events, LearnRequest
+from study.points.reading import read_source
+from study.points.report import as_object
+from study.points.work import PointsRequest, sets_of, values_of
+
+MOST_BYTES = 512 << 20  # of the games of a run
+GAMES = "games.pgn"
+
+
+def learn(asked: Asked, kept: Kept, say: Say, stop: Stop) -> Message:
+    """Learn from the games of a text, say how it goes, and keep record and weights."""
+    evaluation, name = asked.evaluation(kept.shelf), asked.text("name", GAMES)[:80]
+    settings = _settings(asked)
+    began: list[float] = []
+
+    def heed() -> None:
+        if stop.is_set:
+            raise KeyboardInterrupt  # as the learner expects it: the best so far is kept
+
+    def stepped(step: Step) -> None:
+        began.append(step.at)
+        say({"type": "step", **_step(step, settings, began[0])})
+        heed()
+
+    def progressed(what: str, done: float | None) -> None:
+        say({"type": "progress", "what": what, "done": done})
+        heed()
+
+    with tempfile.TemporaryDirectory(prefix="merino-") as place:
+        folder = Path(place)
+        games = _games(asked, folder)
+        weights = folder / "weights.txt"
+        evaluation.save(weights)
+        record = folder / "learning.json"
+        request = LearnRequest(
+            files=(str(games),),
+            settings=settings,
+            weights=str(weights),
+            dry_run=True,
+            record=str(record),
+            keep_fen=False,
+            plays_match=False,
+        )
+        events = Events(lambda line: say({"type": "text", "text": line}), progressed, stepped=stepped)
+        with _plain_words(folder, name):
+            result = learn_from_files(request, events)
+        kept.record = {**json.loads(record.read_bytes()), "files": [name]}
+    summary = result.summary
+    if summary is None:
+        raise LearnError("nothing was learned")
+    learned = _with_weights(evaluation, {line.name: line.new for line in summary.weights}, summary.k)
+    learned.name = f"learned from {name}"
+    entry = kept.shelf.add(learned.name, learned)
+    return {"type": "done", "record": kept.record, "weights": asdict(entry), "accepted": summary.accepted}
+
+
+def points(asked: Asked, _: Kept, say: Say, stop: Stop) -> Message:
+    """What the pieces are worth in the games of a text, by regression."""
+    name = asked.text("name", GAMES)[:80]
+
+    @contextmanager
+    def progress_of(what: str) -> Iterator[Any]:
+        def tell(done: float | None) -> None:
+            say({"type": "progress", "what": "Reading games", "done": done})
+            if stop.is_set:
+                raise RequestError("stopped")
+
+        yield tell
+
+    with tempfile.TemporaryDirectory(prefix="merino-") as place:
+        folder = Path(place)
+        games = _games(asked, folder)
+        with _plain_words(folder, name):
+            source = read_source(games, False, progress_of, lambda _: None)
+            say({"type": "progress", "what": "Fitting", "done": None})
+            request = PointsRequest()
+            findings = values_of(sets_of([replace(source, label=name)], request).sets, request)
+    if not findings.values:
+        raise RequestError("too few games to fit: two decided games are needed, and a pawn more on a side in one")
+    return {"type": "done", "points": as_object(findings.values[0])}
+
+
+def _games(asked: Asked, folder: Path) -> Path:
+    """The text of the games as a file."""
+    text = asked.text("text")
+    path = folder / GAMES
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _settings(asked: Asked) -> Settings:
+    terms = len(TERMS)
+    usual = Settings()
+    method = asked.text("method", usual.method)
+    if method not in METHODS:
+        raise RequestError(f"'method' is one of {', '.join(METHODS)}")
+    first = asked.number("first", 1, terms) or usual.first
+    last = asked.number("last", 1, terms) or usual.last
+    if first > last:
+        raise RequestError(f"the first term, {first}, comes after the last, {last}")
+    return replace(usual, first=first, last=last, method=method)
+
+
+def _step(step: Step, settings: Settings, began: float) -> dict[str, Any]:
+    train, valid = settings.errors(step.sums)
+    values = step.point.weights
+    weights = dict(zip(column_names(TERMS, phases_of(values, len(TERMS))), values.tolist(), strict=True))
+    return {"seconds": step.at - began, "train": train, "valid": valid, "k": step.point.k, "weights": weights}
+
+
+def _with_weights(evaluation: Evaluation, weights: Mapping[str, float], k: float) -> Evaluation:
+    return evaluation.with_numbers(weights).with_k(k)
+
+
+@contextmanager
+def _plain_words(folder: Path, name: str) -> Iterator[None]:
+    """Let errors name the games as the user knows them."""
+    try:
+        yield
+    except SourceError as error:
+        raise RequestError(str(error).replace(f"{folder}/{GAMES}", name).replace(str(folder), "")) from error

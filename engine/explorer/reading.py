@@ -1,0 +1,170 @@
+"""What a person types or pastes into the one box of the page: a FEN, an EPD, moves, or games as PGN."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+from engine.board.fen import FenError
+from engine.board.game import Position
+from engine.explorer.asked import MOST_MOVES, RequestError
+from engine.notation.positions import looks_like_fen, position_of
+from engine.notation.san import MoveRejected, read_move, san, san_moves
+from eval.evaluation import Evaluation
+from study.annotate.pgn import Source, games_of
+from study.setups import set_up
+
+MOST_GAMES = 500
+
+_MOVE_NUMBER = re.compile(r"\d+\.+")
+_RESULTS = {"1-0", "0-1", "1/2-1/2", "*"}
+_FEN_FIELDS = 6
+
+
+@dataclass(frozen=True)
+class PlayedMove:
+    """A move of a game."""
+
+    san: str
+    uci: str
+
+
+@dataclass(frozen=True)
+class Game:
+    """A game: who plays, from where, and how; `fault` says where it cannot be read on, null where nothing is wrong."""
+
+    number: int  # in its file, from 1
+    label: str
+    result: str
+    tags: Mapping[str, str]
+    fen: str  # where it begins
+    moves: tuple[PlayedMove, ...]
+    fault: str | None
+
+
+@dataclass(frozen=True)
+class Read:
+    """What a text was found to be: `kind` is fen, moves or pgn. `remark` is what else there is to say of it."""
+
+    kind: str
+    games: tuple[Game, ...]
+    remark: str | None = None
+
+
+@dataclass(frozen=True)
+class CoursePoint:
+    """A position in the course of a game, by the evaluation alone; the first is that before any move."""
+
+    fen: str
+    score_cp: int  # White's
+    expected_score: float  # White's, 0 to 1
+    terms: Mapping[str, float]  # net centipawns of each term that is not nothing
+
+
+def read_text(text: str, position: Position | None, free: bool = False) -> Read:
+    """What a text means; moves without the number 1 go on from `position`. With `free`, a FEN may be against the rules.
+
+    Raises FenError, MoveRejected and RequestError.
+    """
+    text = text.strip().lstrip("\ufeff")
+    if not text:
+        raise RequestError("nothing is typed: a FEN, an EPD, a PGN or moves are expected")
+    if looks_like_fen(text):
+        return _read_position(text, free)
+    if text.startswith("[") or set(text) & set("{(;"):
+        return read_pgn(text)
+    words = _MOVE_NUMBER.sub(" ", text).split()
+    begins = re.match(r"1\.(?!\.)", text)
+    start = Position() if begins or position is None else position.copy()
+    return Read("moves", (_played(start, [word for word in words if word not in _RESULTS]),))
+
+
+def read_pgn(text: str) -> Read:
+    """The games of a PGN text; raises RequestError where it holds none that can be read."""
+    found = list(islice(games_of(text), MOST_GAMES + 1))
+    sources = [
+        source for source in found[:MOST_GAMES] if source.moves or source.fault or source.game.headers.get("FEN")
+    ]
+    if not sources:
+        raise RequestError("the PGN holds no game with a move")
+    if all(source.fault for source in sources):
+        first = sources[0]
+        raise RequestError(f"game {first.number}, line {first.line}: {first.fault}")
+    remark = f"the first {MOST_GAMES} games of the file" if len(found) > MOST_GAMES else None
+    return Read("pgn", tuple(map(_game_of, sources)), remark)
+
+
+def course_of(start: Position, moves: list[str], evaluation: Evaluation) -> list[CoursePoint]:
+    """The evaluation before the first of the moves, coordinates, and after each; raises IllegalMoveError."""
+    current = start.copy()
+    points = [_point(current, evaluation)]
+    for move in moves:
+        current.push_uci(move)
+        points.append(_point(current, evaluation))
+    return points
+
+
+def _point(position: Position, evaluation: Evaluation) -> CoursePoint:
+    told = evaluation.explain(position.record)
+    nets = {line.name: line.net for line in told.lines if line.net}
+    return CoursePoint(position.fen(), told.score_white, told.expected_score, nets)
+
+
+def _read_position(text: str, free: bool) -> Read:
+    first, *more = [line for line in text.splitlines() if line.strip()]
+    fields = first.split()
+    remarks = [f"the first of {len(more) + 1} lines"] if more else []
+    counters = fields[4:_FEN_FIELDS]
+    if len(fields) > _FEN_FIELDS or not all(field.isdigit() for field in counters):
+        remarks.append(" ".join(fields[4:]))  # the operations of an EPD
+        fields = fields[:4]
+    fen = " ".join(fields)
+    try:
+        fen = position_of(fen).fen()
+    except FenError:
+        if not free:
+            raise
+        fen = set_up(fen).fen
+    return Read("fen", (Game(1, "", "*", {}, fen, (), None),), "; ".join(remarks) or None)
+
+
+def _played(start: Position, texts: list[str]) -> Game:
+    if len(texts) > MOST_MOVES:
+        raise RequestError(f"these are more than {MOST_MOVES} moves")
+    current, played = start.copy(), [*_names(start)]
+    for number, text in enumerate(texts, start=1):
+        try:
+            move = read_move(current, text)
+        except MoveRejected as rejection:
+            if len(texts) == 1:
+                raise
+            raise RequestError(f"move {number} of {len(texts)}, {rejection}") from rejection
+        played.append(PlayedMove(san(current, move), current.uci(move)))
+        current.push(move)
+    return Game(1, "", "*", {}, start.start_fen(), tuple(played), None)
+
+
+def _names(position: Position) -> list[PlayedMove]:
+    """The moves that led to a position."""
+    current, names = Position(position.start_fen(), position.chess960), []
+    for move in position.moves:
+        names.append(PlayedMove(san_moves(current, [move])[0], current.uci(move)))
+        current.push(move)
+    return names
+
+
+def _game_of(source: Source) -> Game:
+    end = source.start.copy()
+    end.push_all(source.moves)
+    tags = dict(source.game.headers)
+    return Game(
+        number=source.number,
+        label=source.label,
+        result=tags.get("Result", "*"),
+        tags=tags,
+        fen=source.start.fen(),
+        moves=tuple(_names(end)),
+        fault=source.fault or None,
+    )

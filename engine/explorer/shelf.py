@@ -1,0 +1,151 @@
+"""The evaluations that the page may choose from: those on the disk, those it sent itself, and what was learned here."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from engine.common.errors import MerinoError
+from engine.common.folders import user_folder
+from eval.evaluation import Evaluation
+from eval.families import DEFAULT_FILE, active_file, load
+from eval.linear.registry import TERMS
+
+IN_USE = "in-use"
+MOST_OWN = 50  # sent by the page or learned; the oldest go first
+
+
+class UnknownWeightsError(MerinoError):
+    """A name under which the page may not find any weights."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One evaluation to choose: by `id`; `name` is for people, `file` where it lies, if it lies anywhere."""
+
+    id: str
+    name: str
+    file: str | None
+
+
+@dataclass(frozen=True)
+class TermEntry:
+    """A term of the evaluation, for those who look at its weight."""
+
+    number: int  # from 1
+    name: str
+    group: str
+    multiplier: float
+    phase: str
+    low: float
+    high: float
+    sentence: str
+
+
+class Shelf:
+    """Finds evaluations by id. Its methods may be called from any thread."""
+
+    def __init__(self) -> None:
+        self._own: dict[str, tuple[Entry, Evaluation]] = {}
+        self._read: dict[Path, tuple[int, Evaluation]] = {}
+        self._count = 0
+        self._lock = threading.Lock()
+
+    def entries(self) -> list[Entry]:
+        """All that can be chosen, those in use first."""
+        in_use = active_file().absolute()
+        found = [Entry(IN_USE, f"in use: {in_use.stem}", str(in_use))]
+        shipped = sorted(DEFAULT_FILE.parent.glob("*.txt"), key=lambda path: (path != DEFAULT_FILE, path.name))
+        found += [Entry(path.stem, path.stem, str(path)) for path in shipped]
+        folder = user_folder("data")
+        found += [
+            Entry(f"yours/{path.name}", f"yours: {path.name}", str(path)) for path in sorted(folder.glob("*.txt"))
+        ]
+        with self._lock:
+            return found + [entry for entry, _ in self._own.values()]
+
+    def find(self, name: str = IN_USE) -> Evaluation:
+        """The evaluation with this id; raises UnknownWeightsError, EvaluationError."""
+        with self._lock:
+            if name in self._own:
+                return self._own[name][1]
+        entries = {entry.id: entry for entry in self.entries()}
+        entry = entries.get(name) or entries.get(name.removesuffix(".txt"))
+        if entry is None or entry.file is None:
+            raise UnknownWeightsError(f"no weights are called {name[:60]!r}; there are {', '.join(entries)}")
+        return self._loaded(Path(entry.file))
+
+    def add(self, name: str, evaluation: Evaluation) -> Entry:
+        """Keep an evaluation under a new id until the server ends."""
+        with self._lock:
+            self._count += 1
+            entry = Entry(f"own-{self._count}", name, None)
+            self._own[entry.id] = (entry, evaluation)
+            while len(self._own) > MOST_OWN:
+                del self._own[next(iter(self._own))]
+            return entry
+
+    def read(self, name: str, text: str) -> Entry:
+        """Keep what a weights file called `name` holds; raises EvaluationError."""
+        with tempfile.TemporaryDirectory(prefix="merino-") as folder:
+            path = Path(folder) / "weights.txt"
+            path.write_text(text, encoding="utf-8")
+            try:
+                evaluation = load(path)
+            except MerinoError as error:
+                raise type(error)(str(error).replace(str(path), name)) from error
+        evaluation.name = name
+        return self.add(name, evaluation)
+
+    def _loaded(self, path: Path) -> Evaluation:
+        """The evaluation of a file, read anew only where that has changed."""
+        stamp = path.stat().st_mtime_ns if path.exists() else -1
+        with self._lock:
+            known = self._read.get(path)
+        if known is None or known[0] != stamp:
+            known = (stamp, load(path))
+            with self._lock:
+                self._read[path] = known
+        return known[1]
+
+
+def changed(evaluation: Evaluation, changes: Mapping[str, float]) -> Evaluation:
+    """The evaluation with other weights; raises EvaluationError where one is none or out of its bounds."""
+    if not changes:
+        return evaluation
+    other = evaluation.with_numbers(changes)
+    for name, value in changes.items():
+        number = evaluation.numbers[name]
+        if not number.low <= value <= number.high:
+            raise UnknownWeightsError(f"{name} = {value:g} is outside {number.low:g}..{number.high:g}")
+    return other
+
+
+def text_of(evaluation: Evaluation, header: str) -> str:
+    """The weights file of an evaluation; raises EvaluationError where it has none."""
+    with tempfile.TemporaryDirectory(prefix="merino-") as folder:
+        path = Path(folder) / "weights.txt"
+        evaluation.save(path, [header])
+        return path.read_text(encoding="utf-8")
+
+
+def terms() -> list[dict[str, object]]:
+    """The terms with their sentences, as plain data."""
+    return [
+        asdict(
+            TermEntry(
+                number=number,
+                name=term.name,
+                group=term.group.title,
+                multiplier=term.group.multiplier,
+                phase=term.phase.name.lower(),
+                low=float(term.bounds[0]),
+                high=float(term.bounds[1]),
+                sentence=term.sentence,
+            )
+        )
+        for number, term in enumerate(TERMS, start=1)
+    ]

@@ -1,0 +1,125 @@
+"""WebSockets: work that tells how it goes, on a thread of its own, until it is done, stopped, or its tab is closed."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from engine.common.errors import MerinoError
+from engine.explorer.asked import Asked
+from engine.explorer.keeping import Kept
+
+MOST_AT_ONCE = 12  # pieces of work
+GATHERING_SECONDS = 0.06  # in which messages are gathered before they are sent
+
+Message = Mapping[str, Any]
+Say = Callable[[Message], None]
+
+FAULTS = (MerinoError, ValueError)  # what work may raise to say that it cannot be done; ValueError of moves
+
+
+class Stop:
+    """Asks work to end. `when` is called at once where work must be told rather than look."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self._actions: list[Callable[[], object]] = []
+        self._lock = threading.Lock()
+
+    @property
+    def is_set(self) -> bool:
+        """Whether the work is to end."""
+        return self._event.is_set()
+
+    def set(self) -> None:
+        """Let the work end."""
+        with self._lock:
+            self._event.set()
+            actions, self._actions = self._actions, []
+        for action in actions:
+            action()
+
+    def when(self, action: Callable[[], object]) -> None:
+        """Call `action` when the work is to end, at once if it is already."""
+        with self._lock:
+            if not self._event.is_set():
+                self._actions.append(action)
+                return
+        action()
+
+
+# Does what was asked for, says how it goes, and returns the last message.
+Work = Callable[[Asked, Kept, Say, Stop], Message]
+
+
+class Channel:
+    """One WebSocket and the work behind it: a message begins new work, and ends that before it."""
+
+    def __init__(self, socket: WebSocket, kept: Kept, work: Work, running: set[Stop]) -> None:
+        self._socket, self._kept, self._work, self._running = socket, kept, work, running
+        self._outbox: asyncio.Queue[Message] = asyncio.Queue()
+        self._loop = asyncio.get_running_loop()
+        self._stop = Stop()
+        self._thread: threading.Thread | None = None
+
+    async def serve(self) -> None:
+        """Talk until the tab is closed; then the work is told to end."""
+        await self._socket.accept()
+        sender = asyncio.create_task(self._send())
+        try:
+            while True:
+                await self._hear(await self._socket.receive_text())
+        except (WebSocketDisconnect, KeyError):  # KeyError of a message that is no text
+            pass
+        finally:
+            self._end_work()
+            sender.cancel()
+
+    async def _hear(self, text: str) -> None:
+        try:
+            asked = Asked.read(text)
+            is_stop = asked.flag("stop")
+        except MerinoError as error:
+            self._outbox.put_nowait({"type": "error", "error": str(error)})
+            return
+        self._end_work()
+        if is_stop:
+            return
+        if self._thread is not None:
+            await asyncio.to_thread(self._thread.join)
+        if len(self._running) >= MOST_AT_ONCE:
+            self._outbox.put_nowait({"type": "error", "error": f"{MOST_AT_ONCE} tabs are at work already"})
+            return
+        self._stop = Stop()
+        self._running.add(self._stop)
+        self._thread = threading.Thread(target=self._run, args=(asked, self._stop), name="explorer", daemon=True)
+        self._thread.start()
+
+    def _end_work(self) -> None:
+        self._stop.set()
+
+    def _run(self, asked: Asked, stop: Stop) -> None:
+        try:
+            last = self._work(asked, self._kept, self._say, stop)
+        except FAULTS as error:
+            last = {"type": "error", "error": str(error)}
+        finally:
+            self._running.discard(stop)
+        self._say(last)
+
+    def _say(self, message: Message) -> None:
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._outbox.put_nowait, message)
+
+    async def _send(self) -> None:
+        """Send what is said, several messages at a time as one list."""
+        while True:
+            messages = [await self._outbox.get()]
+            await asyncio.sleep(GATHERING_SECONDS)
+            while not self._outbox.empty():
+                messages.append(self._outbox.get_nowait())
+            await self._socket.send_json(messages)

@@ -1,0 +1,155 @@
+"""Searches that the page follows: of a position, for a move to play, and of each move of a game."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from engine.board.game import Position
+from engine.explorer.asked import Asked, RequestError
+from engine.explorer.keeping import Kept
+from engine.explorer.sockets import Message, Say, Stop
+from engine.notation.positions import position_of
+from engine.notation.san import board_of, san, san_line
+from engine.search.limits import Limits, Line, Result
+from engine.search.searcher import Searcher
+from engine.search.strength import FULL_LEVEL, at_level
+from eval.evaluation import Evaluation
+from study.annotate.analysis import AnnotatedMove, annotate_moves
+from study.annotate.pgn import account
+from study.explain.lookahead import seeker
+from study.reporting import report_score
+
+HASH_MB = 16
+MOST_LINES = 256
+MOST_MS = 3_600_000
+MOST_NODES = 10**9
+MOVE_MS = 1000  # to answer a move, without another limit
+BETTER = 8  # half-moves of a better line
+NODES_A_MOVE = 20_000  # in a game, without another limit
+
+
+@dataclass(frozen=True)
+class Depth:
+    """How far a search is."""
+
+    depth: int
+    nodes: int
+    nps: int
+    time_ms: int
+
+
+def search(asked: Asked, kept: Kept, say: Say, stop: Stop) -> Message:
+    """Search a position and say each line that is found, without end unless a limit is given."""
+    position, evaluation = asked.position(), asked.evaluation(kept.shelf)
+    limits = _limits(asked)
+    if limits == Limits():
+        limits = Limits(infinite=True)
+    searcher = _searcher(evaluation)
+    searcher.is_analysing = True
+    legal = len(position.legal_moves)
+    searcher.multipv = legal if asked.flag("all_moves") else asked.number("lines", 1, MOST_LINES) or 1
+    if not legal:
+        return {"type": "done", "best": None}
+
+    def show(line: Line) -> None:
+        if not line.bound and line.pv:
+            say({"type": "line", **_line(position, line, evaluation)})
+
+    result = _searched(searcher, position, limits, stop, show)
+    best = result.best
+    return {"type": "done", "best": None if best is None else position.uci(best)}
+
+
+def play(asked: Asked, kept: Kept, _: Say, stop: Stop) -> Message:
+    """Search for a move to play, at a level."""
+    position, evaluation = asked.position(), asked.evaluation(kept.shelf)
+    limits = _limits(asked)
+    searcher = _searcher(evaluation)
+    level = asked.number("level", 0, FULL_LEVEL)
+    searcher.strength = None if level is None else at_level(level)
+    result = _searched(searcher, position, Limits(movetime=MOVE_MS) if limits == Limits() else limits, stop)
+    if result.best is None:
+        return {"type": "done", "best": None, "san": None}
+    best = result.best
+    return {"type": "done", "best": position.uci(best), "san": san(position, best)}
+
+
+def annotate(asked: Asked, kept: Kept, say: Say, stop: Stop) -> Message:
+    """Tell of each move of a game what it loses, as `merino annotate` does."""
+    start, evaluation = position_of(asked.text("fen")), asked.evaluation(kept.shelf)
+    limits = _limits(asked)
+    seek = seeker(_searcher(evaluation), is_hurried=lambda: stop.is_set, gives_up=True)
+    current, done = start.copy(), list[AnnotatedMove]()
+    try:
+        for told in annotate_moves(
+            start, asked.texts("moves"), evaluation, seek, Limits(nodes=NODES_A_MOVE) if limits == Limits() else limits
+        ):
+            done.append(told)
+            say({"type": "move", "ply": len(done), **_annotated(current, told)})
+            current.push(told.move)
+    except KeyboardInterrupt:
+        return {"type": "done", "is_whole": False, "account": list(account(done))}
+    return {"type": "done", "is_whole": True, "account": list(account(done))}
+
+
+def _annotated(position: Position, told: AnnotatedMove) -> dict[str, Any]:
+    """A move made in a position, with what was better if it was a mistake."""
+    grade, best = told.grade, told.better.best[:BETTER]
+    return {
+        "san": told.san,
+        "before": {"expected_score": told.before.expected, "text": told.before.score_text},
+        "after": {"expected_score": told.after.expected, "text": told.after.score_text, "depth": told.after.depth},
+        "loss": told.loss,
+        "grade": None if grade is None else {"name": grade.name, "sign": grade.sign, "nag": grade.nag},
+        "better": {
+            "text": told.better.score_text,
+            "line": san_line(board_of(position), best),
+        },
+    }
+
+
+def _limits(asked: Asked) -> Limits:
+    return Limits(
+        depth=asked.number("depth", 1, 100),
+        nodes=asked.number("nodes", 1, MOST_NODES),
+        movetime=asked.number("movetime", 1, MOST_MS),
+    )
+
+
+def _searcher(evaluation: Evaluation) -> Searcher:
+    try:
+        searcher = Searcher(HASH_MB, evaluation=evaluation)
+    except MemoryError as error:
+        raise RequestError("there is not enough memory for one more search") from error
+    searcher.move_overhead = 0
+    return searcher
+
+
+def _searched(searcher: Searcher, position: Position, limits: Limits, stop: Stop, show: Any = None) -> Result:
+    """The result of a search, which `stop` ends."""
+    done, results = threading.Event(), list[Result]()
+
+    def finish(result: Result) -> None:
+        results.append(result)
+        done.set()
+
+    searcher.start(position, limits, show or (lambda _: None), finish)
+    stop.when(searcher.stop)
+    done.wait()
+    return results[0]
+
+
+def _line(position: Position, line: Line, evaluation: Evaluation) -> dict[str, Any]:
+    after, moves = position.copy(), []
+    for move in line.pv:
+        moves.append(after.uci(move))
+        after.push(move)
+    return {
+        **asdict(Depth(line.depth, line.nodes, line.nps, line.time_ms)),
+        "number": line.multipv,
+        "score": asdict(report_score(line.score, position.turn, evaluation)),
+        "moves": moves,
+        "text": san_line(board_of(position), line.pv),
+    }

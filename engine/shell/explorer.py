@@ -1,0 +1,78 @@
+"""`merino explorer`: the explorer in the browser, served until Ctrl-C."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from engine.common.command import CommandError, UsageError
+from engine.common.errors import MerinoError
+from engine.console.command_line import Parser, file_path
+from engine.notation.positions import looks_like_fen, position_of
+from engine.shell.naming import errors_named
+from formats.sources import SourceError, read_text
+
+PORT = 8765
+MOST_BYTES = 3 << 20  # of a file to open
+
+
+def run_explorer(arguments: Sequence[str]) -> int:
+    """Serve the page; 0 after Ctrl-C. Raises CommandError."""
+    parser = Parser(
+        prog="merino explorer", description="Open a page in the browser that shows a position and its reasons."
+    )
+    parser.add_argument("words", nargs="*", metavar="FEN | FILE.pgn", help="what to begin with (the starting position)")
+    parser.add_argument(
+        "--port", type=_port, default=PORT, metavar="N", help="listen there, 0 for any free port (%(default)s)"
+    )
+    parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
+    order = parser.parse_args(arguments)
+    text, file = _first(order.words)
+    try:
+        import starlette  # noqa: F401, PLC0415 (an extra)
+        import uvicorn  # noqa: F401, PLC0415
+        import websockets  # noqa: F401, PLC0415
+    except ImportError as error:
+        raise CommandError(
+            f"explorer: it needs {error.name}: install Merino with its extra 'web', pip install 'merino-chess[web]'"
+        ) from error
+    from engine.explorer.keeping import Kept  # noqa: PLC0415 (what they serve)
+    from engine.explorer.serving import serve  # noqa: PLC0415
+
+    with errors_named("explorer", MerinoError):
+        serve(Kept(first_text=text, first_file=file), order.port, not order.no_browser, _say)
+    return 0
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+def _first(words: Sequence[str]) -> tuple[str | None, str | None]:
+    """The text to begin with, and the name of the file it was read from; raises CommandError."""
+    if not words:
+        return None, None
+    with errors_named("explorer", MerinoError):
+        if looks_like_fen(words[0]):
+            return position_of(" ".join(words)).fen(), None
+        if len(words) > 1:
+            raise UsageError(f"explorer: a FEN or one file is expected, not '{' '.join(words)[:60]}'")
+        path = file_path(words[0])
+        return _content(path), path.name
+
+
+def _content(path: Path) -> str:
+    content = read_text(path)
+    if len(content) > MOST_BYTES:
+        raise SourceError(f"'{path}' holds more than {MOST_BYTES >> 20} MiB; open a part of it")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("latin-1")  # as older files are
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text[:6]) > 65535:
+        raise argparse.ArgumentTypeError(f"a port is a number from 0 to 65535, not '{text[:40]}'")
+    return int(text)

@@ -1,0 +1,368 @@
+"""The server of the explorer: its answers, its refusals, and what may be asked of it."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+from starlette.websockets import WebSocketDisconnect
+
+from engine.board.game import Position
+from engine.explorer.app import create_app
+from engine.explorer.guard import MOST_BYTES
+from engine.explorer.keeping import Kept
+from engine.explorer.shelf import Shelf
+from eval.families import DEFAULT_FILE, default, load
+from study.report import PositionReport
+from study.reporting import report_position
+
+PORT = 8765
+ROOT = Path(__file__).resolve().parent.parent
+MIDDLEGAME = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R1BQ1RK1 w - - 0 9"
+ENDGAME = "8/8/8/4k3/2P2pp1/P1K5/2B5/8 w - - 0 1"
+PGN = """[Event "a <script>alert(1)</script>"]
+[White "Anna"]
+[Black "Bert"]
+[Result "1-0"]
+
+1. e4 e5 2. Qh5 {early} Nc6 3. Bc4 Nf6 4. Qxf7# 1-0
+"""
+UNTIL = 200  # messages at most
+
+
+@pytest.fixture(scope="module")
+def kept() -> Kept:
+    return Kept()
+
+
+@pytest.fixture(scope="module")
+def page(kept: Kept) -> Iterator[TestClient]:
+    with TestClient(create_app(kept, PORT), base_url=f"http://127.0.0.1:{PORT}") as client:
+        yield client
+
+
+def explained(page: TestClient, fen: str, **more: str) -> Any:
+    answer = page.get("/api/explain", params={"fen": fen, "weights": "default", **more})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def refused(answer: Any, status: int = 400) -> str:
+    assert answer.status_code == status, answer.text
+    (key, reason), *rest = answer.json().items()
+    assert key == "error" and not rest
+    return str(reason)
+
+
+def connect(page: TestClient, path: str, **more: Any) -> Any:
+    return page.websocket_connect(f"ws://127.0.0.1:{PORT}{path}", **more)
+
+
+def heard(socket: Any, kind: str) -> list[Any]:
+    """The messages of a WebSocket up to one of this kind."""
+    found: list[Any] = []
+    while not found or found[-1]["type"] not in (kind, "error"):
+        found += socket.receive_json()
+        assert len(found) < UNTIL * 50
+    return found
+
+
+@pytest.mark.parametrize("fen", [MIDDLEGAME, ENDGAME, Position().fen()])
+def test_explain_tells_the_report_of_the_library(page: TestClient, fen: str) -> None:
+    told = explained(page, fen)
+    report: PositionReport = report_position(Position(fen), default())
+    assert told == json.loads(json.dumps({"score_cp": report.static.score_cp, **report.to_dict()}))
+    assert sum(term["net_cp"] for term in told["terms"]) == pytest.approx(told["static"]["sum_cp"])
+    for term in told["terms"]:
+        assert term["white_cp"] - term["black_cp"] == pytest.approx(term["net_cp"])
+    engine = int(default().scores(Position(fen).record)[0])
+    assert told["score_cp"] == (engine if told["to_move"] == "white" else -engine)
+
+
+def test_explain_follows_moves_and_changed_weights(page: TestClient) -> None:
+    after = explained(page, Position().fen(), moves="e2e4,e7e5")
+    assert after["fen"].startswith("rnbqkbnr/pppp1ppp/8/4p3/4P3/8")
+    body = {"fen": MIDDLEGAME, "weights": "default", "changes": {"VAL_P": 150}}
+    changed = page.post("/api/explain", json=body).json()
+    pawn = next(term for term in changed["terms"] if term["name"] == "VAL_P")
+    assert pawn["weight"] == 150 and pawn["white_cp"] == pytest.approx(150 * pawn["white_count"])
+
+
+@pytest.mark.parametrize(
+    ("fen", "reason"),
+    [
+        ("8/8/8/8/8/8/8/8 w - - 0 1", "White has 0 kings"),
+        ("4k3/8/8/8/8/8/4R3/4K3 w - - 0 1", "could take the king"),
+        ("4k2P/8/8/8/8/8/8/4K3 w - - 0 1", "a pawn cannot stand on h8"),
+        ("4k3/8/8/8/8/QQQQQQQQ/QQQ5/4K3 w - - 0 1", "more queens than its pawns could become"),
+        ("k6k/8/8/8/8/8/8/4K3 b - - 0 1", "Black has 2 kings"),
+    ],
+)
+def test_a_position_against_the_rules_is_valued_in_free_mode_alone(page: TestClient, fen: str, reason: str) -> None:
+    assert reason in refused(page.get("/api/explain", params={"fen": fen}))
+    told = explained(page, fen, free="1")
+    assert reason in told["fault"] and told["moves"] == [] and told["ending"] is None
+    whole = sum(piece["attributed_cp"] for piece in told["pieces"]) + told["shared_cp"]
+    assert whole == pytest.approx(told["static"]["sum_cp"])
+
+
+def test_a_missing_king_is_put_where_it_disturbs_least_and_told(page: TestClient) -> None:
+    told = explained(page, "rnbq1bnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w - - 0 1", free="1")
+    assert "valued as if Black's king stood on e8" in told["fault"]
+    assert [piece["square"] for piece in told["pieces"] if piece["piece"] == "k"] == ["e8"]
+    assert abs(told["score_cp"]) < 50, "both sides are alike but for the castling"
+
+
+@pytest.mark.parametrize("fen", ["", "hello", "8/8 w - - 0 1", "9/8/8/8/8/8/8/8 w - - 0 1", f"{'8/' * 7}x w - - 0 1"])
+def test_a_text_that_is_no_fen_is_refused_even_in_free_mode(page: TestClient, fen: str) -> None:
+    assert refused(page.get("/api/explain", params={"fen": fen, "free": "1"}))
+
+
+def test_errors_come_in_the_words_of_the_console(page: TestClient) -> None:
+    start = Position().fen()
+    bad = refused(page.get("/api/explain", params={"fen": "8/8/8/8/8/8/8/K7 w - - 0 1"}))
+    assert bad == "Black has 0 kings, not 1"
+    illegal = refused(page.post("/api/move", json={"fen": start, "move": "Nf4"}))
+    assert illegal.startswith("Nf4: no knight of White's can reach f4; legal knight moves: Na3")
+    assert refused(page.post("/api/move", json={"fen": start, "moves": ["e2e5"], "move": "e4"})).startswith(
+        "e2e5 is not"
+    )
+    assert "'hello' is not a move" in refused(page.post("/api/read", json={"text": "hello", "fen": start}))
+    assert "no weights are called 'x'" in refused(page.get("/api/explain", params={"fen": start, "weights": "x"}))
+    assert "line 2: " in refused(page.post("/api/pgn", json={"text": '\n[White "A"]\n\n1. e4 e5 2. Ke3 *'}))
+    assert refused(page.post("/api/pgn", json={"text": "no game"})) == "the PGN holds no game with a move"
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"fen": 5}', b'{"fen": "x", "moves": "e4"}', b"[" * 100_000])
+def test_a_request_that_cannot_be_understood_is_refused(page: TestClient, body: bytes) -> None:
+    assert refused(page.post("/api/move", content=body))
+
+
+def test_a_move_is_played_as_it_is_typed(page: TestClient) -> None:
+    told = page.post("/api/move", json={"fen": Position().fen(), "moves": ["e2e4"], "move": "Nc6"}).json()
+    assert (told["san"], told["uci"], told["moves"]) == ("Nc6", "b8c6", ["e2e4", "b8c6"])
+    assert told["report"]["fen"] == told["fen"] and told["report"]["to_move"] == "white"
+    mated = page.post("/api/move", json={"fen": Position().fen(), "moves": ["f2f3", "e7e5", "g2g4"], "move": "Qh4"})
+    assert mated.json()["san"] == "Qh4#" and mated.json()["report"]["ending"] == "checkmate"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "moves"),
+    [
+        (MIDDLEGAME, "fen", []),
+        (f'{" ".join(ENDGAME.split()[:4])} bm Bd1; id "x";', "fen", []),
+        ("1. e4 e5 2. Nf3", "moves", ["e4", "e5", "Nf3"]),
+        ("c5 e4", "moves", ["d4", "c5", "e4"]),
+        (PGN, "pgn", ["e4", "e5", "Qh5", "Nc6", "Bc4", "Nf6", "Qxf7#"]),
+        ("1. e4 {best by test} e5", "pgn", ["e4", "e5"]),
+    ],
+)
+def test_one_box_reads_all_that_people_paste(page: TestClient, text: str, kind: str, moves: list[str]) -> None:
+    told = page.post("/api/read", json={"text": text, "fen": Position().fen(), "moves": ["d2d4"]}).json()
+    assert told["kind"] == kind
+    assert [move["san"] for move in told["games"][0]["moves"]] == moves
+
+
+def test_the_operations_of_an_epd_are_told(page: TestClient) -> None:
+    told = page.post("/api/read", json={"text": f'{" ".join(ENDGAME.split()[:4])} bm Bd1; id "x";'}).json()
+    assert told["games"][0]["fen"] == ENDGAME and told["remark"] == 'bm Bd1; id "x";'
+
+
+def test_a_pgn_comes_as_its_games_and_its_tags_as_they_are(page: TestClient) -> None:
+    told = page.post("/api/pgn", json={"text": PGN + "\n" + PGN.replace("Anna", "Carl")}).json()
+    assert [game["label"] for game in told["games"]] == ["Anna - Bert", "Carl - Bert"]
+    assert told["games"][0]["tags"]["Event"] == "a <script>alert(1)</script>"
+
+
+def test_the_course_of_a_game_is_that_of_its_positions(page: TestClient) -> None:
+    body = {"fen": Position().fen(), "moves": ["e2e4", "e7e5", "g1f3"], "weights": "default"}
+    points = page.post("/api/course", json=body).json()["points"]
+    assert len(points) == 4
+    for count, point in enumerate(points):
+        told = explained(page, body["fen"], moves=" ".join(body["moves"][:count]))
+        assert (point["fen"], point["score_cp"]) == (told["fen"], told["score_cp"])
+        assert point["terms"] == {term["name"]: term["net_cp"] for term in told["terms"] if term["net_cp"]}
+
+
+def test_two_weights_files_are_compared(page: TestClient) -> None:
+    both = {"first": {"weights": "default"}, "second": {"weights": "greko2015-before-training"}}
+    told = page.post("/api/compare", json={"fen": MIDDLEGAME, **both}).json()
+    other = load(DEFAULT_FILE.with_name("greko2015-before-training.txt"))
+    record = Position(MIDDLEGAME).record
+    assert told["second"]["score_cp"] == int(other.scores(record)[0])
+    assert told["change"]["change_cp"] == told["second"]["score_cp"] - told["first"]["score_cp"]
+    assert len(told["moves"]) == len(Position(MIDDLEGAME).legal_moves) and told["summary"]
+
+
+def test_two_moves_are_compared(page: TestClient) -> None:
+    body = {"fen": MIDDLEGAME, "first_move": "e4", "second_move": "Ne5", "weights": "default"}
+    told = page.post("/api/compare", json=body).json()
+    first, second = (move["at_once"]["after_cp"] for move in told["moves"])
+    assert told["change"]["change_cp"] == second - first
+    assert told["summary"][0].startswith("Ne5 instead of e4")
+
+
+def test_weights_are_listed_read_changed_and_written_out(page: TestClient) -> None:
+    listed = page.get("/api/weights").json()
+    assert {"in-use", "default", "greko2015-before-training"} <= {entry["id"] for entry in listed["weights"]}
+    assert [term["name"] for term in listed["terms"]] == list(listed["values"])
+    assert all(term["sentence"] for term in listed["terms"])
+    text = page.post("/api/weights/text", json={"weights": "default", "changes": {"RookOpen": 44}}).json()["text"]
+    entry = page.post("/api/weights", json={"name": "mine.txt", "text": text}).json()
+    assert page.get("/api/weights", params={"weights": entry["id"]}).json()["values"]["RookOpen"] == 44
+    assert "RookOpen = 444" in refused(page.post("/api/explain", json={"fen": ENDGAME, "changes": {"RookOpen": 444}}))
+    wrong = refused(page.post("/api/weights", json={"name": "mine.txt", "text": "Nonsense 4"}))
+    assert wrong == "mine.txt:1: no term is called 'Nonsense'"
+
+
+def test_weights_of_the_user_are_found_and_no_other_file(
+    page: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MERINO_HOME", str(tmp_path))
+    (tmp_path / "data").mkdir()
+    own = tmp_path / "data" / "weights.txt"
+    own.write_text("RookOpen 33\n")
+    shelf = Shelf()
+    assert shelf.find().numbers["RookOpen"].value == 33
+    own.write_text("RookOpen 34\n")
+    os.utime(own, ns=(1, 1))
+    assert shelf.find().numbers["RookOpen"].value == 34, "read anew"
+    for name in (str(own), "../default", "../../pyproject.toml", "yours/../weights.txt"):
+        assert "no weights are called" in refused(page.get("/api/explain", params={"fen": ENDGAME, "weights": name}))
+
+
+@pytest.mark.parametrize(
+    "path", ["/../pyproject.toml", "/%2e%2e/app.py", "/..%2fapp.py", "/app.py", "/page/index.html"]
+)
+def test_no_file_but_those_of_the_page_is_sent(page: TestClient, path: str) -> None:
+    assert refused(page.get(path), 404)
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", f"evil.example:{PORT}", "127.0.0.1", "127.0.0.1:1", "", "localhost.:8765"]
+)
+def test_a_foreign_host_is_refused(page: TestClient, host: str) -> None:
+    for path in ("/", "/api/start", "/pieces/wK.svg"):
+        assert refused(page.get(path, headers={"host": host}), 403)
+    with pytest.raises(WebSocketDisconnect), connect(page, "/ws/search", headers={"host": host}):
+        pass
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", f"https://127.0.0.1:{PORT}", "http://127.0.0.1:1"])
+def test_a_foreign_page_is_refused(page: TestClient, origin: str) -> None:
+    assert refused(page.post("/api/move", json={"fen": "x"}, headers={"origin": origin}), 403)
+    with pytest.raises(WebSocketDisconnect), connect(page, "/ws/learn", headers={"origin": origin}):
+        pass
+    own = page.get("/api/start", headers={"origin": f"http://127.0.0.1:{PORT}"})
+    assert own.status_code == 200 and "access-control-allow-origin" not in own.headers
+
+
+def test_every_answer_carries_the_policy(page: TestClient) -> None:
+    for answer in (page.get("/"), page.get("/nothing"), page.get("/api/explain"), page.get("/", headers={"host": "x"})):
+        assert answer.headers["content-security-policy"].startswith("default-src 'self'; ")
+        assert "unsafe" not in answer.headers["content-security-policy"]
+        assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_an_oversized_body_is_refused_whatever_its_headers_say(page: TestClient) -> None:
+    assert "larger than 4 MiB" in refused(page.post("/api/read", content=b"x" * (MOST_BYTES + 1)), 413)
+    chunks = (b"x" * 65536 for _ in range(MOST_BYTES // 65536 + 1))
+    assert "larger than 4 MiB" in refused(page.post("/api/read", content=chunks), 413)
+    assert refused(page.get("/api/explain", params={"fen": "x" * 20_000}), 414)
+
+
+def test_pieces_are_those_of_python_chess(page: TestClient) -> None:
+    assert "white-knight" in page.get("/pieces/wN.svg").text
+    assert refused(page.get("/pieces/wX.svg"), 404)
+
+
+def test_a_search_is_followed_line_by_line_and_stopped(page: TestClient) -> None:
+    with connect(page, "/ws/search") as socket:
+        socket.send_json({"fen": MIDDLEGAME, "weights": "default", "lines": 2})
+        lines: list[Any] = []
+        while max((line["depth"] for line in lines), default=0) < 3:
+            lines += socket.receive_json()
+        socket.send_json({"stop": True})
+        last = heard(socket, "done")[-1]
+        assert {line["number"] for line in lines} == {1, 2}
+        assert last["best"] in [Position(MIDDLEGAME).uci(move) for move in Position(MIDDLEGAME).legal_moves]
+        socket.send_json({"fen": MIDDLEGAME, "all_moves": True, "depth": 2})
+        found = heard(socket, "done")
+        firsts = {line["moves"][0] for line in found if line["type"] == "line"}
+        assert len(firsts) == len(Position(MIDDLEGAME).legal_moves)
+
+
+def test_a_closed_tab_stops_its_search(page: TestClient) -> None:
+    running = page.app.state.running  # type: ignore[attr-defined]
+    with connect(page, "/ws/search") as socket:
+        socket.send_json({"fen": MIDDLEGAME})
+        assert socket.receive_json()[0]["type"] == "line"
+        (stop,) = running
+    assert stop.is_set
+
+
+def test_several_tabs_search_at_once(page: TestClient) -> None:
+    with connect(page, "/ws/search") as first, connect(page, "/ws/search") as second:
+        first.send_json({"fen": MIDDLEGAME})
+        assert first.receive_json()
+        second.send_json({"fen": ENDGAME, "depth": 4})
+        assert heard(second, "done")[-1]["best"]
+
+
+def test_a_wrong_request_over_a_socket_is_answered(page: TestClient) -> None:
+    with connect(page, "/ws/search") as socket:
+        for text, reason in (("{", "no JSON"), ('{"fen": "x"}', "a FEN has 4 to 6 fields")):
+            socket.send_text(text)
+            assert reason in heard(socket, "error")[-1]["error"]
+
+
+def test_merino_answers_a_move_at_its_level(page: TestClient) -> None:
+    with connect(page, "/ws/play") as socket:
+        socket.send_json({"fen": Position().fen(), "moves": ["f2f3", "e7e5", "g2g4"], "level": 0, "nodes": 500})
+        assert heard(socket, "done")[-1]["best"]
+        socket.send_json({"fen": Position().fen(), "moves": ["f2f3", "e7e5", "g2g4"], "nodes": 2000})
+        assert heard(socket, "done")[-1]["san"] == "Qh4#"
+
+
+def test_a_game_is_annotated_move_by_move(page: TestClient) -> None:
+    moves = ["e2e4", "e7e5", "d1h5", "b8c6", "f1c4", "g8f6", "h5f7"]
+    with connect(page, "/ws/annotate") as socket:
+        socket.send_json({"fen": Position().fen(), "moves": moves, "nodes": 2000})
+        told = heard(socket, "done")
+    assert [move["ply"] for move in told[:-1]] == list(range(1, 8))
+    assert told[5]["grade"]["name"] == "blunder" and told[6]["grade"] is None
+    assert told[-1]["is_whole"] and "1 blunder" in told[-1]["account"][1]
+
+
+def test_learning_is_followed_step_by_step_and_kept(page: TestClient, kept: Kept) -> None:
+    games = (ROOT / "games" / "selfplay.pgn").read_text(encoding="utf-8")
+    with connect(page, "/ws/learn") as socket:
+        body = {"text": games, "name": "selfplay.pgn", "weights": "greko2015-before-training"}
+        socket.send_json(body)
+        told = heard(socket, "done")
+    steps, last = [message for message in told if message["type"] == "step"], told[-1]
+    assert last["type"] == "done", last
+    assert steps[-1]["train"] < steps[0]["train"] and len(steps[0]["weights"]) == 27
+    assert last["record"]["files"] == ["selfplay.pgn"]
+    assert page.get("/api/learning").json() == {"record": last["record"]}
+    values = page.get("/api/weights", params={"weights": last["weights"]["id"]}).json()["values"]
+    assert values == {line["name"]: line["new"] for line in last["record"]["summary"]["weights"]}
+
+
+def test_learning_from_nothing_says_so_by_the_name_of_the_file(page: TestClient) -> None:
+    with connect(page, "/ws/learn") as socket:
+        socket.send_json({"text": "no games here", "name": "mine.pgn"})
+        error = heard(socket, "done")[-1]
+    assert error["type"] == "error" and "mine.pgn" in error["error"] and "/tmp" not in error["error"]
+
+
+def test_points_are_those_of_the_study(page: TestClient) -> None:
+    games = (ROOT / "games" / "selfplay.pgn").read_text(encoding="utf-8")
+    with connect(page, "/ws/points") as socket:
+        socket.send_json({"text": games, "name": "selfplay.pgn"})
+        last = heard(socket, "done")[-1]
+    assert last["points"]["values"]["P"] == pytest.approx(100) and last["points"]["label"] == "selfplay.pgn"
+    assert len(last["points"]["score_graph"]["bins"]) == 41 or last["points"]["score_graph"]

@@ -7,11 +7,12 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip --disable-pip-version-check --quiet
 INSTALLED := $(VENV)/installed
+INSTALLED_WEB := $(VENV)/installed-web
 INSTALLED_DEV := $(VENV)/installed-dev
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test signature fuzz lint bench perft warmup clean
+.PHONY: help run explorer test signature fuzz lint bench perft warmup clean
 
 help: ## list these commands
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile | expand -t 16
@@ -19,6 +20,10 @@ help: ## list these commands
 run: $(INSTALLED) ## play: a console on a terminal, a short game against itself without one
 	@$(RUN) -m engine warmup play
 	@$(RUN) -m engine run $(ARGS)
+
+explorer: $(INSTALLED_WEB) ## open a page in the browser that shows a position and its reasons
+	@$(RUN) -m engine warmup play
+	@$(RUN) -m engine explorer $(ARGS)
 
 test: warmup $(INSTALLED_DEV) ## run the tests; ARGS="-k perft" for some of them
 	@$(RUN) -m pytest $(ARGS)
@@ -54,6 +59,11 @@ $(RUN):
 $(INSTALLED): pyproject.toml $(RUN)
 	@echo "Installing Merino and what it needs into $(VENV)"
 	@$(PIP) install --editable .
+	@touch $@
+
+$(INSTALLED_WEB): $(INSTALLED)
+	@echo "Installing what the explorer needs into $(VENV)"
+	@$(PIP) install --editable '.[web]'
 	@touch $@
 
 $(INSTALLED_DEV): $(INSTALLED)

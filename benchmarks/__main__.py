@@ -2,7 +2,18 @@
 
 import argparse
 
-from benchmarks import evaluation, fitting, latency, matches, move_generation, reading, searching, studying, tuning
+from benchmarks import (
+    evaluation,
+    exploring,
+    fitting,
+    latency,
+    matches,
+    move_generation,
+    reading,
+    searching,
+    studying,
+    tuning,
+)
 
 SECTIONS = {
     "perft": move_generation.report,
@@ -14,6 +25,7 @@ SECTIONS = {
     "points": studying.report,
     "tune": tuning.report,
     "uci": latency.report,
+    "explorer": exploring.report,
 }
 
 

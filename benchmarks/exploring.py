@@ -1,0 +1,88 @@
+"""The explorer: the report of a position at the server, and how long a person waits for the page."""
+
+import importlib.util
+import json
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from benchmarks.clock import line
+
+ROUNDS = 30
+NEEDED = ("starlette", "uvicorn", "websockets", "selenium")
+MIDDLEGAME = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R1BQ1RK1 w - - 0 9"
+
+# From the drop of a piece on a square to the frame in which its values are painted.
+DROP = """
+const [from, to, done] = arguments, board = document.querySelector(".board-svg");
+const at = (square) => {
+  const box = document.querySelector(`[role=gridcell][data-square=${square}]`).getBoundingClientRect();
+  return { clientX: box.x + box.width / 2, clientY: box.y + box.height / 2, bubbles: true, pointerId: 1, button: 0 };
+};
+const score = document.getElementById("score"), before = score.textContent;
+let began = 0;
+board.setPointerCapture = () => {};
+board.dispatchEvent(new PointerEvent("pointerdown", at(from)));
+board.dispatchEvent(new PointerEvent("pointermove", at(to)));
+const watch = new MutationObserver(() => {
+  const isThere = document.querySelector(`.pieces image[data-at=${to}]`);
+  if (!isThere || document.getElementById("score").textContent === before) return;
+  watch.disconnect();
+  requestAnimationFrame(() => setTimeout(() => done(performance.now() - began)));
+});
+watch.observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
+began = performance.now();
+board.dispatchEvent(new PointerEvent("pointerup", at(to)));
+"""
+
+
+def report() -> None:
+    """Print the waits by the wall clock, as medians and the worst."""
+    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        print(f"explorer: not measured, {', '.join(missing)} not installed (the extra 'dev')")
+        return
+    from tests.browser import CHROMIUM, DRIVER, Explorer, Page  # noqa: PLC0415 (they need what may be missing)
+
+    print(f"the explorer; wall clock, medians of {ROUNDS}")
+    with Explorer() as explorer:
+        waits = [_explain(explorer.address, number) for number in range(ROUNDS + 1)][1:]
+        _tell("report with all moves, at the server", waits)
+        if not (CHROMIUM and DRIVER):
+            print("  (no Chromium on this machine to look at the page with)")
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            page = Page(explorer.address, Path(folder))
+            try:
+                page.open()
+                _tell("first paint, warm cache", [_first_paint(page) for _ in range(ROUNDS // 3)])
+                _tell("drop to new values on the screen", [_drop(page) for _ in range(ROUNDS // 3)])
+            finally:
+                page.driver.quit()
+
+
+def _tell(what: str, milliseconds: list[float]) -> None:
+    line(what, median(milliseconds), "ms", f"worst {max(milliseconds):.1f}")
+
+
+def _explain(address: str, number: int) -> float:
+    """Milliseconds of a report of a middlegame; `number` changes a weight, so that nothing is known before."""
+    question = {"fen": MIDDLEGAME, "weights": "default", "changes": {"VAL_P": 100 + number / 10}}
+    request = urllib.request.Request(f"{address}api/explain", json.dumps(question).encode())
+    began = time.perf_counter()
+    with urllib.request.urlopen(request) as answer:
+        answer.read()
+    return 1000 * (time.perf_counter() - began)
+
+
+def _first_paint(page: Any) -> float:
+    page.open()
+    return float(page.run("return performance.getEntriesByName('first-contentful-paint')[0].startTime"))
+
+
+def _drop(page: Any) -> float:
+    page.open()
+    return float(page.driver.execute_async_script(DROP, "e2", "e4"))

@@ -1,0 +1,51 @@
+// The one box for everything that can be typed or pasted; and why a move is not possible.
+
+import { post } from "./api.js";
+import { byId, say, showError } from "./dom.js";
+import { playedMoves, setFree, setGame, state } from "./store.js";
+import { showGames } from "./games.js";
+
+/** Tell why a move is rejected, in the words of the console. */
+export async function explainRefusal(move) {
+  try {
+    await post("/api/move", { fen: state.fen, moves: playedMoves().map((each) => each.uci), move });
+  } catch (error) {
+    showError(error.message);
+    say(error.message);
+  }
+}
+
+/** Take a text, whatever it is. */
+export async function enter(text, label = "") {
+  const free = state.mode === "free";
+  const body = { text, free };
+  if (!free) Object.assign(body, { fen: state.fen, moves: playedMoves().map((move) => move.uci) });
+  const read = await post("/api/read", body);
+  showError(null);
+  const [game] = read.games;
+  if (read.kind === "pgn") showGames(read.games, read.remark);
+  else if (read.kind === "fen" && free) await setFree(game.fen);
+  else await setGame({ fen: game.fen, moves: game.moves, label });
+  if (read.remark && read.kind === "fen") { byId("hint").textContent = read.remark; say(read.remark); }
+  return read.kind;
+}
+
+export function makeEntry() {
+  const form = byId("entry"), box = byId("entry-text");
+  async function submit() {
+    if (!box.value.trim()) return;
+    try {
+      await enter(box.value);
+      box.value = "";
+    } catch (error) {
+      showError(error.message);
+      say(error.message);
+    }
+  }
+  form.addEventListener("submit", (event) => { event.preventDefault(); submit(); });
+  box.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && !event.shiftKey) { event.preventDefault(); submit(); }
+    if (event.key === "Escape") { box.value = ""; box.blur(); }
+    event.stopPropagation();
+  });
+}

@@ -1,0 +1,207 @@
+"""A headless Chromium that the tests of the page drive, and the explorer that it looks at."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
+
+ROOT = Path(__file__).resolve().parent.parent
+PATIENCE = 30.0  # seconds that a page on a busy machine may take
+WIDTH, HEIGHT = 1280, 800
+
+
+def installed(*names: str) -> str | None:
+    return next((found for found in map(shutil.which, names) if found), None)
+
+
+CHROMIUM = installed("chromium", "chromium-browser", "google-chrome")
+DRIVER = installed("chromedriver", "chromium.chromedriver")
+needs_browser = pytest.mark.skipif(
+    not (CHROMIUM and DRIVER), reason="the page needs Chromium and its driver: apt-get install chromium chromium-driver"
+)
+
+
+class Explorer:
+    """`merino explorer` as a process of its own, on a free port."""
+
+    def __init__(self, *arguments: str) -> None:
+        command = [sys.executable, "-m", "engine", "explorer", "--port", "0", "--no-browser", *arguments]
+        self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        self.line = self.process.stdout.readline().strip()
+        self.address = self.line.removeprefix("Explorer at ")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.terminate()
+        self.process.wait(timeout=PATIENCE)
+
+
+class Page:
+    """The page in the browser, and what a person does with it."""
+
+    def __init__(self, address: str, downloads: Path) -> None:
+        options = webdriver.ChromeOptions()
+        options.binary_location = CHROMIUM or ""
+        for argument in ("--headless=new", "--disable-gpu", "--hide-scrollbars", "--disable-dev-shm-usage"):
+            options.add_argument(argument)
+        if hasattr(os, "geteuid") and os.geteuid() == 0:
+            options.add_argument("--no-sandbox")  # which Chromium does not have for root
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        self.driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+        self.address, self.downloads = address, downloads
+        self.driver.execute_cdp_cmd("Page.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(downloads)})
+        self.resize(WIDTH, HEIGHT)
+
+    def resize(self, width: int, height: int, touch: bool = False) -> None:
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": touch}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+
+    def prefer(self, scheme: str) -> None:
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+    def open(self, fragment: str = "") -> None:
+        """Load the page afresh, and wait until it shows something."""
+        self.driver.get("about:blank")
+        self.driver.get(f"{self.address}{fragment}")
+        self.until(lambda: self.run("return document.documentElement.dataset.ready") == "yes")
+
+    def until(self, is_true: Callable[[], Any]) -> Any:
+        """What the question answers, once that is something."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                found = is_true()
+            except StaleElementReferenceException:  # drawn anew in this moment
+                found = None
+            if found:
+                return found
+            assert time.monotonic() < end, f"it never became true; the page says: {self.error or 'nothing'}"
+            time.sleep(0.02)
+
+    def run(self, script: str, *arguments: Any) -> Any:
+        return self.driver.execute_script(script, *arguments)
+
+    def find(self, selector: str) -> WebElement:
+        return self.driver.find_element(By.CSS_SELECTOR, selector)
+
+    def all(self, selector: str) -> list[WebElement]:
+        return self.driver.find_elements(By.CSS_SELECTOR, selector)
+
+    def text(self, selector: str) -> str:
+        """The text of an element, with plain minus signs; empty where there is none."""
+        found = self.run("return document.querySelector(arguments[0])?.textContent ?? ''", selector)
+        return str(found).replace("\u2212", "-")
+
+    def click(self, selector: str) -> None:
+        self.until(lambda: self._clicked(selector))
+
+    def _clicked(self, selector: str) -> bool:
+        found = self.all(selector)
+        if found:
+            found[0].click()
+        return bool(found)
+
+    def tab(self, name: str) -> None:
+        self.click(f"#tab-{name}")
+
+    def square(self, name: str) -> WebElement:
+        return self.find(f"[role=gridcell][data-square={name}]")
+
+    def drag(self, start: WebElement, end: WebElement) -> None:
+        ActionChains(self.driver, duration=20).drag_and_drop(start, end).perform()
+
+    def move(self, start: str, end: str) -> None:
+        self.drag(self.square(start), self.square(end))
+
+    def actions(self) -> ActionChains:
+        return ActionChains(self.driver, duration=20)
+
+    def keys(self, *keys: str) -> None:
+        for key in keys:
+            ActionChains(self.driver).send_keys(key).perform()
+
+    def enter(self, text: str) -> None:
+        """Paste into the one box and press Enter."""
+        self.run("document.getElementById('entry-text').value = arguments[0]", text)
+        self.find("#entry-text").send_keys(Keys.ENTER)
+
+    def choose_file(self, opener: str, path: Path) -> None:
+        """Press a button that asks for a file, and answer it."""
+        self.run(
+            "window.click ??= HTMLInputElement.prototype.click; HTMLInputElement.prototype.click = function () {"
+            " if (this.type !== 'file') return window.click.call(this); this.id = 'picked'; this.hidden = true;"
+            " document.body.append(this); }"
+        )
+        self.click(opener)
+        self.find("#picked").send_keys(str(path))
+        self.run("document.getElementById('picked').remove()")
+
+    def saved(self, name: str) -> bytes:
+        """The bytes of a file that the page saved, taken away."""
+        path = self.downloads / name
+        self.until(path.exists)
+        content = path.read_bytes()
+        path.unlink()
+        return content
+
+    @property
+    def pieces(self) -> dict[str, str]:
+        """The pieces seen on the board: "wK" by square."""
+        script = (
+            "return [...document.querySelectorAll('.pieces image')]"
+            ".map((image) => [image.dataset.at, image.getAttribute('href')])"
+        )
+        return {square: address[8:10] for square, address in self.run(script)}
+
+    @property
+    def values(self) -> dict[str, str]:
+        """The figures seen on the board, by square."""
+        script = (
+            "return [...document.querySelectorAll('.values text[data-square]')]"
+            ".map((text) => [text.dataset.square, text.textContent])"
+        )
+        return {square: text.replace("\u2212", "-") for square, text in self.run(script)}
+
+    @property
+    def moves(self) -> list[str]:
+        """The moves played, as listed."""
+        return [
+            str(text)
+            for text in self.run(
+                "return [...document.querySelectorAll('#move-list button')].map((button) => button.textContent)"
+            )
+        ]
+
+    @property
+    def error(self) -> str:
+        """The error shown, empty if none is."""
+        return str(
+            self.run(
+                "const box = document.getElementById('error');"
+                "return box.hidden ? '' : box.firstElementChild.textContent"
+            )
+        )
+
+    def complaints(self) -> list[str]:
+        """What the browser's console complains of, but for requests that the server refused with a reason."""
+        entries = self.driver.get_log("browser")
+        return [entry["message"] for entry in entries if "status of 400" not in entry["message"]]

@@ -1,0 +1,466 @@
+"""The page of the explorer, in a real browser."""
+
+import json
+import re
+import struct
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import chess
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from engine.board.game import Position
+from eval.families import default
+from study.report import PositionReport
+from study.reporting import report_position
+from tests.browser import HEIGHT, ROOT, WIDTH, Explorer, Page, needs_browser
+
+pytestmark = needs_browser
+
+MIDDLEGAME = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R1BQ1RK1 w - - 0 9"
+PROMOTING = "8/P3k3/8/8/8/8/4K3/8 w - - 0 1"
+BLUNDERS = "1. e4 e5 2. Nf3 Nc6 3. Bc4 Nd4 4. Nxe5 Qg5 5. Nxf7 Qxg2 6. Rf1 Qxe4+ 7. Be2 Nf3#"
+NASTY = '[White "<img src=x onerror=alert(1)>"]\n[Black "<script>alert(2)</script>"]\n[Result "*"]\n\n1. e4 e5 *\n'
+TABS = ("terms", "pieces", "moves", "compare", "weights", "games", "learning")
+
+
+@pytest.fixture(scope="module")
+def explorer() -> Iterator[Explorer]:
+    with Explorer() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser(explorer: Explorer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    page = Page(explorer.address, tmp_path_factory.mktemp("downloads"))
+    yield page
+    page.driver.quit()
+
+
+@pytest.fixture
+def page(browser: Page) -> Iterator[Page]:
+    """The page on the starting position; at the end the console of the browser has nothing to complain of."""
+    browser.open()
+    yield browser
+    assert browser.complaints() == []
+    browser.resize(WIDTH, HEIGHT)
+
+
+def at(fen: str) -> str:
+    return f"#fen={quote(fen)}"
+
+
+def told(fen: str) -> PositionReport:
+    return report_position(Position(fen), default())
+
+
+def after(fen: str, *moves: str) -> str:
+    position = Position(fen)
+    position.push_all(moves)
+    return position.fen()
+
+
+def shows(page: Page, fen: str) -> bool:
+    """Whether board, values, table and score are those of a position, as the engine evaluates it."""
+    report = told(fen)
+    board = chess.Board(fen)
+    pieces = {
+        chess.square_name(square): f"{'w' if piece.color else 'b'}{piece.symbol().upper()}"
+        for square, piece in board.piece_map().items()
+    }
+    values = {
+        piece.square: "\u2013" if piece.removal_cp is None else f"{piece.removal_cp / 100:+.2f}"
+        for piece in report.pieces
+    }
+    engine = int(default().scores(Position(fen).record)[0]) * (1 if board.turn else -1)
+    return (
+        page.pieces == pieces
+        and page.values == {square: "0.00" if text in ("+0.00", "-0.00") else text for square, text in values.items()}
+        and page.text("#score") in (f"{engine / 100:+.2f}", "0.00")
+        and page.text("#term-score") in (f"{engine:+d}", "0")
+        and page.text("#expected-score") == f"{report.static.expected_score:.1%}"
+    )
+
+
+def test_the_command_says_where_it_serves(explorer: Explorer) -> None:
+    assert explorer.line.startswith("Explorer at http://127.0.0.1:") and explorer.line.endswith("/")
+
+
+def test_a_piece_is_dragged_and_all_values_follow(page: Page) -> None:
+    assert shows(page, Position().fen())
+    page.move("e2", "e4")
+    page.until(lambda: shows(page, after(Position().fen(), "e2e4")))
+    page.move("e7", "e5")
+    page.until(lambda: page.moves == ["e4", "e5"])
+    assert shows(page, after(Position().fen(), "e2e4", "e7e5"))
+
+
+def test_a_rejected_move_goes_back_and_says_why(page: Page) -> None:
+    page.move("e2", "e5")
+    page.until(lambda: "e2e5: the pawn on e2 cannot reach e5" in page.error)
+    assert page.pieces["e2"] == "wP" and page.moves == []
+
+
+def test_values_are_shown_before_a_move_is_let_go(page: Page) -> None:
+    page.open(at(MIDDLEGAME))
+    page.actions().click_and_hold(page.square("f3")).move_to_element(page.square("e5")).perform()
+    then = {piece.square: piece.removal_cp for piece in told(after(MIDDLEGAME, "f3e5")).pieces}
+    page.until(lambda: page.values.get("e5") == f"{(then['e5'] or 0) / 100:+.2f}")
+    assert "f3" not in page.values and page.moves == []
+    page.actions().release(page.square("f3")).perform()
+    page.until(lambda: shows(page, MIDDLEGAME))
+
+
+def test_a_pawn_promotes_to_what_is_chosen(page: Page) -> None:
+    page.open(at(PROMOTING))
+    page.move("a7", "a8")
+    page.click("#promotion [data-piece=n]")
+    page.until(lambda: page.pieces.get("a8") == "wN")
+    assert page.moves == ["a8=N"]
+    page.click("#undo")
+    page.until(lambda: page.pieces.get("a7") == "wP")
+    page.move("a7", "a8")
+    page.until(lambda: page.all("#promotion[open]"))
+    page.keys("q")
+    page.until(lambda: page.pieces.get("a8") == "wQ")
+
+
+def test_moves_are_taken_back_played_again_and_gone_to(page: Page) -> None:
+    page.enter("1. e4 e5 2. Nf3 Nc6")
+    page.until(lambda: len(page.moves) == 4 and page.pieces.get("c6") == "bN")
+    page.click("#undo")
+    page.until(lambda: "c6" not in page.pieces)
+    page.click("#redo")
+    page.until(lambda: page.pieces.get("c6") == "bN")
+    page.click('#move-list [data-ply="1"]')
+    page.until(lambda: shows(page, after(Position().fen(), "e2e4")))
+    page.click("#new")
+    page.until(lambda: page.moves == [] and shows(page, Position().fen()))
+
+
+def test_a_captured_piece_loses_its_bar(page: Page) -> None:
+    page.enter("1. e4 d5")
+    page.tab("pieces")
+    page.until(lambda: len(page.all(".bars.black li")) == 16 and page.all('.bars.black [data-square="d5"]'))
+    page.move("e4", "d5")
+    page.until(lambda: len(page.all(".bars.black li")) == 15)
+    assert not page.all('.bars.black [data-square="d5"]')
+    assert page.all('.bars.white [data-square="d5"]') and len(page.all(".bars.white li")) == 16
+
+
+def test_the_example_of_the_report_is_set_up_in_free_mode(page: Page) -> None:
+    page.click("#mode [data-value=free]")
+    page.click("#free-clear")
+    page.until(lambda: page.pieces == {})
+    wanted = {"c3": "K", "c2": "B", "a3": "P", "c4": "P", "e5": "k", "f4": "p", "g4": "p"}
+    for square, letter in wanted.items():
+        page.drag(page.find(f'.palette [data-piece="{letter}"]'), page.square(square))
+        page.until(lambda square=square: square in page.pieces)
+    fen = "8/8/8/4k3/2P2pp1/P1K5/2B5/8 w - - 0 1"
+    page.until(lambda: shows(page, fen))
+    values = {piece.square: piece.removal_cp for piece in told(fen).pieces}
+    assert values["f4"] < values["c4"] and page.values["f4"].startswith("-")
+    page.click("#free-play")
+    page.until(lambda: page.find("#mode [data-value=game]").get_attribute("aria-checked") == "true")
+    page.move("c2", "g6")
+    page.until(lambda: page.moves == ["Bg6"])
+
+
+def test_free_mode_takes_pieces_off_and_tells_why_there_are_no_moves(page: Page) -> None:
+    page.click("#mode [data-value=free]")
+    page.drag(page.square("d8"), page.find("#score"))
+    page.until(lambda: "d8" not in page.pieces)
+    page.actions().context_click(page.square("a1")).perform()
+    page.until(lambda: "a1" not in page.pieces)
+    page.move("e8", "e5")
+    page.until(lambda: page.pieces.get("e5") == "bK")
+    page.actions().context_click(page.square("e1")).perform()
+    page.until(lambda: "White has 0 kings" in page.text(".fault"))
+    assert page.values["h1"].startswith("+"), "the pieces are valued all the same"
+    page.click("#tab-moves")
+    page.until(lambda: "There are no moves: White has 0 kings" in page.text("#panel-moves"))
+    page.click("#free-start")
+    page.until(lambda: shows_board(page, chess.STARTING_FEN) and not page.text(".fault"))
+    page.click("#free-turn")
+    page.run("const s = document.getElementById('free-turn'); s.value = 'b'; s.dispatchEvent(new Event('change'))")
+    page.until(lambda: "Black to move" in page.text("#verdict"))
+    page.click("#free-clear")
+    page.until(lambda: page.pieces == {})
+
+
+def shows_board(page: Page, fen: str) -> bool:
+    return len(page.pieces) == len(chess.Board(fen).piece_map())
+
+
+def test_a_slider_changes_the_score_at_once_and_reset_brings_it_back(page: Page) -> None:
+    page.open(at(MIDDLEGAME))
+    page.tab("weights")
+    slider = page.find('[data-weight="BishopMobility"]')
+    slider.click()
+    slider.send_keys(Keys.HOME)
+    lowest = default().with_numbers({"BishopMobility": -200})
+    score = int(lowest.scores(Position(MIDDLEGAME).record)[0])
+    page.until(lambda: page.text("#score") == f"{score / 100:+.2f}")
+    page.click("#weights-save")
+    assert b"BishopMobility         -200\n" in page.saved("weights.txt")
+    page.click("#weights-reset")
+    page.until(lambda: shows(page, MIDDLEGAME))
+
+
+def test_a_weights_file_of_the_users_is_opened_and_a_faulty_one_refused(page: Page, tmp_path: Path) -> None:
+    page.open(at(MIDDLEGAME))
+    page.tab("weights")
+    good, bad = tmp_path / "mine.txt", tmp_path / "bad.txt"
+    good.write_text("VAL_P 150\n")
+    bad.write_text("VAL_X 150\n")
+    page.choose_file("#panel-weights .panel-bar button", good)
+    page.until(lambda: page.run("return document.querySelector('[data-weight=VAL_P]').value") == "150")
+    assert page.run("return document.getElementById('weights-chosen').selectedOptions[0].textContent") == "mine.txt"
+    page.choose_file("#panel-weights .panel-bar button", bad)
+    page.until(lambda: page.error == "bad.txt:1: no term is called 'VAL_X'")
+
+
+def test_a_term_tells_its_sentence_lights_its_squares_and_adds_up(page: Page) -> None:
+    page.open(at(MIDDLEGAME))
+    page.click('tr[data-term="BishopMobility"]')
+    page.until(lambda: page.all("#term-table .detail"))
+    assert "The squares a bishop attacks" in page.text("#term-table .detail")
+    lit = {piece.square for piece in told(MIDDLEGAME).pieces if "BishopMobility" in piece.terms}
+    page.until(lambda: set(page.values) == lit and len(page.all(".marks .term")) == len(lit))
+    page.click('tr[data-term="BishopMobility"]')
+    page.until(lambda: not page.all(".marks .term"))
+    nets = page.run("return [...document.querySelectorAll('tr[data-term] .net')].map((cell) => cell.textContent)")
+    whole = sum(float(text.replace("\u2212", "-")) for text in nets)
+    assert whole == pytest.approx(told(MIDDLEGAME).static.sum_cp, abs=0.051 * len(nets))
+
+
+def test_the_table_is_sorted_by_its_columns_and_shows_all_terms_when_asked(page: Page) -> None:
+    page.open(at(MIDDLEGAME))
+    few = len(page.all("tr[data-term]"))
+    page.click("#zero-terms")
+    page.until(lambda: len(page.all("tr[data-term]")) == 27 > few)
+    page.click("[data-sort=net_cp]")
+    page.until(lambda: page.all("th[aria-sort=descending]"))
+    names = page.run("return [...document.querySelectorAll('tr[data-term]')].map((row) => row.dataset.term)")
+    sizes = {term.name: abs(term.net_cp) for term in told(MIDDLEGAME).terms}
+    assert [sizes[name] for name in names] == sorted(sizes.values(), reverse=True)
+
+
+def test_every_move_is_listed_tried_by_pointing_and_compared(page: Page) -> None:
+    page.open(at(MIDDLEGAME))
+    page.tab("moves")
+    report = told(MIDDLEGAME)
+    page.until(lambda: len(page.all("tr[data-move]")) == len(report.moves))
+    listed = page.run("return [...document.querySelectorAll('tr[data-move]')].map((row) => row.dataset.move)")
+    assert listed == [move.uci for move in report.moves]
+    best = report.moves[0]
+    page.actions().move_to_element(page.find(f'tr[data-move="{best.uci}"] button')).perform()
+    page.until(lambda: page.text("#score") == f"{best.change.after_cp / 100:+.2f}" and page.all(".arrows line"))
+    page.actions().move_to_element(page.find("#score")).perform()
+    page.until(lambda: not page.all(".arrows line"))
+    for move in report.moves[:2]:
+        page.click(f'tr[data-move="{move.uci}"] input')
+    page.until(lambda: f"{report.moves[1].san} instead of {best.san}" in page.text("#comparison"))
+    page.click("#search-moves")
+    page.until(lambda: re.search(r"depth \d", page.text("#search-state")))
+    page.until(lambda: all(cell.text for cell in page.all("[data-searched]")))
+    page.click("#search-moves")
+    page.until(lambda: page.text("#search-moves") == "Search all moves")
+
+
+def test_two_weights_files_stand_side_by_side(page: Page) -> None:
+    page.open(at(MIDDLEGAME))
+    page.tab("compare")
+    page.until(lambda: page.all("#compare-terms tbody tr") and page.all("#compare-pieces img"))
+    assert "B instead of A" in page.text("#panel-compare")
+    assert page.text("#compare-scores tbody tr td") == f"{told(MIDDLEGAME).static.score_cp / 100:+.2f}"
+
+
+def test_a_game_is_drawn_clicked_and_its_mistakes_are_marked(page: Page) -> None:
+    page.enter(f'[White "Anna"]\n[Black "Bert"]\n[Result "0-1"]\n\n{BLUNDERS} 0-1')
+    page.until(lambda: len(page.moves) == 14 and page.all("#course .series"))
+    graph = page.find("#course svg")
+    page.actions().move_to_element_with_offset(graph, 0, 0).click().perform()
+    page.until(lambda: page.text("#move-list [aria-current]") in ("Bc4", "Nd4", "Nxe5"))
+    page.run("document.getElementById('course').focus()")
+    page.keys(Keys.END)
+    page.until(lambda: page.text("#move-list [aria-current]") == "Nf3#")
+    page.run(
+        "const s = document.getElementById('annotate-nodes'); s.value = 2000; s.dispatchEvent(new Event('change'))"
+    )
+    page.click("#annotate")
+    page.until(lambda: page.all("#course .mark.blunder") and "blunder" in page.text(".mistakes"))
+    page.run("document.querySelector('#panel-games details').open = true")
+    page.click('#panel-games input[data-term="KnightCenter"]')
+    page.until(lambda: "Knight center" in page.text("#course .legend"))
+
+
+def test_a_script_in_a_header_is_text(page: Page) -> None:
+    page.enter(NASTY)
+    page.until(lambda: "<script>alert(2)</script>" in page.text("#panel-games"))
+    assert "<img src=x onerror=alert(1)>" in page.text("#move-list")
+    assert not page.all("#panel-games script, img[onerror]")
+
+
+def test_the_board_turns_round(page: Page) -> None:
+    left = page.square("a1").location["x"]
+    page.click("#flip")
+    page.until(lambda: page.square("a1").location["x"] > left)
+    page.move("g1", "f3")
+    page.until(lambda: page.moves == ["Nf3"])
+
+
+def test_the_keyboard_alone_suffices(page: Page) -> None:
+    page.run("document.body.focus()")
+    page.keys("b", *[Keys.ARROW_UP], Keys.ENTER, Keys.ARROW_UP, Keys.ARROW_UP)
+    page.until(lambda: "e4" in page.text("#live"))
+    page.keys(Keys.ENTER)
+    page.until(lambda: page.moves == ["e4"])
+    page.until(lambda: "White expects" in page.text("#live"))
+    page.keys("/")
+    page.keys(*"e5", Keys.ENTER, Keys.ESCAPE)
+    page.until(lambda: page.moves == ["e4", "e5"])
+    page.keys("b", "v")
+    page.until(lambda: page.find("#way [data-value=attributed]").get_attribute("aria-checked") == "true")
+    page.keys("u")
+    page.until(lambda: page.pieces.get("e7") == "bP")
+    page.keys("r")
+    page.until(lambda: page.pieces.get("e5") == "bP")
+    page.run("document.getElementById('tab-terms').focus()")
+    page.keys(Keys.ARROW_RIGHT)
+    page.until(lambda: page.find("#tab-pieces").get_attribute("aria-selected") == "true")
+    page.keys("m", "b", Keys.DELETE)
+    page.until(lambda: "e4" not in page.pieces)
+    page.keys("q")
+    page.until(lambda: page.pieces.get("e4") == "bQ")
+
+
+def test_focused_squares_are_spoken(page: Page) -> None:
+    page.keys("b", Keys.ARROW_LEFT)
+    value = next(piece.removal_cp for piece in told(Position().fen()).pieces if piece.square == "d1")
+    page.until(lambda: page.text("#live") == f"d1, white queen, {(value or 0) / 100:+.2f} pawns")
+
+
+@pytest.mark.parametrize(("width", "height"), [(360, 740), (3840, 2160)])
+def test_every_part_fits_a_phone_and_a_large_screen(page: Page, width: int, height: int) -> None:
+    page.resize(width, height, touch=width < 600)
+    page.open(at(MIDDLEGAME))
+    for name in TABS:
+        if page.all(f"#tab-{name}"):
+            page.run(f"document.getElementById('tab-{name}').click()")
+        assert page.run("return document.documentElement.scrollWidth") <= width, name
+    board = page.find(".board-svg").size
+    assert board["width"] == pytest.approx(board["height"], abs=1) and board["width"] > 0.3 * min(width, height)
+    if width == 360:
+        page.move("f3", "e5")
+        page.until(lambda: page.moves == ["Ne5"])
+
+
+def test_dark_follows_the_system_and_the_button(page: Page) -> None:
+    def brightness() -> int:
+        colour = page.run("return getComputedStyle(document.body).backgroundColor")
+        return sum(int(part) for part in colour.strip("rgb()").split(","))
+
+    assert brightness() > 600
+    page.prefer("dark")
+    page.until(lambda: brightness() < 150)
+    page.prefer("light")
+    page.click("#theme")
+    page.until(lambda: brightness() < 150)
+    page.click("#theme")
+    page.until(lambda: brightness() > 600)
+    page.run("localStorage.clear()")
+
+
+def test_an_error_is_shown_and_goes(page: Page) -> None:
+    page.enter("8/8/8/8/8/8/8/K7 w - - 0 1")
+    page.until(lambda: page.error == "Black has 0 kings, not 1")
+    page.click("#error button")
+    page.until(lambda: not page.error)
+    page.enter("Nf9")
+    page.until(lambda: "there is no square f9" in page.error)
+    page.enter("Nf3")
+    page.until(lambda: page.moves == ["Nf3"] and not page.error)
+
+
+def test_a_link_brings_back_what_was_on_the_board(page: Page) -> None:
+    page.enter("1. e4 e5 2. Nf3")
+    page.until(lambda: len(page.moves) == 3)
+    link = page.run("return import('/share.js').then((share) => share.link())")
+    assert link.startswith(f"{page.address}#fen=")
+    page.open(link.removeprefix(page.address))
+    page.until(lambda: page.moves == ["e4", "e5", "Nf3"])
+    assert shows(page, after(Position().fen(), "e2e4", "e7e5", "g1f3"))
+
+
+def test_what_is_shown_is_saved_as_json_csv_and_pictures(page: Page) -> None:
+    page.open(at(MIDDLEGAME))
+    for name in ("json", "csv", "svg", "png"):
+        page.click("#share")
+        page.click(f"#save-{name}")
+    assert json.loads(page.saved("position.json"))["score_cp"] == told(MIDDLEGAME).static.score_cp
+    assert b"BishopMobility,Mobility," in page.saved("position.csv")
+    drawing = page.saved("board.svg").decode()
+    assert drawing.count('class="white pawn"') == 7 and "+4.89" in drawing and "style" not in drawing[:400]
+    picture = page.saved("board.png")
+    assert picture[:4] == b"\x89PNG" and struct.unpack(">II", picture[16:24]) == (1200, 1200) and len(picture) > 50_000
+
+
+def test_merino_answers_where_it_is_asked_to_play(page: Page) -> None:
+    page.run("const s = document.getElementById('plays'); s.value = 'black'; s.dispatchEvent(new Event('change'))")
+    page.run("const s = document.getElementById('level'); s.value = 0; s.dispatchEvent(new Event('change'))")
+    page.move("e2", "e4")
+    page.until(lambda: len(page.moves) == 2)
+    page.run("const s = document.getElementById('plays'); s.value = 'none'; s.dispatchEvent(new Event('change'))")
+
+
+def test_learning_is_watched_and_its_weights_explored(page: Page) -> None:
+    page.tab("learning")
+    page.choose_file("#learn-open", ROOT / "games" / "selfplay.pgn")
+    page.until(lambda: page.text("#learn-open") == "selfplay.pgn")
+    page.click("#learn-start")
+    page.until(lambda: page.all("#learned tbody tr") and page.all(".charts .series path"))
+    assert "710 games" in page.text("#learn-verdict")
+    page.click("#learn-use")
+    page.tab("weights")
+    page.until(lambda: "learned from selfplay.pgn" in page.text("#weights-chosen option:checked"))
+    page.tab("learning")
+    page.click("#points-start")
+    page.until(lambda: len(page.all("#points tbody tr")) == 5)
+
+
+def test_two_tabs_of_the_browser_work_at_once(page: Page) -> None:
+    first = page.driver.current_window_handle
+    page.move("e2", "e4")
+    page.until(lambda: page.moves == ["e4"])
+    page.driver.switch_to.new_window("tab")
+    try:
+        page.open()
+        page.move("d2", "d4")
+        page.until(lambda: page.moves == ["d4"])
+    finally:
+        page.driver.close()
+        page.driver.switch_to.window(first)
+    assert page.moves == ["e4"]
+
+
+def test_nothing_comes_from_anywhere_else(page: Page) -> None:
+    for name in TABS:
+        page.tab(name)
+    loaded = page.run("return performance.getEntriesByType('resource').map((entry) => entry.name)")
+    assert loaded and all(name.startswith(page.address) for name in loaded)
+
+
+def test_a_pgn_file_on_the_command_line_is_what_the_page_begins_with(browser: Page, tmp_path: Path) -> None:
+    game = tmp_path / "game.pgn"
+    game.write_text('[White "Anna"]\n[Black "Bert"]\n\n1. e4 c5 *\n')
+    with Explorer(str(game)) as other:
+        with urllib.request.urlopen(f"{other.address}api/start", timeout=30) as answer:
+            start = json.loads(answer.read())
+        assert start["file"] == "game.pgn" and start["text"].startswith('[White "Anna"]')
+        browser.driver.get(other.address)
+        browser.until(lambda: browser.moves == ["e4", "c5"])
+        assert "Anna - Bert" in browser.text("#game-chosen")

@@ -1,0 +1,104 @@
+"""Make the pictures of the explorer for the README and docs/: `python tools/explorer_pictures.py [FOLDER]`.
+
+Needs Chromium and its driver. The pictures go to docs/images, or to FOLDER, one of each part of the page where that is
+given: at 1280 and 360 pixels, light and dark.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.browser import ROOT, Explorer, Page
+
+TARGET = ROOT / "docs" / "images"
+MIDDLEGAME = "r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13"
+GAME = """[White "Anna"]\n[Black "Bert"]\n[Result "0-1"]
+
+1. e4 e5 2. Nf3 Nc6 3. Bc4 Nd4 4. Nxe5 Qg5 5. Nxf7 Qxg2 6. Rf1 Qxe4+ 7. Be2 Nf3# 0-1"""
+PARTS = ("terms", "pieces", "moves", "compare", "weights", "games", "free", "learning")
+TALLEST = 3000
+
+
+def main() -> None:
+    """Make them."""
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+    with Explorer() as explorer, tempfile.TemporaryDirectory() as downloads:
+        page = Page(explorer.address, Path(downloads))
+        try:
+            if folder is None:
+                _for_readers(page)
+            else:
+                folder.mkdir(parents=True, exist_ok=True)
+                _all_parts(page, folder)
+        finally:
+            page.driver.quit()
+
+
+def _for_readers(page: Page) -> None:
+    TARGET.mkdir(parents=True, exist_ok=True)
+    page.resize(1280, 800)
+    page.open(f"#fen={MIDDLEGAME}")
+    page.click('tr[data-term="RookOpen"] button')
+    page.until(lambda: page.all("#term-table .detail"))
+    page.click('tr[data-term="RookOpen"] button')
+    page.run("document.activeElement.blur()")
+    _shoot(page, TARGET / "explorer.png")
+    _moves(page)
+    _shoot(page, TARGET / "explorer-moves.png")
+
+
+def _all_parts(page: Page, folder: Path) -> None:
+    for width, height, scheme in ((1280, 800, "light"), (1280, 800, "dark"), (360, 740, "light"), (360, 740, "dark")):
+        page.prefer(scheme)
+        page.resize(width, height, touch=width < 600)
+        for part in PARTS:
+            page.open(f"#fen={MIDDLEGAME}")
+            _show(page, part)
+            if width < 600 or part in ("compare", "learning"):
+                tall = int(page.run("return document.documentElement.scrollHeight"))
+                page.resize(width, min(tall, TALLEST), touch=width < 600)
+            _shoot(page, folder / f"{part}-{width}-{scheme}.png")
+            page.resize(width, height, touch=width < 600)
+
+
+def _show(page: Page, part: str) -> None:
+    if part == "moves":
+        _moves(page)
+    elif part == "games":
+        page.enter(GAME)
+        page.until(lambda: page.all("#course .series"))
+        page.click("#annotate")
+        page.until(lambda: page.text("#panel-games .summary"))
+    elif part == "free":
+        page.click("#mode [data-value=free]")
+        page.until(lambda: page.find("#free-controls").is_displayed())
+    elif part == "learning":
+        page.tab("learning")
+        page.choose_file("#learn-open", ROOT / "games" / "selfplay.pgn")
+        page.until(lambda: page.text("#learn-open") == "selfplay.pgn")
+        page.click("#learn-start")
+        page.until(lambda: page.all("#learned"))
+        page.click("#points-start")
+        page.until(lambda: page.all("#points"))
+    else:
+        page.tab(part)
+        page.until(lambda: page.all(f"#panel-{part} > *"))
+        if part == "compare":
+            page.until(lambda: page.all("#compare-moves"))
+
+
+def _moves(page: Page) -> None:
+    page.tab("moves")
+    page.until(lambda: page.all("tr[data-move]"))
+    page.actions().move_to_element(page.all("tr[data-move] button")[1]).perform()
+    page.until(lambda: page.all(".arrows line"))
+
+
+def _shoot(page: Page, path: Path) -> None:
+    page.driver.execute_async_script("setTimeout(arguments[0], 400)")  # until what moves has come to rest
+    path.write_bytes(page.driver.get_screenshot_as_png())
+    print(path)
+
+
+if __name__ == "__main__":
+    main()

@@ -21,6 +21,7 @@ import numpy as np
 from engine.common.errors import MerinoError
 from eval.draws import settled_scores
 from eval.outlook import DEFAULT_K, expected_score
+from eval.removal import removals
 
 if TYPE_CHECKING:
     from eval.linear.breakdown import Explanation
@@ -115,3 +116,14 @@ class Evaluation(ABC):
     def value_pieces(self, record: np.ndarray) -> PieceValues:
         """What each piece of POSITION[1] is worth; raises EvaluationError where a family cannot tell."""
         raise EvaluationError(f"{self.name} does not tell what a piece is worth")
+
+    def removals(self, positions: np.ndarray) -> np.ndarray:
+        """What the owner of each piece loses without it: int64[n, 64] in centipawns, 0 for kings and empty squares."""
+        return removals(positions, self.scores)
+
+    def attributed(self, positions: np.ndarray) -> np.ndarray:
+        """What the terms that each piece brings its side are worth to it: float64[n, 64] in centipawns.
+
+        Raises EvaluationError where a family cannot tell.
+        """
+        raise EvaluationError(f"{self.name} does not tell what a piece brings its side")

@@ -2,6 +2,7 @@
 
 import io
 import math
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -12,9 +13,11 @@ import pytest
 
 from formats.pgn_games import read_games
 from study.points.capablanca import CONDITIONS, MARGIN, Condition, Verdict
+from study.points.descent import LAST_STEP
+from study.points.features import STUDIED
 from study.points.regression import PENALTY, Cells, bootstrap, cells_of, fit_all
-from study.points.report import render
 from study.points.score_graph import SCALE, WIDEST, render_graph, score_graph
+from study.points.text import render
 from study.points.values import HALF, SKIP, PointValues, bootstrap_interval, point_values
 from study.points.vectors import PIECES, Vectors, joined, vectors_of_games
 
@@ -64,6 +67,107 @@ def test_vectors_are_those_worked_out_by_hand(name: str) -> None:
     moves, fen, expected = BY_HAND[name]
     tags = f'[SetUp "1"]\n[FEN "{fen}"]\n\n' if fen else ""
     assert rows(extracted(tags + moves)) == expected
+
+
+def features_by_python_chess(board: chess.Board) -> list[int]:
+    """The features once more, White's less Black's."""
+    sides = []
+    for colour in chess.COLORS:
+        pawn, knight, bishop, rook, queen = (len(board.pieces(kind, colour)) for kind in range(1, 6))
+        sides.append([int(bishop > 1), knight * (pawn - 5), rook * (pawn - 5), int(queen * knight > 0), int(pawn > 0)])
+    return [white - black for white, black in zip(*sides, strict=True)]
+
+
+def phase_by_python_chess(board: chess.Board) -> int:
+    """The phase once more."""
+    units = {"n": 3, "b": 3, "r": 5, "q": 10}
+    left = sum(units.get(piece.symbol().lower(), 0) for piece in board.piece_map().values())
+    return 0 if left >= 52 else 2 if left <= 26 else 1
+
+
+def test_features_and_phases_of_our_own_games_are_those_of_python_chess() -> None:
+    text = "[Event ".join(OWN_GAMES.read_text().split("[Event ")[:41])
+    vectors, _ = vectors_of_games(read_games(text.encode()), features=True, phase=True)
+    assert vectors.features is not None and vectors.phase is not None
+    file, expected = io.StringIO(text), list[tuple[int, ...]]()
+    while (game := chess.pgn.read_game(file)) is not None:
+        board, quiet, last = game.board(), 0, tuple[int, ...]()
+        for move in game.mainline_moves():
+            is_noisy = board.is_capture(move) or move.promotion is not None
+            board.push(move)
+            quiet = 0 if is_noisy or board.is_check() else quiet + 1
+            extra = (*features_by_python_chess(board), phase_by_python_chess(board))
+            if quiet >= 2 and (*extra, *material(board)) != last:
+                expected.append(extra)
+                last = (*extra, *material(board))
+    assert np.column_stack([vectors.features, vectors.phase]).tolist() == [list(row) for row in expected]
+    assert len(set(vectors.phase.tolist())) == 3
+
+
+def material(board: chess.Board) -> tuple[int, ...]:
+    """White's pieces less Black's, by kind."""
+    return tuple(len(board.pieces(kind, chess.WHITE)) - len(board.pieces(kind, chess.BLACK)) for kind in range(1, 6))
+
+
+def test_the_vectors_of_the_balance_are_found_among_those_with_features() -> None:
+    games = read_games(OWN_GAMES.read_bytes())
+    plain, (rich, _) = vectors_of_games(games)[0], vectors_of_games(games, features=True)
+    assert len(rich) > len(plain)
+    assert rows(rich.of_balance()) == rows(plain)
+    assert rich.of_balance().game.tolist() == plain.game.tolist()
+
+
+def test_the_vectors_of_a_phase_are_in_the_games_that_reach_it() -> None:
+    vectors, _ = vectors_of_games(read_games(OWN_GAMES.read_bytes()), phase=True)
+    opening, middlegame, endgame = (vectors.of_phase(number) for number in range(3))
+    assert len(opening) + len(middlegame) + len(endgame) == len(vectors)
+    assert opening.games == vectors.games > endgame.games
+    for part in (opening, middlegame, endgame):
+        assert np.unique(part.game).tolist() == list(range(part.games))
+
+
+def test_a_feature_that_made_the_results_is_found_beside_the_pieces() -> None:
+    vectors = made_up(20_000, seed=9)
+    features = np.random.default_rng(99).integers(-1, 2, (len(vectors), 5)).astype(np.int8)
+    truth = np.array([*TRUE_WEIGHTS, 0.3, 0, 0, 0, -0.9])
+    chance = np.random.default_rng(10).random(len(vectors))
+    won = chance < 1 / (1 + np.exp(-(np.hstack([vectors.differences, features]) @ truth)))
+    rich = replace(vectors, features=features, results=np.where(won, 2, 0).astype(np.int8))
+    fit = point_values("made up", rich, SKIP).with_features
+    assert fit is not None
+    assert fit.weights == pytest.approx(truth, abs=0.12)
+    verdicts = [one.verdict(*fit.interval_of_piece(column)) for column, one in enumerate(STUDIED, len(PIECES))]
+    assert verdicts[0] == Verdict.HOLDS and verdicts[4] == Verdict.FAILS
+    low, high = fit.interval_of_piece(len(PIECES))
+    assert low < 100 * truth[5] / truth[0] < high
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high", "verdict"),
+    [
+        ("bishop pair", 3, 40, Verdict.HOLDS),
+        ("bishop pair", -3, 40, Verdict.OPEN),
+        ("bishop pair", -9, -1, Verdict.FAILS),
+        ("rook by own pawns", -9, -1, Verdict.HOLDS),
+        ("rook by own pawns", 1, 9, Verdict.FAILS),
+        ("rook by own pawns", float("nan"), float("nan"), Verdict.OPEN),
+    ],
+)
+def test_a_claim_is_held_against_its_interval(name: str, low: float, high: float, verdict: Verdict) -> None:
+    feature = next(one for one in STUDIED if one.name == name)
+    assert feature.verdict(low, high) == verdict
+
+
+def test_gradient_descent_ends_at_the_values_that_newton_finds() -> None:
+    vectors = extracted(OWN_GAMES.read_text())
+    points = point_values("own", vectors, SKIP, with_descent=True)
+    way, decided = points.descent, vectors.decided()
+    assert way is not None and way.steps[0] == 1 and way.steps[-1] == LAST_STEP
+    slope = (decided.outcomes / 2 - 0.5) @ decided.differences.astype(float) / len(decided)
+    assert way.weights[0] == pytest.approx(slope)
+    assert way.values[-1] == pytest.approx(points.values, rel=0.05)
+    assert (np.diff(way.costs) <= 0).all()
+    assert way.steps[way.headlines].tolist() == [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000]
 
 
 def vectors_by_python_chess(game: chess.pgn.Game) -> list[tuple[int, ...]]:
@@ -290,6 +394,14 @@ def test_the_graph_as_text_has_a_row_for_each_balance_that_occurs() -> None:
         for balance, count, score in zip(graph.balances[seen], graph.counts[seen], graph.scores[seen], strict=True)
     ]
     assert shown == expected[::-1]
+
+
+def test_other_curves_stand_beside_the_fitted_one() -> None:
+    graph = of_own_games(SKIP).graph
+    row = next(line.split() for line in render_graph(graph, (0.5,)).splitlines() if line.startswith("     +1"))
+    assert float(row[4]) == pytest.approx(1 / (1 + math.exp(-0.5)), abs=0.0005)
+    assert "at 0.5" in render_graph(graph, (0.5,))
+    assert " at " not in render_graph(graph, ())
 
 
 def test_an_interval_is_shifted_by_what_resampling_adds_to_the_estimate() -> None:

@@ -18,13 +18,13 @@ from engine.shell.cli import main
 from formats import pgn_stream
 from formats.pgn_games import read_games
 from study.errors import StudyError
-from study.points.capablanca import CONDITIONS
+from study.points.capablanca import CONDITIONS, Verdict
 from study.points.matrix import read_matrix, render_matrix
 from study.points.reading import Oddities, read_source
 from study.points.score_graph import score_graph
 from study.points.sets import DRAWN, LOST, WON, Collection, Filters, grouped
 from study.points.values import HALF
-from study.points.vectors import PIECES, Vectors, vectors_of_games
+from study.points.vectors import FEATURES, PIECES, Vectors, vectors_of_games
 from study.points.work import PointsRequest, sets_of, values_of
 from tests.pipes import pipe_with
 
@@ -218,6 +218,31 @@ def test_csv_has_a_row_for_each_set(own: str, tmp_path: Path, capsys: pytest.Cap
     assert float(rows[0]["R_high"]) == pytest.approx(found["intervals"]["R"][1], rel=1e-4)
 
 
+def test_steps_are_a_table_of_their_own(own: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "steps.png"
+    rows = list(csv.DictReader(told([own, "--steps", "--csv", "--plot", str(picture)], capsys).splitlines()))
+    found = as_object([own, "--steps"], capsys)
+    assert [int(row["step"]) for row in rows] == [step["step"] for step in found["steps"]]
+    assert float(rows[-1]["R"]) == pytest.approx(found["steps"][-1]["values"]["R"], rel=1e-4)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    text = told([own, "--steps"], capsys)
+    assert "best" in text and "Capablanca" not in text
+
+
+def test_phases_are_sets_and_features_have_verdicts(own: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = [own, "--by", "phase", "--features", "--min-games", "50"]
+    found = as_object(arguments, capsys)
+    assert [one["label"] for one in found] == ["opening", "middlegame", "endgame"]
+    names = [feature["feature"] for feature in found[2]["with_features"]["features"]]
+    assert names == list(FEATURES)
+    assert {feature["verdict"] for feature in found[2]["with_features"]["features"]} <= set(map(str, Verdict))
+    rows = list(csv.DictReader(told([*arguments, "--csv"], capsys).splitlines()))
+    last = found[2]["with_features"]["features"][-1]["value"]
+    assert float(rows[2]["with_features_last_pawn"]) == pytest.approx(last, rel=1e-4)
+    assert told([own, "--features"], capsys).count("last pawn") == 1
+
+
 @pytest.mark.parametrize(("ending", "beginning"), [(".png", b"\x89PNG"), (".svg", b"<?xml")])
 def test_the_score_graph_is_drawn(
     own: str, ending: str, beginning: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -275,6 +300,10 @@ BAD = {
     ),
     "a matrix asked for players": (["good.mat", "--player", "Anand"], "'good.mat' is a matrix: it has no players", 1),
     "a matrix in sets": (["good.mat", "--by", "elo"], "'good.mat' is a matrix, which does not tell --by elo", 1),
+    "a matrix asked for features": (["good.mat", "--features"], "'good.mat' is a matrix: it has no positions", 1),
+    "a matrix of features": (["tagged.pgn", "--features", "--matrix", "m"], "leave out --features and --by phase", 2),
+    "phases that are all too small": (["tagged.pgn", "--by", "phase"], "no phase has 100 games here", 1),
+    "a steepness that is none": (["tagged.pgn", "--alphas", "0.1,-2"], "numbers above 0 with commas", 2),
     "whose wins": (["tagged.pgn", "--result", "won"], "--result won needs --player", 2),
     "no number": (["tagged.pgn", "--min-elo", "high"], "'high' is not a whole number from 0 on", 2),
     "no such picture": (["tagged.pgn", "--plot", "graph.gif"], "--plot writes .png or .svg files, not 'graph.gif'", 2),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from engine.common.command import CommandError, UsageError
@@ -15,16 +16,22 @@ from engine.common.progress import Progress
 from engine.console import shared_options as shared
 from engine.console.command_line import Parser, file_path, natural
 from engine.shell.naming import errors_named
+from engine.shell.search_options import evaluation_of
+from eval.evaluation import EvaluationError
 from formats.sources import SourceError, find_files
 from study.errors import StudyError
+from study.points.board import board_values
+from study.points.board_text import board_as_csv, board_as_object, render_board
 from study.points.matrix import render_matrix
-from study.points.picture import MOST_SETS, draw
+from study.points.picture import MOST_SETS, draw, draw_steps
 from study.points.reading import Oddities, read_source
-from study.points.report import as_csv, as_object, render
+from study.points.report import as_csv, as_object, steps_as_csv
+from study.points.score_graph import OTHER_ALPHAS
 from study.points.sets import BY, DRAWN, LOST, RESULTS, WON, Filters
+from study.points.text import render, render_steps
 from study.points.values import HALF, SEED, SKIP, PointValues
 from study.points.vectors import Vectors
-from study.points.work import LEAST_GAMES, MOST_SETS_SHOWN, PointsRequest, sets_of, values_of
+from study.points.work import BY_PHASE, LEAST_GAMES, MOST_SETS_SHOWN, PointsRequest, sets_of, values_of
 
 
 def run_points(arguments: Sequence[str]) -> int:
@@ -38,8 +45,13 @@ def run_points(arguments: Sequence[str]) -> int:
         return Progress(what, stream)
 
     oddities = _ignore if order.quiet else _tell_oddities
+    if order.board:
+        return _run_board(order, request, progress, oddities)
     with errors_named("points", SourceError, StudyError):
-        sources = [read_source(p, request.needs_tags, progress, oddities) for p in find_files(order.files)]
+        sources = [
+            read_source(path, request.needs_tags, progress, oddities, request.extras)
+            for path in find_files(order.files)
+        ]
         found = sets_of(sources, request)
     if found.left_out and not order.quiet:
         print(f"smaller sets, not shown (--min-games, --top): {found.left_out}", file=sys.stderr)
@@ -49,12 +61,38 @@ def run_points(arguments: Sequence[str]) -> int:
         _write_matrix(order.matrix, found.sets)
     values = _values(found.sets, request)
     if order.plot:
-        _write(order.plot, draw(values, order.plot.suffix.lower()))
+        ending = order.plot.suffix.lower()
+        _write(order.plot, draw_steps(values, ending) if order.steps else draw(values, ending, order.alphas))
     if order.json:
-        objects = [as_object(points) for points in values]
+        objects = [as_object(points, order.alphas) for points in values]
         print(json.dumps(objects if order.by or len(sources) > 1 else objects[0]))
+    elif order.csv:
+        print(steps_as_csv(values) if order.steps else as_csv(values), end="")
     else:
-        print(as_csv(values) if order.csv else render(values), end="" if order.csv else "\n")
+        print(render_steps(values) if order.steps else render(values, order.alphas))
+    return 0
+
+
+def _run_board(
+    order: argparse.Namespace,
+    request: PointsRequest,
+    progress: Callable[[str], Progress],
+    oddities: Callable[[Oddities], object],
+) -> int:
+    """What the pieces of each file are worth on the board."""
+    evaluation, found = evaluation_of(order.weights), []
+    with errors_named("points", SourceError, StudyError, EvaluationError):
+        for path in find_files(order.files):
+            board = board_values(path, evaluation, request.filters, progress, oddities)
+            values = values_of([(board.label, board.vectors)], request).values
+            found.append((board, values[0] if values else None))
+    if order.json:
+        objects = [board_as_object(board, points) for board, points in found]
+        print(json.dumps(objects if len(found) > 1 else objects[0]))
+    elif order.csv:
+        print(board_as_csv([board for board, _ in found]), end="")
+    else:
+        print("\n\n".join(render_board(board, points) for board, points in found))
     return 0
 
 
@@ -80,7 +118,7 @@ def _parser() -> Parser:
     add("--max-elo-gap", type=natural, metavar="N", help="only games whose players' ratings differ by N or less")
     add("--eco", default="", metavar="CODE", help="only openings whose ECO code begins so: B, B9, B90")
     add = parser.group("sets of games").add_argument
-    add("--by", choices=tuple(BY), help="divide the games into sets and compare these")
+    add("--by", choices=(*BY, BY_PHASE), help="divide the games, or their positions by phase, into sets to compare")
     add(
         "--min-games",
         type=natural,
@@ -95,6 +133,12 @@ def _parser() -> Parser:
         metavar="N",
         help="show the N largest sets (default: %(default)s)",
     )
+    add = parser.group("what to tell").add_argument
+    add("--features", action="store_true", help="also bishop pair, own pawns, queen with knight, the last pawn")
+    add("--steps", action="store_true", help="instead: how the values converge, step by step of gradient descent")
+    add("--board", action="store_true", help="instead: what pieces are worth on the board, by the evaluation")
+    shared.add_weights(parser, "weights file of --board (default: the weights in use)")
+    add("--alphas", type=_alphas, default=OTHER_ALPHAS, metavar="A,B", help="other curves (default: 0.1,0.2)")
     add = parser.group(shared.OUTPUT).add_argument
     add("--matrix", type=file_path, metavar="FILE", help="write the material vectors: plain text, .csv or .json")
     shared.add_plot(parser, "the score graph")
@@ -105,11 +149,24 @@ def _parser() -> Parser:
     return parser
 
 
+def _alphas(text: str) -> tuple[float, ...]:
+    """Steepnesses with commas between them; none where there is nothing."""
+    try:
+        found = tuple(float(word) for word in text.split(",") if word.strip())
+    except ValueError:
+        found = (math.nan,)
+    if not all(0 < alpha < 100 for alpha in found):
+        raise argparse.ArgumentTypeError(f"numbers above 0 with commas between them are needed, not '{text[:40]}'")
+    return found
+
+
 def _request(order: argparse.Namespace) -> PointsRequest:
     if order.result in (WON, LOST) and not order.player:
         raise UsageError(f"points: --result {order.result} needs --player")
     filters = Filters(order.player, order.result, order.min_elo, order.max_elo, order.max_elo_gap, order.eco)
-    return PointsRequest(filters, order.by, order.min_games, order.top, order.draws, order.seed)
+    return PointsRequest(
+        filters, order.by, order.min_games, order.top, order.draws, order.seed, order.features, order.steps
+    )
 
 
 def _check(order: argparse.Namespace) -> None:

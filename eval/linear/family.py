@@ -15,7 +15,7 @@ from eval.evaluation import WIDTH, Evaluation, Number
 from eval.linear.breakdown import Explanation, explain
 from eval.linear.evaluate import NUMBER_OF_TERMS, scores_of, weighted_sum, white_scores_of
 from eval.linear.phases import STAGES, SUFFIXES, by_stage, halves, simplest, with_values
-from eval.linear.pieces import PieceValues, value_pieces
+from eval.linear.pieces import PieceValues, attributed_of, value_pieces
 from eval.linear.registry import TERMS
 from eval.linear.table import render_terms
 from eval.linear.weights import as_mapping, learned_k, load, note_of_k, save
@@ -99,6 +99,10 @@ class LinearEvaluation(Evaluation):
     def value_pieces(self, record: np.ndarray) -> PieceValues:
         """What each piece is worth, three ways."""
         return value_pieces(record, self.weights, self.k)
+
+    def attributed(self, positions: np.ndarray) -> np.ndarray:
+        """See Evaluation."""
+        return attributed_of(positions, self._table)
 
     def named(self) -> dict[str, float]:
         """The weights by name."""

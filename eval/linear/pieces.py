@@ -28,18 +28,19 @@ from engine.board.bitboard import (
     PIECE_LETTERS,
     SQUARE_NAMES,
     SQUARES,
-    U64,
     WHITE,
     bit,
     lsb,
 )
 from engine.board.position import king_square
-from engine.compiled.jit import entry
+from engine.compiled.jit import entry, kernel
 from eval.linear.breakdown import Explanation, explain
 from eval.linear.evaluate import NUMBER_OF_TERMS, counts_of_view, scores_of
+from eval.linear.phases import stage_of
 from eval.linear.registry import TERMS
 from eval.linear.view import not_counting, seen_by, view
 from eval.outlook import DEFAULT_K
+from eval.removal import removals
 
 PAWN_VALUE = [term.name for term in TERMS].index("VAL_P")  # the unit of relative values
 
@@ -116,11 +117,12 @@ class PieceValues:
         }
 
 
-@entry
-def _credit_pieces(positions, credited):
-    """Fill float64[64, terms] with what the piece on each square adds to each count of its side."""
-    position = positions[0]
-    whole, partial = np.zeros(NUMBER_OF_TERMS), np.zeros(NUMBER_OF_TERMS)
+@kernel
+def _credit(position, credited, whole, partial):
+    """Fill float64[64, terms] with what the piece on each square adds to each count of its side.
+
+    Squares without a piece stay as they are; `whole` and `partial` are scratch, float64[terms].
+    """
     for colour in range(2):
         side_view = view(position, colour)
         counts_of_view(side_view, whole)
@@ -135,8 +137,41 @@ def _credit_pieces(positions, credited):
             for index in range(NUMBER_OF_TERMS):
                 if square != king:
                     credited[square, index] = whole[index] - partial[index]
-                elif partial[index] != 0:
-                    credited[square, index] = whole[index]
+                else:
+                    credited[square, index] = whole[index] if partial[index] != 0 else 0.0
+
+
+@entry
+def _credit_pieces(positions, credited):
+    whole, partial = np.zeros(NUMBER_OF_TERMS), np.zeros(NUMBER_OF_TERMS)
+    _credit(positions[0], credited, whole, partial)
+
+
+@entry
+def _attribute(positions, weights, values):
+    """Fill float64[n, 64] with what the terms that each piece brings its side are worth, 0 where there is none."""
+    whole, partial = np.zeros(NUMBER_OF_TERMS), np.zeros(NUMBER_OF_TERMS)
+    credited = np.zeros((64, NUMBER_OF_TERMS))
+    for index in range(len(positions)):
+        position = positions[index]
+        _credit(position, credited, whole, partial)
+        stage = stage_of(position)
+        for square in range(64):
+            total = 0.0
+            if position.board[square] != EMPTY:
+                for term in range(NUMBER_OF_TERMS):
+                    total += weights[stage, term] * credited[square, term]
+            values[index, square] = total
+
+
+def attributed_of(positions: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The attributed values of all pieces of POSITION[n], float64[n, 64] in centipawns for the owner.
+
+    `weights` is float64[STAGES, terms], those of each stage of the game.
+    """
+    values = np.zeros((len(positions), 64))
+    _attribute(positions, weights, values)
+    return values
 
 
 def value_pieces(record: np.ndarray, weights: np.ndarray, k: float = DEFAULT_K) -> PieceValues:
@@ -147,13 +182,14 @@ def value_pieces(record: np.ndarray, weights: np.ndarray, k: float = DEFAULT_K) 
     _credit_pieces(record, credited)
     board = record[0]["board"]
     occupied = [square for square in SQUARES if board[square] != EMPTY]
-    removals = _removals(record, weights, explanation, [s for s in occupied if board[s] % BLACK_PIECE != KING])
+    worth = removals(record, lambda positions: scores_of(positions, weights))[0]
+    removal = {square: int(worth[square]) for square in occupied if board[square] % BLACK_PIECE != KING}
     pieces = tuple(
         PieceValue(
             square=square,
             letter=PIECE_LETTERS[board[square]],
-            removal=removals.get(square),
-            relative=removals[square] / numbers[PAWN_VALUE] if square in removals and numbers[PAWN_VALUE] else None,
+            removal=removal.get(square),
+            relative=removal[square] / numbers[PAWN_VALUE] if square in removal and numbers[PAWN_VALUE] else None,
             credits=_credits(credited[square], numbers),
         )
         for square in occupied
@@ -170,21 +206,3 @@ def _credits(counts: np.ndarray, weights: np.ndarray) -> tuple[Credit, ...]:
         for number, (term, count, weight) in enumerate(zip(TERMS, counts, weights, strict=True), start=1)
         if abs(count) > 1e-12
     )
-
-
-def _removals(record: np.ndarray, weights: np.ndarray, explanation: Explanation, squares: list[int]) -> dict[int, int]:
-    """By square, what its owner loses when the piece there is taken off the board, side to move unchanged."""
-    without = np.repeat(record, len(squares))
-    is_black = {}
-    for position, square in zip(without, squares, strict=True):
-        kind, is_black[square] = int(position["board"][square]) % BLACK_PIECE, position["board"][square] >= BLACK_PIECE
-        others = ~(ONE << U64(square))
-        position["board"][square] = EMPTY
-        position["pieces"][kind] &= others
-        position["colours"][BLACK if is_black[square] else WHITE] &= others
-        position["castling"] &= others
-    scores = scores_of(without, weights) * (1 if explanation.turn == WHITE else -1)
-    return {
-        square: int(score - explanation.score_white if is_black[square] else explanation.score_white - score)
-        for square, score in zip(squares, scores, strict=True)
-    }

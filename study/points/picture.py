@@ -1,4 +1,4 @@
-"""The score graph as a picture, PNG or SVG; needs matplotlib, the extra `plots`."""
+"""The score graph, and the values by step, as pictures, PNG or SVG; they need matplotlib, the extra `plots`."""
 
 from __future__ import annotations
 
@@ -8,26 +8,33 @@ from typing import Any
 import numpy as np
 
 from engine.common.pictures import GREY, SETTINGS, load_matplotlib, saved
-from study.points.score_graph import WIDEST, ScoreGraph
+from study.points.score_graph import OTHER_ALPHAS, WIDEST, ScoreGraph, logistic
 from study.points.values import PointValues
+from study.points.vectors import PIECE_NAMES
 
 MOST_SETS = 6  # curves that can still be told apart
 LEAST_VECTORS = 30  # behind a point where several sets share the picture
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # told apart by the colour-blind too
+_DASHES = ("--", "-.", ":")
 _LEAST_COUNT = 0.8  # where the axis of vectors begins: one is to be seen
 _SMALLEST_POINT, _LARGEST_POINT = 10.0, 130.0  # areas in square points
 
 
-def draw(sets: Sequence[PointValues], ending: str) -> bytes:
+def draw(sets: Sequence[PointValues], ending: str, alphas: Sequence[float] = OTHER_ALPHAS) -> bytes:
     """The picture's bytes in the format of its ending; raises MerinoError where matplotlib is not installed.
 
-    One set shows each mean score with its 95% interval. Of several, points with few vectors are left out.
+    One set shows each mean score with its 95% interval, and beside its curve those of `alphas`. Of several, points
+    with few vectors are left out.
     """
     figure_class, style = load_matplotlib()
     with style.rc_context(SETTINGS):
         figure = figure_class(figsize=(9, 7), layout="constrained")
         scores, counts = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
         alone = len(sets) == 1
+        for alpha, dashes in zip(alphas if alone else (), _DASHES * len(alphas), strict=False):
+            line = np.linspace(-WIDEST, WIDEST, 401)
+            look = {"color": GREY, "linewidth": 1.1, "linestyle": dashes, "zorder": 1}
+            scores.plot(line, logistic(alpha, line), label=f"for comparison: alpha {alpha:g}", **look)
         for points, colour in zip(sets, _COLOURS, strict=False):
             _draw_scores(scores, points, colour, alone)
             floor = _LEAST_COUNT if alone else None  # the outline of several, down to it, would cross itself
@@ -35,6 +42,34 @@ def draw(sets: Sequence[PointValues], ending: str) -> bytes:
         _dress_scores(scores, alone)
         _dress_counts(counts)
         return saved(figure, ending)
+
+
+def draw_steps(sets: Sequence[PointValues], ending: str) -> bytes:
+    """The values by step of gradient descent, a panel for each set, as bytes like those of `draw`."""
+    figure_class, style = load_matplotlib()
+    with style.rc_context(SETTINGS):
+        figure = figure_class(figsize=(9, 0.8 + 4.4 * len(sets)), layout="constrained")
+        panels = figure.subplots(len(sets), 1, squeeze=False).flat
+        for axes, points in zip(panels, sets, strict=True):
+            _draw_way(axes, points)
+        return saved(figure, ending)
+
+
+def _draw_way(axes: Any, points: PointValues) -> None:
+    """One panel: a line for each piece, and dotted where it ends by the exact fit."""
+    way = points.descent
+    assert way is not None
+    for name, values, colour, best in zip(PIECE_NAMES, way.values.T, _COLOURS, points.values, strict=False):
+        axes.plot(way.steps, values, color=colour, linewidth=1.8, label=f"{name} {best:.0f}")
+        axes.axhline(best, color=colour, linewidth=0.8, linestyle=":")
+    axes.set_xscale("log")
+    axes.set_xlim(1, way.steps[-1])
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.set_title(f"{points.label}: the values as they converge", loc="left", fontsize=13, fontweight="bold")
+    axes.set_ylabel("centipawns, a pawn being 100")
+    axes.set_xlabel("step of gradient descent")
+    axes.grid(alpha=0.25)
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False, title="best values", alignment="left")
 
 
 def score_intervals(graph: ScoreGraph) -> tuple[np.ndarray, np.ndarray]:

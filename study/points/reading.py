@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from engine.common.work import in_order
-from formats.pgn_games import Fault, play_games
+from formats.pgn_games import Fault, Games, play_games
 from formats.pgn_stream import GamesText, games_of
 from formats.pgn_tokens import UNFINISHED
 from formats.sources import Source as Stream
@@ -31,6 +31,17 @@ class Oddities:
     label: str
     faults: Sequence[Fault]
     unfinished: int
+
+
+@dataclass(frozen=True)
+class Extras:
+    """What is asked of games beside the balance of material: the features of the pieces left, the phase."""
+
+    features: bool = False
+    phase: bool = False
+
+
+NOTHING_MORE = Extras()
 
 
 @dataclass(frozen=True)
@@ -61,16 +72,25 @@ class _Part:
     unfinished: int
 
 
-def read_source(path: Path, with_tags: bool, progress_of: ProgressOf, notice: Callable[[Oddities], object]) -> Source:
-    """The vectors of a file, and with `with_tags` what its games tell of themselves; raises SourceError.
+def read_source(
+    path: Path,
+    with_tags: bool,
+    progress_of: ProgressOf,
+    notice: Callable[[Oddities], object],
+    extras: Extras = NOTHING_MORE,
+) -> Source:
+    """The vectors of a file, and with `with_tags` what its games tell of themselves.
 
-    Of games left out, and of those without a result, `notice` is told, if there are any.
+    Of games left out, and of those without a result, `notice` is told, if there are any. Raises SourceError, and
+    StudyError where a matrix is asked for what it does not tell.
     """
     with open_source(path) as stream:
         ending = plain_name(path).suffix.lower()
         if is_matrix(stream.head, ending):
+            if extras != NOTHING_MORE:
+                raise StudyError(f"'{stream.name}' is a matrix: it has no positions to tell features or phases from")
             return Source(stream.name, read_matrix(path, b"".join(stream.lines()), ending), None)
-        parts = list(_parts(stream, with_tags, progress_of))
+        parts = list(_parts(stream, with_tags, extras, progress_of))
     faults = [fault for part in parts for fault in part.faults]
     unfinished = sum(part.unfinished for part in parts)
     if faults or unfinished:
@@ -81,17 +101,23 @@ def read_source(path: Path, with_tags: bool, progress_of: ProgressOf, notice: Ca
     return Source(name_of(path), vectors, Collection.joined([part.collection for part in parts]))
 
 
-def _parts(stream: Stream, with_tags: bool, progress_of: ProgressOf) -> Iterator[_Part]:
+def _parts(stream: Stream, with_tags: bool, extras: Extras, progress_of: ProgressOf) -> Iterator[_Part]:
     with progress_of(f"Reading {stream.name}") as progress:
-        for part in in_order(lambda text: _part_of(text, with_tags), games_of(stream)):
+        for part in in_order(lambda text: _part_of(text, with_tags, extras), games_of(stream)):
             yield part
             progress(stream.done)
 
 
-def _part_of(text: GamesText, with_tags: bool) -> _Part:
+def _part_of(text: GamesText, with_tags: bool, extras: Extras) -> _Part:
     games = play_games(text.data, text.table, 1, text.lines_before)
-    vectors, numbers = vectors_of_games(games)
+    vectors, numbers = vectors_of_games(games, extras.features, extras.phase)
     count = vectors.games if with_tags else 0
     collection = Collection.of_games(games, numbers[:count], vectors.results[:count])
+    odd = oddities_of("", games)
+    return _Part(vectors, collection, tuple(odd.faults), odd.unfinished)
+
+
+def oddities_of(label: str, games: Games) -> Oddities:
+    """What is odd about these games."""
     unfinished = int(np.count_nonzero((games.table["result"] == UNFINISHED) & (games.table["plies"] > 0)))
-    return _Part(vectors, collection, tuple(games.faults()), unfinished)
+    return Oddities(label, tuple(games.faults()), unfinished)

@@ -39,8 +39,9 @@ class Cells:
 
 
 def cells_of(columns: np.ndarray, half_points: np.ndarray) -> Cells:
-    """The cells of the rows of `columns`, integers[n, k] below 128, whose games gave White `half_points`, 0..2."""
-    place = 256 ** np.arange(columns.shape[1])
+    """The cells of the rows of `columns`, small integers[n, k], whose games gave White `half_points`, 0..2."""
+    spans = 2 * np.abs(columns.astype(np.int64)).max(axis=0, initial=0) + 1
+    place = np.cumprod([1, *spans[:-1]])
     code = columns.astype(np.int64) @ place  # its sign is that of the last number that is not zero
     codes, first, cell = np.unique(np.abs(code), return_index=True, return_inverse=True)
     table = columns[first] * np.where(code[first] < 0, -1.0, 1.0)[:, None]
@@ -88,12 +89,17 @@ def _cost(
     return loss.sum(axis=1) + ridge * (weights**2).sum(axis=1), np.where(logit >= 0, 1, small) / (1 + small)
 
 
+def totals(cells: Cells) -> tuple[np.ndarray, np.ndarray]:
+    """How often each cell occurs in the sample, and how many points its side made, float64[cells] each."""
+    size = len(cells.table)
+    trials = np.bincount(cells.cell, minlength=size).astype(np.float64)
+    return trials, np.bincount(cells.cell, weights=cells.score, minlength=size)
+
+
 def fit_all(cells: Cells) -> np.ndarray:
     """The best weights for the sample itself, float64[k]."""
-    size = len(cells.table)
-    trials = np.bincount(cells.cell, minlength=size)[None].astype(np.float64)
-    scores = np.bincount(cells.cell, weights=cells.score, minlength=size)[None]
-    return fit(cells.table, trials, scores)[0]
+    trials, scores = totals(cells)
+    return fit(cells.table, trials[None], scores[None])[0]
 
 
 def bootstrap(cells: Cells, vectors: Vectors, samples: int, seed: int) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,8 @@ from study.points.vectors import Vectors
 
 SCALE = np.array([1, 3, 3, 5, 9])  # points of pawn, knight, bishop, rook, queen
 WIDEST = 20  # points of balance shown on either side
-BAR_CELLS = 50  # characters from score 0 to score 1
+BAR_CELLS = 40  # characters from score 0 to score 1
+OTHER_ALPHAS = (0.1, 0.2)  # beside the fitted one: those of Medvedev's graph
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,12 @@ class ScoreGraph:
 
     def expected(self, balances: np.ndarray) -> np.ndarray:
         """The fitted score for balances in points."""
-        return 1 / (1 + np.exp(-self.alpha * balances))
+        return logistic(self.alpha, balances)
+
+
+def logistic(alpha: float, balances: np.ndarray) -> np.ndarray:
+    """The score of White expected for balances in points at this steepness."""
+    return 1 / (1 + np.exp(-alpha * balances))
 
 
 def score_graph(vectors: Vectors) -> ScoreGraph:
@@ -46,16 +53,25 @@ def score_graph(vectors: Vectors) -> ScoreGraph:
     return ScoreGraph(np.arange(-WIDEST, WIDEST + 1), counts, scores, float(alpha), int((~inside).sum()))
 
 
-def render_graph(graph: ScoreGraph) -> str:
-    """The graph as text: a row for each balance that occurs, White's best first, '#' the mean score, '|' the curve."""
-    head = f"{'balance':>7} {'vectors':>8} {'score':>6} {'curve':>6}  0{'0.5':^{BAR_CELLS - 1}}1"
+def render_graph(graph: ScoreGraph, others: Sequence[float] = OTHER_ALPHAS) -> str:
+    """The graph as text: a row for each balance that occurs, White's best first, '#' the mean score, '|' the curve.
+
+    Curves of `others`, other steepnesses, stand beside it in figures.
+    """
+    beside = "".join(f"{f'at {alpha:g}':>8}" for alpha in others)
+    head = f"{'balance':>7} {'vectors':>8} {'score':>6} {'curve':>6}{beside}  0{'0.5':^{BAR_CELLS - 1}}1"
     rows = [f"Mean score of White by balance (1-3-3-5-9), beside 1 / (1 + exp(-{graph.alpha:.3f} * balance))", "", head]
     expected = graph.expected(graph.balances)
+    curves = [logistic(alpha, graph.balances) for alpha in others]
     for index in range(len(graph.balances) - 1, -1, -1):
         if graph.counts[index]:
             figures = f"{graph.balances[index]:+7d} {graph.counts[index]:8,} {graph.scores[index]:6.3f}"
-            rows.append(f"{figures} {expected[index]:6.3f}  {_marks(graph.scores[index], expected[index])}")
+            beside = "".join(f"{curve[index]:8.3f}" for curve in curves)
+            marks = _marks(graph.scores[index], expected[index])
+            rows.append(f"{figures} {expected[index]:6.3f}{beside}  {marks}")
     rows += ["", "'#' is the mean score, '|' the curve, '*' both; drawn games count half."]
+    if others:
+        rows[-1] += f" For comparison: the curve at alpha {' and '.join(f'{alpha:g}' for alpha in others)}."
     if graph.beyond:
         rows.append(f"{graph.beyond:,} vectors lie beyond {WIDEST} points.")
     return "\n".join(rows)

@@ -7,6 +7,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from study.points.descent import Descent, descend
 from study.points.regression import bootstrap, cells_of, fit_all
 from study.points.score_graph import ScoreGraph, score_graph
 from study.points.vectors import PIECES, Vectors
@@ -20,26 +21,16 @@ Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class PointValues:
-    """What the pieces are worth in a set of games.
+class Fit:
+    """What a regression found.
 
-    `weights` float64[5] are the logits of White's score for one piece more, in the order of PIECES, nan for a piece
-    that was never in the balance; `resampled` float64[samples, 5] the same for each sample of the bootstrap.
-    `games` and `vectors` count all of the set, `fitted_games` and `fitted_vectors` those that the fit uses.
-    `other_weights` come from the other way to treat draws, nan where that has nothing to fit.
+    `weights` float64[k] are the logits of White's score for one more of each column, the pieces in the order of PIECES
+    first, nan for one that was never in the balance; `resampled` float64[samples, k] the same for each sample of the
+    bootstrap.
     """
 
-    label: str
-    draws: str
-    games: int
-    vectors: int
-    fitted_games: int
-    fitted_vectors: int
-    by_game: bool
     weights: np.ndarray
     resampled: np.ndarray
-    other_weights: np.ndarray
-    graph: ScoreGraph
 
     @property
     def alpha(self) -> float:
@@ -56,18 +47,8 @@ class PointValues:
         """The values in centipawns, the pawn being 100; all nan where the pawn's own worth is not positive."""
         return _centipawns(self.weights)
 
-    @property
-    def other_values(self) -> np.ndarray:
-        """The same with drawn games treated the other way."""
-        return _centipawns(self.other_weights)
-
-    @property
-    def other_alpha(self) -> float:
-        """The steepness per pawn, with drawn games treated the other way."""
-        return float(self.other_weights[0])
-
     def worth(self, pieces: np.ndarray) -> float:
-        """What pieces, float64[5] of each kind, are worth together in centipawns; nan where one of them is."""
+        """What `pieces`, float64[k] of each column, are worth together in centipawns; nan where one of them is."""
         used = pieces != 0
         return float(pieces[used] @ self.values[used])
 
@@ -82,8 +63,52 @@ class PointValues:
         return bootstrap_interval(self.worth(pieces), worth)
 
     def interval_of_piece(self, piece: int) -> Interval:
-        """The 95% interval of the value of one piece."""
-        return self.interval(np.eye(len(PIECES))[piece])
+        """The 95% interval of the value of one piece, or of another column."""
+        return self.interval(np.eye(len(self.weights))[piece])
+
+
+@dataclass(frozen=True)
+class FeatureFit(Fit):
+    """A fit of PIECES and FEATURES together, to so many vectors."""
+
+    vectors: int
+
+
+@dataclass(frozen=True)
+class PointValues(Fit):
+    """What the pieces are worth in a set of games.
+
+    `games` and `vectors` count all of the set, `fitted_games` and `fitted_vectors` those that the fit uses.
+    `other_weights` come from the other way to treat draws, nan where that has nothing to fit. `with_features` is the
+    fit with FEATURES beside the pieces, `descent` the way to the values step by step, each None where not asked for.
+    """
+
+    label: str
+    draws: str
+    games: int
+    vectors: int
+    fitted_games: int
+    fitted_vectors: int
+    by_game: bool
+    other_weights: np.ndarray
+    graph: ScoreGraph
+    with_features: FeatureFit | None = None
+    descent: Descent | None = None
+
+    @property
+    def other_values(self) -> np.ndarray:
+        """The values with drawn games treated the other way."""
+        return _centipawns(self.other_weights)
+
+    @property
+    def other_alpha(self) -> float:
+        """The steepness per pawn, with drawn games treated the other way."""
+        return float(self.other_weights[0])
+
+
+def other_way(draws: str) -> str:
+    """What would become of drawn games otherwise."""
+    return HALF if draws == SKIP else SKIP
 
 
 def bootstrap_interval(estimate: float, resampled: np.ndarray) -> Interval:
@@ -105,30 +130,58 @@ def _centipawns(weights: np.ndarray) -> np.ndarray:
     return 100 * (weights / weights[0]) if weights[0] > 0 else np.full(len(weights), np.nan)
 
 
-def point_values(label: str, vectors: Vectors, draws: str = SKIP, seed: int = SEED) -> PointValues:
-    """The values of the pieces in these games; needs `enough_to_fit(vectors, draws)`."""
-    used = vectors.decided() if draws == SKIP else vectors
-    other = vectors if draws == SKIP else vectors.decided()
-    cells = cells_of(used.differences, used.outcomes)
-    seen = (used.differences != 0).any(axis=0)
+def point_values(
+    label: str, vectors: Vectors, draws: str = SKIP, seed: int = SEED, with_descent: bool = False
+) -> PointValues:
+    """The values of the pieces in these games, and of the features where the vectors have them.
+
+    Needs `enough_to_fit(vectors, draws)`.
+    """
+    plain = vectors.of_balance()
+    used = _used(plain, draws)
+    other = _used(plain, other_way(draws))
+    found = _fit(used, seed)
     return PointValues(
-        label,
-        draws,
-        vectors.games,
-        len(vectors),
-        used.games,
-        len(used),
-        vectors.by_game,
-        np.where(seen, fit_all(cells), np.nan),
-        np.where(seen, bootstrap(cells, used, SAMPLES, seed), np.nan),
-        _weights(other),
-        score_graph(vectors),
+        weights=found.weights,
+        resampled=found.resampled,
+        label=label,
+        draws=draws,
+        games=plain.games,
+        vectors=len(plain),
+        fitted_games=used.games,
+        fitted_vectors=len(used),
+        by_game=plain.by_game,
+        other_weights=_weights(other),
+        graph=score_graph(plain),
+        with_features=None if vectors.features is None else _feature_fit(_used(vectors, draws), seed),
+        descent=descend(cells_of(used.differences, used.outcomes)) if with_descent else None,
     )
+
+
+def _used(vectors: Vectors, draws: str) -> Vectors:
+    """The vectors that are fitted to."""
+    return vectors.decided() if draws == SKIP else vectors
+
+
+def _fit(vectors: Vectors, seed: int) -> Fit:
+    """The fit of all columns, those that are never anything but 0 being nan."""
+    columns = vectors.columns()
+    cells = cells_of(columns, vectors.outcomes)
+    seen = (columns != 0).any(axis=0)
+    return Fit(
+        np.where(seen, fit_all(cells), np.nan),
+        np.where(seen, bootstrap(cells, vectors, SAMPLES, seed), np.nan),
+    )
+
+
+def _feature_fit(vectors: Vectors, seed: int) -> FeatureFit:
+    found = _fit(vectors, seed)
+    return FeatureFit(found.weights, found.resampled, len(vectors))
 
 
 def enough_to_fit(vectors: Vectors, draws: str) -> bool:
     """Whether there are two games or more to fit, with a pawn in the balance of one."""
-    used = vectors.decided() if draws == SKIP else vectors
+    used = _used(vectors, draws)
     return used.games > 1 and bool((used.differences[:, 0] != 0).any())
 
 

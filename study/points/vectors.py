@@ -4,31 +4,42 @@ A vector is (dP, dN, dB, dR, dQ), White's pieces less Black's. It is written whe
 no capture, no promotion and no check, and the five numbers differ from the vector written last in that game. The first
 of a game is all zeros, since nothing can be captured or checked at once. (Rule: read off V. Medvedev's program
 `pgnlearn`, which his article describes; this code is our own.)
+
+Beside the balance stand FEATURES of the pieces that are left, White's less Black's, and the phase of the game. Where
+these are asked for, a vector is also written when one of them has changed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.board.bitboard import PIECE_LETTERS, QUEEN, ZERO, popcount
+from engine.board.bitboard import BISHOP, KNIGHT, PAWN, PIECE_LETTERS, QUEEN, ROOK, ZERO, popcount
 from engine.board.makemove import make
 from engine.board.movegen import is_noisy
-from engine.board.position import POSITION
+from engine.board.position import POSITION, pieces_of
 from engine.compiled.jit import entry, kernel
 from engine.compiled.memory import copy_record
+from eval.material import FULL_SET, units
 from formats.pgn_games import NO_FAULT, Games
 from formats.pgn_tokens import BLACK_WON, DRAWN, UNFINISHED, WHITE_WON
 
 PIECES = PIECE_LETTERS[: QUEEN + 1]  # of the columns
 PIECE_NAMES = ("pawn", "knight", "bishop", "rook", "queen")
+FEATURES = ("bishop pair", "knight by own pawns", "rook by own pawns", "queen with knight", "last pawn")
+PHASES = ("opening", "middlegame", "endgame")
+USUAL_PAWNS = 5  # own pawns at which a knight and a rook have just their values (L. Kaufman, 1999)
+OPENING_UNITS = 2 * FULL_SET - 12  # of both sides: all pieces, or all but four bishops and knights
+ENDGAME_UNITS = 26  # of both sides: thirteen each, as J. Speelman draws the line
 QUIET_HALF_MOVES = 2  # in a row, before the balance counts as settled
 DRAW = 1  # half points
 _HALF_POINTS = np.zeros(UNFINISHED + 1, dtype=np.int8)
 _HALF_POINTS[[BLACK_WON, DRAWN, UNFINISHED, WHITE_WON]] = 0, DRAW, DRAW, 2
 _NO_VECTOR = 127  # in place of the vector before a game's first: no balance is like it
+_PHASE = len(PIECES) + len(FEATURES)  # its column in a row, behind those of balance and features
+_COLUMNS = _PHASE + 1
 
 
 @dataclass(frozen=True)
@@ -37,13 +48,16 @@ class Vectors:
 
     `differences` int8[n, 5], White's pieces less Black's in the order of PIECES; `game` int32[n], from 0, rising;
     `results` int8[games], White's half points: 0, 1 or 2. `by_game` is false where the text that they were read from
-    does not say where games begin, and a "game" is only a stretch of rows that may be part of one.
+    does not say where games begin, and a "game" is only a stretch of rows that may be part of one. `features` int8[n,
+    5] in the order of FEATURES and `phase` int8[n], an index of PHASES, are None where nobody asked for them.
     """
 
     differences: np.ndarray
     game: np.ndarray
     results: np.ndarray
     by_game: bool = True
+    features: np.ndarray | None = None
+    phase: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.differences)
@@ -60,37 +74,99 @@ class Vectors:
 
     def of_games(self, chosen: np.ndarray) -> Vectors:
         """The games for which `chosen`, bool[games], is true, numbered anew."""
-        kept = chosen[self.game]
         numbers = np.cumsum(chosen, dtype=np.int32) - np.int32(1)
-        return Vectors(self.differences[kept], numbers[self.game[kept]], self.results[chosen], self.by_game)
+        kept = self._rows(chosen[self.game])
+        return replace(kept, game=numbers[kept.game], results=self.results[chosen])
+
+    def of_rows(self, chosen: np.ndarray) -> Vectors:
+        """The vectors for which `chosen`, bool[n], is true; games with none of these are left out."""
+        has_rows = np.zeros(self.games, dtype=bool)
+        has_rows[self.game[chosen]] = True
+        return self._rows(chosen).of_games(has_rows)
+
+    def of_phase(self, phase: int) -> Vectors:
+        """The vectors of one of PHASES, which must be known."""
+        assert self.phase is not None
+        return self.of_rows(self.phase == phase)
 
     def decided(self) -> Vectors:
         """The games that were not drawn."""
         return self.of_games(self.results != DRAW)
 
+    def of_balance(self) -> Vectors:
+        """Those vectors whose five differences are not those of the one before in the same game: Medvedev's."""
+        if self.features is None:
+            return self
+        changed = np.ones(len(self), dtype=bool)
+        changed[1:] = (np.diff(self.game) != 0) | (np.diff(self.differences, axis=0) != 0).any(axis=1)
+        return replace(self._rows(changed), features=None)
+
+    def columns(self) -> np.ndarray:
+        """What the result is to be foretold by, int8[n, k]: the differences, and behind them the features if known."""
+        return self.differences if self.features is None else np.hstack([self.differences, self.features])
+
+    def _rows(self, kept: np.ndarray) -> Vectors:
+        """These rows, the games unchanged."""
+        features, phase = (None if column is None else column[kept] for column in (self.features, self.phase))
+        return replace(self, differences=self.differences[kept], game=self.game[kept], features=features, phase=phase)
+
 
 @kernel
 def _write_balance(position, row):
-    """Fill `row`, int8[5], with White's pieces less Black's."""
-    for kind in range(len(row)):
+    """Fill `row` with White's pieces less Black's, five numbers."""
+    for kind in range(len(PIECES)):
         white = popcount(position.pieces[kind] & position.colours[0])
         row[kind] = white - popcount(position.pieces[kind] & position.colours[1])
 
 
 @kernel
-def _is_new(row, last):
-    """Whether `row` differs from `last`, int8[5] both; then `last` becomes like it."""
+def _features_of(position, colour):
+    """How much a side has of each of FEATURES."""
+    pawns = popcount(pieces_of(position, colour, PAWN))
+    knights = popcount(pieces_of(position, colour, KNIGHT))
+    bishops = popcount(pieces_of(position, colour, BISHOP))
+    rooks = popcount(pieces_of(position, colour, ROOK))
+    has_queen = pieces_of(position, colour, QUEEN) != ZERO
+    return (
+        int(bishops >= 2),
+        knights * (pawns - USUAL_PAWNS),
+        rooks * (pawns - USUAL_PAWNS),
+        int(has_queen and knights > 0),
+        int(pawns > 0),
+    )
+
+
+@kernel
+def phase_of(position):
+    """The phase of the game, by the pieces of both sides: an index of PHASES."""
+    left = units(position, 0) + units(position, 1)
+    return 0 if left >= OPENING_UNITS else 2 if left <= ENDGAME_UNITS else 1
+
+
+@kernel
+def _write_row(position, row):
+    """Fill `row`, int8[11]: the balance, the features, the phase."""
+    _write_balance(position, row)
+    white, black = _features_of(position, 0), _features_of(position, 1)
+    for index in range(len(FEATURES)):
+        row[len(PIECES) + index] = white[index] - black[index]
+    row[_PHASE] = phase_of(position)
+
+
+@kernel
+def _is_new(row, last, watched):
+    """Whether a number of `row` that is watched differs from that of `last`; then `last` becomes like it."""
     changed = False
-    for kind in range(len(row)):
-        changed |= row[kind] != last[kind]
-        last[kind] = row[kind]
+    for column in range(len(row)):
+        changed |= watched[column] and row[column] != last[column]
+        last[column] = row[column]
     return changed
 
 
 @entry
-def _extract(table, numbers, starts, moves, differences, game):
+def _extract(table, numbers, starts, moves, watched, rows, game):
     """Fill the rows of the games table[numbers]; how many there are."""
-    stack, last, found = np.zeros(2, dtype=POSITION), np.zeros(len(PIECES), dtype=np.int8), 0
+    stack, last, found = np.zeros(2, dtype=POSITION), np.zeros(_COLUMNS, dtype=np.int8), 0
     for index in range(len(numbers)):
         record = table[numbers[index]]
         copy_record(stack[0], starts[record.position])
@@ -102,25 +178,30 @@ def _extract(table, numbers, starts, moves, differences, game):
             make(after, before, move)
             quiet = 0 if is_noisy(before, move) or after.checkers != ZERO else quiet + 1
             if quiet >= QUIET_HALF_MOVES:
-                _write_balance(after, differences[found])
-                if _is_new(differences[found], last):
+                _write_row(after, rows[found])
+                if _is_new(rows[found], last, watched):
                     game[found] = index
                     found += 1
     return found
 
 
-def vectors_of_games(games: Games) -> tuple[Vectors, np.ndarray]:
+def vectors_of_games(games: Games, features: bool = False, phase: bool = False) -> tuple[Vectors, np.ndarray]:
     """The vectors of every game that could be read, and the numbers of these games, int64[games].
 
-    An unfinished game counts as drawn, as it does in Medvedev's program.
+    With `features` and `phase` these are filled in, and each change of one makes a vector, too. An unfinished game
+    counts as drawn, as it does in Medvedev's program.
     """
     table = games.table
     numbers = np.flatnonzero((table["fault"] == NO_FAULT) & (table["plies"] > 0))
     room = int(table["plies"][numbers].sum()) + 1  # the row behind the last is written before it is found not new
-    differences, game = np.zeros((room, len(PIECES)), dtype=np.int8), np.zeros(room, dtype=np.int32)
-    found = _extract(table, numbers, games.starts, games.moves, differences, game)
-    results = _HALF_POINTS[table["result"][numbers]]
-    return Vectors(differences[:found].copy(), game[:found].copy(), results), numbers
+    rows, game = np.zeros((room, _COLUMNS), dtype=np.int8), np.zeros(room, dtype=np.int32)
+    watched = np.repeat([True, features, phase], [len(PIECES), len(FEATURES), 1])
+    found = _extract(table, numbers, games.starts, games.moves, watched, rows, game)
+    balance, extra, last = np.split(rows[:found], [len(PIECES), _PHASE], axis=1)
+    vectors = Vectors(balance.copy(), game[:found].copy(), _HALF_POINTS[table["result"][numbers]])
+    if features:
+        vectors = replace(vectors, features=extra.copy())
+    return replace(vectors, phase=last[:, 0].copy()) if phase else vectors, numbers
 
 
 def joined(parts: Sequence[Vectors]) -> Vectors:
@@ -131,4 +212,11 @@ def joined(parts: Sequence[Vectors]) -> Vectors:
         np.concatenate([part.game + offset for part, offset in zip(parts, offsets, strict=False)]),
         np.concatenate([part.results for part in parts]),
         all(part.by_game for part in parts),
+        _joined_column([part.features for part in parts]),
+        _joined_column([part.phase for part in parts]),
     )
+
+
+def _joined_column(parts: Sequence[np.ndarray | None]) -> np.ndarray | None:
+    known = [part for part in parts if part is not None]
+    return np.concatenate(known) if len(known) == len(parts) else None

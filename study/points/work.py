@@ -6,19 +6,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from study.errors import StudyError
-from study.points.reading import Source
+from study.points.reading import Extras, Source
 from study.points.sets import BY, Filters, grouped
 from study.points.values import SEED, SKIP, PointValues, enough_to_fit, point_values
-from study.points.vectors import Vectors, joined
+from study.points.vectors import PHASES, Vectors, joined
 
 LEAST_GAMES = 100  # in a set
 MOST_SETS_SHOWN = 20
 SUGGESTED_PLAYERS = 5
+BY_PHASE = "phase"
 
 
 @dataclass(frozen=True)
 class PointsRequest:
-    """Which games count, in which sets, and how drawn games do; `by` is a key of BY, None for a set a file."""
+    """Which games count, in which sets, and how drawn games do; what else is asked of them.
+
+    `by` is a key of BY or BY_PHASE, None for a set a file.
+    """
 
     filters: Filters = field(default_factory=Filters)
     by: str | None = None
@@ -26,11 +30,18 @@ class PointsRequest:
     top: int = MOST_SETS_SHOWN  # sets of `by`, the largest
     draws: str = SKIP
     seed: int = SEED
+    features: bool = False
+    descent: bool = False
 
     @property
     def needs_tags(self) -> bool:
         """Whether the games must tell of themselves."""
-        return bool(self.by) or self.filters != Filters()
+        return self.by in BY or self.filters != Filters()
+
+    @property
+    def extras(self) -> Extras:
+        """What is asked of the games beside the balance."""
+        return Extras(self.features, self.by == BY_PHASE)
 
 
 @dataclass(frozen=True)
@@ -56,6 +67,8 @@ def sets_of(sources: Sequence[Source], request: PointsRequest) -> GameSets:
         raise StudyError(_nothing_found(sources, request.filters))
     if request.by is None:
         return GameSets([(source.label, source.vectors) for source in wanted])
+    if request.by == BY_PHASE:
+        return _by_phase(joined([source.vectors for source in wanted]), request.min_games)
     labels: list[tuple[str, ...]] = []
     for source in wanted:
         if source.collection is None:
@@ -70,12 +83,21 @@ def sets_of(sources: Sequence[Source], request: PointsRequest) -> GameSets:
     return GameSets([(label, vectors.of_games(chosen)) for label, chosen in sets.items()], left_out)
 
 
+def _by_phase(vectors: Vectors, least: int) -> GameSets:
+    """The vectors by phase of the game, in the games that have some; raises StudyError where all are too small."""
+    sets = [(name, vectors.of_phase(number)) for number, name in enumerate(PHASES)]
+    large = [(name, found) for name, found in sets if found.games >= least]
+    if not large:
+        raise StudyError(f"no phase has {least} games here (--min-games)")
+    return GameSets(large, len(sets) - len(large))
+
+
 def values_of(sets: Sequence[tuple[str, Vectors]], request: PointsRequest) -> Findings:
     """The values of each set; none where no set has games enough to fit."""
     values, too_small = [], []
     for label, vectors in sets:
         if enough_to_fit(vectors, request.draws):
-            values.append(point_values(label, vectors, request.draws, request.seed))
+            values.append(point_values(label, vectors, request.draws, request.seed, request.descent))
         else:
             too_small.append((label, vectors.games))
     return Findings(values, too_small)

@@ -1,0 +1,35 @@
+"""More of the material world: what else a set of pieces has, what is said of it, and what games say to that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from study.points.capablanca import Verdict
+from study.points.vectors import FEATURES, USUAL_PAWNS
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A number beside those of the pieces, and what is said of its worth: `sign` 1 for good, -1 for bad."""
+
+    name: str
+    claim: str
+    sign: int
+
+    def verdict(self, low: float, high: float) -> Verdict:
+        """What the interval of its worth, in centipawns, says to the claim; one that is not known leaves it open."""
+        if self.sign < 0:
+            low, high = -high, -low
+        if low > 0:
+            return Verdict.HOLDS
+        return Verdict.FAILS if high < 0 else Verdict.OPEN
+
+
+_CLAIMS = {
+    "bishop pair": ("two are worth more than twice one", 1),
+    "knight by own pawns": (f"gains with each beyond {USUAL_PAWNS} (Kaufman)", 1),
+    "rook by own pawns": (f"loses with each beyond {USUAL_PAWNS} (Kaufman)", -1),
+    "queen with knight": ("worth more than each alone (Capablanca)", 1),
+    "last pawn": ("worth more than another one", 1),
+}
+STUDIED = tuple(Feature(name, *_CLAIMS[name]) for name in FEATURES)

@@ -21,7 +21,9 @@ from eval.linear.explain import explain
 from eval.linear.family import LinearEvaluation
 from eval.linear.weights import SHIPPED, as_mapping, load, render
 from study.explain.lookahead import prospect, seeker
+from study.explain.pieces import piece_changes
 from study.explain.ranking import rank_moves, ranks
+from study.explain.text import render_piece_changes
 from study.explain.two_weights import compare_weights
 from tests.talk import Talk
 
@@ -59,6 +61,39 @@ def test_a_move_changes_what_the_evaluations_before_and_after_it_differ_in(weigh
     assert (
         told.at_once.score == told.at_once.after.score_white - explain(Position(MIDDLEGAME).record, weights).score_white
     )
+
+
+@pytest.mark.parametrize(
+    ("fen", "text", "expected"),
+    [
+        (MIDDLEGAME, "Bxh6", {"B c1-h6", "p h6 taken"}),
+        (MIDDLEGAME, "Bh7+", {"B d3-h7"}),
+        ("4k3/2P5/8/8/8/8/8/R3K3 w Q - 0 1", "O-O-O", {"K e1-c1", "R a1-d1"}),
+        ("1n2k3/2P5/8/8/8/8/8/4K3 w - - 0 1", "cxb8=N", {"P c7-b8=N", "n b8 taken"}),
+        ("4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 1", "exd6", {"P e5-d6", "p d5 taken"}),
+    ],
+)
+def test_a_move_changes_the_pieces_it_moves_and_takes(
+    fen: str, text: str, expected: set[str], weights: np.ndarray
+) -> None:
+    position, evaluation = Position(fen), LinearEvaluation(weights, K)
+    move = read_move(position, text)
+    changes = piece_changes(position, move, evaluation)
+    assert {change.name for change in changes if " " in change.name and change.name[4:]} == expected
+    before = {piece.square: piece for piece in evaluation.value_pieces(position.record).pieces}
+    after_move = position.copy()
+    after_move.push(move)
+    after = evaluation.value_pieces(after_move.record).pieces
+    assert [change.before for change in changes] == [before[square] for square in sorted(before)]
+    assert sorted(change.after.square for change in changes if change.after) == [piece.square for piece in after]
+    for change in changes:
+        assert change.after is None or change.after in after
+        lost = change.after.attributed if change.after else 0
+        assert change.attributed == pytest.approx(lost - change.before.attributed)
+        assert (change.removal is None) == (change.before.letter in "Kk")
+    lines = render_piece_changes(changes, text).splitlines()
+    shown = [change for change in changes if change.is_something]
+    assert all(any(line.startswith(change.name) for line in lines) for change in shown)
 
 
 @pytest.mark.parametrize("text", ["d5", "Be3", "h3"])

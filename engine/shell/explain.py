@@ -25,8 +25,15 @@ from engine.shell.search_options import (
 from eval.evaluation import Evaluation
 from eval.linear.table import render, render_pieces
 from study.explain.lookahead import Prospect, Seeker, prospect, seeker
+from study.explain.pieces import piece_changes
 from study.explain.ranking import rank_moves
-from study.explain.text import render_prospect, render_ranking, render_two_moves, render_two_weights
+from study.explain.text import (
+    render_piece_changes,
+    render_prospect,
+    render_ranking,
+    render_two_moves,
+    render_two_weights,
+)
 from study.explain.two_weights import compare_weights
 from study.reporting import report_position
 
@@ -67,7 +74,12 @@ def run_explain(arguments: Sequence[str]) -> int:
         _say_positions(order, [position], evaluation, is_list=False)
         return 0
     (told,) = _prospects(order, position, _exactly(rest, 1, "explain"), evaluation)
-    _say(order, {"fen": position.fen(), **told.as_json()}, render_prospect(told, _width()))
+    known, text = {"fen": position.fen(), **told.as_json()}, render_prospect(told, _width())
+    if order.pieces:
+        changes = piece_changes(position, read_move(position, rest[0]), evaluation)
+        known["pieces"] = [change.as_json() for change in changes]
+        text += f"\n\n{render_piece_changes(changes, told.san)}"
+    _say(order, known, text)
     return 0
 
 

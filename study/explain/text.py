@@ -8,12 +8,14 @@ from collections.abc import Iterable, Sequence
 from eval.linear.explain import Change, summarise_change
 from eval.linear.table import LEAST_CHANGE, leftovers, number, pawns, render_change
 from study.explain.lookahead import Ahead, Prospect
+from study.explain.pieces import PieceChange
 from study.explain.ranking import RankedMove
 from study.explain.two_weights import KindValue, MoveUnderBoth, TwoWeights
 
 MOST_MOVES = 15  # shown of those whose rank changes
 _NAME = 22  # columns of a term's name
 _SAN = 8  # columns of a move
+_PIECE = 12  # columns of a piece and its squares
 
 
 def render_prospect(prospect: Prospect, width: int) -> str:
@@ -26,6 +28,30 @@ def render_prospect(prospect: Prospect, width: int) -> str:
         rows.append(f"At the end of this line {render_change(ahead.change)}")
         rows += _wrapped(" ".join(summarise_change(ahead.change, "The line", prospect.turn)), width)
     return "\n".join(rows)
+
+
+def render_piece_changes(changes: Sequence[PieceChange], san: str) -> str:
+    """What a move makes of each piece, the largest change of removal first; pieces that it leaves alone are counted."""
+    shown = [change for change in changes if change.is_something]
+    columns = "".join(f"{name:>8}" for name in ("before", "after", "change"))
+    rows = [
+        f"What {san} makes of each piece, in centipawns for its owner",
+        f"{'':{_PIECE}}{'removal':^24}  {'attributed':^24}",
+        f"{'':{_PIECE}}{columns}  {columns}",
+    ]
+    for change in sorted(shown, key=lambda change: -abs(change.removal or 0.0)):
+        before, after = change.before, change.after
+        removal = _before_and_after(before.removal, after.removal if after else None, change.removal)
+        attributed = _before_and_after(before.attributed, after.attributed if after else None, change.attributed)
+        rows.append(f"{change.name:<{_PIECE}}{removal}  {attributed}")
+    if len(shown) < len(changes):
+        rows.append(f"Pieces whose values it does not change: {len(changes) - len(shown)}")
+    return "\n".join(row.rstrip() for row in rows)
+
+
+def _before_and_after(before: float | None, after: float | None, change: float | None) -> str:
+    cells = [f"{'-' if value is None else f'{value:.0f}':>8}" for value in (before, after)]
+    return "".join([*cells, f"{'-' if change is None else f'{change:+.0f}':>8}"])
 
 
 def _told(prospect: Prospect, ahead: Ahead) -> str:

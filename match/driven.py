@@ -67,6 +67,7 @@ class _Game:
             self._board.push(as_chess_move(move, self._position.chess960))
         clock = table._effort.clock
         self._left = None if clock is None else [float(clock.base), float(clock.base)]
+        self._made = [0, 0]  # moves by each side since the opening
         self.played: list[Played] = []
 
     def run(self) -> tuple[Reason | None, int | None, str]:
@@ -96,11 +97,14 @@ class _Game:
     def _move(self, turn: int) -> float:
         """Let the side to move play; by how many milliseconds it was late."""
         clocks, allowed = self._clocks(turn)
-        played = self._sides[turn].choose(Situation(self._position, self._board, clocks))
+        clock = self._table._effort.clock
+        moves_to_go = None if clock is None else clock.moves_to_go(self._made[turn])
+        played = self._sides[turn].choose(Situation(self._position, self._board, clocks, moves_to_go))
         used = 1000 * (played.seconds or 0.0)
         late = max(0.0, used - allowed - self._table._margin)
-        if self._left is not None:
-            self._left[turn] = max(0.0, allowed - used)
+        self._made[turn] += 1
+        if self._left is not None and clock is not None:
+            self._left[turn] = max(0.0, allowed - used) + clock.added_after(self._made[turn])
         if not late:
             self.played.append(played)
             self._position.push(played.move)

@@ -8,8 +8,9 @@ counted as what they are.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -30,6 +31,8 @@ class Rating:
     error: float  # half of the 95% interval, 0 for the anchor
     games: int
     points: float
+    los: float | None  # the likelihood that it is stronger than the anchor; None for the anchor
+    los_next: float | None = None  # the likelihood that it is stronger than the next row; None for the last
 
 
 def rate(names: list[str], results: Mapping[tuple[int, int], Tally], anchor: int, rating: float) -> list[Rating]:
@@ -45,15 +48,25 @@ def rate(names: list[str], results: Mapping[tuple[int, int], Tally], anchor: int
             break
     _, curvature, spread = _derivatives(elo, results, count)
     inverse = np.linalg.inv(curvature[np.ix_(free, free)])
-    variance = np.zeros(count)
-    variance[free] = np.diag(inverse @ spread[np.ix_(free, free)] @ inverse)
+    covariance = np.zeros((count, count))
+    covariance[np.ix_(free, free)] = inverse @ spread[np.ix_(free, free)] @ inverse
+
+    def superiority(one: int, other: int) -> float:
+        """The likelihood that one player is stronger than another."""
+        variance = covariance[one, one] + covariance[other, other] - 2 * covariance[one, other]
+        return 0.5 * (1 + math.erf((elo[one] - elo[other]) / math.sqrt(2 * max(variance, 1e-12))))
+
     rows = []
     for index, name in enumerate(names):
         tallies = [(tally, side) for pair, tally in results.items() for side in (0, 1) if pair[side] == index]
         games = sum(tally.games for tally, _ in tallies)
         points = sum(_points(tally) if side == 0 else tally.games - _points(tally) for tally, side in tallies)
-        rows.append(Rating(name, rating + elo[index], Z_95 * math.sqrt(variance[index]), games, points))
-    return sorted(rows, key=lambda row: -row.rating)
+        error = Z_95 * math.sqrt(covariance[index, index])
+        los = None if index == anchor else superiority(index, anchor)
+        rows.append(Rating(name, rating + elo[index], error, games, points, los))
+    order = sorted(range(count), key=lambda index: -rows[index].rating)
+    below = {index: superiority(index, other) for index, other in pairwise(order)}
+    return [replace(rows[index], los_next=below.get(index)) for index in order]
 
 
 def _points(tally: Tally) -> float:
@@ -88,9 +101,35 @@ def _variance(tally: Tally, expected: float) -> float:
 
 def table(rows: list[Rating], anchor: str) -> str:
     """The table as Markdown."""
-    lines = ["| # | Player | Rating | 95% | Games | Score |", "| ---: | --- | ---: | ---: | ---: | ---: |"]
+    lines = [
+        f"| # | Player | Rating | 95% | Games | Score | LOS to {anchor} | LOS to next |",
+        "| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
     for number, row in enumerate(rows, start=1):
         error = "anchor" if row.name == anchor else f"+- {row.error:.0f}"
         share = f"{row.points / row.games:.1%}" if row.games else ""
-        lines.append(f"| {number} | {row.name} | {row.rating:.0f} | {error} | {row.games} | {share} |")
+        chances = " | ".join("" if chance is None else f"{chance:.1%}" for chance in (row.los, row.los_next))
+        lines.append(f"| {number} | {row.name} | {row.rating:.0f} | {error} | {row.games} | {share} | {chances} |")
+    return "\n".join(lines)
+
+
+def pool_table(
+    versions: Sequence[str], opponents: Sequence[str], results: Mapping[tuple[int, int], Tally], rows: Sequence[Rating]
+) -> str:
+    """What each version scored against each opponent, and its rating, as Markdown.
+
+    `results` are those of version i against opponent j, which has the number len(versions) + j; `rows` those of `rate`.
+    """
+    by_name = {row.name: row for row in rows}
+    lines = [
+        f"| Version | {' | '.join(opponents)} | Elo | 95% | LOS |",
+        f"| --- |{' ---: |' * (len(opponents) + 3)}",
+    ]
+    for first, version in enumerate(versions):
+        row, cells = by_name[version], []
+        for second in range(len(versions), len(versions) + len(opponents)):
+            tally = results.get((first, second))
+            cells.append(f"{_points(tally):g} of {tally.games}" if tally else "")
+        error, los = ("anchor", "") if row.los is None else (f"+- {row.error:.0f}", f"{row.los:.1%}")
+        lines.append(f"| {version} | {' | '.join(cells)} | {row.rating:.0f} | {error} | {los} |")
     return "\n".join(lines)

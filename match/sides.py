@@ -40,6 +40,7 @@ class Situation(NamedTuple):
     position: Position
     board: chess.Board  # the same, with its history
     clocks: tuple[int, int] | None  # milliseconds left to White and Black
+    moves_to_go: int | None = None  # of the side to move until time is added; None for the rest of the game
 
 
 class Side(Protocol):
@@ -93,6 +94,7 @@ class OwnSide:
             movetime=effort.movetime,
             time=situation.clocks or (None, None),
             increment=(increment, increment),
+            moves_to_go=situation.moves_to_go,
         )
         began = time.perf_counter()
         result = self._searcher.search(situation.position, limits)
@@ -206,6 +208,7 @@ class OtherSide:
         if effort.clock is not None and situation.clocks is not None:
             limit.white_clock, limit.black_clock = (left / 1000 for left in situation.clocks)
             limit.white_inc = limit.black_inc = effort.clock.increment / 1000
+            limit.remaining_moves = situation.moves_to_go
             seconds = situation.clocks[situation.position.turn] / 1000 + GRACE_SECONDS
         return limit, seconds
 

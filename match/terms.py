@@ -88,7 +88,11 @@ class Terms:
         """What must be the same for a match to be gone on with; not the number of games."""
         found = {item.name: getattr(self, item.name) for item in fields(self) if item.name not in ("players", "games")}
         found["players"] = [player.identity() for player in self.players]
-        return json.loads(json.dumps(found, default=asdict))
+        plain: dict[str, Any] = json.loads(json.dumps(found, default=asdict))
+        clock = plain["effort"]["clock"]
+        if clock and not clock["moves"]:
+            del clock["moves"]  # so that a match begun when clocks had none goes on
+        return plain
 
     def __str__(self) -> str:
         words = [str(self.effort), f"openings {self.openings}" if self.openings else "random openings"]

@@ -1,7 +1,7 @@
 """A UCI engine that plays the first legal move of the alphabet, and a fault at will: `fake_engine.py [FAULT]`.
 
 Faults: `illegal` gives a move that is none, `crash` ends at the third move, `slow` thinks for 700 ms;
-`sluggish` takes as long for a new game, which is no fault.
+`sluggish` takes as long for a new game, which is no fault, and `counting` tells the moves to go as its score.
 """
 
 import sys
@@ -33,7 +33,8 @@ def main() -> None:
             if fault == "slow":
                 time.sleep(0.7)
             best = min(move.uci() for move in board.legal_moves)
-            print(f"info depth 3 score cp 12\nbestmove {'a1a1' if fault == 'illegal' else best}", flush=True)
+            score = words[words.index("movestogo") + 1] if fault == "counting" and "movestogo" in words else 12
+            print(f"info depth 3 score cp {score}\nbestmove {'a1a1' if fault == 'illegal' else best}", flush=True)
         elif words[:1] == ["quit"]:
             return
 

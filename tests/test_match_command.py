@@ -11,21 +11,28 @@ from pathlib import Path
 import chess
 import chess.pgn
 import chess.polyglot
+import numpy as np
 import pytest
 
+from engine.board.fen import START_FEN
+from engine.board.game import Position
 from engine.common.command import CommandError
 from engine.common.live_line import LivePrinter, shortened
+from engine.search.limits import Limits
+from engine.search.searcher import Searcher
 from engine.shell import match, selfplay, spsa
 from engine.shell.cli import main
 from eval.linear.weights import DEFAULT_FILE
 from formats.opening_files import FileOpenings
-from formats.openings import OpeningError
+from formats.openings import Opening, OpeningError
 from match.contest import Outlets, hold
+from match.driven import DrivenBoard
 from match.effort import Adjudication, Clock, Effort
 from match.errors import MatchError
-from match.games import Reason, Tally
+from match.games import Played, Reason, Tally
 from match.players import OtherPlayer, OwnPlayer, find_program, read_player
 from match.report import live_line
+from match.sides import Situation
 from match.statistics import Sprt
 from match.terms import Terms
 
@@ -76,6 +83,88 @@ def test_an_engine_at_fault_loses_and_the_match_goes_on(fault: str, reason: Reas
 def test_the_clock_runs_from_go_to_the_move() -> None:
     result = hold(terms("default", f"{FAKE} sluggish", 2, Effort(clock=Clock(400, 50))), 1)
     assert result.tally.points.sum() == 2 and result.tally.faults[Reason.TIME][1] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "clock", "shown"),
+    [
+        ("10+0.1", Clock(10_000, 100), "10+0.1 s"),
+        ("60", Clock(60_000), "60+0 s"),
+        ("40/300", Clock(300_000, 0, 40), "40/300+0 s"),
+        ("40/5:00+2", Clock(300_000, 2000, 40), "40/300+2 s"),
+        ("0/60", Clock(60_000), "60+0 s"),
+        ("1:30.5+.5", Clock(90_500, 500), "90.5+0.5 s"),
+    ],
+)
+def test_a_clock_is_written_as_cutechess_has_it(text: str, clock: Clock, shown: str) -> None:
+    assert Clock.read(text) == clock
+    assert str(clock) == shown
+
+
+@pytest.mark.parametrize(
+    "text", ["", "0", "40/", "/60", "40/0", "-5", "1:2:3", "10+", "10+-1", "inf", "nan", "40/60+1+1"]
+)
+def test_what_is_no_clock_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="clock"):
+        Clock.read(text)
+
+
+def test_after_so_many_moves_the_time_is_added_again() -> None:
+    clock = Clock(1000, 50, 3)
+    assert [clock.moves_to_go(made) for made in range(5)] == [3, 2, 1, 3, 2]
+    assert [clock.added_after(made) for made in range(1, 7)] == [0, 0, 1000, 0, 0, 1000]
+    assert Clock(1000).moves_to_go(7) is None and Clock(1000).added_after(7) == 0
+
+
+class _Scripted:
+    """A player who takes 100 ms a move and notes what the clocks show."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[tuple[int, int] | None, int | None]] = []
+
+    def new_game(self) -> None: ...
+
+    def choose(self, situation: Situation) -> Played:
+        self.seen.append((situation.clocks, situation.moves_to_go))
+        return Played(situation.position.legal_moves[0], 0, 1, 0.1)
+
+    def stop(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def test_at_a_classical_clock_both_sides_see_time_and_moves_to_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    sides = [_Scripted(), _Scripted()]
+    monkeypatch.setattr("match.driven.sit_down", lambda player, effort: sides[player])
+    effort, flag = Effort(clock=Clock(1000, 20, 2)), np.zeros(1, dtype=np.uint64)
+    game = DrivenBoard((0, 1), effort, Adjudication(longest=8), flag).play(0, Opening(START_FEN), True)
+    assert game is not None and len(game.moves) == 8
+    assert sides[0].seen == [((1020, 1000), 2), ((940, 920), 1), ((1860, 1840), 2), ((1780, 1760), 1)]
+    assert [moves_to_go for _, moves_to_go in sides[1].seen] == [2, 1, 2, 1]
+
+
+def test_engines_and_our_own_search_are_told_the_moves_to_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[int] = []
+
+    def noting(searcher: Searcher, position: Position, limits: Limits) -> object:
+        if limits.moves_to_go is not None:  # it also judges openings, without a clock
+            searched.append(limits.moves_to_go)
+        return search(searcher, position, Limits(nodes=50))
+
+    search = Searcher.search
+    monkeypatch.setattr(Searcher, "search", noting)
+    match_terms = terms("default", f"{FAKE} counting", 2, Effort(clock=Clock(60_000, 0, 4)))
+    hold(match_terms, 1, outlets=Outlets(pgn=tmp_path / "g.pgn"))
+    game = games_of(tmp_path / "g.pgn")[0]
+    told = [move.eval().relative.score() for move in game.mainline() if move.ply() > 8 and move.turn() == chess.WHITE]
+    assert [-score for score in told] == [4, 3, 2, 1, 4, 3]
+    assert searched[:6] == [4, 3, 2, 1, 4, 3]
+
+
+def test_a_match_saved_before_clocks_had_moves_goes_on() -> None:
+    assert "moves" not in terms("default", "default", effort=Effort(clock=Clock(1000))).identity()["effort"]["clock"]
+    identity = terms("default", "default", effort=Effort(clock=Clock(1000, 0, 40))).identity()
+    assert identity["effort"]["clock"]["moves"] == 40
 
 
 def test_an_xboard_engine_plays_with_the_hash_asked_for_even_if_it_cannot_set_up(

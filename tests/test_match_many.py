@@ -20,7 +20,7 @@ from match.games import Tally
 from match.openings import RandomOpenings
 from match.players import OwnPlayer
 from match.prove import STRONGER, offer, prove
-from match.ratings import rate
+from match.ratings import pool_table, rate
 from match.statistics import estimate, score_of
 
 
@@ -58,6 +58,24 @@ def test_ratings_of_three_players_are_those_that_made_the_results():
         rows = {row.name: row for row in rate(["a", "b", "c"], results, 1, 0.0)}
         errors += [abs(rows[name].rating - truth[i]) <= rows[name].error for i, name in enumerate("abc") if i != 1]
     assert 0.88 <= np.mean(errors) <= 1.0
+
+
+def test_the_likelihood_of_superiority_is_that_of_the_match():
+    result = tally(50, 200, 500, 220, 65)
+    rows = rate(["a", "b"], {(0, 1): result}, 1, 0.0)
+    los = estimate(result.pairs).los
+    assert 0.9 < los < 0.99
+    assert rows[0].los == rows[0].los_next == pytest.approx(los, abs=0.003)
+    assert rows[1].los is None and rows[1].los_next is None
+
+
+def test_players_who_only_met_others_are_compared_by_these():
+    strong, equal = tally(20, 100, 200, 160, 40), tally(30, 100, 200, 100, 30)
+    rows = {row.name: row for row in rate(["new", "old", "pool"], {(0, 2): strong, (1, 2): equal}, 1, 0.0)}
+    assert rows["new"].los == pytest.approx(0.98, abs=0.02)  # the errors of both matches together
+    assert rows["new"].los < estimate(strong.pairs).los
+    text = pool_table(["new", "old"], ["pool"], {(0, 2): strong, (1, 2): equal}, list(rows.values()))
+    assert "| new | 570 of 1040 |" in text and "| old | 460 of 920 | 0 | anchor |  |" in text
 
 
 def test_a_clean_score_has_a_rating():

@@ -33,15 +33,12 @@ LIMITS, ADJUDICATION, TEST = "time control", "adjudication", "sequential test"  
 
 
 def clock(text: str) -> Clock:
-    """`10+0.1`: seconds per game and increment per move."""
-    base, _, increment = text.partition("+")
+    """A clock as cutechess writes it: `10+0.1`, `40/300`, `40/5:00+2`."""
     try:
-        found = Clock(round(1000 * float(base)), round(1000 * float(increment or "0")))
-    except (ValueError, OverflowError):
-        found = Clock(0)
-    if found.base < 1 or found.increment < 0:
-        raise argparse.ArgumentTypeError(f"a time control looks like 10+0.1, not '{text[:40]}'")
-    return found
+        return Clock.read(text)
+    except ValueError as error:
+        wanted = "a time control looks like 10+0.1, 40/300 or 40/5:00+2"
+        raise argparse.ArgumentTypeError(f"{wanted}, not '{text[:40]}'") from error
 
 
 def full_moves(text: str) -> int:
@@ -66,7 +63,7 @@ def add_time_control(parser: Parser, movetime: bool = True) -> None:
     add("--depth", type=positive, metavar="N", help="depth per move in plies")
     if movetime:
         add("--movetime", type=positive, metavar="MS", help="milliseconds per move")
-        add("--tc", type=clock, metavar="S+S", help="clock: seconds per game + increment per move, as 10+0.1")
+        add("--tc", type=clock, metavar="TC", help="clock, [moves/][minutes:]seconds[+increment]: 10+0.1, 40/5:00+2")
 
 
 def add_game_options(parser: Parser, games: int, per: str) -> None:

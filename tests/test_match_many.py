@@ -96,6 +96,24 @@ def test_a_gauntlet_rates_all_and_goes_on_from_its_state(tmp_path: Path, capsys:
     assert json.loads(capsys.readouterr().out) == first
 
 
+def test_versions_meet_a_pool_and_are_compared_with_the_first(capsys: pytest.CaptureFixture[str]) -> None:
+    words = [
+        "default,name=old",
+        "razor_depth=1,name=new",
+        "--pool",
+        "late_move_pruning_base=1,name=p",
+        "default,name=q",
+    ]
+    assert main(["gauntlet", *words, "--games", "2", "--nodes", "50", "--json"]) == 0
+    captured = capsys.readouterr()
+    rows = {row["name"]: row for row in json.loads(captured.out)["ratings"]}
+    assert {name: row["games"] for name, row in rows.items()} == {"old": 4, "new": 4, "p": 4, "q": 4}
+    assert rows["old"]["rating"] == 0 and rows["old"]["los"] is None and 0 < rows["new"]["los"] < 1
+    assert "| Version | p | q | Elo | 95% | LOS |" in captured.err
+    assert captured.err.count(" of 2 |") == 4
+    assert "old - new" not in captured.err
+
+
 def test_in_a_round_robin_all_meet_all(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["default", "razor_depth=1", "late_move_pruning_base=1", "--games", "2", "--nodes", "50"]
     assert main(["round-robin", *words]) == 0

@@ -7,7 +7,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import asdict
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 
 from engine.common.command import UsageError
@@ -21,14 +21,14 @@ from match.contest import Result
 from match.errors import MatchError
 from match.games import Tally
 from match.players import Player, read_player
-from match.ratings import rate, table
+from match.ratings import pool_table, rate, table
 from match.report import counts_text, faults, faults_text
 
 GAMES = 100
 
 
 def run_gauntlet(words: Sequence[str]) -> int:
-    """The first player against each of the others; 0, or 130 after Ctrl-C; raises CommandError."""
+    """The first player against each other one, or all against a pool; 0, or 130 after Ctrl-C; raises CommandError."""
     return _named("gauntlet", "Play one player, the first, against each of the others", words)
 
 
@@ -44,13 +44,14 @@ def _named(kind: str, sentence: str, words: Sequence[str]) -> int:
 
 def _run(kind: str, sentence: str, words: Sequence[str]) -> int:
     order = _parser(kind, sentence).parse_args(words)
-    players = [read_player(text) for text in order.players]
+    pool = [read_player(text) for text in getattr(order, "pool", None) or ()]
+    versions = [read_player(text) for text in order.players]
+    players = [*versions, *pool]
     names = options.names(players)
     if len(players) < 2 or len(set(names)) < len(names):
         raise UsageError(f"{kind}: at least two players with different names are needed; ',name=X' names a player")
-    anchor, rating = _read_anchor(order.anchor, names)
-    every = list(combinations(range(len(players)), 2))
-    pairings = [pair for pair in every if pair[0] == 0] if kind == "gauntlet" else every
+    anchor, rating = _read_anchor(order.anchor, names, 0 if pool else len(names) - 1)
+    pairings = _pairings(kind, len(versions), len(pool))
     results = dict[tuple[int, int], Tally]()
     interrupted, fault = False, None
     if order.state is not None:
@@ -66,7 +67,10 @@ def _run(kind: str, sentence: str, words: Sequence[str]) -> int:
         raise fault
     rows = rate(names, results, anchor, rating)
     if not (order.json and order.quiet):
-        print("\n" + table(rows, names[anchor]), file=sys.stderr if order.json else sys.stdout)
+        text = table(rows, names[anchor])
+        if pool:
+            text = f"{pool_table(names[: len(versions)], names[len(versions) :], results, rows)}\n\n{text}"
+        print("\n" + text, file=sys.stderr if order.json else sys.stdout)
     if order.json:
         lost = {names[0] + " - " + names[1]: faults(tally) for names, tally in _with_names(names, results)}
         print(json.dumps({"ratings": [asdict(row) for row in rows], "faults": lost}))
@@ -77,18 +81,36 @@ def _run(kind: str, sentence: str, words: Sequence[str]) -> int:
     return INTERRUPTED if interrupted else 0
 
 
+def _pairings(kind: str, versions: int, pool: int) -> list[tuple[int, int]]:
+    """Who plays whom; of a pool, whose players come after the versions, each plays each version and nobody else."""
+    if pool:
+        return list(product(range(versions), range(versions, versions + pool)))
+    every = list(combinations(range(versions), 2))
+    return [pair for pair in every if pair[0] == 0] if kind == "gauntlet" else every
+
+
 def _parser(kind: str, sentence: str) -> Parser:
+    examples = [
+        f"merino {kind} default my-weights.txt razor_depth=2 --games 200",
+        f'merino {kind} default "stockfish,option.Skill Level=5,name=SF5" stash-bot --tc 10+0.1 --anchor SF5=2000',
+    ]
+    if kind == "gauntlet":
+        examples.append("merino gauntlet old.txt new.txt --pool toga2 stash-bot glaurung --games 200 --tc 40/60")
     parser = Parser(
         prog=f"merino {kind}",
         description=f"{sentence}, and print a table of ratings.",
         notes=options.player_forms(),
-        examples=(
-            f"merino {kind} default my-weights.txt razor_depth=2 --games 200",
-            f'merino {kind} default "stockfish,option.Skill Level=5,name=SF5" stash-bot --tc 10+0.1 --anchor SF5=2000',
-        ),
+        examples=tuple(examples),
     )
-    parser.add_argument("players", nargs="+", metavar="PLAYER", help="two players or more")
-    parser.add_argument("--anchor", metavar="NAME=ELO", help="fix the rating of a player (default: the last one, at 0)")
+    if kind == "gauntlet":
+        parser.add_argument("players", nargs="+", metavar="PLAYER", help="two players or more; one or more with --pool")
+        sentence = "opponents: each PLAYER meets each of these instead, as versions of an engine are compared"
+        parser.add_argument("--pool", nargs="+", metavar="OPPONENT", help=sentence)
+        usual = "the last one, at 0; with --pool the first"
+    else:
+        parser.add_argument("players", nargs="+", metavar="PLAYER", help="two players or more")
+        usual = "the last one, at 0"
+    parser.add_argument("--anchor", metavar="NAME=ELO", help=f"fix the rating of a player (default: {usual})")
     options.add_game_options(parser, GAMES, "per pairing")
     shared.add_state(parser, "FOLDER")
     shared.add_json(parser)
@@ -118,10 +140,10 @@ def _with_names(names: list[str], results: dict[tuple[int, int], Tally]) -> list
     return [((names[first], names[second]), tally) for (first, second), tally in results.items()]
 
 
-def _read_anchor(text: str | None, names: list[str]) -> tuple[int, float]:
-    """The number of the player whose rating is fixed, and the rating; raises UsageError."""
+def _read_anchor(text: str | None, names: list[str], usual: int) -> tuple[int, float]:
+    """The number of the player whose rating is fixed, `usual` if none is named, and the rating; raises UsageError."""
     if text is None:
-        return len(names) - 1, 0.0
+        return usual, 0.0
     name, _, value = text.rpartition("=")
     if name not in names:
         raise UsageError(f"--anchor: there is no player '{name}' among {', '.join(names)}{did_you_mean(name, names)}")

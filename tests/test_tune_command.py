@@ -9,6 +9,7 @@ from engine.common.command import CommandError, UsageError
 from engine.search.parameters import OLD_NAMES, PARAMETERS
 from engine.shell.cli import main
 from engine.shell.spsa import run_spsa
+from eval.linear.phases import SUFFIXES
 from eval.linear.registry import TERMS
 from eval.linear.weights import as_mapping, defaults
 from tune.formats import fishtest_lines, openbench_lines, read_file, read_lines, read_toml

@@ -14,6 +14,8 @@ from tune.rules import GAMMA
 BETA = math.log(10) / 400
 # (19): the last perturbation over the distance of the optimum, as in the paper's settings.
 REACH = 2.2
+# Where (18) finds that no step of SPSA gains anything, it still makes small ones.
+LEAST_WORTH = 1.05
 # The mean over a run of a_n / a_N, SPSA's step over its last, for the exponents of `tune.rules`.
 MEAN_STEP = 1.70
 
@@ -33,7 +35,8 @@ def spsa_step(total_elo: float, size: int, pairs: int, elo_at_c: float, tau: flo
     step r is total_elo * exp(-g r) + size * r * tau^2 / (8 beta), g being `decay`.
     """
     decay = 2 * 4 * MEAN_STEP * BETA * pairs * elo_at_c
-    return math.log(max(math.e, 8 * BETA * decay * total_elo / (size * tau**2))) / decay  # e: little is to be gained
+    worth = 8 * BETA * decay * total_elo / (size * tau**2)
+    return math.log(max(LEAST_WORTH, worth)) / decay
 
 
 def loss_left(

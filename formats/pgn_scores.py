@@ -1,0 +1,99 @@
+"""The scores that comments behind moves tell, as engines and servers write them.
+
+`[%eval 0.35]`, `[%eval 0.35,12]`, `[%eval #-3]` and TCEC's `wv=0.35` are White's scores of the position that the move
+led to. `+0.35/12`, `-M5/20` at the beginning of a comment are what the mover's search said of the position before his
+move. All are in pawns, or in moves to mate. Of several scores behind a move the last is taken.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from engine.compiled.jit import kernel
+from formats.pgn_tokens import codes, comment_end, is_line_start, line_end, matches, skip_variation
+
+NO_SCORE = -32768  # int16
+MATE = 32000  # less the moves to it, int16
+MOST = 30000  # centipawns; larger scores are cut off
+NOTHING, OF_POSITION, OF_MOVER = range(3)  # whose score it is, and of which position
+
+_DIGIT = codes("0123456789")
+_EVAL = np.frombuffer(b"[%eval ", dtype=np.uint8)
+_WHITE_VALUE = np.frombuffer(b"wv=", dtype=np.uint8)
+_BLANK = codes(" \t\r\n")
+
+
+class Told(NamedTuple):
+    """A score that was found: `kind` is one of the three above; `value` in centipawns, or MATE less moves."""
+
+    kind: int
+    value: int
+
+
+@kernel
+def told_between(data, at, end):
+    """The score in the comments of data[at:end], the text between two moves, as a `Told`; int64 both."""
+    kind, value = NOTHING, NO_SCORE
+    while at < end:
+        character = data[at]
+        if character == ord("{"):
+            stop = comment_end(data, at, end)
+            stop = end if stop < 0 else stop
+            found, score = _told_in(data, at + 1, stop)
+            if found != NOTHING:
+                kind, value = found, score
+            at = stop
+        elif character == ord("("):
+            at = max(at + 1, skip_variation(data, at, end))
+        elif character == ord(";") or character == ord("%") and is_line_start(data, at):
+            at = line_end(data, at, end)
+        else:
+            at += 1
+    return kind, value
+
+
+@kernel
+def _told_in(data, at, end):
+    """The score in the comment data[at:end], as `told_between` gives it."""
+    while at < end and _BLANK[data[at]]:
+        at += 1
+    after, value = read_score(data, at, end)
+    if after > at and after < end and data[after] == ord("/"):
+        return OF_MOVER, value
+    for place in range(at, end):
+        if data[place] == ord("[") and matches(data, place, end, _EVAL):
+            after, value = read_score(data, place + len(_EVAL), end)
+            if after > 0 and after < end and (data[after] == ord("]") or data[after] == ord(",")):
+                return OF_POSITION, value
+        elif data[place] == ord("w") and matches(data, place, end, _WHITE_VALUE):
+            after, value = read_score(data, place + len(_WHITE_VALUE), end)
+            if after > 0:
+                return OF_POSITION, value
+    return NOTHING, NO_SCORE
+
+
+@kernel
+def read_score(data, at, end):
+    """The score at `at`, "+0.35", "-M5", "#-3": (offset behind, int64 centipawns or mate), or (-1, NO_SCORE)."""
+    sign, mate = 1, False
+    while at < end and (data[at] == ord("+") or data[at] == ord("-") or data[at] == ord("#") or data[at] == ord("M")):
+        if data[at] == ord("-"):
+            sign = -1
+        elif data[at] != ord("+"):
+            mate = True
+        at += 1
+    start, pawns, part, unit = at, 0, 0, 100
+    while at < end and _DIGIT[data[at]]:
+        pawns = min(10 * pawns + np.int64(data[at]) - ord("0"), MOST)
+        at += 1
+    if at == start:
+        return -1, NO_SCORE
+    if mate:
+        return at, sign * (MATE - min(pawns, 1000))
+    if at + 1 < end and data[at] == ord(".") and _DIGIT[data[at + 1]]:
+        at += 1
+        while at < end and _DIGIT[data[at]]:
+            unit //= 10
+            part += unit * (np.int64(data[at]) - ord("0"))
+            at += 1
+    return at, sign * min(100 * pawns + part, MOST)

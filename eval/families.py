@@ -11,13 +11,15 @@ import numpy as np
 from eval.evaluation import Evaluation, EvaluationError
 from eval.linear.family import LinearEvaluation
 from eval.linear.weights import DEFAULT_FILE, active_file
+from eval.net.family import NetEvaluation
+from eval.net.file import is_net_file
 
 __all__ = ["DEFAULT_FILE", "active_file", "default", "from_identity", "load"]
 
 
 def load(path: Path) -> Evaluation:
     """The evaluation that a file holds; raises EvaluationError."""
-    return LinearEvaluation.load(path)
+    return NetEvaluation.load(path) if is_net_file(path) else LinearEvaluation.load(path)
 
 
 def default() -> Evaluation:
@@ -27,6 +29,8 @@ def default() -> Evaluation:
 
 def from_identity(identity: Mapping[str, Any]) -> Evaluation:
     """The evaluation with this `identity`; raises EvaluationError."""
+    if set(identity) == {"net"}:
+        return NetEvaluation.from_identity(str(identity["net"]))
     if set(identity) != {"weights"}:
         raise EvaluationError(f"no family of evaluations is known by {', '.join(identity) or 'nothing'}")
     return LinearEvaluation(np.array(identity["weights"]))

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from engine.board.fen import START_FEN, parse_fen
 from formats.labelled import read_labelled, write_labelled
+from formats.packed import Filter, check_packed, pack, pack_game
+from formats.packed_files import as_text
+from formats.packed_games import packed_of_games
 from formats.pgn_games import read_games
 
 _GAME = b'[Result "1-0"]\n\n1. e4 {[%eval 0.2]} e5 2. Nf3 (2. f4) Nc6 1-0\n\n'
@@ -12,9 +16,15 @@ _POSITION = b'rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - c9 "1-0";\n
 
 
 def warm_up() -> None:
-    """Read a game and a position, and write the position."""
-    read_games(_GAME)
+    """Read a game and a position, and write the position; pack both, and write what is packed."""
+    games = read_games(_GAME)
     read = read_labelled(_POSITION)
     write_labelled(
         read.positions, read.results, np.zeros(len(read.positions), dtype=np.int32), np.zeros_like(read.to_end)
     )
+    packed_of_games(games, Filter())
+    start, one = parse_fen(START_FEN), np.zeros(1, dtype=np.int32)
+    pack_game(start, one[:0], one[:0], 1, 1, Filter())
+    packed = pack(start, one, one, one)
+    check_packed(packed, "")
+    as_text(packed, ".txt")

@@ -23,6 +23,8 @@ from engine.search.tree import make_move, make_null_move
 from engine.search.worker import Worker
 from eval.evaluation import Evaluation, EvaluationError
 from eval.families import default, from_identity
+from eval.net.family import NetEvaluation
+from eval.net.network import Shape, quantised
 from formats.openings import Opening
 from match.board import OwnBoard
 from match.contest import hold
@@ -31,10 +33,20 @@ from match.players import OwnPlayer
 from match.terms import Terms
 from tests.material_family import MaterialEvaluation
 
+
+def random_net(*layers: object) -> NetEvaluation:
+    shape, draw = Shape(*layers), np.random.default_rng(1)  # type: ignore[arg-type]
+    weights = {name: draw.normal(0, 0.2, size) for name, size in shape.layers().items()}
+    return NetEvaluation(quantised(shape, weights, 200.0, {}))
+
+
 FAMILIES: dict[str, Callable[[], Evaluation]] = {
     "terms": default,
     "two phases": lambda: default().with_numbers({"VAL_R_mg": 500, "KnightOutpost_eg": -50, "KingCenterEnd_mg": 90}),
     "material": MaterialEvaluation,
+    "net": lambda: random_net("ALL", 64),
+    "net of two layers": lambda: random_net("ALL", 20, 8, "crelu"),
+    "net of many features": lambda: random_net("KING*H+PV+MC", 16),
 }
 STARTS = (
     chess.STARTING_FEN,
@@ -136,8 +148,10 @@ def test_scores_along_a_game_equal_those_from_scratch(family: Evaluation, fen: s
             position = Position(fen)
 
 
-def test_sums_that_went_another_way_are_not_believed() -> None:
-    worker, position = worker_with(MaterialEvaluation()), Position(STARTS[1])
+@pytest.mark.parametrize("name", [name for name in FAMILIES if name != "terms"])
+def test_sums_that_went_another_way_are_not_believed(name: str) -> None:
+    family = FAMILIES[name]()
+    worker, position = worker_with(family), Position(STARTS[1])
     worker.set_root(position, full_width=False)
     for move in position.legal_moves:
         _play(worker.record, 0, move)
@@ -147,7 +161,7 @@ def test_sums_that_went_another_way_are_not_believed() -> None:
             _play(worker.record, 1, answer)
             last = after.copy()
             last.push(answer)
-            assert _score_at(worker.record, 2) == MaterialEvaluation().white_scores(last.record)[0]
+            assert _score_at(worker.record, 2) == family.white_scores(last.record)[0]
 
 
 @pytest.mark.parametrize("fen", STARTS)

@@ -11,6 +11,7 @@ from engine.compiled.cache import CACHE_GROUPS, remove_stale
 from engine.compiled.jit import CACHE
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
+from engine.search.state import new_search_record
 from eval.families import default
 from eval.net import warmup as nets
 
@@ -46,7 +47,7 @@ def _warm_up_group(group: str) -> None:
 def _warm_up_lowest() -> None:
     """Call every entry of the lowest group: what play needs, and what only commands call."""
     warm_up()
-    nets.warm_up()
+    nets.warm_up(new_search_record())
     position = Position()
     perft(position.record, 1)
     default().scores(position.record)

@@ -81,6 +81,12 @@ COMMANDS = by_name(
         ),
         Command("selfplay N", "engine.shell.selfplay:run_selfplay", "Write games of Merino against itself."),
         Command("spsa COMMAND ...", "engine.shell.spsa:run_spsa", "Tune parameters by games; simulate or plan a tune."),
+        Command(
+            "positions FILE ...",
+            "engine.shell.position_files:run_positions",
+            "Show, convert, shuffle or split files of scored positions.",
+        ),
+        Command("train FILE ...", "engine.shell.train:run_train", "Train a net from scored positions."),
         Command("features EXPR [FEN]", "engine.shell.features:run_features", "Show what a feature set for nets sees."),
         Command(
             "bench",

@@ -1,12 +1,24 @@
 """Get every compiled entry that training needs, from the cache or by compiling it."""
 
+import numpy as np
+
 from eval.net.features import features
+from eval.net.network import Shape
+from formats.packed import Filter
+from formats.packed_games import packed_of_games
 from formats.pgn_games import read_games
 from learn.net.feature_changes import measure_changes
+from learn.net.position_counts import count_positions
+from learn.net.training import Settings, Trainer
 
-_GAME = b'[Result "1-0"]\n\n1. e4 d5 2. exd5 Qxd5 1-0\n\n'
+_GAME = b'[Result "1-0"]\n\n1. e4 { [%eval 0.2] } e5 { [%eval 0.1] } 2. Nf3 1-0\n\n'
 
 
 def warm_up() -> None:
-    """Measure what the moves of a game change."""
-    measure_changes(features("ALL"), [read_games(_GAME)])
+    """Measure what the moves of a game change, and train a net on its positions."""
+    games = read_games(_GAME)
+    measure_changes(features("ALL"), [games])
+    records = np.repeat(packed_of_games(games, Filter()), 50)
+    records["game"] = np.arange(len(records))
+    count_positions([records])
+    Trainer(records, Settings(Shape("H", 1), epochs=1, apart=0.5), threads=1).run()

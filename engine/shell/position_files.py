@@ -1,0 +1,159 @@
+"""`merino positions FILE ...`: what files of scored positions hold, and such files converted, shuffled, divided."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from engine.common.command import CommandError, UsageError
+from engine.common.files import check_writable
+from engine.common.progress import ProgressOfMany
+from engine.console.command_line import Parser
+from engine.shell.naming import errors_named
+from formats.packed import MOST_SCORE, PACKED, Filter, PackedError
+from formats.packed_files import is_held_out, packed_positions, shuffled, write_packed_file
+from formats.sources import SourceError, find_files
+from learn.net.position_counts import BOUNDS, PositionCounts, count_positions
+
+WIDTH = 40  # of the longest bar
+
+
+def run_positions(arguments: Sequence[str]) -> int:
+    """The command in a shell; raises CommandError."""
+    parser = _parser()
+    wish = parser.parse_args(arguments)
+    if (wish.shuffle or wish.split) and wish.out is None:
+        raise UsageError("positions: --shuffle and --split need --out, where to write")
+    with errors_named("positions", PackedError, SourceError), _writing():
+        files = find_files(wish.files)
+        if wish.out is None:
+            _tell(count_positions(_read(files, wish)), wish.json)
+        else:
+            _convert(files, wish)
+    return 0
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="merino positions",
+        description="Tell what files of scored positions hold, or write them in another form.",
+        epilog="Read are packed positions (bulletformat, 32 bytes each), PGN with scores behind the moves, lines "
+        "'FEN | score | result' and EPD with ce and c9. --out writes packed ones, or text if it ends in .txt or .epd.",
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="files, compressed or not")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the positions here")
+    parser.add_argument("--shuffle", action="store_true", help="in an order drawn by chance")
+    parser.add_argument("--seed", type=int, default=1, help="of that order (1)")
+    parser.add_argument(
+        "--split", nargs=2, metavar=("SHARE", "FILE"), help="keep this share of the games out, and write it there"
+    )
+    parser.add_argument(
+        "--max-score", type=int, default=MOST_SCORE, metavar="CP", help=f"of games, leave larger scores ({MOST_SCORE})"
+    )
+    parser.add_argument("--noisy", action="store_true", help="of games, take also checks, captures and promotions")
+    parser.add_argument("--json", action="store_true", help="for programs")
+    return parser
+
+
+def _read(files: Sequence[Path], wish: argparse.Namespace) -> Iterator[np.ndarray]:
+    chosen = Filter(wish.max_score, wish.noisy)
+    progress = ProgressOfMany()
+    for path in files:
+        found = 0
+        for chunk in packed_positions(path, chosen, partial(progress, f"Reading {path.name}")):
+            found += len(chunk)
+            yield chunk
+        progress.wipe()
+        if not found:
+            raise CommandError(f"positions: '{path}' holds no position with a score and a result")
+
+
+def _convert(files: Sequence[Path], wish: argparse.Namespace) -> None:
+    kept_out: list[np.ndarray] = []
+    chunks = _read(files, wish)
+    share, second = _split_of(wish)
+    for target in [wish.out] + ([second] if second else []):
+        check_writable(target)
+        if any(path.exists() and target.exists() and path.samefile(target) for path in files):
+            raise UsageError(f"positions: '{target}' is read and cannot be written at the same time")
+    if second:
+        chunks = _without(chunks, share, kept_out)
+    if wish.shuffle:
+        chunks = shuffled(chunks, wish.out.resolve().parent, wish.seed)
+    count = write_packed_file(wish.out, chunks)
+    print(f"{count} positions are in '{wish.out}'")
+    if second:
+        apart = write_packed_file(second, kept_out or [np.zeros(0, dtype=PACKED)])
+        print(f"{apart} positions of other games are in '{second}'")
+
+
+def _split_of(wish: argparse.Namespace) -> tuple[float, Path | None]:
+    if not wish.split:
+        return 0.0, None
+    try:
+        share = float(wish.split[0])
+    except ValueError:
+        share = 0.0
+    if not 0 < share < 1:
+        raise UsageError(f"positions: --split takes a share between 0 and 1, not '{wish.split[0]}'")
+    return share, Path(wish.split[1]).expanduser()
+
+
+def _without(chunks: Iterator[np.ndarray], share: float, kept_out: list[np.ndarray]) -> Iterator[np.ndarray]:
+    for chunk in chunks:
+        apart = is_held_out(chunk["game"], share)
+        kept_out.append(chunk[apart])
+        yield chunk[~apart]
+
+
+@contextmanager
+def _writing() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise CommandError(f"positions: cannot write '{error.filename}': {error.strerror}") from error
+
+
+def _tell(counts: PositionCounts, as_json: bool) -> None:
+    if as_json:
+        told = {
+            "positions": counts.positions,
+            "games": counts.games,
+            "duplicates": counts.duplicates(),
+            "score": {"mean": counts.mean, "deviation": counts.deviation},
+            "score_bounds": list(BOUNDS),
+            "scores": counts.scores.tolist(),
+            "results": dict(zip(("lost", "drawn", "won"), counts.results.tolist(), strict=True)),
+            "phases": counts.phases.tolist(),
+            "king_squares": counts.kings.tolist(),
+        }
+        print(json.dumps(told))
+        return
+    total = max(1, counts.positions)
+    lost, drawn, won = (counts.results / total).tolist()
+    games = f" of {counts.games} games" if counts.games else ""
+    print(f"{counts.positions} positions{games}, {counts.duplicates()} of them there before")
+    print(f"result for the side to move: {won:.1%} won, {drawn:.1%} drawn, {lost:.1%} lost")
+    print(f"score for the side to move: mean {counts.mean:+.1f} cp, standard deviation {counts.deviation:.1f} cp\n")
+    ends = ["", *map(str, BOUNDS), ""]
+    names = [f"{low or '':>6} to {high}" for low, high in pairwise(ends)]
+    _bars("score", [name if name.strip() != "to" else "all" for name in names], counts.scores)
+    print()
+    _bars("phase", [f"{units:>6}" for units in range(len(counts.phases))], counts.phases)
+    print("\nown king, in thousandths; seen by the side to move")
+    for rank in range(7, -1, -1):
+        print("  " + "".join(f"{1000 * count / total:7.1f}" for count in counts.kings[8 * rank : 8 * rank + 8]))
+
+
+def _bars(title: str, names: Sequence[str], counts: np.ndarray) -> None:
+    most, total = max(1, int(counts.max())), max(1, int(counts.sum()))
+    print(title)
+    for name, count in zip(names, counts.tolist(), strict=True):
+        print(f"{name:<17}{count / total:>7.1%} {'#' * round(WIDTH * count / most)}".rstrip())

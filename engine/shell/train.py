@@ -1,0 +1,172 @@
+"""`merino train FILE ...`: a net learnt from scored positions."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from engine.common.command import CommandError, UsageError
+from engine.common.files import check_writable
+from engine.common.interrupt import INTERRUPTED
+from engine.common.live_line import LivePrinter
+from engine.common.progress import ProgressOfMany
+from engine.console.command_line import Parser, above_zero
+from engine.shell.naming import errors_named
+from eval.evaluation import EvaluationError
+from eval.net.file import load_net, save_net
+from eval.net.network import ACTIVATIONS, Shape
+from formats.packed import PACKED, Filter, PackedError, open_packed
+from formats.packed_files import packed_positions
+from formats.sources import STANDARD_INPUT, SourceError, find_files
+from learn.net.gradient import Objective
+from learn.net.training import Settings, State, Trained, Trainer, TrainingError, fit_k
+
+SETTINGS, OBJECTIVE, SHAPE = Settings(), Objective(), Shape()
+
+
+def run_train(arguments: Sequence[str]) -> int:
+    """The command in a shell: 0, or 130 after Ctrl-C; raises CommandError."""
+    order = _parser().parse_args(arguments)
+    out: Path = order.out.expanduser()
+    with errors_named("train", PackedError, SourceError, TrainingError, EvaluationError):
+        shape = _shape(order)
+        checkpoint = out.with_name(out.name + ".state")
+        try:
+            for path in (out, checkpoint):
+                check_writable(path)
+            records, names = _records(order)
+            k = order.k or fit_k(records)
+            settings = Settings(
+                shape,
+                Objective(order.blend, round(k, 1), order.power),
+                order.epochs,
+                order.batch,
+                order.rate,
+                SETTINGS.decay,
+                not order.no_mirror,
+                order.apart,
+                order.seed,
+            )
+            start = load_net(order.start.expanduser()) if order.start else None
+            trainer = Trainer(records, settings, {"files": names}, checkpoint, order.threads, start)
+            print(f"{shape}\n{len(records)} positions, K {k:.1f}, {order.epochs} epochs")
+            with LivePrinter() as show:
+                found = trainer.run(_Teller(show, out.with_name(out.name + ".log")))
+            save_net(found.network, out)
+            if not found.interrupted:
+                checkpoint.unlink(missing_ok=True)
+        except OSError as error:
+            raise CommandError(f"train: cannot write '{error.filename}': {error.strerror}") from error
+    _tell(found, out)
+    return INTERRUPTED if found.interrupted else 0
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="merino train",
+        description="Train a net from scored positions: packed ones, or PGN with scores behind the moves.",
+    )
+    add = parser.add_argument
+    add("files", nargs="+", metavar="FILE", help="positions, as 'merino positions' reads them")
+    add("--features", default=SHAPE.features, metavar="EXPR", help=f"what the net sees ({SHAPE.features})")
+    add("--hidden", default=str(SHAPE.hidden), metavar="N[,M]", help=f"neurons, and of a second layer ({SHAPE.hidden})")
+    add("--activation", choices=ACTIVATIONS, default=SHAPE.activation, help=f"of the neurons ({SHAPE.activation})")
+    add("--out", type=Path, default=Path("merino.net"), metavar="NET", help="write the net here (merino.net)")
+    add("--start", type=Path, metavar="NET", help="go on from the weights of this net instead of random ones")
+    add("--epochs", type=above_zero, default=SETTINGS.epochs, help=f"times through all positions ({SETTINGS.epochs})")
+    add("--batch", type=above_zero, default=SETTINGS.batch, help=f"positions before each step ({SETTINGS.batch})")
+    add("--rate", type=_above_nothing, default=SETTINGS.rate, help=f"learning rate at the start ({SETTINGS.rate})")
+    add("--blend", type=_share, default=OBJECTIVE.blend, help=f"share of the result, not the score ({OBJECTIVE.blend})")
+    add("--power", type=_above_nothing, default=OBJECTIVE.power, help=f"of the error, 2 or {OBJECTIVE.power}")
+    add("--k", type=_above_nothing, help="scale of the scores in centipawns (fitted to the results)")
+    add("--apart", type=_share, default=SETTINGS.apart, help=f"share of games only looked at ({SETTINGS.apart})")
+    add("--no-mirror", action="store_true", help="never exchange left and right")
+    add("--seed", type=int, default=SETTINGS.seed, help="of the random weights and the order (1)")
+    add("--threads", type=above_zero, help="threads; they change nothing but the time (one a core)")
+    return parser
+
+
+def _shape(order: argparse.Namespace) -> Shape:
+    words = order.hidden.split(",")
+    if not 1 <= len(words) <= 2 or not all(word.strip().isdecimal() for word in words):
+        raise UsageError(f"train: --hidden takes one number, or two as in 64,32, not '{order.hidden[:20]}'")
+    shape = Shape(order.features, int(words[0]), int(words[1]) if len(words) > 1 else 0, order.activation)
+    return Shape(shape.feature_set.name, shape.hidden, shape.second, shape.activation)
+
+
+def _records(order: argparse.Namespace) -> tuple[np.ndarray, list[str]]:
+    """All positions; one packed file stays on the disk."""
+    files = find_files(order.files)
+    names = [path.name for path in files]
+    if len(files) == 1 and files[0] != STANDARD_INPUT and _is_packed(files[0]):
+        return open_packed(files[0]), names
+    progress, parts = ProgressOfMany(), []
+    for path in files:
+        parts += list(packed_positions(path, Filter(), partial(progress, f"Reading {path.name}")))
+    progress.wipe()
+    records = np.concatenate(parts) if parts else np.zeros(0, dtype=PACKED)
+    if not len(records):
+        raise TrainingError(f"'{order.files[0]}' holds no position with a score and a result")
+    return records, names
+
+
+def _is_packed(path: Path) -> bool:
+    with path.open("rb") as file:
+        return b"\0" in file.read(4096) and path.suffix not in (".gz", ".bz2", ".xz", ".zst")
+
+
+class _Teller:
+    """Shows how training goes on one line, and writes a line of a log for each epoch."""
+
+    def __init__(self, show: LivePrinter, log: Path) -> None:
+        self._show, self._log = show, log
+
+    def __call__(self, state: State) -> None:
+        """Tell it."""
+        apart = "" if state.apart is None else f", apart {state.apart:.6f}"
+        left = round(state.seconds_left)
+        time_left = f"{left} s left" if left < 100 else f"{left // 60} min left"
+        self._show(
+            f"epoch {state.epoch}/{state.epochs}: error {state.error:.6f}{apart}, "
+            f"{state.speed / 1e6:.2f} M positions/s, {time_left}"
+        )
+        if state.is_epoch:
+            row = {name: getattr(state, name) for name in ("epoch", "error", "apart", "best", "speed")}
+            with self._log.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"time": round(time.time()), **row}) + "\n")
+
+
+def _tell(found: Trained, out: Path) -> None:
+    ended = "Interrupted after" if found.interrupted else "Done:"
+    print(
+        f"{ended} {found.epochs} epochs in {found.seconds:.0f} s; error {found.error:.6f}, of games kept apart "
+        f"{found.apart:.6f}; the net is in '{out}'"
+    )
+    if found.interrupted:
+        print("The same command goes on from there.")
+
+
+def _above_nothing(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1e6:
+        raise argparse.ArgumentTypeError(f"'{text[:20]}' is no number above 0")
+    return value
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"'{text[:20]}' is no share from 0 to 1")
+    return value

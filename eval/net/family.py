@@ -1,0 +1,157 @@
+"""The family of the nets as an `Evaluation`: installed, updated by ply, and scored from scratch."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine.board.position import POSITION, side_to_move
+from engine.compiled.jit import entry
+from engine.compiled.memory import aligned_bytes
+from engine.compiled.recursion import evaluation_address
+from eval.evaluation import WIDTH, Evaluation
+from eval.net import play
+from eval.net.features import SCRATCH
+from eval.net.file import as_bytes, digest, load_net, read_net, save_net
+from eval.net.network import NetError, Network
+from eval.net.play import LANES, fill_sums, net_at, output_of, white_score
+from eval.net.rows import is_by_piece, rows_of_pieces
+from eval.net.view import VIEW_SIZE
+
+
+class NetEvaluation(Evaluation):
+    """A net."""
+
+    def __init__(self, network: Network, name: str = "net") -> None:
+        self.network, self.name, self.k = network, name, network.k
+        self._numbers, self._arrays = _laid_out(network)
+
+    @classmethod
+    def load(cls, path: Path) -> NetEvaluation:
+        """The net in a file; raises NetError."""
+        return cls(load_net(path), str(path))
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The file of the net, as text."""
+        return {"net": base64.b64encode(as_bytes(self.network)).decode()}
+
+    @classmethod
+    def from_identity(cls, text: str) -> NetEvaluation:
+        """The net of an identity; raises NetError."""
+        try:
+            return cls(read_net(base64.b64decode(text, validate=True)))
+        except ValueError as error:
+            raise NetError(f"an identity of a net cannot be read: {error}") from error
+
+    def install(self, record: np.ndarray) -> object:
+        """See Evaluation."""
+        plies = record.dtype["plies"].shape[0]
+        numbers = self._numbers.copy()
+        numbers[play.PLIES] = plies
+        kept = self._accumulators(plies)
+        record[0]["accumulators"], record[0]["evaluation_data"] = kept.ctypes.data, numbers.ctypes.data
+        _install(record)
+        return kept, numbers, self._arrays
+
+    def _accumulators(self, plies: int) -> np.ndarray:
+        """Room for what is kept by ply."""
+        width, most = LANES * int(self._numbers[play.BLOCKS]), int(self._numbers[play.MOST])
+        size = 8 * plies + 4 * plies * width + 8 * plies * (1 + most) + 8 * (1 + int(self._numbers[play.FEATURES]))
+        return aligned_bytes(size)
+
+    def white_scores(self, positions: np.ndarray) -> np.ndarray:
+        """See Evaluation."""
+        scores = np.zeros(len(positions))
+        _scores_from_scratch(np.asarray(positions, dtype=POSITION), self._numbers, scores)
+        return scores
+
+    def save(self, path: Path, header: Iterable[str] = ()) -> None:
+        """Write a net file; `header` is added to what it tells about itself."""
+        notes = list(header)
+        about = {**self.network.about, "notes": notes} if notes else self.network.about
+        save_net(Network(self.network.shape, self.network.weights, self.k, about), path)
+
+    def describe(self, width: int = WIDTH) -> str:
+        """Its shape, and how it came about."""
+        lines = [f"{self.network.shape}; K {self.k:.1f}; {digest(as_bytes(self.network))}"]
+        lines += _told(self.network.about)
+        return "\n".join(line[:width] if len(line) > width else line for line in lines)
+
+
+def _told(about: Mapping[str, Any], indent: str = "") -> list[str]:
+    """The entries of a header, a line each."""
+    lines = []
+    for name, value in about.items():
+        if isinstance(value, dict):
+            lines += [f"{indent}{name}:", *_told(value, indent + "  ")]
+        else:
+            lines.append(f"{indent}{name}: {value}")
+    return lines
+
+
+def _laid_out(network: Network) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The numbers of `eval.net.play`, uint64, and the arrays that they point to."""
+    shape, weights = network.shape, network.weights
+    wanted = shape.feature_set
+    blocks = -(-shape.hidden // LANES)
+    width = LANES * blocks
+    arrays = {
+        play.INPUTS: _widened(weights["inputs"], width),
+        play.INPUT_BIAS: _widened(weights["input_bias"][None], width),
+        play.OUTPUT_BIAS: weights["output_bias"],
+        play.PROGRAM: wanted.program,
+        play.ROWS: rows_of_pieces(wanted),
+    }
+    if shape.second:
+        arrays[play.MIDDLE] = _halves(weights["middle"].T, shape.hidden, width)
+        arrays[play.MIDDLE_BIAS], arrays[play.OUTPUT] = weights["middle_bias"], weights["output"]
+    else:
+        arrays[play.OUTPUT] = _halves(weights["output"][None], shape.hidden, width)
+    numbers = np.zeros(play.NUMBERS, dtype=np.uint64)
+    kept = []
+    for place, array in arrays.items():
+        room = aligned_bytes(max(array.nbytes, 1))
+        room[: array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        numbers[place] = room.ctypes.data
+        kept.append(room)
+    numbers[play.BLOCKS], numbers[play.SECOND] = blocks, shape.second
+    numbers[play.SQUARES] = shape.activation == "screlu"
+    numbers[play.FEATURES], numbers[play.MOST], numbers[play.TERMS] = wanted.size, wanted.most, len(wanted.terms)
+    numbers[play.BY_PIECE] = is_by_piece(wanted)
+    return numbers, kept
+
+
+def _widened(rows: np.ndarray, width: int) -> np.ndarray:
+    """The rows with zeros behind, int16[n, width]."""
+    found = np.zeros((len(rows), width), dtype=np.int16)
+    found[:, : rows.shape[1]] = rows
+    return found
+
+
+def _halves(rows: np.ndarray, hidden: int, width: int) -> np.ndarray:
+    """Rows over both views, each half with zeros behind."""
+    return np.concatenate([_widened(rows[:, :hidden], width), _widened(rows[:, hidden:], width)], axis=1)
+
+
+@entry
+def _install(records):
+    s = records[0]
+    s.evaluation = evaluation_address(white_score, s)
+
+
+@entry
+def _scores_from_scratch(positions, numbers, scores):
+    net = net_at(numbers.ctypes.data)
+    view, scratch = np.zeros(VIEW_SIZE, dtype=np.uint64), np.zeros(SCRATCH, dtype=np.int32)
+    sums = np.zeros((2, net.width), dtype=np.int16)
+    active = np.zeros((2, 1 + np.int64(numbers[play.MOST])), dtype=np.int32)
+    for index in range(len(positions)):
+        fill_sums(net, positions[index], sums, view, scratch, active)
+        side = side_to_move(positions[index])
+        score = output_of(net, sums[side], sums[1 - side])
+        scores[index] = -score if side else score

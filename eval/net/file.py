@@ -1,0 +1,158 @@
+"""Files of nets: ours, with a header that tells all, and the `quantised.bin` of the usual trainer's simplest net.
+
+Ours: a line `Merino net 1`, a line of JSON, zeros up to a multiple of 64 bytes, then the layers in the order of
+`Shape.layers`, int16, little-endian. The usual trainer (bullet) writes (768 -> N) x 2 -> 1 without a header: weights by
+feature, their bias, the weights behind, their bias, filled up to a multiple of 64 bytes; inputs by colour, role and
+square, squared clipped ReLU.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine.common.files import write_whole
+from eval.evaluation import EvaluationError
+from eval.net.network import QA, QB, SCALE, NetError, Network, Shape
+from eval.outlook import DEFAULT_K
+
+MAGIC = b"Merino net "
+VERSION = 1
+ALIGNMENT = 64
+FOREIGN_ENDING = ".bin"
+
+
+def is_net_file(path: Path) -> bool:
+    """Whether a file begins like a net of ours, or has the name and is no text, as others write them."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(1024)
+    except OSError:
+        return False
+    return head.startswith(MAGIC) or b"\0" in head
+
+
+def save_net(network: Network, path: Path) -> None:
+    """Write the file whole or not at all; raises OSError."""
+    write_whole(path, as_bytes(network))
+
+
+def as_bytes(network: Network) -> bytes:
+    """What `save_net` writes."""
+    shape = network.shape
+    header = {
+        "features": shape.features,
+        "hidden": shape.hidden,
+        "second": shape.second,
+        "activation": shape.activation,
+        "qa": QA,
+        "qb": QB,
+        "scale": SCALE,
+        "k": network.k,
+        "about": dict(network.about),
+    }
+    head = MAGIC + f"{VERSION}\n{json.dumps(header)}\n".encode()
+    head += bytes(-len(head) % ALIGNMENT)
+    return head + b"".join(network.weights[name].astype("<i2").tobytes() for name in shape.layers())
+
+
+def load_net(path: Path) -> Network:
+    """The net in a file; raises NetError."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise NetError(f"cannot read net '{path}': {error.strerror}") from error
+    try:
+        return read_net(content)
+    except EvaluationError as error:
+        raise NetError(f"'{path}' is no net that can be used: {error}") from error
+
+
+def read_net(content: bytes) -> Network:
+    """The net of a file's content; raises NetError."""
+    return _ours(content) if content.startswith(MAGIC) else _foreign(content)
+
+
+def _ours(content: bytes) -> Network:
+    lines = content.split(b"\n", 2)
+    version = lines[0].removeprefix(MAGIC)
+    if version != str(VERSION).encode():
+        raise NetError(f"its version is {version[:20].decode('latin-1')!r}, and {VERSION} is known here")
+    if len(lines) < 3:
+        raise NetError("its header is cut off")
+    header = _header(lines[1])
+    shape = _shape(header)
+    at = len(lines[0]) + len(lines[1]) + 2
+    at += -at % ALIGNMENT
+    sizes = shape.layers()
+    wanted = at + 2 * sum(prod(size) for size in sizes.values())
+    if len(content) != wanted:
+        raise NetError(f"it has {len(content)} bytes, and {shape} takes {wanted}")
+    weights = {}
+    for name, size in sizes.items():
+        weights[name] = np.frombuffer(content, "<i2", prod(size), at).astype(np.int16).reshape(size)
+        at += 2 * prod(size)
+    return Network(shape, weights, float(header["k"]), dict(header["about"]))
+
+
+def _header(line: bytes) -> dict[str, Any]:
+    try:
+        header = json.loads(line)
+        numbers = [header["qa"], header["qb"], header["scale"]]
+        if not (isinstance(header["about"], dict) and float(header["k"]) > 0):
+            raise ValueError("'about' or 'k' is none")
+    except (ValueError, KeyError, TypeError) as error:
+        raise NetError(f"its header cannot be read ({error!r})") from error
+    if numbers != [QA, QB, SCALE]:
+        raise NetError(f"QA, QB and scale are {numbers}, and {[QA, QB, SCALE]} are known here")
+    return header
+
+
+def _shape(header: Mapping[str, Any]) -> Shape:
+    try:
+        shape = Shape(str(header["features"]), int(header["hidden"]), int(header["second"]), str(header["activation"]))
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, EvaluationError):
+            raise
+        raise NetError(f"its header cannot be read ({error!r})") from error
+    _ = shape.feature_set  # raises for an expression that is none
+    return shape
+
+
+def _foreign(content: bytes) -> Network:
+    """A net of the usual trainer: its size tells N."""
+    hidden = (len(content) // 2 - 1) // 771
+    wanted = 2 * (771 * hidden + 1)
+    if hidden < 1 or len(content) not in (wanted, wanted + -wanted % ALIGNMENT):
+        raise NetError(f"no header of ours, and {len(content)} bytes are no (768 -> N) x 2 -> 1 of another trainer")
+    shape = Shape("ALL", hidden)
+    values = np.frombuffer(content, "<i2", wanted // 2).astype(np.int16)
+    inputs, rest = values[: 768 * hidden].reshape(768, hidden), values[768 * hidden :]
+    weights = {
+        "inputs": np.ascontiguousarray(inputs[_foreign_order()]),
+        "input_bias": rest[:hidden],
+        "output": rest[hidden : 3 * hidden],
+        "output_bias": rest[3 * hidden :],
+    }
+    if np.abs(weights["output"].astype(np.int64)).max() > 128:
+        raise NetError("the weights of its last layer are too large: it is no net with QB 64")
+    return Network(shape, weights, DEFAULT_K, {"origin": "a file without a header"})
+
+
+def _foreign_order() -> np.ndarray:
+    """For each feature of ALL its number among inputs by colour, role and square."""
+    index = np.arange(768)
+    place, role, colour = index // 12, index % 12 // 2, index % 2
+    square = place % 8 * 8 + place // 8
+    return 384 * colour + 64 * role + square
+
+
+def digest(content: bytes) -> str:
+    """A hash of a net's file, 16 hex digits."""
+    return hashlib.blake2b(content, digest_size=8).hexdigest()

@@ -1,0 +1,249 @@
+"""Positions with a score and a result in 32 bytes each, as trainers of nets read them: *bulletformat*'s `ChessBoard`.
+
+A position is seen by the side to move: where Black is to move the board is turned upside down and colours change. In
+order: occupied squares; a nibble for each of them from a1 on, role + 8 for the opponent's; score in centipawns and
+result, 0 lost, 1 drawn, 2 won, both for the side to move; the square of its king, and of the other one as its owner
+sees it; three bytes that others leave alone. Castling rights, en passant and counters are not told.
+
+Merino puts the number of the game into two of the free bytes, from 1 to 65535 and then again, 0 for unknown, so that a
+file can be split by game.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from engine.board.bitboard import EMPTY, KING, ONE, WHITE, ZERO, bit, lsb, mirror, popcount
+from engine.board.makemove import make
+from engine.board.movegen import is_noisy
+from engine.board.position import NO_SQUARE, POSITION, compute_key, compute_pawn_key, look_at_king, pieces_of
+from engine.common.errors import MerinoError
+from engine.compiled.jit import entry, kernel
+from engine.compiled.memory import clear_record, copy_record
+
+PACKED = np.dtype(
+    [
+        ("occupied", np.uint64),
+        ("pieces", np.uint8, 16),  # two nibbles each, the lower first
+        ("score", np.int16),
+        ("result", np.uint8),
+        ("king", np.uint8),
+        ("other_king", np.uint8),
+        ("free", np.uint8),
+        ("game", np.uint16),  # 1..65535, or 0
+    ]
+)
+assert PACKED.itemsize == 32
+
+MOST_SCORE = 3000  # centipawns; what is beyond teaches nothing
+GAMES = 65535  # numbers of games
+SOUND, BAD_COUNT, BAD_PIECE, BAD_KINGS, BAD_KING_SQUARE, BAD_RESULT, BAD_REST = range(7)
+_FAULTS = {
+    BAD_COUNT: "it has not 2 to 32 pieces",
+    BAD_PIECE: "it has a piece that there is not",
+    BAD_KINGS: "it has not one king of each colour",
+    BAD_KING_SQUARE: "it names other squares of the kings than its board",
+    BAD_RESULT: "its result is neither 0, 1 nor 2",
+    BAD_REST: "it has pieces that stand nowhere",
+}
+
+
+class PackedError(MerinoError):
+    """A file that holds no packed positions; the message says what and where."""
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which positions of a game are taken: scores within `most`, and quiet ones, unless `noisy`."""
+
+    most: int = MOST_SCORE
+    noisy: bool = False  # also in check, or where the move played takes or promotes
+
+
+def open_packed(path: Path) -> np.ndarray:
+    """The positions of a file, PACKED[n], left on the disk until they are read; raises PackedError and OSError.
+
+    Every position is looked at: a file of something else is refused.
+    """
+    size = path.stat().st_size
+    if size == 0:
+        raise PackedError(f"'{path}' is empty")
+    if size % PACKED.itemsize:
+        raise PackedError(
+            f"'{path}' holds no packed positions, or has lost its end: {size} bytes are {size // 32} positions of 32 "
+            f"bytes and {size % 32} bytes more"
+        )
+    records = np.memmap(path, dtype=PACKED, mode="r")
+    check_packed(records, f"'{path}'")
+    return records
+
+
+def check_packed(records: np.ndarray, name: str) -> None:
+    """Raise PackedError, `name` being that of the file, if one of PACKED[n] can be no position."""
+    index, fault = _first_fault(np.asarray(records))
+    if fault:
+        where = f"number {index + 1}, from byte {32 * index} on"
+        raise PackedError(f"{name} holds no packed positions: {_FAULTS[fault]} ({where})")
+
+
+def pack(positions: np.ndarray, scores: np.ndarray, results: np.ndarray, games: np.ndarray) -> np.ndarray:
+    """POSITION[n] as PACKED[n]. Scores in centipawns and results, 0..2, are White's; games are numbers, < 0 unknown."""
+    packed = np.zeros(len(positions), dtype=PACKED)
+    _pack_all(positions, scores.astype(np.int64), results.astype(np.int64), games.astype(np.int64), packed)
+    return packed
+
+
+def pack_game(
+    start: np.ndarray, moves: np.ndarray, scores: np.ndarray, result: int, number: int, chosen: Filter, skip: int = 0
+) -> np.ndarray:
+    """The positions of a game that a filter takes, PACKED[n], from POSITION[1] on.
+
+    Scores, int32, are those of the search that chose each move, for its mover; `result` is White's, 0..2. The first
+    `skip` positions are left out.
+    """
+    packed = np.zeros(len(moves), dtype=PACKED)
+    count = _pack_game(start, moves, scores, result, number, chosen.most, chosen.noisy, skip, packed)
+    return packed[:count]
+
+
+def unpack(records: np.ndarray) -> np.ndarray:
+    """PACKED[n] as POSITION[n], the side to move being White."""
+    positions = np.zeros(len(records), dtype=POSITION)
+    _unpack_all(np.asarray(records), positions)
+    return positions
+
+
+@kernel
+def write_packed(position, score, result, game, record):
+    """Fill one PACKED record; `score` and `result` are those of the side to move, `game` < 0 for unknown."""
+    side = np.int64(position.side)
+    occupied = position.colours[0] | position.colours[1]
+    record.occupied = occupied if side == WHITE else mirror(occupied)
+    record.pieces[:] = 0
+    left, index = np.uint64(record.occupied), 0
+    while left:
+        square = lsb(left) ^ 56 * side
+        piece = np.int64(position.board[square])
+        own = piece >> 3 == side
+        nibble = piece & 7 if own else piece & 7 | 8
+        record.pieces[index >> 1] |= nibble << 4 * (index & 1)
+        index += 1
+        left &= left - ONE
+    record.score, record.result = score, result
+    record.king = lsb(pieces_of(position, side, KING)) ^ 56 * side
+    record.other_king = lsb(pieces_of(position, 1 - side, KING)) ^ 56 * (1 - side)
+    record.free = 0
+    record.game = 1 + game % GAMES if game >= 0 else 0
+
+
+@kernel
+def read_view(record, view):
+    """Fill a view (`eval.net.view`, uint64[14]) with what the side to move sees of a PACKED record."""
+    view[:] = ZERO
+    left, index = np.uint64(record.occupied), 0
+    view[12] = left
+    while left:
+        nibble = np.int64(record.pieces[index >> 1]) >> 4 * (index & 1) & 15
+        view[2 * (nibble & 7) + (nibble >> 3)] |= left & -left
+        index += 1
+        left &= left - ONE
+
+
+@kernel
+def read_position(record, position):
+    """Fill a POSITION record with a PACKED one; the side to move is White."""
+    clear_record(position)
+    position.board[:] = EMPTY
+    left, index = np.uint64(record.occupied), 0
+    while left:
+        nibble = np.int64(record.pieces[index >> 1]) >> 4 * (index & 1) & 15
+        square = lsb(left)
+        position.board[square] = nibble
+        position.pieces[nibble & 7] |= bit(square)
+        position.colours[nibble >> 3] |= bit(square)
+        index += 1
+        left &= left - ONE
+    position.en_passant, position.fullmove = NO_SQUARE, 1
+    position.key, position.pawn_key = compute_key(position), compute_pawn_key(position)
+    look_at_king(position)
+
+
+@kernel
+def fault_of(record):
+    """What is wrong with a PACKED record, or SOUND."""
+    left, index = np.uint64(record.occupied), 0
+    if not 2 <= popcount(left) <= 32:
+        return BAD_COUNT
+    kings = np.zeros(2, dtype=np.int64)
+    own, other = -1, -1
+    while left:
+        nibble = np.int64(record.pieces[index >> 1]) >> 4 * (index & 1) & 15
+        if nibble & 7 > KING:
+            return BAD_PIECE
+        if nibble & 7 == KING:
+            kings[nibble >> 3] += 1
+            own = lsb(left) if nibble == KING else own
+            other = other if nibble == KING else lsb(left) ^ 56
+        index += 1
+        left &= left - ONE
+    if kings[0] != 1 or kings[1] != 1:
+        return BAD_KINGS
+    if record.king != own or record.other_king != other:
+        return BAD_KING_SQUARE
+    if record.result > 2:
+        return BAD_RESULT
+    while index < 32:
+        if np.int64(record.pieces[index >> 1]) >> 4 * (index & 1) & 15:
+            return BAD_REST
+        index += 1
+    return SOUND
+
+
+@entry
+def _first_fault(records):
+    """The index and fault of the first record that can be no position; fault SOUND if there is none."""
+    for index in range(len(records)):
+        fault = fault_of(records[index])
+        if fault != SOUND:
+            return index, fault
+    return len(records), SOUND
+
+
+@entry
+def _pack_all(positions, scores, results, games, packed):
+    for index in range(len(positions)):
+        is_white = positions[index].side == WHITE
+        score = scores[index] if is_white else -scores[index]
+        result = results[index] if is_white else 2 - results[index]
+        write_packed(positions[index], score, result, games[index], packed[index])
+
+
+@entry
+def _unpack_all(records, positions):
+    for index in range(len(records)):
+        read_position(records[index], positions[index])
+
+
+@kernel
+def is_taken(position, move, score, most, noisy):
+    """Whether a filter takes a position with the move that was played in it; `score` is its search's."""
+    return abs(score) <= most and (noisy or position.checkers == ZERO and not is_noisy(position, move))
+
+
+@entry
+def _pack_game(start, moves, scores, result, number, most, noisy, skip, packed):
+    stack = np.zeros(2, dtype=POSITION)
+    copy_record(stack[0], start[0])
+    count = 0
+    for ply in range(len(moves)):
+        before, after = stack[ply & 1], stack[(ply + 1) & 1]
+        move, score = np.int64(moves[ply]), np.int64(scores[ply])
+        if ply >= skip and is_taken(before, move, score, most, noisy):
+            own_result = result if before.side == WHITE else 2 - result
+            write_packed(before, score, own_result, number, packed[count])
+            count += 1
+        make(after, before, move)
+    return count

@@ -1,0 +1,222 @@
+"""Files of positions with scores and results, of any form, as streams of packed ones; and such files written.
+
+Read are packed files (`formats.packed`), PGN with scores behind the moves, and lines of text: `FEN | score | result`
+from White's view, or EPD with `ce` (for the side to move) and `c9`.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from engine.board.fen import FenError, parse_fen
+from engine.common.files import writing_whole
+from engine.common.work import in_order
+from engine.compiled.jit import entry
+from formats.fen_text import LONGEST_FEN, write_fen
+from formats.packed import PACKED, Filter, PackedError, check_packed, open_packed, pack, unpack
+from formats.packed_games import packed_of_games
+from formats.pgn_games import play_games
+from formats.pgn_stream import GamesText, games_of
+from formats.sources import Source, open_source, plain_name
+
+AT_ONCE = 1 << 18  # positions handed on together
+BUCKET = 1 << 22  # positions shuffled in memory
+TEXT_ENDINGS, EPD_ENDINGS = (".txt", ".fen"), (".epd",)
+_RESULTS = {"0": 0, "0.0": 0, "0-1": 0, "0.5": 1, "1/2": 1, "1/2-1/2": 1, "1": 2, "1.0": 2, "1-0": 2}
+_CE = re.compile(r"\bce (-?\d{1,5});")
+_C9 = re.compile(r'\bc9 "([^"]*)";')
+
+Report = Callable[[float | None], object]
+
+
+def packed_positions(path: Path, chosen: Filter, report: Report | None = None) -> Iterator[np.ndarray]:
+    """The positions of a file, PACKED[n] some at a time; `report` gets the share that is done.
+
+    A filter concerns games alone: other files hold what was chosen before. Raises PackedError and SourceError.
+    """
+    with open_source(path) as source:
+        if b"\0" in source.head[:4096]:
+            yield from _of_packed(path, source, report)
+        elif source.head.lstrip().startswith(b"[") and not source.holds_positions():
+            yield from _of_games(source, chosen, report)
+        else:
+            yield from _of_lines(path, source, report)
+
+
+def _of_packed(path: Path, source: Source, report: Report | None) -> Iterator[np.ndarray]:
+    if source.is_passing or plain_name(path) != path:
+        content = b"".join(iter(lambda: source.read(1 << 24), b""))
+        if len(content) % PACKED.itemsize:
+            raise PackedError(f"{source.name} holds no packed positions: {len(content)} bytes are no multiple of 32")
+        records = np.frombuffer(content, dtype=PACKED)
+        check_packed(records, source.name)
+    else:
+        records = open_packed(path)
+    for first in range(0, len(records), AT_ONCE):
+        yield records[first : first + AT_ONCE]
+        if report:
+            report(min(1.0, (first + AT_ONCE) / len(records)))
+
+
+def _of_games(source: Source, chosen: Filter, report: Report | None) -> Iterator[np.ndarray]:
+    def packed(piece: GamesText) -> np.ndarray:
+        games = play_games(piece.data, piece.table, 1, piece.lines_before)
+        return packed_of_games(games, chosen, piece.games_before)
+
+    for found in in_order(packed, games_of(source)):
+        yield found
+        if report:
+            report(source.done)
+
+
+def _of_lines(path: Path, source: Source, report: Report | None) -> Iterator[np.ndarray]:
+    number = 0
+    for text in source.lines():
+        positions, scores, results = [], [], []
+        for line in text.decode("utf-8", "replace").splitlines():
+            number += 1
+            if not line.strip() or line.startswith("#"):
+                continue
+            try:
+                fen, score, result = _line(line)
+                record = parse_fen(fen)
+            except (ValueError, FenError) as error:
+                raise PackedError(f"{path}:{number}: {error}") from error
+            positions.append(record)
+            scores.append(score)
+            results.append(result)
+        if positions:
+            records = np.concatenate(positions)
+            yield pack(records, np.array(scores), np.array(results), np.full(len(records), -1))
+        if report:
+            report(source.done)
+
+
+def _line(line: str) -> tuple[str, int, int]:
+    """FEN, White's score and White's result, 0..2, of a line; raises ValueError."""
+    if line.count("|") == 2:
+        fen, score, result = (part.strip() for part in line.split("|"))
+        if result.strip("[]") not in _RESULTS:
+            raise ValueError(f"{result[:20]!r} is no result such as 1.0")
+        if not re.fullmatch(r"[+-]?\d{1,5}", score):
+            raise ValueError(f"{score[:20]!r} is no score in centipawns")
+        return fen, _bounded(int(score)), _RESULTS[result.strip("[]")]
+    score_found, result_found = _CE.search(line), _C9.search(line)
+    if not score_found or not result_found or result_found[1] not in _RESULTS:
+        raise ValueError(f"neither 'FEN | score | result' nor EPD with ce and c9: {line[:60]!r}")
+    fen = " ".join(line.split()[:4])
+    sign = 1 if fen.split()[1:2] == ["w"] else -1
+    return fen, sign * _bounded(int(score_found[1])), _RESULTS[result_found[1]]
+
+
+def _bounded(score: int) -> int:
+    if abs(score) >= 1 << 15:
+        raise ValueError(f"a score of {score} is beyond what fits into two bytes")
+    return score
+
+
+def write_packed_file(path: Path, chunks: Iterable[np.ndarray]) -> int:
+    """Write positions as a file of packed ones, or of text by its ending, whole or not at all; how many.
+
+    Raises OSError.
+    """
+    ending = path.suffix.lower()
+    count = 0
+    with writing_whole(path) as file:
+        for chunk in chunks:
+            file.write(as_text(chunk, ending) if ending in TEXT_ENDINGS + EPD_ENDINGS else chunk.tobytes())
+            count += len(chunk)
+    return count
+
+
+def as_text(records: np.ndarray, ending: str) -> bytes:
+    """PACKED[n] as lines of the text that a file of this ending holds. The side to move is White: more is not known."""
+    positions = unpack(records)
+    text, ends = np.empty(len(positions) * LONGEST_FEN, dtype=np.uint8), np.zeros(len(positions), dtype=np.int64)
+    _write_fens(positions, text, ends)
+    whole, at = text.tobytes(), 0
+    lines = []
+    for end, score, result in zip(ends.tolist(), records["score"].tolist(), records["result"].tolist(), strict=True):
+        fen = whole[at:end].decode()
+        if ending in EPD_ENDINGS:
+            told = ("0-1", "1/2-1/2", "1-0")[result]
+            lines.append(f'{" ".join(fen.split()[:4])} ce {score}; c9 "{told}";\n')
+        else:
+            lines.append(f"{fen} | {score} | {result / 2}\n")
+        at = end
+    return "".join(lines).encode()
+
+
+@entry
+def _write_fens(positions, text, ends):
+    at = 0
+    for index in range(len(positions)):
+        at = write_fen(positions[index], text, at)
+        ends[index] = at
+
+
+def shuffled(chunks: Iterable[np.ndarray], folder: Path, seed: int, bucket: int = BUCKET) -> Iterator[np.ndarray]:
+    """The positions in an order drawn by a seed, through files in `folder` where they are more than a bucket.
+
+    Each position goes to a bucket by chance, and each bucket is shuffled in memory. Raises OSError.
+    """
+    draw = np.random.default_rng(seed)
+    waiting: list[np.ndarray] = []
+    chunks = iter(chunks)
+    while sum(map(len, waiting)) < bucket:
+        chunk = next(chunks, None)
+        if chunk is None:
+            whole = np.concatenate(waiting) if waiting else np.zeros(0, dtype=PACKED)
+            yield draw.permutation(whole)
+            return
+        waiting.append(chunk)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".merino-shuffle-") as name:
+        yield from _by_buckets((chunk for part in (waiting, chunks) for chunk in part), Path(name), draw, bucket)
+
+
+def _by_buckets(
+    chunks: Iterator[np.ndarray], folder: Path, draw: np.random.Generator, bucket: int
+) -> Iterator[np.ndarray]:
+    """Deal the positions out to files, again where one has become too large, and shuffle each."""
+    files: list[IO[bytes]] = [(folder / str(number)).open("w+b") for number in range(16)]
+    try:
+        for chunk in chunks:
+            places = draw.integers(len(files), size=len(chunk))
+            for number, file in enumerate(files):
+                file.write(chunk[places == number].tobytes())
+        for number, file in enumerate(files):
+            size = file.tell() // PACKED.itemsize
+            file.seek(0)
+            if size <= bucket:
+                yield draw.permutation(np.frombuffer(bytearray(file.read()), dtype=PACKED))
+            else:
+                deeper = folder / f"{number}-more"
+                deeper.mkdir()
+                yield from _by_buckets(_parts(file), deeper, draw, bucket)
+    finally:
+        for file in files:
+            file.close()
+
+
+def _parts(file: IO[bytes]) -> Iterator[np.ndarray]:
+    while content := file.read(AT_ONCE * PACKED.itemsize):
+        yield np.frombuffer(content, dtype=PACKED)
+
+
+def is_held_out(games: np.ndarray, share: float) -> np.ndarray:
+    """Which positions are of games that are kept apart, bool[n], by their numbers; about `share` of all games.
+
+    Numbers are those of PACKED records. Where games are unknown, 0, the positions can only be told apart one by one.
+    """
+    mixed = games.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    drawn = (mixed >> np.uint64(40)).astype(np.float64) / (1 << 24)
+    unknown = games == 0
+    if unknown.any():
+        drawn[unknown] = (np.flatnonzero(unknown) * 0.6180339887498949) % 1.0
+    return drawn < share

@@ -1,0 +1,63 @@
+"""Packed positions from games whose moves carry scores in their comments."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.board.bitboard import WHITE
+from engine.board.makemove import make
+from engine.board.position import POSITION, side_to_move
+from engine.compiled.jit import entry, kernel
+from engine.compiled.memory import copy_record
+from formats.packed import PACKED, Filter, is_taken, write_packed
+from formats.pgn_games import NO_FAULT, Games
+from formats.pgn_scores import NOTHING, OF_MOVER, told_between
+from formats.pgn_tokens import MOVE, UNFINISHED, next_token
+
+
+def packed_of_games(games: Games, chosen: Filter, games_before: int = 0) -> np.ndarray:
+    """The positions of finished games that have a score and that a filter takes, PACKED[n].
+
+    A score behind a move is that of the search that chose it, as engines write it: it is the score of the position
+    before the move. The games are numbered from `games_before` on.
+    """
+    packed = np.zeros(len(games.moves), dtype=PACKED)
+    count = _pack_games(
+        games.data, games.table, games.moves, games.starts, games_before, chosen.most, chosen.noisy, packed
+    )
+    return packed[:count]
+
+
+@entry
+def _pack_games(data, table, moves, starts, games_before, most, noisy, packed):
+    """Fill PACKED[n] with the positions of the games that are taken; how many."""
+    stack = np.zeros(2, dtype=POSITION)
+    count = 0
+    for number in range(len(table)):
+        game = table[number]
+        if game.fault == NO_FAULT and game.result != UNFINISHED and game.plies:
+            copy_record(stack[0], starts[game.position])
+            count = _pack_game(data, game, moves, games_before + number, most, noisy, stack, packed, count)
+    return count
+
+
+@kernel
+def _pack_game(data, game, moves, number, most, noisy, stack, packed, count):
+    """Add the positions of one game; the number of all so far."""
+    kind, _, at, _ = next_token(data, game.text, game.end)
+    for ply in range(game.plies):
+        kind, start, stop, _ = next_token(data, at, game.end)
+        told, value = told_between(data, at, start)
+        before, after = stack[ply & 1], stack[(ply + 1) & 1]
+        move = np.int64(moves[game.first + ply])
+        is_white = side_to_move(before) == WHITE
+        score = value if told == OF_MOVER or is_white else -value
+        if told != NOTHING and is_taken(before, move, score, most, noisy):
+            result = np.int64(game.result)
+            write_packed(before, score, result if is_white else 2 - result, number, packed[count])
+            count += 1
+        make(after, before, move)
+        at = stop
+        if kind != MOVE:
+            break
+    return count

@@ -1,0 +1,89 @@
+"""What files of positions hold: scores, results, phases, king squares, and how many there are twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from engine.board.bitboard import lsb
+from engine.compiled.jit import entry
+
+BOUNDS = (-2000, -1000, -500, -200, -100, -50, 0, 50, 100, 200, 500, 1000, 2000)  # of scores, in centipawns
+MOST_UNITS = 24  # of phase: knight and bishop 1, rook 2, queen 4
+_UNITS = np.array([0, 1, 1, 2, 4, 0])
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass
+class PositionCounts:
+    """Sums over positions, as they come in. Scores and results are those of the side to move."""
+
+    positions: int = 0
+    games: int = 0  # runs of one game's number; 0 where a file does not tell
+    sum_of_scores: float = 0.0
+    sum_of_squares: float = 0.0
+    scores: np.ndarray = field(default_factory=lambda: np.zeros(len(BOUNDS) + 1, dtype=np.int64))
+    results: np.ndarray = field(default_factory=lambda: np.zeros(3, dtype=np.int64))  # lost, drawn, won
+    phases: np.ndarray = field(default_factory=lambda: np.zeros(MOST_UNITS + 1, dtype=np.int64))
+    kings: np.ndarray = field(default_factory=lambda: np.zeros(64, dtype=np.int64))
+    _keys: list[np.ndarray] = field(default_factory=list)
+    _last_game: int = 0
+
+    def add(self, records: np.ndarray) -> None:
+        """Count PACKED[n]."""
+        if not len(records):
+            return
+        scores = records["score"].astype(np.float64)
+        self.positions += len(records)
+        self.sum_of_scores += float(scores.sum())
+        self.sum_of_squares += float((scores**2).sum())
+        self.scores += np.bincount(np.searchsorted(BOUNDS, scores, side="right"), minlength=len(BOUNDS) + 1)
+        self.results += np.bincount(records["result"], minlength=3)
+        self.kings += np.bincount(records["king"], minlength=64)
+        keys, phases = np.zeros(len(records), dtype=np.uint64), np.zeros(len(records), dtype=np.int64)
+        _look_at_all(np.asarray(records), keys, phases)
+        self.phases += np.bincount(np.minimum(phases, MOST_UNITS), minlength=MOST_UNITS + 1)
+        self._keys.append(keys)
+        games = np.concatenate([[self._last_game], records["game"]])
+        self.games += int(np.count_nonzero((games[1:] != games[:-1]) & (games[1:] != 0)))
+        self._last_game = int(games[-1])
+
+    @property
+    def mean(self) -> float:
+        """Of the scores."""
+        return self.sum_of_scores / max(1, self.positions)
+
+    @property
+    def deviation(self) -> float:
+        """Of the scores: standard deviation."""
+        return float(np.sqrt(max(0.0, self.sum_of_squares / max(1, self.positions) - self.mean**2)))
+
+    def duplicates(self) -> int:
+        """How many positions have been there before."""
+        return self.positions - len(np.unique(np.concatenate(self._keys))) if self._keys else 0
+
+
+def count_positions(chunks: Iterable[np.ndarray]) -> PositionCounts:
+    """What PACKED records hold."""
+    counts = PositionCounts()
+    for chunk in chunks:
+        counts.add(chunk)
+    return counts
+
+
+@entry
+def _look_at_all(records, keys, phases):
+    """A hash of each board, and its phase."""
+    for index in range(len(records)):
+        record = records[index]
+        key, left, number = np.uint64(record.occupied) * _MIX, np.uint64(record.occupied), 0
+        while left:
+            nibble = np.int64(record.pieces[number >> 1]) >> 4 * (number & 1) & 15
+            phases[index] += _UNITS[nibble & 7]
+            key = (key ^ np.uint64(lsb(left) * 16 + nibble)) * _MIX
+            key ^= key >> np.uint64(29)
+            number += 1
+            left &= left - np.uint64(1)
+        keys[index] = key

@@ -1,0 +1,252 @@
+"""Training a net from packed positions: batches, a schedule, games kept apart, checkpoints, and the best at the end."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine.common.errors import MerinoError
+from engine.common.files import write_whole
+from engine.common.work import cores
+from eval.net.network import LARGEST_WEIGHT, Network, Shape, quantised
+from formats.packed_files import is_held_out
+from learn.net.gradient import Gradient, Layout, Objective
+
+BETAS, EPSILON = (0.9, 0.999), 1e-8
+LAST_RATE = 0.01  # of the first, at the end
+REPORT_SECONDS = 0.5
+FITTED = 200_000  # positions that K is fitted to
+
+
+class TrainingError(MerinoError):
+    """Training that cannot be done; the message says why."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a net is trained."""
+
+    shape: Shape = field(default_factory=Shape)
+    objective: Objective = field(default_factory=Objective)
+    epochs: int = 20
+    batch: int = 16384
+    rate: float = 0.001
+    decay: float = 0.01  # of a weight in a step, times the rate
+    mirror: bool = True
+    apart: float = 0.02  # share of the games that are only looked at
+    seed: int = 1
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data."""
+        found: dict[str, Any] = asdict(self)
+        return found
+
+
+@dataclass(frozen=True)
+class State:
+    """How far training has come: told several times a second, and after each epoch."""
+
+    epoch: int  # from 1
+    epochs: int
+    done: float  # of all, 0..1
+    error: float  # so far in this epoch, of the positions learnt from
+    apart: float | None  # of those kept apart, after the last epoch
+    best: float | None
+    speed: float  # positions a second
+    seconds_left: float
+    is_epoch: bool  # whether an epoch has just ended
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What training has found."""
+
+    network: Network
+    error: float  # of the last epoch, of the positions learnt from
+    apart: float  # the best, of those kept apart
+    epochs: int
+    seconds: float
+    interrupted: bool
+
+
+Report = Callable[[State], object]
+
+
+def fit_k(records: np.ndarray) -> float:
+    """The scale at which the scores of PACKED[n] promise their results best: least log loss, 20 to 2000."""
+    chosen = np.asarray(records[:: max(1, len(records) // FITTED)])
+    scores, results = chosen["score"].astype(np.float64), chosen["result"] / 2
+
+    def loss(k: float) -> float:
+        x = scores / k
+        return float(np.mean(np.logaddexp(0, x) - results * x))
+
+    low, high = np.log(20.0), np.log(2000.0)
+    golden = (np.sqrt(5) - 1) / 2
+    while high - low > 1e-3:
+        first, second = high - golden * (high - low), low + golden * (high - low)
+        low, high = (low, second) if loss(np.exp(first)) < loss(np.exp(second)) else (first, high)
+    return float(np.exp((low + high) / 2))
+
+
+def recipe_of(records: np.ndarray) -> dict[str, Any]:
+    """What a header tells of the data: how many positions, and a hash of them all."""
+    digest = hashlib.blake2b(digest_size=16)
+    for first in range(0, len(records), 1 << 20):
+        digest.update(np.asarray(records[first : first + (1 << 20)]).tobytes())
+    return {"positions": len(records), "hash": digest.hexdigest()}
+
+
+class Trainer:
+    """Training under way. `records` is PACKED[n], in memory or left on the disk.
+
+    With a `checkpoint` file it writes down after each epoch how far it is, and goes on from there.
+    """
+
+    def __init__(
+        self,
+        records: np.ndarray,
+        settings: Settings,
+        about: Mapping[str, Any] | None = None,
+        checkpoint: Path | None = None,
+        threads: int | None = None,
+        start: Network | None = None,
+    ) -> None:
+        """`start` is a net to go on from instead of random weights. Raises TrainingError."""
+        self._records, self._settings, self._checkpoint = records, settings, checkpoint
+        self._layout = Layout(settings.shape)
+        self._threads = threads or cores()
+        recipe = recipe_of(records)
+        self._about = {"data": {**recipe, **(about or {})}, "settings": settings.as_json()}
+        apart = is_held_out(records["game"], settings.apart)
+        self._places, self._apart = np.flatnonzero(~apart), np.asarray(records[apart])
+        if not len(self._places) or not len(self._apart):
+            raise TrainingError(f"{len(records)} positions are too few to keep some games apart")
+        self._weights = np.zeros(self._layout.size, dtype=np.float32)
+        self._moments = np.zeros((2, self._layout.size), dtype=np.float32)
+        self._step = self._epoch = 0
+        self._best, self._best_weights, self._error = np.inf, self._weights.copy(), np.nan
+        self._seconds = 0.0
+        self._initialise(start)
+        self._load()
+
+    def run(self, report: Report | None = None) -> Trained:
+        """Train to the end or to Ctrl-C; raises OSError where the checkpoint cannot be written."""
+        interrupted = False
+        with ThreadPoolExecutor(self._threads, thread_name_prefix="train") as pool:
+            gradient = Gradient(self._layout, pool, self._threads)
+            try:
+                while self._epoch < self._settings.epochs:
+                    self._run_epoch(gradient, report)
+                    self._save()
+            except KeyboardInterrupt:
+                interrupted = True
+        if interrupted and not np.isfinite(self._best):
+            raise TrainingError("stopped before the first epoch ended: nothing is kept")
+        return Trained(self._network(), self._error, self._best, self._epoch, self._seconds, interrupted)
+
+    def _run_epoch(self, gradient: Gradient, report: Report | None) -> None:
+        settings, batch = self._settings, self._settings.batch
+        draw = np.random.default_rng((settings.seed, self._epoch))
+        order = draw.permutation(self._places)
+        mirror = int(draw.integers(1, 1 << 62)) if settings.mirror else 0
+        options = self._layout.options(settings.objective, mirror)
+        batches = -(-len(order) // batch)
+        total, seen, began, shown = 0.0, 0, time.monotonic(), 0.0
+        for number in range(batches):
+            chosen = order[number * batch : (number + 1) * batch]
+            total += gradient.add_up(self._weights, self._records, chosen, options)
+            gradient.step(self._weights, self._moments, self._rates(len(chosen), batches))
+            seen += len(chosen)
+            now = time.monotonic() - began
+            if report and now - shown > REPORT_SECONDS:
+                shown = now
+                report(self._state(total / seen, seen, seen / now, is_epoch=False))
+        self._seconds += time.monotonic() - began
+        self._epoch += 1
+        self._error = total / seen
+        error = gradient.error(self._weights, self._apart, self._layout.options(settings.objective))
+        if error < self._best:
+            self._best, self._best_weights = error, self._weights.copy()
+        if report:
+            self._last = error
+            speed = seen / max(1e-9, time.monotonic() - began)
+            report(self._state(self._error, 0, speed, is_epoch=True))
+
+    def _state(self, error: float, seen: int, speed: float, is_epoch: bool) -> State:
+        epochs, count = self._settings.epochs, len(self._places)
+        done = (self._epoch + seen / count) / epochs
+        left = (1 - done) * epochs * count / speed
+        best = self._best if np.isfinite(self._best) else None
+        last = getattr(self, "_last", best)
+        return State(self._epoch + (not is_epoch), epochs, done, error, last, best, speed, left, is_epoch)
+
+    def _rates(self, positions: int, batches: int) -> np.ndarray:
+        """What `Gradient.step` takes: the rate falls along half a cosine."""
+        settings = self._settings
+        share = min(1.0, self._step / max(1, settings.epochs * batches))
+        rate = settings.rate * (LAST_RATE + (1 - LAST_RATE) * (1 + np.cos(np.pi * share)) / 2)
+        self._step += 1
+        first, second = (1 - beta**self._step for beta in BETAS)
+        corrected = rate * np.sqrt(second) / first
+        return np.array([corrected, *BETAS, EPSILON, 1 / positions, settings.decay * rate, LARGEST_WEIGHT])
+
+    def _initialise(self, start: Network | None) -> None:
+        """Random weights by the seed, as large as what comes in allows; or those of a net."""
+        shape = self._settings.shape
+        if start is not None:
+            if start.shape != shape:
+                raise TrainingError(f"the net to start from is {start.shape}, and not {shape}")
+            self._layout.fill(self._weights, dict(start.as_floats))
+            return
+        draw = np.random.default_rng(self._settings.seed)
+        layers = {}
+        for name, size in shape.layers().items():
+            inputs = 32 if name == "inputs" else size[0]
+            bound = np.sqrt(1 / inputs)
+            layers[name] = np.zeros(size) if name.endswith("bias") else draw.uniform(-bound, bound, size)
+        self._layout.fill(self._weights, layers)
+
+    def _network(self) -> Network:
+        errors = {"epochs": self._epoch, "error": self._error, "error_apart": self._best}
+        about = {**self._about, "training": {**errors, "seconds": round(self._seconds, 1)}}
+        return quantised(self._settings.shape, self._layout.cut(self._best_weights), self._settings.objective.k, about)
+
+    def _identity(self) -> str:
+        return json.dumps(self._about, sort_keys=True)
+
+    def _save(self) -> None:
+        if self._checkpoint is None:
+            return
+        arrays = {"weights": self._weights, "moments": self._moments, "best_weights": self._best_weights}
+        numbers = np.array([self._step, self._epoch, self._best, self._error, self._seconds])
+        file = BytesIO()
+        np.savez(file, allow_pickle=False, identity=np.array(self._identity()), numbers=numbers, **arrays)
+        write_whole(self._checkpoint, file.getvalue())
+
+    def _load(self) -> None:
+        path = self._checkpoint
+        if path is None or not path.exists():
+            return
+        try:
+            with np.load(path, allow_pickle=False) as found:
+                identity, numbers = str(found["identity"]), found["numbers"]
+                arrays = [found[name] for name in ("weights", "moments", "best_weights")]
+        except (OSError, ValueError, KeyError) as error:
+            raise TrainingError(f"'{path}' is no checkpoint of training ({error})") from error
+        if identity != self._identity():
+            raise TrainingError(
+                f"'{path}' is of training with other data or settings; remove it, or name another --out"
+            )
+        self._weights, self._moments, self._best_weights = arrays
+        self._step, self._epoch = int(numbers[0]), int(numbers[1])
+        self._best, self._error, self._seconds = map(float, numbers[2:])

@@ -1,0 +1,106 @@
+"""Nets: files read and written, foreign ones, what is refused, and scores against the same written plainly."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eval.evaluation import EvaluationError
+from eval.families import from_identity, load
+from eval.net.family import NetEvaluation
+from eval.net.file import as_bytes, load_net, save_net
+from eval.net.network import NetError, Network, Shape, exact_scores, quantised
+from tests.test_features import boards, records
+
+SHAPES = (Shape("ALL", 64), Shape("ALL", 40, 0, "crelu"), Shape("ALL+H+MC", 70, 16), Shape("KING*H", 32, 5, "crelu"))
+
+
+def random_net(shape: Shape, seed: int = 1) -> Network:
+    draw = np.random.default_rng(seed)
+    weights = {name: draw.normal(0, 0.2, size) for name, size in shape.layers().items()}
+    return quantised(shape, weights, 210.0, {"data": {"positions": 5}})
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_scores_are_those_of_the_net_written_plainly(shape: Shape) -> None:
+    net, positions = random_net(shape), records(boards(60))
+    found = NetEvaluation(net).white_scores(positions)
+    assert found == pytest.approx(exact_scores(shape, net.as_floats, positions), abs=1e-6)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_a_net_that_is_written_is_read_again(tmp_path: Path, shape: Shape) -> None:
+    net, path = random_net(shape), tmp_path / "n.net"
+    save_net(net, path)
+    read = load_net(path)
+    assert (read.shape, read.k, read.about) == (net.shape, net.k, net.about)
+    assert all(np.array_equal(array, read.weights[name]) for name, array in net.weights.items())
+    evaluation = load(path)
+    assert isinstance(evaluation, NetEvaluation) and evaluation.k == 210.0
+    again = from_identity(json.loads(json.dumps(evaluation.identity)))
+    positions = records(boards(10))
+    assert (again.scores(positions) == evaluation.scores(positions)).all()
+
+
+def test_a_net_of_the_usual_trainer_is_read(tmp_path: Path) -> None:
+    net, path = random_net(Shape("ALL", 48)), tmp_path / "quantised.bin"
+    inputs = np.zeros((768, 48), dtype=np.int16)
+    for place in range(64):  # file * 8 + rank there
+        for role in range(6):
+            for colour in range(2):
+                square = place % 8 * 8 + place // 8
+                inputs[384 * colour + 64 * role + square] = net.weights["inputs"][place * 12 + role * 2 + colour]
+    content = b"".join(
+        array.astype("<i2").tobytes()
+        for array in (inputs, net.weights["input_bias"], net.weights["output"], net.weights["output_bias"])
+    )
+    path.write_bytes(content + b"bullet" * (-len(content) % 64 // 6 + 1))
+    assert (len(content) + -len(content) % 64) % 64 == 0
+    path.write_bytes(path.read_bytes()[: len(content) + -len(content) % 64])
+    positions = records(boards(20))
+    assert (load(path).white_scores(positions) == NetEvaluation(net).white_scores(positions)).all()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda content: content[:-2], "bytes"),
+        (lambda content: content + b"\0\0", "bytes"),
+        (lambda content: content.replace(b"net 1", b"net 7", 1), "version is '7'"),
+        (lambda content: content[:15], "cut off"),
+        (lambda content: content.replace(b'"hidden": 64', b'"hidden": 65', 1), "bytes"),
+        (lambda content: content.replace(b'"features": "ALL"', b'"features": "ALX"', 1), "no block 'ALX'"),
+        (lambda content: content.replace(b'"qa": 255', b'"qa": 254', 1), "254"),
+        (lambda content: content.replace(b'"hidden"', b'"hidde"', 1), "header"),
+        (lambda content: content.replace(b'{"f', b'["f', 1), "header"),
+        (lambda content: b"\x7fELF\0\0" + content, "no header of ours"),
+    ],
+)
+def test_what_is_no_net_is_refused_in_a_sentence(tmp_path: Path, spoil, said: str) -> None:
+    path = tmp_path / "n.net"
+    path.write_bytes(spoil(as_bytes(random_net(Shape("ALL", 64)))))
+    with pytest.raises(EvaluationError) as refused:
+        load(path)
+    assert said in str(refused.value) and str(path) in str(refused.value)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(NetError, match=r"no\.net"):
+        load_net(tmp_path / "no.net")
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (5000, 0), (16, 500)])
+def test_shapes_that_cannot_be_played_are_refused(shape: tuple[int, int]) -> None:
+    with pytest.raises(NetError, match="neurons"):
+        Shape("ALL", *shape)
+
+
+def test_weights_too_large_for_sixteen_bits_are_refused() -> None:
+    shape = Shape("H", 16)
+    weights = {name: np.zeros(size) for name, size in shape.layers().items()}
+    weights["input_bias"][3] = 200.0
+    with pytest.raises(NetError, match="input_bias"):
+        quantised(shape, weights, 200.0, {})

@@ -1,0 +1,173 @@
+"""Training of nets: gradients against finite differences, the same for any number of threads, gone on with, refused."""
+
+from __future__ import annotations
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import chess
+import numpy as np
+import pytest
+
+from engine.shell.cli import main
+from eval.net.file import load_net
+from eval.net.network import Shape, exact_scores
+from formats.packed import pack, unpack
+from learn.net.gradient import Gradient, Layout, Objective
+from learn.net.training import Settings, State, Trainer, TrainingError, fit_k
+from tests.test_features import boards, records
+
+VALUES = {chess.PAWN: 100, chess.KNIGHT: 300, chess.BISHOP: 300, chess.ROOK: 500, chess.QUEEN: 900, chess.KING: 0}
+
+
+def material_positions(count: int) -> np.ndarray:
+    """Positions whose score is their material."""
+    chosen = boards(count)
+    scores = [
+        sum(VALUES[p.piece_type] * (1 if p.color else -1) for p in board.piece_map().values()) for board in chosen
+    ]
+    rng = random.Random(1)
+    results = [2 if score > 100 else 0 if score < -100 else rng.randrange(3) for score in scores]
+    return pack(records(chosen), np.clip(scores, -3000, 3000), np.array(results), np.arange(count) // 4)
+
+
+SAMPLE = material_positions(400)
+
+
+def weights_of(layout: Layout, seed: int = 2) -> np.ndarray:
+    draw = np.random.default_rng(seed)
+    vector = np.zeros(layout.size, dtype=np.float32)
+    layout.fill(vector, {name: draw.normal(0, 0.15, size) for name, size in layout.shape.layers().items()})
+    return vector
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [Shape("ALL", 16), Shape("ALL", 20, 0, "crelu"), Shape("H+V", 16, 5), Shape("KING*H", 16, 16, "crelu")],
+    ids=str,
+)
+def test_the_error_is_that_of_the_net_written_plainly(shape: Shape) -> None:
+    layout, objective = Layout(shape), Objective(0.3, 180.0, 2.6)
+    vector, chosen = weights_of(layout), SAMPLE[:60]
+    scores = exact_scores(shape, layout.cut(vector.astype(np.float64)), unpack(chosen))
+    target = 0.3 * chosen["result"] / 2 + 0.7 / (1 + np.exp(-chosen["score"] / 180.0))
+    expected = np.mean(np.abs(1 / (1 + np.exp(-scores / 180.0)) - target) ** 2.6)
+    with ThreadPoolExecutor(2) as pool:
+        found = Gradient(layout, pool, 2).error(vector, chosen, layout.options(objective))
+    assert found == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("shape", "power"),
+    [(Shape("ALL", 16), 2.6), (Shape("H+V", 20, 0, "crelu"), 2.0), (Shape("H", 16, 5), 2.6)],
+    ids=str,
+)
+def test_the_gradient_is_that_of_finite_differences(shape: Shape, power: float) -> None:
+    layout = Layout(shape)
+    options, places = layout.options(Objective(0.3, 200.0, power), mirror=77), np.arange(40)
+    vector, draw = weights_of(layout), np.random.default_rng(5)
+    with ThreadPoolExecutor(2) as pool:
+        gradient = Gradient(layout, pool, 2)
+        gradient.add_up(vector, SAMPLE, places, options)
+        found = gradient.whole()
+        worth = np.flatnonzero(np.abs(found) > 1e-3)
+        assert len(worth) > 100
+        off = 0
+        for place in draw.choice(worth, 60, replace=False):
+            sums = []
+            for step in (1e-3, -1e-3):
+                moved = vector.copy()
+                moved[place] += np.float32(step)
+                sums.append(gradient.add_up(moved, SAMPLE, places, options))
+                gradient.whole()
+            slope = (sums[0] - sums[1]) / 2e-3
+            off += abs(slope - found[place]) > 0.02 * abs(found[place]) + 2e-3  # a neuron may pass its corner
+        assert off <= 3
+
+
+@pytest.mark.parametrize("shape", [Shape("ALL", 16), Shape("H+MC", 16, 8)], ids=str)
+def test_threads_change_nothing(shape: Shape) -> None:
+    settings = Settings(shape, epochs=2, batch=64)
+    nets = [Trainer(SAMPLE, settings, threads=threads).run().network for threads in (1, 3)]
+    for name, array in nets[0].weights.items():
+        assert np.array_equal(array, nets[1].weights[name]), name
+
+
+def test_another_seed_makes_another_net() -> None:
+    nets = [Trainer(SAMPLE, Settings(Shape("ALL", 16), epochs=1, seed=seed)).run().network for seed in (1, 2)]
+    assert not np.array_equal(nets[0].weights["inputs"], nets[1].weights["inputs"])
+
+
+def test_a_net_learns_what_pieces_are_worth() -> None:
+    settings = Settings(Shape("ALL", 16), Objective(0, 200.0, 2.0), epochs=40, batch=32, rate=0.01, apart=0.1)
+    trainer, states = Trainer(SAMPLE, settings), list[State]()
+    trained = trainer.run(states.append)
+    ended = [state for state in states if state.is_epoch]
+    assert len(ended) == 40
+    assert trained.error < 0.1 * ended[0].error
+    assert trained.apart < 0.8 * ended[0].apart
+    assert trained.network.about["training"]["epochs"] == 40
+    assert trained.network.about["data"]["positions"] == len(SAMPLE)
+
+
+def test_training_goes_on_where_it_was_broken_off(tmp_path: Path) -> None:
+    settings, state = Settings(Shape("ALL", 16), epochs=4, batch=64), tmp_path / "n.state"
+    whole = Trainer(SAMPLE, settings).run().network
+
+    def stop_after_two(told: State) -> None:
+        if told.is_epoch and told.epoch == 3:
+            raise KeyboardInterrupt
+
+    first = Trainer(SAMPLE, settings, checkpoint=state).run(stop_after_two)
+    assert first.interrupted
+    second = Trainer(SAMPLE, settings, checkpoint=state).run()
+    assert not second.interrupted
+    for name, array in whole.weights.items():
+        assert np.array_equal(array, second.network.weights[name]), name
+    with pytest.raises(TrainingError, match="other data or settings"):
+        Trainer(SAMPLE, Settings(Shape("ALL", 32), epochs=4), checkpoint=state)
+    state.write_bytes(b"nothing")
+    with pytest.raises(TrainingError, match="no checkpoint"):
+        Trainer(SAMPLE, settings, checkpoint=state)
+
+
+def test_the_scale_of_scores_is_found() -> None:
+    draw = np.random.default_rng(1)
+    found = np.repeat(SAMPLE, 100)
+    found["score"] = draw.normal(0, 300, len(found))
+    wins = draw.random(len(found)) < 1 / (1 + np.exp(-found["score"] / 150.0))
+    found["result"] = 2 * wins
+    assert fit_k(found) == pytest.approx(150, rel=0.05)
+
+
+def test_the_command_trains_a_net_that_can_be_loaded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, out = tmp_path / "p.bin", tmp_path / "n.net"
+    path.write_bytes(SAMPLE.tobytes())
+    order = ["train", str(path), "--out", str(out), "--epochs", "2", "--hidden", "16,8", "--features", "all+h"]
+    assert main(order) == 0
+    assert "Done: 2 epochs" in capsys.readouterr().out
+    assert load_net(out).shape == Shape("ALL+H", 16, 8)
+    assert len((tmp_path / "n.net.log").read_text().splitlines()) == 2
+    assert not (tmp_path / "n.net.state").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--hidden", "x"], 2, "--hidden"),
+        (["--hidden", "9999"], 1, "neurons"),
+        (["--features", "ALL+"], 1, "at the end"),
+        (["--blend", "2"], 2, "share"),
+        (["--epochs", "0"], 2, "epochs"),
+        (["--out", "/nowhere/at/all.net"], 1, "/nowhere/at"),
+        (["--start", "/nowhere.net"], 1, "cannot read net"),
+    ],
+)
+def test_what_cannot_be_trained_is_said(tmp_path: Path, capsys, words: list[str], code: int, said: str) -> None:
+    path = tmp_path / "p.bin"
+    path.write_bytes(SAMPLE.tobytes())
+    assert main(["train", str(path), "--out", str(tmp_path / "n.net"), *words]) == code
+    errors = capsys.readouterr().err
+    assert said in errors and "Traceback" not in errors
+    assert not (tmp_path / "n.net").exists()

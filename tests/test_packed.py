@@ -1,0 +1,220 @@
+"""Packed positions: each as python-chess says, files of all forms read and written, and what is none refused."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import chess
+import chess.pgn
+import numpy as np
+import pytest
+
+from engine.board.fen import parse_fen
+from engine.board.game import Position
+from engine.shell.cli import main
+from formats.packed import PACKED, Filter, PackedError, open_packed, pack, pack_game, unpack
+from formats.packed_files import is_held_out, packed_positions, shuffled, write_packed_file
+from tests.test_features import boards, records
+
+GAME = """[Result "1-0"]
+
+1. e4 { [%eval 0.30,9] } e5 { [%eval 0.25,9] } 2. Nf3 { +0.31/12 0.1s } Nf6 { -0.20/11 }
+3. Nxe5 { [%eval 1.30,9] } Nc6 4. Nxc6 { [%eval 1.10,9] } dxc6 { [%eval 1.00,9] } 5. d3 { [%eval 31.0,9] }
+Bc5 { [%eval #5,9] } 6. Qe2 { [%eval 0.90,9] } O-O { [%eval 1.00,9] } 7. h3 { [%eval -0.07,9] } 1-0
+
+"""
+
+
+def naive(board: chess.Board, score: int, result: int, game: int) -> bytes:
+    """The 32 bytes of a position; score and result are White's."""
+    if board.turn == chess.BLACK:
+        board, score, result = board.mirror(), -score, 2 - result
+    occupied, nibbles = 0, []
+    for square in chess.SQUARES:
+        piece = board.piece_at(square)
+        if piece:
+            occupied |= 1 << square
+            nibbles.append(piece.piece_type - 1 + (0 if piece.color == chess.WHITE else 8))
+    nibbles += [0] * (32 - len(nibbles))
+    return (
+        occupied.to_bytes(8, "little")
+        + bytes(low | high << 4 for low, high in zip(nibbles[::2], nibbles[1::2], strict=True))
+        + score.to_bytes(2, "little", signed=True)
+        + bytes([result, board.king(chess.WHITE), board.king(chess.BLACK) ^ 56, 0])
+        + game.to_bytes(2, "little")
+    )
+
+
+def some(count: int) -> np.ndarray:
+    chosen, rng = boards(count), random.Random(3)
+    scores = [rng.randrange(-3000, 3000) for _ in chosen]
+    return pack(records(chosen), np.array(scores), np.array([rng.randrange(3) for _ in chosen]), np.arange(count) // 10)
+
+
+def test_a_position_is_packed_as_the_format_says() -> None:
+    chosen = boards(150)
+    for number, board in enumerate(chosen):
+        score, result = 20 * number - 1000, number % 3
+        packed = pack(parse_fen(board.fen()), np.array([score]), np.array([result]), np.array([number]))
+        assert packed.tobytes() == naive(board, score, result, number + 1), board.fen()
+
+
+def test_an_unpacked_position_has_its_pieces_where_they_were() -> None:
+    chosen = boards(150)
+    none = np.zeros(len(chosen))
+    for board, record in zip(chosen, unpack(pack(records(chosen), none, none, none)), strict=True):
+        seen = board if board.turn == chess.WHITE else board.mirror()
+        plain = parse_fen(f"{seen.board_fen()} w - - 0 1")[0]
+        for name in ("pieces", "colours", "board", "side", "key", "pawn_key", "checkers", "pinned"):
+            assert np.array_equal(record[name], plain[name]), (name, board.fen())
+
+
+def test_of_a_game_only_quiet_positions_with_scores_are_taken(tmp_path: Path) -> None:
+    path = tmp_path / "g.pgn"
+    path.write_text(GAME)
+    taken = np.concatenate(list(packed_positions(path, Filter())))
+    board, expected = chess.Board(), []
+    scores = {0: 30, 1: 25, 2: 31, 3: 20, 10: 90, 11: 100, 12: -7}  # White's, before each of these half-moves
+    for ply, san in enumerate(
+        ["e4", "e5", "Nf3", "Nf6", "Nxe5", "Nc6", "Nxc6", "dxc6", "d3", "Bc5", "Qe2", "O-O", "h3"]
+    ):
+        if ply in scores:
+            expected.append(naive(board, scores[ply], 2, 1))
+        board.push_san(san)
+    assert [record.tobytes() for record in taken] == expected
+    noisy = np.concatenate(list(packed_positions(path, Filter(noisy=True))))
+    assert len(noisy) == len(taken) + 3  # the captures that have a score
+    assert len(np.concatenate(list(packed_positions(path, Filter(most=50))))) == 5
+
+
+def test_a_game_played_here_gives_the_positions_of_its_moves() -> None:
+    board, moves, scores, rng = chess.Board(), [], [], random.Random(4)
+    position, expected = Position(), []
+    for ply in range(80):
+        legal = position.legal_moves
+        if not legal:
+            break
+        move = rng.choice(legal)
+        score = rng.randrange(-4000, 4000)
+        uci = chess.Move.from_uci(position.uci(move))
+        is_quiet = not (board.is_check() or board.is_capture(uci) or uci.promotion)
+        if ply >= 4 and abs(score) <= 3000 and is_quiet:
+            expected.append(naive(board, score if board.turn else -score, 0, 8))
+        moves.append(int(move))
+        scores.append(score)
+        position.push(move)
+        board.push(uci)
+    start = parse_fen(chess.STARTING_FEN)
+    packed = pack_game(start, np.array(moves, np.int32), np.array(scores, np.int32), 0, 7, Filter(), skip=4)
+    assert [record.tobytes() for record in packed] == expected
+    assert len(expected) > 10
+
+
+@pytest.mark.parametrize("ending", [".txt", ".epd", ".bin"])
+def test_what_is_written_in_any_form_is_read_again(tmp_path: Path, ending: str) -> None:
+    records_ = some(120)
+    path = tmp_path / f"p{ending}"
+    assert write_packed_file(path, [records_[:50], records_[50:]]) == 120
+    read = np.concatenate(list(packed_positions(path, Filter())))
+    for name in ("occupied", "pieces", "score", "result", "king", "other_king"):
+        assert np.array_equal(read[name], records_[name]), name
+    if ending == ".txt":
+        fen, score, result = path.read_text().splitlines()[0].split(" | ")
+        assert chess.Board(fen).is_valid()
+        assert (int(score), float(result)) == (records_["score"][0], records_["result"][0] / 2)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda content: content[:-5], "27 bytes more"),
+        (lambda content: b"", "is empty"),
+        (lambda content: content[:320] + bytes(32) + content[352:], "number 11, from byte 320"),
+        (lambda content: content[:8] + b"\x77" + content[9:], "piece that there is not"),
+        (lambda content: content[:26] + b"\x03" + content[27:], "result is neither"),
+        (lambda content: content[:27] + bytes([content[27] ^ 1]) + content[28:], "squares of the kings"),
+        (lambda content: b"\x89PNG\r\n\x1a\n\0\0" + bytes(range(54)) * 4 + b"x" * 6, "holds no packed positions"),
+    ],
+)
+def test_what_is_no_file_of_positions_is_refused_with_the_place(tmp_path: Path, spoil, said: str) -> None:
+    path = tmp_path / "p.bin"
+    path.write_bytes(spoil(some(30).tobytes()))
+    with pytest.raises(PackedError, match=r"p\.bin") as refused:
+        open_packed(path)
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("8/8/8/8/8/8/8/8 w - - 0 1 | 3 | 1.0", ":2:"),
+        (f"{chess.STARTING_FEN} | x | 1.0", "no score"),
+        (f"{chess.STARTING_FEN} | 99999 | 1.0", "two bytes"),
+        (f"{chess.STARTING_FEN} | 9 | 2.0", "no result"),
+        (f"{chess.STARTING_FEN} 1-0", "neither"),
+    ],
+)
+def test_a_faulty_line_is_named(tmp_path: Path, line: str, said: str) -> None:
+    path = tmp_path / "p.txt"
+    path.write_text(f"{chess.STARTING_FEN} | 35 | 0.5\n{line}\n")
+    with pytest.raises(PackedError) as refused:
+        list(packed_positions(path, Filter()))
+    assert said in str(refused.value) and f"{path}:2:" in str(refused.value)
+
+
+@pytest.mark.parametrize("bucket", [10_000, 150, 40])
+def test_shuffling_loses_nothing_and_is_the_same_for_a_seed(tmp_path: Path, bucket: int) -> None:
+    whole = some(1000)
+    chunks = [whole[:300], whole[300:]]
+    mixed = np.concatenate(list(shuffled(chunks, tmp_path, 5, bucket)))
+    again = np.concatenate(list(shuffled(chunks, tmp_path, 5, bucket)))
+    assert mixed.tobytes() == again.tobytes() != whole.tobytes()
+    assert sorted(record.tobytes() for record in mixed) == sorted(record.tobytes() for record in whole)
+    assert not list(tmp_path.iterdir())
+
+
+def test_games_are_kept_apart_whole() -> None:
+    games = np.repeat(np.arange(1, 2001, dtype=np.uint16), 5)
+    apart = is_held_out(games, 0.1)
+    assert 0.05 < apart.mean() < 0.15
+    assert all(len(set(apart[games == number])) == 1 for number in range(1, 200))
+    assert 0.05 < is_held_out(np.zeros(1000, dtype=np.uint16), 0.1).mean() < 0.15
+
+
+def test_the_command_tells_what_a_file_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "p.bin"
+    records_ = some(100)
+    path.write_bytes(np.concatenate([records_, records_[:7]]).tobytes())
+    assert main(["positions", str(path), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    unique = len({record.tobytes()[:24] for record in records_})
+    assert told["positions"] == 107
+    assert told["duplicates"] == 107 - unique
+    assert told["results"]["won"] == int((records_["result"] == 2).sum() + (records_["result"][:7] == 2).sum())
+    assert sum(told["scores"]) == sum(told["phases"]) == sum(told["king_squares"]) == 107
+    assert main(["positions", str(path)]) == 0
+    assert "107 positions of 11 games" in capsys.readouterr().out
+
+
+def test_the_command_converts_shuffles_and_divides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, out, apart = tmp_path / "p.bin", tmp_path / "o.bin", tmp_path / "a.bin"
+    records_ = some(1000)
+    path.write_bytes(records_.tobytes())
+    assert main(["positions", str(path), "--out", str(out), "--shuffle", "--split", "0.2", str(apart)]) == 0
+    most, rest = (np.fromfile(name, dtype=PACKED) for name in (out, apart))
+    assert len(most) + len(rest) == 1000
+    assert not set(most["game"]) & set(rest["game"])
+    assert 10 < len(set(rest["game"])) < 35
+    capsys.readouterr()
+    assert main(["positions", str(path), "--out", str(path)]) == 2
+    assert main(["positions", str(path), "--shuffle"]) == 2
+    assert main(["positions", str(path), "--out", str(out), "--split", "2", str(apart)]) == 2
+    assert "Traceback" not in capsys.readouterr().err
+    assert path.read_bytes() == records_.tobytes()
+    empty = tmp_path / "e.pgn"
+    empty.write_text('[Result "1-0"]\n\n1. e4 1-0\n')
+    assert main(["positions", str(empty), "--out", str(out)]) == 1
+    assert "holds no position with a score" in capsys.readouterr().err
+    assert len(np.fromfile(out, dtype=PACKED)) == len(most)  # what was there is left

@@ -23,9 +23,11 @@ def report() -> None:
     games = len(once.results)
     rows = Rows(
         np.concatenate([once.features] * COPIES),
+        np.concatenate([once.stage] * COPIES),
         np.concatenate([once.game + np.int32(copy * games) for copy in range(COPIES)]),
         np.concatenate([once.to_end] * COPIES),
         np.concatenate([once.results] * COPIES),
+        np.concatenate([once.scores] * COPIES),
     )
     print(f"fitting terms 6 to 27 to {len(rows) / 1e6:.1f} million positions, with K before; one run each")
     sample, weights = split(rows, settings), load(SHIPPED / "greko2015-before-training.txt")

@@ -2,7 +2,8 @@
 
 A line is a FEN of four to six fields and then the result for White: `c9 "1-0";`, `[0.5]`, `;1-0`, `"1/2-1/2"`, `1-0`
 or, behind a bar, `| 1.0`. GreKo's `1 FEN`, `0 FEN` and `= FEN` are read too. `c7` names the game that a position is of
-and `c8` the half-moves to its end. Lines that begin with # are skipped.
+and `c8` the half-moves to its end; `ce` is a score in centipawns for the side to move, and so is the first of two
+numbers behind bars for White: `| 35 | 1.0`. Lines that begin with # are skipped.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.board.bitboard import ZERO
+from engine.board.bitboard import WHITE, ZERO
 from engine.board.fen import FenError, parse_fen
 from engine.board.position import POSITION
 from engine.compiled.jit import entry, kernel
 from formats.fen_text import LONGEST_FEN, NOT_PLAIN, read_fen, read_number, write_fen, write_number
 from formats.pgn_games import Fault
+from formats.pgn_scores import MATE, NO_SCORE
 from formats.pgn_tokens import UNFINISHED, WHITE_WON, codes, matches, result_at
 
 READ, IN_CHECK, BAD_FEN, NO_RESULT = range(4)
@@ -31,17 +33,20 @@ LINE = np.dtype(
         ("result", np.float64),  # White's, 0..1; NaN if none was found
         ("game", np.uint64),  # a hash of the game's name, or NO_GAME
         ("to_end", np.int64),  # half-moves, or NO_END
+        ("score", np.int64),  # centipawns, or NO_SCORE
+        ("by_mover", np.int64),  # whether it is that of the side to move, and not White's
     ],
     align=True,
 )
 _BETWEEN = codes(" \t\r\n,;|=[]()\"'")
 _BLANK = codes(" \t")
-_GAME, _TO_END, _RESULT = (np.frombuffer(name, dtype=np.uint8) for name in (b"c7", b"c8", b"c9"))
-_LONGEST_REMARK = 64
+_GAME, _TO_END, _RESULT, _SCORE = (np.frombuffer(name, dtype=np.uint8) for name in (b"c7", b"c8", b"c9", b"ce"))
+_LONGEST_REMARK = 80
 _REMARKS = tuple(
     np.frombuffer(f' c9 "{result}"; c8 "'.encode(), dtype=np.uint8) for result in ("0-1", "1/2-1/2", "1-0")
 )
 _GAME_REMARK = np.frombuffer(b'"; c7 "', dtype=np.uint8)
+_SCORE_REMARK = np.frombuffer(b" ce ", dtype=np.uint8)
 _HASH_START, _HASH_FACTOR = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)  # FNV-1a
 
 
@@ -49,13 +54,15 @@ _HASH_START, _HASH_FACTOR = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001
 class Labelled:
     """Lines read: POSITION[n], float32[n] results for White, uint64[n] games, int16[n] half-moves to the end.
 
-    NO_GAME and NO_END stand where a line does not tell. `in_check` counts lines left out because the king is attacked.
+    `scores`, int16[n], are White's in centipawns, as `formats.pgn_scores` has them. NO_GAME, NO_END and NO_SCORE stand
+    where a line does not tell. `in_check` counts lines left out because the king is attacked.
     """
 
     positions: np.ndarray
     results: np.ndarray
     games: np.ndarray
     to_end: np.ndarray
+    scores: np.ndarray
     in_check: int
     faults: tuple[Fault, ...]
 
@@ -69,6 +76,7 @@ class Labelled:
             results=self.results[which],
             games=self.games[which],
             to_end=self.to_end[which],
+            scores=self.scores[which],
         )
 
 
@@ -91,9 +99,16 @@ def read_labelled(text: bytes, lines_before: int = 0) -> Labelled:
         kept["result"].astype(np.float32),
         kept["game"],
         np.clip(kept["to_end"], NO_END, np.iinfo(np.int16).max).astype(np.int16),
+        _for_white(kept, positions["side"][good]),
         int(np.count_nonzero(lines["state"] == IN_CHECK)),
         tuple(faults),
     )
+
+
+def _for_white(lines: np.ndarray, side: np.ndarray) -> np.ndarray:
+    """The scores of LINE[n] from White's view, int16[n]; `side` is who is to move."""
+    turned = (lines["by_mover"] == 1) & (side != WHITE) & (lines["score"] != NO_SCORE)
+    return np.where(turned, -lines["score"], lines["score"]).astype(np.int16)
 
 
 def _settle(data: np.ndarray, line: np.void, positions: np.ndarray) -> str:
@@ -140,6 +155,7 @@ def _read_lines(data, lines, positions):
 def _read_line(data, line, position):
     at, stop = line.start, line.stop
     line.state, line.result, line.game, line.to_end = READ, np.nan, NO_GAME, NO_END
+    line.score, line.by_mover = NO_SCORE, 0
     if at + 1 < stop and data[at + 1] == ord(" "):
         result = _greko_result(data[at])
         if result >= 0:
@@ -173,12 +189,19 @@ def _greko_result(letter):
 
 @kernel
 def _read_remarks(data, at, line):
-    """Read result, game and half-moves to the end from what follows the FEN."""
+    """Read result, game, half-moves to the end and score from what follows the FEN."""
     named = False  # whether the result is that of c9, which no other word replaces
+    bars = 0
     while at < line.stop:
         sign = data[at]
         if _BETWEEN[sign]:
             at += 1
+            if sign == ord("|"):
+                bars += 1
+                if bars == 1 and _has_bar(data, at, line.stop):
+                    line.score = _centipawns_at(data, _next_word(data, at, line.stop), line.stop)
+                    at = _word_end(data, _next_word(data, at, line.stop), line.stop)
+                    continue
             if sign == ord("[") or sign == ord("|"):
                 result = _score_at(data, _next_word(data, at, line.stop), line.stop)
                 if result >= 0 and not named:
@@ -193,11 +216,33 @@ def _read_remarks(data, at, line):
             at, number = read_number(data, word, line.stop)
             line.to_end = number if at >= 0 else NO_END
             at = _word_end(data, word, line.stop)
+        elif is_code and matches(data, word, at, _SCORE):
+            word = _next_word(data, at, line.stop)
+            line.score, line.by_mover = _centipawns_at(data, word, line.stop), 1
+            at = _word_end(data, word, line.stop)
         elif is_code and matches(data, word, at, _RESULT):
             word = _next_word(data, at, line.stop)
             line.result, at, named = _result_or_score(data, word, line.stop), _word_end(data, word, line.stop), True
         elif not named and result_at(data, word, at) != UNFINISHED:
             line.result = _result_or_score(data, word, at)
+
+
+@kernel
+def _has_bar(data, at, stop):
+    """Whether another bar follows."""
+    while at < stop and data[at] != ord("|"):
+        at += 1
+    return at < stop
+
+
+@kernel
+def _centipawns_at(data, at, stop):
+    """The whole number at `at`, cut off as scores are; NO_SCORE if there is none."""
+    sign = -1 if at < stop and data[at] == ord("-") else 1
+    if at < stop and (data[at] == ord("-") or data[at] == ord("+")):
+        at += 1
+    after, number = read_number(data, at, stop)
+    return sign * min(number, MATE) if after >= 0 else NO_SCORE
 
 
 @kernel
@@ -252,20 +297,27 @@ def _score_at(data, at, stop):
 
 
 def write_labelled(
-    positions: np.ndarray, results: np.ndarray, game: np.ndarray, to_end: np.ndarray, games_before: int = 0
+    positions: np.ndarray,
+    results: np.ndarray,
+    game: np.ndarray,
+    to_end: np.ndarray,
+    games_before: int = 0,
+    scores: np.ndarray | None = None,
 ) -> bytes:
     """The lines of POSITION[n]: each with its result, the half-moves to the end of its game and the number of that.
 
+    `scores`, int16[n], are White's, NO_SCORE for none; None for none at all.
     `game` is int32[n], an index to `results`, float32[games], White's 0, 0.5 or 1; `to_end` int16[n], 0 or more. Games
     are numbered from `games_before` + 1 on.
     """
     text = np.empty(len(positions) * (LONGEST_FEN + _LONGEST_REMARK), dtype=np.uint8)
     doubled = np.rint(2 * results).astype(np.int64)
-    return text[: _write_lines(positions, game, to_end, doubled, games_before, text)].tobytes()
+    told = np.zeros(0, dtype=np.int16) if scores is None else scores
+    return text[: _write_lines(positions, game, to_end, doubled, games_before, told, text)].tobytes()
 
 
 @entry
-def _write_lines(positions, game, to_end, results, games_before, text):
+def _write_lines(positions, game, to_end, results, games_before, scores, text):
     at = 0
     for index in range(len(positions)):
         at = write_fen(positions[index], text, at)
@@ -274,6 +326,22 @@ def _write_lines(positions, game, to_end, results, games_before, text):
         at = write_number(int(to_end[index]), text, at + len(remark))
         text[at : at + len(_GAME_REMARK)] = _GAME_REMARK
         at = write_number(games_before + game[index] + 1, text, at + len(_GAME_REMARK))
-        text[at], text[at + 1], text[at + 2] = ord('"'), ord(";"), ord("\n")
-        at += 3
+        text[at], text[at + 1] = ord('"'), ord(";")
+        at += 2
+        if len(scores) and scores[index] != NO_SCORE:
+            at = _write_score(scores[index] if positions[index].side == WHITE else -scores[index], text, at)
+        text[at] = ord("\n")
+        at += 1
     return at
+
+
+@kernel
+def _write_score(score, text, at):
+    text[at : at + len(_SCORE_REMARK)] = _SCORE_REMARK
+    at += len(_SCORE_REMARK)
+    if score < 0:
+        text[at] = ord("-")
+        at += 1
+    at = write_number(abs(int(score)), text, at)
+    text[at] = ord(";")
+    return at + 1

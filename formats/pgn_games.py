@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 
+from engine.board.bitboard import BLACK
 from engine.board.fen import START_FEN, FenError, parse_fen
 from engine.board.makemove import make
 from engine.board.movegen import MAX_MOVES
@@ -22,6 +23,7 @@ from engine.board.position import POSITION
 from engine.compiled.jit import entry, kernel
 from engine.compiled.memory import copy_record
 from formats.pgn_moves import AMBIGUOUS, ILLEGAL, resolve
+from formats.pgn_scores import NO_SCORE, OF_MOVER, OF_POSITION, told_between
 from formats.pgn_tokens import (
     AFTER_GAP,
     END,
@@ -165,8 +167,11 @@ def _scan(data, games):
 
 
 @entry
-def _play(data, games, first, last, starts, moves):
-    """Resolve the moves of games[first:last] into `moves` from its beginning; how many were written."""
+def _play(data, games, first, last, starts, moves, scores):
+    """Resolve the moves of games[first:last] into `moves` from its beginning; how many were written.
+
+    `scores` takes what comments say of the positions that the moves lead to; it may be empty.
+    """
     stack = np.zeros(2, dtype=POSITION)
     scratch = np.zeros(MAX_MOVES, dtype=np.int32)
     written = 0
@@ -176,16 +181,18 @@ def _play(data, games, first, last, starts, moves):
         if game.fault != NO_FAULT:
             continue
         copy_record(stack[0], starts[game.position])
-        written = _play_game(data, game, stack, scratch, moves, written)
+        written = _play_game(data, game, stack, scratch, moves, scores, written)
     return written
 
 
 @kernel
-def _play_game(data, game, stack, scratch, moves, written):
+def _play_game(data, game, stack, scratch, moves, scores, written):
     """Resolve the moves of one game; the end of all moves written. A game with a fault writes none."""
     at, plies, began = game.text, 0, written
     while True:
         kind, start, stop, _ = next_token(data, at, game.end)
+        if len(scores) and plies:
+            _note_score(stack[plies & 1], scores, written - 1, plies, told_between(data, at, start))
         if kind != MOVE:
             break
         move = resolve(stack[plies & 1], scratch, data, start, stop)
@@ -202,6 +209,17 @@ def _play_game(data, game, stack, scratch, moves, written):
     return written
 
 
+@kernel
+def _note_score(position, scores, index, plies, told):
+    """Keep what was told behind the last move, `index`, which led to `position`, as White's score."""
+    kind, value = told
+    scores[index] = NO_SCORE
+    if kind == OF_POSITION:
+        scores[index] = value
+    elif kind == OF_MOVER and plies > 1:  # of the position before; the mover is not to move any more
+        scores[index - 1] = value if position.side == BLACK else -value
+
+
 @dataclass(frozen=True)
 class Fault:
     """A game that could not be read."""
@@ -215,13 +233,18 @@ class Fault:
 
 @dataclass(frozen=True)
 class Games:
-    """Games read: GAME[n] (those with a fault have no moves), int16 moves of all, POSITION[m] they start from."""
+    """Games read: GAME[n] (those with a fault have no moves), int16 moves of all, POSITION[m] they start from.
+
+    `scores`, int16, is what comments say of the position that each move led to, from White's view as
+    `formats.pgn_scores` has it; empty where nobody asked for it.
+    """
 
     table: np.ndarray
     moves: np.ndarray
     starts: np.ndarray
     data: np.ndarray
     lines_before: int = 0  # in the file, before `data`
+    scores: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int16))
 
     def __len__(self) -> int:
         return len(self.table)
@@ -275,9 +298,9 @@ def _fen_fault(value: np.ndarray) -> str:
     return ""
 
 
-def read_games(text: bytes | np.ndarray, threads: int = 2) -> Games:
+def read_games(text: bytes | np.ndarray, threads: int = 2, with_scores: bool = False) -> Games:
     """Every game of a PGN text that has moves."""
-    return play_games(*scan_games(text), threads)
+    return play_games(*scan_games(text), threads, with_scores=with_scores)
 
 
 def scan_games(text: bytes | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -303,19 +326,22 @@ def whole_games(text: bytes) -> tuple[np.ndarray, np.ndarray, int]:
     return data, table[:count], int(table["start"][count]) if len(table) else 0
 
 
-def play_games(data: np.ndarray, table: np.ndarray, threads: int = 1, lines_before: int = 0) -> Games:
+def play_games(
+    data: np.ndarray, table: np.ndarray, threads: int = 1, lines_before: int = 0, with_scores: bool = False
+) -> Games:
     """The games of `table` with their moves; `data` begins after so many lines of its file."""
     _mark_variants(data, table)
     starts = _starting_positions(data, table)
     bounds = np.linspace(0, len(table), max(1, min(threads, len(table) // 64)) + 1).astype(np.int64)
     spans = list(pairwise(bounds))
     with ThreadPoolExecutor(len(spans)) as pool:
-        blocks = list(pool.map(lambda span: _play_span(data, table, starts, *span), spans))
+        blocks = list(pool.map(lambda span: _play_span(data, table, starts, with_scores, *span), spans))
     offset = 0
-    for (first, last), block in zip(spans, blocks, strict=True):
+    for (first, last), (block, _) in zip(spans, blocks, strict=True):
         table["first"][first:last] += offset
         offset += len(block)
-    return Games(table, np.concatenate(blocks), starts, data, lines_before)
+    moves, scores = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    return Games(table, moves, starts, data, lines_before, scores)
 
 
 def _scan_all(data: np.ndarray) -> np.ndarray:
@@ -327,12 +353,16 @@ def _scan_all(data: np.ndarray) -> np.ndarray:
     return table[:count]
 
 
-def _play_span(data: np.ndarray, table: np.ndarray, starts: np.ndarray, first: int, last: int) -> np.ndarray:
+def _play_span(
+    data: np.ndarray, table: np.ndarray, starts: np.ndarray, with_scores: bool, first: int, last: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The moves of some games, and their scores, where they are asked for."""
     if first == last:
-        return np.zeros(0, dtype=np.int16)
+        return np.zeros(0, dtype=np.int16), np.zeros(0, dtype=np.int16)
     room = int(table["end"][last - 1] - table["text"][first]) // 2 + 16  # a move has two letters and a blank
-    moves = np.zeros(room, dtype=np.int16)
-    return moves[: _play(data, table, first, last, starts, moves)].copy()
+    moves, scores = np.zeros(room, dtype=np.int16), np.zeros(room * with_scores, dtype=np.int16)
+    count = _play(data, table, first, last, starts, moves, scores)
+    return moves[:count].copy(), scores[:count].copy()
 
 
 def _mark_variants(data: np.ndarray, table: np.ndarray) -> None:

@@ -6,7 +6,8 @@ import numpy as np
 
 from engine.board.fen import to_fen
 from eval.draws import after_rules
-from eval.linear.evaluate import scores_of
+from eval.linear.evaluate import NUMBER_OF_TERMS, scores_of
+from eval.linear.phases import by_stage
 from learn.errors import LearnError
 from learn.positions import FEATURE_SCALE, Block, Rows
 
@@ -19,8 +20,9 @@ def check_rows(block: Block, rows: Rows, weights: np.ndarray) -> None:
     positions = block.positions[::step]
     tolerance = np.abs(weights).sum() * 0.5 / FEATURE_SCALE + 1  # each feature is rounded, then the score
     scores = np.where(positions["side"] == 0, 1, -1) * scores_of(positions, weights)
-    for index, (score, row) in enumerate(zip(scores, rows.features[::step], strict=True)):
-        expected = after_rules(positions[index : index + 1], float(row @ weights) / FEATURE_SCALE)
+    in_use = by_stage(weights, NUMBER_OF_TERMS)[rows.stage[::step]]
+    for index, (score, row, row_weights) in enumerate(zip(scores, rows.features[::step], in_use, strict=True)):
+        expected = after_rules(positions[index : index + 1], float(row @ row_weights) / FEATURE_SCALE)
         if abs(score - expected) > tolerance:
             raise LearnError(
                 f"internal error, please report it: {to_fen(positions[index : index + 1])} is worth {score} "

@@ -15,9 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.compiled.jit import entry
+from engine.compiled.jit import entry, kernel
+from eval.linear.phases import phases_of
 from learn.fit import Step, Task, Watcher, fit_k
-from learn.passes import SHARES, THREADS, Sums, gather, loss_of, scores_of, weight_of
+from learn.passes import SHARES, THREADS, Sums, gather, label_of, loss_of, scores_of, share_of, weight_of
 from learn.positions import FEATURE_SCALE
 from learn.sample import Loss, Point, Sample
 
@@ -34,16 +35,24 @@ class _Picked(NamedTuple):
     sides: np.ndarray
 
 
+@kernel
+def _count_of(sample, row, column, phases):
+    """How much of a weight's term a row has, float32, by the weight's phase."""
+    terms = sample.features.shape[1]
+    count = np.float32(sample.features[row, column % terms]) / np.float32(FEATURE_SCALE)
+    return count * share_of(sample.stage[row], column // terms, phases)
+
+
 @entry
-def _pick(sample, scores, term, span, picked):
-    """Copy the rows of `span`, int64 (first, last), that carry a term, to `picked` from `first` on; how many."""
+def _pick(sample, scores, column, phases, span, picked):
+    """Copy the rows of `span`, int64 (first, last), that carry a weight, to `picked` from `first` on; how many."""
     found = span[0]
     for row in range(span[0], span[1]):
-        count = sample.features[row, term]
+        count = _count_of(sample, row, column, phases)
         if count != 0:
-            picked.counts[found] = np.float32(count) / np.float32(FEATURE_SCALE)
+            picked.counts[found] = count
             picked.scores[found] = scores[row]
-            picked.labels[found] = sample.results[sample.game[row]]
+            picked.labels[found] = label_of(sample, row)
             picked.weights[found] = weight_of(sample, row)
             picked.sides[found] = 1 if sample.held[row] else 0
             found += 1
@@ -59,18 +68,18 @@ def _losses(picked, first, last, change, steepness, entropy, losses):
 
 
 @entry
-def _shift(sample, term, span, change, scores):
-    """Change the weight of a term in the scores of the rows of `span`."""
+def _shift(sample, column, phases, span, change, scores):
+    """Change a weight in the scores of the rows of `span`."""
     for row in range(span[0], span[1]):
-        scores[row] += change * np.float32(sample.features[row, term]) / np.float32(FEATURE_SCALE)
+        scores[row] += change * _count_of(sample, row, column, phases)
 
 
 class _Carried:
-    """The scores of all rows, and copies of what concerns those that carry one term."""
+    """The scores of all rows, and copies of what concerns those that carry one weight."""
 
-    def __init__(self, sample: Sample, loss: Loss) -> None:
+    def __init__(self, sample: Sample, loss: Loss, phases: int) -> None:
         self.scores = np.empty(0, dtype=np.float32)
-        self._sample, self._entropy = sample, loss is Loss.CROSS_ENTROPY
+        self._sample, self._entropy, self._phases = sample, loss is Loss.CROSS_ENTROPY, phases
         cuts = np.linspace(0, sample.size, SHARES + 1).astype(np.int64)
         self._spans = [cuts[share : share + 2] for share in range(SHARES)]
         kinds = (np.float32, np.float32, np.float32, np.float32, np.uint8)
@@ -83,7 +92,7 @@ class _Carried:
         self._term = term
 
         def work(span: np.ndarray) -> int:
-            return int(_pick(self._sample, self.scores, term, span, self._picked))
+            return int(_pick(self._sample, self.scores, term, self._phases, span, self._picked))
 
         with ThreadPoolExecutor(THREADS) as pool:
             self._found = list(pool.map(work, self._spans))
@@ -105,7 +114,7 @@ class _Carried:
         if change:
             with ThreadPoolExecutor(THREADS) as pool:
                 work = [
-                    pool.submit(_shift, self._sample, self._term, span, np.float32(change), self.scores)
+                    pool.submit(_shift, self._sample, self._term, self._phases, span, np.float32(change), self.scores)
                     for span in self._spans
                 ]
             for each in work:
@@ -115,7 +124,7 @@ class _Carried:
 def descent(sample: Sample, start: Point, task: Task, watcher: Watcher) -> Point:
     """The point where no step of one weight helps any more, or validation has stopped improving."""
     point, sums = start, gather(sample, start, task.loss, products=False)
-    carried = _Carried(sample, task.loss)
+    carried = _Carried(sample, task.loss, phases_of(start.weights, sample.terms))
     for cycle in range(1, 1000):
         valid = sums.valid
         carried.scores = scores_of(sample, point.weights)

@@ -1,8 +1,9 @@
 """The `.fen` file that learning leaves beside a PGN file: the chosen positions, each with its result, to use again.
 
 Any program that reads labelled positions can read it, and so can `learn`: a line is `FEN c9 "1-0"; c8 "41"; c7 "17";`
-with the half-moves to the end of the game and the number of the game in its file. The first line, a comment, says what
-file it was made from and how; only from the very same it is used again. The last line proves that it is whole.
+with the half-moves to the end of the game and the number of the game in its file, and `ce 35;` behind where a score is
+known. The first line, a comment, says what file it was made from and how; only from the very same it is used again. The
+last line proves that it is whole.
 """
 
 from __future__ import annotations
@@ -55,4 +56,4 @@ def usable(path: Path, first: bytes) -> Contents | None:
 
 def lines_of(block: Block, games_before: int) -> bytes:
     """The lines of a block; its games have so many before them in the file."""
-    return write_labelled(block.positions, block.results, block.game, block.to_end, games_before)
+    return write_labelled(block.positions, block.results, block.game, block.to_end, games_before, block.scores)

@@ -57,8 +57,8 @@ class Watcher:
 class Task:
     """What may move and what it costs.
 
-    `free` are the indices of the weights that may move, `bounds` is float64[terms, 2]. `spread`, float64[terms], is the
-    standard deviation of each weight about its `start` before any game is seen, in centipawns; None for no pull.
+    `free` are the indices of the weights that may move, `bounds` is float64[weights, 2]. `spread`, float64[weights], is
+    the standard deviation of each weight about its `start` before any game is seen, in centipawns; None for no pull.
     """
 
     free: np.ndarray
@@ -83,7 +83,7 @@ class Task:
     def directions(self, point: Point) -> np.ndarray:
         """What features are to be multiplied by for the derivatives of score / K by each free weight and the steepness.
 
-        float64[terms, free + 1].
+        float64[weights, free + 1].
         """
         directions = np.zeros((len(point.weights), len(self.free) + 1))
         directions[self.free, np.arange(len(self.free))] = point.steepness / FEATURE_SCALE

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -17,14 +17,16 @@ from engine.common.files import writing_whole
 from engine.common.work import in_order
 from formats.labelled import NO_END, NO_GAME, Labelled, read_labelled
 from formats.pgn_games import Fault, play_games
+from formats.pgn_scores import NO_SCORE
 from formats.pgn_stream import GamesText, games_of
 from formats.sources import Source, count_lines, digest, name_of, open_source, plain_name
 from learn.checking import check_rows
 from learn.errors import LearnError
 from learn.fen_file import Contents, first_line, is_ours, lines_of, usable
-from learn.positions import Block, Quiet, Rows, Selection, block_of_games, rows_of_block, used_games
+from learn.positions import Block, Quiet, Rows, Selection, block_of_games, drawn, rows_of_block, sampled, used_games
 from learn.quiet import is_open, settle
 from learn.request import Events, Say
+from learn.rescoring import ENDING, Rescore, ScoreFile
 from learn.rows import RowStore
 
 
@@ -35,6 +37,8 @@ class Reading:
     selection: Selection
     weights: np.ndarray
     keep_fen: bool = False  # whether a `.fen` file is left beside each PGN file
+    needs_scores: bool = False  # whether only positions with the score of a search are of use
+    rescore: Rescore | None = None  # how they are searched; None for the scores that come with them
 
 
 class _Text(NamedTuple):
@@ -53,6 +57,7 @@ class _Part(NamedTuple):
     used: int  # that have a result and no fault
     faults: tuple[Fault, ...]
     fen: bytes
+    unscored: int = 0  # positions left out because nobody tells their score
 
 
 def read_rows(
@@ -69,6 +74,11 @@ def read_rows(
     reader = _Reader(reading, tell, faults, progressed)
     for path in paths:
         reader.read(path)
+    if reader.unscored and not len(reader.store):
+        raise LearnError(
+            f"no position in {', '.join(name_of(path, True) for path in paths)} comes with the score of a search; "
+            "--rescore 1000 makes them, by a search of 1000 nodes each"
+        )
     if not reader.games or not len(reader.store):
         raise LearnError(
             f"no finished game with a usable position in {', '.join(name_of(path, True) for path in paths)}"
@@ -89,12 +99,16 @@ class _Reader:
         progressed: Callable[[str, float | None], object],
     ) -> None:
         self.store = RowStore(reading.selection.unique)
-        self.games = 0
+        self.games = self.unscored = 0
         self._reading, self._tell, self._faults, self._progressed = reading, tell, faults, progressed
+        self._scores: ScoreFile | None = None  # of the file that is read, where positions are searched
 
     def read(self, path: Path) -> None:
         """Add what is in a file; raises LearnError."""
         with open_source(path) as source:
+            if self._reading.rescore is not None:
+                self._read_rescored(source)
+                return
             if source.holds_positions():
                 self._read_positions(source)
                 return
@@ -102,7 +116,7 @@ class _Reader:
                 self._read_games(source, None, b"")
                 return
             target = plain_name(path).with_suffix(".fen")
-            first = first_line(digest(path), self._reading.selection.describe(self._reading.weights))
+            first = first_line(digest(path), self._described())
             contents = usable(target, first)
             if contents is None:
                 self._read_games(source, target, first)
@@ -110,6 +124,34 @@ class _Reader:
         with open_source(target) as source:
             self._tell(f"Using file '{target}', made from '{path.name}' with these settings")
             self._read_positions(source, contents)
+
+    def _described(self) -> str:
+        """What decides which positions are kept of a file."""
+        scores = ", with scores" if self._reading.needs_scores else ""
+        return self._reading.selection.describe(self._reading.weights) + scores
+
+    def _read_rescored(self, source: Source) -> None:
+        """Read a file whose positions are searched; the scores are kept beside it. Raises LearnError."""
+        rescore = self._reading.rescore
+        assert rescore is not None
+        if source.is_passing:
+            raise LearnError("--rescore keeps its scores beside a file: name one instead of '-'")
+        path = Path(f"{source.path}{ENDING}")
+        with ScoreFile(path, rescore, f"source {digest(source.path)}; {self._described()}") as scores:
+            if scores.known:
+                self._tell(f"Using {scores.known} scores from file '{path}'")
+            else:
+                self._tell(f"Searching {rescore.nodes} nodes a position; the scores are kept in file '{path}'")
+            self._scores = scores
+            try:
+                if source.holds_positions():
+                    self._read_positions(source)
+                else:
+                    self._read_games(source, None, b"")
+            finally:
+                self._scores = None
+            if scores.made:
+                self._tell(f"  {scores.made} positions searched")
 
     def _report(self, source: Source) -> None:
         """Tell how far a file has been read."""
@@ -138,6 +180,7 @@ class _Reader:
         if is_first and len(part.block):
             check_rows(part.block, part.rows, self._reading.weights)
         self.store.add(part.rows, part.block.positions["key"])
+        self.unscored += part.unscored
 
     def _wants_fen(self, target: Path) -> bool:
         """Whether a `.fen` file is to be written; another's is left alone."""
@@ -158,19 +201,33 @@ class _Reader:
         return file
 
     def _part_of(self, piece: GamesText, with_fen: bool) -> _Part:
-        games = play_games(piece.data, piece.table, 1, piece.lines_before)
+        told = self._reading.needs_scores and self._scores is None
+        games = play_games(piece.data, piece.table, 1, piece.lines_before, with_scores=told)
         block = self._refined(block_of_games(games, self._reading.selection))
+        block, unscored = self._scored(block, piece.games_before)
         fen = lines_of(block, piece.games_before) if with_fen else b""
-        return _Part(block, rows_of_block(block), len(games), used_games(games), tuple(games.faults()), fen)
+        return _Part(block, rows_of_block(block), len(games), used_games(games), tuple(games.faults()), fen, unscored)
+
+    def _scored(self, block: Block, first: int) -> tuple[Block, int]:
+        """The positions with scores, where they are needed, and how many are left out for want of one.
+
+        `first` says where in its file the piece begins.
+        """
+        if self._scores is not None:
+            return replace(block, scores=self._scores.scores_of(first, block.positions)), 0
+        if not self._reading.needs_scores:
+            return block, 0
+        told = block.scores != NO_SCORE
+        return block.chosen(told), int(np.count_nonzero(~told))
 
     def _refined(self, block: Block) -> Block:
         """The block without what the selection leaves out by the worth of positions."""
         selection = self._reading.selection
-        if not selection.needs_weights:
-            return block
         if selection.skip_decided is not None:
             block = block.chosen(is_open(block, self._reading.weights, selection.skip_decided))
-        return block.chosen(settle(block.positions, self._reading.weights, selection.quiet))
+        if selection.needs_weights:
+            block = block.chosen(settle(block.positions, self._reading.weights, selection.quiet))
+        return sampled(block, selection.per_game)
 
     def _read_positions(self, source: Source, contents: Contents | None = None) -> None:
         names: list[np.ndarray] = []
@@ -195,11 +252,22 @@ class _Reader:
         labelled, selection = read_labelled(text.content, text.lines_before), self._reading.selection
         if not is_chosen:
             labelled = _chosen(labelled, selection)
+            if selection.per_game is not None:
+                chosen = drawn(labelled.positions["key"], labelled.games, selection.per_game)
+                labelled = labelled.only(chosen | (labelled.games == NO_GAME))
             if selection.quiet is not Quiet.ANY:
                 labelled = labelled.only(settle(labelled.positions, self._reading.weights, selection.quiet))
+        unscored = 0
+        if self._scores is not None:
+            scores = self._scores.scores_of(text.lines_before, labelled.positions)
+            labelled = replace(labelled, scores=scores)
+        elif self._reading.needs_scores:
+            told = labelled.scores != NO_SCORE
+            labelled, unscored = labelled.only(told), int(np.count_nonzero(~told))
         none = np.zeros(len(labelled.positions), dtype=np.int32)
-        block = Block(labelled.positions, none, np.maximum(labelled.to_end, 0), np.zeros(0, dtype=np.float32))
-        return labelled, _Part(block, rows_of_block(block), 0, 0, labelled.faults, b"")
+        to_end, results = np.maximum(labelled.to_end, 0), np.zeros(0, dtype=np.float32)
+        block = Block(labelled.positions, none, to_end, results, labelled.scores)
+        return labelled, _Part(block, rows_of_block(block), 0, 0, labelled.faults, b"", unscored)
 
     def _tell_of_positions(self, name: str, positions: int, games: int, unnamed: int, endless: int) -> None:
         self._tell(f"{name}: {positions} positions" + (f" of {games} games" if unnamed < positions else ""))

@@ -7,20 +7,22 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from eval.linear.phases import halves, in_two_phases, phases_of
 from eval.linear.registry import TERMS, Term
-from eval.linear.weights import as_mapping, defaults
+from eval.linear.weights import defaults
 from learn.adam import adam
 from learn.descent import descent
 from learn.errors import LearnError
 from learn.fit import Step, Task, Watcher, approach, fit_k, gauss_newton, prior_spread, sizes
 from learn.passes import Sums, errors_by_game, gather
 from learn.positions import Rows
-from learn.sample import Loss, Point, Sample, sample_of
+from learn.sample import BY_RESULT, Loss, Point, Sample, sample_of
+from learn.targets import Target
 from learn.uncertainty import by_resampling, by_sandwich
 
 VALIDATION_SHARE = 0.2
 DOUBT = 2.0  # standard errors by which the validation error must fall
-PAWN_TERM = 0  # its weight is the unit of all others
+PAWN_TERM = 0  # its weight is the unit of all others: with it the scale moves
 FEW_GAMES = 300  # below this the validation set alone cannot be trusted
 METHODS: dict[str, Callable[[Sample, Point, Task, Watcher], Point]] = {
     "gauss-newton": gauss_newton,
@@ -35,13 +37,16 @@ class Settings:
 
     `lam` is the decay length in plies of the weight of a position, None for equal weight.
 
-    `prior` is the standard deviation of a weight about its start, in units of its size, 0 for no pull to the start,
-    None for one that suits the number of games. `root_of_sum` shows errors as GreKo 2015 ML did: the root of the
-    weighted sum over the number of positions. `resamplings` is how many give the intervals; 0 for a formula.
+    `phases` is how many values each weight has in the end, 1 or 2, None for as many as at the start.
+    `target` is what is to be predicted. `prior` is the standard deviation of a weight about its start, in units of its
+    size, 0 for no pull to the start, None for one that suits the number of games. `root_of_sum` shows errors as GreKo
+    2015 ML did: the root of the weighted sum over the number of positions. `resamplings` is how many give the
+    intervals; 0 for a formula.
     """
 
     first: int = 6
     last: int = len(TERMS)
+    phases: int | None = None
     method: str = "gauss-newton"
     loss: Loss = Loss.SQUARED
     lam: float | None = 40.0
@@ -51,6 +56,7 @@ class Settings:
     split_by_position: bool = False
     root_of_sum: bool = False
     resamplings: int = 0
+    target: Target = BY_RESULT
     names: tuple[str, ...] = ()
 
     @property
@@ -170,7 +176,7 @@ def split(rows: Rows, settings: Settings) -> Sample:
         chosen = np.zeros(len(rows.results), dtype=np.bool_)
         chosen[chance.permutation(games)[: max(1, round(VALIDATION_SHARE * len(games)))]] = True
         held = chosen[rows.game]
-    return sample_of(rows, held, settings.lam)
+    return sample_of(rows, held, settings.lam, settings.target)
 
 
 def learn(
@@ -186,7 +192,11 @@ def learn(
 def fit(
     sample: Sample, weights: np.ndarray, settings: Settings, watcher: Watcher, terms: Sequence[Term] = TERMS
 ) -> Fitted:
-    """Fit K, then the weights that may move, and round them; Ctrl-C ends it and keeps the best so far."""
+    """Fit K, then the weights that may move, and round them; Ctrl-C ends it and keeps the best so far.
+
+    Raises LearnError where two values of a weight would have to become one.
+    """
+    weights = start_of(weights, settings.phases, len(terms))
     start = Point(weights, 1 / settings.k) if settings.k else fit_k(sample, weights, settings.loss)
     before = gather(sample, start, settings.loss, products=False)
     task = task_of(sample, weights, settings, terms)
@@ -221,18 +231,35 @@ def judge(sample: Sample, fitted: Fitted, settings: Settings, watcher: Watcher) 
     return Learned(start, end, fitted.before, after, gain, spread, resamplings, task, fitted.steps, interrupted)
 
 
+def start_of(weights: np.ndarray, phases: int | None, terms: int) -> np.ndarray:
+    """The weights that learning starts from with so many phases; raises LearnError."""
+    if phases == 1 and phases_of(weights, terms) == 2:
+        raise LearnError("the weights have two phases, and one cannot be learned from there: name others by --weights")
+    return in_two_phases(weights, terms) if phases == 2 else weights
+
+
 def task_of(sample: Sample, weights: np.ndarray, settings: Settings, terms: Sequence[Term] = TERMS) -> Task:
-    """What the settings let move."""
-    free = np.arange(settings.first - 1, min(settings.last, len(terms)))
+    """What the settings let move.
+
+    Where all may move that decide the scale, the value of a pawn among them, K keeps the value that fits the weights at
+    the start: so scores go on to mean what they meant, which is what the search is made for.
+    """
+    phases = phases_of(weights, len(terms))
+    moving = np.arange(settings.first - 1, min(settings.last, len(terms)))
     if settings.names:
-        free = np.flatnonzero([term.name in settings.names for term in terms])
-    if settings.k is None:
-        free = free[free != PAWN_TERM]  # K is free: were the pawn free too, nothing would fix the scale
-    bounds = np.array([term.bounds for term in terms], dtype=np.float64)
+        moving = np.flatnonzero([term.name in settings.names for term in terms])
+    free = np.concatenate([moving + phase * len(terms) for phase in range(phases)])
+    bounds = np.tile(np.array([term.bounds for term in terms], dtype=np.float64), (phases, 1))
     prior = prior_spread(len(sample.games(held=False))) if settings.prior is None else settings.prior
-    usual = as_mapping(defaults())
-    spread = prior * sizes(weights, np.array([usual.get(term.name, 0.0) for term in terms])) if prior else None
-    return Task(free, bounds, settings.k is None, weights, settings.loss, spread)
+    spread = prior * sizes(weights, np.tile(_usual_sizes(terms), phases)) if prior else None
+    return Task(free, bounds, settings.k is None and PAWN_TERM not in moving, weights, settings.loss, spread)
+
+
+def _usual_sizes(terms: Sequence[Term]) -> np.ndarray:
+    """The size of each term's weight in the file that comes with Merino; 0 for a term that it does not have."""
+    largest = np.max(np.abs(halves(defaults(), len(TERMS))), axis=0)
+    usual = {term.name: float(size) for term, size in zip(TERMS, largest, strict=True)}
+    return np.array([usual.get(term.name, 0.0) for term in terms])
 
 
 def _round(point: Point, task: Task) -> Point:

@@ -19,8 +19,10 @@ from typing import Any
 import numpy as np
 
 from engine.compiled.jit import entry, kernel
+from eval.linear.phases import FULL_BOARD, by_stage
 from learn.positions import FEATURE_SCALE
 from learn.sample import Loss, Point, Sample
+from learn.targets import ZERO_SCORE
 
 BLOCK = 1 << 13  # rows whose products are summed at a time, in float32; the sums of blocks are float64
 SHARES = 8  # parts of the work; fixed, so that the sums do not depend on how many threads there are
@@ -35,7 +37,9 @@ class Sums:
 
     `loss` and `importance` are sums over rows, `rows` their numbers; `squares` sums the squared importance of training.
     `k_slope` and `k_curvature` are half the derivatives of the training loss by the steepness. `products`, float64
-    [terms + 1, terms + 1], is of the rows times slope with the residual as last column; None where not asked for.
+    [columns + 1, columns + 1], is of the rows times slope with the residual as last column; None where not asked for.
+    There is a column for each weight of the point: with two phases the features times the share of the middlegame, then
+    those times the share of the endgame.
     """
 
     loss: np.ndarray
@@ -59,7 +63,7 @@ class Sums:
 
 @kernel
 def score_of(row, scales):
-    """The score of a row, int16[terms], in centipawns; `scales` is float32[terms], weights over FEATURE_SCALE."""
+    """The score of a row, int16[terms], in centipawns; `scales`, float32[terms], are those of its stage."""
     score = np.float32(0)
     for index in range(len(row)):
         score += np.float32(row[index]) * scales[index]
@@ -67,9 +71,27 @@ def score_of(row, scales):
 
 
 @kernel
+def share_of(stage, phase, phases):
+    """What of a feature is in the column of a phase, float32: all where there is one phase."""
+    if phases == 1:
+        return ONE
+    middlegame = np.float32(stage) / np.float32(FULL_BOARD)
+    return middlegame if phase == 0 else ONE - middlegame
+
+
+@kernel
 def weight_of(sample, row):
     """How much a row counts."""
     return sample.importance[sample.to_end[row]] * sample.game_weight[sample.game[row]]
+
+
+@kernel
+def label_of(sample, row):
+    """What should be predicted for a row, float32."""
+    label = sample.labels[sample.game[row]]
+    if len(sample.points):
+        label += sample.points[np.int64(sample.scores[row]) + ZERO_SCORE]
+    return label
 
 
 @kernel
@@ -98,10 +120,11 @@ def _sum_block(sample, scales, steepness, entropy, first, last, block, sums):
 
     The order of `sums` is that of the fields of Sums. How many rows were put there.
     """
-    terms, filled = len(scales), 0
+    terms, filled = scales.shape[1], 0
+    phases = (block.shape[1] - 1) // terms
     for row in range(first, last):
-        weight, label = weight_of(sample, row), sample.results[sample.game[row]]
-        score = score_of(sample.features[row], scales)
+        weight, label = weight_of(sample, row), label_of(sample, row)
+        score = score_of(sample.features[row], scales[sample.stage[row]])
         side = 1 if sample.held[row] else 0
         sums[side] += weight * loss_of(steepness * score, label, entropy)
         sums[2 + side] += weight
@@ -114,9 +137,11 @@ def _sum_block(sample, scales, steepness, entropy, first, last, block, sums):
         sums[8] += weight * (slope * score) ** 2
         if len(block):
             root = math.sqrt(weight)
-            for index in range(terms):
-                block[filled, index] = root * slope * np.float32(sample.features[row, index])
-            block[filled, terms] = root * residual
+            for phase in range(phases):
+                factor = root * slope * share_of(sample.stage[row], phase, phases)
+                for index in range(terms):
+                    block[filled, phase * terms + index] = factor * np.float32(sample.features[row, index])
+            block[filled, phases * terms] = root * residual
             filled += 1
     return filled
 
@@ -131,14 +156,14 @@ def _in_shares(size: int, stride: int, work: Callable[[range], Any]) -> list[Any
         return list(pool.map(work, shares))
 
 
-def scales_of(point: Point) -> np.ndarray:
-    """The weights for features as they are stored, float32."""
-    return (point.weights / FEATURE_SCALE).astype(np.float32)
+def scales_of(weights: np.ndarray, terms: int) -> np.ndarray:
+    """The weights at each stage for features as they are stored, float32[STAGES, terms]."""
+    return np.asarray(by_stage(weights, terms) / FEATURE_SCALE, dtype=np.float32)
 
 
 def gather(sample: Sample, point: Point, loss: Loss = Loss.SQUARED, products: bool = True, stride: int = 1) -> Sums:
     """One pass over the sample, or over every `stride`-th block of it."""
-    scales, size = scales_of(point), sample.terms + 1
+    scales, size = scales_of(point.weights, sample.terms), len(point.weights) + 1
     steepness, entropy = np.float32(point.steepness), loss is Loss.CROSS_ENTROPY
 
     def work(starts: range) -> tuple[np.ndarray, np.ndarray]:
@@ -165,13 +190,13 @@ def mean_error(sample: Sample, point: Point, loss: Loss = Loss.SQUARED) -> float
 @entry
 def _scores(sample, scales, first, last, scores):
     for row in range(first, last):
-        scores[row] = score_of(sample.features[row], scales)
+        scores[row] = score_of(sample.features[row], scales[sample.stage[row]])
 
 
 def scores_of(sample: Sample, weights: np.ndarray) -> np.ndarray:
     """White's score in centipawns for each row, float32[n]."""
     scores = np.empty(sample.size, dtype=np.float32)
-    scales = (weights / FEATURE_SCALE).astype(np.float32)
+    scales = scales_of(weights, sample.terms)
 
     def work(starts: range) -> None:
         for start in starts:
@@ -185,51 +210,64 @@ def scores_of(sample: Sample, weights: np.ndarray) -> np.ndarray:
 def _errors_by_game(sample, scales, steepness, entropy, errors):
     for row in range(len(sample.features)):
         if sample.held[row]:
-            game, z = sample.game[row], steepness * score_of(sample.features[row], scales)
+            game, z = sample.game[row], steepness * score_of(sample.features[row], scales[sample.stage[row]])
             weight = weight_of(sample, row)
-            errors[game, 0] += weight * loss_of(z, sample.results[game], entropy)
+            errors[game, 0] += weight * loss_of(z, label_of(sample, row), entropy)
             errors[game, 1] += weight
 
 
 def errors_by_game(sample: Sample, point: Point, loss: Loss) -> np.ndarray:
     """The summed loss and importance of each game's rows in the validation set, float64[games, 2]."""
     errors = np.zeros((len(sample.results), 2))
-    _errors_by_game(sample, scales_of(point), np.float32(point.steepness), loss is Loss.CROSS_ENTROPY, errors)
+    _errors_by_game(
+        sample, scales_of(point.weights, sample.terms), np.float32(point.steepness), loss is Loss.CROSS_ENTROPY, errors
+    )
     return errors
 
 
 @entry
 def _gradients_by_game(sample, scales, steepness, entropy, gradients):
+    terms = scales.shape[1]
+    phases = gradients.shape[1] // terms
     for row in range(len(sample.features)):
         if not sample.held[row]:
-            game, z = sample.game[row], steepness * score_of(sample.features[row], scales)
-            slope, residual = slope_and_residual(z, sample.results[game], entropy)
+            game, z = sample.game[row], steepness * score_of(sample.features[row], scales[sample.stage[row]])
+            slope, residual = slope_and_residual(z, label_of(sample, row), entropy)
             factor = weight_of(sample, row) * slope * residual
-            for index in range(len(scales)):
-                gradients[game, index] += factor * np.float32(sample.features[row, index])
+            for phase in range(phases):
+                part = factor * share_of(sample.stage[row], phase, phases)
+                for index in range(terms):
+                    gradients[game, phase * terms + index] += part * np.float32(sample.features[row, index])
 
 
 def gradients_by_game(sample: Sample, point: Point, loss: Loss) -> np.ndarray:
-    """Each game's share of the sum of training rows times slope and residual, float64[games, terms]."""
-    gradients = np.zeros((len(sample.results), sample.terms))
-    _gradients_by_game(sample, scales_of(point), np.float32(point.steepness), loss is Loss.CROSS_ENTROPY, gradients)
+    """Each game's share of the sum of training rows times slope and residual, float64[games, weights]."""
+    gradients = np.zeros((len(sample.results), len(point.weights)))
+    scales = scales_of(point.weights, sample.terms)
+    _gradients_by_game(sample, scales, np.float32(point.steepness), loss is Loss.CROSS_ENTROPY, gradients)
     return gradients
 
 
 @entry
-def _carriers(sample, last_game, carriers):
+def _carriers(sample, phases, last_game, carriers):
+    terms = sample.features.shape[1]
     for row in range(len(sample.features)):
         if not sample.held[row]:
-            for index in range(len(last_game)):
+            phase = 1 if phases == 2 and 2 * sample.stage[row] < FULL_BOARD else 0
+            for index in range(terms):
                 if sample.features[row, index] != 0:
-                    carriers[index, 0] += 1
-                    if last_game[index] != sample.game[row]:
-                        last_game[index] = sample.game[row]
-                        carriers[index, 1] += 1
+                    column = phase * terms + index
+                    carriers[column, 0] += 1
+                    if last_game[column] != sample.game[row]:
+                        last_game[column] = sample.game[row]
+                        carriers[column, 1] += 1
 
 
-def carriers(sample: Sample) -> np.ndarray:
-    """In how many training positions, and in how many games, each term is not 0: int64[terms, 2]."""
-    counts = np.zeros((sample.terms, 2), dtype=np.int64)
-    _carriers(sample, np.full(sample.terms, -1, dtype=np.int32), counts)
+def carriers(sample: Sample, phases: int = 1) -> np.ndarray:
+    """In how many training positions, and in how many games, each term is not 0: int64[phases * terms, 2].
+
+    A position counts for the phase that has the larger share in it.
+    """
+    counts = np.zeros((phases * sample.terms, 2), dtype=np.int64)
+    _carriers(sample, phases, np.full(len(counts), -1, dtype=np.int32), counts)
     return counts

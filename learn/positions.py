@@ -1,7 +1,7 @@
 """The positions of games that are learned from, and their rows: the numbers of each.
 
 A row is made by the very terms the search evaluates with, in fixed point to save memory: feature * FEATURE_SCALE,
-White minus Black, int16. Row times weights is White's score before the draw rules.
+White minus Black, int16. Row times the weights of its stage is White's score before the draw rules.
 """
 
 from __future__ import annotations
@@ -20,10 +20,13 @@ from engine.board.position import POSITION
 from engine.compiled.jit import entry, kernel
 from engine.compiled.memory import copy_record
 from eval.linear.evaluate import NUMBER_OF_TERMS, side_counts
+from eval.linear.phases import stage_of
 from formats.pgn_games import NO_FAULT, Games
+from formats.pgn_scores import NO_SCORE
 from formats.pgn_tokens import UNFINISHED
 
 FEATURE_SCALE = 256  # resolution: a weight of 100 is felt to 0.2 centipawns; the largest count is near 70
+_ODD = np.uint64(0x9E3779B97F4A7C15)  # keys times this are in an order that has nothing to do with the positions
 GAMES_AT_ONCE = 512  # whose positions are held before they become rows
 
 
@@ -44,10 +47,13 @@ class Selection:
     skip_decided: int | None = None  # centipawns beyond which the end of a game is left out, if the score stays there
     quiet: Quiet = Quiet.ANY
     unique: bool = False  # whether of equal positions only the first is used
+    per_game: int | None = None  # how many positions of a game are used, drawn by chance; None for all
 
     def describe(self, weights: np.ndarray) -> str:
         """What decides which positions of a file are chosen, as text; `unique` looks at all files together."""
         text = f"skip-first {self.skip_first}, skip-last {self.skip_last}"
+        if self.per_game is not None:
+            text += f", per-game {self.per_game}"
         if self.needs_weights:
             judge = hashlib.blake2b(weights.tobytes(), digest_size=8).hexdigest()
             text += f", skip-decided {self.skip_decided}, quiet {self.quiet}, weights {judge}"
@@ -64,34 +70,39 @@ class Block:
     """Positions chosen to learn from.
 
     `positions` POSITION[n]; `game` int32[n], rising; `to_end` int16[n], half-moves to the end of the game; `results`
-    float32[games], White's score 0, 0.5 or 1 by game.
+    float32[games], White's score 0, 0.5 or 1 by game; `scores` int16[n], what a search says for White, NO_SCORE where
+    that is not known.
     """
 
     positions: np.ndarray
     game: np.ndarray
     to_end: np.ndarray
     results: np.ndarray
+    scores: np.ndarray
 
     def __len__(self) -> int:
         return len(self.positions)
 
     def chosen(self, which: np.ndarray) -> Block:
         """The positions for which `which`, bool[n], is true."""
-        return Block(self.positions[which], self.game[which], self.to_end[which], self.results)
+        return Block(self.positions[which], self.game[which], self.to_end[which], self.results, self.scores[which])
 
 
 @dataclass(frozen=True)
 class Rows:
     """Positions to learn from, game by game.
 
-    `features` int16[n, terms]; `game` int32[n], rising; `to_end` int16[n], half-moves to the end of the game; `results`
-    float32[games], White's score 0, 0.5 or 1 by game.
+    `features` int16[n, terms]; `stage` uint8[n], how many pieces are left, as `eval.linear.phases` counts it; `game`
+    int32[n], rising; `to_end` int16[n], half-moves to the end of the game; `results` float32[games], White's score 0,
+    0.5 or 1 by game; `scores` int16[n], what a search says for White in centipawns, NO_SCORE where that is not known.
     """
 
     features: np.ndarray
+    stage: np.ndarray
     game: np.ndarray
     to_end: np.ndarray
     results: np.ndarray
+    scores: np.ndarray
 
     def __len__(self) -> int:
         return len(self.features)
@@ -103,7 +114,8 @@ class Rows:
     def of_games(self, chosen: np.ndarray) -> Rows:
         """The rows of the games for which `chosen`, bool[games], is true."""
         mask = chosen[self.game]
-        return Rows(self.features[mask], self.game[mask], self.to_end[mask], self.results)
+        columns = (self.features[mask], self.stage[mask], self.game[mask], self.to_end[mask])
+        return Rows(*columns, self.results, self.scores[mask])
 
 
 @kernel
@@ -115,17 +127,19 @@ def write_row(position, counts, row):
 
 
 @entry
-def _write_rows(positions, features):
+def _write_rows(positions, features, stages):
     counts = np.zeros((2, NUMBER_OF_TERMS))
     for index in range(len(positions)):
         write_row(positions[index], counts, features[index])
+        stages[index] = stage_of(positions[index])
 
 
 @entry
-def _choose(table, span, starts, moves, skips, positions, game, to_end):
+def _choose(table, span, starts, moves, told, skips, positions, game, to_end, scores):
     """Fill in the chosen positions of the games table[first:last], `span` being int64 (first, last); how many.
 
-    `skips` is int64: how many half-moves of each game to leave out at its beginning and at its end.
+    `told` is what comments say of the position after each move, int16; it may be empty. `skips` is int64: how many
+    half-moves of each game to leave out at its beginning and at its end.
     """
     stack, found = np.zeros(2, dtype=POSITION), 0
     for number in range(span[0], span[1]):
@@ -144,6 +158,7 @@ def _choose(table, span, starts, moves, skips, positions, game, to_end):
                 continue
             copy_record(positions[found], after)
             game[found], to_end[found] = number, left
+            scores[found] = told[record.first + ply] if len(told) else NO_SCORE
             found += 1
     return found
 
@@ -157,8 +172,25 @@ def block_of_games(games: Games, selection: Selection, first: int = 0, last: int
     room = int(table["plies"][first:last].sum())
     positions = np.empty(room, dtype=POSITION)
     game, to_end = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.int16)
-    found = _choose(table, span, games.starts, games.moves, skips, positions, game, to_end)
-    return Block(positions[:found], game[:found], to_end[:found], results)
+    scores = np.empty(room, dtype=np.int16)
+    found = _choose(table, span, games.starts, games.moves, games.scores, skips, positions, game, to_end, scores)
+    return Block(positions[:found], game[:found], to_end[:found], results, scores[:found])
+
+
+def sampled(block: Block, per_game: int | None) -> Block:
+    """The block with at most so many positions of each game: drawn by chance, and the same ones each time."""
+    return block if per_game is None else block.chosen(drawn(block.positions["key"], block.game, per_game))
+
+
+def drawn(keys: np.ndarray, games: np.ndarray, per_game: int) -> np.ndarray:
+    """Which of n positions with these keys, uint64, to take so that no game has more than so many; bool[n]."""
+    order = np.lexsort((keys * _ODD, games))
+    in_order = games[order]
+    begins = np.flatnonzero(np.append(True, in_order[1:] != in_order[:-1])[: len(games)])
+    rank = np.arange(len(games)) - np.repeat(begins, np.diff(np.append(begins, len(games))))
+    chosen = np.zeros(len(games), dtype=np.bool_)
+    chosen[order[rank < per_game]] = True
+    return chosen
 
 
 def used_games(games: Games) -> int:
@@ -170,8 +202,9 @@ def used_games(games: Games) -> int:
 def rows_of_block(block: Block) -> Rows:
     """The rows of chosen positions."""
     features = np.empty((len(block), NUMBER_OF_TERMS), dtype=np.int16)
-    _write_rows(block.positions, features)
-    return Rows(features, block.game, block.to_end, block.results)
+    stages = np.empty(len(block), dtype=np.uint8)
+    _write_rows(block.positions, features, stages)
+    return Rows(features, stages, block.game, block.to_end, block.results, block.scores)
 
 
 def rows_of_games(games: Games, selection: Selection, threads: int = 2) -> Rows:
@@ -179,7 +212,6 @@ def rows_of_games(games: Games, selection: Selection, threads: int = 2) -> Rows:
     spans = [(first, first + GAMES_AT_ONCE) for first in range(0, max(1, len(games)), GAMES_AT_ONCE)]
     with ThreadPoolExecutor(threads) as pool:
         parts = list(pool.map(lambda span: rows_of_block(block_of_games(games, selection, *span)), spans))
-    features, game, to_end = (
-        np.concatenate([getattr(part, name) for part in parts]) for name in ("features", "game", "to_end")
-    )
-    return Rows(features, game, to_end, parts[0].results)
+    columns = ("features", "stage", "game", "to_end", "scores")
+    features, stage, game, to_end, scores = (np.concatenate([getattr(p, name) for p in parts]) for name in columns)
+    return Rows(features, stage, game, to_end, parts[0].results, scores)

@@ -11,17 +11,20 @@ from pathlib import Path
 import numpy as np
 
 from engine.common.files import check_writable, write_whole
+from eval.linear.phases import simplest
+from eval.linear.registry import TERMS
 from eval.linear.weights import load, note_of_k
 from formats.pgn_games import Fault
 from formats.sources import find_files, name_of
 from learn.errors import AS_THEY_WERE, standing
 from learn.inputs import Reading, read_rows
 from learn.installing import LEARNED, Candidate, Outcome, Places, Verdict, places_of, text_with, use
-from learn.learning import Learned, Settings, fit, judge, split
+from learn.learning import Learned, Settings, fit, judge, split, start_of
 from learn.positions import Rows
 from learn.record import RECORD_NAME, record_of, save_record
 from learn.report import Summary, summarise
 from learn.request import Events, LearnRequest, Say
+from learn.rescoring import Rescore
 from learn.sample import Point, Sample
 from learn.tables import as_csv, render
 from learn.telling import Diary, StepTeller
@@ -52,7 +55,7 @@ def learn_from_files(
     began, places, settings = time.perf_counter(), places_of(request.weights, request.out), request.settings
     with Diary(events.say) as tell, standing(AS_THEY_WERE):
         events = replace(events, say=tell)
-        old = load(places.source)
+        old = start_of(load(places.source), settings.phases, len(TERMS))
         record, csv = _checked(request, places)
         rows, games = _read(request, old, events)
         sample = _split(rows, settings, places, tell)
@@ -110,7 +113,13 @@ def _checked(request: LearnRequest, places: Places) -> tuple[Path | None, Path |
 def _read(request: LearnRequest, weights: np.ndarray, events: Events) -> tuple[Rows, int]:
     """The rows of all files, and how many games gave them; what cannot be read is told."""
     faults = list[tuple[Path, Fault]]()
-    reading = Reading(request.selection, weights, keep_fen=request.keep_fen and not request.dry_run)
+    reading = Reading(
+        request.selection,
+        weights,
+        keep_fen=request.keep_fen and not request.dry_run,
+        needs_scores=request.settings.target.needs_scores,
+        rescore=None if request.rescore is None else Rescore(request.rescore, simplest(weights, len(TERMS))),
+    )
     rows, games = read_rows(find_files(request.files), reading, events.say, faults, events.progressed)
     events.say(f"Games: {games}")
     _tell_faults(faults, events.say)
@@ -133,8 +142,15 @@ def _split(rows: Rows, settings: Settings, places: Places, tell: Say) -> Sample:
     tell(f"Training set: {sample.size - held}")
     tell(f"Validation set: {held}")
     by = "position" if settings.split_by_position else "game"
-    tell(f"Weights: '{places.source}'; terms {settings.moving} may move")
+    tell(
+        f"Weights: '{places.source}'; terms {settings.moving} may move"
+        + (", each with a value for the middlegame and one for the endgame" if settings.phases == 2 else "")
+    )
     tell(f"Method: {settings.method}, {settings.loss} error; split by {by}, seed {settings.seed}")
+    if settings.target.needs_scores:
+        tell(
+            f"Target: {settings.target.describe()}, whose scores fit the results at K = {sample.score_k:.1f} centipawns"
+        )
     tell("Start optimization...")
     return sample
 
@@ -178,7 +194,7 @@ def _header(request: LearnRequest, source: Path, end: Point, summary: Summary) -
     return [
         f"{LEARNED} {datetime.now():%Y-%m-%d %H:%M} from {summary.games} games of {names}, starting at {source.name}",
         f"terms {settings.moving}, {settings.method}, decay {settings.lam or 'off'}, "
-        f"seed {settings.seed}, {note_of_k(end.k)}",
+        f"target {settings.target.name}, seed {settings.seed}, {note_of_k(end.k)}",
         f"validation error {summary.valid_before:.6f} -> {summary.valid_after:.6f}, "
         f"fall {summary.gain:.6f} +- {summary.gain_error:.6f}",
     ]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.common.files import write_whole
+from eval.linear.phases import column_names, phases_of
 from eval.linear.registry import TERMS, Term
 from learn.calibration import calibration
 from learn.errors import LearnError
@@ -29,7 +30,8 @@ def record_of(
     terms: Sequence[Term] = TERMS,
 ) -> dict[str, Any]:
     """All that there is to draw of a run, as plain data."""
-    began = learned.steps[0].at
+    began, phases = learned.steps[0].at, phases_of(learned.end.weights, len(terms))
+    groups = [term.group.title for term in terms] * phases
     steps = []
     for step in learned.steps:
         train, valid = settings.errors(step.sums)
@@ -48,7 +50,7 @@ def record_of(
         "files": list(files),
         "settings": asdict(settings),
         "summary": summary.as_json(),
-        "terms": [{"name": term.name, "group": term.group.title} for term in terms],
+        "terms": [{"name": name, "group": g} for name, g in zip(column_names(terms, phases), groups, strict=True)],
         "free": [int(index) for index in learned.task.free],
         "steps": steps,
         "calibration": {

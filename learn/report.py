@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from eval.linear.phases import FULL_BOARD, column_names, phases_of
 from eval.linear.registry import TERMS, Term
 from learn.learning import Learned, Settings
 from learn.passes import carriers
@@ -21,10 +22,10 @@ FROZEN = "frozen"
 
 @dataclass(frozen=True)
 class WeightLine:
-    """One weight: before, after, its 95% interval, what carries it in the training set and what is odd about it.
+    """One weight, or its value in the phase that its name tells: before, after, its 95% interval, and what is odd.
 
-    `clear` says whether the change is larger than its noise, so that the interval does not hold the weight before;
-    None where nothing changed.
+    `positions` and `games` are how many of the training set carry it. `clear` says whether the change is larger than
+    its noise, so that the interval does not hold the weight before; None where nothing changed.
     """
 
     name: str
@@ -40,7 +41,7 @@ class WeightLine:
 
 @dataclass(frozen=True)
 class Summary:
-    """All that a run found out, for people and for machines.
+    """All that a run found out, for people and for machines. `target` says in words what errors are errors of.
 
     `games` and `positions` are of both sets. `gain` is the fall of the error, as it is shown, on positions kept aside,
     `gain_error` its standard error, paired by game, and `folds` in how many parts games were kept aside in turn, 1 for
@@ -66,6 +67,7 @@ class Summary:
     accepted: bool
     interrupted: bool
     method: str
+    target: str
     resamplings: int
     seconds: float
     weights: tuple[WeightLine, ...]
@@ -112,6 +114,7 @@ def summarise(
         accepted=learned.accepted,
         interrupted=learned.interrupted,
         method=settings.method,
+        target=settings.target.describe(),
         resamplings=learned.resamplings,
         seconds=seconds,
         weights=_lines(sample, learned, terms),
@@ -119,18 +122,21 @@ def summarise(
 
 
 def _lines(sample: Sample, learned: Learned, terms: Sequence[Term]) -> tuple[WeightLine, ...]:
-    twins, counts = _twins(sample, learned, terms), carriers(sample)
+    phases = phases_of(learned.end.weights, len(terms))
+    names = column_names(terms, phases)
+    twins, counts = _twins(sample, learned, names), carriers(sample, phases)
     lines = []
-    for index, term in enumerate(terms):
+    for index, name in enumerate(names):
+        term = terms[index % len(terms)]
         old, new = float(learned.start.weights[index]), float(learned.end.weights[index])
         width = CONFIDENCE * float(learned.spread[index])
         positions, games = (int(count) for count in counts[index])
         if index in learned.task.free:
-            flags = (*_oddities(term, new, games), *(f"hard to tell from {name}" for name in twins[index]))
+            flags = (*_oddities(term, new, games), *(f"hard to tell from {other}" for other in twins[index]))
         else:
             flags = (FROZEN,)
         clear = None if new == old else abs(new - old) >= width
-        lines.append(WeightLine(term.name, old, new, new - width, new + width, positions, games, clear, flags))
+        lines.append(WeightLine(name, old, new, new - width, new + width, positions, games, clear, flags))
     return tuple(lines)
 
 
@@ -145,14 +151,18 @@ def _oddities(term: Term, new: float, games: int) -> list[str]:
     return flags
 
 
-def _twins(sample: Sample, learned: Learned, terms: Sequence[Term]) -> list[list[str]]:
-    """For each term the free ones that vary together with it."""
-    part = sample.features[:: max(1, sample.size // 100_000)].astype(np.float32)
+def _twins(sample: Sample, learned: Learned, names: Sequence[str]) -> list[list[str]]:
+    """For each weight the free ones whose features vary together with its own."""
+    step = max(1, sample.size // 100_000)
+    part = sample.features[::step].astype(np.float32)
+    if len(names) > sample.terms:
+        share = (sample.stage[::step, None] / FULL_BOARD).astype(np.float32)
+        part = np.hstack([part * share, part * (1 - share)])
     deviation = part.std(axis=0)
     seen = [int(index) for index in learned.task.free if deviation[index] > 0]
     correlation = np.corrcoef(part[:, seen].T) if len(seen) > 1 else np.eye(len(seen))
-    twins: list[list[str]] = [[] for _ in terms]
+    twins: list[list[str]] = [[] for _ in names]
     for row, column in zip(*np.nonzero(np.triu(np.abs(correlation) > ALIKE, 1)), strict=True):
-        twins[seen[row]].append(terms[seen[column]].name)
-        twins[seen[column]].append(terms[seen[row]].name)
+        twins[seen[row]].append(names[seen[column]])
+        twins[seen[column]].append(names[seen[row]])
     return twins

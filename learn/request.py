@@ -36,12 +36,15 @@ class LearnRequest:
     """What to learn from, how, and what to leave on the disk.
 
     `weights` is the file to start from and to rewrite, None for the one in use; `out` takes the new weights instead.
-    `csv` and `record` are files; None for no table, and for the record beside the weights.
+    `rescore` is how many nodes each position is searched for its score, where the settings' target needs one, None for
+    the scores that come with the files. `csv` and `record` are files; None for no table, and for the record beside the
+    weights.
     """
 
     files: tuple[str, ...]
     settings: Settings = field(default_factory=Settings)
     selection: Selection = field(default_factory=Selection)
+    rescore: int | None = None
     weights: str | None = None
     out: str | None = None
     dry_run: bool = False

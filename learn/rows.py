@@ -14,13 +14,14 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 class RowStore:
-    """Rows of many blocks, gathered in one piece of memory each for features, games and half-moves to the end."""
+    """Rows of many blocks, each of their columns gathered in one piece of memory."""
 
     def __init__(self, with_keys: bool = False) -> None:
         """`with_keys` keeps the key of each position, too, so that duplicates can be found."""
         self._features = np.zeros((0, NUMBER_OF_TERMS), dtype=np.int16)
+        self._stage = np.zeros(0, dtype=np.uint8)
         self._game, self._to_end = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int16)
-        self._keys = np.zeros(0, dtype=np.uint64)
+        self._scores, self._keys = np.zeros(0, dtype=np.int16), np.zeros(0, dtype=np.uint64)
         self._with_keys = with_keys
         self._results: list[np.ndarray] = []
         self._size = self.games = 0
@@ -34,8 +35,10 @@ class RowStore:
         if last > len(self._features):
             self._resize(max(last, len(self._features) + len(self._features) // _GROWTH, _FIRST_ROOM))
         self._features[first:last] = rows.features
+        self._stage[first:last] = rows.stage
         self._game[first:last] = rows.game + np.int32(self.games)
         self._to_end[first:last] = rows.to_end
+        self._scores[first:last] = rows.scores
         if self._with_keys:
             self._keys[first:last] = keys
         self._results.append(rows.results)
@@ -52,9 +55,10 @@ class RowStore:
         begins = _beginnings(codes)
         if len(np.unique(codes[begins])) < len(begins):
             order = np.argsort(codes, kind="stable")
-            columns = [self._features[first:last], self._to_end[first:last], codes, results]
-            for column in columns + [self._keys[first:last]] * self._with_keys:
-                column[:] = column[order]
+            kept: tuple[np.ndarray, ...] = (self._features, self._stage, self._to_end, self._scores)
+            for column in kept + (self._keys,) * self._with_keys:
+                column[first:last] = column[first:last][order]
+            codes, results = codes[order], results[order]
             begins = _beginnings(codes)
         lengths = np.diff(np.append(begins, len(codes)))
         self._game[first:last] = np.repeat(np.arange(len(begins), dtype=np.int32), lengths) + np.int32(self.games)
@@ -66,7 +70,7 @@ class RowStore:
         """Leave of equal positions only the first; how many go. Needs the keys."""
         chosen, before = np.zeros(self._size, dtype=np.bool_), self._size
         chosen[np.unique(self._keys[:before], return_index=True)[1]] = True
-        self._size = int(_keep(self._features, self._game, self._to_end, chosen))
+        self._size = int(_keep(self._features, self._stage, self._game, self._to_end, self._scores, chosen))
         self._with_keys = False  # they are no longer those of the rows
         return before - self._size
 
@@ -74,12 +78,14 @@ class RowStore:
         """All rows; nothing can be added afterwards."""
         self._resize(self._size)
         results = np.concatenate([*self._results, np.zeros(0, dtype=np.float32)])
-        return Rows(self._features, self._game, self._to_end, results)
+        return Rows(self._features, self._stage, self._game, self._to_end, results, self._scores)
 
     def _resize(self, room: int) -> None:
         self._features.resize((room, NUMBER_OF_TERMS), refcheck=False)
+        self._stage.resize(room, refcheck=False)
         self._game.resize(room, refcheck=False)
         self._to_end.resize(room, refcheck=False)
+        self._scores.resize(room, refcheck=False)
         self._keys.resize(room * self._with_keys, refcheck=False)
 
 
@@ -89,10 +95,11 @@ def _beginnings(codes: np.ndarray) -> np.ndarray:
 
 
 @entry
-def _keep(features, game, to_end, chosen):
+def _keep(features, stage, game, to_end, scores, chosen):
     kept = 0
     for index in range(len(chosen)):
         if chosen[index]:
-            features[kept], game[kept], to_end[kept] = features[index], game[index], to_end[index]
+            features[kept], stage[kept] = features[index], stage[index]
+            game[kept], to_end[kept], scores[kept] = game[index], to_end[index], scores[index]
             kept += 1
     return kept

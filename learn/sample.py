@@ -9,6 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from learn.positions import Rows
+from learn.targets import Target, points_by_score, scale_of_scores
+
+BY_RESULT = Target()
 
 
 class Loss(StrEnum):
@@ -20,7 +23,7 @@ class Loss(StrEnum):
 
 @dataclass(frozen=True)
 class Point:
-    """Weights in centipawns, float64[terms], and the steepness 1 / K."""
+    """Weights in centipawns, of one phase or two (`eval.linear.phases`), and the steepness 1 / K."""
 
     weights: np.ndarray
     steepness: float
@@ -36,15 +39,23 @@ class Sample(NamedTuple):
 
     `importance` float32 by half-moves to the end of the game; `held` bool[n], true for rows of the validation set;
     `game_weight` float32[games], how often a game counts: 1, or its number of draws in a resampling.
+
+    The target of a row is the sum of two parts: that of its game, `labels`, float32[games], and that of its score, in
+    `points`, float32[65536]; those are empty where scores do not count. `score_k` is their scale in centipawns, or 0.
     """
 
     features: np.ndarray
+    stage: np.ndarray
     game: np.ndarray
     to_end: np.ndarray
     results: np.ndarray
+    scores: np.ndarray
     importance: np.ndarray
     held: np.ndarray
     game_weight: np.ndarray
+    labels: np.ndarray
+    points: np.ndarray
+    score_k: float
 
     @property
     def size(self) -> int:
@@ -63,11 +74,28 @@ class Sample(NamedTuple):
         return np.flatnonzero(seen)
 
 
-def sample_of(rows: Rows, held: np.ndarray, lam: float | None = None) -> Sample:
-    """A sample over all `rows`; a row n half-moves before the end counts e^(-n / lam), or 1 if `lam` is None."""
+def sample_of(rows: Rows, held: np.ndarray, lam: float | None = None, target: Target = BY_RESULT) -> Sample:
+    """A sample over all `rows`; a row n half-moves before the end counts e^(-n / lam), or 1 if `lam` is None.
+
+    Where the target needs scores, every row must have one.
+    """
     longest = int(rows.to_end.max(initial=0)) + 1
     importance = np.ones(longest) if lam is None else np.exp(-np.arange(longest) / lam)
-    once = np.ones(len(rows.results), dtype=np.float32)
+    points, k = np.zeros(0, dtype=np.float32), 0.0
+    if target.needs_scores:
+        k = target.k or scale_of_scores(rows.scores[~held], rows.labels()[~held])
+        points = points_by_score(target, k)
     return Sample(
-        rows.features, rows.game, rows.to_end, rows.results, importance.astype(np.float32), held.astype(np.bool_), once
+        rows.features,
+        rows.stage,
+        rows.game,
+        rows.to_end,
+        rows.results,
+        rows.scores,
+        importance.astype(np.float32),
+        held.astype(np.bool_),
+        np.ones(len(rows.results), dtype=np.float32),
+        np.float32(target.share) * rows.results,
+        points,
+        k,
     )

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 
+from eval.linear.phases import SUFFIXES
 from learn.learning import DOUBT, FEW_GAMES
 from learn.report import FROZEN, Summary, WeightLine
+
+ENDGAME = "in the endgame"
 
 
 def render(summary: Summary, root_of_sum: bool = False) -> list[str]:
     """The summary as lines of text, tables of at most COLUMNS; other lines may be longer, for `fold`."""
     head = f"{'term':20} {'before':>6} {'after':>6} {'change':>6} {'95% interval':>14} {'clear':>5} {'positions':>9}"
-    lines = ["", f"{head} {'games':>6}", *(_row(line) for line in summary.weights), ""]
+    lines = ["", f"{head} {'games':>6}", *(_row(line) for line in _pairs(summary.weights)), ""]
+    if any(line.name.endswith(SUFFIXES[1]) for line in summary.weights):
+        lines.append("The first value of a term is that of the middlegame; positions count for the nearer phase.")
     if summary.resamplings:
         lines.append(f"95% interval: from {summary.resamplings} fits to games drawn anew.")
     else:
@@ -23,12 +29,19 @@ def render(summary: Summary, root_of_sum: bool = False) -> list[str]:
     return [*lines, "", *_errors(summary, root_of_sum), "", *_findings(summary)]
 
 
+def _pairs(weights: Sequence[WeightLine]) -> list[WeightLine]:
+    """The weights in the order of the terms, both values of one together."""
+    places = {line.name.removesuffix(SUFFIXES[0]): place for place, line in enumerate(weights)}
+    return sorted(weights, key=lambda line: places[line.name.removesuffix(SUFFIXES[0]).removesuffix(SUFFIXES[1])])
+
+
 def _row(line: WeightLine) -> str:
     interval = FROZEN if FROZEN in line.flags else f"{_whole(line.low)} .. {_whole(line.high)}"
     change = f"{line.new - line.old:+g}" if line.new != line.old else ""
     clear = {True: "yes", False: "no", None: ""}[line.clear]
+    name = f"  {ENDGAME}" if line.name.endswith(SUFFIXES[1]) else line.name.removesuffix(SUFFIXES[0])
     return (
-        f"{line.name:20} {line.old + 0.0:6g} {line.new + 0.0:6g} {change:>6} {interval:>14} {clear:>5} "
+        f"{name:20} {line.old + 0.0:6g} {line.new + 0.0:6g} {change:>6} {interval:>14} {clear:>5} "
         f"{line.positions:9} {line.games:6}"
     )
 
@@ -41,7 +54,7 @@ def _whole(value: float) -> str:
 def _errors(summary: Summary, root_of_sum: bool) -> list[str]:
     kind = "root of the weighted sum over positions" if root_of_sum else "mean"
     return [
-        f"Error, {kind}:",
+        f"Error, {kind}: White's points predicted against {summary.target}.",
         f"{'':20} {'games':>7} {'positions':>10} {'before':>10} {'after':>10} {'fall':>10}",
         *(
             f"{name:20} {games:7} {positions:10} {before:10.6f} {after:10.6f} {before - after + 0.0:10.6f}"

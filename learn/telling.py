@@ -10,6 +10,7 @@ from typing import TextIO
 
 import numpy as np
 
+from eval.linear.phases import column_names, phases_of
 from eval.linear.registry import TERMS
 from learn.fit import Step, Watcher
 from learn.folding import fold
@@ -74,6 +75,10 @@ class Diary:
             self._say(f"The log ends here: cannot write '{name}': {error.strerror}")
 
 
+def _names(point: Point) -> list[str]:
+    return column_names(TERMS, phases_of(point.weights, len(TERMS)))
+
+
 class StepTeller(Watcher):
     """A line for each step: its number, both errors, the time, and what moved; and progress in between."""
 
@@ -100,11 +105,12 @@ class StepTeller(Watcher):
         index = int(np.argmax(np.abs(change)))
         if abs(change[index]) < 0.05:
             return f"K = {step.point.k:.1f}"
-        return f"{TERMS[index].name} {change[index]:+.1f}"
+        return f"{_names(step.point)[index]} {change[index]:+.1f}"
 
     def trying(self, term: int, point: Point) -> None:
         """Tell which weight the fit turns to."""
-        self._events.say(f"Parameter {term + 1} of {len(TERMS)}: {TERMS[term].name} = {point.weights[term] + 0.0:g}")
+        names = _names(point)
+        self._events.say(f"Parameter {term + 1} of {len(names)}: {names[term]} = {point.weights[term] + 0.0:g}")
 
     def progressed(self, what: str, done: float) -> None:
         """Tell how far some work has come."""

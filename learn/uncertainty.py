@@ -14,13 +14,13 @@ from learn.sample import Point, Sample
 
 
 def by_sandwich(sample: Sample, point: Point, task: Task, sums: Sums) -> np.ndarray:
-    """Standard errors of the weights at an optimum, float64[terms], by the sandwich formula clustered by game.
+    """Standard errors of the weights at an optimum, float64[weights], by the sandwich formula clustered by game.
 
     `sums` are those of a pass with products at `point`. Frozen weights get 0. Formula: K.-Y. Liang and S. Zeger (1986).
     """
     inverse, pull = _inverse_and_pull(point, task, sums)
     gradients = gradients_by_game(sample, point, task.loss) @ task.directions(point)[:, : len(inverse)]
-    return _of_free(sample, task, inverse @ (gradients.T @ gradients) @ inverse + pull)
+    return _of_free(task, inverse @ (gradients.T @ gradients) @ inverse + pull)
 
 
 def by_resampling(
@@ -37,7 +37,7 @@ def by_resampling(
         watcher.progressed("Resampling games", (number + 1) / times)
     _, pull = _inverse_and_pull(point, task, sums)
     free = len(task.free)
-    return _of_free(sample, task, np.diag(np.var(found, axis=0, ddof=1)) + pull[:free, :free])
+    return _of_free(task, np.diag(np.var(found, axis=0, ddof=1)) + pull[:free, :free])
 
 
 def _inverse_and_pull(point: Point, task: Task, sums: Sums) -> tuple[np.ndarray, np.ndarray]:
@@ -51,7 +51,7 @@ def _inverse_and_pull(point: Point, task: Task, sums: Sums) -> tuple[np.ndarray,
     return inverse, inverse @ np.diag(held_back**2) @ inverse
 
 
-def _of_free(sample: Sample, task: Task, covariance: np.ndarray) -> np.ndarray:
-    spread = np.zeros(sample.terms)
+def _of_free(task: Task, covariance: np.ndarray) -> np.ndarray:
+    spread = np.zeros(len(task.bounds))
     spread[task.free] = np.sqrt(np.maximum(np.diag(covariance)[: len(task.free)], 0))
     return spread

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from eval.linear.phases import FULL_BOARD, by_stage
 from formats.pgn_games import read_games
 from learn.positions import FEATURE_SCALE, Rows, Selection, rows_of_games
 
@@ -14,19 +15,23 @@ SELFPLAY = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"
 POSITIONS_PER_GAME = 5
 
 
-def made_up_rows(weights: np.ndarray, k: float, count: int, seed: int) -> Rows:
-    """Rows of plausible size, five of one result a game, that are drawn from what `weights` and `k` predict."""
+def made_up_rows(weights: np.ndarray, k: float, count: int, seed: int, phases: int = 1) -> Rows:
+    """Rows of plausible size, five of one result a game, that are drawn from what `weights` and `k` predict.
+
+    The weights may be of two phases; a game stays at one stage.
+    """
     chance = np.random.default_rng(seed)
-    games = count // POSITIONS_PER_GAME
-    features = chance.normal(0, 1, (games, 1, len(weights))) + chance.normal(
-        0, 0.3, (games, POSITIONS_PER_GAME, len(weights))
-    )
+    games, terms = count // POSITIONS_PER_GAME, len(weights) // phases
+    features = chance.normal(0, 1, (games, 1, terms)) + chance.normal(0, 0.3, (games, POSITIONS_PER_GAME, terms))
     features = np.rint(FEATURE_SCALE * features).astype(np.int16)
-    expected = 1 / (1 + np.exp(-(features.mean(axis=1) @ weights) / FEATURE_SCALE / k))
+    stage = chance.integers(0, FULL_BOARD, games, endpoint=True)
+    scores = (features.mean(axis=1) * by_stage(weights, terms)[stage]).sum(axis=1)
+    expected = 1 / (1 + np.exp(-scores / FEATURE_SCALE / k))
     results = (chance.random(games) < expected).astype(np.float32)
     game = np.repeat(np.arange(games, dtype=np.int32), POSITIONS_PER_GAME)
     to_end = np.tile(np.arange(POSITIONS_PER_GAME, dtype=np.int16)[::-1], games)
-    return Rows(features.reshape(-1, len(weights)), game, to_end, results)
+    stages = np.repeat(stage, POSITIONS_PER_GAME).astype(np.uint8)
+    return Rows(features.reshape(-1, terms), stages, game, to_end, results, np.zeros(len(game), dtype=np.int16))
 
 
 @cache
@@ -40,4 +45,4 @@ def some_games(rows: Rows, games: np.ndarray) -> Rows:
     games = np.sort(games)
     keep = np.isin(rows.game, games)
     game = np.searchsorted(games, rows.game[keep]).astype(np.int32)
-    return Rows(rows.features[keep], game, rows.to_end[keep], rows.results[games])
+    return Rows(rows.features[keep], rows.stage[keep], game, rows.to_end[keep], rows.results[games], rows.scores[keep])

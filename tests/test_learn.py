@@ -59,7 +59,9 @@ def made_up_sample(weights: np.ndarray, k: float, count: int, seed: int) -> Samp
     features = np.rint(FEATURE_SCALE * chance.normal(0, 1, (count, len(TERMS)))).astype(np.int16)
     expected = 1 / (1 + np.exp(-(features @ weights) / FEATURE_SCALE / k))
     results = (chance.random(count) < expected).astype(np.float32)
-    rows = Rows(features, np.arange(count, dtype=np.int32), np.zeros(count, dtype=np.int16), results)
+    none = np.zeros(count, dtype=np.uint8)
+    game = np.arange(count, dtype=np.int32)
+    rows = Rows(features, none, game, none.astype(np.int16), results, none.astype(np.int16))
     return sample_of(rows, np.zeros(count, dtype=np.bool_))
 
 
@@ -137,7 +139,8 @@ def test_noise_teaches_nothing_and_is_not_accepted() -> None:
     features = (FEATURE_SCALE * chance.normal(0, 1, (4000, len(TERMS)))).astype(np.int16)
     game = np.repeat(np.arange(100), 40).astype(np.int32)
     results = (chance.integers(0, 3, 100) / 2).astype(np.float32)
-    rows = Rows(features, game, np.zeros(4000, dtype=np.int16), results)
+    none = np.zeros(4000, dtype=np.uint8)
+    rows = Rows(features, none, game, none.astype(np.int16), results, none.astype(np.int16))
     flat = np.where(np.arange(len(TERMS)) < 5, defaults(), np.clip(0.0, BOUNDS[:, 0], BOUNDS[:, 1]))
     learned = learn(split(rows, Settings()), flat, Settings(k=1e6), Watcher())
     assert not learned.accepted

@@ -202,7 +202,8 @@ def test_fens_are_read_and_written_as_by_the_engine() -> None:
     for name in names:
         assert (read.positions[name] == np.concatenate(quiet)[name]).all(), name
     count = len(quiet)
-    block = Block(read.positions, np.zeros(count, np.int32), np.zeros(count, np.int16), read.results)
+    none = np.zeros(count, np.int16)
+    block = Block(read.positions, none.astype(np.int32), none, read.results, read.scores)
     written = lines_of(block, 0).decode().splitlines()
     assert [" ".join(line.split()[:6]) for line in written] == [to_fen(position) for position in quiet]
 
@@ -266,7 +267,8 @@ def test_positions_of_a_game_are_put_together(tmp_path: Path) -> None:
     assert games == len(rows.results) == 7
     assert (np.diff(rows.game) >= 0).all()
     labelled = read_labelled(path.read_bytes())
-    plain = rows_of_block(Block(labelled.positions, np.arange(len(rows)), labelled.to_end, labelled.results))
+    games_of = np.arange(len(rows), dtype=np.int32)
+    plain = rows_of_block(Block(labelled.positions, games_of, labelled.to_end, labelled.results, labelled.scores))
     pairs = sorted(zip(map(bytes, plain.features), plain.labels(), strict=True))
     assert sorted(zip(map(bytes, rows.features), rows.labels(), strict=True)) == pairs
 
@@ -410,7 +412,8 @@ def test_lines_are_counted_however_they_end() -> None:
 def block_of(*fens: str) -> Block:
     count = len(fens)
     positions = np.concatenate([parse_fen(fen) for fen in fens])
-    return Block(positions, np.zeros(count, np.int32), np.zeros(count, np.int16), np.array([1.0], np.float32))
+    none = np.zeros(count, np.int16)
+    return Block(positions, none.astype(np.int32), none, np.array([1.0], np.float32), none)
 
 
 HANGING = "4k3/8/8/3q4/8/4N3/4P3/4K3 w - - 0 1"  # the knight takes the queen

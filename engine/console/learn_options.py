@@ -16,6 +16,7 @@ from learn.learning import ARTICLE, METHODS, Settings
 from learn.positions import Quiet, Selection
 from learn.request import LearnRequest
 from learn.sample import Loss
+from learn.targets import BLEND, RESULT, SEARCH, Target
 
 PRESETS = {"greko2015": ARTICLE}
 POSITIONS = {"all": Quiet.ANY, "quiet": Quiet.ONLY, "qsearch": Quiet.RESOLVED}
@@ -59,6 +60,8 @@ def read_order(arguments: Sequence[str], command: str = "merino learn") -> Order
         parser.error("give the terms once, as FIRST LAST or by --terms")
     if order.json and order.table == "-":
         parser.error("--json and --table - both want standard output; give --table a file")
+    if order.rescore is not None and not order.target.needs_scores:
+        parser.error("--rescore makes scores, which --target result does not use; give another --target")
     if order.prove and order.no_match:
         parser.error("--prove plays the match that --no-match leaves out; give one of them")
     chosen = _between(*numbers) if numbers else order.terms or {}
@@ -73,16 +76,19 @@ def _request(order: argparse.Namespace, files: Sequence[str], chosen: dict[str, 
         "seed": order.seed,
         "resamplings": order.bootstrap,
         "split_by_position": order.split and order.split == "position",
+        "phases": order.phases,
+        "target": order.target,
     }
     changes = {name: value for name, value in asked.items() if value is not None} | chosen
     changes |= {name: vars(order)[name] for name in ("lam", "k", "prior") if name in order}
     selection = Selection(
-        order.skip_first, order.skip_last, order.skip_decided, POSITIONS[order.positions], order.dedup
+        order.skip_first, order.skip_last, order.skip_decided, POSITIONS[order.positions], order.dedup, order.per_game
     )
     return LearnRequest(
         tuple(files),
         replace(settings, **changes),
         selection,
+        rescore=order.rescore,
         weights=order.weights,
         out=order.out,
         dry_run=order.dry_run,
@@ -109,6 +115,8 @@ def learn_parser(command: str = "merino learn") -> Parser:
             "merino learn games.pgn",
             "merino learn games.pgn --terms 6-27 --weights my-weights.txt --no-match",
             "merino learn *.pgn.zst --positions qsearch --decay off --prove",
+            "merino learn selfplay.pgn 1 27 --phases 2 --target blend=0.5 --decay off",
+            "merino learn games.pgn --target search --rescore 1000 --per-game 10",
         ),
     )
     parser.add_argument("words", nargs="*", metavar="FILE", help=argparse.SUPPRESS)
@@ -137,6 +145,11 @@ def learn_parser(command: str = "merino learn") -> Parser:
 def _add_fit(parser: Parser) -> None:
     add = parser.group("fit").add_argument
     add("--terms", type=_terms, metavar="LIST", help="terms that may move: 6-27, or names separated by commas")
+    sentence = "values a weight has: one, or one for the middlegame and one for the endgame (default: as the weights)"
+    add("--phases", type=int, choices=(1, 2), help=sentence)
+    sentence = "what to predict: the result, what a search says, or X of the result and the rest of the search"
+    usual = f"(default: {RESULT})"
+    add("--target", type=_target, default=Target(), metavar=f"{RESULT}|{SEARCH}|{BLEND}=X", help=f"{sentence} {usual}")
     add("--method", choices=list(METHODS), help=f"optimiser (default: {Settings.method})")
     add("--loss", choices=list(map(str, Loss)), help=f"error to minimise (default: {Settings.loss})")
     decay = add(
@@ -166,6 +179,9 @@ def _add_positions(parser: Parser) -> None:
     add("--positions", choices=list(POSITIONS), default="all", help=f"{sentence} (default: %(default)s)")
     unique = add("--dedup", action="store_true", help="use equal positions once")
     parser.also_accept("--unique", unique)
+    sentence = "search each position so long for its score, kept beside the games (default: scores in the files)"
+    add("--rescore", type=positive, metavar="NODES", help=sentence)
+    add("--per-game", type=positive, metavar="N", help="use at most N positions of a game")
     add("--skip-first", type=natural, default=0, metavar="N", help="skip the first N plies of each game")
     add("--skip-last", type=natural, default=0, metavar="N", help="skip the last N plies of each game")
     sentence = "skip the end of a game from where its score stays above CP centipawns"
@@ -230,6 +246,22 @@ def _number_or(word: str, low: float) -> Callable[[str], float | None]:
         return value
 
     return read
+
+
+def _target(text: str) -> Target:
+    """A type: what to predict."""
+    kind, equals, share = text.partition("=")
+    if text in (RESULT, SEARCH):
+        return Target(1.0 if text == RESULT else 0.0)
+    if kind != BLEND or not equals:
+        raise argparse.ArgumentTypeError(f"'{text[:40]}' is none of {RESULT}, {SEARCH} and {BLEND}=X")
+    try:
+        number = float(share)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 1:
+        raise argparse.ArgumentTypeError(f"{BLEND}=X needs an X from 0 to 1, not '{share[:40]}'")
+    return Target(number)
 
 
 def _prior(text: str) -> float:

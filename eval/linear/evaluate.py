@@ -12,7 +12,7 @@ import eval.linear.terms  # noqa: F401  (fills the registry)
 from engine.board.bitboard import BLACK, WHITE
 from engine.compiled.jit import entry, kernel
 from eval.draws import settled
-from eval.linear.phases import by_stage, phases_of, stage_of, stage_of_units
+from eval.linear.phases import by_stage, phases_of, stage_of
 from eval.linear.registry import TERMS
 from eval.linear.view import view
 from eval.material import FULL_SET
@@ -35,22 +35,21 @@ def phase_shares(side_view):
 
 @kernel
 def weighted_sum(position, weights):
-    """White's score before rules and rounding, float64; `weights` is float64[STAGES, terms] in centipawns."""
+    """White's score before rules and rounding, float64; `weights` is float64[terms], those of the position's stage."""
     white, black = view(position, WHITE), view(position, BLACK)
-    stage = stage_of_units(white.enemy_units + black.enemy_units)
     white_shares, black_shares = phase_shares(white), phase_shares(black)
     score, index = 0.0, 0
     for count in literal_unroll(COUNTS):
         phase = PHASES[index]
         feature = white_shares[phase] * count(white) - black_shares[phase] * count(black)
-        score += weights[stage, index] * (MULTIPLIERS[index] * feature)
+        score += weights[index] * (MULTIPLIERS[index] * feature)
         index += 1
     return score
 
 
 @kernel
 def evaluate(position, weights):
-    """The score for the side to move in centipawns, int64; `weights` is float64[STAGES, terms]."""
+    """The score for the side to move in centipawns, int64; `weights` is that of `weighted_sum`."""
     return settled(position, weighted_sum(position, weights))
 
 
@@ -74,7 +73,7 @@ def side_counts(position, out):
 @entry
 def _evaluate_all(positions, weights, scores):
     for index in range(len(positions)):
-        scores[index] = evaluate(positions[index], weights)
+        scores[index] = evaluate(positions[index], weights[stage_of(positions[index])])
 
 
 @entry

@@ -8,24 +8,29 @@ from typing import Any
 
 import numpy as np
 
+from engine.board.bitboard import U64
 from engine.compiled.jit import entry, kernel
 from engine.compiled.memory import array_at
 from engine.compiled.recursion import evaluation_address
 from eval.evaluation import WIDTH, Evaluation, Number
 from eval.linear.breakdown import Explanation, explain
 from eval.linear.evaluate import NUMBER_OF_TERMS, scores_of, weighted_sum, white_scores_of
-from eval.linear.phases import STAGES, SUFFIXES, by_stage, halves, simplest, with_values
+from eval.linear.phases import SUFFIXES, by_stage, halves, simplest, stage_of, with_values
 from eval.linear.pieces import PieceValues, attributed_of, value_pieces
 from eval.linear.registry import TERMS
 from eval.linear.table import render_terms
 from eval.linear.weights import as_mapping, learned_k, load, note_of_k, save
 from eval.outlook import DEFAULT_K
 
+ROW_BYTES = U64(8 * NUMBER_OF_TERMS)  # of the weights at one stage
+
 
 @kernel
 def white_score(s, ply):
     """White's score at `ply` of a search record before draw rules, float64."""
-    return weighted_sum(s.positions[ply], array_at(s.evaluation_data, np.float64, (STAGES, NUMBER_OF_TERMS)))
+    position = s.positions[ply]
+    row = s.evaluation_data + U64(stage_of(position)) * ROW_BYTES  # chosen once: the sum knows no stages
+    return weighted_sum(position, array_at(row, np.float64, NUMBER_OF_TERMS))
 
 
 @entry

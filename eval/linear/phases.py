@@ -23,15 +23,9 @@ SUFFIXES = ("_mg", "_eg")  # of the names of a weight's two values
 
 
 @kernel
-def stage_of_units(pieces):
-    """The stage, 0 for the endgame to FULL_BOARD, at which both sides have `pieces` units."""
-    return min(pieces, FULL_BOARD)
-
-
-@kernel
 def stage_of(position):
-    """The stage of a position, int64."""
-    return stage_of_units(units(position, WHITE) + units(position, BLACK))
+    """The stage of a position, int64: 0 for the endgame to FULL_BOARD."""
+    return min(units(position, WHITE) + units(position, BLACK), FULL_BOARD)
 
 
 def phases_of(weights: np.ndarray, terms: int) -> int:

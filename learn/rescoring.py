@@ -1,0 +1,176 @@
+"""Scores made by Merino's own search, for positions that came without: so anybody's games teach by what it says.
+
+Each position is searched alone up to a number of nodes, on all cores. Scores of some thousand positions at a time go to
+a file beside the games as soon as they are there; they are used again as long as games, choice of positions, nodes and
+weights are the same, and a run that was broken off goes on behind the last of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from engine.board.bitboard import WHITE, ZERO
+from engine.board.movegen import count_legal
+from engine.compiled.jit import entry
+from engine.compiled.memory import load_word
+from engine.search.deepening import deepen, set_root
+from engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, MAX_PLY
+from engine.search.transposition import TranspositionTable, age_of
+from engine.search.worker import Worker
+from eval.linear.family import LinearEvaluation
+from formats.pgn_scores import MATE, MOST
+from learn.errors import LearnError
+
+ENDING = ".scores"
+BATCH = 256  # positions searched with one table, and kept on the disk together
+_MARK = "merino-scores 1"
+_HEAD = np.dtype([("first", np.int64), ("offset", np.int64), ("count", np.int64), ("keys", np.uint64)])
+_local = threading.local()  # a search record belongs to one thread
+
+
+class StoppedError(Exception):
+    """The searches were told to stop."""
+
+
+@dataclass(frozen=True)
+class Rescore:
+    """How positions are scored: so many nodes each, by a search with these weights."""
+
+    nodes: int
+    weights: np.ndarray
+
+    def describe(self) -> str:
+        """What decides the scores, as text."""
+        return f"{self.nodes} nodes, weights {hashlib.blake2b(self.weights.tobytes(), digest_size=8).hexdigest()}"
+
+    def scores_of(self, positions: np.ndarray, stop: np.ndarray) -> np.ndarray:
+        """White's scores of POSITION[n], int16[n], as `formats.pgn_scores` has them. It takes its time, without GIL.
+
+        `stop` is uint64[1]; StoppedError is raised soon after it is set.
+        """
+        if getattr(_local, "stop", None) is not stop:
+            _local.table, _local.stop = TranspositionTable(1), stop
+            _local.worker = Worker(_local.table, stop, LinearEvaluation(self.weights))
+        _local.worker.set_evaluation(LinearEvaluation(self.weights))
+        _local.worker.forget()
+        _local.table.clear()
+        found = np.zeros(len(positions), dtype=np.int64)
+        _search_all(_local.worker.record, positions, self.nodes, found)
+        if stop[0]:
+            raise StoppedError
+        return _as_told(np.where(positions["side"] == WHITE, found, -found))
+
+
+@entry
+def _search_all(records, positions, nodes, scores):
+    """Fill int64[n] with the scores of POSITION[n] for the side to move, each after a search of so many nodes.
+
+    A position without a legal move is worth a lost game or a draw. Ends early when the stop flag is set.
+    """
+    s = records[0]
+    keys = np.zeros(1, dtype=np.uint64)
+    for index in range(len(positions)):
+        if load_word(s.stop_address) != ZERO:
+            break
+        position = positions[index]
+        if count_legal(position) == 0:
+            scores[index] = -MATE_SCORE if position.checkers != ZERO else 0
+            continue
+        keys[0] = position.key
+        set_root(s, position, keys, 1, age_of(index))
+        scores[index] = deepen(s, nodes, MAX_PLY - 1)[1]
+
+
+def _as_told(scores: np.ndarray) -> np.ndarray:
+    """Scores of the engine as comments tell them, int16."""
+    told = np.clip(scores, -MOST, MOST)
+    mates = np.abs(scores) >= MATE_IN_MAX_PLY
+    told[mates] = (np.sign(scores) * (MATE - (MATE_SCORE - np.abs(scores) + 1) // 2))[mates]
+    return told.astype(np.int16)
+
+
+class ScoreFile:
+    """The scores of one file of games, kept as they are made; several threads may use it at once.
+
+    A context, at whose end the searches stop and the file is closed.
+    """
+
+    def __init__(self, path: Path, rescore: Rescore, made_from: str) -> None:
+        """`made_from` names the games and how positions are chosen. What another run left, whole or not, is used.
+
+        Raises LearnError where the file cannot be read or written, or is another's.
+        """
+        self.path, self._rescore = path, rescore
+        self.known = self.made = 0  # scores that were there, and that were made since
+        self._pieces: dict[tuple[int, ...], np.ndarray] = {}
+        self._lock, self._stop = threading.Lock(), np.zeros(1, dtype=np.uint64)
+        head = f"{_MARK}; {made_from}; {rescore.describe()}\n".encode()
+        try:
+            end = self._read(head) if path.exists() else 0
+            self._file: IO[bytes] = path.open("r+b" if end else "wb")
+            self._file.truncate(end)
+            self._file.seek(end)
+            if not end:
+                self._file.write(head)
+                self._file.flush()
+        except OSError as error:
+            raise LearnError(f"cannot write '{path}': {error.strerror}") from error
+
+    def scores_of(self, first: int, positions: np.ndarray) -> np.ndarray:
+        """White's scores of POSITION[n], the positions of the piece that begins at `first` of the file, int16[n].
+
+        Raises LearnError where they cannot be kept, StoppedError once the context is left.
+        """
+        parts = [np.zeros(0, dtype=np.int16)]
+        for offset in range(0, len(positions), BATCH):
+            batch = positions[offset : offset + BATCH]
+            name = (first, offset, len(batch), int(np.bitwise_xor.reduce(batch["key"])))
+            if name in self._pieces:
+                parts.append(self._pieces[name])
+            else:
+                parts.append(self._rescore.scores_of(batch, self._stop))
+                self._keep(name, parts[-1])
+        return np.concatenate(parts)
+
+    def __enter__(self) -> ScoreFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop[0] = 1
+        with self._lock:
+            self._file.close()
+
+    def _keep(self, name: tuple[int, ...], scores: np.ndarray) -> None:
+        with self._lock:
+            if self._file.closed:
+                raise StoppedError
+            try:
+                self._file.write(np.array([name], dtype=_HEAD).tobytes() + scores.astype("<i2").tobytes())
+                self._file.flush()
+            except OSError as error:
+                raise LearnError(f"cannot write '{self.path}': {error.strerror}") from error
+            self.made += len(scores)
+
+    def _read(self, head: bytes) -> int:
+        """Read what is whole of the file; where that ends, 0 if the file was made from something else."""
+        content = self.path.read_bytes()
+        if not content.startswith(_MARK.encode()):
+            raise LearnError(f"'{self.path}' is in the way: learn did not write it; move it away")
+        if not content.startswith(head):
+            return 0
+        at = len(head)
+        while at + _HEAD.itemsize <= len(content):
+            name = tuple(int(value) for value in np.frombuffer(content, _HEAD, 1, at)[0])
+            end = at + _HEAD.itemsize + 2 * name[2]
+            if end > len(content):
+                break
+            self._pieces[name] = np.frombuffer(content, "<i2", name[2], at + _HEAD.itemsize).astype(np.int16)
+            self.known += name[2]
+            at = end
+        return at

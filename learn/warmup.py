@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from eval.linear.weights import defaults
 from formats.labelled import read_labelled
 from formats.pgn_games import read_games
@@ -13,6 +15,7 @@ from learn.net import warmup as nets
 from learn.passes import carriers
 from learn.positions import Quiet, Selection, block_of_games, rows_of_block
 from learn.quiet import is_open, settle
+from learn.rescoring import Rescore
 from learn.rows import RowStore
 
 # So many that `check_rows` takes only some of the positions: an array with gaps is a type of its own.
@@ -37,3 +40,4 @@ def warm_up() -> None:
         sample = split(rows, settings)
         learn(sample, weights, settings, Watcher())
     carriers(sample)
+    Rescore(20, weights).scores_of(block.positions[:2].copy(), np.zeros(1, dtype=np.uint64))

@@ -1,0 +1,236 @@
+"""What is learned: results, what searches say, or both; scores read from files, and made by searches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.board.fen import parse_fen
+from eval.linear.phases import by_stage, in_two_phases
+from eval.linear.registry import TERMS
+from eval.linear.weights import defaults
+from formats.labelled import read_labelled, write_labelled
+from formats.pgn_games import read_games
+from formats.pgn_scores import MATE, NO_SCORE
+from learn import rescoring
+from learn.errors import CommandLineError, LearnError
+from learn.fit import Watcher
+from learn.inputs import Reading, read_rows
+from learn.learning import METHODS, Learned, Settings, learn, split
+from learn.options import read_order
+from learn.positions import Rows, Selection
+from learn.report import summarise
+from learn.rescoring import Rescore, StoppedError
+from learn.sample import sample_of
+from learn.targets import Target, scale_of_scores
+from tests.rows import made_up_rows
+
+N = len(TERMS)
+K = 800.0
+GAMES = """[Result "1-0"]
+
+1. e4 {[%eval 0.35]} e5 {[%eval -0.2,12] [%clk 0:01]} 2. Nf3 {+0.31/9 0.2s} (2. f4 {[%eval 9.0]}) Nc6 { -0.40/10 }
+3. Bb5 {wv=0.55, d=20} a6 4. Ba4 {[%eval #5]} Nf6 {-M3/12 0.1s} 5. O-O {a word} 1-0
+
+[Result "0-1"]
+
+1. d4 d5 0-1
+"""
+
+
+def test_comments_tell_scores_in_the_ways_of_engines_and_servers() -> None:
+    games = read_games(GAMES.encode(), with_scores=True)
+    # A comment of the mover's search is about the position before his move.
+    assert games.scores.tolist() == [35, 31, 40, NO_SCORE, 55, NO_SCORE, MATE - 3, *[NO_SCORE] * 4]
+    assert read_games(GAMES.encode()).scores.tolist() == []
+
+
+def test_labelled_positions_tell_scores_for_the_side_to_move_or_for_white() -> None:
+    fen = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR"
+    text = (
+        f'{fen} b KQkq - c9 "1-0"; ce 35;\n{fen} w KQkq - c9 "1-0"; ce -12;\n{fen} b KQkq - 0 1 | 41 | 1.0\n'
+        f'{fen} b KQkq - 0 1 | 0.5\n{fen} b KQkq - 0 1 | -7 | 0.5\n{fen} b KQkq - c9 "0-1"; ce mate;\n'
+    )
+    read = read_labelled(text.encode())
+    assert read.scores.tolist() == [-35, -12, 41, NO_SCORE, -7, NO_SCORE]
+    assert read.results.tolist() == [1.0, 1.0, 1.0, 0.5, 0.5, 0.0]
+
+
+def test_scores_written_are_read_back() -> None:
+    fens = [f"4k3/8/8/8/8/8/4P3/4K3 {side} - - 0 1" for side in "wbw"]
+    positions, scores = np.concatenate([parse_fen(fen) for fen in fens]), np.array([35, 35, NO_SCORE], np.int16)
+    results = np.array([1.0], np.float32)
+    text = write_labelled(positions, results, np.zeros(3, np.int32), np.zeros(3, np.int16), 0, scores)
+    assert b"ce 35;" in text and b"ce -35;" in text
+    assert read_labelled(text).scores.tolist() == scores.tolist()
+
+
+def test_the_scale_of_scores_is_the_one_that_fits_the_results() -> None:
+    chance = np.random.default_rng(1)
+    scores = chance.integers(-600, 600, 40_000).astype(np.int16)
+    results = (chance.random(len(scores)) < 1 / (1 + np.exp(-scores / 170))).astype(np.float32)
+    assert scale_of_scores(scores, results) == pytest.approx(170, rel=0.05)
+
+
+def truth() -> np.ndarray:
+    weights = in_two_phases(defaults(), N)
+    weights[5:N] = np.clip(1.5 * weights[5:N] - 4, *np.array([term.bounds for term in TERMS])[5:].T)
+    return weights
+
+
+def scored_rows(count: int) -> Rows:
+    """Rows of two phases whose scores are those of the true weights, and whose results are drawn by them."""
+    rows = made_up_rows(truth(), K, count, seed=11, phases=2)
+    scores = (rows.features * by_stage(truth(), N)[rows.stage]).sum(axis=1) / 256
+    return replace(rows, scores=np.clip(scores, -30000, 30000).astype(np.int16))
+
+
+def learned(rows: Rows, **settings: object) -> Learned:
+    chosen = replace(Settings(phases=2, lam=None, k=K), **settings)  # type: ignore[arg-type]
+    return learn(split(rows, chosen), defaults(), chosen, Watcher())
+
+
+def test_a_target_is_the_blend_of_result_and_expected_score() -> None:
+    rows = scored_rows(500)
+    sample = sample_of(rows, np.zeros(len(rows), bool), target=Target(0.25, k=K))
+    target = sample.labels[rows.game] + sample.points[rows.scores.astype(int) + 32768]
+    expected = 0.25 * rows.labels() + 0.75 / (1 + np.exp(-rows.scores / K))
+    assert target == pytest.approx(expected, abs=1e-6)
+
+
+def test_scores_teach_both_phases_from_few_games_what_results_do_not() -> None:
+    rows = scored_rows(4_000)
+    misses = []
+    for share in (0.0, 0.5, 1.0):
+        found = learned(rows, target=Target(share, k=K), prior=0.0)
+        misses.append(np.abs(found.end.weights - truth()).mean())
+    assert misses[0] < 1.5 < misses[2]
+    assert misses[0] < misses[1] < misses[2]
+
+
+def test_every_method_comes_to_the_same_place_in_two_phases() -> None:
+    rows = scored_rows(4_000)
+    ends = [learned(rows, target=Target(0.5, k=K), method=method, last=12).end.weights for method in METHODS]
+    for end in ends[1:]:
+        assert np.abs(end - ends[0]).max() <= 3
+
+
+def test_what_one_phase_hardly_sees_does_not_run_away() -> None:
+    rows = scored_rows(4_000)
+    rows.features[:, 12] = np.where(rows.stage < 3, rows.features[:, 12], 0)
+    found = learned(rows, target=Target(0.5, k=K))
+    name = f"{TERMS[12].name}_mg"
+    line = next(
+        line for line in summarise(split(rows, Settings()), found, Settings(), 1, 0.0).weights if line.name == name
+    )
+    assert abs(line.new - line.old) < 50
+    assert any("rare: 0 games" in flag for flag in line.flags)
+
+
+def test_all_terms_may_move_and_k_stays_as_the_start_has_it() -> None:
+    rows = scored_rows(4_000)
+    found = learned(rows, first=1, k=None, target=Target(0.5))
+    assert found.end.k == found.start.k
+    assert found.end.weights[0] != found.start.weights[0]
+
+
+def pgn(tmp_path: Path, games: int = 12) -> Path:
+    line = "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. d3 b5 6. Bb3 Be7 7. Nc3 d6 8. h3 h6"
+    path = tmp_path / "games.pgn"
+    results = ("1-0", "0-1", "1/2-1/2")
+    path.write_text("".join(f'[Result "{results[n % 3]}"]\n\n{line} {results[n % 3]}\n\n' for n in range(games)))
+    return path
+
+
+def read(path: Path, rescore: Rescore | None = None, **selection: object) -> tuple[Rows, list[str]]:
+    told: list[str] = []
+    reading = Reading(Selection(**selection), defaults(), needs_scores=True, rescore=rescore)  # type: ignore[arg-type]
+    return read_rows([path], reading, told.append, [])[0], told
+
+
+def test_games_without_scores_are_refused_with_the_way_to_make_them(tmp_path: Path) -> None:
+    with pytest.raises(
+        LearnError, match=r"no position in .* comes with the score of a search; --rescore 1000 makes them"
+    ):
+        read(pgn(tmp_path))
+
+
+def test_positions_are_searched_once_and_a_broken_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, rescore = pgn(tmp_path), Rescore(60, defaults())
+    monkeypatch.setattr(rescoring, "BATCH", 16)
+    whole, told = read(path, rescore)
+    kept = (tmp_path / "games.pgn.scores").read_bytes()
+    assert (whole.scores != NO_SCORE).all() and np.abs(whole.scores).max() < 500
+    assert any("positions searched" in line for line in told)
+    (tmp_path / "games.pgn.scores").write_bytes(kept[: len(kept) // 2])
+    again, told = read(path, rescore)
+    assert any(line.startswith("Using") for line in told)
+    assert np.array_equal(again.scores, whole.scores)
+    monkeypatch.setattr(Rescore, "scores_of", lambda *_: pytest.fail("searched again"))
+    assert np.array_equal(read(path, rescore)[0].scores, whole.scores)
+
+
+def test_other_nodes_or_choices_are_searched_anew(tmp_path: Path) -> None:
+    path = pgn(tmp_path, 3)
+    first, _ = read(path, Rescore(60, defaults()))
+    other, told = read(path, Rescore(3000, defaults()))
+    assert not any(line.startswith("Using") for line in told)
+    assert len(other) == len(first) and not np.array_equal(other.scores, first.scores)
+    few, _ = read(path, Rescore(3000, defaults()), per_game=2)
+    assert len(few) == 6
+
+
+def test_a_foreign_file_in_the_place_of_scores_is_left_alone(tmp_path: Path) -> None:
+    path = pgn(tmp_path, 3)
+    (tmp_path / "games.pgn.scores").write_text("mine")
+    with pytest.raises(LearnError, match="is in the way"):
+        read(path, Rescore(60, defaults()))
+    assert (tmp_path / "games.pgn.scores").read_text() == "mine"
+
+
+def test_a_search_that_is_told_to_stop_gives_no_scores() -> None:
+    positions = np.concatenate([parse_fen("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1")] * 3)
+    with pytest.raises(StoppedError):
+        Rescore(60, defaults()).scores_of(positions, np.ones(1, np.uint64))
+
+
+def test_a_mate_and_a_position_without_moves_have_scores() -> None:
+    fens = ["6k1/5ppp/8/8/8/8/8/K2R4 w - - 0 1", "3R2k1/5ppp/8/8/8/8/8/K7 b - - 0 1", "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1"]
+    positions = np.concatenate([parse_fen(fen) for fen in fens])
+    scores = Rescore(500, defaults()).scores_of(positions, np.zeros(1, np.uint64))
+    assert scores.tolist() == [MATE - 1, MATE, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "share"), [("result", 1.0), ("search", 0.0), ("blend=0.5", 0.5), ("blend=0", 0.0), ("blend=1", 1.0)]
+)
+def test_a_target_is_named_on_the_command_line(text: str, share: float) -> None:
+    assert read_order(["a.pgn", "--target", text]).request.settings.target.share == share
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        (["--target", "both"], "--target is result, search or blend=X"),
+        (["--target", "blend=2"], "needs an X from 0 to 1"),
+        (["--target", "blend"], "--target is result, search or blend=X"),
+        (["--rescore", "1000"], "that --target result does not use"),
+        (["--rescore", "0", "--target", "search"], "number of nodes above 0"),
+        (["--per-game", "0"], "at least one position"),
+        (["--phases", "3"], "--phases is one of 1, 2"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(words: list[str], fault: str) -> None:
+    with pytest.raises(CommandLineError, match=fault):
+        read_order(["a.pgn", *words])
+
+
+def test_two_phases_do_not_become_one_by_themselves() -> None:
+    start = in_two_phases(defaults(), N)
+    start[0] += 5
+    rows = scored_rows(500)
+    with pytest.raises(LearnError, match="two phases"):
+        learn(split(rows, Settings()), start, Settings(phases=1), Watcher())

@@ -161,7 +161,7 @@ def test_the_same_command_goes_on_where_a_killed_one_stopped(
     with monkeypatch.context() as context:
         killed_after(1, context)  # only one game is left to do
         assert annotated(str(game_file), "--out", str(out)) == 0
-    assert "Going on after game 2 of 3" in capsys.readouterr().err
+    assert "Continuing after game 2 of 3" in capsys.readouterr().err
     assert out.read_bytes() == whole.read_bytes() and not partial.exists()
 
 
@@ -187,7 +187,7 @@ def test_a_full_disk_keeps_what_is_done(game_file: Path, tmp_path: Path, monkeyp
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("study.annotate.partial.write_whole", fail)
-    with pytest.raises(CommandError, match=r"out\.pgn'.*No space left.*kept in '.*out\.pgn\.partial'"):
+    with pytest.raises(CommandError, match=r"out\.pgn'.*No space left.*finished games are in '.*out\.pgn\.partial'"):
         annotated(str(game_file), "--out", str(tmp_path / "out.pgn"))
     assert len(read_games((tmp_path / "out.pgn.partial").read_text())) == 2
 

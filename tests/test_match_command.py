@@ -315,7 +315,7 @@ def test_an_error_names_the_command_that_was_given(
 def test_one_file_cannot_be_both_the_pgn_and_the_state(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "x"
     assert main(["match", "default", "default", "--pgn", str(path), "--state", str(path)]) == 1
-    assert "take two files" in capsys.readouterr().err and not path.exists()
+    assert "name two files" in capsys.readouterr().err and not path.exists()
 
 
 def test_games_at_a_time_are_asked_for_by_either_of_two_words(capsys: pytest.CaptureFixture[str]) -> None:
@@ -391,7 +391,7 @@ def test_openings_that_are_none_are_refused(name: str, text: str, complaint: str
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["--tc", "fast"], "a clock is written 10+0.1"),
+        (["--tc", "fast"], "a time control looks like 10+0.1"),
         (["--sprt", "5", "0"], "takes the lower Elo first"),
         (["--games", "0"], "a whole number above 0"),
         (["--openings", "missing.pgn"], "cannot read openings 'missing.pgn'"),

@@ -279,7 +279,7 @@ def test_a_folder_that_cannot_be_written_is_found_before_the_games_are_read(
 
 BAD = {
     "no file": (["nowhere.pgn"], "there is no file 'nowhere.pgn'", 1),
-    "nothing asked": ([], "required: FILE", 2),
+    "nothing asked": ([], "missing: FILE", 2),
     "no games": (["words.pgn"], "'words.pgn' holds no game that can be read", 1),
     "a result that is none": (["result.mat"], "'result.mat', row 2: results are 0, 1 or 2", 1),
     "a short row": (["short.mat"], "'short.mat', row 2: five differences and a result are expected, not '1 2 3'", 1),

@@ -289,7 +289,7 @@ def test_a_tune_by_games_is_played_resumed_and_replayed(tmp_path: Path, capsys: 
     said = capsys.readouterr().out
     assert "Warning: RookOpen: c_end = 0.4" in said
     assert "bspsa after 6 pairs:" in said
-    assert "To confirm it, SPRT" in said
+    assert "To confirm it by SPRT" in said
     player = player_told(said)
     assert isinstance(player, OwnPlayer)
     tuned = load_tune(tmp_path / "rook.tune.npz").estimate().round()
@@ -300,7 +300,7 @@ def test_a_tune_by_games_is_played_resumed_and_replayed(tmp_path: Path, capsys: 
     with pytest.raises(UsageError, match="exists; 'merino spsa resume"):
         run_spsa(order)
     assert run_spsa(["resume", str(tmp_path / "rook.tune.npz")]) == 0
-    assert "6 of 6 pairs are done" in capsys.readouterr().out
+    assert "Continuing after 6 of 6 pairs" in capsys.readouterr().out
     assert run_spsa(["replay", str(tmp_path / "rook.tune.npz"), "--methods", "spsa,auto"]) == 0
     said = capsys.readouterr().out
     assert "spsa after 6 pairs:" in said
@@ -313,7 +313,7 @@ def test_a_tune_by_games_is_played_resumed_and_replayed(tmp_path: Path, capsys: 
         ("RookOpn, 17, 0, 60, 5, 0.002", [], "Merino has no parameter called 'RookOpn'; did you mean RookOpen"),
         ("razor_margin, 60, 0, 800, 5, 0.002", [], "reach beyond what Merino takes, 50..800"),
         ("razor_margin, float, 60, 50, 800, 5, 0.002", [], "razor_margin is an integer"),
-        ("RookOpen, 17, 0, 60, 5, 0.002", ["--plot", "a.txt"], "--plot FILE ends in .png or .svg"),
+        ("RookOpen, 17, 0, 60, 5, 0.002", ["--plot", "a.txt"], "--plot writes .png or .svg"),
     ],
 )
 def test_a_tune_that_cannot_be_says_why_and_plays_nothing(tmp_path: Path, text, options, said):
@@ -354,7 +354,7 @@ def test_where_the_tuned_weights_go_is_looked_at_before_the_games(tmp_path: Path
     file = tmp_path / "rook.txt"
     file.write_text("RookOpen, 17, -200, 200, 5, 0.002\n")
     monkeypatch.setattr("engine.shell.tune_games.play_tune", refuse_to_play)
-    with pytest.raises(UsageError, match="exists, where the tuned weights go"):
+    with pytest.raises(UsageError, match="exists, and the tuned weights would replace it"):
         run_spsa(["tune", str(file), "--state", str(tmp_path / "rook.npz")])
     assert file.read_text().startswith("RookOpen, 17")
     (tmp_path / "rook.txt").unlink()

@@ -16,6 +16,7 @@ from engine.board.bitboard import WHITE, ZERO
 from engine.board.fen import FenError, parse_fen
 from engine.board.position import POSITION
 from engine.compiled.jit import entry, kernel
+from engine.compiled.records import record_dtype
 from formats.fen_text import LONGEST_FEN, NOT_PLAIN, read_fen, read_number, write_fen, write_number
 from formats.pgn_games import Fault
 from formats.pgn_scores import MATE, NO_SCORE
@@ -24,7 +25,7 @@ from formats.pgn_tokens import UNFINISHED, WHITE_WON, codes, matches, result_at
 READ, IN_CHECK, BAD_FEN, NO_RESULT = range(4)
 NO_GAME, NO_END = np.uint64(0), -1
 
-LINE = np.dtype(
+LINE = record_dtype(
     [
         ("start", np.int64),  # offset of the line
         ("stop", np.int64),
@@ -36,7 +37,6 @@ LINE = np.dtype(
         ("score", np.int64),  # centipawns, or NO_SCORE
         ("by_mover", np.int64),  # whether it is that of the side to move, and not White's
     ],
-    align=True,
 )
 _BETWEEN = codes(" \t\r\n,;|=[]()\"'")
 _BLANK = codes(" \t")

@@ -22,6 +22,7 @@ from engine.board.movegen import MAX_MOVES
 from engine.board.position import POSITION
 from engine.compiled.jit import entry, kernel
 from engine.compiled.memory import copy_record
+from engine.compiled.records import record_dtype
 from formats.pgn_moves import AMBIGUOUS, ILLEGAL, resolve
 from formats.pgn_scores import NO_SCORE, OF_MOVER, OF_POSITION, told_between
 from formats.pgn_tokens import (
@@ -41,7 +42,7 @@ TAG_NAMES = ("Result", "FEN", "White", "Black", "WhiteElo", "BlackElo", "Date", 
 _TAG_LENGTHS = np.array([len(name) for name in TAG_NAMES])
 _TAG_BYTES = np.array([list(name.ljust(12).encode()) for name in TAG_NAMES], dtype=np.uint8)
 
-GAME = np.dtype(
+GAME = record_dtype(
     [
         ("start", np.int64),  # offset of the game: its first tag or move
         ("text", np.int64),  # offset of its moves
@@ -54,7 +55,6 @@ GAME = np.dtype(
         ("fault_at", np.int64),  # offset of the word at fault
         ("position", np.int32),  # its starting position
     ],
-    align=True,
 )
 LONGEST_GAME = 1 << 25  # bytes; a text without one whole game in so many has none, or is no PGN
 NO_FAULT, ILLEGAL_MOVE, AMBIGUOUS_MOVE, NULL_MOVE, BAD_FEN, BAD_VARIANT, UNCLOSED, CONTRADICTION = range(8)

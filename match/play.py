@@ -13,6 +13,7 @@ from engine.board.movegen import ALL, count_legal, generate
 from engine.board.position import is_insufficient_material, side_to_move
 from engine.compiled.jit import entry, kernel
 from engine.compiled.memory import copy_record, load_word
+from engine.compiled.records import record_dtype
 from engine.search.iterative_deepening import deepen, set_root
 from engine.search.transposition import age_of
 from match.chance import next_random
@@ -34,7 +35,7 @@ DRAWS = 8  # tries to find another move that is good
 
 LONGEST_GAME = 2048  # half-moves that any game may have; the fifty-move rule ends nearly all before
 
-RULES = np.dtype(
+RULES = record_dtype(
     [
         ("nodes", np.int64, 2),  # a move, by colour
         ("depth", np.int64, 2),
@@ -47,7 +48,6 @@ RULES = np.dtype(
         ("early", np.int64),  # half-moves after the opening at which any good move may be played
         ("early_loss", np.int64),  # centipawns that such a move may be worse than the best
     ],
-    align=True,
 )
 
 

@@ -4,13 +4,22 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests import interpreted
 from tests.talk import Talk
 from tests.uci_process import UciProcess
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """How long a test may take where kernels run as plain Python."""
+    sentence = "processor time of a test without compiling (%(default)s)"
+    parser.addoption("--seconds", type=float, default=interpreted.SECONDS, help=sentence)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Repeat the filter of `engine.compiled.jit`: pytest puts its own filters in place of those it finds."""
     config.addinivalue_line("filterwarnings", "ignore:First-class function type feature is experimental")
+    if interpreted.INTERPRETED:
+        interpreted.set_up(config)
 
 
 @pytest.fixture

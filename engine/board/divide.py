@@ -27,6 +27,7 @@ from engine.board.makemove import castling_destinations
 from engine.board.move import PROMOTION, QUEEN_PROMOTION, Move
 from engine.board.perft import perft
 from engine.board.rays import BISHOP_STEPS, ROOK_STEPS, ray
+from engine.compiled.jit import in_python
 
 COUNTED_IN_ONE_GO = 4  # half-moves; beyond, Ctrl-C and `stop` are heard in between
 
@@ -165,7 +166,7 @@ class _Generator:
     def _castling(self) -> Iterator[_Key]:
         rooks = _squares(self.rooks)
         for rook in (*(r for r in rooks if r > self.king), *(r for r in rooks if r < self.king)):
-            squares = self.king, rook, *castling_destinations.py_func(self.king, rook)
+            squares = self.king, rook, *in_python(castling_destinations)(self.king, rook)
             path = sum(1 << square for square in range(min(squares), max(squares) + 1))
             if not path & self.occupied & ~(1 << self.king | 1 << rook):
                 yield self.king, rook, 0

@@ -8,10 +8,11 @@ from engine.board.movegen import ALL, MAX_MOVES, count_legal, generate
 from engine.board.position import POSITION
 from engine.compiled.jit import entry, kernel
 from engine.compiled.memory import aligned_record, copy_record
+from engine.compiled.records import record_dtype
 
 MAX_DEPTH = 16
 
-_STACK = np.dtype([("positions", POSITION, MAX_DEPTH + 1), ("moves", np.int32, (MAX_DEPTH + 1, MAX_MOVES))], align=True)
+_STACK = record_dtype([("positions", POSITION, MAX_DEPTH + 1), ("moves", np.int32, (MAX_DEPTH + 1, MAX_MOVES))])
 
 
 @kernel

@@ -37,10 +37,11 @@ from engine.board.bitboard import (
     type_of,
 )
 from engine.compiled.jit import kernel
+from engine.compiled.records import record_dtype
 
 NO_SQUARE = -1
 
-POSITION = np.dtype(
+POSITION = record_dtype(
     [
         ("pieces", np.uint64, 6),  # sets by type, both colours
         ("colours", np.uint64, 2),  # sets by colour
@@ -56,7 +57,6 @@ POSITION = np.dtype(
         ("fullmove", np.int32),  # number of the full move, from 1
         ("_padding", np.int64),  # to three cache lines
     ],
-    align=True,
 )
 
 _draw = random.Random(20150801)

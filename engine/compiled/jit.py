@@ -18,6 +18,7 @@ from typing import Any
 import numba
 from numba.core import event
 from numba.core.errors import NumbaExperimentalFeatureWarning
+from numba.extending import intrinsic
 
 from engine.compiled.cache import CACHE_GROUPS, compile_cache, group_of
 from engine.compiled.code_files import CodeCache
@@ -42,6 +43,7 @@ event.register("numba:compile", WATCH)
 # here is resolved to the one function when it is compiled, which is all that is asked of the feature.
 warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
 
+INTERPRETED = bool(numba.config.DISABLE_JIT)  # whether kernels run as plain Python: `make test-python`
 _OPTIONS = {"nogil": True, "error_model": "numpy"}
 
 
@@ -50,9 +52,21 @@ def kernel(function: Callable[..., Any]) -> Any:
     return numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
 
 
+def in_python(compiled: Any) -> Callable[..., Any]:
+    """The Python function behind a kernel or entry."""
+    return getattr(compiled, "py_func", compiled)
+
+
+def primitive(meaning: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    """Make the decorated function an intrinsic of numba; where nothing is compiled, `meaning` runs instead."""
+    return (lambda define: meaning) if INTERPRETED else intrinsic
+
+
 def entry(function: Callable[..., Any]) -> Any:
     """Compile `function` for Python: cached where a folder can be written, without the GIL."""
     compiled = numba.njit(no_cfunc_wrapper=True, **_OPTIONS)(function)
+    if INTERPRETED:
+        return compiled
     folder = cache_of(group_of(function.__module__))
     if folder is not None:
         numba.config.CACHE_DIR = str(folder)

@@ -4,18 +4,40 @@ The transposition table and the stop flag are numpy arrays whose address travels
 record is one pointer and an array argument is seven words at every level of a recursion.
 """
 
+import ctypes
+
 import numpy as np
 from llvmlite import ir
 from numba import carray, types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
-from engine.compiled.jit import kernel
+from engine.compiled.jit import kernel, primitive
 
 CACHE_LINE = 64
 
 
-@intrinsic
+def _load_word(address):
+    return np.uint64(ctypes.c_uint64.from_address(int(address)).value)
+
+
+def _store_word(address, word):
+    ctypes.c_uint64.from_address(int(address)).value = int(word)
+
+
+def _pointer_to(address, dtype):
+    return ctypes.cast(int(address), ctypes.POINTER(np.ctypeslib.as_ctypes_type(dtype)))
+
+
+def _copy_record(target, source):
+    for name in target.dtype.names:
+        target[name] = source[name]
+
+
+def _clear_record(target):
+    _copy_record(target, np.zeros(1, dtype=target.dtype)[0])
+
+
+@primitive(_load_word)
 def load_word(typing, address):
     """The uint64 at `address` (uint64), read atomically without ordering; never hoisted out of a loop."""
 
@@ -26,7 +48,7 @@ def load_word(typing, address):
     return types.uint64(types.uint64), generate
 
 
-@intrinsic
+@primitive(_store_word)
 def store_word(typing, address, word):
     """Write the uint64 `word` at `address`, atomically without ordering."""
 
@@ -38,7 +60,7 @@ def store_word(typing, address, word):
     return types.void(types.uint64, types.uint64), generate
 
 
-@intrinsic
+@primitive(lambda address: None)
 def prefetch(typing, address):
     """Ask for the cache line at `address`; the answer will be there by the time it is read."""
 
@@ -54,7 +76,7 @@ def prefetch(typing, address):
     return types.void(types.uint64), generate
 
 
-@intrinsic
+@primitive(_pointer_to)
 def _pointer(typing, address, dtype):
     """The number `address`, uint64, as a pointer to elements of `dtype`, such as np.int16."""
     pointer = types.CPointer(dtype.dtype)
@@ -71,7 +93,7 @@ def array_at(address, dtype, shape):
     return carray(_pointer(address, dtype), shape)
 
 
-@intrinsic
+@primitive(_copy_record)
 def copy_record(typing, target, source):
     """Copy the whole record `source` over `target`; both must have one dtype."""
     if not isinstance(target, types.Record) or target != source:
@@ -84,7 +106,7 @@ def copy_record(typing, target, source):
     return types.void(target, source), generate
 
 
-@intrinsic
+@primitive(_clear_record)
 def clear_record(typing, target):
     """Zero the whole record `target`."""
     if not isinstance(target, types.Record):

@@ -6,11 +6,24 @@ and the steps of a search can be functions of their own that search deeper. An e
 that the search need not be compiled anew for another.
 """
 
+import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
+
+from engine.compiled.jit import primitive
 
 _INTEGERS = (types.int64,) * 4
+_INTERPRETED = []  # functions, whose place stands for their address where nothing is compiled
+
+
+def _place_of(function, record):
+    if function not in _INTERPRETED:
+        _INTERPRETED.append(function)
+    return np.uint64(_INTERPRETED.index(function))
+
+
+def _call_place(place, record, *numbers):
+    return _INTERPRETED[int(place)](record, *numbers)
 
 
 def _address(context, builder, function, arguments):
@@ -28,7 +41,7 @@ def _call(context, builder, result, arguments, args):
     return value
 
 
-@intrinsic
+@primitive(_place_of)
 def address_of(typing, function, record):
     """The address, uint64, of the kernel function(record, int64, int64, int64, int64) -> int64."""
     arguments = (record, *_INTEGERS)
@@ -40,7 +53,7 @@ def address_of(typing, function, record):
     return types.uint64(function, record), generate
 
 
-@intrinsic
+@primitive(_call_place)
 def call_at(typing, address, record, first, second, third, fourth):
     """Call the kernel at `address` with a record and four int64; its int64. Kernels raise nothing."""
     arguments = (record, *_INTEGERS)
@@ -51,7 +64,7 @@ def call_at(typing, address, record, first, second, third, fourth):
     return types.int64(types.uint64, record, *_INTEGERS), generate
 
 
-@intrinsic
+@primitive(_place_of)
 def evaluation_address(typing, function, record):
     """The address, uint64, of the kernel function(record, int64) -> float64, an evaluation of a ply."""
     arguments = (record, types.int64)
@@ -63,7 +76,7 @@ def evaluation_address(typing, function, record):
     return types.uint64(function, record), generate
 
 
-@intrinsic
+@primitive(_call_place)
 def call_evaluation(typing, address, record, ply):
     """Call the evaluation at `address` with a record and a ply; its float64."""
     arguments = (record, types.int64)

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engine.compiled.records import record_dtype
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -173,7 +175,7 @@ PARAMETERS = (
 
 EXCHANGE_VALUES = tuple(parameter.name for parameter in PARAMETERS if parameter.name.startswith("exchange_"))  # P..Q
 OLD_NAMES = {parameter.was: parameter.name for parameter in PARAMETERS if parameter.was}
-PARAMETER_DTYPE = np.dtype([(parameter.name, np.int64) for parameter in PARAMETERS], align=True)
+PARAMETER_DTYPE = record_dtype([(parameter.name, np.int64) for parameter in PARAMETERS])
 
 
 class ParameterError(ValueError):

@@ -9,6 +9,7 @@ from engine.board.move import SQUARES
 from engine.board.movegen import MAX_MOVES
 from engine.board.position import POSITION
 from engine.compiled.memory import aligned_record
+from engine.compiled.records import record_dtype
 from engine.search.limits import MAX_PLY
 from engine.search.parameters import EXCHANGE_VALUES, PARAMETER_DTYPE, parameter_values
 
@@ -20,7 +21,7 @@ MAX_QUIETS = 64  # quiet moves remembered at a node for the history
 REDUCTION_SIZE = 64
 CORRECTION_BITS = 14  # of an index into the correction history
 
-PLY = np.dtype(
+PLY = record_dtype(
     [
         ("raw_eval", np.int64),  # static evaluation for the side to move, or NO_SCORE
         ("static_eval", np.int64),  # the same, corrected by correction history
@@ -44,10 +45,9 @@ PLY = np.dtype(
         ("noisies", np.int64),
         ("pv_length", np.int64),
     ],
-    align=True,
 )
 
-SEARCH = np.dtype(
+SEARCH = record_dtype(
     [
         ("positions", POSITION, MAX_PLY + 2),
         ("plies", PLY, MAX_PLY + 2),
@@ -90,7 +90,6 @@ SEARCH = np.dtype(
         ("piece_correction_history", np.int16, (2, 2, 1 << CORRECTION_BITS)),  # by side to move, colour, its pieces
         ("move_correction_history", np.int16, PIECE_TO),  # by the last (piece, destination)
     ],
-    align=True,
 )
 
 # What a record is told when it is made or its options change. All else comes from searching.

@@ -104,7 +104,7 @@ def _entry_age(data):
 
 @kernel
 def _pack(move, score, static, depth, bound, tt_pv, age):
-    low = U64(move) | (U64(score) & _LOW_16) << U64(16) | (U64(static) & _LOW_16) << _HALF
+    low = U64(move) | U64(score & 0xFFFF) << U64(16) | U64(static & 0xFFFF) << _HALF
     return low | U64(depth) << U64(48) | U64(bound) << U64(56) | U64(tt_pv) << U64(58) | age << U64(59)
 
 

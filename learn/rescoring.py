@@ -19,7 +19,7 @@ from engine.board.bitboard import WHITE, ZERO
 from engine.board.movegen import count_legal
 from engine.compiled.jit import entry
 from engine.compiled.memory import load_word
-from engine.search.deepening import deepen, set_root
+from engine.search.iterative_deepening import deepen, set_root
 from engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, MAX_PLY
 from engine.search.transposition import TranspositionTable, age_of
 from engine.search.worker import Worker

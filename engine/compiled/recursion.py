@@ -6,6 +6,8 @@ and the steps of a search can be functions of their own that search deeper. An e
 that the search need not be compiled anew for another.
 """
 
+from typing import Any
+
 import numpy as np
 from llvmlite import ir
 from numba import types
@@ -13,7 +15,7 @@ from numba import types
 from engine.compiled.jit import primitive
 
 _INTEGERS = (types.int64,) * 4
-_INTERPRETED = []  # functions, whose place stands for their address where nothing is compiled
+_INTERPRETED: list[Any] = []  # functions, whose place stands for their address where nothing is compiled
 
 
 def _place_of(function, record):

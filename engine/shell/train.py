@@ -16,7 +16,7 @@ from engine.common.files import check_writable
 from engine.common.interrupt import INTERRUPTED
 from engine.common.live_line import LivePrinter
 from engine.common.progress import ProgressOfMany
-from engine.console.command_line import Parser, above_zero
+from engine.console.command_line import Parser, positive
 from engine.shell.naming import errors_named
 from eval.evaluation import EvaluationError
 from eval.net.file import load_net, save_net
@@ -79,8 +79,8 @@ def _parser() -> Parser:
     add("--activation", choices=ACTIVATIONS, default=SHAPE.activation, help=f"of the neurons ({SHAPE.activation})")
     add("--out", type=Path, default=Path("merino.net"), metavar="NET", help="write the net here (merino.net)")
     add("--start", type=Path, metavar="NET", help="go on from the weights of this net instead of random ones")
-    add("--epochs", type=above_zero, default=SETTINGS.epochs, help=f"times through all positions ({SETTINGS.epochs})")
-    add("--batch", type=above_zero, default=SETTINGS.batch, help=f"positions before each step ({SETTINGS.batch})")
+    add("--epochs", type=positive, default=SETTINGS.epochs, help=f"times through all positions ({SETTINGS.epochs})")
+    add("--batch", type=positive, default=SETTINGS.batch, help=f"positions before each step ({SETTINGS.batch})")
     add("--rate", type=_above_nothing, default=SETTINGS.rate, help=f"learning rate at the start ({SETTINGS.rate})")
     add("--blend", type=_share, default=OBJECTIVE.blend, help=f"share of the result, not the score ({OBJECTIVE.blend})")
     add("--power", type=_above_nothing, default=OBJECTIVE.power, help=f"of the error, 2 or {OBJECTIVE.power}")
@@ -88,7 +88,7 @@ def _parser() -> Parser:
     add("--apart", type=_share, default=SETTINGS.apart, help=f"share of games only looked at ({SETTINGS.apart})")
     add("--no-mirror", action="store_true", help="never exchange left and right")
     add("--seed", type=int, default=SETTINGS.seed, help="of the random weights and the order (1)")
-    add("--threads", type=above_zero, help="threads; they change nothing but the time (one a core)")
+    add("--threads", type=positive, help="threads; they change nothing but the time (one a core)")
     return parser
 
 

@@ -2,6 +2,10 @@
 
 import json
 import os
+import signal
+import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,12 +13,15 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
+from websockets.sync.client import connect as websocket
 
 from engine.board.game import Position
+from engine.common.command import CommandError
 from engine.explorer.app import create_app
 from engine.explorer.guard import MOST_BYTES
 from engine.explorer.keeping import Kept
 from engine.explorer.shelf import Shelf
+from engine.shell.explorer import run_explorer
 from eval.families import DEFAULT_FILE, default, load
 from study.report import PositionReport
 from study.reporting import report_position
@@ -365,4 +372,56 @@ def test_points_are_those_of_the_study(page: TestClient) -> None:
         socket.send_json({"text": games, "name": "selfplay.pgn"})
         last = heard(socket, "done")[-1]
     assert last["points"]["values"]["P"] == pytest.approx(100) and last["points"]["label"] == "selfplay.pgn"
-    assert len(last["points"]["score_graph"]["bins"]) == 41 or last["points"]["score_graph"]
+    graph = last["points"]["score_graph"]
+    level = next(one for one in graph["bins"] if one["balance"] == 0)
+    assert level["expected"] == 0.5 and level["vectors"] > 0
+
+
+def command(*arguments: str) -> None:
+    run_explorer(["--port", "0", "--no-browser", *arguments])
+
+
+def test_without_the_extra_the_command_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    with pytest.raises(CommandError, match=r"^explorer: it needs uvicorn: .* pip install 'merino-chess\[web\]'$"):
+        command()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["8/8/8/8/8/8/8/8 w - -"], "explorer: White has 0 kings, not 1"),
+        (["nothing.pgn"], "explorer: cannot read 'nothing.pgn'"),
+        (["one.pgn", "two.pgn"], "explorer: a FEN or one file is expected"),
+    ],
+)
+def test_what_cannot_be_begun_with_is_one_sentence(arguments: list[str], reason: str) -> None:
+    with pytest.raises(CommandError, match=reason):
+        command(*arguments)
+
+
+def test_a_port_in_use_is_named() -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(CommandError, match=f"cannot listen on port {port}: "):
+            run_explorer(["--port", str(port), "--no-browser"])
+
+
+def test_ctrl_c_ends_the_server_even_while_a_tab_searches() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "engine", "explorer", "--port", "0", "--no-browser", MIDDLEGAME],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    address = process.stdout.readline().strip().removeprefix("Explorer at http://")
+    with websocket(f"ws://{address}ws/search") as tab:
+        tab.send(json.dumps({"fen": MIDDLEGAME}))
+        assert json.loads(tab.recv(timeout=60))[0]["type"] == "line"
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (0, "")

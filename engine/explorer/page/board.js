@@ -116,8 +116,9 @@ function drawPieces() {
 function placePieces() {
   const bare = state.way === "none" && !state.term;
   const size = bare ? 88 : small ? 70 : 74;
+  const [from, to] = drag ? [] : [state.preview?.move.slice(0, 2), state.preview?.move.slice(2, 4)];
   for (const [square, piece] of pieces) {
-    const [x, y] = place(square);
+    const [x, y] = place(square === from ? to : square);
     if (!piece.image) {
       piece.image = s("image", { class: "piece" });
       layers.pieces.append(piece.image);
@@ -127,6 +128,8 @@ function placePieces() {
     piece.image.setAttribute("height", size);
     if (piece !== drag?.piece || !drag.moving) piece.image.style.transform = `translate(${x + (100 - size) / 2}px, ${y + (bare ? 6 : 3)}px)`;
     piece.image.dataset.at = square;
+    piece.image.classList.toggle("tried", square === from);
+    piece.image.classList.toggle("gone", square === to);
   }
 }
 

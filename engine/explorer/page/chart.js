@@ -60,9 +60,12 @@ export function chart({ label, height = 240, read, choose }) {
       }
       svg.append(group);
     }
+    let free = -Infinity; // from where on there is room for the name of a mark
     for (const mark of told.marks ?? []) {
+      const isNamed = mark.text && X(mark.x) - 4 * mark.text.length > free;
+      if (isNamed) free = X(mark.x) + 4 * mark.text.length;
       svg.append(s("g", { class: `mark ${mark.kind ?? ""}`, "data-ply": mark.x }, s("circle", { cx: X(mark.x), cy: Y(mark.y), r: 5.5 }, s("title", { text: mark.title })),
-        mark.text ? s("text", { x: X(mark.x), y: Y(mark.y) + (mark.below ? 19 : -10), "text-anchor": X(mark.x) > right - 30 ? "end" : "middle", text: mark.text }) : ""));
+        isNamed ? s("text", { x: X(mark.x), y: Y(mark.y) + (mark.below ? 19 : -10), "text-anchor": X(mark.x) > right - 30 ? "end" : "middle", text: mark.text }) : ""));
     }
     if (told.at !== undefined) svg.append(s("line", { class: "now", x1: X(told.at), x2: X(told.at), y1: MARGIN.top, y2: bottom }));
     if (choose) {

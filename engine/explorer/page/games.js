@@ -106,7 +106,7 @@ function series() {
 
 function marks() {
   const clip = (value) => Math.max(-MOST_PAWNS, Math.min(MOST_PAWNS, value));
-  return [...found.values()].filter((move) => move.grade).map((move) => {
+  return [...found.values()].filter((move) => move.grade).sort((a, b) => a.ply - b.ply).map((move) => {
     const point = course.points[move.ply];
     const isWhite = (move.ply + (state.fen.split(" ")[1] === "b" ? 1 : 0)) % 2 === 1;
     return { x: move.ply, y: clip(point.score_cp / 100), kind: move.grade.name, below: isWhite, text: found.size < 60 || move.grade.name !== "inaccuracy" ? `${move.san}${move.grade.sign}` : "",

@@ -147,7 +147,7 @@ export function makeLearning(panel, isShown) {
       h("div", { class: "panel-bar" },
         h("button", { type: "button", id: "learn-open", onclick: open }, games ? games.name : "Open a PGN file"),
         h("label", {}, "Terms that may move ", h("select", { id: "learn-first", onchange: (event) => { first = Number(event.target.value); } },
-          h("option", { value: 6, selected: first === 6 }, "all but the pieces' values"), h("option", { value: 2, selected: first === 2 }, "all but the pawn's value"))),
+          h("option", { value: 6, selected: first === 6 }, "positional ones"), h("option", { value: 2, selected: first === 2 }, "pieces' values too"))),
         working ? h("button", { type: "button", class: "on", id: "learn-stop", onclick: stop }, "Stop")
           : [h("button", { type: "button", class: "main", id: "learn-start", disabled: !games, onclick: () => begin("learn") }, "Learn the weights"),
             h("button", { type: "button", id: "points-start", disabled: !games, onclick: () => begin("points") }, "What pieces are worth")],

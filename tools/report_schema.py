@@ -14,9 +14,9 @@ TARGET = Path(__file__).resolve().parent.parent / "docs" / "report-schema.md"
 SIMPLE = {int: "integer", float: "number", str: "text", NoneType: "null"}
 HEAD = f"""# The report of a position, version {VERSION}
 
-For whoever reads reports by a program. `merino explain FEN --report` prints it as JSON; `study.reporting.report_position`
-returns it, and its `to_dict` is the same as data. With `--depth`, `--nodes` or `--movetime` the position is searched too. For a file of positions the
-JSON is a list.
+For whoever reads reports by a program. `merino explain FEN --report` prints one as JSON;
+`study.reporting.report_position` returns it, and its `to_dict` is the same as data. With `--depth`, `--nodes` or
+`--movetime` the position is searched too. For a file of positions the JSON is a list.
 
 All of it is from White's view: what is good for Black is negative, whoever is to move and whoever owns the piece.
 Keys that end in `_cp` are centipawns. A change of what a key means, or of its name, makes a new version; a new key

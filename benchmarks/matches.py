@@ -3,10 +3,10 @@
 import time
 
 from benchmarks.clock import line
-from match.effort import Effort
+from match.config import MatchConfig
 from match.players import OwnPlayer
 from match.runner import play_match
-from match.terms import Terms
+from match.time_control import TimeControl
 
 GAMES = 80
 NODES = 1000
@@ -17,11 +17,11 @@ def report() -> None:
     """Print games per second on one thread and two, by the wall clock and by CPU time."""
     print(f"matches of {GAMES} games at {NODES:,} nodes a move, every game to its end by the rules")
     player = OwnPlayer("default")
-    terms = Terms((player, player), Effort(NODES))
-    list(play_match(terms, 2, 1))  # compiled before the clock runs
+    config = MatchConfig((player, player), TimeControl(NODES))
+    list(play_match(config, 2, 1))  # compiled before the clock runs
     for threads in THREADS:
         wall, cpu = time.perf_counter(), time.process_time()
-        games = len(list(play_match(terms, GAMES, threads)))
+        games = len(list(play_match(config, GAMES, threads)))
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         name = "one thread" if threads == 1 else f"{threads} threads"
         line(name, games / wall, "games/s")

@@ -16,7 +16,7 @@ def report() -> None:
     """Print leaves per second with and without bulk counting, and the ratio to Stockfish."""
     print(f"perft {DEPTH} from the start position, {LEAVES:,} leaves; CPU time, medians of {ROUNDS} rounds in turns")
     ours = medians_in_turns([lambda: _ours(bulk=True), lambda: _ours(bulk=False)], ROUNDS)
-    line("Merino, last half-move counted", _millions(ours[0]), "M/s")
+    line("Merino, last ply counted", _millions(ours[0]), "M/s")
     line("Merino, every move played", _millions(ours[1]), "M/s")
     stockfish = find_stockfish()
     if stockfish is None:

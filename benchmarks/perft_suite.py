@@ -95,7 +95,7 @@ def compare_with_python_chess(games: int, draw: random.Random) -> bool:
 
 
 def random_boards(count: int, draw: random.Random, chess960: bool) -> Iterator[chess.Board]:
-    """Positions 1 to 60 half-moves into games of random moves; castling may come at any time."""
+    """Positions 1 to 60 plies into games of random moves; castling may come at any time."""
     for _ in range(count):
         board = chess.Board.from_chess960_pos(draw.randrange(960)) if chess960 else chess.Board()
         for _ in range(draw.randint(1, 60)):
@@ -107,7 +107,7 @@ def random_boards(count: int, draw: random.Random, chess960: bool) -> Iterator[c
 
 
 def count_leaves(board: chess.Board, depth: int) -> int:
-    """The perft of python-chess, the last half-move counted."""
+    """The perft of python-chess, the last ply counted."""
     if depth == 1:
         return board.legal_moves.count()
     total = 0

@@ -21,7 +21,7 @@ def report() -> None:
     """Print games a second for both, and their ratio."""
     text = random_pgn(GAMES)
     data = text.encode()
-    print(f"reading {GAMES} random games of up to {PLIES} half-moves; CPU time, medians of {ROUNDS} rounds in turns")
+    print(f"reading {GAMES} random games of up to {PLIES} plies; CPU time, medians of {ROUNDS} rounds in turns")
     moves = len(read_games(data).moves)  # compiled before the clock runs
     seconds, theirs = medians_in_turns(
         [
@@ -52,7 +52,7 @@ def random_pgn(count: int, seed: int = 2015) -> str:
 
 
 def _read_with_python_chess(text: str) -> int:
-    """How many half-moves it reads."""
+    """How many plies it reads."""
     file, plies = io.StringIO(text), 0
     while (game := chess.pgn.read_game(file)) is not None:
         plies += game.end().ply()

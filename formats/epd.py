@@ -11,7 +11,7 @@ from engine.board.game import Position
 
 
 @dataclass(frozen=True)
-class Task:
+class EpdTest:
     """One position and what is asked of it; moves as coordinates (castling as king's step)."""
 
     name: str
@@ -33,7 +33,7 @@ class Task:
         return " ".join(f"{code} {text}" for code, text in parts if text)
 
 
-def read_task(line: str, name: str) -> Task | None:
+def read_task(line: str, name: str) -> EpdTest | None:
     """The task of a line of EPD, called `name` if it has no `id`; None if it asks for nothing. Raises ValueError."""
     board = chess.Board()
     try:
@@ -46,10 +46,10 @@ def read_task(line: str, name: str) -> Task | None:
         raise ValueError(f"dm takes a number of moves, not {mate!r}")
     if not (best or avoid or mate):
         return None
-    return Task(str(operations.get("id", name)), Position(board.fen()), best, avoid, mate)
+    return EpdTest(str(operations.get("id", name)), Position(board.fen()), best, avoid, mate)
 
 
-def read_tasks(path: Path) -> tuple[list[Task], list[str]]:
+def read_tasks(path: Path) -> tuple[list[EpdTest], list[str]]:
     """The positions of an EPD file that ask for something, and what is wrong with other lines; raises OSError."""
     tasks, faults = [], []
     for number, line in enumerate(path.read_text(encoding="utf-8-sig", errors="replace").splitlines(), start=1):

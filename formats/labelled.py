@@ -2,7 +2,7 @@
 
 A line is a FEN of four to six fields and then the result for White: `c9 "1-0";`, `[0.5]`, `;1-0`, `"1/2-1/2"`, `1-0`
 or, behind a bar, `| 1.0`. GreKo's `1 FEN`, `0 FEN` and `= FEN` are read too. `c7` names the game that a position is of
-and `c8` the half-moves to its end; `ce` is a score in centipawns for the side to move, and so is the first of two
+and `c8` the plies to its end; `ce` is a score in centipawns for the side to move, and so is the first of two
 numbers behind bars for White: `| 35 | 1.0`. Lines that begin with # are skipped.
 """
 
@@ -33,7 +33,7 @@ LINE = record_dtype(
         ("state", np.int64),  # READ, or what is wrong with it
         ("result", np.float64),  # White's, 0..1; NaN if none was found
         ("game", np.uint64),  # a hash of the game's name, or NO_GAME
-        ("to_end", np.int64),  # half-moves, or NO_END
+        ("to_end", np.int64),  # plies, or NO_END
         ("score", np.int64),  # centipawns, or NO_SCORE
         ("by_mover", np.int64),  # whether it is that of the side to move, and not White's
     ],
@@ -52,7 +52,7 @@ _HASH_START, _HASH_FACTOR = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001
 
 @dataclass(frozen=True)
 class Labelled:
-    """Lines read: POSITION[n], float32[n] results for White, uint64[n] games, int16[n] half-moves to the end.
+    """Lines read: POSITION[n], float32[n] results for White, uint64[n] games, int16[n] plies to the end.
 
     `scores`, int16[n], are White's in centipawns, as `formats.pgn_scores` has them. NO_GAME, NO_END and NO_SCORE stand
     where a line does not tell. `in_check` counts lines left out because the king is attacked.
@@ -189,7 +189,7 @@ def _greko_result(letter):
 
 @kernel
 def _read_remarks(data, at, line):
-    """Read result, game, half-moves to the end and score from what follows the FEN."""
+    """Read result, game, plies to the end and score from what follows the FEN."""
     named = False  # whether the result is that of c9, which no other word replaces
     bars = 0
     while at < line.stop:
@@ -304,7 +304,7 @@ def write_labelled(
     games_before: int = 0,
     scores: np.ndarray | None = None,
 ) -> bytes:
-    """The lines of POSITION[n]: each with its result, the half-moves to the end of its game and the number of that.
+    """The lines of POSITION[n]: each with its result, the plies to the end of its game and the number of that.
 
     `scores`, int16[n], are White's, NO_SCORE for none; None for none at all.
     `game` is int32[n], an index to `results`, float32[games], White's 0, 0.5 or 1; `to_end` int16[n], 0 or more. Games

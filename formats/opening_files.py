@@ -24,7 +24,7 @@ class FileOpenings:
     """The openings of a file in an order drawn by a seed; from the first again when they are used up."""
 
     def __init__(self, path: Path, seed: int, plies: int | None = None) -> None:
-        """`plies`: half-moves taken from a game or a book. Raises OpeningError."""
+        """`plies` are taken from a game or a book. Raises OpeningError."""
         self._path, self._seed, self._plies = path, seed, plies
         self._book = _open_book(path) if path.suffix == ".bin" else None
         self._entries = [] if self._book else _entries(path)

@@ -5,22 +5,25 @@ Words of the move text are whole words, comments among them: a line ends only be
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 
 import chess
+import chess.pgn
 
-from engine.board.bitboard import BLACK, WHITE
 from engine.board.fen import START_FEN
 
-RESULTS = {WHITE: "1-0", BLACK: "0-1", None: "1/2-1/2"}  # by the winner
 WIDTH = 80  # columns
+UNKNOWN_TAGS = dict.fromkeys(["Event", "Site", "Date", "Round", "White", "Black"], "?") | {"Date": "????.??.??"}
 
 _BLANKS = dict.fromkeys([*range(32), 127], " ")  # what no tag and no comment may hold
 _NO_BRACES = str.maketrans("{}", "()")
+_KEEPS_THE_NEXT = re.compile(r"[({]|\d+\.+|\[%\w+")  # words that end no line
+_KEEPS_TO_THE_LAST = ("$", "%", "}", ")")  # and beginnings that begin none: % there makes a line no text
 
 
-class Termination(StrEnum):
+class PgnTermination(StrEnum):
     """The values of the tag Termination, as the PGN standard lists them."""
 
     ABANDONED = "abandoned"
@@ -37,6 +40,11 @@ def tag_pair(name: str, value: str) -> str:
     """`[White "Morphy"]`: the value on one line, its quotes and backslashes escaped."""
     quoted = value.translate(_BLANKS).replace("\\", "\\\\").replace('"', '\\"')
     return f'[{name} "{quoted}"]'
+
+
+def plain_value(value: str) -> str:
+    """The value of a tag as python-chess reads it, which leaves the backslashes of quotes in it."""
+    return re.sub(r'\\(["\\])', r"\1", value)
 
 
 def start_tags(fen: str) -> dict[str, str]:
@@ -74,3 +82,63 @@ def game_text(tags: Mapping[str, str], words: Iterable[str], width: int = WIDTH)
     """A whole game, with an empty line after it; the last of the words is the result."""
     pairs = [tag_pair(name, value) for name, value in tags.items()]
     return "\n".join([*pairs, "", *wrapped(words, width), "", ""])
+
+
+def tree_text(game: chess.pgn.Game, width: int = WIDTH) -> str:
+    """A whole game as python-chess has it, with comments, signs and variations, and an empty line after it."""
+    writer = _Writer()
+    game.accept(writer)
+    return game_text(writer.tags, _kept_together(writer.words), width)
+
+
+class _Writer(chess.pgn.BaseVisitor[None]):
+    """Gathers the tags and the words of a game; the blanks in a comment part words too."""
+
+    def __init__(self) -> None:
+        self.tags: dict[str, str] = {}
+        self.words: list[str] = []
+        self._follows_move = False
+
+    def visit_header(self, tagname: str, tagvalue: str) -> None:
+        self.tags[tagname] = plain_value(tagvalue)
+
+    def begin_variation(self) -> None:
+        self._add("(")
+
+    def end_variation(self) -> None:
+        self._add(")")
+
+    def visit_comment(self, comment: str) -> None:
+        self._add("{", *comment.translate(_BLANKS).replace("}", ")").split(), "}")
+
+    def visit_nag(self, nag: int) -> None:
+        self.words.append(f"${nag}")
+
+    def visit_move(self, board: chess.Board, move: chess.Move) -> None:
+        self._add(*push_move(board.copy(stack=False), move, self._follows_move))
+        self._follows_move = True
+
+    def visit_result(self, result: str) -> None:
+        self._add(result)
+
+    def result(self) -> None:
+        """Nothing: what was gathered is read from the fields."""
+
+    def _add(self, *words: str) -> None:
+        self.words += words
+        self._follows_move = False
+
+
+def _kept_together(words: Iterable[str]) -> Iterator[str]:
+    """The words, joined by blanks where no line may end between them."""
+    line = ""
+    for word in words:
+        last = line.rpartition(" ")[2]
+        if line and (_KEEPS_THE_NEXT.fullmatch(last) or word.startswith(_KEEPS_TO_THE_LAST)):
+            line += f" {word}"
+        else:
+            if line:
+                yield line
+            line = word
+    if line:
+        yield line

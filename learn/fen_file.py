@@ -1,7 +1,7 @@
 """The `.fen` file that learning leaves beside a PGN file: the chosen positions, each with its result, to use again.
 
 Any program that reads labelled positions can read it, and so can `learn`: a line is `FEN c9 "1-0"; c8 "41"; c7 "17";`
-with the half-moves to the end of the game and the number of the game in its file, and `ce 35;` behind where a score is
+with the plies to the end of the game and the number of the game in its file, and `ce 35;` behind where a score is
 known. The first line, a comment, says what file it was made from and how; only from the very same it is used again. The
 last line proves that it is whole.
 """

@@ -274,7 +274,7 @@ class _Reader:
         if unnamed:
             self._tell(f"  {unnamed} name no game (c7): each counts as a game, and neighbours may be in both sets")
         if endless:
-            self._tell(f"  {endless} do not tell the half-moves to the end of the game (c8): they count in full")
+            self._tell(f"  {endless} do not tell the plies to the end of the game (c8): they count in full")
 
 
 def _chosen(labelled: Labelled, selection: Selection) -> Labelled:

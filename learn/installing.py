@@ -20,7 +20,7 @@ from eval.linear.weights import ENVIRONMENT_VARIABLE, SHIPPED, active_file, as_m
 from learn.errors import LearnError, standing
 from learn.request import Events, LearnRequest, Say
 from match.players import OwnPlayer
-from match.prove import STRONGER, Proof, Trial, offer, prove
+from match.prove import STRONGER, Proof, StrengthTest, offer, prove
 
 LEARNED = "Learned by Merino on"  # begins the comments that tell where learned weights come from
 EARLIER = "The comments below are older than these values."
@@ -145,7 +145,7 @@ class Candidate:
         self._request, self._places, self._events, self._say = request, places, events, events.say
         self._old, self._new, self._content = old, new, text.encode()
 
-    def try_and_install(self, trial: Trial, command: str, was_stopped: bool = False) -> Outcome:
+    def try_and_install(self, trial: StrengthTest, command: str, was_stopped: bool = False) -> Outcome:
         """Use them if a match, where one is wanted, finds them good enough; else leave them beside.
 
         `trial` is that match, if the request does not ask for another; `command` is how one calls `learn`.
@@ -162,7 +162,7 @@ class Candidate:
                 return self._leave_beside(Verdict.STOPPED, command)
             return self._install_if_they_pass(trial, command)
 
-    def _install_if_they_pass(self, trial: Trial, command: str) -> Outcome:
+    def _install_if_they_pass(self, trial: StrengthTest, command: str) -> Outcome:
         beside = self._places.beside
         proof = self._play(trial, beside)
         verdict, match = _verdict_of(proof), proof.as_json((beside.name, self._places.source.name))
@@ -176,7 +176,7 @@ class Candidate:
                 self._offer(self._places.target)
         return outcome
 
-    def _install_at_once(self, trial: Trial) -> Outcome:
+    def _install_at_once(self, trial: StrengthTest) -> Outcome:
         """Write them without a match, or with one that decides nothing, as nothing in use changes."""
         install(self._places, self._content, self._say)
         target, in_use = self._places.target, self._places.takes_effect
@@ -191,11 +191,11 @@ class Candidate:
             self._offer(target)
         return outcome
 
-    def _play(self, trial: Trial, new: Path) -> Proof:
-        effort, most = trial.effort, trial.most_games
+    def _play(self, trial: StrengthTest, new: Path) -> Proof:
+        time_control, most = trial.time_control, trial.most_games
         self._say("A lower error is not yet more strength: a match of the new weights against the old decides.")
         self._say(
-            f"It takes {most} games at most, {effort} a move: {trial.takes}. Ctrl-C ends it, --no-match skips it."
+            f"It takes {most} games at most, {time_control} a move: {trial.takes}. Ctrl-C ends it, --no-match skips it."
         )
         players = (
             OwnPlayer(new.name, LinearEvaluation(self._new)),

@@ -42,8 +42,8 @@ class Quiet(StrEnum):
 class Selection:
     """Which positions of a game are used: never in check, never right after a capture or promotion."""
 
-    skip_first: int = 0  # half-moves of the opening that are left out
-    skip_last: int = 0  # half-moves before the end that are left out
+    skip_first: int = 0  # plies of the opening that are left out
+    skip_last: int = 0  # plies before the end that are left out
     skip_decided: int | None = None  # centipawns beyond which the end of a game is left out, if the score stays there
     quiet: Quiet = Quiet.ANY
     unique: bool = False  # whether of equal positions only the first is used
@@ -69,7 +69,7 @@ class Selection:
 class Block:
     """Positions chosen to learn from.
 
-    `positions` POSITION[n]; `game` int32[n], rising; `to_end` int16[n], half-moves to the end of the game; `results`
+    `positions` POSITION[n]; `game` int32[n], rising; `to_end` int16[n], plies to the end of the game; `results`
     float32[games], White's score 0, 0.5 or 1 by game; `scores` int16[n], what a search says for White, NO_SCORE where
     that is not known.
     """
@@ -93,7 +93,7 @@ class Rows:
     """Positions to learn from, game by game.
 
     `features` int16[n, terms]; `stage` uint8[n], how many pieces are left, as `eval.linear.phases` counts it; `game`
-    int32[n], rising; `to_end` int16[n], half-moves to the end of the game; `results` float32[games], White's score 0,
+    int32[n], rising; `to_end` int16[n], plies to the end of the game; `results` float32[games], White's score 0,
     0.5 or 1 by game; `scores` int16[n], what a search says for White in centipawns, NO_SCORE where that is not known.
     """
 
@@ -139,7 +139,7 @@ def _choose(table, span, starts, moves, told, skips, positions, game, to_end, sc
     """Fill in the chosen positions of the games table[first:last], `span` being int64 (first, last); how many.
 
     `told` is what comments say of the position after each move, int16; it may be empty. `skips` is int64: how many
-    half-moves of each game to leave out at its beginning and at its end.
+    plies of each game to leave out at its beginning and at its end.
     """
     stack, found = np.zeros(2, dtype=POSITION), 0
     for number in range(span[0], span[1]):

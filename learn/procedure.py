@@ -28,7 +28,7 @@ from learn.rescoring import Rescore
 from learn.sample import Point, Sample
 from learn.tables import as_csv, render
 from learn.telling import Diary, StepTeller
-from match.prove import NOT_WEAKER, Trial
+from match.prove import NOT_WEAKER, StrengthTest
 
 SHOWN_FAULTS = 5
 
@@ -44,7 +44,7 @@ class LearnResult:
 
 
 def learn_from_files(
-    request: LearnRequest, events: Events, trial: Trial = NOT_WEAKER, command: str = "merino learn"
+    request: LearnRequest, events: Events, trial: StrengthTest = NOT_WEAKER, command: str = "merino learn"
 ) -> LearnResult:
     """Learn new weights from games, and put them in use if they are better and pass their match.
 

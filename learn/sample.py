@@ -37,7 +37,7 @@ class Point:
 class Sample(NamedTuple):
     """Rows as in `Rows`, and what each counts for. A tuple, so that compiled code can take it.
 
-    `importance` float32 by half-moves to the end of the game; `held` bool[n], true for rows of the validation set;
+    `importance` float32 by plies to the end of the game; `held` bool[n], true for rows of the validation set;
     `game_weight` float32[games], how often a game counts: 1, or its number of draws in a resampling.
 
     The target of a row is the sum of two parts: that of its game, `labels`, float32[games], and that of its score, in
@@ -75,7 +75,7 @@ class Sample(NamedTuple):
 
 
 def sample_of(rows: Rows, held: np.ndarray, lam: float | None = None, target: Target = BY_RESULT) -> Sample:
-    """A sample over all `rows`; a row n half-moves before the end counts e^(-n / lam), or 1 if `lam` is None.
+    """A sample over all `rows`; a row n plies before the end counts e^(-n / lam), or 1 if `lam` is None.
 
     Where the target needs scores, every row must have one.
     """

@@ -11,7 +11,7 @@ import time
 
 import chess.engine
 
-from match.effort import HASH_MB
+from match.time_control import HASH_MB
 
 # Engines chatter; what matters becomes a fault with its reason, and the live line stays whole.
 logging.getLogger("chess.engine").setLevel(logging.CRITICAL)

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from engine.board.bitboard import WHITE
+from engine.board.game import RESULTS
 from formats.openings import Opening
-from formats.pgn_text import RESULTS
-from match import play
+from match import compiled_game
 
 
 class Reason(Enum):
@@ -32,7 +32,7 @@ class Reason(Enum):
 
 
 FAULTS = (Reason.ILLEGAL, Reason.CRASH, Reason.TIME)  # of a player, who loses by it
-BY_NUMBER = {getattr(play, reason.name): reason for reason in Reason if hasattr(play, reason.name)}
+BY_NUMBER = {getattr(compiled_game, reason.name): reason for reason in Reason if hasattr(compiled_game, reason.name)}
 
 
 class Played(NamedTuple):

@@ -27,12 +27,12 @@ class Journal(NamedTuple):
     games: tuple[str, ...]
 
 
-class Keeper:
+class MatchKeeper:
     """Keeps the games and the state of one match in their files; either may be None."""
 
-    def __init__(self, pgn: Path | None, state: Path | None, terms: dict[str, Any]) -> None:
-        """`terms` must be the same whenever the match goes on, and can be written as JSON."""
-        self._pgn, self._state, self._terms = pgn, state, terms
+    def __init__(self, pgn: Path | None, state: Path | None, config: dict[str, Any]) -> None:
+        """`config` must be the same whenever the match goes on, and can be written as JSON."""
+        self._pgn, self._state, self._config = pgn, state, config
         self._games: list[str] = []  # that are in no file yet
         self._journal: Journal | None = None  # of those that are being added
 
@@ -45,11 +45,11 @@ class Keeper:
             raise MatchError(f"'{path}' is no file that could keep the state")
         try:
             state = json.loads(path.read_text(encoding="utf-8"))
-            tally, seconds, terms = Tally.from_json(state["tally"]), float(state["seconds"]), dict(state["terms"])
+            tally, seconds, config = Tally.from_json(state["tally"]), float(state["seconds"]), dict(state["terms"])
             journal = state["pgn"] and Journal(int(state["pgn"]["at"]), tuple(map(str, state["pgn"]["games"])))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise MatchError(f"'{path}' is not the state of a match ({error})") from error
-        changed = [name for name in self._terms if terms.get(name) != self._terms[name]]
+        changed = [name for name in self._config if config.get(name) != self._config[name]]
         if changed:
             raise MatchError(f"'{path}' is of a match with other {', '.join(changed)}; take another file")
         self._journal = journal or None
@@ -105,7 +105,7 @@ class Keeper:
     def _write_state(self, tally: Tally, seconds: float, journal: Journal | None) -> None:
         if self._state is None:
             return
-        state = {"terms": self._terms, "tally": tally.as_json(), "seconds": seconds}
+        state = {"terms": self._config, "tally": tally.as_json(), "seconds": seconds}
         state["pgn"] = None if journal is None else journal._asdict()
         with _naming_the_file(self._state):
             write_whole(self._state, json.dumps(state, indent=1).encode())

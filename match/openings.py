@@ -18,10 +18,10 @@ from engine.search.transposition import TranspositionTable, age_of
 from engine.search.worker import Worker
 from eval.families import default
 from formats.openings import Opening, OpeningError
-from match.chance import next_random, seed_state
-from match.play import UNFINISHED, end_by_rule
+from match.compiled_game import UNFINISHED, end_by_rule
+from match.rng import next_random, seed_state
 
-PLIES = 8  # random half-moves
+PLIES = 8  # random plies
 EVEN = 50  # centipawns that the judge may see for one side
 JUDGE_NODES = 1000
 TRIES = 10_000
@@ -58,7 +58,7 @@ def _even_walk(judge, starts, positions, keys, state, plies, even, nodes, tries,
 
 
 class RandomOpenings:
-    """Random half-moves that leave the game about even for a short search with the default weights.
+    """Random plies that leave the game about even for a short search with the default weights.
 
     Opening number n depends on the seed and n alone. One thread at a time may use an object.
     """
@@ -91,5 +91,5 @@ class RandomOpenings:
             moves,
         )
         if not found:
-            raise OpeningError(f"no {self._plies} random half-moves in {TRIES} tries were even to {self._even} cp")
+            raise OpeningError(f"no {self._plies} random plies in {TRIES} tries were even to {self._even} cp")
         return Opening(START_FEN, tuple(Move(move).uci() for move in moves))

@@ -8,7 +8,7 @@ import chess
 
 from engine.notation.san import as_chess_move
 from engine.search.limits import Score
-from formats.pgn_text import Termination, comment, game_text, push_move, start_tags
+from formats.pgn_text import PgnTermination, comment, game_text, push_move, start_tags
 from match.games import Game, Reason
 
 BY_SCORE = (Reason.WIN_BY_SCORE, Reason.DRAW_BY_SCORE, Reason.TOO_LONG)
@@ -60,12 +60,12 @@ def _remark(turn: chess.Color, score: int | None, depth: int | None, seconds: fl
     return " ".join(words)
 
 
-def _termination(reason: Reason) -> Termination:
+def _termination(reason: Reason) -> PgnTermination:
     if reason in BY_SCORE:
-        return Termination.ADJUDICATION
+        return PgnTermination.ADJUDICATION
     faults = {
-        Reason.ILLEGAL: Termination.RULES_INFRACTION,
-        Reason.CRASH: Termination.ABANDONED,
-        Reason.TIME: Termination.TIME_FORFEIT,
+        Reason.ILLEGAL: PgnTermination.RULES_INFRACTION,
+        Reason.CRASH: PgnTermination.ABANDONED,
+        Reason.TIME: PgnTermination.TIME_FORFEIT,
     }
-    return faults.get(reason, Termination.NORMAL)
+    return faults.get(reason, PgnTermination.NORMAL)

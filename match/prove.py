@@ -8,26 +8,26 @@ from pathlib import Path
 from typing import Any
 
 from engine.common.work import cores
-from match.contest import Outlets, hold
-from match.effort import Adjudication, Effort
+from match.config import MatchConfig
 from match.games import Tally
 from match.players import OwnPlayer
 from match.report import as_json, duration, signed
+from match.runner import MatchOutput, run_match
 from match.statistics import Model, Sprt, estimate
-from match.terms import Terms
+from match.time_control import Adjudication, TimeControl
 
 Say = Callable[[str], object]
 
 
 @dataclass(frozen=True)
-class Trial:
+class StrengthTest:
     """A match of new players against old ones: what it tests, how it is played, and how many games it may take.
 
     `held` and `refuted` say what H1 and H0 mean, as `{new}` and `{old}`. `takes` is how long it may take, in words.
     """
 
     test: Sprt
-    effort: Effort
+    time_control: TimeControl
     most_games: int
     held: str
     refuted: str
@@ -38,18 +38,18 @@ class Trial:
 
 # Simulated from the pairs of a real match: weights 30 Elo weaker pass in 4 of 100 trials, 40 weaker in 1, 60 never;
 # equal ones pass in 87, 10 Elo better ones in 98, after 480 and 330 games on average, ten a second on two cores.
-NOT_WEAKER = Trial(
+NOT_WEAKER = StrengthTest(
     Sprt(-30.0, 0.0, model=Model.LOGISTIC),
-    Effort(nodes=2000),
+    TimeControl(nodes=2000),
     1000,
     "{new} is not weaker than {old}.",
     "{new} is weaker than {old}.",
     "two minutes at most on two cores, mostly one",
     Adjudication(win_score=1000, win_moves=4),
 )
-STRONGER = Trial(
+STRONGER = StrengthTest(
     Sprt(0.0, 10.0),
-    Effort(nodes=2000),
+    TimeControl(nodes=2000),
     40_000,
     "Proved: {new} is stronger than {old}.",
     "Not proved: {new} does not gain 10 Elo over {old}.",
@@ -61,7 +61,7 @@ STRONGER = Trial(
 class Proof:
     """What a trial showed: "H1" if the new player passed, "H0" if not, "" if that is not settled."""
 
-    trial: Trial
+    trial: StrengthTest
     verdict: str
     tally: Tally
     seconds: float
@@ -76,13 +76,13 @@ class Proof:
 def offer(new: Path, old: Path) -> str:
     """The command that plays the match for more strength, in words."""
     test = f"--sprt {STRONGER.test.elo0:g} {STRONGER.test.elo1:g} --games {STRONGER.most_games}"
-    return f"merino match '{new}' '{old}' {test} --nodes {STRONGER.effort.nodes} --seed {STRONGER.seed}"
+    return f"merino match '{new}' '{old}' {test} --nodes {STRONGER.time_control.nodes} --seed {STRONGER.seed}"
 
 
 def prove(
     new: OwnPlayer,
     old: OwnPlayer,
-    trial: Trial,
+    trial: StrengthTest,
     say: Say,
     show: Callable[[str], object] | None = None,
     threads: int | None = None,
@@ -92,8 +92,8 @@ def prove(
     The same players and trial give the same verdict, whatever the machine. The result goes to `say`, the state of the
     match several times a second to `show`. Raises MatchError.
     """
-    terms = Terms((new, old), trial.effort, trial.most_games, trial.seed, adjudication=trial.adjudication)
-    result = hold(terms, threads or cores(), trial.test, Outlets(show))
+    config = MatchConfig((new, old), trial.time_control, trial.most_games, trial.seed, adjudication=trial.adjudication)
+    result = run_match(config, threads or cores(), trial.test, MatchOutput(show))
     proof = Proof(trial, trial.test.verdict(result.tally.counts), result.tally, result.seconds, result.interrupted)
     for line in _told(proof, new.label, old.label):
         say(line)

@@ -24,7 +24,7 @@ def counts_text(tally: Tally) -> str:
     return f"+{wins} ={draws} -{losses}  {tally.pairs.tolist()}"
 
 
-class Pace:
+class GameRate:
     """How fast games come.
 
     Nothing is said of it before each board has ended some games: what was compiled before the first one, and how many
@@ -86,13 +86,13 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
-def summary(names: Sequence[str], terms: str, conditions: str, tally: Tally, sprt: Sprt | None, seconds: float) -> str:
-    """The result at the end of a match, and the block of evidence; `terms` and `conditions` say how it was played."""
+def summary(names: Sequence[str], config: str, conditions: str, tally: Tally, sprt: Sprt | None, seconds: float) -> str:
+    """The result at the end of a match, and the block of evidence; `config` and `conditions` say how it was played."""
     found = estimate(tally.counts)
     points = tally.points[2] + tally.points[1] / 2
     share = f" ({points / tally.games:.1%})" if tally.games else ""
     rows = [
-        ("Match", f"{names[0]} against {names[1]}, {terms}"),
+        ("Match", f"{names[0]} against {names[1]}, {config}"),
         ("Points", f"{points:g} of {tally.games}{share}"),
         ("nElo", f"{signed(found.normalized, found.normalized_error)} (95%)"),
         ("LOS", f"{found.los:.1%} that {names[0]} is the stronger"),

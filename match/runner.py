@@ -1,32 +1,162 @@
-"""Plays a match as an ordered map of its pairs: the same games in the same order, whoever plays them, and how many."""
+"""Runs a match: its pairs as an ordered map of work, its games counted, shown, tested and kept on disk.
+
+The games are the same, in the same order, whoever plays them and how many.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import time
+from collections.abc import Callable, Generator
 from concurrent.futures import Executor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
 from typing import NamedTuple
 
+from engine.board.fen import FenError
 from engine.common.runs import Run, RunName, at_work, begun
 from engine.common.work import ordered, threads
-from match.games import Game
-from match.terms import Board, OpeningSource, Terms
+from formats.openings import OpeningError
+from match.config import Board, MatchConfig, OpeningSource
+from match.errors import MatchError
+from match.games import Game, Tally
+from match.keeping import MatchKeeper
+from match.pgn import write_game
+from match.report import GameRate, live_line
+from match.statistics import Sprt
 
 AHEAD = 4  # pairs for each that may be played at a time, that may be finished before an earlier one is
+SHOW_EVERY = 0.5  # seconds
+SAVE_EVERY = 2.0
+
+
+@dataclass(frozen=True)
+class MatchOutput:
+    """Where a match goes besides its result."""
+
+    show: Callable[[str], object] | None = None  # gets the live line, several times a second
+    pgn: Path | None = None  # to the end of which games are written
+    state: Path | None = None  # to go on from after an interruption
+    event: str = "Merino match"
+    line: Callable[[Tally, int, float | None, Sprt | None], str] = live_line  # what is shown
+    say: Callable[[str], object] | None = None  # gets what else there is to know, in sentences
+
+
+@dataclass
+class MatchResult:
+    """A match as far as it was played."""
+
+    tally: Tally
+    seconds: float = 0.0
+    interrupted: bool = False
+
+
+class BrokenOffError(MatchError):
+    """A match that cannot go on; `result` is what there is of it."""
+
+    def __init__(self, reason: str, result: MatchResult) -> None:
+        super().__init__(reason)
+        self.result = result
+
+
+def run_match(
+    config: MatchConfig,
+    threads: int,
+    sprt: Sprt | None = None,
+    output: MatchOutput | None = None,
+    executor: Executor | None = None,
+) -> MatchResult:
+    """Play until the games are played, the test is settled, or Ctrl-C; `threads` pairs at a time.
+
+    `executor` plays them, None for threads of this process. Goes on where the state file stops, if there is one.
+    Raises MatchError, and BrokenOffError once games are played.
+    """
+    return _Match(config, sprt, output or MatchOutput()).run(threads, executor)
+
+
+class _Match:
+    """A match under way."""
+
+    def __init__(self, config: MatchConfig, sprt: Sprt | None, output: MatchOutput) -> None:
+        self._config, self._sprt, self._output = config, sprt, output
+        self._day = date.today()
+        self._keeper = MatchKeeper(output.pgn, output.state, config.identity())
+        self._result = MatchResult(*self._keeper.load())
+        self._first = self._result.tally.games
+        self._say(self._keeper.catch_up(self._is_over()))
+        if self._first and not self._is_over():
+            self._say(f"{self._first} of {config.games} games are played; going on.")
+        self._saved = self._shown = time.monotonic()
+        self._began = self._saved - self._result.seconds
+
+    def run(self, threads: int, executor: Executor | None) -> MatchResult:
+        """Play."""
+        games = play_match(self._config, self._config.games, threads, self._first, executor)
+        try:
+            self._play(games, GameRate(threads))
+        except KeyboardInterrupt:
+            self._result.interrupted = True
+        except (OpeningError, FenError, MatchError) as error:
+            raise BrokenOffError(str(error), self._result) from error
+        finally:
+            try:
+                self._save()
+            finally:
+                games.close()
+        return self._result
+
+    def _play(self, games: Generator[Game, None, None], pace: GameRate) -> None:
+        """Count the games, and from time to time save and show what there is."""
+        while not self._is_over():
+            game = next(games)
+            now = time.monotonic()
+            pace.note(now)
+            self._take(game)
+            if now - self._saved >= SAVE_EVERY:
+                self._save()
+            if self._output.show is not None and now - self._shown >= SHOW_EVERY:
+                self._shown = now
+                self._output.show(self._output.line(self._result.tally, self._config.games, pace.speed, self._sprt))
+
+    def _is_over(self) -> bool:
+        """Whether all games are played, or the test is settled, which is looked at after whole pairs."""
+        tally = self._result.tally
+        if tally.games >= self._config.games:
+            return True
+        return self._sprt is not None and tally.games % 2 == 0 and bool(self._sprt.verdict(tally.counts))
+
+    def _take(self, game: Game) -> None:
+        first, second = self._config.players
+        if self._output.pgn is not None:
+            self._keeper.add(write_game(game, (first.label, second.label), self._output.event, self._day))
+        self._result.tally.add(game)
+
+    def _save(self) -> None:
+        """Write the games and the state; raises BrokenOffError."""
+        self._saved = time.monotonic()
+        self._result.seconds = self._saved - self._began
+        try:
+            self._keeper.save(self._result.tally, self._result.seconds)
+        except MatchError as error:
+            raise BrokenOffError(str(error), self._result) from error
+
+    def _say(self, sentence: str) -> None:
+        if sentence and self._output.say is not None:
+            self._output.say(sentence)
 
 
 @dataclass(frozen=True)
 class PairTask:
     """The games of one pair that are to be played: plain data, for any process."""
 
-    terms: Terms
+    config: MatchConfig
     pair: int
     numbers: tuple[int, ...]  # of the games, the even one for the first player's White
     run: RunName
 
 
-class _Seat(NamedTuple):
+class _Table(NamedTuple):
     """What a thread keeps from pair to pair."""
 
     openings: OpeningSource
@@ -38,25 +168,25 @@ def play_pair(task: PairTask) -> tuple[Game, ...]:
     with at_work(task.run) as run:
         if run is None:
             return ()
-        seat = run.kept(lambda: _sit_down(task.terms, run))
-        opening = seat.openings.opening(task.pair)
+        table = run.kept(lambda: _set_up(task.config, run))
+        opening = table.openings.opening(task.pair)
         games = []
         for number in task.numbers:
-            game = None if run.is_stopped else seat.board.play(number, opening, number % 2 == 0)
+            game = None if run.is_stopped else table.board.play(number, opening, number % 2 == 0)
             if game is None:
                 return ()
             games.append(game)
         return tuple(games)
 
 
-def _sit_down(terms: Terms, run: Run) -> _Seat:
-    seat = _Seat(terms.source(), terms.board(run.stop_flag))
-    run.watch(seat.board)
-    return seat
+def _set_up(config: MatchConfig, run: Run) -> _Table:
+    table = _Table(config.source(), config.board(run.stop_flag))
+    run.watch(table.board)
+    return table
 
 
 def play_match(
-    terms: Terms, games: int, at_a_time: int, first: int = 0, executor: Executor | None = None
+    config: MatchConfig, games: int, at_a_time: int, first: int = 0, executor: Executor | None = None
 ) -> Generator[Game, None, None]:
     """The games of a match from number `first` on, in their order. Closing the iterator stops the match.
 
@@ -69,7 +199,7 @@ def play_match(
         workers = executor or stack.enter_context(threads(hands))
         run = stack.enter_context(begun())
         tasks = (
-            PairTask(terms, pair, tuple(range(max(2 * pair, first), min(2 * pair + 2, games))), run) for pair in pairs
+            PairTask(config, pair, tuple(range(max(2 * pair, first), min(2 * pair + 2, games))), run) for pair in pairs
         )
         for played in stack.enter_context(closing(ordered(workers, play_pair, tasks, AHEAD * hands))):
             yield from played

@@ -18,7 +18,7 @@ from enum import StrEnum
 import numpy as np
 
 Z_95 = 1.959963984540054
-ELO_PER_NEPER = 800 / math.log(10)  # of normalised Elo: how many for a mean of one standard deviation
+NELO_PER_T = 800 / math.log(10)  # of normalised Elo: how many for a mean of one standard deviation
 UNSEEN = 1e-3  # what a class that has not occurred counts, so that every likelihood exists
 COIN = 0.125  # variance of a pair of tossed coins: counts as one more result, so that few do not look certain
 STEPS = 100
@@ -66,7 +66,7 @@ def estimate(counts: np.ndarray) -> Estimate:
     error = Z_95 * math.sqrt(widened / number)
     elo_error = (elo_of(mean + error) - elo_of(mean - error)) / 2
     deviation = math.sqrt(widened * _games(counts))
-    normalized = [(mean + side - 0.5) / deviation * ELO_PER_NEPER for side in (-error, 0, error)]
+    normalized = [(mean + side - 0.5) / deviation * NELO_PER_T for side in (-error, 0, error)]
     spread = variance + (mean - 0.5) ** 2  # about 1/2, as if neither were the stronger: Phi((W - L) / sqrt(W + L))
     los = 0.5 * (1 + math.erf((mean - 0.5) / math.sqrt(2 * spread / number)))
     seen = float(np.dot(counts, np.linspace(0, 1, len(counts))) / number)
@@ -90,7 +90,7 @@ def llr(counts: np.ndarray, elo0: float, elo1: float, model: Model) -> np.ndarra
     if model is Model.LOGISTIC:
         null, alternative = (_likeliest_with_mean(shares, score_of(elo)) for elo in (elo0, elo1))
     else:
-        factor = math.sqrt(_games(counts)) / ELO_PER_NEPER
+        factor = math.sqrt(_games(counts)) / NELO_PER_T
         null, alternative = (_likeliest_with_t_value(shares, elo * factor) for elo in (elo0, elo1))
     return number * np.sum(shares * np.log(alternative / null), axis=-1)
 

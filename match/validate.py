@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from match.statistics import ELO_PER_NEPER, Model, Sprt, elo_of, estimate, llr
+from match.statistics import NELO_PER_T, Model, Sprt, elo_of, estimate, llr
 
 MOST_PAIRS = 20_000
 BATCH = 8  # pairs between two looks at the test
@@ -19,7 +19,7 @@ SHAPES = {"many draws": (0.02, 0.18, 0.60, 0.18, 0.02), "few draws": (0.10, 0.20
 
 
 @dataclass(frozen=True)
-class Trial:
+class SimulatedTest:
     """What came of simulated matches under one test."""
 
     matches: int
@@ -41,7 +41,7 @@ def shares_for(shape: Sequence[float], elo: float, model: Model) -> np.ndarray:
         mean = float(shares @ values)
         if model is Model.LOGISTIC:
             return elo_of(mean)
-        return (mean - 0.5) / float(np.sqrt(2 * shares @ (values - mean) ** 2)) * ELO_PER_NEPER
+        return (mean - 0.5) / float(np.sqrt(2 * shares @ (values - mean) ** 2)) * NELO_PER_T
 
     low, high = -20.0, 20.0
     for _ in range(80):
@@ -50,7 +50,7 @@ def shares_for(shape: Sequence[float], elo: float, model: Model) -> np.ndarray:
     return tilted((low + high) / 2)
 
 
-def simulate_test(sprt: Sprt, shares: np.ndarray, matches: int, random: np.random.Generator) -> Trial:
+def simulate_test(sprt: Sprt, shares: np.ndarray, matches: int, random: np.random.Generator) -> SimulatedTest:
     """Play matches under the test with pairs from these shares."""
     counts = np.zeros((matches, 5))
     low, high = sprt.bounds
@@ -63,7 +63,7 @@ def simulate_test(sprt: Sprt, shares: np.ndarray, matches: int, random: np.rando
         is_open = (low < ratio) & (ratio < high)
         spent += pairs * int(np.sum(~is_open))
         counts = counts[is_open]
-    return Trial(matches, accepted, (spent + pairs * len(counts)) / matches, len(counts))
+    return SimulatedTest(matches, accepted, (spent + pairs * len(counts)) / matches, len(counts))
 
 
 def coverage(shares: np.ndarray, pairs: int, matches: int, random: np.random.Generator) -> float:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from match.effort import Effort
-from match.play import RULES, judge_scores
+from match.compiled_game import GAME_RULES, judge_scores
+from match.config import MatchConfig
 from match.players import OwnPlayer
 from match.runner import play_match
-from match.terms import Terms
+from match.time_control import TimeControl
 
 
 def warm_up() -> None:
     """Play a short match."""
     player = OwnPlayer("default")
-    list(play_match(Terms((player, player), Effort(nodes=10)), 2, 1))
-    judge_scores(np.zeros(1, dtype=RULES), np.zeros(1, dtype=np.int32), 1)  # between other engines
+    list(play_match(MatchConfig((player, player), TimeControl(nodes=10)), 2, 1))
+    judge_scores(np.zeros(1, dtype=GAME_RULES), np.zeros(1, dtype=np.int32), 1)  # between other engines

@@ -106,7 +106,7 @@ class LineReport:
 class SearchReport:
     """What a search says of the position."""
 
-    depth: Annotated[int, "half-moves"]
+    depth: Annotated[int, "plies"]
     nodes: Annotated[int, "positions searched"]
     score: Annotated[ScoreReport, "the score of the best move"]
     lines: Annotated[tuple[LineReport, ...], "the lines of the best moves, best first"]

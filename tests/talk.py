@@ -8,7 +8,7 @@ from engine.board.game import Position
 from engine.console.dispatch import dispatch
 from engine.console.session import Session
 from engine.console.terminal import Terminal
-from engine.search.limits import Limits, Line, Result, Score
+from engine.search.limits import Limits, Line, Score, SearchResult
 from engine.uci.runtime import Runtime
 from eval.families import DEFAULT_FILE, default
 
@@ -33,7 +33,11 @@ class FakeSearcher:
         return self._thread.is_alive()
 
     def start(
-        self, position: Position, limits: Limits, on_line: Callable[[Line], None], on_done: Callable[[Result], None]
+        self,
+        position: Position,
+        limits: Limits,
+        on_line: Callable[[Line], None],
+        on_done: Callable[[SearchResult], None],
     ) -> None:
         self.limits = limits
         self._stop.clear()
@@ -47,7 +51,7 @@ class FakeSearcher:
             self.on_start()
             if self.endless:
                 assert self._stop.wait(20)
-            on_done(Result(best, None, line))
+            on_done(SearchResult(best, None, line))
 
         self._thread = threading.Thread(target=search, daemon=True)
         self._thread.start()

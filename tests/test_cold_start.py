@@ -138,7 +138,7 @@ def test_nothing_waits_for_the_bestmove_of_an_endless_go_that_is_just_handed_ove
 
     def search(_: str) -> None:
         time.sleep(0.2)
-        if not session.cold.is_hurried:  # else it would be stopped at once
+        if not session.cold.is_stop_requested:  # else it would be stopped at once
             session._is_searching = True
             session._bestmove_said.clear()
 

@@ -26,11 +26,11 @@ from eval.families import default, from_identity
 from eval.net.family import NetEvaluation
 from eval.net.network import Shape, quantised
 from formats.openings import Opening
-from match.board import OwnBoard
-from match.contest import hold
-from match.effort import Adjudication, Effort
+from match.compiled_board import CompiledBoard
+from match.config import MatchConfig
 from match.players import OwnPlayer
-from match.terms import Terms
+from match.runner import run_match
+from match.time_control import Adjudication, TimeControl
 from tests.material_family import MaterialEvaluation
 
 
@@ -208,8 +208,8 @@ def test_a_searcher_takes_another_family_between_searches() -> None:
 
 def test_families_meet_in_a_match() -> None:
     players = OwnPlayer("terms"), OwnPlayer("material", MaterialEvaluation())
-    terms = Terms(players, Effort(nodes=300), games=24, seed=2)
-    tally = hold(terms, threads=2).tally
+    terms = MatchConfig(players, TimeControl(nodes=300), games=24, seed=2)
+    tally = run_match(terms, threads=2).tally
     assert tally.games == 24
     assert tally.counts[3] + tally.counts[4] > tally.counts[0] + tally.counts[1]  # knowing more than material wins
 
@@ -217,7 +217,7 @@ def test_families_meet_in_a_match() -> None:
 def test_a_game_between_families_is_the_same_again(family: Evaluation) -> None:
     players = OwnPlayer("a", family), OwnPlayer("b", MaterialEvaluation())
     games = [
-        OwnBoard(players, Effort(nodes=200), Adjudication(), np.zeros(1, dtype=np.uint64)).play(
+        CompiledBoard(players, TimeControl(nodes=200), Adjudication(), np.zeros(1, dtype=np.uint64)).play(
             0, Opening(STARTS[1], ()), True
         )
         for _ in range(2)

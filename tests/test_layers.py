@@ -42,7 +42,7 @@ TOP = "engine.__main__"
 
 ONLY_THE_COMMAND_LINE_IMPORTS = {"engine.uci", "engine.console", "engine.shell.cli", "engine.__main__"}
 COMPILERS = {"njit", "jit", "vectorize", "guvectorize", "cfunc", "jitclass", "stencil"}
-LONGEST_MODULE, LONGEST_KERNEL = 400, 60
+LONGEST_MODULE, LONGEST_KERNEL, LONGEST_TEST_NAME = 400, 60, 80
 
 
 @cache
@@ -200,6 +200,12 @@ def test_a_compiled_function_can_be_taken_in_at_a_glance(module):
     lengths = {f"{node.name}:{node.lineno}": node.end_lineno - node.lineno + 1 for node in compiled_functions(module)}
     long = [f"{name} has {length} lines" for name, length in lengths.items() if length > LONGEST_KERNEL]
     assert not long, f"{module}: {', '.join(long)}"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "tests").glob("test_*.py")), ids=lambda path: path.stem)
+def test_the_name_of_a_test_fits_on_a_line_of_80(path):
+    tests = [node.name for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.FunctionDef)]
+    assert not [name for name in tests if name.startswith("test_") and len(name) > LONGEST_TEST_NAME]
 
 
 @pytest.mark.parametrize("module", modules(*PACKAGES))

@@ -18,13 +18,13 @@ from eval.linear.registry import TERMS
 from eval.linear.weights import DEFAULT_FILE, as_mapping, defaults, learned_k, load, parse, render, rewrite, save
 from learn import installing, learning, procedure
 from learn.installing import EARLIER, LEARNED, text_with
-from match.effort import Effort
 from match.games import Tally
-from match.prove import NOT_WEAKER, STRONGER, Proof, Trial
+from match.prove import NOT_WEAKER, STRONGER, Proof, StrengthTest
 from match.statistics import Model, Sprt, _likeliest_with_mean, llr, score_of
+from match.time_control import TimeControl
 from tests.rows import SELFPLAY
 
-TINY = replace(NOT_WEAKER, effort=Effort(nodes=20), most_games=2)
+TINY = replace(NOT_WEAKER, time_control=TimeControl(nodes=20), most_games=2)
 COMMENTS = ("# Grandmother's weights", "VAL_Q   100  # she never took mine", "# the end")
 
 
@@ -45,17 +45,17 @@ def told() -> list[str]:
     return []
 
 
-def learned(weights: Path, told: list[str], *more: str, trial: Trial = TINY) -> Path | None:
+def learned(weights: Path, told: list[str], *more: str, trial: StrengthTest = TINY) -> Path | None:
     """What `learn` leaves in use after it has learned the values of the pieces from our games."""
     words = [str(SELFPLAY), "1", "5", "--no-fen", "--weights", str(weights), *more]
     return learn_weights(words, told.append, trial)
 
 
-def match_that_ends(monkeypatch: pytest.MonkeyPatch, verdict: str, interrupted: bool = False) -> list[Trial]:
+def match_that_ends(monkeypatch: pytest.MonkeyPatch, verdict: str, interrupted: bool = False) -> list[StrengthTest]:
     """Let every match end so without being played; the trials that are asked for."""
-    asked: list[Trial] = []
+    asked: list[StrengthTest] = []
 
-    def prove(new: object, old: object, trial: Trial, *_: object) -> Proof:
+    def prove(new: object, old: object, trial: StrengthTest, *_: object) -> Proof:
         asked.append(trial)
         return Proof(trial, verdict, Tally(), 1.0, interrupted)
 

@@ -16,16 +16,16 @@ from engine.search.limits import Limits
 from engine.search.parameters import parameter_values
 from engine.search.searcher import Searcher
 from engine.shell.cli import main
-from engine.shell.match_options import effort
+from engine.shell.match_options import time_control
 from eval.families import default
-from match.board import OwnBoard
-from match.effort import Adjudication, Effort
+from match.compiled_board import CompiledBoard
+from match.config import MatchConfig
 from match.errors import MatchError, PlayerError
 from match.games import Game, Reason
 from match.openings import RandomOpenings
 from match.players import OwnPlayer, read_player
 from match.runner import play_match
-from match.terms import Terms
+from match.time_control import Adjudication, TimeControl
 
 NODES = 200
 GAMES = 16
@@ -38,9 +38,9 @@ BY_RULE = {
 }
 
 
-def terms_of(nodes: int, **adjudication: int) -> Terms:
+def terms_of(nodes: int, **adjudication: int) -> MatchConfig:
     players = read_player("default"), read_player("aspiration_window=40,late_move_pruning_base=2")
-    return Terms(players, Effort(nodes), seed=5, adjudication=Adjudication(**adjudication))
+    return MatchConfig(players, TimeControl(nodes), seed=5, adjudication=Adjudication(**adjudication))
 
 
 @cache
@@ -89,8 +89,8 @@ def test_another_process_plays_the_same_games():
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="a thread cannot be sent a Ctrl-C")
 def test_ctrl_c_ends_the_games_under_way_and_closes_the_boards(monkeypatch: pytest.MonkeyPatch):
-    closed: list[OwnBoard] = []
-    monkeypatch.setattr(OwnBoard, "close", lambda board: closed.append(board))
+    closed: list[CompiledBoard] = []
+    monkeypatch.setattr(CompiledBoard, "close", lambda board: closed.append(board))
     threading.Timer(1.0, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
         next(play_match(terms_of(10**12), 4, 2))  # whose first move would take weeks
@@ -101,7 +101,7 @@ def test_an_error_of_a_board_is_raised_and_the_match_over(monkeypatch: pytest.Mo
     def fail(*_: object) -> None:
         raise MatchError("the board is broken")
 
-    monkeypatch.setattr(OwnBoard, "play", fail)
+    monkeypatch.setattr(CompiledBoard, "play", fail)
     with pytest.raises(MatchError, match="the board is broken"):
         next(play_match(terms_of(NODES), 4, 2))
     assert not runs._RUNS
@@ -112,17 +112,17 @@ def test_longer_searches_are_the_same_games_on_any_number_of_threads():
 
 
 def test_a_board_that_has_played_plays_a_game_as_a_fresh_one_does():
-    terms, flag = terms_of(600), np.zeros(1, dtype=np.uint64)
-    opening = terms.source().opening(3)
+    config, flag = terms_of(600), np.zeros(1, dtype=np.uint64)
+    opening = config.source().opening(3)
     for number in (6, 7):
-        fresh = terms.board(flag).play(number, opening, number % 2 == 0)
+        fresh = config.board(flag).play(number, opening, number % 2 == 0)
         assert fresh == played(1, nodes=600, games=8)[number]
 
 
 def test_games_from_any_number_on_are_those_of_the_whole_match():
-    terms = terms_of(NODES)
+    config = terms_of(NODES)
     for first in (1, 2, 5):
-        assert list(play_match(terms, GAMES, 2, first)) == played(1)[first:]
+        assert list(play_match(config, GAMES, 2, first)) == played(1)[first:]
 
 
 def test_a_move_is_the_one_that_the_search_of_the_engine_finds():
@@ -203,7 +203,7 @@ def test_the_text_of_a_player_is_refused_below_the_command_line_too() -> None:
     ("limits", "nodes"), [({}, 1000), ({"nodes": 7}, 7), ({"depth": 3}, None), ({"depth": 3, "nodes": 7}, 7)]
 )
 def test_a_move_costs_the_usual_nodes_where_no_limit_is_named(limits: dict[str, int], nodes: int | None) -> None:
-    assert effort(limits.get("nodes"), limits.get("depth")) == Effort(nodes, limits.get("depth"))
+    assert time_control(limits.get("nodes"), limits.get("depth")) == TimeControl(nodes, limits.get("depth"))
 
 
 def test_equal_players_draw_a_match(capsys: pytest.CaptureFixture[str]) -> None:

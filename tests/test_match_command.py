@@ -25,24 +25,24 @@ from engine.shell.cli import main
 from eval.linear.weights import DEFAULT_FILE
 from formats.opening_files import FileOpenings
 from formats.openings import Opening, OpeningError
-from match.contest import Outlets, hold
-from match.driven import DrivenBoard
-from match.effort import Adjudication, Clock, Effort
+from match.config import MatchConfig
+from match.engines import Situation
 from match.errors import MatchError
 from match.games import Played, Reason, Tally
 from match.players import OtherPlayer, OwnPlayer, find_program, read_player
+from match.python_board import PythonBoard
 from match.report import live_line
-from match.sides import Situation
+from match.runner import MatchOutput, run_match
 from match.statistics import Sprt
-from match.terms import Terms
+from match.time_control import Adjudication, Clock, TimeControl
 
 FAKE = f"engine:{shlex.quote(sys.executable)} {shlex.quote(str(Path(__file__).parent / 'fake_engine.py'))}"
-QUICK = Effort(nodes=100)
+QUICK = TimeControl(nodes=100)
 SHORT = Adjudication(longest=12)  # too short for the engine that plays by the alphabet to be mated
 
 
-def terms(first: str, second: str, games: int = 4, effort: Effort = QUICK, **other: object) -> Terms:
-    return Terms((read_player(first), read_player(second)), effort, games, adjudication=SHORT, **other)
+def terms(first: str, second: str, games: int = 4, time_control: TimeControl = QUICK, **other: object) -> MatchConfig:
+    return MatchConfig((read_player(first), read_player(second)), time_control, games, adjudication=SHORT, **other)
 
 
 def games_of(path: Path) -> list[chess.pgn.Game]:
@@ -53,7 +53,9 @@ def games_of(path: Path) -> list[chess.pgn.Game]:
 
 
 def test_an_engine_plays_against_ours_and_every_game_is_written(tmp_path: Path) -> None:
-    result = hold(terms("default", FAKE + ",name=Fake,option.Contempt=3"), 2, outlets=Outlets(pgn=tmp_path / "g.pgn"))
+    result = run_match(
+        terms("default", FAKE + ",name=Fake,option.Contempt=3"), 2, output=MatchOutput(pgn=tmp_path / "g.pgn")
+    )
     games = games_of(tmp_path / "g.pgn")
     assert result.tally.games == len(games) == 4
     assert [game.headers["White"] for game in games] == ["default", "Fake"] * 2
@@ -66,22 +68,22 @@ def test_an_engine_plays_against_ours_and_every_game_is_written(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("fault", "reason", "effort"),
+    ("fault", "reason", "time_control"),
     [
         ("illegal", Reason.ILLEGAL, QUICK),
         ("crash", Reason.CRASH, QUICK),
-        ("slow", Reason.TIME, Effort(clock=Clock(250))),
-        ("slow", Reason.TIME, Effort(movetime=100)),
+        ("slow", Reason.TIME, TimeControl(clock=Clock(250))),
+        ("slow", Reason.TIME, TimeControl(movetime=100)),
     ],
 )
-def test_an_engine_at_fault_loses_and_the_match_goes_on(fault: str, reason: Reason, effort: Effort) -> None:
-    result = hold(terms("default", f"{FAKE} {fault}", 2, effort, margin=300), 1)
+def test_an_engine_at_fault_loses_and_the_match_goes_on(fault: str, reason: Reason, time_control: TimeControl) -> None:
+    result = run_match(terms("default", f"{FAKE} {fault}", 2, time_control, margin=300), 1)
     assert result.tally.faults[reason] == [0, 2]
     assert result.tally.points.tolist() == [0, 0, 2]
 
 
 def test_the_clock_runs_from_go_to_the_move() -> None:
-    result = hold(terms("default", f"{FAKE} sluggish", 2, Effort(clock=Clock(400, 50))), 1)
+    result = run_match(terms("default", f"{FAKE} sluggish", 2, TimeControl(clock=Clock(400, 50))), 1)
     assert result.tally.points.sum() == 2 and result.tally.faults[Reason.TIME][1] == 0
 
 
@@ -135,9 +137,9 @@ class _Scripted:
 
 def test_at_a_classical_clock_both_sides_see_time_and_moves_to_go(monkeypatch: pytest.MonkeyPatch) -> None:
     sides = [_Scripted(), _Scripted()]
-    monkeypatch.setattr("match.driven.sit_down", lambda player, effort: sides[player])
-    effort, flag = Effort(clock=Clock(1000, 20, 2)), np.zeros(1, dtype=np.uint64)
-    game = DrivenBoard((0, 1), effort, Adjudication(longest=8), flag).play(0, Opening(START_FEN), True)
+    monkeypatch.setattr("match.python_board.start_engine", lambda player, time_control: sides[player])
+    time_control, flag = TimeControl(clock=Clock(1000, 20, 2)), np.zeros(1, dtype=np.uint64)
+    game = PythonBoard((0, 1), time_control, Adjudication(longest=8), flag).play(0, Opening(START_FEN), True)
     assert game is not None and len(game.moves) == 8
     assert sides[0].seen == [((1020, 1000), 2), ((940, 920), 1), ((1860, 1840), 2), ((1780, 1760), 1)]
     assert [moves_to_go for _, moves_to_go in sides[1].seen] == [2, 1, 2, 1]
@@ -153,8 +155,8 @@ def test_engines_and_our_own_search_are_told_the_moves_to_go(tmp_path: Path, mon
 
     search = Searcher.search
     monkeypatch.setattr(Searcher, "search", noting)
-    match_terms = terms("default", f"{FAKE} counting", 2, Effort(clock=Clock(60_000, 0, 4)))
-    hold(match_terms, 1, outlets=Outlets(pgn=tmp_path / "g.pgn"))
+    match_terms = terms("default", f"{FAKE} counting", 2, TimeControl(clock=Clock(60_000, 0, 4)))
+    run_match(match_terms, 1, output=MatchOutput(pgn=tmp_path / "g.pgn"))
     game = games_of(tmp_path / "g.pgn")[0]
     told = [move.eval().relative.score() for move in game.mainline() if move.ply() > 8 and move.turn() == chess.WHITE]
     assert [-score for score in told] == [4, 3, 2, 1, 4, 3]
@@ -162,8 +164,11 @@ def test_engines_and_our_own_search_are_told_the_moves_to_go(tmp_path: Path, mon
 
 
 def test_a_match_saved_before_clocks_had_moves_goes_on() -> None:
-    assert "moves" not in terms("default", "default", effort=Effort(clock=Clock(1000))).identity()["effort"]["clock"]
-    identity = terms("default", "default", effort=Effort(clock=Clock(1000, 0, 40))).identity()
+    assert (
+        "moves"
+        not in terms("default", "default", time_control=TimeControl(clock=Clock(1000))).identity()["effort"]["clock"]
+    )
+    identity = terms("default", "default", time_control=TimeControl(clock=Clock(1000, 0, 40))).identity()
     assert identity["effort"]["clock"]["moves"] == 40
 
 
@@ -204,7 +209,7 @@ def test_what_an_engine_has_no_option_for_is_refused(capsys: pytest.CaptureFixtu
 
 
 def test_our_own_players_keep_to_a_clock_with_two_threads() -> None:
-    result = hold(terms("threads=2,name=two", "default", 2, Effort(clock=Clock(2000, 50)), margin=1000), 1)
+    result = run_match(terms("threads=2,name=two", "default", 2, TimeControl(clock=Clock(2000, 50)), margin=1000), 1)
     assert result.tally.games == 2 and not any(map(any, result.tally.faults.values()))
 
 
@@ -228,11 +233,11 @@ def test_players_are_read_with_all_that_is_said_of_them(tmp_path: Path) -> None:
 
 def test_a_match_that_was_broken_off_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
     whole = terms("default", "razor_depth=1", 12)
-    first = Outlets(pgn=tmp_path / "whole.pgn")
-    uninterrupted = hold(whole, 2, outlets=first)
-    second = Outlets(pgn=tmp_path / "parts.pgn", state=tmp_path / "state.json")
-    hold(terms("default", "razor_depth=1", 5), 1, outlets=second)  # ends within a pair
-    resumed = hold(whole, 1, outlets=second)
+    first = MatchOutput(pgn=tmp_path / "whole.pgn")
+    uninterrupted = run_match(whole, 2, output=first)
+    second = MatchOutput(pgn=tmp_path / "parts.pgn", state=tmp_path / "state.json")
+    run_match(terms("default", "razor_depth=1", 5), 1, output=second)  # ends within a pair
+    resumed = run_match(whole, 1, output=second)
     assert resumed.tally.as_json() == uninterrupted.tally.as_json()
     assert (tmp_path / "parts.pgn").read_text() == (tmp_path / "whole.pgn").read_text()
 
@@ -241,8 +246,8 @@ def test_ctrl_c_keeps_what_there_is(tmp_path: Path) -> None:
     def interrupt(_: str) -> None:
         raise KeyboardInterrupt
 
-    outlets = Outlets(show=interrupt, state=tmp_path / "state.json")
-    result = hold(terms("default", "default", 10_000), 2, outlets=outlets)
+    output = MatchOutput(show=interrupt, state=tmp_path / "state.json")
+    result = run_match(terms("default", "default", 10_000), 2, output=output)
     assert result.interrupted and 0 < result.tally.games < 10_000
     state = json.loads((tmp_path / "state.json").read_text())
     assert sum(state["tally"]["points"]) == result.tally.games
@@ -250,11 +255,11 @@ def test_ctrl_c_keeps_what_there_is(tmp_path: Path) -> None:
 
 def test_going_on_keeps_the_games_that_others_have_added(tmp_path: Path) -> None:
     said: list[str] = []
-    kept = Outlets(pgn=tmp_path / "g.pgn", state=tmp_path / "state.json", say=said.append)
-    hold(terms("default", "razor_depth=1", 3), 1, outlets=kept)
-    hold(terms("default", "razor_depth=1", 4, seed=77), 1, outlets=Outlets(pgn=tmp_path / "g.pgn"))
+    kept = MatchOutput(pgn=tmp_path / "g.pgn", state=tmp_path / "state.json", say=said.append)
+    run_match(terms("default", "razor_depth=1", 3), 1, output=kept)
+    run_match(terms("default", "razor_depth=1", 4, seed=77), 1, output=MatchOutput(pgn=tmp_path / "g.pgn"))
     before = (tmp_path / "g.pgn").read_text()
-    result = hold(terms("default", "razor_depth=1", 6), 1, outlets=kept)
+    result = run_match(terms("default", "razor_depth=1", 6), 1, output=kept)
     assert (tmp_path / "g.pgn").read_text().startswith(before)
     assert result.tally.games == 6 and len(games_of(tmp_path / "g.pgn")) == 10
     assert [sentence.rpartition("; ")[2] for sentence in said] == ["all that is there stays.", "going on."]
@@ -334,19 +339,19 @@ def test_games_at_a_time_are_asked_for_by_either_of_two_words(capsys: pytest.Cap
 
 
 def test_the_state_of_another_match_is_refused(tmp_path: Path) -> None:
-    outlets = Outlets(state=tmp_path / "state.json")
-    hold(terms("default", "razor_depth=1", 2), 1, outlets=outlets)
+    output = MatchOutput(state=tmp_path / "state.json")
+    run_match(terms("default", "razor_depth=1", 2), 1, output=output)
     before = (tmp_path / "state.json").read_bytes()
     with pytest.raises(MatchError, match="other seed, players"):
-        hold(terms("default", "razor_depth=2", 2, seed=7), 1, outlets=outlets)
+        run_match(terms("default", "razor_depth=2", 2, seed=7), 1, output=output)
     assert (tmp_path / "state.json").read_bytes() == before
     (tmp_path / "state.json").write_text("{")
     with pytest.raises(MatchError, match="is not the state of a match"):
-        hold(terms("default", "razor_depth=1", 2), 1, outlets=outlets)
+        run_match(terms("default", "razor_depth=1", 2), 1, output=output)
 
 
 def test_the_test_stops_the_match_by_itself() -> None:
-    result = hold(terms("default", FAKE, 1000), 2, Sprt(-100, 0))
+    result = run_match(terms("default", FAKE, 1000), 2, Sprt(-100, 0))
     assert result.tally.games < 1000
     assert Sprt(-100, 0).verdict(result.tally.counts) == "H1"
 

@@ -14,7 +14,7 @@ from formats.openings import Opening
 from match import keeping
 from match.errors import MatchError
 from match.games import Game, Reason, Tally
-from match.keeping import Keeper
+from match.keeping import MatchKeeper
 
 GAMES = 9
 SAVES_EVERY = 2
@@ -42,9 +42,9 @@ def text_of(number: int) -> str:
 ALL = "".join(map(text_of, range(GAMES)))
 
 
-def resumed(pgn: Path | None, state: Path | None) -> tuple[Keeper, Tally, str]:
+def resumed(pgn: Path | None, state: Path | None) -> tuple[MatchKeeper, Tally, str]:
     """A keeper that has gone on from what there is, the results so far, and what it says."""
-    keeper = Keeper(pgn, state, {"seed": 1})
+    keeper = MatchKeeper(pgn, state, {"seed": 1})
     tally, _ = keeper.load()
     return keeper, tally, keeper.catch_up(tally.games >= GAMES)
 

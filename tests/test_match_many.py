@@ -14,14 +14,14 @@ from engine.shell.cli import main
 from engine.shell.learn import run_learn
 from eval.families import load as load_evaluation
 from eval.linear.weights import DEFAULT_FILE, defaults, load, save
-from match.board import OwnBoard
-from match.effort import NO_VARIETY, Adjudication, Effort, Variety
+from match.compiled_board import CompiledBoard
 from match.games import Tally
 from match.openings import RandomOpenings
 from match.players import OwnPlayer
 from match.prove import STRONGER, offer, prove
 from match.ratings import pool_table, rate
 from match.statistics import estimate, score_of
+from match.time_control import NO_VARIETY, Adjudication, TimeControl, Variety
 
 
 def tally(*pairs: int) -> Tally:
@@ -131,7 +131,7 @@ def test_freely_played_moves_make_games_differ_and_lose_little():
     player, opening = OwnPlayer("a"), RandomOpenings(1).opening(0)
     flag = np.zeros(1, dtype=np.uint64)
     free, strict = (
-        OwnBoard((player, player), Effort(300), Adjudication(longest=12), flag, variety)
+        CompiledBoard((player, player), TimeControl(300), Adjudication(longest=12), flag, variety)
         for variety in (Variety(6, 60, 9), NO_VARIETY)
     )
     lines = {tuple(played.move for played in free.play(number, opening, True).moves[:6]) for number in range(8)}
@@ -143,7 +143,7 @@ def test_freely_played_moves_make_games_differ_and_lose_little():
 def test_self_play_shows_no_strength_of_merino_against_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("match.contest.SHOW_EVERY", 0.0)
+    monkeypatch.setattr("match.runner.SHOW_EVERY", 0.0)
     assert main(["selfplay", "4", "--nodes", "60", "--pgn", str(tmp_path / "s.pgn")]) == 0
     captured = capsys.readouterr()
     assert captured.err.startswith("1/4  ") and "4 games, " in captured.out
@@ -171,8 +171,10 @@ def test_better_weights_are_proved_and_the_offer_says_how(tmp_path: Path) -> Non
     save(new, load(DEFAULT_FILE))
     lines: list[str] = []
     players = OwnPlayer("good", load_evaluation(new)), OwnPlayer("poor", load_evaluation(old))
-    assert prove(*players, replace(STRONGER, effort=Effort(100), most_games=2), lines.append).verdict == ""
+    assert prove(*players, replace(STRONGER, time_control=TimeControl(100), most_games=2), lines.append).verdict == ""
     assert lines[-1].endswith("Not settled.")
-    assert prove(*players, replace(STRONGER, effort=Effort(100), most_games=2000), lines.append).verdict == "H1"
+    assert (
+        prove(*players, replace(STRONGER, time_control=TimeControl(100), most_games=2000), lines.append).verdict == "H1"
+    )
     assert lines[-1].endswith("Proved: good is stronger than poor.")
     assert offer(new, old).startswith(f"merino match '{new}' '{old}' --sprt 0 10")

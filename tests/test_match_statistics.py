@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from match.games import Tally
-from match.report import Pace, count_line, live_line
+from match.report import GameRate, count_line, live_line
 from match.statistics import Model, Sprt, elo_of, estimate, llr, moments, score_of
 from match.validate import SHAPES, coverage, shares_for, simulate_test
 
@@ -133,7 +133,7 @@ def test_the_llr_is_finite_for_any_counts(model):
 @pytest.mark.parametrize("boards", [1, 2, 16])
 @pytest.mark.parametrize("compiling", [0.0, 40.0])
 def test_the_time_left_is_told_when_it_means_something_whatever_came_before(boards: int, compiling: float):
-    pace, tally = Pace(boards), Tally()
+    pace, tally = GameRate(boards), Tally()
     tally.points[1] = 100
     told = []
     for number in range(400):  # each board ends a pair every four seconds, all of them together

@@ -23,7 +23,7 @@ from engine.uci import execute
 from engine.uci.options import OPTIONS
 from engine.uci.output import Output
 from engine.uci.runtime import Runtime
-from engine.uci.session import Session
+from engine.uci.session import UciSession
 from eval.linear.explain import explain
 from eval.linear.weights import DEFAULT_FILE, defaults, learned_k
 from eval.outlook import DEFAULT_K, expected_score, win_draw_loss
@@ -38,8 +38,8 @@ class Talk:
 
     def __init__(self) -> None:
         self._stream = BytesIO()
-        self.session = Session(Output(self._stream))
-        self.session.is_patient = True
+        self.session = UciSession(Output(self._stream))
+        self.session.waits_for_compiler = True
 
     def say(self, *lines: str) -> list[str]:
         """What the engine answers to these lines; searches are waited for."""

@@ -4,7 +4,7 @@ import pytest
 
 from engine.search.parameters import OLD_NAMES, PARAMETERS, ParameterError, by_name, current_name, parameter_values
 from match.players import read_player
-from tune.parameters import Parameter, TuneError, own_parameters
+from tune.parameters import TunedParameter, TuneError, own_parameters
 from tune.playing import check_own
 
 
@@ -29,7 +29,7 @@ def test_a_parameter_under_both_its_names_is_refused() -> None:
     with pytest.raises(ParameterError, match=f"{new} is given twice"):
         parameter_values({old: 50, new: 50})
     with pytest.raises(TuneError, match=f"{new} is listed twice"):
-        check_own((Parameter(old, 50, 0, 100, 5), Parameter(new, 50, 0, 100, 5)))
+        check_own((TunedParameter(old, 50, 0, 100, 5), TunedParameter(new, 50, 0, 100, 5)))
 
 
 @pytest.mark.parametrize(

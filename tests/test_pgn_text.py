@@ -9,7 +9,17 @@ import chess.pgn
 import pytest
 
 from engine.board.fen import START_FEN
-from formats.pgn_text import RESULTS, Termination, comment, game_text, push_move, start_tags, tag_pair, wrapped
+from engine.board.game import RESULTS
+from formats.pgn_text import (
+    PgnTermination,
+    comment,
+    game_text,
+    push_move,
+    start_tags,
+    tag_pair,
+    tree_text,
+    wrapped,
+)
 
 KINGS = "4k3/8/8/8/8/8/4P3/4K3 b - - 3 40"
 
@@ -69,4 +79,19 @@ def test_games_follow_each_other_after_an_empty_line():
 
 def test_results_are_those_of_pgn():
     assert set(RESULTS.values()) == {"1-0", "0-1", "1/2-1/2"}
-    assert {str(value) for value in Termination} >= {"normal", "time forfeit", "rules infraction", "adjudication"}
+    assert {str(value) for value in PgnTermination} >= {"normal", "time forfeit", "rules infraction", "adjudication"}
+
+
+def test_a_game_with_comments_signs_and_variations_reads_back_as_it_was() -> None:
+    text = (
+        '[Event "a \\"great\\" one"]\n[Site "?"]\n[Date "????.??.??"]\n[Round "?"]\n[White "?"]\n[Black "?"]\n'
+        '[Result "*"]\n\n{ first } 1. e4 $1 { [%eval 0.3,9] a {good start } 1... e5 ( { why not } 1... c5 2. Nf3 '
+        "( 2. c3 $6 ) 2... d6 ) 2. Nf3 { 100 % of all } *"
+    )
+    game = chess.pgn.read_game(io.StringIO(text))
+    found = tree_text(game, width=30)
+    assert " ".join(found.split()) == " ".join(text.split())
+    assert all(len(line) <= 30 for line in found.partition("\n\n")[2].splitlines())
+    assert not [line for line in found.splitlines() if line.startswith(("%", "$", ")", "}"))]
+    again = chess.pgn.read_game(io.StringIO(found))
+    assert tree_text(again, width=30) == found

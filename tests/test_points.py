@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from formats.pgn_games import read_games
-from study.points.capablanca import CONDITIONS, MARGIN, Condition, Verdict
+from study.points.capablanca import CONDITIONS, MARGIN, Condition, PointsVerdict
 from study.points.descent import LAST_STEP
 from study.points.features import STUDIED
 from study.points.regression import PENALTY, Cells, bootstrap, cells_of, fit_all
@@ -28,12 +28,12 @@ LEVEL = (0, 0, 0, 0, 0)
 # Moves, the starting position where it is not the usual one, and the vectors, worked out by hand.
 BY_HAND = {
     "a recapture leaves the balance as it was": ("1. e4 d5 2. exd5 Qxd5 3. Nc3 Qa5 4. d4 c6 1-0", None, [LEVEL]),
-    "two half-moves are quiet after a bishop is given for a pawn": (
+    "two plies are quiet after a bishop is given for a pawn": (
         "1. e4 e5 2. Bc4 Nc6 3. Bxf7+ Kxf7 4. Nf3 d6 0-1",
         None,
         [LEVEL, (1, 0, -1, 0, 0)],
     ),
-    "one quiet half-move is not enough": ("1. e4 d5 2. exd5 Nf6 1-0", None, [LEVEL]),
+    "one quiet ply is not enough": ("1. e4 d5 2. exd5 Nf6 1-0", None, [LEVEL]),
     "a check is not quiet": ("1. e4 d5 2. exd5 Nf6 3. Bb5+ c6 1-0", None, [LEVEL]),
     "a balance that comes back is written again": (
         "1. e4 d5 2. exd5 Nf6 3. c4 c6 4. d4 cxd5 5. Nc3 e6 1-0",
@@ -50,7 +50,7 @@ BY_HAND = {
         "8/4P3/k7/8/8/8/8/K7 w - - 0 1",
         [(1, 0, 0, 0, 0), (0, 1, 0, 0, 0)],
     ),
-    "a game of one half-move has none": ("1. e4 1-0", None, []),
+    "a game of one ply has none": ("1. e4 1-0", None, []),
 }
 
 
@@ -137,7 +137,7 @@ def test_a_feature_that_made_the_results_is_found_beside_the_pieces() -> None:
     assert fit is not None
     assert fit.weights == pytest.approx(truth, abs=0.12)
     verdicts = [one.verdict(*fit.interval_of_piece(column)) for column, one in enumerate(STUDIED, len(PIECES))]
-    assert verdicts[0] == Verdict.HOLDS and verdicts[4] == Verdict.FAILS
+    assert verdicts[0] == PointsVerdict.HOLDS and verdicts[4] == PointsVerdict.FAILS
     low, high = fit.interval_of_piece(len(PIECES))
     assert low < 100 * truth[5] / truth[0] < high
 
@@ -145,15 +145,15 @@ def test_a_feature_that_made_the_results_is_found_beside_the_pieces() -> None:
 @pytest.mark.parametrize(
     ("name", "low", "high", "verdict"),
     [
-        ("bishop pair", 3, 40, Verdict.HOLDS),
-        ("bishop pair", -3, 40, Verdict.OPEN),
-        ("bishop pair", -9, -1, Verdict.FAILS),
-        ("rook by own pawns", -9, -1, Verdict.HOLDS),
-        ("rook by own pawns", 1, 9, Verdict.FAILS),
-        ("rook by own pawns", float("nan"), float("nan"), Verdict.OPEN),
+        ("bishop pair", 3, 40, PointsVerdict.HOLDS),
+        ("bishop pair", -3, 40, PointsVerdict.OPEN),
+        ("bishop pair", -9, -1, PointsVerdict.FAILS),
+        ("rook by own pawns", -9, -1, PointsVerdict.HOLDS),
+        ("rook by own pawns", 1, 9, PointsVerdict.FAILS),
+        ("rook by own pawns", float("nan"), float("nan"), PointsVerdict.OPEN),
     ],
 )
-def test_a_claim_is_held_against_its_interval(name: str, low: float, high: float, verdict: Verdict) -> None:
+def test_a_claim_is_held_against_its_interval(name: str, low: float, high: float, verdict: PointsVerdict) -> None:
     feature = next(one for one in STUDIED if one.name == name)
     assert feature.verdict(low, high) == verdict
 
@@ -328,7 +328,7 @@ def test_a_piece_never_in_the_balance_has_no_value() -> None:
     assert np.isnan(points.values).tolist() == [False, False, False, False, True]
     assert np.isnan(points.interval_of_piece(4)).all()
     assert not np.isnan(points.worth(CONDITIONS[0].left))
-    assert CONDITIONS[-1].verdict(*points.interval(CONDITIONS[-1].left - CONDITIONS[-1].right)) == Verdict.OPEN
+    assert CONDITIONS[-1].verdict(*points.interval(CONDITIONS[-1].left - CONDITIONS[-1].right)) == PointsVerdict.OPEN
 
 
 def test_where_a_pawn_more_loses_nothing_is_said_in_pawns() -> None:
@@ -352,18 +352,18 @@ def test_capablancas_conditions_are_the_sums_he_wrote() -> None:
 @pytest.mark.parametrize(
     ("condition", "low", "high", "verdict"),
     [
-        (CONDITIONS[0], 3, 40, Verdict.HOLDS),
-        (CONDITIONS[0], -3, 40, Verdict.OPEN),
-        (CONDITIONS[0], -40, -3, Verdict.FAILS),
-        (CONDITIONS[0], float("nan"), float("nan"), Verdict.OPEN),
-        (CONDITIONS[4], -20, 30, Verdict.EQUAL),
-        (CONDITIONS[4], -20, MARGIN + 1, Verdict.OPEN),
-        (CONDITIONS[4], 5, 30, Verdict.FAILS),
-        (CONDITIONS[4], -300, -200, Verdict.FAILS),
-        (CONDITIONS[4], float("nan"), float("nan"), Verdict.OPEN),
+        (CONDITIONS[0], 3, 40, PointsVerdict.HOLDS),
+        (CONDITIONS[0], -3, 40, PointsVerdict.OPEN),
+        (CONDITIONS[0], -40, -3, PointsVerdict.FAILS),
+        (CONDITIONS[0], float("nan"), float("nan"), PointsVerdict.OPEN),
+        (CONDITIONS[4], -20, 30, PointsVerdict.EQUAL),
+        (CONDITIONS[4], -20, MARGIN + 1, PointsVerdict.OPEN),
+        (CONDITIONS[4], 5, 30, PointsVerdict.FAILS),
+        (CONDITIONS[4], -300, -200, PointsVerdict.FAILS),
+        (CONDITIONS[4], float("nan"), float("nan"), PointsVerdict.OPEN),
     ],
 )
-def test_the_interval_gives_the_verdict(condition: Condition, low: float, high: float, verdict: Verdict) -> None:
+def test_the_interval_gives_the_verdict(condition: Condition, low: float, high: float, verdict: PointsVerdict) -> None:
     assert condition.verdict(low, high) == verdict
 
 

@@ -18,7 +18,7 @@ from engine.shell.cli import main
 from formats import pgn_stream
 from formats.pgn_games import read_games
 from study.errors import StudyError
-from study.points.capablanca import CONDITIONS, Verdict
+from study.points.capablanca import CONDITIONS, PointsVerdict
 from study.points.matrix import read_matrix, render_matrix
 from study.points.reading import Oddities, read_source
 from study.points.score_graph import score_graph
@@ -236,7 +236,7 @@ def test_phases_are_sets_and_features_have_verdicts(own: str, capsys: pytest.Cap
     assert [one["label"] for one in found] == ["opening", "middlegame", "endgame"]
     names = [feature["feature"] for feature in found[2]["with_features"]["features"]]
     assert names == list(FEATURES)
-    assert {feature["verdict"] for feature in found[2]["with_features"]["features"]} <= set(map(str, Verdict))
+    assert {feature["verdict"] for feature in found[2]["with_features"]["features"]} <= set(map(str, PointsVerdict))
     rows = list(csv.DictReader(told([*arguments, "--csv"], capsys).splitlines()))
     last = found[2]["with_features"]["features"][-1]["value"]
     assert float(rows[2]["with_features_last_pawn"]) == pytest.approx(last, rel=1e-4)

@@ -21,7 +21,7 @@ def _moves(text: str) -> list[str]:
     return [word for word in score.split() if not word.endswith(".")]
 
 
-def test_the_game_is_legal_and_stops_after_so_many_half_moves(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_game_is_legal_and_stops_after_so_many_plies(capsys: pytest.CaptureFixture[str]) -> None:
     began = time.monotonic()
     assert play_game(["--maxmoves", "6", "--movetime", "20"]) == 0
     text = capsys.readouterr().out

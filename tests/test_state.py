@@ -12,10 +12,10 @@ from engine.search.transposition import AGES, TranspositionTable
 from engine.search.worker import Worker
 from eval.families import default
 from formats.openings import Opening
-from match.board import OwnBoard
-from match.effort import Adjudication, Effort
+from match.compiled_board import CompiledBoard
 from match.games import Game
 from match.players import OwnPlayer
+from match.time_control import Adjudication, TimeControl
 
 KIWIPETE = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
 ENDING = "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1"
@@ -68,11 +68,11 @@ def test_fail_highs_below_the_root_are_counted_anew_in_each_search_of_it() -> No
 
 
 def test_a_game_is_the_same_whatever_the_board_has_played_before() -> None:
-    def board() -> OwnBoard:
+    def board() -> CompiledBoard:
         players = (OwnPlayer("a"), OwnPlayer("b"))
-        return OwnBoard(players, Effort(nodes=600), Adjudication(), np.zeros(1, dtype=np.uint64))
+        return CompiledBoard(players, TimeControl(nodes=600), Adjudication(), np.zeros(1, dtype=np.uint64))
 
-    def game(played_on: OwnBoard, number: int) -> Game | None:
+    def game(played_on: CompiledBoard, number: int) -> Game | None:
         return played_on.play(number, Opening(KIWIPETE, ()), number % 2 == 0)
 
     used = board()

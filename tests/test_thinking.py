@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from engine.board.game import Position
-from engine.search.limits import Limits, Line, Result
+from engine.search.limits import Limits, Line, SearchResult
 from engine.search.thinking import think
 from tests.talk import FakeSearcher
 
@@ -41,7 +41,7 @@ def test_somebody_in_a_hurry_ends_the_search() -> None:
     searcher, display = FakeSearcher(), Record()
     searcher.endless = True
     result, was_cut_short = think(searcher, Position(), Limits(infinite=True), display, lambda: bool(display.lines))
-    assert was_cut_short and isinstance(result, Result) and display.finished == 1
+    assert was_cut_short and isinstance(result, SearchResult) and display.finished == 1
 
 
 def test_ctrl_c_ends_the_search_and_raises_nothing() -> None:

@@ -14,7 +14,7 @@ from eval.linear.registry import TERMS
 from eval.linear.weights import as_mapping, defaults
 from tune.formats import fishtest_lines, openbench_lines, read_file, read_lines, read_toml
 from tune.parameters import (
-    Parameter,
+    TunedParameter,
     TuneError,
     check_known,
     own_parameters,
@@ -52,7 +52,7 @@ def test_toml_takes_from_the_registry_what_it_does_not_say():
     term = next(term for term in TERMS if term.name == "RookOpen")
     assert (rook.start, rook.low, rook.high) == (as_mapping(defaults())["RookOpen"], *term.bounds)
     assert (rook.elo, rook.distance, rook.elo_at_c, rook.whole) == (2, 10, 0.5, True)
-    assert scale == Parameter("Scale", 1.5, 0.5, 3, 0.25, 0.004, whole=False)
+    assert scale == TunedParameter("Scale", 1.5, 0.5, 3, 0.25, 0.004, whole=False)
 
 
 def test_the_perturbation_follows_from_the_distance():
@@ -110,13 +110,17 @@ def test_a_faulty_table_is_named_with_its_fault(text, said):
 def test_a_name_that_means_nothing_gets_the_nearest_one():
     known = own_parameters()
     with pytest.raises(TuneError, match=r"Merino has no parameter called 'RookOpn'; did you mean RookOpen\?"):
-        check_known([Parameter("RookOpn", 1, 0, 2, 1)], known, "Merino")
+        check_known([TunedParameter("RookOpn", 1, 0, 2, 1)], known, "Merino")
     with pytest.raises(TuneError, match=r"razor_margin: the bounds 0..100 reach beyond what Merino takes, 50..800"):
-        check_known([Parameter("razor_margin", 50, 0, 100, 1)], known, "Merino")
+        check_known([TunedParameter("razor_margin", 50, 0, 100, 1)], known, "Merino")
 
 
 def test_a_perturbation_that_rounds_to_nothing_is_warned_of():
-    rows = [Parameter("a", 1, 0, 2, 0.3), Parameter("b", 1, 0, 2, 0.3, whole=False), Parameter("c", 1, 0, 2, 0.5)]
+    rows = [
+        TunedParameter("a", 1, 0, 2, 0.3),
+        TunedParameter("b", 1, 0, 2, 0.3, whole=False),
+        TunedParameter("c", 1, 0, 2, 0.5),
+    ]
     (warning,) = rounding_warnings(rows)
     assert warning.startswith("a: c_end = 0.3")
     assert "40% of the last pairs" in warning

@@ -24,32 +24,34 @@ from engine.shell.spsa import run_spsa
 from eval.evaluation import EvaluationError, Number
 from eval.families import default
 from eval.linear.weights import defaults
-from match.effort import Clock, Effort
 from match.players import OtherPlayer, OwnPlayer, Player, read_player
-from tune.parameters import Parameter, TuneError
-from tune.playing import Outcome, PairTask, check_own, engine_options, own_player, play_pair, play_tune
+from match.time_control import Clock, TimeControl
+from tune.estimators import Method, PairResult
+from tune.parameters import TunedParameter, TuneError
+from tune.playing import PairOutcome, TunePairTask, check_own, engine_options, own_player, play_pair, play_tune
 from tune.progress import remaining_loss, result_lines
-from tune.rules import Method, PairResult
 from tune.tuning import Configuration, Tune, configuration_from, configuration_hash, load_tune, replay
 
-ROWS = (Parameter("RookOpen", 17, -200, 200, 30), Parameter("razor_margin", 200, 50, 800, 40, elo=3, dist=80))
+ROWS = (TunedParameter("RookOpen", 17, -200, 200, 30), TunedParameter("razor_margin", 200, 50, 800, 40, elo=3, dist=80))
 
 
 def configuration(pairs: int = 40, method: str = "bspsa", **other) -> Configuration:
     identity = {"weights": defaults().tolist()}
-    return Configuration(ROWS, method, pairs, seed=3, ahead=4, effort=Effort(nodes=30), identity=identity, **other)
+    return Configuration(
+        ROWS, method, pairs, seed=3, ahead=4, time_control=TimeControl(nodes=30), identity=identity, **other
+    )
 
 
-def judge(lose: int = 0, interrupt: int = 0) -> Callable[[PairTask], Outcome]:
+def judge(lose: int = 0, interrupt: int = 0) -> Callable[[TunePairTask], PairOutcome]:
     """Plays no games: the player with more RookOpen wins, unless a pair is to be lost or to break the tune off."""
 
-    def play_pair(task: PairTask) -> Outcome:
+    def play_pair(task: TunePairTask) -> PairOutcome:
         pair = task.pair
         if pair.number == lose:
-            return Outcome(math.nan, "the engine died")
+            return PairOutcome(math.nan, "the engine died")
         if pair.number == interrupt:
             raise KeyboardInterrupt
-        return Outcome(2.0 * float(np.sign(pair.plus[0] - pair.minus[0])))
+        return PairOutcome(2.0 * float(np.sign(pair.plus[0] - pair.minus[0])))
 
     return play_pair
 
@@ -152,17 +154,19 @@ def test_players_get_the_values_of_their_side():
 
 
 def test_the_player_who_gives_his_pieces_away_loses_the_pair():
-    rows = (Parameter("VAL_Q", 1200, 0, 3000, 100), Parameter("VAL_R", 600, 0, 2000, 100))
-    settings = replace(configuration(), parameters=rows, effort=Effort(nodes=300))
+    rows = (TunedParameter("VAL_Q", 1200, 0, 3000, 100), TunedParameter("VAL_R", 600, 0, 2000, 100))
+    settings = replace(configuration(), parameters=rows, time_control=TimeControl(nodes=300))
     sane, mad = np.array([1200.0, 600.0]), np.array([0.0, 0.0])
     with begun() as run:
-        results = [play_pair(PairTask(settings, PairResult(number, sane, mad, math.nan), run)) for number in (1, 2, 3)]
+        results = [
+            play_pair(TunePairTask(settings, PairResult(number, sane, mad, math.nan), run)) for number in (1, 2, 3)
+        ]
     assert sum(result.y for result in results) >= 4
 
 
 def test_a_pair_is_a_plain_function_of_data_that_can_be_sent_elsewhere():
     with begun() as run:
-        task = PairTask(
+        task = TunePairTask(
             configuration(), PairResult(1, np.array([90.0, 100.0]), np.array([-90.0, 300.0]), math.nan), run
         )
         assert play_pair(pickle.loads(pickle.dumps(task))) == play_pair(task)
@@ -207,7 +211,7 @@ def engine(tmp_path: Path) -> tuple[str, ...]:
 
 
 def test_an_engine_that_dies_costs_its_pair_and_not_the_tune(engine: tuple[str, ...], caplog):
-    rows = (Parameter("Bold", 7, 0, 10, 1.5),)
+    rows = (TunedParameter("Bold", 7, 0, 10, 1.5),)
     tune = Tune.new(replace(configuration(pairs=4), parameters=rows, engine=engine, identity={}))
     play_tune(tune, 2, lambda now: None)
     lost = [pair for pair in tune.done if math.isnan(pair.y)]
@@ -217,7 +221,7 @@ def test_an_engine_that_dies_costs_its_pair_and_not_the_tune(engine: tuple[str, 
 
 
 def test_an_engine_that_always_dies_ends_the_tune(engine: tuple[str, ...]):
-    rows = (Parameter("Bold", 9.9, 9, 10, 1),)
+    rows = (TunedParameter("Bold", 9.9, 9, 10, 1),)
     settings = replace(configuration(pairs=100), parameters=rows, engine=(*engine[:1], "-c", "pass"), identity={})
     tune = Tune.new(settings)
     with pytest.raises(TuneError, match="10 pairs in a row could not be played"):
@@ -249,22 +253,22 @@ def test_the_options_of_an_engine_are_tuned_at_a_clock(engine: tuple[str, ...], 
     assert isinstance(player, OtherPlayer)
     assert player.command == engine
     assert 0 <= int(player.options["Bold"]) <= 8
-    assert load_tune(tmp_path / "bold.tune.npz").configuration.effort.clock == Clock(20000, 100)
+    assert load_tune(tmp_path / "bold.tune.npz").configuration.time_control.clock == Clock(20000, 100)
 
 
 def test_a_configuration_is_read_as_it_was_written():
     written = configuration(openings="book.epd", plies=4, margin=20, engine=("a", "b"))
-    written = replace(written, effort=Effort(movetime=5, clock=Clock(1000, 100)))
+    written = replace(written, time_control=TimeControl(movetime=5, clock=Clock(1000, 100)))
     assert configuration_from(written.text()) == written
 
 
 def test_a_configuration_of_the_terms_has_the_text_and_the_hash_that_it_always_had():
-    own = Configuration(ROWS[:1], "bspsa", 10, 3, 4, Effort(nodes=30), identity={"weights": [100.0, -2.5, 0.0]})
+    own = Configuration(ROWS[:1], "bspsa", 10, 3, 4, TimeControl(nodes=30), identity={"weights": [100.0, -2.5, 0.0]})
     assert json.loads(own.text())["weights"] == [100.0, -2.5, 0.0]
     assert configuration_hash(own.text()) == "11dfe4a17bd0cd61"
     assert configuration_from(own.text()) == own
-    bold = (Parameter("Bold", 5, 0, 10, 1),)
-    other = Configuration(bold, "bspsa", 10, 3, 4, Effort(nodes=30), engine=("a", "b"))
+    bold = (TunedParameter("Bold", 5, 0, 10, 1),)
+    other = Configuration(bold, "bspsa", 10, 3, 4, TimeControl(nodes=30), engine=("a", "b"))
     assert configuration_hash(other.text()) == "c27114c09e9db882"
 
 

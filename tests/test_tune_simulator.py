@@ -5,11 +5,11 @@ import pickle
 import numpy as np
 import pytest
 
-from match.chance import seed_state
+from match.rng import seed_state
 from tune import paper
 from tune.design import next_pair
+from tune.estimators import ALPHA, STABILITY_SHARE, Method, PairResult, after, estimate, initial_state
 from tune.plan import loss_left, pairs_needed, spsa_step
-from tune.rules import ALPHA, STABILITY_SHARE, Method, PairResult, after, estimate, initial_state
 from tune.simulator import (
     CONTENDERS,
     DRAW_RATE,

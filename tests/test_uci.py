@@ -16,7 +16,7 @@ import pytest
 from engine.common.command import CommandError
 from engine.uci import read_lines
 from engine.uci.output import Output
-from engine.uci.session import Session
+from engine.uci.session import UciSession
 from tests.boards import KIWIPETE
 from tests.uci_process import PATIENCE, ROOT, UciProcess, field, run_merino
 
@@ -282,7 +282,7 @@ def test_sigterm_does_not_wait_for_a_gui_that_reads_nothing_any_more() -> None:
 
 
 def test_the_log_is_closed_when_the_session_ends(tmp_path: Path) -> None:
-    session = Session(Output(io.BytesIO()))
+    session = UciSession(Output(io.BytesIO()))
     session.log_to(str(tmp_path / "log"))
     session.output.say("readyok")
     session.close()

@@ -58,9 +58,7 @@ def replay(board: chess.Board, report: str) -> None:
     "position",
     [chess.STARTING_FEN, KIWIPETE, MORPHY, *NEAR_A_DRAW, *(board.fen() for board in playouts(31, 15) + sparse(31, 25))],
 )
-def test_every_line_is_legal_to_its_end_and_the_last_begins_with_the_bestmove_and_the_ponder_move(
-    engine: UciProcess, position: str
-) -> None:
+def test_lines_are_legal_and_the_last_begins_with_bestmove_and_ponder_move(engine: UciProcess, position: str) -> None:
     said = search(engine, position, "depth 30 nodes 30000")
     for report in infos(said):
         replay(board_of(position), report)

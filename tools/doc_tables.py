@@ -12,7 +12,7 @@ import eval.linear.terms  # noqa: F401  (fills the registry of terms)
 from engine.console.registry import COMMANDS as CONSOLE_COMMANDS
 from engine.console.registry import Section
 from engine.shell.cli import COMMANDS
-from engine.uci.options import OPTIONS, Option
+from engine.uci.options import OPTIONS, UciOption
 from eval.linear.phases import halves
 from eval.linear.registry import TERMS, Group
 from eval.linear.weights import defaults
@@ -63,13 +63,13 @@ def _code(text: str) -> str:
     return "`{}`".format(text.replace("|", "\\|"))
 
 
-def _default(option: Option) -> str:
+def _default(option: UciOption) -> str:
     if option.kind == "button":
         return ""
     return str(option.default).lower() if option.kind == "check" else str(option.default) or "(empty)"
 
 
-def _range(option: Option) -> str:
+def _range(option: UciOption) -> str:
     if option.bounds is None:
         return {"check": "true, false", "button": "a button", "string": "text"}[option.kind]
     return "{} to {}".format(*option.bounds)

@@ -34,12 +34,12 @@ import numpy as np
 from engine.common.errors import MerinoError
 from engine.common.live_line import LivePrinter
 from engine.common.work import cores
-from match.contest import Outlets, hold
-from match.effort import Effort
+from match.config import MatchConfig
 from match.players import read_player
 from match.report import summary
+from match.runner import MatchOutput, run_match
 from match.statistics import Z_95, moments
-from match.terms import Terms
+from match.time_control import TimeControl
 
 ELO_PER_SHARE = 1600 / math.log(10)  # slope of Elo over the share of the points, at one half
 
@@ -126,13 +126,13 @@ def player(
 def play(first: str, other: str, second: list[bool], games: int, nodes: int, seed: int) -> Block:
     """Play a block between these players; raises MatchError, and KeyboardInterrupt with nothing of the block kept."""
     players = read_player(first), read_player(other)
-    terms = Terms(players, Effort(nodes=nodes), games, seed)
+    config = MatchConfig(players, TimeControl(nodes=nodes), games, seed)
     with LivePrinter() as show:
-        result = hold(terms, cores(), outlets=Outlets(show))
+        result = run_match(config, cores(), output=MatchOutput(show))
     if result.interrupted:
         raise KeyboardInterrupt
     names = [player.label for player in players]
-    print(summary(names, str(terms), terms.conditions, result.tally, None, result.seconds), file=sys.stderr)
+    print(summary(names, str(config), config.conditions, result.tally, None, result.seconds), file=sys.stderr)
     return Block(second, result.tally.pairs.tolist())
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
+from match.config import MatchConfig
 from match.players import Player
 from match.statistics import Sprt
-from match.terms import Terms
 from tune.playing import players_of, terms_of
 from tune.tuning import Configuration, Tune
 
@@ -33,7 +33,7 @@ def tuned_players(tune: Tune) -> tuple[Player, Player]:
     return replace(tuned, label="tuned"), replace(first, label="start")
 
 
-def proof_terms(configuration: Configuration, players: tuple[Player, Player]) -> Terms:
+def proof_terms(configuration: Configuration, players: tuple[Player, Player]) -> MatchConfig:
     """The terms of the match of tuned values against those at the start, from openings that tuned nothing."""
     return replace(terms_of(configuration, players), seed=configuration.seed + 1, games=MOST_PROOF_GAMES)
 

@@ -3,15 +3,17 @@
 import numpy as np
 
 from engine.compiled.jit import entry, kernel
-from match.chance import next_random
-from tune.chance import next_share
-from tune.rules import LEVEL_SHARES, LEVELS, WIDEST, Method, Settings, State, shrinking, write_estimate
+from match.rng import next_random
+from tune.estimators import LEVEL_SHARES, LEVELS, WIDEST, EstimatorSettings, Method, State, shrinking, write_estimate
+from tune.rng import next_float
 
 _AUTO = int(Method.AUTO)
 _BITS = 63  # of a random number
 
 
-def next_pair(settings: Settings, state: State, number: int, random: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def next_pair(
+    settings: EstimatorSettings, state: State, number: int, random: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """The vectors `plus` and `minus` of pair `number`, float64[d], within the bounds; `random` moves on."""
     plus, minus = np.empty(len(settings.low)), np.empty(len(settings.low))
     _write_one(settings, state, number, random, plus, minus)
@@ -46,7 +48,7 @@ def write_pair(settings, state, number, random, plus, minus):
         centre, low, high = plus[i], settings.low[i], settings.high[i]
         up, down = centre + reach, centre - reach
         if settings.whole[i]:
-            share = next_share(random)
+            share = next_float(random)
             up, down = np.floor(up + share), np.floor(down + share)
         plus[i] = min(max(up, low), high)
         minus[i] = min(max(down, low), high)
@@ -55,7 +57,7 @@ def write_pair(settings, state, number, random, plus, minus):
 @kernel
 def _level(random):
     """One of LEVELS, each as often as LEVEL_SHARES says."""
-    share = next_share(random)
+    share = next_float(random)
     index = 0
     while index < len(LEVELS) - 1 and share >= LEVEL_SHARES[index]:
         share -= LEVEL_SHARES[index]

@@ -13,14 +13,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from eval.evaluation import Number
-from tune.parameters import Parameter, TuneError, check
+from tune.parameters import TunedParameter, TuneError, check
 from tune.plan import REACH
 
 _TYPES = {"int": True, "float": False}
 _TOML_KEYS = {"start", "min", "max", "c_end", "r_end", "type", "elo", "dist"}
 
 
-def read_file(path: Path, known: Mapping[str, Number]) -> list[Parameter]:
+def read_file(path: Path, known: Mapping[str, Number]) -> list[TunedParameter]:
     """The parameters a file lists; `known` has start and bounds where TOML leaves them out. Raises TuneError."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -32,7 +32,7 @@ def read_file(path: Path, known: Mapping[str, Number]) -> list[Parameter]:
     return read_lines(text, str(path))
 
 
-def read_lines(text: str, source: str) -> list[Parameter]:
+def read_lines(text: str, source: str) -> list[TunedParameter]:
     """The parameters in lines of fishtest or OpenBench; empty lines and `#` comments count for nothing."""
     found = []
     for number, line in enumerate(text.splitlines(), start=1):
@@ -42,7 +42,7 @@ def read_lines(text: str, source: str) -> list[Parameter]:
     return _all_different(found, source)
 
 
-def _read_line(line: str, where: str) -> Parameter:
+def _read_line(line: str, where: str) -> TunedParameter:
     name, *fields = (field.strip() for field in line.split(","))
     whole = True
     if len(fields) == 6:
@@ -55,10 +55,10 @@ def _read_line(line: str, where: str) -> Parameter:
             f"found {line[:60]!r}"
         )
     start, low, high, c_end, r_end = (_number(field, where) for field in fields)
-    return check(Parameter(name, start, low, high, c_end, r_end, whole), where)
+    return check(TunedParameter(name, start, low, high, c_end, r_end, whole), where)
 
 
-def read_toml(text: str, source: str, known: Mapping[str, Number]) -> list[Parameter]:
+def read_toml(text: str, source: str, known: Mapping[str, Number]) -> list[TunedParameter]:
     """The parameters in TOML."""
     try:
         tables = tomllib.loads(text)
@@ -67,7 +67,7 @@ def read_toml(text: str, source: str, known: Mapping[str, Number]) -> list[Param
     return _all_different([_read_table(name, table, source, known) for name, table in tables.items()], source)
 
 
-def _read_table(name: str, table: object, source: str, known: Mapping[str, Number]) -> Parameter:
+def _read_table(name: str, table: object, source: str, known: Mapping[str, Number]) -> TunedParameter:
     where = f"{source}: [{name}]"
     if not isinstance(table, dict):
         raise TuneError(f"{source}: {name} is no table; a parameter is written [{name}], with its numbers below")
@@ -93,7 +93,7 @@ def _read_table(name: str, table: object, source: str, known: Mapping[str, Numbe
             instead = " (or dist)" if key == "c_end" else ""
             raise TuneError(f"{where}: {key}{instead} is missing")
     renamed = {{"min": "low", "max": "high"}.get(key, key): value for key, value in values.items()}
-    return check(Parameter(name, whole=_TYPES[kind], **renamed), source)
+    return check(TunedParameter(name, whole=_TYPES[kind], **renamed), source)
 
 
 def _number(text: str, where: str) -> float:
@@ -103,7 +103,7 @@ def _number(text: str, where: str) -> float:
         raise TuneError(f"{where}: {text[:40]!r} is no number") from error
 
 
-def _all_different(parameters: list[Parameter], source: str) -> list[Parameter]:
+def _all_different(parameters: list[TunedParameter], source: str) -> list[TunedParameter]:
     if not parameters:
         raise TuneError(f"{source} lists no parameter")
     seen: set[str] = set()
@@ -114,7 +114,7 @@ def _all_different(parameters: list[Parameter], source: str) -> list[Parameter]:
     return parameters
 
 
-def fishtest_lines(parameters: Sequence[Parameter], values: Iterable[float], steps: Iterable[float]) -> list[str]:
+def fishtest_lines(parameters: Sequence[TunedParameter], values: Iterable[float], steps: Iterable[float]) -> list[str]:
     """Lines for fishtest with `values` as the start and `steps` as r_end."""
     return [
         ", ".join([row.name, *(_plain(number) for number in (value, row.low, row.high, row.c_end, step))])
@@ -122,7 +122,7 @@ def fishtest_lines(parameters: Sequence[Parameter], values: Iterable[float], ste
     ]
 
 
-def openbench_lines(parameters: Sequence[Parameter], values: Iterable[float], steps: Iterable[float]) -> list[str]:
+def openbench_lines(parameters: Sequence[TunedParameter], values: Iterable[float], steps: Iterable[float]) -> list[str]:
     """Lines for OpenBench with `values` as the start and `steps` as r_end."""
     kinds = {whole: kind for kind, whole in _TYPES.items()}
     lines = []

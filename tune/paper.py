@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tune.estimators import Method
 from tune.plan import REACH
-from tune.rules import Method
 from tune.simulator import TOTAL_ELO, Cell
 
 RUNS, PAIRS, SETTING = 50, 200_000, "S0"

@@ -13,8 +13,8 @@ from engine.common.errors import MerinoError
 from engine.search.parameters import OLD_NAMES, PARAMETERS
 from eval.evaluation import Number
 from eval.families import default
+from tune.estimators import BANK, FIRST_TAU2, EstimatorSettings, Method
 from tune.plan import elo_width, spsa_step
-from tune.rules import BANK, FIRST_TAU2, Method, Settings
 
 UNKNOWN_ELO = 1.0  # what displacing a parameter by c_end is taken to cost where nobody said; too little is safer
 
@@ -24,7 +24,7 @@ class TuneError(MerinoError):
 
 
 @dataclass(frozen=True)
-class Parameter:
+class TunedParameter:
     """A number to tune, in its own units.
 
     `c_end` and `r_end` are as on fishtest, the perturbation and the step of the last pair; `r_end` None for the best by
@@ -59,7 +59,7 @@ def own_parameters() -> dict[str, Number]:
     return {**default().numbers, **search, **{old: search[new] for old, new in OLD_NAMES.items()}}
 
 
-def check(parameter: Parameter, where: str) -> Parameter:
+def check(parameter: TunedParameter, where: str) -> TunedParameter:
     """The parameter, if its numbers make sense; raises TuneError, which says `where`."""
     name, low, high = parameter.name, parameter.low, parameter.high
     for field in ("start", "low", "high", "c_end", "r_end", "elo", "dist"):
@@ -79,7 +79,7 @@ def check(parameter: Parameter, where: str) -> Parameter:
     return parameter
 
 
-def check_known(parameters: Sequence[Parameter], known: Mapping[str, Number], owner: str) -> None:
+def check_known(parameters: Sequence[TunedParameter], known: Mapping[str, Number], owner: str) -> None:
     """Raise TuneError where a name means nothing to `owner` or bounds reach beyond what it takes."""
     for parameter in parameters:
         if parameter.name not in known:
@@ -94,7 +94,7 @@ def check_known(parameters: Sequence[Parameter], known: Mapping[str, Number], ow
             )
 
 
-def rounding_warnings(parameters: Sequence[Parameter]) -> list[str]:
+def rounding_warnings(parameters: Sequence[TunedParameter]) -> list[str]:
     """A sentence for each integer whose perturbation is so small that rounding often gives both players the same."""
     return [
         f"{parameter.name}: c_end = {parameter.c_end:g} is below half a step of an integer: "
@@ -104,11 +104,13 @@ def rounding_warnings(parameters: Sequence[Parameter]) -> list[str]:
     ]
 
 
-def settings_for(method: Method, parameters: Sequence[Parameter], pairs: int, tau: float = 0.0) -> Settings:
+def settings_for(
+    method: Method, parameters: Sequence[TunedParameter], pairs: int, tau: float = 0.0
+) -> EstimatorSettings:
     """The settings of a method for `pairs` pairs; `tau` 0 has it estimated from the results."""
     steps = [parameter.r_end or best_step(parameter, parameters, pairs, tau) for parameter in parameters]
     distance = np.array([parameter.distance for parameter in parameters])
-    return Settings(
+    return EstimatorSettings(
         method=int(method),
         pairs=pairs,
         tau=tau,
@@ -123,7 +125,7 @@ def settings_for(method: Method, parameters: Sequence[Parameter], pairs: int, ta
     )
 
 
-def best_step(parameter: Parameter, parameters: Sequence[Parameter], pairs: int, tau: float = 0.0) -> float:
+def best_step(parameter: TunedParameter, parameters: Sequence[TunedParameter], pairs: int, tau: float = 0.0) -> float:
     """The r_end that `tune.plan` finds best for this one of the parameters."""
     total = sum(each.elo for each in parameters)
     return spsa_step(total, len(parameters), pairs, parameter.elo_at_c, tau or math.sqrt(FIRST_TAU2))

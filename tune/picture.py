@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from engine.common.pictures import load_matplotlib, saved
-from tune.rules import Method, deviations, estimate
+from tune.estimators import Method, deviations, estimate
 from tune.tuning import Tune, replay
 
 _POINTS = 200

@@ -9,14 +9,14 @@ import math
 
 import numpy as np
 
-from tune.rules import GAMMA
+from tune.estimators import GAMMA
 
 BETA = math.log(10) / 400
 # (19): the last perturbation over the distance of the optimum, as in the paper's settings.
 REACH = 2.2
 # Where (18) finds that no step of SPSA gains anything, it still makes small ones.
 LEAST_WORTH = 1.05
-# The mean over a run of a_n / a_N, SPSA's step over its last, for the exponents of `tune.rules`.
+# The mean over a run of a_n / a_N, SPSA's step over its last, for the exponents of `tune.estimators`.
 MEAN_STEP = 1.70
 
 

@@ -19,13 +19,13 @@ from engine.common.work import ordered, threads
 from engine.search.parameters import PARAMETERS, current_name, parameter_values
 from eval.evaluation import Evaluation, Number
 from formats.openings import Opening
+from match.config import Board, MatchConfig
+from match.engines import START_SECONDS
 from match.errors import MatchError
 from match.games import Reason
 from match.players import OtherPlayer, OwnPlayer, Player
-from match.sides import START_SECONDS
-from match.terms import Board, Terms
-from tune.parameters import Parameter, TuneError
-from tune.rules import PairResult
+from tune.estimators import PairResult
+from tune.parameters import TunedParameter, TuneError
 from tune.tuning import Configuration, Tune
 
 MOST_LOST = 10  # pairs in a row, then something is wrong with the engine rather than with a game
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class PairTask:
+class TunePairTask:
     """A pair of a tune that is to be played: plain data, for any process."""
 
     configuration: Configuration
@@ -42,14 +42,14 @@ class PairTask:
     run: RunName
 
 
-class Outcome(NamedTuple):
+class PairOutcome(NamedTuple):
     """Wins minus losses of `plus` in a pair; NaN for one that was lost, such as when an external engine dies."""
 
     y: float
     fault: str = ""  # why it was lost
 
 
-def own_player(label: str, rows: tuple[Parameter, ...], values: np.ndarray, evaluation: Evaluation) -> OwnPlayer:
+def own_player(label: str, rows: tuple[TunedParameter, ...], values: np.ndarray, evaluation: Evaluation) -> OwnPlayer:
     """Merino with these values of the parameters and, for the rest, `evaluation` and the defaults of the search."""
     wanted = {row.name: value for row, value in zip(rows, values.tolist(), strict=True)}
     own = {name: value for name, value in wanted.items() if name in evaluation.numbers}
@@ -73,7 +73,7 @@ def engine_options(command: tuple[str, ...]) -> dict[str, Number]:
         engine.close()
 
 
-def check_own(parameters: tuple[Parameter, ...]) -> None:
+def check_own(parameters: tuple[TunedParameter, ...]) -> None:
     """Raise TuneError for a number of the search that is not tuned as an integer, or listed by both its names."""
     search = {row.name for row in PARAMETERS}
     names = [current_name(row.name) for row in parameters]
@@ -101,11 +101,11 @@ def _other(configuration: Configuration, label: str, values: np.ndarray) -> Othe
     return OtherPlayer(label, configuration.engine, options)
 
 
-def terms_of(configuration: Configuration, players: tuple[Player, Player]) -> Terms:
+def terms_of(configuration: Configuration, players: tuple[Player, Player]) -> MatchConfig:
     """How these players meet in this tune."""
-    return Terms(
+    return MatchConfig(
         players,
-        configuration.effort,
+        configuration.time_control,
         seed=configuration.seed,
         openings=configuration.openings,
         plies=configuration.plies,
@@ -113,7 +113,7 @@ def terms_of(configuration: Configuration, players: tuple[Player, Player]) -> Te
     )
 
 
-def play_pair(task: PairTask) -> Outcome:
+def play_pair(task: TunePairTask) -> PairOutcome:
     """Play a pair: Merino against itself, or an external engine against itself.
 
     Where the run has ended meanwhile nobody asks for the outcome. Raises what an opening raises.
@@ -127,15 +127,15 @@ def play_pair(task: PairTask) -> Outcome:
         try:
             board = terms.board(run.stop_flag)
         except MatchError as error:
-            return Outcome(math.nan, str(error))
+            return PairOutcome(math.nan, str(error))
         with run.watching(board):
             return _play_both(board, opening)
 
 
-_STOPPED = Outcome(math.nan, "the tune was stopped")
+_STOPPED = PairOutcome(math.nan, "the tune was stopped")
 
 
-def _play_both(board: Board, opening: Opening) -> Outcome:
+def _play_both(board: Board, opening: Opening) -> PairOutcome:
     """Both games of a pair."""
     points = 0
     for index in range(2):
@@ -143,9 +143,9 @@ def _play_both(board: Board, opening: Opening) -> Outcome:
         if game is None:
             return _STOPPED
         if game.reason in (Reason.CRASH, Reason.ILLEGAL):
-            return Outcome(math.nan, f"{game.reason.value}: {game.detail}")
+            return PairOutcome(math.nan, f"{game.reason.value}: {game.detail}")
         points += game.points
-    return Outcome(float(points - 2))
+    return PairOutcome(float(points - 2))
 
 
 class _Asked:
@@ -158,21 +158,21 @@ class _Asked:
         self._tune, self._run = tune, run
         self._again = deque(tune.waiting)
 
-    def __iter__(self) -> Iterator[PairTask]:
+    def __iter__(self) -> Iterator[TunePairTask]:
         return self
 
-    def __next__(self) -> PairTask:
+    def __next__(self) -> TunePairTask:
         pair = self._again.popleft() if self._again else self._tune.ask()
         if pair is None:
             raise StopIteration
-        return PairTask(self._tune.configuration, pair, self._run)
+        return TunePairTask(self._tune.configuration, pair, self._run)
 
 
 def play_tune(
     tune: Tune,
     at_a_time: int,
     on_result: Callable[[Tune], object],
-    play: Callable[[PairTask], Outcome] = play_pair,
+    play: Callable[[TunePairTask], PairOutcome] = play_pair,
     executor: Executor | None = None,
 ) -> None:
     """Play until the tune is over, `on_result` after each pair. Raises KeyboardInterrupt with the tune in order.

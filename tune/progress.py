@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from tune.estimators import EstimatorSettings, Method, State, deviations, estimate, noise_now
 from tune.formats import fishtest_lines, openbench_lines
-from tune.parameters import Parameter, best_step
+from tune.parameters import TunedParameter, best_step
 from tune.plan import BETA
-from tune.rules import Method, Settings, State, deviations, estimate, noise_now
 from tune.tuning import Tune
 
 
-def value_table(parameters: Sequence[Parameter], settings: Settings, state: State) -> list[str]:
+def value_table(parameters: Sequence[TunedParameter], settings: EstimatorSettings, state: State) -> list[str]:
     """A row for each parameter: start, estimate, one standard deviation, and the change in units of c_end."""
     values, spread = estimate(settings, state), deviations(settings, state)
     width = max(len("parameter"), *(len(row.name) for row in parameters))
@@ -26,12 +26,12 @@ def value_table(parameters: Sequence[Parameter], settings: Settings, state: Stat
     return lines
 
 
-def remaining_loss(settings: Settings, state: State) -> float:
+def remaining_loss(settings: EstimatorSettings, state: State) -> float:
     """The Elo that is still expected to be lost, from the posterior variances; NaN for SPSA."""
     return float((deviations(settings, state) ** 2 / (2 * BETA * settings.sigma**2)).sum())
 
 
-class Progress:
+class TuneProgress:
     """Shows a tune while it runs: every few seconds a line, every few lines the table."""
 
     def __init__(self, tell: Callable[[str], object], every: float = 10.0, lines_per_table: int = 6) -> None:
@@ -74,7 +74,7 @@ def clock(seconds: float) -> str:
     return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
 
 
-def result_lines(tune: Tune, method: Method, settings: Settings, state: State) -> list[str]:
+def result_lines(tune: Tune, method: Method, settings: EstimatorSettings, state: State) -> list[str]:
     """The result of a method: values, their deviations, what is left to gain, and the lines of both formats."""
     parameters = tune.configuration.parameters
     played = len(tune.done) - tune.lost

@@ -14,22 +14,22 @@ import numpy as np
 
 from engine.common.work import cores, ordered, threads
 from engine.compiled.jit import entry, kernel
-from match.chance import seed_state
-from tune.chance import next_share
+from match.rng import seed_state
 from tune.design import write_pair
-from tune.plan import REACH, elo_width, spsa_step
-from tune.rules import (
+from tune.estimators import (
     BANK,
     GAMMA,
     LEVEL_SHARES,
     LEVELS,
     WIDEST,
+    EstimatorSettings,
     Method,
-    Settings,
     absorb,
     initial_state,
     write_estimate,
 )
+from tune.plan import REACH, elo_width, spsa_step
+from tune.rng import next_float
 
 START, BOUND, TOTAL_ELO = 100.0, 1000.0, 2.0
 DRAW_RATE, TAU = 0.82, 0.6
@@ -138,7 +138,7 @@ class Cell:
         return self.start_loss - self.mean
 
 
-def tuner_settings(method: Method, setting: Setting, size: int, pairs: int, reach: float = REACH) -> Settings:
+def tuner_settings(method: Method, setting: Setting, size: int, pairs: int, reach: float = REACH) -> EstimatorSettings:
     """What the method is told: the paper's settings, with the Elo of each parameter times `setting.told`.
 
     `reach` is the last perturbation over the distance of the optimum. SPSA's step is that of (18) for `pairs`;
@@ -149,7 +149,7 @@ def tuner_settings(method: Method, setting: Setting, size: int, pairs: int, reac
     bank = BANK if method is Method.AUTO else np.zeros((1, 4))
     limit, even = np.full(size, BOUND), np.ones(size)
     whole = np.zeros(size, dtype=bool)
-    return Settings(
+    return EstimatorSettings(
         int(method), pairs, TAU, -limit, limit, whole, even * reach * START, even * r_end, sigma, even * START, bank
     )
 
@@ -158,7 +158,7 @@ def tuner_settings(method: Method, setting: Setting, size: int, pairs: int, reac
 class RunTask:
     """One run of a cell: plain data, for any process."""
 
-    settings: Settings
+    settings: EstimatorSettings
     curve: Curve
     seed: int
     run: int
@@ -229,7 +229,7 @@ def _game(elo, random):
     """1, 0 or -1 for the player who is `elo` better; the draw rate is lower only where the win rate leaves no room."""
     expected = 1.0 / (1.0 + 10.0 ** (-elo / 400.0))
     draw = min(DRAW_RATE, 2.0 * min(expected, 1.0 - expected))
-    share = next_share(random)
+    share = next_float(random)
     if share < expected - 0.5 * draw:
         return 1
     return 0 if share < expected + 0.5 * draw else -1

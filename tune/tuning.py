@@ -23,33 +23,34 @@ import numpy as np
 from engine.common.files import write_whole
 from eval.evaluation import Evaluation
 from eval.families import from_identity
-from match.chance import seed_state
-from match.effort import Clock, Effort
+from match.rng import seed_state
+from match.time_control import Clock, TimeControl
 from tune.design import next_pair
-from tune.parameters import Parameter, TuneError, settings_for
-from tune.rules import Method, PairResult, Settings, State, after, estimate, initial_state
+from tune.estimators import EstimatorSettings, Method, PairResult, State, after, estimate, initial_state
+from tune.parameters import TunedParameter, TuneError, settings_for
 
 VERSION = 2
 _SINCE = {Method.AUTO: 2}  # the first version whose plays a method of today repeats; 1 for the others
-_WEIGHTS, _OTHER_FAMILY = "weights", "evaluation"  # where the JSON of a configuration has an identity
+# Where the JSON of a configuration has the identity and the time control, as files have always had them.
+_WEIGHTS, _OTHER_FAMILY, _TIME_CONTROL = "weights", "evaluation", "effort"
 
 
 @dataclass(frozen=True)
 class Configuration:
     """All that decides how a tune goes, apart from the clock of the machine.
 
-    `effort` limits a move, which may come `margin` milliseconds late at a clock. `openings` is a file of them, None for
-    random ones of `plies` half-moves. `engine` is the command line of an external engine, empty for Merino itself with
-    the evaluation of this `identity`, of any family, as what is not tuned. `ahead` pairs are under way while an earlier
-    result is waited for.
+    `time_control` limits a move, which may come `margin` milliseconds late at a clock. `openings` is a file of them,
+    None for random ones of `plies` plies. `engine` is the command line of an external engine, empty for Merino itself
+    with the evaluation of this `identity`, of any family, as what is not tuned. `ahead` pairs are under way while an
+    earlier result is waited for.
     """
 
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[TunedParameter, ...]
     method: str
     pairs: int
     seed: int
     ahead: int
-    effort: Effort
+    time_control: TimeControl
     openings: str | None = None
     plies: int | None = None
     margin: int = 0
@@ -64,13 +65,14 @@ class Configuration:
     def text(self) -> str:
         """As JSON. Weights stand where files have always had them; `evaluation` is of other families alone."""
         values = asdict(self) | {"version": VERSION}
+        values[_TIME_CONTROL] = values.pop("time_control")
         identity = values.pop("identity")
         values[_WEIGHTS] = identity.get(_WEIGHTS, []) if identity.keys() <= {_WEIGHTS} else []
         if identity.keys() - {_WEIGHTS}:
             values[_OTHER_FAMILY] = identity
         return json.dumps(values, sort_keys=True)
 
-    def settings(self, method: Method | None = None) -> Settings:
+    def settings(self, method: Method | None = None) -> EstimatorSettings:
         """The settings of its method, or of another one for a replay."""
         chosen = Method[self.method.upper()] if method is None else method
         return settings_for(chosen, self.parameters, self.pairs)
@@ -87,11 +89,12 @@ def configuration_from(text: str) -> Configuration:
     version = values.pop("version")
     if not _SINCE.get(Method[values["method"].upper()], 1) <= version <= VERSION:
         raise ValueError("it was written by another version of Merino")
-    values["parameters"] = tuple(Parameter(**row) for row in values["parameters"])
+    values["parameters"] = tuple(TunedParameter(**row) for row in values["parameters"])
     weights, values["engine"] = values.pop(_WEIGHTS), tuple(values["engine"])
     values["identity"] = values.pop(_OTHER_FAMILY, {_WEIGHTS: weights} if weights else {})
-    clock = values["effort"].pop("clock")
-    values["effort"] = Effort(**values["effort"], clock=clock and Clock(**clock))
+    control = values.pop(_TIME_CONTROL)
+    clock = control.pop("clock")
+    values["time_control"] = TimeControl(**control, clock=clock and Clock(**clock))
     return Configuration(**values)
 
 
@@ -100,7 +103,7 @@ class Tune:
     """A tune under way. `waiting` holds pairs handed out, oldest first; results are taken in that order."""
 
     configuration: Configuration
-    settings: Settings
+    settings: EstimatorSettings
     state: State
     random: np.ndarray
     done: list[PairResult] = field(default_factory=list)
@@ -192,7 +195,7 @@ def load_tune(path: Path) -> Tune:
     return tune
 
 
-def replay(tune: Tune, method: Method, points: int = 0) -> tuple[Settings, State, list[tuple[int, State]]]:
+def replay(tune: Tune, method: Method, points: int = 0) -> tuple[EstimatorSettings, State, list[tuple[int, State]]]:
     """What another method would have made of the same games: its settings and state.
 
     With `points`, also about so many states on the way, each with the number of pairs before it.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from match.chance import seed_state
+from match.rng import seed_state
 from tune.design import next_pair
-from tune.rules import Method, PairResult, after, estimate, initial_state, noise_now
+from tune.estimators import Method, PairResult, after, estimate, initial_state, noise_now
 from tune.simulator import CONTENDERS, SETTINGS, simulate, tuner_settings
 
 

@@ -29,7 +29,7 @@ from engine.board.perft import perft
 from engine.board.rays import BISHOP_STEPS, ROOK_STEPS, ray
 from engine.compiled.jit import in_python
 
-COUNTED_IN_ONE_GO = 4  # half-moves; beyond, Ctrl-C and `stop` are heard in between
+COUNTED_IN_ONE_GO = 4  # plies; beyond, Ctrl-C and `stop` are heard in between
 
 _ALL = (1 << 64) - 1
 _STEPS = {BISHOP: BISHOP_STEPS, ROOK: ROOK_STEPS, QUEEN: ROOK_STEPS + BISHOP_STEPS}

@@ -34,7 +34,7 @@ from engine.compiled.jit import entry
 
 START_FEN = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 
-_COLOUR_NAMES = ("White", "Black")
+COLOUR_NAMES = ("White", "Black")
 _PIECE_NAMES = ("pawns", "knights", "bishops", "rooks", "queens", "kings")
 _STARTING_COUNTS = (8, 2, 2, 2, 1, 1)
 _MAX_COUNTER = 100_000
@@ -61,7 +61,7 @@ def parse_fen(fen: str) -> np.ndarray:
     position["halfmove"] = _read_counter("half-move clock", fields[4]) if len(fields) > 4 else 0
     position["fullmove"] = max(1, _read_counter("move number", fields[5])) if len(fields) > 5 else 1
     if not _complete(positions, en_passant):
-        mover = _COLOUR_NAMES[int(position["side"])]
+        mover = COLOUR_NAMES[int(position["side"])]
         raise FenError(f"{mover} is to move and could take the king: the other side stands in check")
     return positions
 
@@ -139,13 +139,13 @@ def _check_material(position: np.void) -> None:
         own = int(position["colours"][colour])
         counts = [(own & kind).bit_count() for kind in pieces]
         if counts[KING] != 1:
-            raise FenError(f"{_COLOUR_NAMES[colour]} has {counts[KING]} kings, not 1")
+            raise FenError(f"{COLOUR_NAMES[colour]} has {counts[KING]} kings, not 1")
         if counts[PAWN] > 8:
-            raise FenError(f"{_COLOUR_NAMES[colour]} has {counts[PAWN]} pawns, more than 8")
+            raise FenError(f"{COLOUR_NAMES[colour]} has {counts[PAWN]} pawns, more than 8")
         promoted = [max(0, counts[kind] - _STARTING_COUNTS[kind]) for kind in range(6)]
         if sum(promoted) > 8 - counts[PAWN]:
             kind = int(np.argmax(promoted))
-            raise FenError(f"{_COLOUR_NAMES[colour]} has more {_PIECE_NAMES[kind]} than its pawns could become")
+            raise FenError(f"{COLOUR_NAMES[colour]} has more {_PIECE_NAMES[kind]} than its pawns could become")
 
 
 def _read_castling(position: np.void, text: str) -> None:

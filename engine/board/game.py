@@ -22,7 +22,8 @@ from engine.board.position import POSITION, is_insufficient_material
 from engine.compiled.jit import entry, kernel
 from engine.compiled.memory import aligned_record, copy_record
 
-FIFTY_MOVES = 100  # in half-moves
+FIFTY_MOVES = 100  # in plies
+RESULTS = {WHITE: "1-0", BLACK: "0-1", None: "1/2-1/2"}  # by the winner, as PGN writes them
 
 _SQUARES = {name: square for square, name in enumerate(SQUARE_NAMES)}
 _PROMOTIONS = {"": 0, "n": PROMOTION, "b": PROMOTION + 1, "r": PROMOTION + 2, "q": PROMOTION + 3}
@@ -48,7 +49,7 @@ class Outcome:
     @property
     def result(self) -> str:
         """The result as PGN writes it."""
-        return {WHITE: "1-0", BLACK: "0-1", None: "1/2-1/2"}[self.winner]
+        return RESULTS[self.winner]
 
 
 class IllegalMoveError(ValueError):
@@ -134,7 +135,7 @@ class Position:
 
     @property
     def halfmove_clock(self) -> int:
-        """Half-moves since the last capture or pawn move."""
+        """Plies since the last capture or pawn move."""
         return int(self.record[0]["halfmove"])
 
     @property

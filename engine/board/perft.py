@@ -36,9 +36,9 @@ def _perft(stacks, positions, depth, bulk):
 
 
 def perft(position: np.ndarray, depth: int, bulk: bool = True) -> int:
-    """The number of leaves `depth` half-moves below `position`, POSITION[1].
+    """The number of leaves `depth` plies below `position`, POSITION[1].
 
-    With `bulk` the last half-move is counted and not played.
+    With `bulk` the last ply is counted and not played.
     """
     if not 0 <= depth <= MAX_DEPTH:
         raise ValueError(f"perft depth {depth} is not within 0..{MAX_DEPTH}")

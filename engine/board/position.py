@@ -53,7 +53,7 @@ POSITION = record_dtype(
         ("board", np.int8, 64),  # mailbox: type + 8 if black, or EMPTY
         ("side", np.int8),  # WHITE or BLACK to move
         ("en_passant", np.int8),  # square behind a pawn that may be taken, else NO_SQUARE
-        ("halfmove", np.int32),  # half-moves since the last capture or pawn move
+        ("halfmove", np.int32),  # plies since the last capture or pawn move
         ("fullmove", np.int32),  # number of the full move, from 1
         ("_padding", np.int64),  # to three cache lines
     ],

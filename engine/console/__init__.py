@@ -11,7 +11,7 @@ import sys
 from engine import NAME, __version__
 from engine.console import shared_options as shared
 from engine.console.command_line import Parser
-from engine.console.loading import patience
+from engine.console.loading import wait_message
 
 
 def run_console(argv: list[str]) -> int:
@@ -21,7 +21,7 @@ def run_console(argv: list[str]) -> int:
     """
     options = _parse(argv)
     print(f"{NAME} {__version__}, a chess engine whose evaluation you can read.", flush=True)
-    with patience(sys.stdout):
+    with wait_message(sys.stdout):
         from engine.console.start import converse, open_session  # noqa: PLC0415 (slow: loads the engine)
 
         session = open_session(options.hash, options.threads, options.weights, options.ascii)

@@ -10,7 +10,7 @@ from engine.common.nearest import did_you_mean
 from engine.console.arguments import file_name, whole_number
 from engine.console.registry import Section, command
 from engine.console.session import Session
-from engine.uci.options import OPTIONS, Option, OptionError
+from engine.uci.options import OPTIONS, OptionError, UciOption
 from eval.evaluation import EvaluationError
 from eval.families import DEFAULT_FILE, load
 
@@ -135,11 +135,11 @@ def set_option(session: Session, arguments: str) -> None:
     session.say(f"{option.name}: {'done' if value is None else text}.")
 
 
-def _options() -> list[Option]:
+def _options() -> list[UciOption]:
     return [option for name, option in OPTIONS.items() if name not in OF_THE_PROTOCOL and not option.is_about_dialogue]
 
 
-def _split(text: str) -> tuple[Option, str]:
+def _split(text: str) -> tuple[UciOption, str]:
     """The option whose name the text begins with, and what follows; raises CommandError."""
     words = f"{text.lower()} "
     for option in _options():
@@ -150,7 +150,7 @@ def _split(text: str) -> tuple[Option, str]:
     raise CommandError(f"there is no option '{text[:40]}'{hint}")
 
 
-def _choices(option: Option) -> str:
+def _choices(option: UciOption) -> str:
     if option.bounds:
         return "{} to {}".format(*option.bounds)
     return {"check": "on or off", "button": "a button", "string": "text"}.get(option.kind, option.kind)

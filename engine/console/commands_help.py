@@ -7,7 +7,7 @@ import textwrap
 from engine.common.command import CommandError
 from engine.common.nearest import did_you_mean
 from engine.console.arguments import no_argument
-from engine.console.registry import COMMANDS, Command, Section, by_name, by_prefix, command
+from engine.console.registry import COMMANDS, ConsoleCommand, Section, by_name, by_prefix, command
 from engine.console.session import Session
 
 TEXT_COLUMN = 27
@@ -32,7 +32,7 @@ def show_help(session: Session, arguments: str) -> None:
     session.say(textwrap.fill(" ".join(MOVES_HELP.split()), session.text_width))
 
 
-def _named(word: str) -> Command:
+def _named(word: str) -> ConsoleCommand:
     exact, near = by_name(word), by_prefix(word)
     if exact is None and len(near) != 1:
         if near:
@@ -42,7 +42,7 @@ def _named(word: str) -> Command:
     return exact or near[0]
 
 
-def _describe(entry: Command, width: int) -> str:
+def _describe(entry: ConsoleCommand, width: int) -> str:
     text = f"{entry.sentence} {entry.details}".rstrip()
     lines = [entry.usage, textwrap.fill(text, width, initial_indent="  ", subsequent_indent="  ")]
     if entry.ends_game:
@@ -52,7 +52,7 @@ def _describe(entry: Command, width: int) -> str:
     return "\n".join(lines)
 
 
-def _names(commands: list[Command]) -> str:
+def _names(commands: list[ConsoleCommand]) -> str:
     return ", ".join(entry.name for entry in commands)
 
 

@@ -13,7 +13,7 @@ import engine.console.commands_position  # noqa: F401
 from engine.common.command import CommandError, UsageError
 from engine.common.errors import MerinoError
 from engine.common.nearest import nearest
-from engine.console.registry import COMMANDS, Command, by_name, by_prefix
+from engine.console.registry import COMMANDS, ConsoleCommand, by_name, by_prefix
 from engine.console.session import Session
 from engine.notation.positions import looks_like_fen
 from engine.notation.san import MoveRejected, looks_like_move, san_moves
@@ -52,14 +52,14 @@ def _played(session: Session, text: str) -> bool:
     return True
 
 
-def _run(session: Session, command: Command, arguments: str) -> int | None:
+def _run(session: Session, command: ConsoleCommand, arguments: str) -> int | None:
     try:
         return command.run(session, arguments)
     except UsageError as error:
         raise CommandError(f"{error}. Usage: {command.usage}") from error
 
 
-def _abbreviated(session: Session, word: str) -> Command:
+def _abbreviated(session: Session, word: str) -> ConsoleCommand:
     """The only command that begins with `word`; raises CommandError with what might have been meant.
 
     None that ends the game is taken for it: the word may be the beginning of a move, as N is of Nf3.

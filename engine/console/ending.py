@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.board.game import Outcome, Termination
-
-_SIDES = ("White", "Black")
+from engine.board.fen import COLOUR_NAMES
+from engine.board.game import RESULTS, Outcome, Termination
 
 UNFINISHED = "*"  # the result of a game that goes on, as PGN writes it
 
@@ -22,7 +21,7 @@ class Ending:
         return f"{self.result}, {self.words}"
 
 
-DRAW_AGREED = Ending("1/2-1/2", "a draw by agreement")
+DRAW_AGREED = Ending(RESULTS[None], "a draw by agreement")
 
 
 def by_rule(outcome: Outcome) -> Ending:
@@ -35,9 +34,9 @@ def by_rule(outcome: Outcome) -> Ending:
 
 def resignation(colour: int) -> Ending:
     """The end when a side gives up."""
-    return Ending(("0-1", "1-0")[colour], f"{side_name(colour)} resigns")
+    return Ending(RESULTS[1 - colour], f"{side_name(colour)} resigns")
 
 
 def side_name(colour: int) -> str:
     """White or Black, as a word."""
-    return _SIDES[colour]
+    return COLOUR_NAMES[colour]

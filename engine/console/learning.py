@@ -21,7 +21,7 @@ from learn.errors import LearnStoppedError
 from learn.procedure import LearnResult, learn_from_files, use_weights
 from learn.request import Events
 from learn.tables import as_csv
-from match.prove import NOT_WEAKER, Trial
+from match.prove import NOT_WEAKER, StrengthTest
 
 Say = Callable[[str], object]
 
@@ -32,7 +32,7 @@ class StoppedError(CommandError):
     exit_code = INTERRUPTED
 
 
-def learn_weights(arguments: Sequence[str], say: Say, trial: Trial = NOT_WEAKER) -> Path | None:
+def learn_weights(arguments: Sequence[str], say: Say, trial: StrengthTest = NOT_WEAKER) -> Path | None:
     """Carry out a `learn` command typed at the console; the file of new weights if they are in use now.
 
     Each line goes to `say`, what is for machines to standard output. `trial` is the match that decides whether new
@@ -49,7 +49,7 @@ def learn_weights(arguments: Sequence[str], say: Say, trial: Trial = NOT_WEAKER)
     return result.outcome.written if result.outcome.in_use else None
 
 
-def carry_out(order: Order, say: Say, trial: Trial = NOT_WEAKER, command: str = "merino learn") -> LearnResult:
+def carry_out(order: Order, say: Say, trial: StrengthTest = NOT_WEAKER, command: str = "merino learn") -> LearnResult:
     """Learn, or put in use what was learned before; `command` is how one calls `learn`. Raises CommandError."""
     stream = progress_stream(order.is_quiet)
     try:

@@ -14,7 +14,7 @@ WHY_IT_IS_SLOW = "Loading the engine. The first start compiles it, which takes a
 
 
 @contextmanager
-def patience(out: TextIO) -> Iterator[None]:
+def wait_message(out: TextIO) -> Iterator[None]:
     """Say that the engine is loading if the block takes longer than SLOW_AFTER_SECONDS."""
 
     def tell() -> None:

@@ -24,7 +24,7 @@ class Section(Enum):
 
 
 @dataclass(frozen=True)
-class Command:
+class ConsoleCommand:
     """One command. `run` takes the session and the rest of the line; an exit code ends the console, None goes on."""
 
     name: str
@@ -47,7 +47,7 @@ class Command:
         return f"{self.name} {self.arguments}".rstrip()
 
 
-COMMANDS: list[Command] = []
+COMMANDS: list[ConsoleCommand] = []
 
 
 def command(
@@ -58,18 +58,18 @@ def command(
     def register(run: Action) -> Action:
         sentence, _, details = (run.__doc__ or "").partition("\n")
         details = " ".join(details.split())
-        COMMANDS.append(Command(name, section, arguments, aliases, sentence, details, run, ends_game))
+        COMMANDS.append(ConsoleCommand(name, section, arguments, aliases, sentence, details, run, ends_game))
         return run
 
     return register
 
 
-def by_name(word: str) -> Command | None:
+def by_name(word: str) -> ConsoleCommand | None:
     """The command of exactly this name or alias, in any case."""
     return next((entry for entry in COMMANDS if word.lower() in entry.names), None)
 
 
-def by_prefix(word: str) -> list[Command]:
+def by_prefix(word: str) -> list[ConsoleCommand]:
     """The commands whose name begins with `word`; if there is none, those of which an alias does."""
     named = [entry for entry in COMMANDS if entry.name.startswith(word.lower())]
     return named or [entry for entry in COMMANDS if any(alias.startswith(word.lower()) for alias in entry.aliases)]

@@ -7,8 +7,6 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import chess.pgn
-
 from engine import NAME, __version__
 from engine.board.bitboard import BLACK, WHITE
 from engine.board.game import Position
@@ -16,6 +14,7 @@ from engine.board.move import Move
 from engine.common.command import CommandError
 from engine.common.files import write_whole
 from engine.notation.san import as_chess_move, start_board_of
+from formats.pgn_text import UNKNOWN_TAGS, game_text, plain_value, push_move, start_tags
 
 PERSON = "Human"
 _TAG = re.compile(rb'^\s*\[\w+\s+"', re.MULTILINE)
@@ -39,17 +38,17 @@ class Scoresheet:
 
     def pgn(self, position: Position, result: str) -> str:
         """The game of `position` with its tags, moves and result."""
-        board = start_board_of(position)
-        for move in position.moves:
-            board.push(as_chess_move(move, position.chess960))
-        game = chess.pgn.Game.from_board(board)
+        tags = self._own_tags()
         if self._loaded_tags and position.moves == self._loaded_moves:
             result = self._loaded_tags.get("Result", result)
-            game.headers.update(self._loaded_tags)
-        else:
-            game.headers.update(self._own_tags())
-        game.headers["Result"] = result
-        return game.accept(chess.pgn.StringExporter(columns=80))
+            tags = {name: plain_value(value) for name, value in self._loaded_tags.items()}
+        variant = {"Variant": "Chess960"} if position.chess960 else {}
+        board = start_board_of(position)
+        words: list[str] = []
+        for move in position.moves:
+            words += push_move(board, as_chess_move(move, position.chess960), follows_move=bool(words))
+        start = start_tags(position.start_fen())
+        return game_text(UNKNOWN_TAGS | start | variant | tags | {"Result": result}, [*words, result]).rstrip("\n")
 
     def save(self, path: Path, position: Position, result: str) -> int:
         """Add the game to a PGN file, in place of what was saved of it before; its number there.

@@ -10,7 +10,7 @@ from engine.board.move import Move
 from engine.console import shared_options as shared
 from engine.console.command_line import Parser, positive
 from engine.console.ending import side_name
-from engine.console.loading import patience
+from engine.console.loading import wait_message
 from engine.console.session import Session
 from engine.console.start import open_session
 from engine.notation.san import san, san_paragraph
@@ -38,7 +38,7 @@ def play_game(argv: list[str]) -> int:
     add("--movetime", metavar="MS", type=positive, default=MOVE_MS, help=sentence)
     options = parser.parse_args(argv)
     print(f"{NAME} {__version__} plays a short game against itself, {options.movetime} ms per move.", flush=True)
-    with patience(sys.stdout):
+    with wait_message(sys.stdout):
         session = open_session(HASH_MB, threads=1)
     session.say(f"Weights: {session.runtime.weights_file}")
     play(session, options.plies, Limits(movetime=options.movetime))

@@ -19,8 +19,8 @@ from engine.console.scoresheet import Scoresheet
 from engine.console.terminal import Terminal
 from engine.console.thinking import ThinkingLine
 from engine.notation.games import Loaded
-from engine.notation.san import looks_like_move, read_move, san
-from engine.search.limits import Limits, Result
+from engine.notation.san import read_request, requested_move, san
+from engine.search.limits import Limits, SearchResult
 from engine.search.thinking import think
 
 if TYPE_CHECKING:
@@ -189,9 +189,9 @@ class Session:
 
     def play_text(self, text: str) -> None:
         """Play the move a person typed, and answer it; raises MoveRejected, or CommandError if the game is over."""
-        if looks_like_move(text):
-            self.require_running()
-        self._push(read_move(self.position, text), is_engine=False)
+        request = read_request(text)
+        self.require_running()
+        self._push(requested_move(self.position, request), is_engine=False)
         if self.is_forced or self.position.outcome():
             self.show_if_live()
             self.report_if_over()
@@ -214,20 +214,20 @@ class Session:
         self.report_if_over()
         return not was_interrupted
 
-    def think(self, limits: Limits, is_analysis: bool = False) -> tuple[Result, bool]:
+    def think(self, limits: Limits, is_analysis: bool = False) -> tuple[SearchResult, bool]:
         """Search the present position and show the thoughts; the result, and whether the person cut it short."""
         display = ThinkingLine(self.position, self.terminal, self.out, keeps_all=is_analysis)
-        return think(self.runtime.searcher, self.position, limits, display, lambda: self.is_hurried(is_analysis))
+        return think(self.runtime.searcher, self.position, limits, display, lambda: self.is_stop_requested(is_analysis))
 
-    def is_hurried(self, is_analysis: bool = False) -> bool:
+    def is_stop_requested(self, is_analysis: bool = False) -> bool:
         """Whether the person wants the engine to stop thinking. What else is typed meanwhile is obeyed after it."""
-        is_hurried = False
+        is_stop_requested = False
         for line in self.overhear():
-            if not self.typed_ahead and not is_hurried and line.strip().lower() in _MOVE_NOW:
-                is_hurried = True
+            if not self.typed_ahead and not is_stop_requested and line.strip().lower() in _MOVE_NOW:
+                is_stop_requested = True
             else:
                 self.typed_ahead.append(line)
-        return is_hurried or (is_analysis and bool(self.typed_ahead))
+        return is_stop_requested or (is_analysis and bool(self.typed_ahead))
 
     def undo(self, count: int) -> None:
         """Take back up to `count` moves and name them; raises CommandError if there are none."""
@@ -266,7 +266,7 @@ class Session:
             raise CommandError(f"the game is over ({self.ending}): undo takes a move back, new starts another game")
 
     @staticmethod
-    def require_best(result: Result) -> Move:
+    def require_best(result: SearchResult) -> Move:
         """The move that a search found; raises CommandError where it was too short for one."""
         if result.best is None:
             raise CommandError("the engine found no move in so short a search")

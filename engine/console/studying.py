@@ -61,7 +61,7 @@ def _seeker(session: Session) -> Seeker:
     def display(position: Position) -> ThinkingLine:
         return ThinkingLine(position, session.terminal, session.out)
 
-    return seeker(session.runtime.searcher, display, session.is_hurried)
+    return seeker(session.runtime.searcher, display, session.is_stop_requested)
 
 
 def _limits(session: Session, milliseconds: int) -> Limits:

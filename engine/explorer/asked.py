@@ -13,7 +13,7 @@ from engine.explorer.shelf import IN_USE, Shelf, changed
 from engine.notation.positions import position_of
 from eval.evaluation import Evaluation
 
-MOST_MOVES = 2000  # half-moves of a game
+MOST_MOVES = 2000  # plies of a game
 MOST_TEXT = 2 << 20  # characters of a text
 
 

@@ -13,7 +13,7 @@ from engine.explorer.asked import MOST_MOVES, RequestError
 from engine.notation.positions import looks_like_fen, position_of
 from engine.notation.san import MoveRejected, read_move, san, san_moves
 from eval.evaluation import Evaluation
-from study.annotate.pgn import Source, games_of
+from study.annotate.pgn import GameSource, games_of
 from study.setups import set_up
 
 MOST_GAMES = 500
@@ -155,7 +155,7 @@ def _names(position: Position) -> list[PlayedMove]:
     return names
 
 
-def _game_of(source: Source) -> Game:
+def _game_of(source: GameSource) -> Game:
     end = source.start.copy()
     end.push_all(source.moves)
     tags = dict(source.game.headers)

@@ -12,7 +12,7 @@ from engine.explorer.keeping import Kept
 from engine.explorer.sockets import Message, Say, Stop
 from engine.notation.positions import position_of
 from engine.notation.san import board_of, san, san_line
-from engine.search.limits import Limits, Line, Result
+from engine.search.limits import Limits, Line, SearchResult
 from engine.search.searcher import Searcher
 from engine.search.strength import FULL_LEVEL, at_level
 from eval.evaluation import Evaluation
@@ -26,7 +26,7 @@ MOST_LINES = 256
 MOST_MS = 3_600_000
 MOST_NODES = 10**9
 MOVE_MS = 1000  # to answer a move, without another limit
-BETTER = 8  # half-moves of a better line
+BETTER = 8  # plies of a better line
 NODES_A_MOVE = 20_000  # in a game, without another limit
 
 
@@ -80,7 +80,7 @@ def annotate(asked: Asked, kept: Kept, say: Say, stop: Stop) -> Message:
     """Tell of each move of a game what it loses, as `merino annotate` does."""
     start, evaluation = position_of(asked.text("fen")), asked.evaluation(kept.shelf)
     limits = _limits(asked)
-    seek = seeker(_searcher(evaluation), is_hurried=lambda: stop.is_set, gives_up=True)
+    seek = seeker(_searcher(evaluation), is_stop_requested=lambda: stop.is_set, gives_up=True)
     current, done = start.copy(), list[AnnotatedMove]()
     try:
         for told in annotate_moves(
@@ -127,11 +127,11 @@ def _searcher(evaluation: Evaluation) -> Searcher:
     return searcher
 
 
-def _searched(searcher: Searcher, position: Position, limits: Limits, stop: Stop, show: Any = None) -> Result:
+def _searched(searcher: Searcher, position: Position, limits: Limits, stop: Stop, show: Any = None) -> SearchResult:
     """The result of a search, which `stop` ends."""
-    done, results = threading.Event(), list[Result]()
+    done, results = threading.Event(), list[SearchResult]()
 
-    def finish(result: Result) -> None:
+    def finish(result: SearchResult) -> None:
         results.append(result)
         done.set()
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import chess
 
 from engine.board.game import Position
-from engine.board.move import Move
+from engine.board.move import CASTLING, DOUBLE_PUSH, EN_PASSANT, NORMAL, PROMOTION, Move
 from engine.notation.refusals import MoveRequest, Refusal, why_not
 
 _NOTATION = re.compile(
@@ -23,6 +23,7 @@ _CAPITAL_COORDINATES = re.compile(r"[A-H][1-8]-?[A-H][1-8][NBRQ]?")
 _CASTLING = re.compile(r"[0Oo]-?[0Oo](?P<queenside>-?[0Oo])?")
 _OFF_BOARD = re.compile(r"[PNBRQKnrqk]?[a-h]?[1-8]?[-x:]?(?P<to>[a-z][0-9])")
 _MOVE_NUMBER = re.compile(r"^\d+\.+\s*")
+DOUBLE_PUSH_SQUARES = 16
 _ANNOTATION = re.compile(r"(?:\s*e\.p\.)?[+#!?]*$")
 
 
@@ -47,6 +48,22 @@ def start_board_of(position: Position) -> chess.Board:
 def as_chess_move(move: int, chess960: bool) -> chess.Move:
     """One of our moves as python-chess has it."""
     return chess.Move.from_uci(Move(move).uci(chess960))
+
+
+def as_move(board: chess.Board, move: chess.Move) -> Move:
+    """A legal move of python-chess as one of ours."""
+    origin, destination, kind = move.from_square, move.to_square, NORMAL
+    if board.is_castling(move):
+        kind = CASTLING
+        if not board.chess960:  # which names where the king ends up; ours name the rook
+            destination = chess.square(7 if board.is_kingside_castling(move) else 0, chess.square_rank(origin))
+    elif board.is_en_passant(move):
+        kind = EN_PASSANT
+    elif move.promotion:
+        kind = PROMOTION + move.promotion - chess.KNIGHT
+    elif board.piece_type_at(origin) == chess.PAWN and abs(origin - destination) == DOUBLE_PUSH_SQUARES:
+        kind = DOUBLE_PUSH
+    return Move(origin | destination << 6 | kind << 12)
 
 
 def san(position: Position, move: int) -> str:
@@ -76,8 +93,8 @@ def looks_like_move(text: str) -> bool:
     return _read_request(text) is not None
 
 
-def read_move(position: Position, text: str) -> Move:
-    """The legal move a person means by `text`; raises MoveRejected with the reason.
+def read_request(text: str) -> MoveRequest:
+    """What a text asks for, be it legal or not; raises MoveRejected where it has not the form of a move.
 
     Takes short and long notation and coordinates, castling with letters or zeros, promotion with or without "=";
     a move number before it and "+#!?" after it are ignored.
@@ -85,11 +102,21 @@ def read_move(position: Position, text: str) -> Move:
     request = _read_request(text)
     if request is None:
         raise MoveRejected(text.strip(), _off_board(text))
+    return request
+
+
+def requested_move(position: Position, request: MoveRequest) -> Move:
+    """The one legal move that a request means; raises MoveRejected with the reason."""
     board = board_of(position)
     candidates = request.candidates(board)
     if len(candidates) != 1 or (candidates[0].promotion and not request.promotion):
         raise MoveRejected(request.text, why_not(board, request, candidates))
-    return position.parse_uci(board.uci(candidates[0]))
+    return as_move(board, candidates[0])
+
+
+def read_move(position: Position, text: str) -> Move:
+    """The legal move a person means by `text`; raises MoveRejected with the reason."""
+    return requested_move(position, read_request(text))
 
 
 def _off_board(text: str) -> Refusal | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-MATE_SCORE = 32000  # mated at the root; a mate in n half-moves scores MATE_SCORE - n
+MATE_SCORE = 32000  # mated at the root; a mate in n plies scores MATE_SCORE - n
 MAX_PLY = 128
 MATE_IN_MAX_PLY = MATE_SCORE - MAX_PLY
 
@@ -63,7 +63,7 @@ class Line(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Result:
+class SearchResult:
     """The end of a search: the best move (None where there is no legal move), a move to ponder on, the last line."""
 
     best: int | None

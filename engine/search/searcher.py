@@ -17,7 +17,7 @@ import numpy as np
 from engine.board.game import Position
 from engine.board.move import Move
 from engine.search.iterative_deepening import LEAST_NODES
-from engine.search.limits import MATE_SCORE, MAX_PLY, Limits, Line, Result, Score
+from engine.search.limits import MATE_SCORE, MAX_PLY, Limits, Line, Score, SearchResult
 from engine.search.parameters import by_name, parameter_values
 from engine.search.see import exchange_gain
 from engine.search.strength import CANDIDATES, Strength
@@ -31,7 +31,7 @@ BOUNDS_AFTER_MS = 3000  # before that, reports of bounds and of the current move
 CURRENT_MOVE_INTERVAL = 0.25  # seconds
 
 LineReport = Callable[[Line], None]
-DoneReport = Callable[[Result], None]
+DoneReport = Callable[[SearchResult], None]
 MoveReport = Callable[[int, int, int], None]
 
 
@@ -99,9 +99,9 @@ class Searcher:
         """Whether a search is under way."""
         return self._thread is not None and self._thread.is_alive()
 
-    def search(self, position: Position, limits: Limits, on_line: LineReport | None = None) -> Result:
+    def search(self, position: Position, limits: Limits, on_line: LineReport | None = None) -> SearchResult:
         """Search and return the result; blocks, so not for `infinite` unless another thread stops it."""
-        results: list[Result] = []
+        results: list[SearchResult] = []
         self.start(position, limits, on_line or _ignore_line, results.append)
         self.wait()
         return results[0]
@@ -179,7 +179,7 @@ class _Run:
         if not limits.ponder:
             self.start_clock()
 
-    def go(self) -> Result:
+    def go(self) -> SearchResult:
         """Search, report, wait to be released where the limits ask for it, and return the result."""
         legal = self.position.legal_moves
         self._prepare()
@@ -192,7 +192,7 @@ class _Run:
         self._finish(threads)
         self._wait_for_release()
         pv = self.last.pv if self.last else ()
-        return Result(pv[0] if pv else None, pv[1] if len(pv) > 1 else None, self.last)
+        return SearchResult(pv[0] if pv else None, pv[1] if len(pv) > 1 else None, self.last)
 
     def start_clock(self) -> None:
         """Let the time limits run from now."""

@@ -21,7 +21,7 @@ DEFAULT_ELO = 1500
 FULL_LEVEL = 20  # the level, 0..20, that is not weakened
 
 
-class Rung(NamedTuple):
+class SkillLevel(NamedTuple):
     """A strength that was measured, and what makes it."""
 
     elo: int
@@ -30,14 +30,14 @@ class Rung(NamedTuple):
 
 
 LADDER = (
-    Rung(870, 100, 250.0),
-    Rung(1030, 300, 130.0),
-    Rung(1310, 1000, 60.0),
-    Rung(1710, 3000, 35.0),
-    Rung(1990, 8000, 25.0),
-    Rung(2240, 20_000, 16.0),
-    Rung(2390, 50_000, 10.0),
-    Rung(2450, 100_000, 7.0),
+    SkillLevel(870, 100, 250.0),
+    SkillLevel(1030, 300, 130.0),
+    SkillLevel(1310, 1000, 60.0),
+    SkillLevel(1710, 3000, 35.0),
+    SkillLevel(1990, 8000, 25.0),
+    SkillLevel(2240, 20_000, 16.0),
+    SkillLevel(2390, 50_000, 10.0),
+    SkillLevel(2450, 100_000, 7.0),
 )
 WEAKEST, STRONGEST = LADDER[0].elo, LADDER[-1].elo
 

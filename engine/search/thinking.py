@@ -11,7 +11,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Protocol
 
 from engine.board.game import Position
-from engine.search.limits import Limits, Line, Result
+from engine.search.limits import Limits, Line, SearchResult
 
 if TYPE_CHECKING:
     from engine.search.searcher import Searcher
@@ -30,14 +30,14 @@ class Display(Protocol):
 
 
 def think(
-    searcher: Searcher, position: Position, limits: Limits, display: Display, is_hurried: Callable[[], bool]
-) -> tuple[Result, bool]:
-    """Search and show the thoughts; Ctrl-C or `is_hurried` ends it early. The result, and whether it was cut short."""
-    reports: SimpleQueue[Line | Result] = SimpleQueue()
+    searcher: Searcher, position: Position, limits: Limits, display: Display, is_stop_requested: Callable[[], bool]
+) -> tuple[SearchResult, bool]:
+    """Search and show the thoughts, until Ctrl-C or `is_stop_requested`. The result, and whether it was cut short."""
+    reports: SimpleQueue[Line | SearchResult] = SimpleQueue()
     with _interrupts() as interrupted:
         searcher.start(position, limits, reports.put, reports.put)
         while True:
-            if interrupted.is_set() or is_hurried():
+            if interrupted.is_set() or is_stop_requested():
                 interrupted.set()
                 searcher.stop()
             try:
@@ -46,7 +46,7 @@ def think(
                 if not searcher.searching and reports.empty():
                     raise RuntimeError("the search ended without a result") from None
                 continue
-            if isinstance(report, Result):
+            if isinstance(report, SearchResult):
                 display.finish()
                 return report, interrupted.is_set()
             display.show(report)

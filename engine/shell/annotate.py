@@ -23,8 +23,8 @@ from engine.shell.search_options import (
     searcher_of,
 )
 from study.annotate.partial import Partial
-from study.annotate.pgn import Source, account, read_sources
-from study.annotate.work import SIGNS, AnnotatedGame, AnnotationRequest, Keeper, annotate_games
+from study.annotate.pgn import GameSource, account, read_sources
+from study.annotate.work import SIGNS, AnnotatedGame, AnnotationKeeper, AnnotationRequest, annotate_games
 from study.errors import StudyError
 
 NODES = 50_000  # a position, without another limit: the same on every machine
@@ -83,7 +83,7 @@ class _Progress:
     def __init__(self, count: int, is_quiet: bool) -> None:
         self._count, self._is_watched = count, sys.stderr.isatty() and not is_quiet
 
-    def __call__(self, source: Source, done: int) -> None:
+    def __call__(self, source: GameSource, done: int) -> None:
         if self._is_watched:
             text = f"{_head(source, self._count)}: ply {done} of {len(source.moves)}"
             print(f"\r{text}\x1b[K", end="", file=sys.stderr)
@@ -95,7 +95,7 @@ class _Progress:
 
 
 def _annotate(
-    request: AnnotationRequest, search: SearchRequest, keeper: Keeper, progress: _Progress, is_quiet: bool
+    request: AnnotationRequest, search: SearchRequest, keeper: AnnotationKeeper, progress: _Progress, is_quiet: bool
 ) -> int:
     """Annotate the games that are not yet done, and print a line about each; the exit code."""
     games = request.sources.games
@@ -115,7 +115,7 @@ def _annotate(
     return 1 if faulty else 0
 
 
-def _told(game: AnnotatedGame, count: int, keeper: Keeper) -> str:
+def _told(game: AnnotatedGame, count: int, keeper: AnnotationKeeper) -> str:
     """What became of a game."""
     source = game.source
     if not game.is_whole:
@@ -125,11 +125,11 @@ def _told(game: AnnotatedGame, count: int, keeper: Keeper) -> str:
     return f"{_head(source, count)}: {' '.join(account(game.moves)) if game.moves else 'no moves'}"
 
 
-def _head(source: Source, count: int) -> str:
+def _head(source: GameSource, count: int) -> str:
     return f"game {source.number} of {count}, {source.label}"
 
 
-def _where(keeper: Keeper) -> str:
+def _where(keeper: AnnotationKeeper) -> str:
     return f" in '{keeper.path}', from where the same command continues" if isinstance(keeper, Partial) else ""
 
 

@@ -11,12 +11,12 @@ from engine.board.move import Move
 from engine.common.command import CommandError
 from engine.console import shared_options as shared
 from engine.console.command_line import Parser, file_path
-from engine.search.limits import Limits, Line, Result
+from engine.search.limits import Limits, Line, SearchResult
 from engine.search.searcher import Searcher
 from engine.shell.search_options import add_search_options
 from eval.evaluation import EvaluationError
 from eval.families import active_file, load
-from formats.epd import Task, read_tasks
+from formats.epd import EpdTest, read_tasks
 
 MOVE_MS = 1000  # per position, without another limit
 
@@ -24,7 +24,7 @@ MOVE_MS = 1000  # per position, without another limit
 class _Watch:
     """Follows the lines of one search and notes since when its move has been the right one."""
 
-    def __init__(self, task: Task, position: Position) -> None:
+    def __init__(self, task: EpdTest, position: Position) -> None:
         self.task, self.position = task, position
         self.since: Line | None = None
 
@@ -36,7 +36,7 @@ class _Watch:
             self.since = line
 
 
-def solve(searcher: Searcher, task: Task, limits: Limits) -> tuple[Result, Line | None]:
+def solve(searcher: Searcher, task: EpdTest, limits: Limits) -> tuple[SearchResult, Line | None]:
     """Search a task; the result, and the report since which the answer was right to the end, if it was."""
     searcher.clear()
     watch = _Watch(task, task.position)
@@ -93,7 +93,7 @@ def _searcher(order: argparse.Namespace) -> Searcher:
     return searcher
 
 
-def _row(number: int, task: Task, result: Result, since: Line | None) -> str:
+def _row(number: int, task: EpdTest, result: SearchResult, since: Line | None) -> str:
     line = result.line
     move = Move(result.best).uci() if result.best is not None else "none"
     score = line.score.uci() if line else ""

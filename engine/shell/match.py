@@ -21,19 +21,19 @@ def run_match(words: Sequence[str]) -> int:
     """The command in a shell: 0 when the match has been played, 130 after Ctrl-C; raises CommandError."""
     if "--validate" in words:
         return validate([word for word in words if word != "--validate"])
-    with options.speaking_as("match"):
+    with options.errors_of("match"):
         return _match(_parser().parse_args(words))
 
 
 def _match(order: argparse.Namespace) -> int:
     players = read_player(order.a), read_player(order.b)
-    terms, sprt = options.read_terms(order, players), options.read_test(order)
+    config, sprt = options.read_config(order, players), options.read_test(order)
     with LivePrinter(shared.progress_stream(order.quiet)) as show:
-        outlets = options.outlets(order, "Merino match", order.state, show)
-        result, fault = options.held(terms, order, outlets, sprt)
+        output = options.output(order, "Merino match", order.state, show)
+        result, fault = options.run_and_catch(config, order, output, sprt)
     if fault and not result.tally.games:
         raise fault
-    text = summary(options.names(players), str(terms), terms.conditions, result.tally, sprt, result.seconds)
+    text = summary(options.names(players), str(config), config.conditions, result.tally, sprt, result.seconds)
     if not (order.json and order.quiet):
         print(text, file=sys.stderr if order.json else sys.stdout)
     if order.json:

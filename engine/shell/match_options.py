@@ -14,16 +14,16 @@ from engine.common.files import check_writable
 from engine.common.work import cores
 from engine.console import shared_options as shared
 from engine.console.command_line import KeyValues, Parser, any_number, natural, positive
-from match.contest import BrokenOffError, Outlets, Result, hold
-from match.effort import Adjudication, Clock, Effort
+from match.compiled_game import LONGEST_GAME
+from match.config import MatchConfig
 from match.errors import MatchError, PlayerError
 from match.games import Tally
 from match.openings import PLIES
-from match.play import LONGEST_GAME
 from match.players import FORMS, Player
 from match.report import live_line
+from match.runner import BrokenOffError, MatchOutput, MatchResult, run_match
 from match.statistics import Model, Sprt
-from match.terms import Terms
+from match.time_control import Adjudication, Clock, TimeControl
 
 GAMES = 1000
 NODES = 1000
@@ -49,7 +49,7 @@ def full_moves(text: str) -> int:
     return plies
 
 
-def half_moves(text: str) -> int:
+def plies(text: str) -> int:
     """A number of plies, not more than a game may have."""
     if positive(text) > LONGEST_GAME:
         raise argparse.ArgumentTypeError(f"'{text[:40]}' is above {LONGEST_GAME}")
@@ -90,7 +90,7 @@ def add_game_options(parser: Parser, games: int, per: str) -> None:
     )
     sentence = f"draw after N full moves from the opening on (default: {LONGEST_GAME // PLIES_OF_A_MOVE})"
     longest = add("--maxmoves", type=full_moves, dest="longest", default=LONGEST_GAME, metavar="N", help=sentence)
-    parser.also_accept_form("--longest", longest, type=half_moves)  # in plies
+    parser.also_accept_form("--longest", longest, type=plies)  # in plies
     shared.add_concurrency(parser, "games", shown="one per core; 1 with --tc or --movetime")
     shared.add_pgn(parser)
 
@@ -133,11 +133,11 @@ def player_forms() -> str:
     return f"A player is {FORMS}."
 
 
-def read_terms(order: argparse.Namespace, players: tuple[Player, Player]) -> Terms:
+def read_config(order: argparse.Namespace, players: tuple[Player, Player]) -> MatchConfig:
     """The terms of a match."""
-    return Terms(
+    return MatchConfig(
         players,
-        effort(order.nodes, order.depth, order.movetime, order.tc, order.hash),
+        time_control(order.nodes, order.depth, order.movetime, order.tc, order.hash),
         order.games,
         order.seed,
         order.openings,
@@ -158,16 +158,16 @@ def adjudication(
     )
 
 
-def effort(
+def time_control(
     nodes: int | None,
     depth: int | None,
     movetime: int | None = None,
     tc: Clock | None = None,
     hash_mb: int | None = None,
-) -> Effort:
+) -> TimeControl:
     """The limits of a move: NODES if there is no other."""
     limited = any(value is not None for value in (nodes, depth, movetime, tc))
-    return Effort(nodes if limited else NODES, depth, movetime, tc, hash_mb)
+    return TimeControl(nodes if limited else NODES, depth, movetime, tc, hash_mb)
 
 
 def read_test(order: argparse.Namespace) -> Sprt | None:
@@ -182,22 +182,22 @@ def read_test(order: argparse.Namespace) -> Sprt | None:
     return Sprt(elo0, elo1, order.alpha, order.beta, Model(order.model))
 
 
-def concurrency(order: argparse.Namespace, terms: Terms) -> int:
+def concurrency(order: argparse.Namespace, config: MatchConfig) -> int:
     """Games at the same time."""
     if order.concurrency is not None:
         return int(order.concurrency)
-    if terms.effort.is_timed:
+    if config.time_control.is_timed:
         return 1  # a clock is fair only where each game has its core
     return cores()
 
 
-def outlets(
+def output(
     order: argparse.Namespace,
     event: str,
     state: Path | None,
     show: Callable[[str], object],
     line: Callable[[Tally, int, float | None, Sprt | None], str] = live_line,
-) -> Outlets:
+) -> MatchOutput:
     """Where the games go; raises MatchError where they cannot be written, before any is played."""
     if order.pgn is not None and state is not None and order.pgn.resolve() == state.resolve():
         raise MatchError(f"--pgn and --state are both '{state}'; name two files")
@@ -207,23 +207,23 @@ def outlets(
                 check_writable(path, whole)
         except OSError as error:
             raise MatchError(f"cannot write '{path}': {error.strerror}") from error
-    return Outlets(show, order.pgn, state, event, line, remarks(order))
+    return MatchOutput(show, order.pgn, state, event, line, remarks(order))
 
 
-def held(
-    terms: Terms, order: argparse.Namespace, goes_to: Outlets, sprt: Sprt | None = None
-) -> tuple[Result, MatchError | None]:
+def run_and_catch(
+    config: MatchConfig, order: argparse.Namespace, goes_to: MatchOutput, sprt: Sprt | None = None
+) -> tuple[MatchResult, MatchError | None]:
     """The match as far as it was played, and what broke it off: raise that after the result has been shown."""
     try:
-        return hold(terms, concurrency(order, terms), sprt, goes_to), None
+        return run_match(config, concurrency(order, config), sprt, goes_to), None
     except BrokenOffError as error:
         return error.result, error
     except MatchError as error:
-        return Result(Tally()), error
+        return MatchResult(Tally()), error
 
 
 @contextmanager
-def speaking_as(command: str) -> Iterator[None]:
+def errors_of(command: str) -> Iterator[None]:
     """Put the name of the command before errors of a match; a bad player is a usage error."""
     try:
         yield

@@ -14,20 +14,20 @@ from engine.console.command_line import Parser, natural, positive
 from engine.shell import match_options as options
 from eval.evaluation import EvaluationError
 from eval.families import active_file, load
-from match.effort import Variety
+from match.config import MatchConfig
 from match.openings import PLIES
 from match.players import OwnPlayer
 from match.report import count_line
-from match.terms import Terms
+from match.time_control import Variety
 
-EARLY = 6  # half-moves at which any good move may be played, as GreKo did
+EARLY = 6  # plies at which any good move may be played, as GreKo did
 EARLY_LOSS = 100  # centipawns that such a move may lose
 RESIGN = {"movecount": 4, "score": 1000}  # a position that is won so clearly teaches nothing
 
 
 def run_selfplay(words: Sequence[str]) -> int:
     """The command in a shell: 0, or 130 after Ctrl-C; raises CommandError."""
-    with options.speaking_as("selfplay"):
+    with options.errors_of("selfplay"):
         return _play(_parser().parse_args(words))
 
 
@@ -59,9 +59,9 @@ def _play(order: argparse.Namespace) -> int:
         player = OwnPlayer("Merino", load(file))
     except EvaluationError as error:
         raise UsageError(f"selfplay: {error}") from error
-    terms = Terms(
+    config = MatchConfig(
         (player, player),
-        options.effort(order.nodes, order.depth),
+        options.time_control(order.nodes, order.depth),
         order.count,
         order.seed,
         order.openings,
@@ -70,8 +70,8 @@ def _play(order: argparse.Namespace) -> int:
         Variety(order.early, order.early_loss, order.seed),
     )
     with LivePrinter(shared.progress_stream(order.quiet)) as show:
-        outlets = options.outlets(order, "Merino self-play", order.state, show, count_line)
-        result, fault = options.held(terms, order, outlets)
+        output = options.output(order, "Merino self-play", order.state, show, count_line)
+        result, fault = options.run_and_catch(config, order, output)
     if fault and not result.tally.games:
         raise fault
     drawn = result.tally.points[1]

@@ -22,6 +22,7 @@ from eval.evaluation import EvaluationError
 from match.errors import MatchError
 from match.openings import PLIES
 from tune import paper
+from tune.estimators import FIRST_TAU2, Method
 from tune.formats import fishtest_lines, openbench_lines, read_file
 from tune.parameters import (
     TuneError,
@@ -31,7 +32,6 @@ from tune.parameters import (
 )
 from tune.plan import loss_left, pairs_needed
 from tune.report import simulation_json, simulation_table
-from tune.rules import FIRST_TAU2, Method
 from tune.simulator import CONTENDERS, SETTINGS, Cell, simulate
 
 METHODS = {method.name.lower(): method for method in Method}

@@ -7,7 +7,6 @@ import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import asdict
-from itertools import combinations, product
 from pathlib import Path
 
 from engine.common.command import UsageError
@@ -17,32 +16,33 @@ from engine.common.nearest import did_you_mean
 from engine.console import shared_options as shared
 from engine.console.command_line import Parser
 from engine.shell import match_options as options
-from match.contest import Result
 from match.errors import MatchError
 from match.games import Tally
 from match.players import Player, read_player
 from match.ratings import pool_table, rate, table
 from match.report import counts_text, faults, faults_text
+from match.runner import MatchResult
+from match.tournament import Schedule, run_tournament
 
 GAMES = 100
 
 
 def run_gauntlet(words: Sequence[str]) -> int:
     """The first player against each other one, or all against a pool; 0, or 130 after Ctrl-C; raises CommandError."""
-    return _named("gauntlet", "Play one player, the first, against each of the others", words)
+    return _named(Schedule.GAUNTLET, "Play one player, the first, against each of the others", words)
 
 
 def run_round_robin(words: Sequence[str]) -> int:
     """Each player against each other one; 0, or 130 after Ctrl-C; raises CommandError."""
-    return _named("round-robin", "Play each player against each other one", words)
+    return _named(Schedule.ROUND_ROBIN, "Play each player against each other one", words)
 
 
-def _named(kind: str, sentence: str, words: Sequence[str]) -> int:
-    with options.speaking_as(kind):
+def _named(kind: Schedule, sentence: str, words: Sequence[str]) -> int:
+    with options.errors_of(kind):
         return _run(kind, sentence, words)
 
 
-def _run(kind: str, sentence: str, words: Sequence[str]) -> int:
+def _run(kind: Schedule, sentence: str, words: Sequence[str]) -> int:
     order = _parser(kind, sentence).parse_args(words)
     pool = [read_player(text) for text in getattr(order, "pool", None) or ()]
     versions = [read_player(text) for text in order.players]
@@ -51,50 +51,34 @@ def _run(kind: str, sentence: str, words: Sequence[str]) -> int:
     if len(players) < 2 or len(set(names)) < len(names):
         raise UsageError(f"{kind}: at least two players with different names are needed; ',name=X' names a player")
     anchor, rating = _read_anchor(order.anchor, names, 0 if pool else len(names) - 1)
-    pairings = _pairings(kind, len(versions), len(pool))
-    results = dict[tuple[int, int], Tally]()
-    interrupted, fault = False, None
     if order.state is not None:
         _make_folder(order.state)
-    for pairing in pairings:
-        result, fault = _play(kind, order, players, pairing)
-        interrupted = result.interrupted
-        if result.tally.games:
-            results[pairing] = result.tally
-        if interrupted or fault:
-            break
-    if fault and not results:
-        raise fault
-    rows = rate(names, results, anchor, rating)
+    pairings = kind.pairings(len(versions), len(pool))
+    result = run_tournament(pairings, lambda pairing: _play(kind, order, players, pairing))
+    if result.fault and not result.tallies:
+        raise result.fault
+    rows = rate(names, result.tallies, anchor, rating)
     if not (order.json and order.quiet):
         text = table(rows, names[anchor])
         if pool:
-            text = f"{pool_table(names[: len(versions)], names[len(versions) :], results, rows)}\n\n{text}"
+            text = f"{pool_table(names[: len(versions)], names[len(versions) :], result.tallies, rows)}\n\n{text}"
         print("\n" + text, file=sys.stderr if order.json else sys.stdout)
     if order.json:
-        lost = {names[0] + " - " + names[1]: faults(tally) for names, tally in _with_names(names, results)}
+        lost = {names[0] + " - " + names[1]: faults(tally) for names, tally in _with_names(names, result.tallies)}
         print(json.dumps({"ratings": [asdict(row) for row in rows], "faults": lost}))
-    if fault:
-        raise fault
-    if interrupted:
+    if result.fault:
+        raise result.fault
+    if result.interrupted:
         options.remarks(order)(options.interrupted(order.state))
-    return INTERRUPTED if interrupted else 0
+    return INTERRUPTED if result.interrupted else 0
 
 
-def _pairings(kind: str, versions: int, pool: int) -> list[tuple[int, int]]:
-    """Who plays whom; of a pool, whose players come after the versions, each plays each version and nobody else."""
-    if pool:
-        return list(product(range(versions), range(versions, versions + pool)))
-    every = list(combinations(range(versions), 2))
-    return [pair for pair in every if pair[0] == 0] if kind == "gauntlet" else every
-
-
-def _parser(kind: str, sentence: str) -> Parser:
+def _parser(kind: Schedule, sentence: str) -> Parser:
     examples = [
         f"merino {kind} default my-weights.txt razor_depth=2 --games 200",
         f'merino {kind} default "stockfish,option.Skill Level=5,name=SF5" stash-bot --tc 10+0.1 --anchor SF5=2000',
     ]
-    if kind == "gauntlet":
+    if kind is Schedule.GAUNTLET:
         examples.append("merino gauntlet old.txt new.txt --pool toga2 stash-bot glaurung --games 200 --tc 40/60")
     parser = Parser(
         prog=f"merino {kind}",
@@ -102,7 +86,7 @@ def _parser(kind: str, sentence: str) -> Parser:
         notes=options.player_forms(),
         examples=tuple(examples),
     )
-    if kind == "gauntlet":
+    if kind is Schedule.GAUNTLET:
         parser.add_argument("players", nargs="+", metavar="PLAYER", help="two players or more; one or more with --pool")
         sentence = "opponents: each PLAYER meets each of these instead, as versions of an engine are compared"
         parser.add_argument("--pool", nargs="+", metavar="OPPONENT", help=sentence)
@@ -119,16 +103,16 @@ def _parser(kind: str, sentence: str) -> Parser:
 
 
 def _play(
-    kind: str, order: Namespace, players: list[Player], pairing: tuple[int, int]
-) -> tuple[Result, MatchError | None]:
+    kind: Schedule, order: Namespace, players: list[Player], pairing: tuple[int, int]
+) -> tuple[MatchResult, MatchError | None]:
     """One match of the tournament, and what broke it off."""
     first, second = (players[index] for index in pairing)
-    terms = options.read_terms(order, (first, second))
+    config = options.read_config(order, (first, second))
     title = f"{first.label} - {second.label}"
     state = None if order.state is None else order.state / f"{pairing[0] + 1}-{pairing[1] + 1}.json"
     with LivePrinter(shared.progress_stream(order.quiet)) as show:
-        outlets = options.outlets(order, f"Merino {kind}", state, lambda line: show(f"{title}  {line}"))
-        result, fault = options.held(terms, order, outlets)
+        output = options.output(order, f"Merino {kind}", state, lambda line: show(f"{title}  {line}"))
+        result, fault = options.run_and_catch(config, order, output)
     if not result.tally.games:
         return result, fault
     lost = faults_text((first.label, second.label), result.tally)

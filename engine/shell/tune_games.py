@@ -16,13 +16,13 @@ from engine.common.interrupt import INTERRUPTED
 from engine.common.live_line import LivePrinter
 from engine.common.pictures import ENDINGS, load_matplotlib
 from engine.console.shared_options import progress_stream
-from engine.shell.match_options import MARGIN_MS, effort
+from engine.shell.match_options import MARGIN_MS, time_control
 from eval.families import active_file, load
 from formats.openings import OpeningError
-from match.contest import Outlets, hold
 from match.errors import MatchError
 from match.players import OwnPlayer, Player, find_program
 from match.report import live_line
+from match.runner import MatchOutput, run_match
 from tune.confirming import (
     MOST_PROOF_GAMES,
     PROOF,
@@ -32,12 +32,12 @@ from tune.confirming import (
     tuned_values,
     tunes_evaluation,
 )
+from tune.estimators import Method
 from tune.formats import read_file
 from tune.parameters import TuneError, check_known, own_parameters, rounding_warnings
 from tune.picture import draw
 from tune.playing import check_own, engine_options, play_tune
-from tune.progress import Progress, result_lines, value_table
-from tune.rules import Method
+from tune.progress import TuneProgress, result_lines, value_table
 from tune.tuning import Configuration, Tune, load_tune, replay
 
 SAVE_EVERY = 30.0  # seconds
@@ -63,7 +63,7 @@ def tune_new(order: argparse.Namespace) -> int:
         pairs=order.pairs,
         seed=order.seed,
         ahead=max(LEAST_AHEAD, 4 * order.concurrency),
-        effort=effort(order.nodes, order.depth, order.movetime, order.tc),
+        time_control=time_control(order.nodes, order.depth, order.movetime, order.tc),
         openings=order.openings,
         plies=order.plies,
         margin=MARGIN_MS,
@@ -130,7 +130,7 @@ def _play(tune: Tune, path: Path, order: argparse.Namespace) -> int:
 
 def _play_pairs(tune: Tune, path: Path, order: argparse.Namespace) -> tuple[bool, CommandError | None]:
     """Play, and keep the file up to date: whether it was interrupted, and what else ended it before its end."""
-    progress, saved = Progress(lambda line: _remark(order, line)), [time.monotonic()]
+    progress, saved = TuneProgress(lambda line: _remark(order, line)), [time.monotonic()]
 
     def note(now: Tune) -> None:
         progress(now)
@@ -176,7 +176,7 @@ def _prove(players: tuple[Player, Player], configuration: Configuration, order: 
     True if it was interrupted.
     """
     with LivePrinter(progress_stream(order.quiet)) as show:
-        result = hold(proof_terms(configuration, players), order.concurrency, PROOF, Outlets(show))
+        result = run_match(proof_terms(configuration, players), order.concurrency, PROOF, MatchOutput(show))
     counts = result.tally.counts
     _tell(live_line(result.tally, MOST_PROOF_GAMES, None, PROOF))
     said = {"H0": "not confirmed", "H1": "confirmed: the tuned values are stronger", "": "not decided"}

@@ -9,11 +9,10 @@ from typing import NamedTuple, Protocol
 import chess
 import chess.syzygy
 
-from engine.board.game import Position
+from engine.board.game import FIFTY_MOVES, Position
 from engine.board.move import Move
 from engine.notation.san import as_chess_move, board_of
 
-FIFTY_MOVES = 100  # half-moves
 WIN, CURSED_WIN, DRAW, BLESSED_LOSS, LOSS = 2, 1, 0, -1, -2  # for the side to move; cursed: drawn by fifty moves
 
 
@@ -28,7 +27,7 @@ class Tables(Protocol):
         """The result for the side to move: WIN to LOSS."""
 
     def probe_dtz(self, board: chess.Board) -> int:
-        """Half-moves to the next capture or pawn move, negative for a side that loses."""
+        """Plies to the next capture or pawn move, negative for a side that loses."""
 
 
 class Advice(NamedTuple):

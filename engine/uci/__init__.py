@@ -20,7 +20,7 @@ from engine.compiled.compiling import WATCH
 from engine.uci import commands
 from engine.uci.commands import COMMANDS, STANDARD
 from engine.uci.output import Output
-from engine.uci.session import Session
+from engine.uci.session import UciSession
 
 TERMINATION_SECONDS = 0.35  # for the last words after SIGTERM; who sends it may kill us soon after
 _CHUNK_BYTES = 1 << 16
@@ -41,7 +41,7 @@ def serve(_: Sequence[str] = (), first_line: str = "") -> NoReturn:
             if session.is_over:
                 break
         else:
-            session.finish_errands()
+            session.finish_background_jobs()
         session.close()
     except KeyboardInterrupt:
         _leave(INTERRUPTED)
@@ -54,7 +54,7 @@ def serve(_: Sequence[str] = (), first_line: str = "") -> NoReturn:
 def serve_one(words: Sequence[str]) -> NoReturn:
     """Run one command, wait for the search it starts and end the process; Ctrl-C ends the search early."""
     session = _new_session()
-    session.is_patient = True
+    session.waits_for_compiler = True
     try:
         execute(session, " ".join(words))
         session.wait()
@@ -86,7 +86,7 @@ def _read(descriptor: int) -> bytes:
         raise CommandError(f"cannot read the input: {error.strerror}") from error
 
 
-def execute(session: Session, line: str) -> None:
+def execute(session: UciSession, line: str) -> None:
     """Run the command in a line, if there is one; anything unknown is passed over."""
     if line.lstrip().startswith("#"):
         return
@@ -111,10 +111,10 @@ def find_command(line: str) -> tuple[Command | None, str]:
     return None, ""
 
 
-def _new_session() -> Session:
+def _new_session() -> UciSession:
     """A session on standard output, in which no thread dies unheard: a GUI would wait for its move for ever."""
     WATCH.is_silent = True  # `engine.uci.cold_start` tells the GUI, and what it does not expect it may not bear
-    session = Session(Output(sys.stdout.buffer))
+    session = UciSession(Output(sys.stdout.buffer))
 
     def fail(fault: threading.ExceptHookArgs) -> None:
         sys.excepthook(fault.exc_type, fault.exc_value or fault.exc_type(), fault.exc_traceback)
@@ -129,7 +129,7 @@ def _new_session() -> Session:
     return session
 
 
-def _end_on_sigterm(session: Session) -> NoReturn:
+def _end_on_sigterm(session: UciSession) -> NoReturn:
     """End the process when it is told to terminate, whatever the other threads do: one of them may compile."""
     signal.sigwait({signal.SIGTERM})
     session.close(TERMINATION_SECONDS)

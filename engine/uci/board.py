@@ -19,22 +19,22 @@ from engine.board.divide import print_divide
 from engine.board.game import IllegalMoveError, Position
 from engine.search.bench import run_bench
 from engine.uci.go import parse_go
-from engine.uci.session import Session
+from engine.uci.session import UciSession
 from eval.linear.table import pawns, render
 
 _RULER = " " + "+---" * 8 + "+"
 
 
-def set_position(session: Session, text: str) -> None:
+def set_position(session: UciSession, text: str) -> None:
     """Read `startpos` or `fen ...`, and `moves ...`."""
     session.set_position(lambda: _read_position(text.split()))
 
 
-def _with_position(command: Callable[[Session, str, Position], None]) -> Callable[[Session, str], None]:
+def _with_position(command: Callable[[UciSession, str, Position], None]) -> Callable[[UciSession, str], None]:
     """A command that is about the position, and says so where there is no valid one."""
 
     @functools.wraps(command)
-    def run(session: Session, text: str) -> None:
+    def run(session: UciSession, text: str) -> None:
         if session.position is None:
             session.output.error("there is no valid position")
         else:
@@ -43,7 +43,7 @@ def _with_position(command: Callable[[Session, str, Position], None]) -> Callabl
     return run
 
 
-def go(session: Session, text: str) -> None:
+def go(session: UciSession, text: str) -> None:
     """Search, or count for `perft`."""
     wish = parse_go(text.split(), lambda move: _find_move(session.position, move))
     for remark in wish.remarks:
@@ -54,24 +54,24 @@ def go(session: Session, text: str) -> None:
         _divide(session, str(wish.perft))
 
 
-def perft(session: Session, text: str) -> None:
+def perft(session: UciSession, text: str) -> None:
     """The same as `go perft N`."""
     go(session, f"perft {text}")
 
 
 @_with_position
-def _divide(session: Session, depth: str, position: Position) -> None:
-    session.run_errand(lambda is_stopped: print_divide(position, int(depth), session.output.say, is_stopped))
+def _divide(session: UciSession, depth: str, position: Position) -> None:
+    session.run_in_background(lambda is_stopped: print_divide(position, int(depth), session.output.say, is_stopped))
 
 
 @_with_position
-def show(session: Session, _: str, position: Position) -> None:
+def show(session: UciSession, _: str, position: Position) -> None:
     """The board as Stockfish draws it, with FEN, key and checkers."""
     session.output.say(*_board(position))
 
 
 @_with_position
-def evaluate(session: Session, _: str, position: Position) -> None:
+def evaluate(session: UciSession, _: str, position: Position) -> None:
     """The score of the position by evaluation alone, term by term."""
     explanation = session.ready().evaluation.explain(position.record)
     session.output.say(
@@ -81,17 +81,17 @@ def evaluate(session: Session, _: str, position: Position) -> None:
 
 
 @_with_position
-def flip(session: Session, _: str, position: Position) -> None:
+def flip(session: UciSession, _: str, position: Position) -> None:
     """Go on with the position seen from the other side of the board."""
     session.set_position(lambda: Position(_flipped(position.fen())))
 
 
-def bench(session: Session, _: str) -> None:
+def bench(session: UciSession, _: str) -> None:
     """The same as `merino bench`."""
-    session.run_errand(lambda is_stopped: run_bench(session.output.say, is_stopped=is_stopped))
+    session.run_in_background(lambda is_stopped: run_bench(session.output.say, is_stopped=is_stopped))
 
 
-def export_weights(session: Session, text: str) -> None:
+def export_weights(session: UciSession, text: str) -> None:
     """Write the weights in use to the file named."""
     if not text.strip():
         session.output.error("export_weights: expected the name of a file")
@@ -107,7 +107,7 @@ def export_weights(session: Session, text: str) -> None:
         session.output.info(f"weights written to {file}")
 
 
-def compiler(session: Session, _: str) -> None:
+def compiler(session: UciSession, _: str) -> None:
     """The versions of what compiles the engine, and the processor it compiles for."""
     session.output.say(
         f"Python {platform.python_version()} ({platform.python_implementation()}) on {sys.platform}",

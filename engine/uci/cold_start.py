@@ -38,7 +38,7 @@ class ColdStart:
         self._has_position = False
         self._hurry = threading.Event()
         self._thread: threading.Thread | None = None
-        self._has_told = False
+        self._has_announced = False
         self.chess960 = False
 
     def wait_until_ready(self) -> None:
@@ -71,7 +71,7 @@ class ColdStart:
 
     def stop(self) -> None:
         """Let the `go` under way be answered now, and wait for that."""
-        self.hurry()
+        self.stop_waiting()
         self.wait()
 
     def wait(self, seconds: float | None = None) -> None:
@@ -80,18 +80,18 @@ class ColdStart:
             self._thread.join(seconds)
 
     @property
-    def is_hurried(self) -> bool:
+    def is_stop_requested(self) -> bool:
         """Whether the last `go` has been told to stop."""
         return self._hurry.is_set()
 
-    def hurry(self) -> None:
+    def stop_waiting(self) -> None:
         """Let the `go` under way be answered now."""
         self._hurry.set()
 
     def _play(self, text: str, hand_over: Callable[[str], None]) -> None:
         limits = parse_go(text.split(), lambda move: None).limits
         board = self._read_board()
-        if self._wait_for_engine(_patience(limits, board)):
+        if self._wait_for_engine(_longest_wait(limits, board)):
             hand_over(text)
             return
         if limits.infinite or limits.ponder:
@@ -139,15 +139,15 @@ class ColdStart:
         return board
 
     def _tell(self) -> None:
-        if not self._has_told:
-            self._has_told = True
+        if not self._has_announced:
+            self._has_announced = True
             self._output.info(_NEWS)
 
     def _left(self, seconds: float) -> float:
         return max(0.0, self._began + seconds - time.perf_counter())
 
 
-def _patience(limits: Limits, board: chess.Board | None) -> float | None:
+def _longest_wait(limits: Limits, board: chess.Board | None) -> float | None:
     """How long a search may wait for the compiler, in seconds; None for ever, where no clock runs."""
     if board is None:
         return 0.0

@@ -10,7 +10,7 @@ from engine import AUTHOR, NAME, __version__
 from engine.common.command import Command, by_name
 from engine.uci.go import parse_go
 from engine.uci.options import OPTIONS
-from engine.uci.session import Session
+from engine.uci.session import UciSession
 
 _HERE = __name__
 _BOARD = "engine.uci.board"
@@ -43,7 +43,7 @@ STANDARD = by_name(PROTOCOL)
 COMMANDS = by_name((*PROTOCOL, *EXTRAS))
 
 
-def run(session: Session, command: Command, text: str) -> None:
+def run(session: UciSession, command: Command, text: str) -> None:
     """Run a command with the text after its name, once the engine is loaded if it needs that.
 
     Only `position` and `go` do not wait for the compiler on the first start of all: a clock may run.
@@ -65,7 +65,7 @@ def _is_count(text: str) -> bool:
     return parse_go(text.split(), lambda move: None).perft is not None
 
 
-def _run_loaded(session: Session, command: Command, text: str) -> None:
+def _run_loaded(session: UciSession, command: Command, text: str) -> None:
     """Run a command that needs the engine, after the position that came while it was loading."""
     session.ready()
     with session.turn:
@@ -75,27 +75,27 @@ def _run_loaded(session: Session, command: Command, text: str) -> None:
         command.load()(session, text)
 
 
-def _take_over(session: Session, go: Command, text: str) -> None:
+def _take_over(session: UciSession, go: Command, text: str) -> None:
     """Run the `go` that waited for the compiler, and the `stop` that came meanwhile, if one did."""
     _run_loaded(session, go, text)
-    if session.cold.is_hurried:
+    if session.cold.is_stop_requested:
         session.stop()
 
 
-def introduce(session: Session, _: str) -> None:
+def introduce(session: UciSession, _: str) -> None:
     """Name, author and options; only then is there time to load the engine."""
     options = (option.line() for option in OPTIONS.values())
     session.output.say(f"id name {NAME} {__version__}", f"id author {AUTHOR}", *options, "uciok")
     session.start_loading()
 
 
-def isready(session: Session, _: str) -> None:
+def isready(session: UciSession, _: str) -> None:
     """`readyok` when the engine is loaded and the options are in effect; on a cold start somewhat before."""
     session.wait_until_ready()
     session.output.say("readyok")
 
 
-def setoption(session: Session, text: str) -> None:
+def setoption(session: UciSession, text: str) -> None:
     """Read `name NAME [value VALUE]`; names may contain blanks."""
     words = text.split()
     lowered = [word.lower() for word in words]
@@ -109,36 +109,36 @@ def setoption(session: Session, text: str) -> None:
     session.set_option(" ".join(words[first:value_at]), value[0].strip() if value else "")
 
 
-def new_game(session: Session, _: str) -> None:
+def new_game(session: UciSession, _: str) -> None:
     """End the search and forget what was learnt."""
     session.new_game()
 
 
-def stop(session: Session, _: str) -> None:
+def stop(session: UciSession, _: str) -> None:
     """Have the bestmove now."""
     session.stop()
 
 
-def ponder_hit(session: Session, _: str) -> None:
+def ponder_hit(session: UciSession, _: str) -> None:
     """Go on under the clock."""
     session.ponder_hit()
 
 
-def debug(session: Session, text: str) -> None:
+def debug(session: UciSession, text: str) -> None:
     """On unless it says `off`."""
     session.debug = text.split()[:1] != ["off"]
 
 
-def ignore(_: Session, __: str) -> None:
+def ignore(_: UciSession, __: str) -> None:
     """Do nothing."""
 
 
-def leave(session: Session, _: str) -> None:
+def leave(session: UciSession, _: str) -> None:
     """End the session."""
     session.is_over = True
 
 
-def show_help(session: Session, text: str) -> None:
+def show_help(session: UciSession, text: str) -> None:
     """The table of commands, or one row of it."""
     wanted = COMMANDS.get(text.strip().lower())
     shown = (*PROTOCOL, *EXTRAS) if wanted is None else (wanted,)

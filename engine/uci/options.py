@@ -38,11 +38,11 @@ class Dialogue(Protocol):
     def log_to(self, name: str) -> None:
         """Copy all that is said and heard to the end of a file; no more where the name is empty. Raises OSError."""
 
-    def meet(self, opponent: str) -> None:
+    def note_opponent(self, opponent: str) -> None:
         """Note whom we play."""
 
 
-class Option(NamedTuple):
+class UciOption(NamedTuple):
     """One option. `apply` puts a value into effect; where `needs_idle`, only while no search runs.
 
     It acts upon the Runtime, or where it `is_about_dialogue` upon the Dialogue.
@@ -90,10 +90,10 @@ class Option(NamedTuple):
         return min(max(value, self.bounds[0]), self.bounds[1])
 
 
-OPTIONS: dict[str, Option] = {}  # by name in lower case
+OPTIONS: dict[str, UciOption] = {}  # by name in lower case
 
 
-def find(name: str) -> Option:
+def find(name: str) -> UciOption:
     """The option of this name, in any case; raises OptionError."""
     try:
         return OPTIONS[" ".join(name.lower().split())]
@@ -112,7 +112,7 @@ def _option(
 ) -> Callable[[Apply], Apply]:
     def register(apply: Apply) -> Apply:
         sentence = " ".join((apply.__doc__ or "").split())
-        OPTIONS[name.lower()] = Option(name, kind, default, bounds, needs_idle, is_about_dialogue, sentence, apply)
+        OPTIONS[name.lower()] = UciOption(name, kind, default, bounds, needs_idle, is_about_dialogue, sentence, apply)
         return apply
 
     return register
@@ -231,7 +231,7 @@ def _debug_log_file(dialogue: Dialogue, name: str) -> None:
 @_option("UCI_Opponent", "string", "", is_about_dialogue=True)
 def _opponent(dialogue: Dialogue, name: str) -> None:
     """Name of the opponent; it changes nothing."""
-    dialogue.meet(name)
+    dialogue.note_opponent(name)
 
 
 @_option("UCI_EngineAbout", "string", f"{NAME} {__version__} by {AUTHOR}, free software under GPL-3.0-or-later")

@@ -13,7 +13,7 @@ from engine.common.streams import complain
 from eval.outlook import expected_score, win_draw_loss
 
 if TYPE_CHECKING:
-    from engine.search.limits import Line, Result, Score
+    from engine.search.limits import Line, Score, SearchResult
 
 
 _LONGEST_INFO = 500  # characters; some quote what came in, which may be a megabyte
@@ -117,7 +117,7 @@ class Report:
         """Show the root move under search."""
         self._output.say(f"info depth {depth} currmove {self._write_move(move)} currmovenumber {number}")
 
-    def done(self, result: Result) -> None:
+    def done(self, result: SearchResult) -> None:
         """Show the final line unless it stands there already, then the best move."""
         lines = []
         if result.line is not None and result.line != self._shown:

@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from engine.search.limits import Line, Result, Score
+from engine.search.limits import Line, Score, SearchResult
+from engine.uci.background import BackgroundJobs, IsStopped
 from engine.uci.cold_start import ColdStart
-from engine.uci.errand import Errands, IsStopped
-from engine.uci.options import DEFAULT_HASH, Option, OptionError, Value, find
+from engine.uci.options import DEFAULT_HASH, OptionError, UciOption, Value, find
 from engine.uci.output import Output, Report
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LAST_WORDS_SECONDS = 3.0  # how long `quit` waits at most for the bestmove of a search under way
 
 
-class Session:
+class UciSession:
     """One GUI, or one user at a pipe. Only the thread that runs the commands calls its methods, but for `close`.
 
     It is the Dialogue that options act upon.
@@ -36,12 +36,12 @@ class Session:
         self.debug = False
         self.is_over = False  # set by `quit`
         self.show_wdl = False
-        self.is_patient = False  # whether even a first start waits for the compiler: where no GUI does
+        self.waits_for_compiler = False  # whether even a first start waits for the compiler: where no GUI does
         self.position: Position | None = None  # None: not loaded yet, or the last one sent was wrong
         self._runtime: Runtime | None = None
         self._loaded = threading.Event()
         self.cold = ColdStart(output, self._loaded)
-        self._errands = Errands()
+        self._background_jobs = BackgroundJobs()
         self.turn = threading.RLock()  # held while a command runs: the end of a cold start runs one too
         self._loader: threading.Thread | None = None
         self._pending: dict[str, Value] = {}  # options by name that wait for an idle engine
@@ -59,7 +59,7 @@ class Session:
     def chess960(self, is_on: bool) -> None:
         self.cold.chess960 = is_on
 
-    def meet(self, opponent: str) -> None:
+    def note_opponent(self, opponent: str) -> None:
         """Note whom we play: for those who debug."""
         if self.debug:
             self.output.info(f"opponent: {opponent or 'unknown'}")
@@ -77,7 +77,7 @@ class Session:
     def is_warm(self) -> bool:
         """Whether the engine is loaded; waits for it as long as a start with compiled code takes."""
         self.start_loading()
-        if self.is_patient:
+        if self.waits_for_compiler:
             self._wait_until_loaded()
         return self.cold.is_warm()
 
@@ -133,7 +133,7 @@ class Session:
     def search(self, limits: Limits) -> None:
         """Start a search of the position, after the one under way, if any, has given its move."""
         self.end_search()
-        self._errands.stop()
+        self._background_jobs.stop()
         runtime = self.ready()
         if self.position is None:
             self.output.error("there is no valid position to search")
@@ -146,12 +146,12 @@ class Session:
         booked = runtime.book_move(position, limits)
         if booked is not None:
             line = Line(0, 0, 1, Score(0), "", 0, 0, 0, 0, (booked,))
-            Report(self.output, position.uci, k).done(Result(booked, None, line))
+            Report(self.output, position.uci, k).done(SearchResult(booked, None, line))
             return
         limits, table_hits = self._consult_tables(runtime, position, limits)
         report = Report(self.output, position.uci, k, table_hits)
 
-        def done(result: Result) -> None:
+        def done(result: SearchResult) -> None:
             self._is_searching = False
             report.done(result)
             self._bestmove_said.set()
@@ -160,28 +160,28 @@ class Session:
         self._bestmove_said.clear()
         runtime.searcher.start(position, limits, report.line, done, report.current_move)
 
-    def run_errand(self, work: Callable[[IsStopped], object]) -> None:
-        """Let `work` run after the errands before it until `stop` or the next search, which it is told of."""
+    def run_in_background(self, work: Callable[[IsStopped], object]) -> None:
+        """Let `work` run after the background jobs before it until `stop` or the next search, which it is told of."""
         self.end_search()
-        self._errands.start(work)
+        self._background_jobs.start(work)
 
     def stop(self) -> None:
-        """Let the search under way, if any, give its move now, and errands end."""
-        self.cold.hurry()
+        """Let the search under way, if any, give its move now, and background jobs end."""
+        self.cold.stop_waiting()
         self._stop_search()
-        self._errands.stop()
+        self._background_jobs.stop()
 
     def ponder_hit(self) -> None:
         """The move pondered on was played: the search under way goes on within its limits."""
-        self.cold.hurry()
+        self.cold.stop_waiting()
         if self._runtime is not None and self._is_searching:
             self._runtime.searcher.ponder_hit()
 
     def wait(self) -> None:
-        """Wait for the search under way, if any, to give its move by itself, and for errands."""
+        """Wait for the search under way, if any, to give its move by itself, and for background jobs."""
         self.cold.wait()
         self._bestmove_said.wait()
-        self._errands.wait()
+        self._background_jobs.wait()
 
     def end_search(self) -> None:
         """Stop the search under way, if any, and wait for its move."""
@@ -189,7 +189,7 @@ class Session:
         self._bestmove_said.wait()
 
     def close(self, seconds: float = LAST_WORDS_SECONDS) -> None:
-        """End the session: stop the search and let it give its move, but wait only so long. Errands are dropped.
+        """End the session: stop the search and let it give its move, but wait only so long. BackgroundJobs are dropped.
 
         It may be called from any thread.
         """
@@ -199,9 +199,9 @@ class Session:
         self._bestmove_said.wait(max(0.0, deadline - time.monotonic()))
         self.output.close(max(0.0, deadline - time.monotonic()))
 
-    def finish_errands(self) -> None:
-        """Wait for errands, however long they take."""
-        self._errands.wait()
+    def finish_background_jobs(self) -> None:
+        """Wait for background jobs, however long they take."""
+        self._background_jobs.wait()
 
     def _stop_search(self) -> None:
         if self._runtime is not None and self._is_searching:
@@ -235,7 +235,7 @@ class Session:
                 self._weights_said = ""
                 self._say_weights(runtime)
 
-    def _apply(self, option: Option, target: Runtime | Session, value: Value) -> bool:
+    def _apply(self, option: UciOption, target: Runtime | UciSession, value: Value) -> bool:
         """Put a value into effect; whether that went well, and if not, why is said."""
         try:
             option.apply(target, value)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from engine.board.bitboard import BLACK, WHITE
+from engine.board.fen import COLOUR_NAMES
 from eval.linear.breakdown import Explanation
 from eval.linear.change import Change
 from eval.linear.registry import Group
 
-SIDES = ("White", "Black")
+SIDES = COLOUR_NAMES
 NAMED = 3  # at most so many groups or terms in a list
 LEAST = 0.5  # centipawns; less is not worth a word
 

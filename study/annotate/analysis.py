@@ -42,7 +42,7 @@ GRADES = (
 
 
 @dataclass(frozen=True)
-class Verdict:
+class MoveVerdict:
     """What a search, or the rules, say of a position. Everything from White's side."""
 
     expected: float  # the share of the points, 0..1
@@ -64,9 +64,9 @@ class AnnotatedMove:
     move: Move
     san: str
     turn: int  # who made it
-    before: Verdict
-    better: Verdict  # what could be had, and its line: `before`, or what came of making the best move instead
-    after: Verdict
+    before: MoveVerdict
+    better: MoveVerdict  # what could be had, and its line: `before`, or what came of making the best move instead
+    after: MoveVerdict
     change: Change  # by evaluation alone
 
     @property
@@ -106,8 +106,8 @@ def annotate_moves(
 
 
 def _better(
-    position: Position, move: Move, before: Verdict, evaluation: Evaluation, seek: Seeker, limits: Limits
-) -> Verdict:
+    position: Position, move: Move, before: MoveVerdict, evaluation: Evaluation, seek: Seeker, limits: Limits
+) -> MoveVerdict:
     """What comes of the best move other than `move`, and its line; `before` where there is no other."""
     best = before.best[0]
     if best == move:
@@ -121,20 +121,20 @@ def _better(
     return replace(verdict, best=(best, *verdict.best))
 
 
-def _fall(before: Verdict, after: Verdict, turn: int) -> float:
+def _fall(before: MoveVerdict, after: MoveVerdict, turn: int) -> float:
     """How much less of the points one side may expect, -1..1."""
     change = after.expected - before.expected
     return -change if turn == WHITE else change
 
 
-def _verdict(position: Position, evaluation: Evaluation, seek: Seeker, limits: Limits) -> Verdict:
+def _verdict(position: Position, evaluation: Evaluation, seek: Seeker, limits: Limits) -> MoveVerdict:
     """What the rules say where the game is over without a claim, else what the search says."""
     turn = position.turn
     if position.is_checkmate():
-        return Verdict(0.0 if turn == WHITE else 1.0, Score(-MATE_SCORE), turn, 0, ())
+        return MoveVerdict(0.0 if turn == WHITE else 1.0, Score(-MATE_SCORE), turn, 0, ())
     if not position.legal_moves or position.is_insufficient_material():
-        return Verdict(0.5, Score(0), turn, 0, ())
+        return MoveVerdict(0.5, Score(0), turn, 0, ())
     (line,) = seek(position, limits)
     mate = line.score.mate
     expected = evaluation.expected_score(line.score) if mate is None else float(mate > 0)
-    return Verdict(expected if turn == WHITE else 1 - expected, line.score, turn, line.depth, line.pv)
+    return MoveVerdict(expected if turn == WHITE else 1 - expected, line.score, turn, line.depth, line.pv)

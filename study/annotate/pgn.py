@@ -1,11 +1,10 @@
-"""Games in and out of PGN for annotation; python-chess reads and writes it."""
+"""Games in and out of PGN for annotation; python-chess reads it."""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import re
-import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -23,22 +22,21 @@ from engine.board.game import IllegalMoveError, Position
 from engine.notation.games import FaultKeeper, VariantError, loaded
 from engine.notation.san import as_chess_move
 from eval.linear.summary import SIDES
+from formats.pgn_text import tree_text
 from formats.sources import SourceError, read_text
-from study.annotate.analysis import GRADES, AnnotatedMove, Verdict
+from study.annotate.analysis import GRADES, AnnotatedMove, MoveVerdict
 from study.annotate.own import AS_MARKED, LOST, remove_own
 from study.errors import StudyError
 from study.explain.text import largest_terms
 
-LINE = 8  # half-moves shown of a better line
+LINE = 8  # plies shown of a better line
 MOST_TERMS, LEAST_TERM = 3, 1.0  # named after a move: so many, changed by so many centipawns
-_COLUMNS = 80  # of the PGN
-_UNBROKEN = re.compile(r"\[%\w+ |\d\.+ |[({] | (?=[$%)}])")  # no line ends at these blanks; a line from % on is no text
 
 _UNPRINTED = re.compile(rb"[\x01-\x08\x0e-\x19\x1c-\x1f]")
 
 
 @dataclass(frozen=True)
-class Source:
+class GameSource:
     """A game as read: its text as it stands in the file, and its moves as coordinates from its starting position.
 
     `fault` says what is wrong with it, empty if nothing; then `moves` go as far as it could be read.
@@ -62,7 +60,7 @@ class Source:
 class Sources:
     """The games of a file; `encoding` is that of its text, `digest` tells its content from any other."""
 
-    games: Sequence[Source]
+    games: Sequence[GameSource]
     encoding: str
     digest: str
 
@@ -105,7 +103,7 @@ def read_sources(path: Path) -> Sources:
     return Sources(games, encoding, hashlib.sha256(content).hexdigest()[:16])
 
 
-def games_of(text: str) -> Iterator[Source]:
+def games_of(text: str) -> Iterator[GameSource]:
     """The games of a PGN text, each as it is read."""
     file, start, line = io.StringIO(text), 0, 1
     for number in count(1):
@@ -119,18 +117,18 @@ def games_of(text: str) -> Iterator[Source]:
         start, line = end, line + own.count("\n")
 
 
-def _source(game: chess.pgn.Game, number: int, line: int, text: str) -> Source:
+def _source(game: chess.pgn.Game, number: int, line: int, text: str) -> GameSource:
     if game.errors:
-        return Source(number, line, text, game, Position(), (), str(game.errors[0]))
+        return GameSource(number, line, text, game, Position(), (), str(game.errors[0]))
     try:
         position = loaded(game, number).position
     except (FenError, IllegalMoveError, VariantError) as error:
-        return Source(number, line, text, game, Position(), (), str(error).removeprefix(f"game {number} is "))
+        return GameSource(number, line, text, game, Position(), (), str(error).removeprefix(f"game {number} is "))
     start = Position(position.start_fen(), position.chess960)
-    return Source(number, line, text, game, start, tuple(position.uci(move) for move in position.moves))
+    return GameSource(number, line, text, game, start, tuple(position.uci(move) for move in position.moves))
 
 
-def write_comments(source: Source, moves: Sequence[AnnotatedMove], how: str) -> str:
+def write_comments(source: GameSource, moves: Sequence[AnnotatedMove], how: str) -> str:
     """The PGN of a game with these annotations added to what it had; `how` says with what it was searched.
 
     What an earlier annotation by Merino has left is replaced.
@@ -142,14 +140,7 @@ def write_comments(source: Source, moves: Sequence[AnnotatedMove], how: str) -> 
     game.comment = _joined(game.comment, f"{NAME} {__version__}, {how}. {' '.join(account(moves))}")
     for node, told in zip(list(game.mainline()), moves, strict=False):
         _comment(node, told, source.start.chess960)
-    tags, _, text = game.accept(chess.pgn.StringExporter(columns=None)).partition("\n\n")
-    return f"{tags}\n\n{_filled(text)}"
-
-
-def _filled(text: str) -> str:
-    """The moves in lines, which python-chess does not break within a comment."""
-    text = _UNBROKEN.sub(lambda found: found[0].replace(" ", "\0"), text)
-    return textwrap.fill(text, _COLUMNS, break_long_words=False, break_on_hyphens=False).replace("\0", " ")
+    return tree_text(game).rstrip("\n")
 
 
 def account(moves: Sequence[AnnotatedMove]) -> Iterator[str]:
@@ -184,7 +175,7 @@ def _comment(node: chess.pgn.ChildNode, told: AnnotatedMove, chess960: bool) -> 
     node.comment = _joined(node.comment, "; ".join(parts))
 
 
-def _pov_score(verdict: Verdict) -> chess.engine.PovScore:
+def _pov_score(verdict: MoveVerdict) -> chess.engine.PovScore:
     mate = verdict.score.mate
     score = chess.engine.Cp(int(verdict.score)) if mate is None else chess.engine.Mate(mate)
     return chess.engine.PovScore(score, verdict.turn == WHITE)

@@ -23,7 +23,7 @@ _PERCENT = 0.46  # of that scale, in a point of the picture's height
 def draw(title: str, first_ply: int, moves: Sequence[AnnotatedMove], ending: str) -> bytes:
     """The picture's bytes in the format of its ending; raises MerinoError where matplotlib is not installed.
 
-    `first_ply` is the half-move number of the first move, 0 for White's first.
+    `first_ply` is the ply number of the first move, 0 for White's first.
     """
     figure_class, style = load_matplotlib()
     with style.rc_context(SETTINGS):
@@ -66,7 +66,7 @@ def _shift(told: AnnotatedMove) -> int:
 
 
 def _named(at: np.ndarray, expected: np.ndarray, moves: Sequence[AnnotatedMove]) -> list[int]:
-    """The half-moves, from 1, whose mistakes are written down: the largest, none so near that it would cover one."""
+    """The plies, from 1, whose mistakes are written down: the largest, none so near that it would cover one."""
     room = (at[-1] - at[0]) * _ROOM
     named: list[int] = []
     graded = [index for index, told in enumerate(moves, start=1) if told.grade]

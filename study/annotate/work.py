@@ -15,17 +15,17 @@ from engine.search.limits import Limits
 from engine.search.searcher import Searcher
 from eval.evaluation import Evaluation
 from study.annotate.analysis import GRADES, AnnotatedMove, annotate_moves
-from study.annotate.pgn import Source, Sources, write_comments
+from study.annotate.pgn import GameSource, Sources, write_comments
 from study.annotate.picture import draw
 from study.errors import StudyError
 from study.explain.lookahead import Seeker, seeker
 
 SIGNS = ", ".join(f"{grade.name} ${grade.nag} from {grade.least_loss:.0%}" for grade in reversed(GRADES))
 
-Watcher = Callable[[Source, int], object]  # told of a game how many of its half-moves are annotated
+Watcher = Callable[[GameSource, int], object]  # told of a game how many of its plies are annotated
 
 
-class Keeper(Protocol):
+class AnnotationKeeper(Protocol):
     """Where games go as they are done. All raise OSError."""
 
     games: list[bytes]
@@ -74,13 +74,13 @@ class AnnotationRequest:
 class AnnotatedGame:
     """A game that was annotated, or copied where it has a fault; not whole where Ctrl-C cut it short."""
 
-    source: Source
+    source: GameSource
     moves: Sequence[AnnotatedMove]
     is_whole: bool = True
 
 
 def annotate_games(
-    request: AnnotationRequest, searcher: Searcher, keeper: Keeper, watch: Watcher
+    request: AnnotationRequest, searcher: Searcher, keeper: AnnotationKeeper, watch: Watcher
 ) -> Iterator[AnnotatedGame]:
     """Annotate the games that the keeper has not yet, each kept before it is told; after Ctrl-C no more follow.
 
@@ -107,7 +107,7 @@ def annotate_games(
 
 
 def _annotated(
-    source: Source, request: AnnotationRequest, seek: Seeker, watch: Watcher
+    source: GameSource, request: AnnotationRequest, seek: Seeker, watch: Watcher
 ) -> tuple[list[AnnotatedMove], bool]:
     """The moves of a game annotated, and whether these are all: Ctrl-C keeps those before it."""
     done: list[AnnotatedMove] = []
@@ -120,7 +120,7 @@ def _annotated(
     return done, True
 
 
-def _draw(request: AnnotationRequest, path: Path, source: Source, moves: Sequence[AnnotatedMove]) -> None:
+def _draw(request: AnnotationRequest, path: Path, source: GameSource, moves: Sequence[AnnotatedMove]) -> None:
     if len(request.sources.games) > 1:
         path = path.with_stem(f"{path.stem}-{source.number}")
     first_ply = 2 * source.start.fullmove_number - 2 + source.start.turn

@@ -17,7 +17,7 @@ from engine.search.thinking import Display, think
 from eval.evaluation import Evaluation
 from eval.linear.explain import Change, Explanation
 
-TAIL = 6  # half-moves at the end of a line among which its last quiet position is looked for
+TAIL = 6  # plies at the end of a line among which its last quiet position is looked for
 
 
 class Seeker(Protocol):
@@ -48,7 +48,7 @@ class _Keeper:
 def seeker(
     searcher: Searcher,
     display: Callable[[Position], Display] | None = None,
-    is_hurried: Callable[[], bool] = lambda: False,
+    is_stop_requested: Callable[[], bool] = lambda: False,
     gives_up: bool = False,
 ) -> Seeker:
     """What searches with `searcher` at full strength, shows its thoughts, and ends early on Ctrl-C or a hurry.
@@ -61,7 +61,7 @@ def seeker(
         before = searcher.multipv, searcher.is_analysing
         searcher.multipv, searcher.is_analysing = count, True
         try:
-            result, was_interrupted = think(searcher, position, limits, keeper, is_hurried)
+            result, was_interrupted = think(searcher, position, limits, keeper, is_stop_requested)
         finally:
             searcher.multipv, searcher.is_analysing = before
         if was_interrupted and gives_up:

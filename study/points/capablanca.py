@@ -16,7 +16,7 @@ from study.points.vectors import PIECES
 MARGIN = 50.0  # centipawns: an interval that stays this close to zero makes two sides equal for any player
 
 
-class Verdict(StrEnum):
+class PointsVerdict(StrEnum):
     """What the games say to a condition."""
 
     HOLDS = "holds"
@@ -34,15 +34,15 @@ class Condition:
     right: np.ndarray
     is_equality: bool
 
-    def verdict(self, low: float, high: float) -> Verdict:
+    def verdict(self, low: float, high: float) -> PointsVerdict:
         """What the interval of left less right, in centipawns, says; one that is not known (nan) leaves it open."""
         if self.is_equality:
             if low > 0 or high < 0:
-                return Verdict.FAILS
-            return Verdict.EQUAL if low >= -MARGIN and high <= MARGIN else Verdict.OPEN
+                return PointsVerdict.FAILS
+            return PointsVerdict.EQUAL if low >= -MARGIN and high <= MARGIN else PointsVerdict.OPEN
         if low > 0:
-            return Verdict.HOLDS
-        return Verdict.FAILS if high < 0 else Verdict.OPEN
+            return PointsVerdict.HOLDS
+        return PointsVerdict.FAILS if high < 0 else PointsVerdict.OPEN
 
 
 def _pieces(text: str) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from study.points.capablanca import Verdict
+from study.points.capablanca import PointsVerdict
 from study.points.vectors import FEATURES, USUAL_PAWNS
 
 
@@ -16,13 +16,13 @@ class Feature:
     claim: str
     sign: int
 
-    def verdict(self, low: float, high: float) -> Verdict:
+    def verdict(self, low: float, high: float) -> PointsVerdict:
         """What the interval of its worth, in centipawns, says to the claim; one that is not known leaves it open."""
         if self.sign < 0:
             low, high = -high, -low
         if low > 0:
-            return Verdict.HOLDS
-        return Verdict.FAILS if high < 0 else Verdict.OPEN
+            return PointsVerdict.HOLDS
+        return PointsVerdict.FAILS if high < 0 else PointsVerdict.OPEN
 
 
 _CLAIMS = {

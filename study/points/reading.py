@@ -45,21 +45,21 @@ NOTHING_MORE = Extras()
 
 
 @dataclass(frozen=True)
-class Source:
+class PointsSource:
     """A file as read: its vectors, and what its games tell (nothing if not asked for), None where it is a matrix."""
 
     label: str
     vectors: Vectors
     collection: Collection | None
 
-    def filtered(self, filters: Filters) -> Source:
+    def filtered(self, filters: Filters) -> PointsSource:
         """The games that pass; raises StudyError where a matrix is asked for what it does not tell."""
         if filters == Filters():
             return self
         if self.collection is None:
             raise StudyError(f"'{self.label}' is a matrix: it has no players, ratings or games to choose from")
         keep = self.collection.chosen(filters)
-        return Source(f"{self.label} ({filters})", self.vectors.of_games(keep), self.collection.of(keep))
+        return PointsSource(f"{self.label} ({filters})", self.vectors.of_games(keep), self.collection.of(keep))
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def read_source(
     progress_of: ProgressOf,
     notice: Callable[[Oddities], object],
     extras: Extras = NOTHING_MORE,
-) -> Source:
+) -> PointsSource:
     """The vectors of a file, and with `with_tags` what its games tell of themselves.
 
     Of games left out, and of those without a result, `notice` is told, if there are any. Raises SourceError, and
@@ -89,7 +89,7 @@ def read_source(
         if is_matrix(stream.head, ending):
             if extras != NOTHING_MORE:
                 raise StudyError(f"'{stream.name}' is a matrix: it has no positions to tell features or phases from")
-            return Source(stream.name, read_matrix(path, b"".join(stream.lines()), ending), None)
+            return PointsSource(stream.name, read_matrix(path, b"".join(stream.lines()), ending), None)
         parts = list(_parts(stream, with_tags, extras, progress_of))
     faults = [fault for part in parts for fault in part.faults]
     unfinished = sum(part.unfinished for part in parts)
@@ -98,7 +98,7 @@ def read_source(
     vectors = joined([part.vectors for part in parts])
     if not vectors.games:
         raise SourceError(f"{name_of(path, quoted=True)} holds no game that can be read")
-    return Source(name_of(path), vectors, Collection.joined([part.collection for part in parts]))
+    return PointsSource(name_of(path), vectors, Collection.joined([part.collection for part in parts]))
 
 
 def _parts(stream: Stream, with_tags: bool, extras: Extras, progress_of: ProgressOf) -> Iterator[_Part]:

@@ -1,6 +1,6 @@
 """Material vectors of games: one for each quiet phase of the balance, by the rule of Medvedev's first study.
 
-A vector is (dP, dN, dB, dR, dQ), White's pieces less Black's. It is written when at least two half-moves in a row were
+A vector is (dP, dN, dB, dR, dQ), White's pieces less Black's. It is written when at least two plies in a row were
 no capture, no promotion and no check, and the five numbers differ from the vector written last in that game. The first
 of a game is all zeros, since nothing can be captured or checked at once. (Rule: read off V. Medvedev's program
 `pgnlearn`, which his article describes; this code is our own.)
@@ -33,7 +33,7 @@ PHASES = ("opening", "middlegame", "endgame")
 USUAL_PAWNS = 5  # own pawns at which a knight and a rook have just their values (L. Kaufman, 1999)
 OPENING_UNITS = 2 * FULL_SET - 12  # of both sides: all pieces, or all but four bishops and knights
 ENDGAME_UNITS = 26  # of both sides: thirteen each, as J. Speelman draws the line
-QUIET_HALF_MOVES = 2  # in a row, before the balance counts as settled
+QUIET_PLIES = 2  # in a row, before the balance counts as settled
 DRAW = 1  # half points
 _HALF_POINTS = np.zeros(UNFINISHED + 1, dtype=np.int8)
 _HALF_POINTS[[BLACK_WON, DRAWN, UNFINISHED, WHITE_WON]] = 0, DRAW, DRAW, 2
@@ -177,7 +177,7 @@ def _extract(table, numbers, starts, moves, watched, rows, game):
             move = np.int64(moves[record.first + ply])
             make(after, before, move)
             quiet = 0 if is_noisy(before, move) or after.checkers != ZERO else quiet + 1
-            if quiet >= QUIET_HALF_MOVES:
+            if quiet >= QUIET_PLIES:
                 _write_row(after, rows[found])
                 if _is_new(rows[found], last, watched):
                     game[found] = index

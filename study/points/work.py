@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from study.errors import StudyError
-from study.points.reading import Extras, Source
+from study.points.reading import Extras, PointsSource
 from study.points.sets import BY, Filters, grouped
 from study.points.values import SEED, SKIP, PointValues, enough_to_fit, point_values
 from study.points.vectors import PHASES, Vectors, joined
@@ -60,7 +60,7 @@ class Findings:
     too_small: Sequence[tuple[str, int]]
 
 
-def sets_of(sources: Sequence[Source], request: PointsRequest) -> GameSets:
+def sets_of(sources: Sequence[PointsSource], request: PointsRequest) -> GameSets:
     """The games of all files that count, in sets; raises StudyError where there are none."""
     wanted = [source.filtered(request.filters) for source in sources]
     if not sum(source.vectors.games for source in wanted):
@@ -103,7 +103,7 @@ def values_of(sets: Sequence[tuple[str, Vectors]], request: PointsRequest) -> Fi
     return Findings(values, too_small)
 
 
-def _nothing_found(sources: Sequence[Source], filters: Filters) -> str:
+def _nothing_found(sources: Sequence[PointsSource], filters: Filters) -> str:
     collections = [source.collection for source in sources if source.collection is not None]
     if filters.player and not any(c.chosen(Filters(player=filters.player)).any() for c in collections):
         known = ", ".join(f"'{name}'" for name in collections[0].frequent_players(SUGGESTED_PLAYERS))

@@ -16,7 +16,7 @@ from engine.compiled.memory import copy_record, load_word
 from engine.compiled.records import record_dtype
 from engine.search.iterative_deepening import deepen, set_root
 from engine.search.transposition import age_of
-from match.chance import next_random
+from match.rng import next_random
 
 # Why a game ended. The first is that of a game that has not.
 (
@@ -33,19 +33,19 @@ from match.chance import next_random
 
 DRAWS = 8  # tries to find another move that is good
 
-LONGEST_GAME = 2048  # half-moves that any game may have; the fifty-move rule ends nearly all before
+LONGEST_GAME = 2048  # plies that any game may have; the fifty-move rule ends nearly all before
 
-RULES = record_dtype(
+GAME_RULES = record_dtype(
     [
         ("nodes", np.int64, 2),  # a move, by colour
         ("depth", np.int64, 2),
-        ("longest", np.int64),  # half-moves from the opening on, at most LONGEST_GAME; then it is a draw
+        ("longest", np.int64),  # plies from the opening on, at most LONGEST_GAME; then it is a draw
         ("win_score", np.int64),  # a game is won when both sides have seen at least this score ...
         ("win_moves", np.int64),  # ... on so many moves each; 0 for never
         ("draw_score", np.int64),  # and drawn when no side has seen more than this ...
         ("draw_moves", np.int64),  # ... on so many moves each; 0 for never
         ("draw_from", np.int64),  # and it is move number so much or later
-        ("early", np.int64),  # half-moves after the opening at which any good move may be played
+        ("early", np.int64),  # plies after the opening at which any good move may be played
         ("early_loss", np.int64),  # centipawns that such a move may be worse than the best
     ],
 )
@@ -97,7 +97,7 @@ def end_by_scores(rules, scores, count, fullmove):
 
 @entry
 def judge_scores(rules, scores, fullmove):
-    """What `end_by_scores` says of scores, int32[n], for callers in Python; `rules` is RULES[1]."""
+    """What `end_by_scores` says of scores, int32[n], for callers in Python; `rules` is GAME_RULES[1]."""
     return end_by_scores(rules[0], scores, len(scores), fullmove)
 
 
@@ -121,7 +121,7 @@ def vary(s, rules, side, best, score, state):
 def play_game(white, black, positions, rules, state, keys, known, moves, scores, depths):
     """Play from positions[0] to the end; how many moves, and the reason.
 
-    `white` and `black` are search records, SEARCH[1]; `rules` RULES[1]; `state`, uint64[1], for `next_random`.
+    `white` and `black` are search records, SEARCH[1]; `rules` GAME_RULES[1]; `state`, uint64[1], for `next_random`.
     `positions` is POSITION[2] and left at the last position of the game. `keys`, uint64[known + LONGEST_GAME], holds
     those of the game up to the start. The moves, their scores from the mover and the depths they were searched to go
     to `moves`, `scores` and `depths`, int32[LONGEST_GAME]. UNFINISHED means that the stop flag of the records was set.

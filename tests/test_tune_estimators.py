@@ -3,22 +3,22 @@
 import numpy as np
 import pytest
 
-from match.chance import seed_state
+from match.rng import seed_state
 from tune.design import next_pair
-from tune.parameters import Parameter, settings_for
-from tune.rules import (
+from tune.estimators import (
     BANK,
     LEVELS,
     WIDEST,
+    EstimatorSettings,
     Method,
     PairResult,
-    Settings,
     State,
     after,
     deviations,
     estimate,
     initial_state,
 )
+from tune.parameters import TunedParameter, settings_for
 
 STEPS = (((220, 80), (1, -1), 2), ((210, 75), (-1, -1), -1), ((200, 70), (1, 1), 0), ((195, 68), (1, -1), 1))
 EXAMPLE = {
@@ -28,13 +28,13 @@ EXAMPLE = {
 EXAMPLE_DEVIATIONS = {Method.BSPSA: (96.2735479, 48.2490333), Method.BSPSAS: (96.2734666, 48.2489925)}
 
 
-def make_settings(method: Method, sigma: list[float], sigma_0: list[float], tau: float = 0.6) -> Settings:
+def make_settings(method: Method, sigma: list[float], sigma_0: list[float], tau: float = 0.6) -> EstimatorSettings:
     """Settings without bounds that matter, for real numbers."""
     size = len(sigma)
     far, even = np.full(size, 1e6), np.ones(size)
     bank = BANK if method is Method.AUTO else np.zeros((1, 4))
     whole = np.zeros(size, dtype=bool)
-    return Settings(
+    return EstimatorSettings(
         int(method), 1000, tau, -far, far, whole, 10 * even, 0.002 * even, np.array(sigma), np.array(sigma_0), bank
     )
 
@@ -50,7 +50,7 @@ def random_results(count: int, size: int, seed: int) -> list[PairResult]:
     ]
 
 
-def state_after(settings: Settings, start: np.ndarray, results: list[PairResult]) -> State:
+def state_after(settings: EstimatorSettings, start: np.ndarray, results: list[PairResult]) -> State:
     state = initial_state(settings, start)
     for result in results:
         state = after(settings, state, result)
@@ -142,7 +142,7 @@ def test_a_result_leaves_the_state_before_it_alone(method):
 
 @pytest.mark.parametrize("method", list(Method))
 def test_players_and_estimates_stay_within_bounds(method):
-    rows = [Parameter("a", 9, 0, 10, 4, 0.5, whole=True), Parameter("b", 0.5, 0, 1, 0.2, 0.5, whole=False)]
+    rows = [TunedParameter("a", 9, 0, 10, 4, 0.5, whole=True), TunedParameter("b", 0.5, 0, 1, 0.2, 0.5, whole=False)]
     settings = settings_for(method, rows, 200)
     state, random = initial_state(settings, np.array([9.0, 0.5])), seed_state(8)
     for number in range(1, 201):
@@ -156,7 +156,7 @@ def test_players_and_estimates_stay_within_bounds(method):
 
 
 def test_integers_are_right_on_average_and_never_of_the_wrong_sign():
-    settings = settings_for(Method.BSPSA, [Parameter("a", 5.3, 0, 10, 0.4)], 1)
+    settings = settings_for(Method.BSPSA, [TunedParameter("a", 5.3, 0, 10, 0.4)], 1)
     state, random = initial_state(settings, np.array([5.3])), seed_state(9)
     pairs = np.array([next_pair(settings, state, 1, random) for _ in range(4000)])[:, :, 0]
     differences = pairs[:, 0] - pairs[:, 1]
@@ -166,7 +166,7 @@ def test_integers_are_right_on_average_and_never_of_the_wrong_sign():
 
 
 def test_auto_plays_its_levels_and_the_others_shrink():
-    rows = [Parameter("a", 0, -1e6, 1e6, 10, whole=False)]
+    rows = [TunedParameter("a", 0, -1e6, 1e6, 10, whole=False)]
     auto, plain = settings_for(Method.AUTO, rows, 1000), settings_for(Method.BSPSA, rows, 1000)
     random = seed_state(10)
     largest = 10 * WIDEST
@@ -179,7 +179,7 @@ def test_auto_plays_its_levels_and_the_others_shrink():
 
 
 def test_more_than_63_parameters_get_signs_of_their_own():
-    rows = [Parameter(f"p{index}", 0, -9, 9, 1, whole=False) for index in range(130)]
+    rows = [TunedParameter(f"p{index}", 0, -9, 9, 1, whole=False) for index in range(130)]
     settings = settings_for(Method.SPSA, rows, 1)
     state, random = initial_state(settings, np.zeros(130)), seed_state(11)
     signs = np.array([next_pair(settings, state, 1, random)[0] for _ in range(400)])

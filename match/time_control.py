@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from match.play import LONGEST_GAME
+from match.compiled_game import LONGEST_GAME
 
 NODES_PER_MEGABYTE = 1000  # a move, of a table that a game of usual length about fills
 HASH_MB = 16
@@ -51,7 +51,7 @@ class Clock:
 
 
 @dataclass(frozen=True)
-class Effort:
+class TimeControl:
     """How much a move may cost: any of these together."""
 
     nodes: int | None = None
@@ -97,14 +97,14 @@ class Adjudication:
     draw_score: int = 0
     draw_moves: int = 0
     draw_from: int = 0  # move number
-    longest: int = LONGEST_GAME  # half-moves
+    longest: int = LONGEST_GAME  # plies
 
 
 @dataclass(frozen=True)
 class Variety:
-    """How games from one opening are made to differ: at so many half-moves any move is played that loses little."""
+    """How games from one opening are made to differ: at so many plies any move is played that loses little."""
 
-    early: int = 0  # half-moves after the opening
+    early: int = 0  # plies after the opening
     early_loss: int = 100  # centipawns
     seed: int = 0
 

@@ -13,32 +13,32 @@ from engine.search.limits import MAX_PLY
 from engine.search.transposition import TranspositionTable
 from engine.search.worker import Worker
 from formats.openings import Opening
-from match.chance import seed_state
-from match.effort import NO_VARIETY, Adjudication, Effort, Variety
+from match.compiled_game import GAME_RULES, LONGEST_GAME, play_game
 from match.games import BY_NUMBER, Game, Played, Reason
-from match.play import LONGEST_GAME, RULES, play_game
 from match.players import OwnPlayer
+from match.rng import seed_state
+from match.time_control import NO_VARIETY, Adjudication, TimeControl, Variety
 
 
-class OwnBoard:
+class CompiledBoard:
     """Two search records that play each other. One thread at a time may use it."""
 
     def __init__(
         self,
         players: tuple[OwnPlayer, OwnPlayer],
-        effort: Effort,
+        time_control: TimeControl,
         adjudication: Adjudication,
         stop_flag: np.ndarray,
         variety: Variety = NO_VARIETY,
     ) -> None:
         """`stop_flag`, uint64[1], ends a game soon after it is set."""
         self._seed = variety.seed
-        self._tables = [TranspositionTable(player.hash_mb or effort.hash_mb) for player in players]
+        self._tables = [TranspositionTable(player.hash_mb or time_control.hash_mb) for player in players]
         self._workers = [
             Worker(table, stop_flag, player.evaluation, player.parameters)
             for player, table in zip(players, self._tables, strict=True)
         ]
-        self._rules = rules_record(effort, adjudication, variety)
+        self._rules = rules_record(time_control, adjudication, variety)
 
     def stop(self) -> None:
         """The stop flag is all that is needed."""
@@ -74,11 +74,11 @@ class OwnBoard:
         )
 
 
-def rules_record(effort: Effort, adjudication: Adjudication, variety: Variety = NO_VARIETY) -> np.ndarray:
-    """What compiled code is told about a game, RULES[1]."""
-    rules = np.zeros(1, dtype=RULES)
-    rules[0]["nodes"] = NO_LIMIT if effort.nodes is None else effort.nodes
-    rules[0]["depth"] = MAX_PLY - 1 if effort.depth is None else effort.depth
+def rules_record(time_control: TimeControl, adjudication: Adjudication, variety: Variety = NO_VARIETY) -> np.ndarray:
+    """What compiled code is told about a game, GAME_RULES[1]."""
+    rules = np.zeros(1, dtype=GAME_RULES)
+    rules[0]["nodes"] = NO_LIMIT if time_control.nodes is None else time_control.nodes
+    rules[0]["depth"] = MAX_PLY - 1 if time_control.depth is None else time_control.depth
     rules[0]["early"], rules[0]["early_loss"] = variety.early, variety.early_loss
     for name, value in asdict(adjudication).items():
         rules[0][name] = value

@@ -6,33 +6,33 @@ import numpy as np
 
 from engine.notation.san import as_chess_move, start_board_of
 from formats.openings import Opening
-from match.board import rules_record, winner_of
-from match.effort import Adjudication, Effort
+from match.compiled_board import rules_record, winner_of
+from match.compiled_game import UNFINISHED, judge_scores
+from match.engines import EngineFault, EnginePlayer, Situation, other, start_engine
 from match.games import BY_NUMBER, Game, Played, Reason
-from match.play import UNFINISHED, judge_scores
 from match.players import Player
-from match.sides import EngineFault, Side, Situation, other, sit_down
+from match.time_control import Adjudication, TimeControl
 
 
-class DrivenBoard:
+class PythonBoard:
     """Two players of any kind. One thread at a time may use it, but for `stop`."""
 
     def __init__(
         self,
         players: tuple[Player, Player],
-        effort: Effort,
+        time_control: TimeControl,
         adjudication: Adjudication,
         stop_flag: np.ndarray,
         margin: int = 0,
     ) -> None:
         """`margin`: milliseconds that a move may be late. Raises MatchError for an engine that does not start."""
-        self._effort, self._stop_flag, self._margin = effort, stop_flag, margin
+        self._time_control, self._stop_flag, self._margin = time_control, stop_flag, margin
         self._longest = adjudication.longest
-        self._rules = rules_record(effort, adjudication)
-        self._sides: list[Side] = []
+        self._rules = rules_record(time_control, adjudication)
+        self._sides: list[EnginePlayer] = []
         try:
             for player in players:
-                self._sides.append(sit_down(player, effort))
+                self._sides.append(start_engine(player, time_control))
         except BaseException:
             self.close()
             raise
@@ -59,13 +59,13 @@ class DrivenBoard:
 class _Game:
     """One game under way. `sides` are White's and Black's."""
 
-    def __init__(self, table: DrivenBoard, opening: Opening, sides: list[Side]) -> None:
+    def __init__(self, table: PythonBoard, opening: Opening, sides: list[EnginePlayer]) -> None:
         self._table, self._sides = table, sides
         self._position = opening.position()
         self._board = start_board_of(self._position)
         for move in self._position.moves:
             self._board.push(as_chess_move(move, self._position.chess960))
-        clock = table._effort.clock
+        clock = table._time_control.clock
         self._left = None if clock is None else [float(clock.base), float(clock.base)]
         self._made = [0, 0]  # moves by each side since the opening
         self.played: list[Played] = []
@@ -97,7 +97,7 @@ class _Game:
     def _move(self, turn: int) -> float:
         """Let the side to move play; by how many milliseconds it was late."""
         clocks, allowed = self._clocks(turn)
-        clock = self._table._effort.clock
+        clock = self._table._time_control.clock
         moves_to_go = None if clock is None else clock.moves_to_go(self._made[turn])
         played = self._sides[turn].choose(Situation(self._position, self._board, clocks, moves_to_go))
         used = 1000 * (played.seconds or 0.0)
@@ -113,11 +113,11 @@ class _Game:
 
     def _clocks(self, turn: int) -> tuple[tuple[int, int] | None, float]:
         """What the clocks show to the players, and how many milliseconds the side to move may use."""
-        effort = self._table._effort
-        if self._left is not None and effort.clock is not None:
-            self._left[turn] += effort.clock.increment
+        time_control = self._table._time_control
+        if self._left is not None and time_control.clock is not None:
+            self._left[turn] += time_control.clock.increment
             return (int(self._left[0]), int(self._left[1])), self._left[turn]
-        return None, float("inf") if effort.movetime is None else float(effort.movetime)
+        return None, float("inf") if time_control.movetime is None else float(time_control.movetime)
 
     def _end(self) -> Reason | None:
         """Why the game is over, by its rules, by scores, or by its length."""

@@ -3,10 +3,10 @@
 import numpy as np
 
 from engine.compiled.jit import kernel
-from match.chance import next_random
+from match.rng import next_random
 
 
 @kernel
-def next_share(random):
+def next_float(random):
     """A random float64 from 0 to 1, less than 1; `random`, uint64[1], moves on."""
     return np.float64(next_random(random) >> 10) * (1.0 / 9007199254740992.0)  # 2**53

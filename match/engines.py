@@ -16,10 +16,10 @@ from engine.search.limits import MATE_SCORE, Limits
 from engine.search.searcher import Searcher
 from engine.search.warmup import warm_up
 from match.dialogue import TimedUci, TimedXBoard, settings
-from match.effort import Effort
 from match.errors import MatchError
 from match.games import Played, Reason
 from match.players import OtherPlayer, OwnPlayer, Player
+from match.time_control import TimeControl
 
 START_SECONDS = 60.0  # for another engine to answer when it starts
 GRACE_SECONDS = 20.0  # past the end of its time until an engine that does not move counts as dead
@@ -43,7 +43,7 @@ class Situation(NamedTuple):
     moves_to_go: int | None = None  # of the side to move until time is added; None for the rest of the game
 
 
-class Side(Protocol):
+class EnginePlayer(Protocol):
     """A player sitting at a board."""
 
     def new_game(self) -> None:
@@ -59,26 +59,26 @@ class Side(Protocol):
         """Leave the board."""
 
 
-def sit_down(player: Player, effort: Effort) -> Side:
+def start_engine(player: Player, time_control: TimeControl) -> EnginePlayer:
     """The player, ready to play; raises MatchError if it does not start."""
-    return OwnSide(player, effort) if isinstance(player, OwnPlayer) else OtherSide(player, effort)
+    return OwnEngine(player, time_control) if isinstance(player, OwnPlayer) else OtherEngine(player, time_control)
 
 
-class OwnSide:
+class OwnEngine:
     """Our own search, on threads of this process."""
 
-    def __init__(self, player: OwnPlayer, effort: Effort) -> None:
+    def __init__(self, player: OwnPlayer, time_control: TimeControl) -> None:
         """Raises MatchError where memory lacks."""
         warm_up()  # no clock should run while code is loaded or compiled
         try:
             self._searcher = Searcher(
-                player.hash_mb or effort.hash_mb, player.threads, player.evaluation, player.parameters
+                player.hash_mb or time_control.hash_mb, player.threads, player.evaluation, player.parameters
             )
         except MemoryError as error:
             raise MatchError(f"no memory for the hash of '{player.label}'") from error
         if player.overhead is not None:
             self._searcher.move_overhead = player.overhead
-        self._effort = effort
+        self._time_control = time_control
 
     def new_game(self) -> None:
         """Forget the last game."""
@@ -86,12 +86,12 @@ class OwnSide:
 
     def choose(self, situation: Situation) -> Played:
         """The best move of a search."""
-        effort = self._effort
-        increment = effort.clock.increment if effort.clock else 0
+        time_control = self._time_control
+        increment = time_control.clock.increment if time_control.clock else 0
         limits = Limits(
-            depth=effort.depth,
-            nodes=effort.nodes,
-            movetime=effort.movetime,
+            depth=time_control.depth,
+            nodes=time_control.nodes,
+            movetime=time_control.movetime,
             time=situation.clocks or (None, None),
             increment=(increment, increment),
             moves_to_go=situation.moves_to_go,
@@ -112,12 +112,12 @@ class OwnSide:
         self._searcher.stop()
 
 
-class OtherSide:
+class OtherEngine:
     """Another engine, as python-chess speaks with it. One that fails is started again for the next game."""
 
-    def __init__(self, player: OtherPlayer, effort: Effort) -> None:
+    def __init__(self, player: OtherPlayer, time_control: TimeControl) -> None:
         """Start it; raises MatchError if that fails."""
-        self._player, self._effort = player, effort
+        self._player, self._time_control = player, time_control
         self._game = object()
         self._is_closing = False
         try:
@@ -125,7 +125,7 @@ class OtherSide:
         except EngineFault as fault:
             raise MatchError(f"'{player.label}' does not start: {fault}") from fault
         protocol = self._engine.protocol
-        if effort.nodes is not None and isinstance(protocol, TimedXBoard) and not protocol.features.get("nps"):
+        if time_control.nodes is not None and isinstance(protocol, TimedXBoard) and not protocol.features.get("nps"):
             self.close()
             raise MatchError(f"'{player.label}' cannot count nodes; take --tc, --movetime or --depth")
 
@@ -190,7 +190,7 @@ class OtherSide:
         except (OSError, chess.engine.EngineError, TimeoutError) as error:
             raise EngineFault(Reason.CRASH, str(error) or "no answer") from error
         try:
-            engine.configure(settings(engine, player.hash_mb, player.threads, self._effort.hash) | player.options)
+            engine.configure(settings(engine, player.hash_mb, player.threads, self._time_control.hash) | player.options)
             engine.ping()
         except (chess.engine.EngineError, TimeoutError) as error:
             engine.close()
@@ -199,15 +199,15 @@ class OtherSide:
 
     def _limit(self, situation: Situation) -> tuple[chess.engine.Limit, float]:
         """The limit for python-chess, and the seconds after which the engine counts as dead."""
-        effort = self._effort
-        limit = chess.engine.Limit(nodes=effort.nodes, depth=effort.depth, clock_id=self._game)
+        time_control = self._time_control
+        limit = chess.engine.Limit(nodes=time_control.nodes, depth=time_control.depth, clock_id=self._game)
         seconds = UNTIMED_SECONDS
-        if effort.movetime is not None:
-            limit.time = effort.movetime / 1000
+        if time_control.movetime is not None:
+            limit.time = time_control.movetime / 1000
             seconds = limit.time + GRACE_SECONDS
-        if effort.clock is not None and situation.clocks is not None:
+        if time_control.clock is not None and situation.clocks is not None:
             limit.white_clock, limit.black_clock = (left / 1000 for left in situation.clocks)
-            limit.white_inc = limit.black_inc = effort.clock.increment / 1000
+            limit.white_inc = limit.black_inc = time_control.clock.increment / 1000
             limit.remaining_moves = situation.moves_to_go
             seconds = situation.clocks[situation.position.turn] / 1000 + GRACE_SECONDS
         return limit, seconds
@@ -227,7 +227,7 @@ def _played(situation: Situation, result: chess.engine.PlayResult, seconds: floa
 
 
 def _centipawns(score: chess.engine.Score) -> int:
-    """The score as ours count: mates in half-moves below MATE_SCORE."""
+    """The score as ours count: mates in plies below MATE_SCORE."""
     mate = score.mate()
     if mate is None:
         return score.score(mate_score=MATE_SCORE)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.uci_process import UciProcess, bestmove, run_merino
 
-ERRANDS = ["go perft 9", "perft 9", "bench"]
+JOBS = ["go perft 9", "perft 9", "bench"]
 
 
 def test_perft_divides_as_stockfish_does(engine: UciProcess) -> None:
@@ -23,9 +23,9 @@ def test_the_bench_is_the_same_each_time_and_ends_with_nodes_and_speed(engine: U
     assert first[1] == second[1]
 
 
-@pytest.mark.parametrize("errand", ERRANDS)
-def test_isready_and_stop_are_heard_at_once_during_an_errand(engine: UciProcess, errand: str) -> None:
-    sent = engine.send(errand, "isready")
+@pytest.mark.parametrize("job", JOBS)
+def test_isready_and_stop_are_heard_at_once_during_a_background_job(engine: UciProcess, job: str) -> None:
+    sent = engine.send(job, "isready")
     assert engine.read_until("readyok")[-1].at - sent < 0.1
     time.sleep(0.1)
     sent = engine.send("stop")
@@ -34,38 +34,38 @@ def test_isready_and_stop_are_heard_at_once_during_an_errand(engine: UciProcess,
     assert engine.sync() == []
 
 
-@pytest.mark.parametrize("errand", ERRANDS)
-def test_a_search_ends_the_errand_before_it(engine: UciProcess, errand: str) -> None:
-    engine.send(errand)
+@pytest.mark.parametrize("job", JOBS)
+def test_a_search_ends_the_background_job_before_it(engine: UciProcess, job: str) -> None:
+    engine.send(job)
     assert bestmove(engine, "go depth 3") != "(none)"
     engine.sync()
     assert engine.is_silent(0.3)
 
 
-def test_an_errand_ends_the_search_before_it(engine: UciProcess) -> None:
+def test_a_background_job_ends_the_search_before_it(engine: UciProcess) -> None:
     engine.send("go infinite", "go perft 1")
     assert engine.read_until("bestmove")
     engine.read_until("Nodes searched: 20")
 
 
-def test_errands_wait_for_each_other(engine: UciProcess) -> None:
+def test_background_jobs_wait_for_each_other(engine: UciProcess) -> None:
     engine.send("go perft 4", "position startpos moves e2e4", "go perft 1")
     assert engine.read_until("Nodes searched")[-1].text == "Nodes searched: 197281"
     assert engine.read_until("Nodes searched")[-1].text == "Nodes searched: 20"
 
 
-@pytest.mark.parametrize("errand", ERRANDS)
-def test_quit_does_not_wait_for_an_errand(errand: str) -> None:
+@pytest.mark.parametrize("job", JOBS)
+def test_quit_does_not_wait_for_a_background_job(job: str) -> None:
     with UciProcess() as fresh:
         fresh.ask("uci", "isready", until="readyok")
-        fresh.send(errand)
+        fresh.send(job)
         time.sleep(0.05)
         sent = fresh.send("quit")
         assert fresh.exit_code() == 0
         assert time.perf_counter() - sent < 0.5
 
 
-def test_errands_of_a_script_are_finished_at_the_end_of_input() -> None:
+def test_background_jobs_of_a_script_are_finished_at_the_end_of_input() -> None:
     done = run_merino("uci", given=b"go perft 5\nposition startpos moves e2e4\ngo perft 2\n")
     assert done.code == 0
     assert [line for line in done.output if line.startswith("Nodes")] == [
@@ -74,5 +74,5 @@ def test_errands_of_a_script_are_finished_at_the_end_of_input() -> None:
     ]
 
 
-def test_an_errand_given_as_arguments_is_finished() -> None:
+def test_a_background_job_given_as_arguments_is_finished() -> None:
     assert "Nodes searched: 4865609" in run_merino("go", "perft", "5").output

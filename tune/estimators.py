@@ -51,7 +51,7 @@ LEVELS = np.array([1.0, 0.5, 0.25])  # AUTO's perturbations as shares of the lar
 LEVEL_SHARES = np.array([0.3, 0.3, 0.4])  # how often each is played
 
 
-class Settings(NamedTuple):
+class EstimatorSettings(NamedTuple):
     """What does not change while a method runs; arrays are float64[d] in the parameters' own units.
 
     `c_end` and `r_end` are perturbation and step size at the last of `pairs` pairs, `sigma` the width of the strength
@@ -98,7 +98,7 @@ class PairResult(NamedTuple):
     y: float
 
 
-def initial_state(settings: Settings, start: np.ndarray) -> State:
+def initial_state(settings: EstimatorSettings, start: np.ndarray) -> State:
     """The state before the first pair, with the estimate `start`, float64[d]."""
     size, filters = len(start), len(settings.bank)
     variance = settings.sigma_0**2
@@ -113,26 +113,26 @@ def initial_state(settings: Settings, start: np.ndarray) -> State:
     return State(np.zeros(2), mean, bias, spread, covariance, settings.bank[:, 3].copy())
 
 
-def after(settings: Settings, state: State, result: PairResult) -> State:
+def after(settings: EstimatorSettings, state: State, result: PairResult) -> State:
     """The state after one more pair; the one before stays as it was."""
     new = State(*(array.copy() for array in state))
     _absorb_one(settings, new, result.number, result.plus, result.minus, result.y)
     return new
 
 
-def estimate(settings: Settings, state: State) -> np.ndarray:
+def estimate(settings: EstimatorSettings, state: State) -> np.ndarray:
     """The best estimate of the optimum within the bounds, float64[d]."""
     theta = np.empty(state.mean.shape[1])
     _estimate_one(settings, state, theta)
     return theta
 
 
-def noise_now(settings: Settings, state: State) -> float:
+def noise_now(settings: EstimatorSettings, state: State) -> float:
     """The variance of y that the next result is judged by."""
     return float(_noise_one(settings, state))
 
 
-def deviations(settings: Settings, state: State) -> np.ndarray:
+def deviations(settings: EstimatorSettings, state: State) -> np.ndarray:
     """The posterior standard deviation of each parameter, float64[d]; NaN for SPSA, which knows none."""
     if settings.method == Method.SPSA:
         return np.full(len(settings.low), np.nan)

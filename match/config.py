@@ -1,4 +1,4 @@
-"""The terms of a match: all that decides what is played, as plain data that can be sent to other processes."""
+"""The configuration of a match: all that decides what is played, as plain data that can be sent to other processes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 
 from formats.opening_files import FileOpenings
 from formats.openings import Opening
-from match.board import OwnBoard
-from match.driven import DrivenBoard
-from match.effort import NO_VARIETY, Adjudication, Effort, Variety
+from match.compiled_board import CompiledBoard
 from match.games import Game
 from match.openings import PLIES, RandomOpenings
 from match.players import OwnPlayer, Player
+from match.python_board import PythonBoard
+from match.time_control import NO_VARIETY, Adjudication, TimeControl, Variety
 
 
 class Board(Protocol):
@@ -39,12 +39,15 @@ class OpeningSource(Protocol):
         """The opening of this number, always the same."""
 
 
+NAMES_IN_FILES = {"time_control": "effort"}  # as they have always been written
+
+
 @dataclass(frozen=True)
-class Terms:
+class MatchConfig:
     """All that decides what is played."""
 
     players: tuple[Player, Player]
-    effort: Effort
+    time_control: TimeControl
     games: int = 1000
     seed: int = 1
     openings: str | None = None  # a file; None for random ones
@@ -56,14 +59,14 @@ class Terms:
     @property
     def is_compiled(self) -> bool:
         """Whether whole games run as compiled code."""
-        return not self.effort.is_timed and all(isinstance(p, OwnPlayer) and p.threads == 1 for p in self.players)
+        return not self.time_control.is_timed and all(isinstance(p, OwnPlayer) and p.threads == 1 for p in self.players)
 
     def board(self, stop_flag: np.ndarray) -> Board:
         """A board with the players at it; `stop_flag`, uint64[1], ends its games. Raises MatchError."""
         first, second = self.players
         if self.is_compiled and isinstance(first, OwnPlayer) and isinstance(second, OwnPlayer):
-            return OwnBoard((first, second), self.effort, self.adjudication, stop_flag, self.variety)
-        return DrivenBoard(self.players, self.effort, self.adjudication, stop_flag, self.margin)
+            return CompiledBoard((first, second), self.time_control, self.adjudication, stop_flag, self.variety)
+        return PythonBoard(self.players, self.time_control, self.adjudication, stop_flag, self.margin)
 
     def source(self) -> OpeningSource:
         """Where the openings come from; raises OpeningError."""
@@ -74,19 +77,22 @@ class Terms:
     @property
     def conditions(self) -> str:
         """Time control, threads and hash as OpenBench writes them: "10.0+0.10s Threads=1 Hash=16MB"."""
-        effort = self.effort
-        limits = [f"{sign}={value}" for sign, value in (("N", effort.nodes), ("D", effort.depth)) if value is not None]
-        if effort.movetime is not None:
-            limits.append(f"MoveTime={effort.movetime}ms")
-        if effort.clock is not None:
-            limits.append(f"{effort.clock.base / 1000:.1f}+{effort.clock.increment / 1000:.2f}s")
+        control = self.time_control
+        limits = [
+            f"{sign}={value}" for sign, value in (("N", control.nodes), ("D", control.depth)) if value is not None
+        ]
+        if control.movetime is not None:
+            limits.append(f"MoveTime={control.movetime}ms")
+        if control.clock is not None:
+            limits.append(f"{control.clock.base / 1000:.1f}+{control.clock.increment / 1000:.2f}s")
         threads = {player.threads or 1: None for player in self.players}
-        hashes = {player.hash_mb or effort.hash_mb: None for player in self.players}
+        hashes = {player.hash_mb or control.hash_mb: None for player in self.players}
         return f"{' '.join(limits)} Threads={'/'.join(map(str, threads))} Hash={'/'.join(map(str, hashes))}MB"
 
     def identity(self) -> dict[str, Any]:
-        """What must be the same for a match to be gone on with; not the number of games."""
-        found = {item.name: getattr(self, item.name) for item in fields(self) if item.name not in ("players", "games")}
+        """What must be the same for a match to be resumed; not the number of games. State files hold it."""
+        names = [item.name for item in fields(self) if item.name not in ("players", "games")]
+        found = {NAMES_IN_FILES.get(name, name): getattr(self, name) for name in names}
         found["players"] = [player.identity() for player in self.players]
         plain: dict[str, Any] = json.loads(json.dumps(found, default=asdict))
         clock = plain["effort"]["clock"]
@@ -95,5 +101,5 @@ class Terms:
         return plain
 
     def __str__(self) -> str:
-        words = [str(self.effort), f"openings {self.openings}" if self.openings else "random openings"]
+        words = [str(self.time_control), f"openings {self.openings}" if self.openings else "random openings"]
         return ", ".join([*words, f"seed {self.seed}"])

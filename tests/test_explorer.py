@@ -225,6 +225,23 @@ def test_weights_are_listed_read_changed_and_written_out(page: TestClient) -> No
     assert wrong == "mine.txt:1: no term is called 'Nonsense'"
 
 
+def test_weights_of_two_phases_are_told_by_phase(page: TestClient) -> None:
+    entry = page.post("/api/weights", json={"name": "two.txt", "text": "KnightOutpost 30 18\n"}).json()
+    values = page.get("/api/weights", params={"weights": entry["id"]}).json()["values"]
+    assert (values["KnightOutpost_mg"], values["KnightOutpost_eg"]) == (30, 18)
+    assert "KnightOutpost" not in values and "VAL_P" in values and "VAL_P_mg" not in values
+    told = page.post("/api/explain", json={"fen": ENDGAME, "weights": entry["id"], "changes": {"KnightOutpost_eg": 5}})
+    term = next(term for term in told.json()["terms"] if term["name"] == "KnightOutpost")
+    assert (term["weight_mg"], term["weight_eg"]) == (30, 5)
+
+
+def test_games_larger_than_an_ordinary_request_may_be_learned_from(page: TestClient) -> None:
+    with connect(page, "/ws/points") as socket:
+        socket.send_json({"text": PGN + " " * (5 << 20) + PGN, "name": "large.pgn"})
+        last = heard(socket, "done")[-1]
+    assert "longer than" not in last.get("error", "")
+
+
 def test_weights_of_the_user_are_found_and_no_other_file(
     page: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

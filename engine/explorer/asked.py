@@ -42,13 +42,13 @@ class Asked:
         """Whether the field is there and not null."""
         return self._fields.get(name) is not None
 
-    def text(self, name: str, default: str | None = None) -> str:
-        """A text."""
+    def text(self, name: str, default: str | None = None, most: int = MOST_TEXT) -> str:
+        """A text of at most so many characters."""
         value = self._fields.get(name, default)
         if not isinstance(value, str):
             raise RequestError(f"the request needs a text '{name}'")
-        if len(value) > MOST_TEXT:
-            raise RequestError(f"'{name}' is longer than {MOST_TEXT} characters")
+        if len(value) > most:
+            raise RequestError(f"'{name}' is longer than {most} characters")
         return value
 
     def number(self, name: str, low: int, high: int) -> int | None:

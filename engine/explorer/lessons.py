@@ -29,7 +29,7 @@ from study.points.reading import read_source
 from study.points.report import as_object
 from study.points.work import PointsRequest, sets_of, values_of
 
-MOST_BYTES = 512 << 20  # of the games of a run
+MOST_TEXT = 64 << 20  # characters of the games of a run
 GAMES = "games.pgn"
 
 
@@ -108,7 +108,7 @@ def points(asked: Asked, _: Kept, say: Say, stop: Stop) -> Message:
 
 def _games(asked: Asked, folder: Path) -> Path:
     """The text of the games as a file."""
-    text = asked.text("text")
+    text = asked.text("text", most=MOST_TEXT)
     path = folder / GAMES
     path.write_text(text, encoding="utf-8")
     return path

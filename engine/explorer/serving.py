@@ -17,7 +17,7 @@ from engine.search.warmup import warm_up
 from eval.families import active_file, load
 
 HOST = "127.0.0.1"
-LARGEST_MESSAGE = 64 << 20  # bytes of games that the page may send at once
+LARGEST_MESSAGE = 80 << 20  # bytes of games that the page may send at once
 GRACE_SECONDS = 1
 
 

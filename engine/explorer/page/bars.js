@@ -1,6 +1,6 @@
 // Two bar charts, one a side: the value of each piece, moving with the board.
 
-import { h, number, pawns, replace } from "./dom.js";
+import { h, number, pawns, plural, replace } from "./dom.js";
 import { nameOf, picture } from "./board.js";
 import { WAYS, listen, shown, state, valueOf } from "./store.js";
 
@@ -36,7 +36,7 @@ export function makeBars(panel) {
       const own = report.pieces.filter((piece) => mine(piece.piece)).sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
       const total = own.reduce((sum, piece) => sum + (valueOf(piece) ?? 0), 0);
       return h("section", { class: `bars ${name.toLowerCase()}`, "data-side": name.toLowerCase() },
-        h("h3", {}, name, h("span", {}, `${own.length} pieces`), h("b", {}, number(total, 2, true))),
+        h("h3", {}, name, h("span", {}, plural(own.length, "piece")), h("b", {}, number(total, 2, true))),
         h("ol", {}, own.map((piece) => row(piece, before?.get(piece.square === to ? from : piece.square)))));
     });
     const shared = state.way === "attributed"

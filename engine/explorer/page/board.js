@@ -36,7 +36,7 @@ function squareAt(x, y) {
 }
 
 export function makeBoard() {
-  const names = ["squares", "tints", "marks", "coordinates", "pieces", "values", "arrows", "held"];
+  const names = ["squares", "tints", "marks", "coordinates", "arrows", "pieces", "values"];
   layers = Object.fromEntries(names.map((name) => [name, s("g", { class: name, "aria-hidden": name !== "squares" })]));
   layers.squares.removeAttribute("aria-hidden");
   svg = s("svg", { viewBox: "0 0 800 800", class: "board-svg", role: "grid", "aria-label": "Chess board" },

@@ -48,12 +48,12 @@ export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}%
 export const plural = (count, name) => `${count.toLocaleString("en")} ${name}${count === 1 ? "" : "s"}`;
 
 /** Split a term's name where its words begin, so that it can be read and broken: "BishopPairMidgame". */
-export const spaced = (name) => PIECE_VALUES[name] ?? name.replace(/([a-z])([A-Z0-9])/g, (_, end, start) => `${end} ${start.toLowerCase()}`);
+export const spaced = (name) => (/_[me]g$/.test(name) ? `${spaced(name.slice(0, -3))}, ${name.endsWith("_mg") ? "middlegame" : "endgame"}` : PIECE_VALUES[name] ?? name.replace(/([a-z])([A-Z0-9])/g, (_, end, start) => `${end} ${start.toLowerCase()}`));
 
 const PIECE_VALUES = { VAL_P: "Pawns", VAL_N: "Knights", VAL_B: "Bishops", VAL_R: "Rooks", VAL_Q: "Queens" };
 
 /** A sentence of the server's with the names of terms as words. */
-export const worded = (text) => text.replace(/\b(VAL_[PNBRQ]|[A-Z][a-z]+(?:[A-Z0-9][a-z0-9]*)+)\b/g, (name) => spaced(name).toLowerCase());
+export const worded = (text) => text.replace(/\b(?:VAL_[PNBRQ]|[A-Z][a-z]+(?:[A-Z0-9][a-z0-9]*)+)(?:_[me]g)?\b/g, (name) => spaced(name).toLowerCase());
 
 let spoken;
 

@@ -7,6 +7,7 @@ import { catalogue, loadWeights, saveWeights, useWeights } from "./weights.js";
 import { listen, state } from "./store.js";
 
 const INTERVAL = 1.96;
+const MOST_BYTES = 60e6;
 let games = null;       // { name, text }
 let first = 6;
 let steps = [];
@@ -21,6 +22,7 @@ let draw = () => {};
 let charts = {};
 
 function begin(kind) {
+  if (games.text.length > MOST_BYTES) { showError(`${games.name} is too large for the page: 'merino learn' in a shell takes it`); return; }
   working = kind;
   progress = "";
   links[kind] ??= channel(`/ws/${kind}`, (message) => hear(kind, message));
@@ -39,7 +41,8 @@ function hear(kind, message) {
   if (message.type === "step") { steps.push(message); tell(); charts.errors?.redraw(); charts.paths?.redraw(); if (steps.length === 1) draw(); return; }
   if (message.type === "progress") { progress = `${message.what}${message.done === null ? "" : ` ${percent(message.done)}`}`; tell(); return; }
   if (message.type === "text") { lines.push(message.text); return; }
-  if (message.type === "closed" && !working) return;
+  if (message.type === "closed" && working !== kind) return;
+  if (message.type === "closed") showError("the connection to the server has ended");
   working = null;
   progress = "";
   if (message.type === "error") showError(message.error);

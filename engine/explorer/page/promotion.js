@@ -23,6 +23,10 @@ export function askPromotion(pawn) {
     dialog.onclick = (event) => { if (event.target === dialog) dialog.close(); };
     dialog.onclose = () => resolve(answer);
     dialog.showModal();
+    const board = byId("board").getBoundingClientRect(), own = dialog.getBoundingClientRect();
+    dialog.style.margin = "0";
+    dialog.style.left = `${Math.max(8, board.left + (board.width - own.width) / 2)}px`;
+    dialog.style.top = `${Math.max(8, board.top + (board.height - own.height) / 2)}px`;
     buttons[0].focus();
   });
 }

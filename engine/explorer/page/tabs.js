@@ -3,7 +3,7 @@
 import { byId, h, replace } from "./dom.js";
 import { changed, state } from "./store.js";
 
-const WIDE = matchMedia("(min-width: 105rem)");
+const WIDE = matchMedia("(min-width: 140rem)");
 const panels = new Map();
 let chosen = "terms";
 let titles = [];

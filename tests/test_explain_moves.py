@@ -96,6 +96,29 @@ def test_a_move_changes_the_pieces_it_moves_and_takes(
     assert all(any(line.startswith(change.name) for line in lines) for change in shown)
 
 
+@pytest.mark.parametrize(
+    ("fen", "fault"),
+    [
+        ("8/8/8/3q4/8/8/8/4K3 w - - 0 1", "Black has 0 kings"),
+        ("4k3/8/8/8/8/8/PPPPPPPP/QQQQKQQQ w - - 0 1", "more queens than its pawns could become"),
+    ],
+)
+def test_a_position_against_the_rules_is_valued_and_said_to_have_no_moves(
+    fen: str, fault: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", fen]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "nothing can be moved or searched" in text and fault in text and "Removal:" in text
+    assert main(["explain", fen, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    queens = [piece for piece in told["pieces"] if piece["piece"] in "Qq"]
+    assert fault in told["fault"] and all(queen["removal_cp"] > 500 for queen in queens)
+    assert main(["explain", fen, "Kd1"]) == 1
+    assert "nothing can be moved" in capsys.readouterr().err
+    assert main(["explain", fen, "--report"]) == 0
+    assert fault in json.loads(capsys.readouterr().out)["fault"]
+
+
 @pytest.mark.parametrize("text", ["d5", "Be3", "h3"])
 def test_the_end_of_a_line_is_the_evaluation_after_its_moves(
     text: str, weights: np.ndarray, searcher: Searcher

@@ -5,7 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import textwrap
 from collections.abc import Mapping, Sequence
+
+import chess
 
 from engine.board.game import Position
 from engine.common.command import CommandError, UsageError
@@ -14,7 +17,7 @@ from engine.console.command_line import Parser, file_path
 from engine.notation.positions import looks_like_fen
 from engine.notation.san import MoveRejected, read_move
 from engine.search.limits import Limits
-from engine.shell.positions import read_positions, take_position
+from engine.shell.positions import read_positions, take_position, take_setup
 from engine.shell.search_options import (
     SearchRequest,
     add_search_options,
@@ -35,7 +38,8 @@ from study.explain.text import (
     render_two_weights,
 )
 from study.explain.two_weights import compare_weights
-from study.reporting import report_position
+from study.reporting import report_position, report_setup
+from study.setups import Setup
 
 MOVE_MS, RANKING_MS = 1000, 5000  # without another limit
 WIDEST = 100  # columns
@@ -68,7 +72,12 @@ def run_explain(arguments: Sequence[str]) -> int:
         positions = read_positions(file_path(order.words[0]), "explain")
         _say_positions(order, positions, evaluation, is_list=True)
         return 0
-    position, rest = take_position(order.words, "explain")
+    setup, rest = take_setup(order.words, "explain")
+    position = setup.position
+    if position is None:
+        _exactly_nothing(rest, setup)
+        _say_setup(order, setup, evaluation)
+        return 0
     if not rest or order.report:
         _exactly(rest, 0, "explain")
         _say_positions(order, [position], evaluation, is_list=False)
@@ -105,6 +114,31 @@ def _say_positions(
             print(f"\n{render_pieces(value)}")
         if position is not positions[-1]:
             print(f"\n{'-' * 79}\n")
+
+
+def _say_setup(order: argparse.Namespace, setup: Setup, evaluation: Evaluation) -> None:
+    """A position against the rules: its value and that of each piece, by the evaluation alone."""
+    if order.report:
+        print(json.dumps(report_setup(setup, evaluation).to_dict()))
+        return
+    value = evaluation.value_pieces(setup.record)
+    if order.json:
+        print(json.dumps({"fen": setup.fen, "fault": setup.fault, **value.explanation.as_json(), **value.as_json()}))
+        return
+    print(f"{setup.fen}\n{chess.BaseBoard(setup.fen.split(maxsplit=1)[0])}\n")
+    print(textwrap.fill(f"{_against_rules(setup)} What follows is the evaluation alone.", _width()) + "\n")
+    print(render(value.explanation, not order.ascii, _width(), order.sort, order.hide_zero))
+    print(f"\n{render_pieces(value)}")
+
+
+def _against_rules(setup: Setup) -> str:
+    return f"The rules do not allow this position, so nothing can be moved or searched in it: {setup.fault}."
+
+
+def _exactly_nothing(rest: Sequence[str], setup: Setup) -> None:
+    """Raise CommandError for a move in a position that has none."""
+    if rest:
+        raise CommandError(f"explain: {_against_rules(setup)}")
 
 
 def _reports(

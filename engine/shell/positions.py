@@ -10,6 +10,7 @@ from engine.board.fen import FenError
 from engine.board.game import Position
 from engine.common.command import CommandError
 from engine.notation.positions import looks_like_fen, position_of
+from study.setups import Setup, set_up
 
 _FIELDS = ("[wb]", "-|[A-Ha-hKQkq]{1,4}", "-|[a-h][36]", r"\d+", r"\d+")  # of a FEN, after the board
 
@@ -19,16 +20,31 @@ def take_position(words: Sequence[str], command: str) -> tuple[Position, list[st
 
     Raises CommandError where there is none or it is faulty.
     """
+    fen, rest = _take_fen(words, command)
+    try:
+        return position_of(fen), rest
+    except FenError as error:
+        raise CommandError(f"{command}: {error}") from error
+
+
+def take_setup(words: Sequence[str], command: str) -> tuple[Setup, list[str]]:
+    """The same of a position that may be against the rules; raises CommandError where the FEN cannot be read."""
+    fen, rest = _take_fen(words, command)
+    try:
+        return set_up(fen), rest
+    except FenError as error:
+        raise CommandError(f"{command}: {error}") from error
+
+
+def _take_fen(words: Sequence[str], command: str) -> tuple[str, list[str]]:
+    """The FEN that the words begin with, and the words after it; raises CommandError where there is none."""
     if not words or not looks_like_fen(words[0]):
         raise CommandError(f"{command}: {words[0][:60]!r} is no FEN" if words else f"{command}: the FEN is missing")
     first, *rest = words
     fields = first.split()
     while rest and len(fields) <= len(_FIELDS) and re.fullmatch(_FIELDS[len(fields) - 1], rest[0]):
         fields.append(rest.pop(0))
-    try:
-        return position_of(" ".join(fields)), rest
-    except FenError as error:
-        raise CommandError(f"{command}: {error}") from error
+    return " ".join(fields), rest
 
 
 def read_positions(path: Path, command: str) -> list[Position]:

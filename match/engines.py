@@ -15,10 +15,10 @@ from engine.board.game import IllegalMoveError, Position
 from engine.search.limits import MATE_SCORE, Limits
 from engine.search.searcher import Searcher
 from engine.search.warmup import warm_up
-from match.dialogue import TimedUci, TimedXBoard, settings
 from match.errors import MatchError
 from match.games import Played, Reason
 from match.players import OtherPlayer, OwnPlayer, Player
+from match.protocols import TimedUci, TimedXBoard, engine_options
 from match.time_control import TimeControl
 
 START_SECONDS = 60.0  # for another engine to answer when it starts
@@ -190,7 +190,9 @@ class OtherEngine:
         except (OSError, chess.engine.EngineError, TimeoutError) as error:
             raise EngineFault(Reason.CRASH, str(error) or "no answer") from error
         try:
-            engine.configure(settings(engine, player.hash_mb, player.threads, self._time_control.hash) | player.options)
+            engine.configure(
+                engine_options(engine, player.hash_mb, player.threads, self._time_control.hash) | player.options
+            )
             engine.ping()
         except (chess.engine.EngineError, TimeoutError) as error:
             engine.close()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import textwrap
+
+import chess
 
 from engine.board.bitboard import BLACK, SQUARE_NAMES, WHITE
 from engine.common.command import UsageError
 from engine.console.arguments import no_argument, square, whole_number
-from engine.console.chess960 import start_position
 from engine.console.ending import DRAW_AGREED, resignation, side_name
 from engine.console.registry import Section, command
 from engine.console.session import Session
@@ -29,9 +31,9 @@ def new_game(session: Session, arguments: str) -> None:
         return
     if words[0] not in ("960", "chess960") or len(words) > 2:
         raise UsageError("expected nothing, or 960 and the number of the position")
-    place, fen = start_position(whole_number(words[1], "the position's number", 0, 959) if len(words) > 1 else None)
-    session.new_game(fen, chess960=True)
-    session.say(f"Chess960 position {place}: castle with O-O and O-O-O.")
+    start = whole_number(words[1], "the position's number", 0, 959) if len(words) > 1 else random.randrange(960)
+    session.new_game(chess.Board.from_chess960_pos(start).fen(), chess960=True)
+    session.say(f"Chess960 position {start}: castle with O-O and O-O-O.")
 
 
 @command("go", Section.PLAY)

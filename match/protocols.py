@@ -62,7 +62,7 @@ class TimedXBoard(_Stopwatch, chess.engine.XBoardProtocol):
         super().line_received(line)
 
 
-def settings(
+def engine_options(
     engine: chess.engine.SimpleEngine, hash_mb: int | None, threads: int | None, usual_hash: int | None
 ) -> dict[str, chess.engine.ConfigValue]:
     """The options that give an engine its hash and threads, and no book of its own.

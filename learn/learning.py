@@ -38,10 +38,10 @@ class Settings:
     `lam` is the decay length in plies of the weight of a position, None for equal weight.
 
     `phases` is how many values each weight has in the end, 1 or 2, None for as many as at the start.
-    `target` is what is to be predicted. `prior` is the standard deviation of a weight about its start, in units of its
-    size, 0 for no pull to the start, None for one that suits the number of games. `root_of_sum` shows errors as GreKo
-    2015 ML did: the root of the weighted sum over the number of positions. `resamplings` is how many give the
-    intervals; 0 for a formula.
+    `target` is what is to be predicted; with `even_stages` all stages of the game count alike. `prior` is the standard
+    deviation of a weight about its start, in units of its size, 0 for no pull to the start, None for one that suits the
+    number of games. `root_of_sum` shows errors as GreKo 2015 ML did: the root of the weighted sum over the number of
+    positions. `resamplings` is how many give the intervals; 0 for a formula.
     """
 
     first: int = 6
@@ -57,6 +57,7 @@ class Settings:
     root_of_sum: bool = False
     resamplings: int = 0
     target: Target = BY_RESULT
+    even_stages: bool = False
     names: tuple[str, ...] = ()
 
     @property
@@ -176,7 +177,7 @@ def split(rows: Rows, settings: Settings) -> Sample:
         chosen = np.zeros(len(rows.results), dtype=np.bool_)
         chosen[chance.permutation(games)[: max(1, round(VALIDATION_SHARE * len(games)))]] = True
         held = chosen[rows.game]
-    return sample_of(rows, held, settings.lam, settings.target)
+    return sample_of(rows, held, settings.lam, settings.target, settings.even_stages)
 
 
 def learn(

@@ -82,7 +82,8 @@ def share_of(stage, phase, phases):
 @kernel
 def weight_of(sample, row):
     """How much a row counts."""
-    return sample.importance[sample.to_end[row]] * sample.game_weight[sample.game[row]]
+    by_game = sample.importance[sample.to_end[row]] * sample.game_weight[sample.game[row]]
+    return by_game * sample.stage_weight[sample.stage[row]]
 
 
 @kernel

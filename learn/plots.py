@@ -10,10 +10,10 @@ import numpy as np
 from engine.common.pictures import GREY, SETTINGS, load_matplotlib, saved
 
 INTERVAL = 1.96  # standard errors on each side of a 95% interval
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933")
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933")
 _OLD, _NEW = "#999999", "#0072b2"
 _LEAST_GAP = 0.05  # of the height of a panel, between two labels
-_SETTINGS = SETTINGS | {
+PLOT_SETTINGS = SETTINGS | {
     "axes.grid": True,
     "axes.titlelocation": "left",
     "axes.titleweight": "bold",
@@ -26,7 +26,7 @@ Record = dict[str, Any]
 def draw(record: Record, picture: str, ending: str) -> bytes:
     """One of PICTURES as the bytes of a PNG or SVG, by `ending`; raises PictureError without matplotlib."""
     figure_class, style = load_matplotlib()
-    with style.rc_context(_SETTINGS):
+    with style.rc_context(PLOT_SETTINGS):
         figure = figure_class(layout="constrained")
         PICTURES[picture](figure, record)
         return saved(figure, ending)
@@ -38,7 +38,7 @@ def _error(figure: Any, record: Record) -> None:
     axes = figure.subplots()
     steps = np.arange(len(record["steps"]))
     marker = "o" if len(steps) < 40 else None
-    for name, label, colour in (("train", "training set", _COLOURS[0]), ("valid", "validation set", _COLOURS[1])):
+    for name, label, colour in (("train", "training set", COLOURS[0]), ("valid", "validation set", COLOURS[1])):
         errors = [step[name] for step in record["steps"]]
         end = record["summary"][f"{name}_after"]  # of the rounded weights, as the report tells
         axes.plot(steps, errors, color=colour, marker=marker, markersize=4, label=f"{label}: {end:.6f}")
@@ -73,20 +73,20 @@ def _weights(figure: Any, record: Record) -> None:
 
 def _paths(axes: Any, paths: np.ndarray, labels: list[str]) -> None:
     last = len(paths) - 1
-    for path, colour in zip(paths.T, _COLOURS * len(labels), strict=False):
+    for path, colour in zip(paths.T, COLOURS * len(labels), strict=False):
         axes.plot(path, color=colour, linewidth=1.6, marker="o" if last < 40 else None, markersize=3)
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_xlim(0, max(1, last))
     low, high = axes.get_ylim()
-    for place, colour, label, value in _spread_out(paths[-1], (high - low) * _LEAST_GAP, labels):
+    for place, index, label, value in spread_out(paths[-1], (high - low) * _LEAST_GAP, labels):
         axes.annotate(
             label, (last, value), (1.03, (place - low) / (high - low)), textcoords="axes fraction",
-            color=colour, fontsize=8.5, va="center", annotation_clip=False,
+            color=COLOURS[index % len(COLOURS)], fontsize=8.5, va="center", annotation_clip=False,
         )  # fmt: skip
 
 
-def _spread_out(values: np.ndarray, gap: float, labels: list[str]) -> list[tuple[float, str, str, float]]:
-    """A height for the label of each value, by rising value, no two closer than `gap`, with its colour and text."""
+def spread_out(values: np.ndarray, gap: float, labels: list[str]) -> list[tuple[float, int, str, float]]:
+    """A height for the label of each value, by rising value, no two closer than `gap`, with its index and text."""
     order = np.argsort(values, kind="stable")
     places = values[order].astype(float)
     for _ in range(100):
@@ -96,7 +96,7 @@ def _spread_out(values: np.ndarray, gap: float, labels: list[str]) -> list[tuple
                 places[below] -= overlap / 2
                 places[below + 1] += overlap / 2
     return [
-        (float(place), _COLOURS[index % len(_COLOURS)], labels[index], float(values[index]))
+        (float(place), int(index), labels[index], float(values[index]))
         for place, index in zip(places, order, strict=True)
     ]
 

@@ -8,10 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from eval.linear.phases import STAGES
 from learn.positions import Rows
 from learn.targets import Target, points_by_score, scale_of_scores
 
 BY_RESULT = Target()
+MOST_WEIGHT = 4.0
 
 
 class Loss(StrEnum):
@@ -38,7 +40,8 @@ class Sample(NamedTuple):
     """Rows as in `Rows`, and what each counts for. A tuple, so that compiled code can take it.
 
     `importance` float32 by plies to the end of the game; `held` bool[n], true for rows of the validation set;
-    `game_weight` float32[games], how often a game counts: 1, or its number of draws in a resampling.
+    `game_weight` float32[games], how often a game counts: 1, or its number of draws in a resampling; `stage_weight`
+    float32[STAGES], what a row counts for by how many pieces are left.
 
     The target of a row is the sum of two parts: that of its game, `labels`, float32[games], and that of its score, in
     `points`, float32[65536]; those are empty where scores do not count. `score_k` is their scale in centipawns, or 0.
@@ -53,6 +56,7 @@ class Sample(NamedTuple):
     importance: np.ndarray
     held: np.ndarray
     game_weight: np.ndarray
+    stage_weight: np.ndarray
     labels: np.ndarray
     points: np.ndarray
     score_k: float
@@ -74,9 +78,12 @@ class Sample(NamedTuple):
         return np.flatnonzero(seen)
 
 
-def sample_of(rows: Rows, held: np.ndarray, lam: float | None = None, target: Target = BY_RESULT) -> Sample:
+def sample_of(
+    rows: Rows, held: np.ndarray, lam: float | None = None, target: Target = BY_RESULT, even_stages: bool = False
+) -> Sample:
     """A sample over all `rows`; a row n plies before the end counts e^(-n / lam), or 1 if `lam` is None.
 
+    With `even_stages` rows count for more where few have so many pieces left, at most MOST_WEIGHT times the usual.
     Where the target needs scores, every row must have one.
     """
     longest = int(rows.to_end.max(initial=0)) + 1
@@ -95,7 +102,16 @@ def sample_of(rows: Rows, held: np.ndarray, lam: float | None = None, target: Ta
         importance.astype(np.float32),
         held.astype(np.bool_),
         np.ones(len(rows.results), dtype=np.float32),
+        _evening(rows.stage) if even_stages else np.ones(STAGES, dtype=np.float32),
         np.float32(target.share) * rows.results,
         points,
         k,
     )
+
+
+def _evening(stage: np.ndarray) -> np.ndarray:
+    """The weights by stage that make all stages count alike, float32[STAGES]; their mean over the rows is 1."""
+    count = np.bincount(stage, minlength=STAGES)
+    usual = len(stage) / max(1, int(np.count_nonzero(count)))
+    weight = np.minimum(usual / np.maximum(count, 1), MOST_WEIGHT)
+    return np.asarray(weight * len(stage) / max(1.0, float(weight @ count)), dtype=np.float32)

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from engine.board.fen import parse_fen
+from engine.common.command import UsageError
+from engine.console.learn_options import read_order
 from eval.linear.phases import by_stage, in_two_phases
 from eval.linear.registry import TERMS
 from eval.linear.weights import defaults
@@ -16,15 +18,15 @@ from formats.labelled import read_labelled, write_labelled
 from formats.pgn_games import read_games
 from formats.pgn_scores import MATE, NO_SCORE
 from learn import rescoring
-from learn.errors import CommandLineError, LearnError
+from learn.errors import LearnError
 from learn.fit import Watcher
 from learn.inputs import Reading, read_rows
 from learn.learning import METHODS, Learned, Settings, learn, split
-from learn.options import read_order
+from learn.passes import gather
 from learn.positions import Rows, Selection
 from learn.report import summarise
 from learn.rescoring import Rescore, StoppedError
-from learn.sample import sample_of
+from learn.sample import Point, sample_of
 from learn.targets import Target, scale_of_scores
 from tests.rows import made_up_rows
 
@@ -151,6 +153,18 @@ def read(path: Path, rescore: Rescore | None = None, **selection: object) -> tup
     return read_rows([path], reading, told.append, [])[0], told
 
 
+def test_stages_that_few_positions_have_can_count_as_much_as_others() -> None:
+    rows = scored_rows(2_000)
+    stage = np.where(np.arange(len(rows)) % 10 == 0, 5, 60).astype(np.uint8)
+    held = np.zeros(len(rows), bool)
+    plain, even = (sample_of(replace(rows, stage=stage), held, even_stages=each) for each in (False, True))
+    assert (plain.stage_weight == 1).all()
+    assert even.stage_weight[5] == pytest.approx(4 / 0.9, rel=0.1)  # four times, where nine times were even
+    point = Point(truth(), 1 / K)
+    old, new = (gather(each, point).importance[0] for each in (plain, even))
+    assert new == pytest.approx(old)
+
+
 def test_games_without_scores_are_refused_with_the_way_to_make_them(tmp_path: Path) -> None:
     with pytest.raises(
         LearnError, match=r"no position in .* comes with the score of a search; --rescore 1000 makes them"
@@ -214,17 +228,17 @@ def test_a_target_is_named_on_the_command_line(text: str, share: float) -> None:
 @pytest.mark.parametrize(
     ("words", "fault"),
     [
-        (["--target", "both"], "--target is result, search or blend=X"),
+        (["--target", "both"], "is none of result, search and blend=X"),
         (["--target", "blend=2"], "needs an X from 0 to 1"),
-        (["--target", "blend"], "--target is result, search or blend=X"),
-        (["--rescore", "1000"], "that --target result does not use"),
-        (["--rescore", "0", "--target", "search"], "number of nodes above 0"),
-        (["--per-game", "0"], "at least one position"),
-        (["--phases", "3"], "--phases is one of 1, 2"),
+        (["--target", "blend"], "is none of result, search and blend=X"),
+        (["--rescore", "1000"], "which --target result does not use"),
+        (["--rescore", "0", "--target", "search"], "--rescore"),
+        (["--per-game", "0"], "--per-game"),
+        (["--phases", "3"], "--phases"),
     ],
 )
 def test_what_makes_no_sense_is_refused(words: list[str], fault: str) -> None:
-    with pytest.raises(CommandLineError, match=fault):
+    with pytest.raises(UsageError, match=fault):
         read_order(["a.pgn", *words])
 
 

@@ -95,6 +95,21 @@ def lock(file: IO[bytes]) -> None:
             fcntl.flock(file, fcntl.LOCK_EX)
 
 
+def try_lock(file: IO[bytes]) -> bool:
+    """Hold the lock of this open file until it is closed, if nobody else holds it; whether that is so.
+
+    Where a system or its disk knows no locks, it always is.
+    """
+    if sys.platform != "win32":
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:  # a disk without locks, such as some of a network
+            return True
+    return True
+
+
 class _Draft:
     """A file beside `target` that is to take its place. It is locked, which tells others that its writer lives."""
 

@@ -178,3 +178,25 @@ def learn(session: Session, arguments: str) -> None:
     if written is not None:
         session.runtime.use_weights(str(written))
         session.say("The next move uses them.")
+
+
+@command("improve", Section.ENGINE, "--hours H")
+def improve(session: Session, arguments: str) -> None:
+    """Play, learn and prove by a match, round after round, and play on with what is proved stronger.
+
+    `--rounds N` ends after so many rounds. Ctrl-C ends it with the best so far; the same command goes on from there.
+    """
+    try:
+        words = shlex.split(arguments)
+    except ValueError as error:
+        raise UsageError(f"a quotation mark is missing in {arguments[:60]}") from error
+    from engine.console.improving import improve as carry_out  # noqa: PLC0415 (with all that learning needs)
+    from engine.console.improving import improve_parser  # noqa: PLC0415
+
+    if {"-h", "--help"} & set(words):
+        session.say(improve_parser("improve").format_help().rstrip())
+        return
+    found = carry_out(words, session.say, "improve")
+    if found.in_use is not None:
+        session.runtime.use_weights(str(found.in_use))
+        session.say("The next move uses them.")

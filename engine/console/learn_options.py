@@ -78,6 +78,7 @@ def _request(order: argparse.Namespace, files: Sequence[str], chosen: dict[str, 
         "split_by_position": order.split and order.split == "position",
         "phases": order.phases,
         "target": order.target,
+        "even_stages": order.even_stages,
     }
     changes = {name: value for name, value in asked.items() if value is not None} | chosen
     changes |= {name: vars(order)[name] for name in ("lam", "k", "prior") if name in order}
@@ -144,12 +145,12 @@ def learn_parser(command: str = "merino learn") -> Parser:
 
 def _add_fit(parser: Parser) -> None:
     add = parser.group("fit").add_argument
-    add("--terms", type=_terms, metavar="LIST", help="terms that may move: 6-27, or names separated by commas")
+    add("--terms", type=terms, metavar="LIST", help="terms that may move: 6-27, or names separated by commas")
     sentence = "values a weight has: one, or one for the middlegame and one for the endgame (default: as the weights)"
     add("--phases", type=int, choices=(1, 2), help=sentence)
     sentence = "what to predict: the result, what a search says, or X of the result and the rest of the search"
     usual = f"(default: {RESULT})"
-    add("--target", type=_target, default=Target(), metavar=f"{RESULT}|{SEARCH}|{BLEND}=X", help=f"{sentence} {usual}")
+    add("--target", type=target, default=Target(), metavar=f"{RESULT}|{SEARCH}|{BLEND}=X", help=f"{sentence} {usual}")
     add("--method", choices=list(METHODS), help=f"optimiser (default: {Settings.method})")
     add("--loss", choices=list(map(str, Loss)), help=f"error to minimise (default: {Settings.loss})")
     decay = add(
@@ -182,6 +183,7 @@ def _add_positions(parser: Parser) -> None:
     sentence = "search each position so long for its score, kept beside the games (default: scores in the files)"
     add("--rescore", type=positive, metavar="NODES", help=sentence)
     add("--per-game", type=positive, metavar="N", help="use at most N positions of a game")
+    add("--even-stages", action="store_true", help="let all stages of the game count alike, however many positions")
     add("--skip-first", type=natural, default=0, metavar="N", help="skip the first N plies of each game")
     add("--skip-last", type=natural, default=0, metavar="N", help="skip the last N plies of each game")
     sentence = "skip the end of a game from where its score stays above CP centipawns"
@@ -210,7 +212,7 @@ def _between(first: int, last: int) -> dict[str, object]:
     return {"first": first, "last": last}
 
 
-def _terms(text: str) -> dict[str, object]:
+def terms(text: str) -> dict[str, object]:
     """The settings by which the terms of a list may move: a range, or names and ranges separated by commas."""
     known = [term.name for term in TERMS]
     by_lower_case = {name.lower(): name for name in known}
@@ -248,7 +250,7 @@ def _number_or(word: str, low: float) -> Callable[[str], float | None]:
     return read
 
 
-def _target(text: str) -> Target:
+def target(text: str) -> Target:
     """A type: what to predict."""
     kind, equals, share = text.partition("=")
     if text in (RESULT, SEARCH):

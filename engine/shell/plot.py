@@ -1,10 +1,11 @@
-"""`plot [RECORD]`: pictures of a run of `learn`."""
+"""`plot [RECORD]`: pictures of a run of `learn`, or of `improve`, whose folder is the record."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from engine.common.command import CommandError, UsageError
 from engine.common.files import check_writable, write_together
@@ -13,6 +14,9 @@ from engine.console import shared_options as shared
 from engine.console.command_line import Parser, file_path
 from eval.linear.weights import active_file
 from learn.errors import LearnError
+from learn.improve.plots import PICTURES as IMPROVE_PICTURES
+from learn.improve.plots import draw as draw_improve
+from learn.improve.state import STATE_NAME, load_state
 from learn.plots import PICTURES, draw
 from learn.record import RECORD_NAME, load_record
 
@@ -25,14 +29,18 @@ def run_plot(arguments: Sequence[str]) -> int:
     path = order.record or active_file().parent / RECORD_NAME
     if order.record is None and not path.exists():
         raise UsageError(f"plot: there is no record of a learning run in '{path}' yet; run 'merino learn', or name one")
-    _plot(path, order.out or path.parent, order.format)
+    if path.is_dir():
+        _plot(path / STATE_NAME, order.out or path, order.format, load_state, IMPROVE_PICTURES, draw_improve)
+    else:
+        _plot(path, order.out or path.parent, order.format, load_record, PICTURES, draw)
     return 0
 
 
 def _parser() -> Parser:
     parser = Parser(
         prog="merino plot",
-        description=f"Draw how a run of 'merino learn' went: {', '.join(PICTURES)}, one file each.",
+        description=f"Draw how a run of 'merino learn' went: {', '.join(PICTURES)}, one file each; or for the folder "
+        f"of a 'merino improve' {', '.join(IMPROVE_PICTURES)}.",
         examples=("merino plot", "merino plot my-folder/learning.json --out pictures --format svg"),
     )
     sentence = "the record of a run (default: that of the last run on the weights in use)"
@@ -43,16 +51,24 @@ def _parser() -> Parser:
     return parser
 
 
-def _plot(path: Path, folder: Path, ending: str) -> None:
+def _plot(
+    path: Path,
+    folder: Path,
+    ending: str,
+    load: Callable[[Path], Any],
+    pictures_of: Iterable[str],
+    draw_one: Callable[[Any, str, str], bytes],
+) -> None:
+    """Write all pictures of the record at `path` into a folder; raises CommandError."""
     load_matplotlib()
-    files = {name: folder / f"{path.stem}-{name}.{ending}" for name in PICTURES}
+    files = {name: folder / f"{path.stem}-{name}.{ending}" for name in pictures_of}
     try:
-        record = load_record(path)
+        record = load(path)
         with _writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
             for file in files.values():
                 check_writable(file)
-        pictures = {file: draw(record, name, ending) for name, file in files.items()}
+        pictures = {file: draw_one(record, name, ending) for name, file in files.items()}
     except LearnError as error:
         raise CommandError(f"plot: {error}") from error
     except (KeyError, TypeError, IndexError, ValueError) as error:

@@ -1,0 +1,131 @@
+"""The command `improve`, carried out with its lines and its progress shown; the same at the console and in a shell."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from typing import Any
+
+from engine.common.command import CommandError
+from engine.common.folders import user_folder
+from engine.console import shared_options as shared
+from engine.console.command_line import Parser, natural, positive
+from engine.console.learn_options import target, terms
+from engine.console.learning import shown
+from engine.console.shared_options import progress_stream
+from eval.evaluation import EvaluationError
+from formats.sources import SourceError
+from learn.improve.loop import Improvement, Until
+from learn.improve.plan import Plan
+from learn.improve.start import begin
+from learn.targets import BLEND, RESULT, SEARCH
+from match.errors import MatchError
+
+Say = Callable[[str], object]
+USUAL = Plan()
+
+
+def improve(words: Sequence[str], say: Say, command: str = "merino improve") -> Improvement:
+    """Carry out what follows `command`; raises CommandError, and SystemExit after printing the help.
+
+    Lines go to `say`, progress to standard error.
+    """
+    parser = improve_parser(command)
+    order = parser.parse_args(list(words))
+    if order.hours is None and order.rounds is None:
+        parser.error("give --hours H or --rounds N: without, it would never end")
+    folder = order.state or user_folder("data") / "improve"
+    try:
+        with shown(_drop if order.quiet else say, progress_stream(order.quiet)) as events:
+            until = Until(order.hours, order.rounds)
+            found = begin(folder, order.weights, _asked(order, parser), until, events, order.concurrency)
+    except (SourceError, EvaluationError, MatchError) as error:
+        raise CommandError(f"improve: {error}") from error
+    except OSError as error:
+        where = f" '{error.filename}'" if error.filename else ""
+        reason = f"cannot write{where}: {error.strerror}"
+        raise CommandError(f"improve: {reason}; what is done is kept: make room and start it again") from error
+    _tell(found, say, command)
+    return found
+
+
+def improve_parser(command: str = "merino improve") -> Parser:
+    """The parser of `improve`."""
+    parser = Parser(
+        prog=command,
+        description="Learn from games of Merino against itself, round after round: play, learn, and prove by a match. "
+        "Only what its match has proved stronger changes the best, and the weights in use.",
+        notes="The same command goes on in its folder where it was stopped or killed. A folder keeps its settings: "
+        "other ones need another folder.",
+        examples=(
+            "merino improve --hours 3",
+            "merino improve --rounds 20 --from weights/greko2015-before-training.txt --state from-greko",
+            "merino plot from-greko",
+        ),
+    )
+    add = parser.group("when to stop").add_argument
+    add("--hours", type=_hours, metavar="H", help="stop after so many hours of this run")
+    add("--rounds", type=positive, metavar="N", help="stop once there are so many rounds in all")
+    add = parser.group("games that teach").add_argument
+    add("--nodes", type=positive, metavar="N", help=f"nodes a move (default: {USUAL.nodes})")
+    add("--games", type=positive, metavar="N", help=f"games a round (default: {USUAL.games})")
+    add("--window", type=positive, metavar="N", help=f"rounds whose games teach (default: {USUAL.window})")
+    shared.add_concurrency(parser, "games")
+    add = parser.group("fit").add_argument
+    sentence = f"what to predict (default: {BLEND}={USUAL.share:g}), as in 'merino learn'"
+    add("--target", type=target, metavar=f"{RESULT}|{SEARCH}|{BLEND}=X", help=sentence)
+    add("--phases", type=int, choices=(1, 2), help=f"values a weight has (default: {USUAL.phases})")
+    add("--terms", type=terms, metavar="A-B", help=f"terms that may move (default: {USUAL.first}-{USUAL.last})")
+    add = parser.group("match that decides").add_argument
+    add("--match-nodes", type=positive, metavar="N", help=f"nodes a move (default: {USUAL.match_nodes})")
+    add("--match-games", type=positive, metavar="N", help=f"games at most (default: {USUAL.match_games})")
+    sentence = f"bounds in normalised Elo (default: {USUAL.elo0:g} {USUAL.elo1:g})"
+    add("--sprt", type=float, nargs=2, metavar=("ELO0", "ELO1"), help=sentence)
+    sentence = f"games against the start after each proof, to show the way; 0 for none (default: {USUAL.gauge})"
+    add("--gauge", type=natural, metavar="N", help=sentence)
+    sentence = "begin with these and leave the weights in use alone (default: those in use)"
+    parser.group(shared.EVALUATION).add_argument("--from", dest="weights", metavar="FILE", help=sentence)
+    parser.add_argument("--seed", type=natural, metavar="N", help=f"seed of all chance (default: {USUAL.seed})")
+    shared.add_state(parser, "FOLDER")
+    shared.add_quiet(parser)
+    return parser
+
+
+def _asked(order: argparse.Namespace, parser: Parser) -> dict[str, Any]:
+    """The settings of the Plan that were given."""
+    given = {each.name: getattr(order, each.name, None) for each in fields(Plan)}
+    if order.target is not None:
+        given["share"] = order.target.share
+    if order.sprt is not None:
+        given["elo0"], given["elo1"] = order.sprt
+    if order.terms is not None:
+        if "names" in order.terms:
+            parser.error("--terms takes one range here, as 6-27")
+        given |= order.terms
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _hours(text: str) -> float:
+    """A type: a number above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1e6:
+        raise argparse.ArgumentTypeError(f"'{text[:40]}' is no number of hours above 0")
+    return value
+
+
+def _drop(_: str) -> None:
+    """Say nothing."""
+
+
+def _tell(found: Improvement, say: Say, command: str) -> None:
+    """How it stands at the end."""
+    proven = sum(each.is_proven for each in found.state.rounds)
+    say(f"{len(found.state.rounds)} rounds, {proven} of them proved something; the best weights are in '{found.best}'.")
+    if found.interrupted:
+        say(f"Stopped; '{command}' with the same words goes on.")
+    elif found.state.rounds and command.startswith("merino"):
+        say(f"To draw it: merino plot '{found.best.parent}'")

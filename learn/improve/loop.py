@@ -1,0 +1,196 @@
+"""The loop: play, learn, prove, keep or drop, until the time or the rounds are used up, or Ctrl-C."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from engine.common.work import cores
+from learn.improve import steps
+from learn.improve.plan import Plan
+from learn.improve.state import Folder, Round, State
+from learn.improve.steps import BrokenOffError, Hands, Taught
+from learn.installing import Places, install
+from learn.request import Events
+from match.games import Tally
+from match.report import duration, signed
+from match.statistics import Estimate, estimate
+
+SAME, WORSE, OPEN = "same", "worse", "open"
+_OUTCOMES = {
+    "H1": "stronger: it is the best from now on",
+    "H0": "not stronger: dropped",
+    OPEN: "not settled: dropped",
+    SAME: "nothing new was learned: no match",
+    WORSE: "worse on games kept aside: no match",
+}
+
+
+@dataclass(frozen=True)
+class Until:
+    """When to stop: after so many hours of this run, or once there are so many rounds in all; None for never."""
+
+    hours: float | None = None
+    rounds: int | None = None
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """What a run has come to: its state, the file of the best weights, and whether Ctrl-C ended it.
+
+    `in_use` is the file in which proven weights were put in use, None where none were.
+    """
+
+    state: State
+    best: Path
+    interrupted: bool
+    in_use: Path | None = None
+
+
+class Improver:
+    """A run in its folder."""
+
+    def __init__(
+        self,
+        folder: Folder,
+        state: State,
+        until: Until,
+        events: Events,
+        threads: int | None = None,
+        places: Places | None = None,
+    ) -> None:
+        """`places` is where proven weights are put in use, None to leave them in the folder."""
+        self._folder, self._state, self._until = folder, state, until
+        self._events, self._places = events, places
+        self._hands = Hands(threads or cores(), events, self._look)
+        self._began = self._counted = time.monotonic()
+
+    def run(self) -> Improvement:
+        """Go on with the rounds; raises LearnError, MatchError and OSError, and what is done by then is kept."""
+        self._folder.save(self._state)
+        interrupted = False
+        try:
+            self._put_in_use()  # what a run that was killed had proved
+            while not self._is_over():
+                found = self._round(len(self._state.rounds) + 1)
+                self._counted = time.monotonic()
+                self._state = replace(self._state.with_round(found), seconds=0.0)
+                self._folder.save(self._state)
+                self._put_in_use()
+        except (BrokenOffError, KeyboardInterrupt):
+            interrupted = not self._is_time_up()
+        finally:
+            self._state = replace(self._state, seconds=self._seconds())
+            self._folder.save(self._state)
+        in_use = self._places.target if self._places and self._state.in_use else None
+        return Improvement(self._state, self._folder.best, interrupted, in_use)
+
+    def _seconds(self) -> float:
+        """Of the round under way, those of earlier runs with them."""
+        return self._state.seconds + time.monotonic() - self._counted
+
+    def _is_time_up(self) -> bool:
+        hours = self._until.hours
+        return hours is not None and time.monotonic() - self._began >= hours * 3600
+
+    def _look(self) -> None:
+        if self._is_time_up():
+            raise KeyboardInterrupt
+
+    def _is_over(self) -> bool:
+        rounds = self._until.rounds
+        return self._is_time_up() or (rounds is not None and len(self._state.rounds) >= rounds)
+
+    def _put_in_use(self) -> None:
+        """Put the best where weights are used, if a round has proved it since that was done last."""
+        number = self._state.last_proven
+        if self._places is None or number <= self._state.in_use:
+            return
+        content, target = self._folder.best.read_bytes(), self._places.target
+        if not target.exists() or target.read_bytes() != content:  # else a run was killed right behind
+            install(self._places, content, self._say)
+        self._state = replace(self._state, in_use=number)
+        self._folder.save(self._state)
+
+    def _say(self, line: str) -> None:
+        self._events.say(line)
+        self._folder.log(line)
+
+    def _round(self, number: int) -> Round:
+        """Play, learn and prove; raises BrokenOffError."""
+        plan, best, folder = self._state.plan, self._state.best, self._folder.of_round(number)
+        self._events.say(f"Round {number}: {plan.games} games at {plan.nodes} nodes a move")
+        steps.play(plan, number, best, folder, self._hands)
+        window = range(max(1, number - plan.window + 1), number + 1)
+        games = [self._folder.of_round(each) / steps.GAMES for each in window]
+        taught = steps.teach(plan, number, best, games, folder, self._hands)
+        self._events.say(
+            f"  learned from {taught.games} games, {taught.positions} positions; error on games kept aside "
+            f"{taught.error_before:.6f} -> {taught.error_after:.6f}"
+        )
+        verdict, tally = self._proved(number, taught, best, folder)
+        elo = estimate(tally.counts) if tally.games else None
+        start = self._from_start(number, verdict, taught, folder)
+        found = Round(
+            number=number,
+            verdict=verdict,
+            games=taught.games,
+            positions=taught.positions,
+            error_before=taught.error_before,
+            error_after=taught.error_after,
+            match_games=tally.games,
+            elo=None if elo is None else elo.elo,
+            elo_error=None if elo is None else elo.elo_error,
+            from_start=start[0],
+            from_start_error=start[1],
+            seconds=self._seconds(),
+            weights=tuple(taught.weights.tolist()),
+        )
+        self._say(_line_of(found, plan, tally))
+        return found
+
+    def _proved(self, number: int, taught: Taught, best: np.ndarray, folder: Path) -> tuple[str, Tally]:
+        """What the match of the new weights against the best shows, and its games."""
+        if _are_same(taught.weights, best):
+            return SAME, Tally()
+        if taught.error_after > taught.error_before:
+            return WORSE, Tally()
+        trial = self._state.plan.trial(number)
+        low, high = trial.test.bounds
+        most = f"{trial.most_games} games at most"
+        self._events.say(f"  {trial.test} at {trial.effort} a move, settled at {low:.2f} or {high:.2f}, {most}")
+        tally = steps.meet(taught.weights, best, trial, folder / "match.state", self._hands)
+        return trial.test.verdict(tally.counts) or OPEN, tally
+
+    def _from_start(self, number: int, verdict: str, taught: Taught, folder: Path) -> tuple[float | None, float | None]:
+        """The Elo of the best from now on against the start, and its error, as a match apart shows it."""
+        plan, rounds = self._state.plan, self._state.rounds
+        if verdict != "H1":
+            return (rounds[-1].from_start, rounds[-1].from_start_error) if rounds else (None, None)
+        if not plan.gauge:
+            return None, None
+        start = np.array(self._state.weights)
+        trial = plan.gauge_trial(number)
+        tally = steps.meet(taught.weights, start, trial, folder / "gauge.state", self._hands, decides=False)
+        found: Estimate = estimate(tally.counts)
+        return found.elo, found.elo_error
+
+
+def _are_same(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two sets of weights, of one phase or two, are the same."""
+    shorter, longer = sorted((one, other), key=len)
+    return np.array_equal(np.tile(shorter, len(longer) // len(shorter)), longer)
+
+
+def _line_of(found: Round, plan: Plan, tally: Tally) -> str:
+    """A round in a line of the log."""
+    words = [f"Round {found.number}: {_OUTCOMES[found.verdict]}"]
+    if found.elo is not None and found.elo_error is not None:
+        ratio = plan.trial(found.number).test.llr(tally.counts)
+        words.append(f"{found.match_games} games, Elo {signed(found.elo, found.elo_error)}, LLR {ratio:.2f}")
+    if found.from_start is not None and found.from_start_error is not None:
+        words.append(f"the best is {signed(found.from_start, found.from_start_error)} from the start")
+    return "; ".join([*words, duration(found.seconds)])

@@ -1,0 +1,93 @@
+"""What a run of `improve` does in each round: plain data, the same for as long as its folder lives."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from eval.linear.registry import TERMS
+from learn.learning import Settings
+from learn.targets import Target
+from match.effort import Adjudication, Effort, Variety
+from match.prove import Trial
+from match.statistics import Sprt
+
+_SEEDS_A_ROUND = 10  # of which each step of a round takes its own
+WIN = Adjudication(win_score=1000, win_moves=4)  # what is so clear neither teaches nor proves anything
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The settings of a run.
+
+    A round plays `games` of the best weights against themselves at `nodes` a move, learns from those of the last
+    `window` rounds, and tests what it learned against the best: at `match_nodes` a move, in at most `match_games`, with
+    an SPRT of normalised Elo between `elo0` and `elo1`. `share` is that of the result in what is learned, `phases` how
+    many values a weight has, terms `first` to `last` may move. `gauge` games show after each proof how far the best has
+    come from the start, 0 for none.
+    """
+
+    nodes: int = 1500
+    games: int = 2000
+    window: int = 4
+    share: float = 0.5
+    phases: int = 2
+    first: int = 1
+    last: int = len(TERMS)
+    match_nodes: int = 2000
+    match_games: int = 4000
+    elo0: float = 0.0
+    elo1: float = 10.0
+    gauge: int = 200
+    seed: int = 1
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data for `json.dumps`."""
+        return json.loads(json.dumps(asdict(self)))
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Plan:
+        """The plan that `as_json` wrote; raises KeyError or TypeError for anything else."""
+        return cls(**{field.name: data[field.name] for field in fields(cls)})
+
+    def differences(self, other: Plan) -> list[str]:
+        """The names of the settings in which the other plan differs."""
+        mine, others = self.as_json(), other.as_json()
+        return [name for name in mine if mine[name] != others[name]]
+
+    def seed_of(self, number: int, step: int) -> int:
+        """A seed that no other step of any round has."""
+        return self.seed * 1_000_003 + number * _SEEDS_A_ROUND + step
+
+    def variety(self, number: int) -> Variety:
+        """How the games of a round are made to differ."""
+        return Variety(early=6, early_loss=100, seed=self.seed_of(number, 0))
+
+    def settings(self, number: int) -> Settings:
+        """How a round learns."""
+        return Settings(
+            first=self.first,
+            last=self.last,
+            phases=self.phases,
+            target=Target(self.share),
+            lam=None,
+            seed=self.seed_of(number, 1),
+        )
+
+    def trial(self, number: int) -> Trial:
+        """The match that decides on what a round has learned."""
+        return Trial(
+            Sprt(self.elo0, self.elo1),
+            Effort(nodes=self.match_nodes),
+            self.match_games,
+            "{new} is stronger than {old}.",
+            "{new} does not gain so much.",
+            "",
+            adjudication=WIN,
+            seed=self.seed_of(number, 2),
+        )
+
+    def gauge_trial(self, number: int) -> Trial:
+        """The match against the weights at the start, which decides nothing."""
+        return replace(self.trial(number), most_games=self.gauge, seed=self.seed_of(number, 3))

@@ -1,0 +1,115 @@
+"""Pictures of a run of `improve`, from its state; they need matplotlib, the extra `plots`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from engine.common.pictures import GREY, load_matplotlib, saved
+from eval.linear.phases import SUFFIXES, halves
+from eval.linear.registry import TERMS, Group
+from learn.improve.state import State
+from learn.plots import COLOURS, PLOT_SETTINGS, spread_out
+
+_PROVEN, _DROPPED = "#0072b2", "#d55e00"
+
+
+def draw(state: State, picture: str, ending: str) -> bytes:
+    """One of PICTURES as the bytes of a PNG or SVG, by `ending`; raises PictureError without matplotlib."""
+    figure_class, style = load_matplotlib()
+    with style.rc_context(PLOT_SETTINGS):
+        figure = figure_class(layout="constrained")
+        PICTURES[picture](figure, state)
+        return saved(figure, ending)
+
+
+def _elo(figure: Any, state: State) -> None:
+    """Elo by round, of each match and from the start, and by hour."""
+    figure.set_size_inches(8, 8)
+    by_round, by_hour = figure.subplots(2, 1)
+    numbers, hours = np.array([found.number for found in state.rounds]), np.array(state.hours)
+    for proven, colour, label in ((True, _PROVEN, "proved: the best from then on"), (False, _DROPPED, "dropped")):
+        chosen = [found for found in state.rounds if found.is_proven == proven and found.elo is not None]
+        if chosen:
+            by_round.errorbar(
+                [found.number for found in chosen],
+                [found.elo for found in chosen],
+                [found.elo_error for found in chosen],
+                color=colour, fmt="o", markersize=4, linewidth=1.1, label=label,
+            )  # fmt: skip
+    by_round.axhline(0, color=GREY, linewidth=0.8, linestyle=":")
+    by_round.set_title("Elo of each round against the best before it")
+    by_round.set_xlabel("round")
+    by_round.set_ylabel("Elo, 95% intervals")
+    by_round.xaxis.get_major_locator().set_params(integer=True)
+    by_round.legend(frameon=False)
+    told = [place for place, found in enumerate(state.rounds) if found.from_start is not None]
+    start = [state.rounds[place].from_start for place in told]
+    error = [state.rounds[place].from_start_error for place in told]
+    by_hour.errorbar([0.0, *hours[told]], [0.0, *start], [0.0, *error], color=_PROVEN, fmt="o-", markersize=4)
+    by_hour.axhline(0, color=GREY, linewidth=0.8, linestyle=":")
+    by_hour.set_title("Elo of the best against the start, by a match apart")
+    by_hour.set_xlabel(f"hours ({len(numbers)} rounds)")
+    by_hour.set_ylabel("Elo, 95% intervals")
+
+
+def _error(figure: Any, state: State) -> None:
+    """The error on games kept aside before and after learning, by round."""
+    figure.set_size_inches(8, 5)
+    axes = figure.subplots()
+    numbers = [found.number for found in state.rounds]
+    for values, label, colour in (
+        ([found.error_before for found in state.rounds], "before", GREY),
+        ([found.error_after for found in state.rounds], "after", _PROVEN),
+    ):
+        axes.plot(numbers, values, color=colour, marker="o", markersize=4, label=f"{label} learning")
+    axes.set_title("Error on games kept aside; each round has its own games")
+    axes.set_xlabel("round")
+    axes.set_ylabel("error")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.legend(frameon=False)
+
+
+def _weights(figure: Any, state: State) -> None:
+    """The way of each weight of the best, group by group; endgame values are dashed."""
+    best, numbers = [np.array(state.weights)], [0]
+    for found in state.rounds:
+        best.append(np.array(found.weights) if found.is_proven else best[-1])
+        numbers.append(found.number)
+    pairs = np.array([halves(weights, len(TERMS)) for weights in best])  # [rounds, phase, terms]
+    groups = [group for group in Group if any(term.group is group for term in TERMS)]
+    figure.set_size_inches(12.4, 0.6 + 3.6 * -(-len(groups) // 2))
+    panels = list(figure.subplots(-(-len(groups) // 2), 2, squeeze=False).flat)
+    for axes, group in zip(panels, groups, strict=False):
+        members = [index for index, term in enumerate(TERMS) if term.group is group]
+        _paths(axes, numbers, pairs[:, :, members], [TERMS[index].name for index in members])
+        axes.set_title(group.title)
+        axes.set_xlabel("round")
+        axes.set_ylabel("centipawns")
+    for axes in panels[len(groups) :]:
+        axes.set_visible(False)
+
+
+def _paths(axes: Any, numbers: list[int], pairs: np.ndarray, names: list[str]) -> None:
+    is_split = bool((pairs[:, 0] != pairs[:, 1]).any())
+    ends, labels = [], []
+    for place, name in enumerate(names):
+        for phase, style in enumerate(("-", "--") if is_split else ("-",)):
+            path = pairs[:, phase, place]
+            axes.plot(numbers, path, style, color=COLOURS[place % len(COLOURS)], linewidth=1.4)
+            ends.append(path[-1])
+            labels.append(f"{name}{SUFFIXES[phase] if is_split else ''} {path[-1]:g}")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.set_xlim(0, max(1, numbers[-1]))
+    low, high = axes.get_ylim()
+    for height, index, label, value in spread_out(np.array(ends), (high - low) * 0.05, labels):
+        axes.annotate(
+            label, (numbers[-1], value), (1.03, (height - low) / (high - low)), textcoords="axes fraction",
+            color=COLOURS[index // (2 if is_split else 1) % len(COLOURS)], fontsize=7.5, va="center",
+            annotation_clip=False,
+        )  # fmt: skip
+
+
+PICTURES: dict[str, Callable[[Any, State], None]] = {"elo": _elo, "error": _error, "weights": _weights}

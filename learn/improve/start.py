@@ -1,0 +1,70 @@
+"""How a run of `improve` begins: in a new folder with the weights asked for, or where the last one stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from eval.linear.registry import TERMS
+from eval.linear.weights import active_file, load
+from learn.errors import LearnError
+from learn.improve.loop import Improvement, Improver, Until
+from learn.improve.plan import Plan
+from learn.improve.state import Folder, State
+from learn.installing import places_of
+from learn.learning import start_of
+from learn.request import Events
+
+
+def begin(
+    path: Path,
+    weights: str | None,
+    asked: Mapping[str, Any],
+    until: Until,
+    events: Events,
+    threads: int | None = None,
+) -> Improvement:
+    """Run in the folder `path`, from the file `weights`, None for those in use; `asked` are settings of the Plan.
+
+    A folder that is there goes on with its own settings: those that are asked for must be the same. Weights are put in
+    use only where the run began with those in use. Raises LearnError, WeightsError, MatchError and OSError.
+    """
+    with Folder(path) as folder:
+        state = folder.load()
+        if state is None:
+            plan = check(Plan(**asked))
+            source = active_file(weights)
+            start = start_of(load(source), plan.phases, len(TERMS))
+            state = State(plan, str(source.absolute()), weights is None, tuple(start.tolist()))
+        else:
+            _check_same(path, state, weights, asked)
+            events.say(f"Going on in '{path}' after {len(state.rounds)} rounds")
+        places = places_of(None) if state.changes_use else None
+        if places is not None:
+            places.check_writable()
+        return Improver(folder, state, until, events, threads, places).run()
+
+
+def check(plan: Plan) -> Plan:
+    """The plan, if its numbers make sense together; raises LearnError."""
+    if not 1 <= plan.first <= plan.last <= len(TERMS):
+        raise LearnError(f"terms are numbered 1..{len(TERMS)}, first before last; not {plan.first} {plan.last}")
+    if plan.phases not in (1, 2):
+        raise LearnError(f"a weight has one value or two, not {plan.phases}")
+    if not 0 <= plan.share <= 1:
+        raise LearnError(f"the share of the result is from 0 to 1, not {plan.share:g}")
+    if plan.elo0 >= plan.elo1:
+        raise LearnError(f"the test needs elo0 below elo1, not {plan.elo0:g} and {plan.elo1:g}")
+    return plan
+
+
+def _check_same(path: Path, state: State, weights: str | None, asked: Mapping[str, Any]) -> None:
+    """Refuse other settings than those of the folder."""
+    mine = state.plan.as_json()
+    other = [name for name, value in asked.items() if mine[name] != value]
+    if other:
+        told = ", ".join(f"{name} {mine[name]:g}, not {asked[name]:g}" for name in other)
+        raise LearnError(f"'{path}' has other settings: {told}; leave them out, or give a new folder")
+    if weights is not None and Path(weights).expanduser().absolute() != Path(state.start_name).absolute():
+        raise LearnError(f"'{path}' began with '{state.start_name}', not '{weights}'; give a new folder")

@@ -1,0 +1,219 @@
+"""The folder of a run of `improve`: what it holds, who may use it, and how it is read and written.
+
+`improve.json` has all that is settled, and is replaced whole at the end of each round; `round-0001` and so on have what
+the rounds are made of, from which one that was broken off goes on. `best.txt` is the best so far, `start.txt` what it
+began with; the weights that each proven round found stay in its folder. `table.csv` and `log.txt` are for people.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from engine import __version__
+from engine.common.files import try_lock, write_whole
+from eval.linear.registry import TERMS
+from eval.linear.weights import as_mapping, render
+from learn.errors import LearnError
+from learn.improve.plan import Plan
+
+FORMAT = "merino improve 1"
+STATE_NAME = "improve.json"
+_COLUMNS = ("round", "hours", "verdict", "games", "positions", "error_before", "error_after", "match_games", "elo")
+_LAST_COLUMNS = ("elo_error", "from_start", "from_start_error")
+
+
+@dataclass(frozen=True)
+class Round:
+    """A finished round. Elo is that of its match, with the half-width of the 95% interval; None where none was played.
+
+    `verdict` is "H1" where the round changed the best, "H0", "open" where the match ended undecided, or "same" and
+    "worse" where no match was played: nothing new was learned, or the error on games kept aside rose. `from_start` is
+    the Elo of the best against the start, measured apart, None where nothing was.
+    """
+
+    number: int
+    verdict: str
+    games: int
+    positions: int
+    error_before: float
+    error_after: float
+    match_games: int
+    elo: float | None
+    elo_error: float | None
+    from_start: float | None
+    from_start_error: float | None
+    seconds: float
+    weights: tuple[float, ...]
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether its weights are the best from then on."""
+        return self.verdict == "H1"
+
+
+@dataclass(frozen=True)
+class State:
+    """What is settled so far.
+
+    `weights` are those at the start, in the file `start_name`; `changes_use` says that they were those in use, so that
+    what is proved takes their place, and `in_use` is the last round of which that was done, 0 for none. `seconds` are
+    those of the round under way.
+    """
+
+    plan: Plan
+    start_name: str
+    changes_use: bool
+    weights: tuple[float, ...]
+    rounds: tuple[Round, ...] = ()
+    in_use: int = 0
+    seconds: float = 0.0
+
+    @property
+    def last_proven(self) -> int:
+        """The number of the round that found the best, 0 for the start."""
+        return max((found.number for found in self.rounds if found.is_proven), default=0)
+
+    @property
+    def best(self) -> np.ndarray:
+        """The best weights so far, of one phase or two."""
+        proven = [found.weights for found in self.rounds if found.is_proven]
+        return np.array(proven[-1] if proven else self.weights)
+
+    @property
+    def hours(self) -> list[float]:
+        """How many hours had passed at the end of each round."""
+        return [float(hours) for hours in np.cumsum([found.seconds for found in self.rounds]) / 3600]
+
+    def with_round(self, found: Round) -> State:
+        """The state after another round."""
+        return replace(self, rounds=(*self.rounds, found))
+
+
+class Folder:
+    """The folder of a run, held against other runs. A context, at whose end it is let go."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises LearnError where it cannot be made or another run holds it."""
+        self.path = path
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            self._lock: IO[bytes] = (path / "lock").open("a+b")
+        except OSError as error:
+            reason = "it is no folder" if isinstance(error, FileExistsError | NotADirectoryError) else error.strerror
+            raise LearnError(f"cannot use the folder '{path}': {reason}") from error
+        if not try_lock(self._lock):
+            self._lock.close()
+            raise LearnError(f"another improve is at work in '{path}': wait for it, or give another folder")
+
+    def __enter__(self) -> Folder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.close()
+
+    @property
+    def best(self) -> Path:
+        """The file of the best weights."""
+        return self.path / "best.txt"
+
+    def of_round(self, number: int) -> Path:
+        """The folder of a round, which is made if need be."""
+        path = self.path / f"round-{number:04}"
+        path.mkdir(exist_ok=True)
+        return path
+
+    def load(self) -> State | None:
+        """What is settled, None in a new folder; raises LearnError."""
+        path = self.path / STATE_NAME
+        if not path.exists():
+            others = [each.name for each in self.path.iterdir() if each.name != "lock"]
+            if others:
+                raise LearnError(f"'{self.path}' holds other files ({min(others)}): give a new folder")
+            return None
+        return load_state(path)
+
+    def save(self, state: State) -> None:
+        """Write what is settled, last of all the state; raises OSError."""
+        write_whole(self.path / "table.csv", table_of(state).encode())
+        write_whole(self.best, weights_text(state.best, [f"the best of {len(state.rounds)} rounds"]).encode())
+        if not (self.path / "start.txt").exists():
+            start = weights_text(np.array(state.weights), [f"the start, as in {state.start_name}"])
+            write_whole(self.path / "start.txt", start.encode())
+        write_whole(self.path / STATE_NAME, json.dumps(_as_json(state), indent=1).encode())
+
+    def log(self, line: str) -> None:
+        """Add a line to the log; raises OSError."""
+        with (self.path / "log.txt").open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
+
+
+def weights_text(weights: np.ndarray, header: list[str]) -> str:
+    """The text of a weights file of the run."""
+    return render(as_mapping(weights, TERMS), [f"Learned by merino improve: {line}" for line in header])
+
+
+def load_state(path: Path) -> State:
+    """Read `improve.json`; raises LearnError."""
+    try:
+        data = json.loads(path.read_bytes())
+    except OSError as error:
+        raise LearnError(f"cannot read '{path}': {error.strerror}") from error
+    except ValueError as error:
+        raise LearnError(f"'{path}' is not the state of an improve: {error}") from error
+    if not isinstance(data, dict) or data.get("format") != FORMAT or data.get("version") != __version__:
+        raise LearnError(f"'{path}' is of another version of Merino: give a new folder")
+    try:
+        rounds = tuple(Round(**{f.name: found[f.name] for f in fields(Round)}) for found in data["rounds"])
+        rounds = tuple(replace(found, weights=tuple(found.weights)) for found in rounds)
+        plan = Plan.from_json(data["plan"])
+        numbers = tuple(data["weights"]), rounds, int(data["in_use"]), float(data["seconds"])
+        state = State(plan, str(data["start"]), bool(data["changes_use"]), *numbers)
+    except (KeyError, TypeError, ValueError) as error:
+        raise LearnError(f"'{path}' is damaged: {error!r}") from error
+    if len(state.weights) % len(TERMS):
+        raise LearnError(f"'{path}' is of an evaluation with other terms: give a new folder")
+    return state
+
+
+def _as_json(state: State) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "version": __version__,
+        "plan": state.plan.as_json(),
+        "start": state.start_name,
+        "changes_use": state.changes_use,
+        "in_use": state.in_use,
+        "weights": list(state.weights),
+        "seconds": state.seconds,
+        "rounds": [asdict(found) for found in state.rounds],
+    }
+
+
+def table_of(state: State) -> str:
+    """The rounds as comma-separated values, a line each under a header."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*_COLUMNS, *_LAST_COLUMNS])
+    for found, hours in zip(state.rounds, state.hours, strict=True):
+        numbers = (found.elo, found.elo_error, found.from_start, found.from_start_error)
+        writer.writerow(
+            [
+                found.number,
+                f"{hours:.3f}",
+                found.verdict,
+                found.games,
+                found.positions,
+                f"{found.error_before:.6f}",
+                f"{found.error_after:.6f}",
+                found.match_games,
+                *("" if number is None else f"{number:.1f}" for number in numbers),
+            ]
+        )
+    return text.getvalue()

@@ -1,0 +1,128 @@
+"""The steps of a round: games, learning from them, the match that decides, the match that shows how far it is.
+
+Each goes on where it was broken off: games and matches from their own states; learning takes seconds and comes to the
+same again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from engine.common.files import write_whole
+from eval.linear.family import LinearEvaluation
+from eval.linear.phases import in_two_phases
+from eval.linear.registry import TERMS
+from eval.linear.weights import load
+from learn.fit import Watcher
+from learn.improve.plan import WIN, Plan
+from learn.improve.state import weights_text
+from learn.inputs import Reading, read_rows
+from learn.learning import learn, split
+from learn.positions import Selection
+from learn.request import Events
+from match.contest import Outlets, hold
+from match.effort import Effort
+from match.games import Tally
+from match.players import OwnPlayer
+from match.prove import Trial
+from match.report import count_line
+from match.terms import Terms
+
+GAMES, CANDIDATE, FIT = "games.pgn", "candidate.txt", "fit.json"
+
+
+class BrokenOffError(Exception):
+    """A step was broken off, by Ctrl-C or because the time is up; what it has done is kept."""
+
+
+@dataclass(frozen=True)
+class Hands:
+    """Who does the work and who is told: games at a time, events, and what is called several times a second.
+
+    `look` may raise KeyboardInterrupt, to end a step as Ctrl-C does.
+    """
+
+    threads: int
+    events: Events
+    look: Callable[[], object]
+
+    def show(self, line: str) -> None:
+        """Show how a match stands."""
+        self.events.stands(line)
+        self.look()
+
+
+@dataclass(frozen=True)
+class Taught:
+    """What a fit came to: the weights, from how many games and positions, and the error on games kept aside."""
+
+    weights: np.ndarray
+    games: int
+    positions: int
+    error_before: float
+    error_after: float
+
+
+def player(name: str, weights: np.ndarray) -> OwnPlayer:
+    """Merino with these weights."""
+    return OwnPlayer(name, LinearEvaluation(weights))
+
+
+def play(plan: Plan, number: int, best: np.ndarray, folder: Path, hands: Hands) -> None:
+    """Play the games of a round; raises BrokenOffError and MatchError."""
+    both = player("Merino", best)
+    terms = Terms(
+        (both, both),
+        Effort(nodes=plan.nodes),
+        plan.games,
+        plan.seed_of(number, 0),
+        adjudication=WIN,
+        variety=plan.variety(number),
+    )
+    outlets = Outlets(hands.show, folder / GAMES, folder / "games.state", "Merino self-play", count_line)
+    if hold(terms, hands.threads, None, outlets).interrupted:
+        raise BrokenOffError
+
+
+def teach(plan: Plan, number: int, best: np.ndarray, games: list[Path], folder: Path, hands: Hands) -> Taught:
+    """Learn from the games of these files; the candidate is left in the folder. Raises LearnError."""
+    if (folder / FIT).exists():
+        found = json.loads((folder / FIT).read_bytes())
+        return Taught(load(folder / CANDIDATE), **found)
+    settings = plan.settings(number)
+    start = in_two_phases(best, len(TERMS)) if plan.phases == 2 else best
+    reading = Reading(Selection(), best, needs_scores=settings.target.needs_scores)
+    rows, count = read_rows(games, reading, lambda _: None, [], hands.events.progressed)
+    learned = learn(split(rows, settings), start, settings, Watcher())
+    if learned.interrupted:
+        raise BrokenOffError
+    taught = {
+        "games": count,
+        "positions": len(rows),
+        "error_before": learned.before.valid,
+        "error_after": learned.after.valid,
+    }
+    text = weights_text(learned.end.weights, [f"round {number}, from {count} games, {len(rows)} positions"])
+    write_whole(folder / CANDIDATE, text.encode())
+    write_whole(folder / FIT, json.dumps(taught).encode())
+    return Taught(load(folder / CANDIDATE), **taught)  # type: ignore[arg-type]
+
+
+def meet(new: np.ndarray, old: np.ndarray, trial: Trial, state: Path, hands: Hands, decides: bool = True) -> Tally:
+    """Play a match, until its test is settled if it decides; raises BrokenOffError and MatchError."""
+    terms = Terms(
+        (player("new", new), player("old", old)),
+        trial.effort,
+        trial.most_games,
+        trial.seed,
+        adjudication=trial.adjudication,
+    )
+    result = hold(terms, hands.threads, trial.test if decides else None, Outlets(hands.show, state=state))
+    if result.interrupted:
+        raise BrokenOffError
+    return result.tally

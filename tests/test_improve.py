@@ -1,0 +1,258 @@
+"""Rounds of play, learning and proof: kept, gone on with, refused; only what is proved changes the best."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.common.command import CommandError, UsageError
+from engine.common.folders import user_folder
+from engine.console.improving import improve as run
+from eval.linear.registry import TERMS
+from eval.linear.weights import defaults, load, save
+from learn.errors import LearnError
+from learn.improve import loop
+from learn.improve.loop import Improvement, Until
+from learn.improve.plan import Plan
+from learn.improve.plots import PICTURES, draw
+from learn.improve.start import begin
+from learn.improve.state import Folder, State, load_state, table_of
+from learn.improve.steps import Taught
+from learn.request import Events
+from match.errors import MatchError
+from match.games import Tally
+
+TINY: dict[str, Any] = {
+    "nodes": 40, "games": 12, "window": 2, "match_nodes": 40, "match_games": 8, "gauge": 4, "share": 0.0, "elo0": 0.0,
+    "elo1": 40.0,
+}  # fmt: skip
+STEPS = {"play": 2, "teach": 2, "meet": 1}  # at which call a run is killed
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's data folder."""
+    monkeypatch.setenv("MERINO_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("MERINO_WEIGHTS", raising=False)
+    user_folder("data").mkdir(parents=True)
+    return user_folder("data")
+
+
+@pytest.fixture
+def poor(tmp_path: Path) -> str:
+    """Weights that know the pieces alone, and these badly."""
+    weights = np.zeros(len(TERMS))
+    weights[:5] = 100, 100, 100, 100, 100
+    save(tmp_path / "poor.txt", weights)
+    return str(tmp_path / "poor.txt")
+
+
+def improved(folder: Path, weights: str | None, rounds: int = 2, **changes: object) -> Improvement:
+    return begin(folder, weights, TINY | changes, Until(rounds=rounds), Events(), threads=2)
+
+
+def settled(state: State) -> State:
+    """The state without its times."""
+    return replace(state, seconds=0.0, rounds=tuple(replace(found, seconds=0.0) for found in state.rounds))
+
+
+def test_rounds_are_played_learned_from_and_told(tmp_path: Path, poor: str) -> None:
+    found = improved(tmp_path / "run", poor)
+    assert [each.number for each in found.state.rounds] == [1, 2]
+    assert not found.interrupted
+    first, second = found.state.rounds
+    assert first.games == 12 and second.games == 24  # the window holds both
+    assert 0 < first.positions < second.positions
+    rows = (tmp_path / "run" / "table.csv").read_text().splitlines()
+    assert rows == table_of(found.state).splitlines() and len(rows) == 3
+    assert len((tmp_path / "run" / "log.txt").read_text().splitlines()) >= 2
+    assert np.array_equal(load(found.best), load(tmp_path / "run" / "best.txt"))
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_killed_run_goes_on_to_the_same_end(
+    tmp_path: Path, poor: str, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    whole = improved(tmp_path / "whole", poor)
+    real, calls = getattr(loop.steps, step), []
+
+    def dies(*arguments: Any, **others: Any) -> Any:
+        """Does its work, and is killed before anybody has it."""
+        calls.append(None)
+        done = real(*arguments, **others)
+        if len(calls) == STEPS[step]:
+            raise RuntimeError("killed")
+        return done
+
+    monkeypatch.setattr(loop.steps, step, dies)
+    with pytest.raises(RuntimeError, match="killed"):
+        improved(tmp_path / "killed", poor)
+    monkeypatch.setattr(loop.steps, step, real)
+    again = improved(tmp_path / "killed", poor)
+    assert settled(again.state) == settled(whole.state)
+    assert (tmp_path / "killed" / "best.txt").read_bytes() == (tmp_path / "whole" / "best.txt").read_bytes()
+    games = [path.read_text().count("[Result ") for path in sorted((tmp_path / "killed").glob("round-*/games.pgn"))]
+    assert games == [12, 12]
+
+
+def test_ctrl_c_ends_with_the_best_so_far_and_the_next_run_goes_on(
+    tmp_path: Path, poor: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = loop.steps.teach
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(loop.steps, "teach", interrupted)
+    found = improved(tmp_path / "run", poor)
+    assert found.interrupted and not found.state.rounds
+    assert np.array_equal(load(found.best), load(Path(poor)))
+    monkeypatch.setattr(loop.steps, "teach", real)
+    assert len(improved(tmp_path / "run", poor).state.rounds) == 2
+
+
+def teaching(*arguments: Any) -> Taught:
+    """A fit that finds something new."""
+    best = np.array(arguments[2])
+    best[-1] += 1
+    return Taught(best, 12, 600, error_before=0.2, error_after=0.1)
+
+
+def proving(verdict: bool) -> Callable[..., Any]:
+    """A match in which the new weights win all games, or lose them."""
+
+    def meet(*_: object, **__: object) -> Tally:
+        tally = Tally()
+        tally.points[2 if verdict else 0], tally.pairs[4 if verdict else 0] = 400, 200
+        return tally
+
+    return meet
+
+
+def test_what_is_proved_is_put_in_use_and_the_old_is_kept(
+    tmp_path: Path, home: Path, poor: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "weights.txt").write_bytes(Path(poor).read_bytes())
+    monkeypatch.setattr(loop.steps, "teach", teaching)
+    monkeypatch.setattr(loop.steps, "meet", proving(True))
+    found = improved(tmp_path / "run", None, rounds=1)
+    assert found.state.rounds[0].is_proven and found.state.in_use == 1
+    assert (home / "weights.txt").read_bytes() == found.best.read_bytes()
+    assert (home / "weights.old").read_bytes() == Path(poor).read_bytes()
+    assert np.array_equal(load(home / "weights.txt"), found.state.best)
+
+
+def test_what_is_not_proved_changes_nothing(
+    tmp_path: Path, home: Path, poor: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop.steps, "teach", teaching)
+    monkeypatch.setattr(loop.steps, "meet", proving(False))
+    (home / "weights.txt").write_bytes(Path(poor).read_bytes())
+    found = improved(tmp_path / "run", None, rounds=1)
+    assert found.state.rounds[0].verdict == "H0"
+    assert np.array_equal(found.state.best, np.tile(load(Path(poor)), 2))
+    assert (home / "weights.txt").read_bytes() == Path(poor).read_bytes()
+
+
+def test_weights_that_were_named_leave_those_in_use_alone(
+    tmp_path: Path, home: Path, poor: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop.steps, "teach", teaching)
+    monkeypatch.setattr(loop.steps, "meet", proving(True))
+    assert improved(tmp_path / "run", poor, rounds=1).state.rounds[0].is_proven
+    assert not (home / "weights.txt").exists()
+
+
+def test_a_second_run_on_the_same_folder_is_refused(tmp_path: Path, poor: str) -> None:
+    with Folder(tmp_path / "run"), pytest.raises(LearnError, match="another improve is at work"):
+        improved(tmp_path / "run", poor)
+
+
+def test_other_settings_weights_or_versions_are_refused(tmp_path: Path, poor: str) -> None:
+    improved(tmp_path / "run", poor, rounds=0)
+    with pytest.raises(LearnError, match="other settings: nodes 40, not 50"):
+        improved(tmp_path / "run", poor, nodes=50)
+    save(tmp_path / "other.txt", defaults())
+    with pytest.raises(LearnError, match="began with"):
+        improved(tmp_path / "run", str(tmp_path / "other.txt"))
+    path = tmp_path / "run" / "improve.json"
+    path.write_text(path.read_text().replace('"version": "', '"version": "9.'))
+    with pytest.raises(LearnError, match="another version"):
+        improved(tmp_path / "run", poor)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"), [("{", "is not the state"), ("[]", "another version"), ("rounds", "is damaged")]
+)
+def test_a_state_that_cannot_be_read_is_refused(tmp_path: Path, poor: str, text: str, fault: str) -> None:
+    path = improved(tmp_path / "run", poor, rounds=0).best.parent / "improve.json"
+    if text == "rounds":
+        text = json.dumps(json.loads(path.read_text()) | {"rounds": [{}]})
+    path.write_text(text)
+    with pytest.raises(LearnError, match=fault):
+        load_state(path)
+
+
+def test_a_folder_with_other_files_is_refused(tmp_path: Path, poor: str) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "letter.txt").write_text("mine")
+    with pytest.raises(LearnError, match=r"holds other files \(letter.txt\)"):
+        improved(tmp_path / "run", poor)
+
+
+def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(
+    tmp_path: Path, poor: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device", "games.pgn")
+
+    words = ["--rounds", "1", "--from", poor, "--state", str(tmp_path / "run"), "--concurrency", "2"]
+    words += ["--nodes", "40", "--games", "12", "--match-nodes", "40", "--match-games", "8", "--target", "search"]
+    with monkeypatch.context() as patch:
+        patch.setattr(loop.steps, "play", full)
+        with pytest.raises(CommandError, match=r"cannot write 'games\.pgn': No space left"):
+            run(words, lambda _: None)
+    with monkeypatch.context() as patch:
+        patch.setattr(loop.steps, "play", lambda *_: (_ for _ in ()).throw(MatchError("the match broke off")))
+        with pytest.raises(CommandError, match="the match broke off"):
+            run(words, lambda _: None)
+    assert len(run(words, lambda _: None).state.rounds) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        ([], "give --hours H or --rounds N"),
+        (["--hours", "0"], "no number of hours above 0"),
+        (["--rounds", "1", "--games", "0"], "--games"),
+        (["--rounds", "1", "--phases", "3"], "--phases"),
+        (["--rounds", "1", "--target", "blend=2"], "from 0 to 1"),
+        (["--rounds", "1", "--terms", "9-3"], "no term '9-3'|there is no '9-3'"),
+        (["--rounds", "1", "--terms", "VAL_P"], "one range"),
+        (["--rounds", "1", "--sprt", "5", "0"], "elo0 below elo1"),
+        (["--rounds", "1", "--from", "nowhere.txt"], "cannot read weights file"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(tmp_path: Path, words: list[str], fault: str) -> None:
+    with pytest.raises((CommandError, UsageError), match=fault):
+        run([*words, "--state", str(tmp_path / "run")], lambda _: None)
+
+
+def test_every_step_of_every_round_has_a_seed_of_its_own() -> None:
+    seeds = [Plan(seed=seed).seed_of(number, step) for seed in (1, 2) for number in range(99) for step in range(4)]
+    assert len(set(seeds)) == len(seeds)
+
+
+def test_pictures_of_a_run_are_drawn(tmp_path: Path, poor: str) -> None:
+    pytest.importorskip("matplotlib")
+    state = improved(tmp_path / "run", poor).state
+    proven = tuple(replace(found, verdict="H1", elo=30.0, elo_error=9.0) for found in state.rounds)
+    for name in PICTURES:
+        for each in (state, replace(state, rounds=proven), replace(state, rounds=())):
+            assert draw(each, name, ".svg").lstrip().startswith(b"<?xml")

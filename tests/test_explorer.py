@@ -178,6 +178,12 @@ def test_the_operations_of_an_epd_are_told(page: TestClient) -> None:
     assert told["games"][0]["fen"] == ENDGAME and told["remark"] == 'bm Bd1; id "x";'
 
 
+def test_moves_go_on_from_a_free_position_that_has_some(page: TestClient) -> None:
+    told = page.post("/api/read", json={"text": "Bg6", "fen": ENDGAME, "free": True}).json()
+    assert told["games"][0]["fen"] == ENDGAME and [move["san"] for move in told["games"][0]["moves"]] == ["Bg6"]
+    assert "against the rules" in refused(page.post("/api/read", json={"text": "Bg6", "free": True}))
+
+
 def test_a_pgn_comes_as_its_games_and_its_tags_as_they_are(page: TestClient) -> None:
     told = page.post("/api/pgn", json={"text": PGN + "\n" + PGN.replace("Anna", "Carl")}).json()
     assert [game["label"] for game in told["games"]] == ["Anna - Bert", "Carl - Bert"]
@@ -407,7 +413,8 @@ def test_without_the_extra_the_command_says_how_to_install_it(monkeypatch: pytes
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["8/8/8/8/8/8/8/8 w - -"], "explorer: White has 0 kings, not 1"),
+        (["9/8/8/8/8/8/8/8 w - -"], "explorer: '9' on rank 8 is no piece"),
+        (["4k3/8/8/8/8/8/8/4K3", "w", "-", "-", "e4"], "explorer: after the FEN nothing more is expected, not 'e4'"),
         (["nothing.pgn"], "explorer: cannot read 'nothing.pgn'"),
         (["one.pgn", "two.pgn"], "explorer: a FEN or one file is expected"),
     ],

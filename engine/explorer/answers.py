@@ -35,12 +35,13 @@ class Start:
     version: str
     text: str | None
     file: str | None  # where the text comes from
+    free: bool  # whether it is a position against the rules
     highest_level: int
 
 
 def start(_: Asked, kept: Kept) -> Answer:
     """GET /api/start."""
-    return asdict(Start(NAME, __version__, kept.first_text, kept.first_file, FULL_LEVEL))
+    return asdict(Start(NAME, __version__, kept.first_text, kept.first_file, kept.first_is_free, FULL_LEVEL))
 
 
 def explain(asked: Asked, kept: Kept) -> Answer:
@@ -65,7 +66,7 @@ def move(asked: Asked, kept: Kept) -> Answer:
 def read(asked: Asked, _: Kept) -> Answer:
     """POST /api/read: what a text is, be it a FEN, an EPD, moves or PGN."""
     free = asked.flag("free")
-    position = None if free or not asked.has("fen") else asked.position()
+    position = asked.position() if asked.has("fen") else None
     return asdict(read_text(asked.text("text"), position, free))
 
 

@@ -16,6 +16,7 @@ class Kept:
     shelf: Shelf = field(default_factory=Shelf)
     first_text: str | None = None
     first_file: str | None = None
+    first_is_free: bool = False
     record: dict[str, Any] | None = None
 
     @staticmethod

@@ -77,6 +77,8 @@ def read_text(text: str, position: Position | None, free: bool = False) -> Read:
         return read_pgn(text)
     words = _MOVE_NUMBER.sub(" ", text).split()
     begins = re.match(r"1\.(?!\.)", text)
+    if free and position is None and not begins:
+        raise RequestError("the position on the board is against the rules, so that it has no moves")
     start = Position() if begins or position is None else position.copy()
     return Read("moves", (_played(start, [word for word in words if word not in _RESULTS]),))
 

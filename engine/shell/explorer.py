@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from engine.common.command import CommandError, UsageError
 from engine.common.errors import MerinoError
 from engine.console.command_line import Parser, file_path
-from engine.notation.positions import looks_like_fen, position_of
+from engine.notation.positions import looks_like_fen
 from engine.shell.naming import errors_named
+from engine.shell.positions import take_setup
 from formats.sources import SourceError, read_text
 
 PORT = 8765
@@ -28,7 +30,7 @@ def run_explorer(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
     order = parser.parse_args(arguments)
-    text, file = _first(order.words)
+    begun = _first(order.words)
     try:
         import starlette  # noqa: F401, PLC0415 (an extra)
         import uvicorn  # noqa: F401, PLC0415
@@ -41,7 +43,12 @@ def run_explorer(arguments: Sequence[str]) -> int:
     from engine.explorer.serving import serve  # noqa: PLC0415
 
     with errors_named("explorer", MerinoError):
-        serve(Kept(first_text=text, first_file=file), order.port, not order.no_browser, _say)
+        serve(
+            Kept(first_text=begun.text, first_file=begun.file, first_is_free=begun.is_free),
+            order.port,
+            not order.no_browser,
+            _say,
+        )
     return 0
 
 
@@ -49,17 +56,28 @@ def _say(line: str) -> None:
     print(line, flush=True)
 
 
-def _first(words: Sequence[str]) -> tuple[str | None, str | None]:
-    """The text to begin with, and the name of the file it was read from; raises CommandError."""
+class _Begun(NamedTuple):
+    """The text to begin with, the name of the file it was read from, and whether it is a position against the rules."""
+
+    text: str | None = None
+    file: str | None = None
+    is_free: bool = False
+
+
+def _first(words: Sequence[str]) -> _Begun:
+    """What the page begins with; raises CommandError."""
     if not words:
-        return None, None
+        return _Begun()
+    if looks_like_fen(words[0]):
+        setup, rest = take_setup(words, "explorer")
+        if rest:
+            raise UsageError(f"explorer: after the FEN nothing more is expected, not '{' '.join(rest)[:60]}'")
+        return _Begun(setup.fen, None, setup.position is None)
+    if len(words) > 1:
+        raise UsageError(f"explorer: a FEN or one file is expected, not '{' '.join(words)[:60]}'")
+    path = file_path(words[0])
     with errors_named("explorer", MerinoError):
-        if looks_like_fen(words[0]):
-            return position_of(" ".join(words)).fen(), None
-        if len(words) > 1:
-            raise UsageError(f"explorer: a FEN or one file is expected, not '{' '.join(words)[:60]}'")
-        path = file_path(words[0])
-        return _content(path), path.name
+        return _Begun(_content(path), path.name)
 
 
 def _content(path: Path) -> str:

@@ -250,7 +250,8 @@ async function attempt(from, to) {
   if (found.length) { await play(found[0]); return; }
   drawPieces();
   drawMarks();
-  await explainRefusal(from + to);
+  const meant = await explainRefusal(from + to);
+  if (meant) await play(meant);
 }
 
 function point(event) {

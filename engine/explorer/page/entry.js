@@ -5,13 +5,15 @@ import { byId, say, showError } from "./dom.js";
 import { playedMoves, setFree, setGame, state } from "./store.js";
 import { showGames } from "./games.js";
 
-/** Tell why a move is rejected, in the words of the console. */
+/** The move as the report writes it, such as castling by king's step in Chess960; or null, and why it is rejected. */
 export async function explainRefusal(move) {
   try {
-    await post("/api/move", { fen: state.fen, moves: playedMoves().map((each) => each.uci), move });
+    const told = await post("/api/move", { fen: state.fen, moves: playedMoves().map((each) => each.uci), move });
+    return told.uci;
   } catch (error) {
     showError(error.message);
     say(error.message);
+    return null;
   }
 }
 
@@ -20,12 +22,13 @@ export async function enter(text, label = "") {
   const free = state.mode === "free";
   const body = { text, free };
   if (!free) Object.assign(body, { fen: state.fen, moves: playedMoves().map((move) => move.uci) });
+  else if (!state.report?.fault) body.fen = state.free;
   const read = await post("/api/read", body);
   showError(null);
   const [game] = read.games;
   if (read.kind === "pgn") showGames(read.games, read.remark);
   else if (read.kind === "fen" && free) await setFree(game.fen);
-  else await setGame({ fen: game.fen, moves: game.moves, label });
+  else await setGame({ fen: game.fen, moves: game.moves, label: label || (read.kind === "moves" && !free && game.fen === state.fen ? state.label : "") });
   if (read.remark && read.kind === "fen") { byId("hint").textContent = read.remark; say(read.remark); }
   return read.kind;
 }

@@ -110,7 +110,9 @@ async function begin() {
   makeControls(start.highest_level);
   makeKeys(turnTheme, makeHelp(start));
   await first;
-  if (!(await followAddress()) && start.text) await enter(start.text, start.file ?? "").catch((error) => showError(error.message));
+  if (!(await followAddress()) && start.text) {
+    await (start.free ? setFree(start.text) : enter(start.text, start.file ?? "")).catch((error) => showError(error.message));
+  }
   window.addEventListener("hashchange", followAddress);
   listen((topics) => { if (topics.has("mode") || topics.has("moves")) document.title = state.label ? `${state.label} - Merino Explorer` : "Merino Explorer"; });
   document.documentElement.dataset.ready = "yes";

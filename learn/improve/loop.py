@@ -161,7 +161,7 @@ class Improver:
         trial = self._state.plan.trial(number)
         low, high = trial.test.bounds
         most = f"{trial.most_games} games at most"
-        self._events.say(f"  {trial.test} at {trial.effort} a move, settled at {low:.2f} or {high:.2f}, {most}")
+        self._events.say(f"  {trial.test} at {trial.time_control} a move, settled at {low:.2f} or {high:.2f}, {most}")
         tally = steps.meet(taught.weights, best, trial, folder / "match.state", self._hands)
         return trial.test.verdict(tally.counts) or OPEN, tally
 

@@ -9,9 +9,9 @@ from typing import Any
 from eval.linear.registry import TERMS
 from learn.learning import Settings
 from learn.targets import Target
-from match.effort import Adjudication, Effort, Variety
-from match.prove import Trial
+from match.prove import StrengthTest
 from match.statistics import Sprt
+from match.time_control import Adjudication, TimeControl, Variety
 
 _SEEDS_A_ROUND = 10  # of which each step of a round takes its own
 WIN = Adjudication(win_score=1000, win_moves=4)  # what is so clear neither teaches nor proves anything
@@ -75,11 +75,11 @@ class Plan:
             seed=self.seed_of(number, 1),
         )
 
-    def trial(self, number: int) -> Trial:
+    def trial(self, number: int) -> StrengthTest:
         """The match that decides on what a round has learned."""
-        return Trial(
+        return StrengthTest(
             Sprt(self.elo0, self.elo1),
-            Effort(nodes=self.match_nodes),
+            TimeControl(nodes=self.match_nodes),
             self.match_games,
             "{new} is stronger than {old}.",
             "{new} does not gain so much.",
@@ -88,6 +88,6 @@ class Plan:
             seed=self.seed_of(number, 2),
         )
 
-    def gauge_trial(self, number: int) -> Trial:
+    def gauge_trial(self, number: int) -> StrengthTest:
         """The match against the weights at the start, which decides nothing."""
         return replace(self.trial(number), most_games=self.gauge, seed=self.seed_of(number, 3))

@@ -25,13 +25,13 @@ from learn.inputs import Reading, read_rows
 from learn.learning import learn, split
 from learn.positions import Selection
 from learn.request import Events
-from match.contest import Outlets, hold
-from match.effort import Effort
+from match.config import MatchConfig
 from match.games import Tally
 from match.players import OwnPlayer
-from match.prove import Trial
+from match.prove import StrengthTest
 from match.report import count_line
-from match.terms import Terms
+from match.runner import MatchOutput, run_match
+from match.time_control import TimeControl
 
 GAMES, CANDIDATE, FIT = "games.pgn", "candidate.txt", "fit.json"
 
@@ -76,16 +76,16 @@ def player(name: str, weights: np.ndarray) -> OwnPlayer:
 def play(plan: Plan, number: int, best: np.ndarray, folder: Path, hands: Hands) -> None:
     """Play the games of a round; raises BrokenOffError and MatchError."""
     both = player("Merino", best)
-    terms = Terms(
+    config = MatchConfig(
         (both, both),
-        Effort(nodes=plan.nodes),
+        TimeControl(nodes=plan.nodes),
         plan.games,
         plan.seed_of(number, 0),
         adjudication=WIN,
         variety=plan.variety(number),
     )
-    outlets = Outlets(hands.show, folder / GAMES, folder / "games.state", "Merino self-play", count_line)
-    if hold(terms, hands.threads, None, outlets).interrupted:
+    output = MatchOutput(hands.show, folder / GAMES, folder / "games.state", "Merino self-play", count_line)
+    if run_match(config, hands.threads, None, output).interrupted:
         raise BrokenOffError
 
 
@@ -113,16 +113,18 @@ def teach(plan: Plan, number: int, best: np.ndarray, games: list[Path], folder: 
     return Taught(load(folder / CANDIDATE), **taught)  # type: ignore[arg-type]
 
 
-def meet(new: np.ndarray, old: np.ndarray, trial: Trial, state: Path, hands: Hands, decides: bool = True) -> Tally:
+def meet(
+    new: np.ndarray, old: np.ndarray, trial: StrengthTest, state: Path, hands: Hands, decides: bool = True
+) -> Tally:
     """Play a match, until its test is settled if it decides; raises BrokenOffError and MatchError."""
-    terms = Terms(
+    config = MatchConfig(
         (player("new", new), player("old", old)),
-        trial.effort,
+        trial.time_control,
         trial.most_games,
         trial.seed,
         adjudication=trial.adjudication,
     )
-    result = hold(terms, hands.threads, trial.test if decides else None, Outlets(hands.show, state=state))
+    result = run_match(config, hands.threads, trial.test if decides else None, MatchOutput(hands.show, state=state))
     if result.interrupted:
         raise BrokenOffError
     return result.tally

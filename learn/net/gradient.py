@@ -24,6 +24,7 @@ from eval.net.network import SCALE, Shape
 from eval.net.rows import rows_of_pieces
 from eval.net.view import VIEW_SIZE, look_back
 from formats.packed import read_view
+from learn.net.layers import add_inputs, add_to_inputs, backward, forward
 
 LANES = 16
 PARTS, PARTS_OF_LARGE = 16, 4  # of a batch; for nets with many weights fewer, as each part has a gradient of its own
@@ -276,8 +277,8 @@ def _pass_over(weights, records, places, options, program, rows, most, gradient)
         else:
             _features_of_views(record, is_mirrored, program, views, scratch, active, counts)
         for side in range(2):
-            _add_inputs(weights, active[side], counts[side], width, o.features, room[0, side * width :])
-        output = _forward(weights, o, room, second, squares)
+            add_inputs(weights, active[side], counts[side], width, o.features, room[0, side * width :])
+        output = forward(weights, o, room, second, squares)
         predicted = _sigmoid(output * SCALE / o.k)
         target = o.blend * (record.result * 0.5) + (1.0 - o.blend) * _sigmoid(record.score / o.k)
         off = predicted - target
@@ -287,133 +288,10 @@ def _pass_over(weights, records, places, options, program, rows, most, gradient)
         steepness = abs(off) ** (o.power - 1.0)
         total += steepness * abs(off)
         slope = o.power * (steepness if off > 0 else -steepness) * predicted * (1.0 - predicted) * SCALE / o.k
-        _backward(weights, gradient, o, room, second, squares, np.float32(slope))
+        backward(weights, gradient, o, room, second, squares, np.float32(slope))
         for side in range(2):
-            _add_to_inputs(gradient, active[side], counts[side], width, o.features, room[2, side * width :])
+            add_to_inputs(gradient, active[side], counts[side], width, o.features, room[2, side * width :])
     return total
-
-
-@kernel
-def _add_inputs(weights, active, count, width, features, sums):
-    """The bias and the rows of what is active, into `sums`: four rows at a time, which saves loads and stores."""
-    bias = weights[features * width : (features + 1) * width]
-    for k in range(width):
-        sums[k] = bias[k]
-    index = 0
-    while index + 4 <= count:
-        first, second = np.int64(active[index]) * width, np.int64(active[index + 1]) * width
-        third, fourth = np.int64(active[index + 2]) * width, np.int64(active[index + 3]) * width
-        a, b = weights[first : first + width], weights[second : second + width]
-        c, d = weights[third : third + width], weights[fourth : fourth + width]
-        for k in range(width):
-            sums[k] += (a[k] + b[k]) + (c[k] + d[k])
-        index += 4
-    while index < count:
-        start = np.int64(active[index]) * width
-        row = weights[start : start + width]
-        for k in range(width):
-            sums[k] += row[k]
-        index += 1
-
-
-@kernel
-def _add_to_inputs(gradient, active, count, width, features, slopes):
-    """The gradient of the sums of one view, added to the rows of what is active and to the bias."""
-    bias = gradient[features * width : (features + 1) * width]
-    for k in range(width):
-        bias[k] += slopes[k]
-    for index in range(count):
-        row = gradient[active[index] * width : (active[index] + 1) * width]
-        for k in range(width):
-            row[k] += slopes[k]
-
-
-@kernel
-def _activate(sums, out, squares):
-    """Clipped to 0..1, and squared where that is wanted."""
-    for k in range(len(sums)):
-        clipped = min(max(sums[k], np.float32(0)), np.float32(1))
-        out[k] = clipped * clipped if squares else clipped
-
-
-@kernel
-def _activate_back(sums, out, slopes, squares):
-    """`slopes`, those of the outputs of neurons, become those of their sums."""
-    for k in range(len(sums)):
-        inside = np.float32(1) if np.float32(0) < sums[k] < np.float32(1) else np.float32(0)
-        factor = inside * (np.float32(2) * sums[k] if squares else np.float32(1))
-        slopes[k] = slopes[k] * factor
-
-
-@kernel
-def _dot(a, b, scratch):
-    """The product of two rows. Products are added up by halves, which the compiler can do many at a time."""
-    left = len(a)
-    for k in range(left):
-        scratch[k] = a[k] * b[k]
-    while left > 1:
-        half = (left + 1) >> 1
-        upper = scratch[half:left]
-        for k in range(left - half):
-            scratch[k] += upper[k]
-        left = half
-    return scratch[0]
-
-
-@kernel
-def _forward(weights, o, room, second, squares):
-    """The output of the net from the sums in room[0]; what neurons give is left in room[1] and second[1]."""
-    first = 2 * o.width
-    behind = (o.features + 1) * o.width
-    _activate(room[0, :first], room[1, :first], squares)
-    if o.second == 0:
-        output = weights[behind : behind + first]
-        return _dot(room[1, :first], output, room[3]) + weights[behind + first]
-    sums = second[0]
-    bias = behind + first * o.second
-    for j in range(o.second):
-        sums[j] = weights[bias + j]
-    for k in range(first):
-        value = room[1, k]
-        if value != np.float32(0):
-            row = weights[behind + k * o.second : behind + (k + 1) * o.second]
-            for j in range(o.second):
-                sums[j] += value * row[j]
-    _activate(sums, second[1], squares)
-    last = bias + o.second
-    return _dot(second[1], weights[last : last + o.second], room[3]) + weights[last + o.second]
-
-
-@kernel
-def _backward(weights, gradient, o, room, second, squares, slope):
-    """Add the gradient of all behind the first layer; the slopes of its sums are left in room[2]."""
-    first = 2 * o.width
-    behind = (o.features + 1) * o.width
-    slopes = room[2]
-    if o.second == 0:
-        for k in range(first):
-            slopes[k] = slope * weights[behind + k]
-            gradient[behind + k] += slope * room[1, k]
-        gradient[behind + first] += slope
-    else:
-        bias = behind + first * o.second
-        last = bias + o.second
-        for j in range(o.second):
-            gradient[last + j] += slope * second[1, j]
-            second[2, j] = slope * weights[last + j]
-        gradient[last + o.second] += slope
-        _activate_back(second[0], second[1], second[2], squares)
-        for j in range(o.second):
-            gradient[bias + j] += second[2, j]
-        for k in range(first):
-            row = weights[behind + k * o.second : behind + (k + 1) * o.second]
-            slopes[k] = _dot(second[2], row, room[3])
-            value = room[1, k]
-            if value != np.float32(0):
-                target = gradient[behind + k * o.second : behind + (k + 1) * o.second]
-                for j in range(o.second):
-                    target[j] += value * second[2, j]
-    _activate_back(room[0, :first], room[1, :first], slopes, squares)
 
 
 @entry

@@ -12,10 +12,10 @@ INSTALLED_DEV := $(VENV)/installed-dev
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run explorer test signature fuzz lint bench perft warmup clean
+.PHONY: help run explorer test test-python test-bounds signature fuzz lint bench perft warmup clean
 
 help: ## list these commands
-	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 20
 
 run: $(INSTALLED) ## play: a console on a terminal, a short game against itself without one
 	@$(RUN) -m engine warmup play
@@ -27,6 +27,12 @@ explorer: $(INSTALLED_WEB) ## open a page in the browser that shows a position a
 
 test: warmup $(INSTALLED_DEV) ## run the tests; ARGS="-k perft" for some of them
 	@$(RUN) -m pytest $(ARGS)
+
+test-python: $(INSTALLED_DEV) ## run the tests without compiling, slow ones skipped: a mistake in a kernel shows its line
+	@NUMBA_DISABLE_JIT=1 $(RUN) -m pytest $(ARGS)
+
+test-bounds: $(INSTALLED_DEV) ## run the tests with bounds checks in compiled code, which is compiled apart, for minutes
+	@NUMBA_BOUNDSCHECK=1 $(RUN) -m pytest $(ARGS)
 
 signature: warmup ## compare the nodes of the bench with those that the last commit to name them promises
 	@$(RUN) -m tools.check_bench $(ARGS)

@@ -27,10 +27,20 @@ from engine.compiled.compiling import WATCH, Watch
 log = logging.getLogger(__name__)
 
 
+INTERPRETED = bool(numba.config.DISABLE_JIT)  # whether kernels run as plain Python: `make test-python`
+CHECKS_BOUNDS = bool(numba.config.BOUNDSCHECK)  # whether each index is checked: `make test-bounds`
+_OPTIONS = {"nogil": True, "error_model": "numpy"}
+
+if CHECKS_BOUNDS:
+    from engine.compiled.bounds import name_lines
+
+    name_lines()
+
+
 @cache
 def cache_of(group: str) -> Path | None:
     """The folder of this group's compiled code, or None where nothing can be written."""
-    return compile_cache(group, numba.__version__)
+    return compile_cache(group, numba.__version__, *(["bounds"] if CHECKS_BOUNDS else []))
 
 
 CACHE = cache_of(CACHE_GROUPS[0])  # of all that play needs
@@ -42,9 +52,6 @@ event.register("numba:compile", WATCH)
 # Kernels in a tuple to unroll, or as an argument whose address is taken, count as "first-class functions". Each use
 # here is resolved to the one function when it is compiled, which is all that is asked of the feature.
 warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
-
-INTERPRETED = bool(numba.config.DISABLE_JIT)  # whether kernels run as plain Python: `make test-python`
-_OPTIONS = {"nogil": True, "error_model": "numpy"}
 
 
 def kernel(function: Callable[..., Any]) -> Any:

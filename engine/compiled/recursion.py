@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 
-from engine.compiled.jit import primitive
+from engine.compiled.jit import CHECKS_BOUNDS, primitive
 
 _INTEGERS = (types.int64,) * 4
 _INTERPRETED: list[Any] = []  # functions, whose place stands for their address where nothing is compiled
@@ -39,7 +40,10 @@ def _call(context, builder, result, arguments, args):
     """Call the kernel at the address args[0] with the rest of `args`."""
     convention = context.call_conv
     pointer = builder.inttoptr(args[0], convention.get_function_type(result, arguments).as_pointer())
-    _, value = convention.call_function(builder, pointer, result, arguments, args[1:])
+    status, value = convention.call_function(builder, pointer, result, arguments, args[1:])
+    if CHECKS_BOUNDS:  # else kernels raise nothing
+        with cgutils.if_unlikely(builder, status.is_error):
+            convention.return_status_propagate(builder, status)
     return value
 
 
@@ -57,7 +61,7 @@ def address_of(typing, function, record):
 
 @primitive(_call_place)
 def call_at(typing, address, record, first, second, third, fourth):
-    """Call the kernel at `address` with a record and four int64; its int64. Kernels raise nothing."""
+    """Call the kernel at `address` with a record and four int64; its int64."""
     arguments = (record, *_INTEGERS)
 
     def generate(context, builder, signature, args):

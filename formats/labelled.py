@@ -308,8 +308,11 @@ def write_labelled(
 
     `scores`, int16[n], are White's, NO_SCORE for none; None for none at all.
     `game` is int32[n], an index to `results`, float32[games], White's 0, 0.5 or 1; `to_end` int16[n], 0 or more. Games
-    are numbered from `games_before` + 1 on.
+    are numbered from `games_before` + 1 on. Raises ValueError for a negative number, which has no digits.
     """
+    least = min(to_end.min(initial=0), game.min(initial=0), games_before)
+    if least < 0:
+        raise ValueError(f"a labelled line takes no negative number, and {least} is one")
     text = np.empty(len(positions) * (LONGEST_FEN + _LONGEST_REMARK), dtype=np.uint8)
     doubled = np.rint(2 * results).astype(np.int64)
     told = np.zeros(0, dtype=np.int16) if scores is None else scores

@@ -183,11 +183,6 @@ def gather(sample: Sample, point: Point, loss: Loss = Loss.SQUARED, products: bo
     return Sums(sums[0:2], sums[2:4], sums[4:6], squares, k_slope, k_curvature, matrix)
 
 
-def mean_error(sample: Sample, point: Point, loss: Loss = Loss.SQUARED) -> float:
-    """The weighted mean of the loss over the training set."""
-    return gather(sample, point, loss, products=False).train
-
-
 @entry
 def _scores(sample, scales, first, last, scores):
     for row in range(first, last):

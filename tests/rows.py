@@ -9,7 +9,9 @@ import numpy as np
 
 from eval.linear.phases import FULL_BOARD, by_stage
 from formats.pgn_games import read_games
+from learn.passes import gather
 from learn.positions import FEATURE_SCALE, Rows, Selection, rows_of_games
+from learn.sample import Loss, Point, Sample
 
 SELFPLAY = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"
 POSITIONS_PER_GAME = 5
@@ -46,3 +48,8 @@ def some_games(rows: Rows, games: np.ndarray) -> Rows:
     keep = np.isin(rows.game, games)
     game = np.searchsorted(games, rows.game[keep]).astype(np.int32)
     return Rows(rows.features[keep], rows.stage[keep], game, rows.to_end[keep], rows.results[games], rows.scores[keep])
+
+
+def mean_error(sample: Sample, point: Point) -> float:
+    """The weighted mean of the squared error over the training set."""
+    return gather(sample, point, Loss.SQUARED, products=False).train

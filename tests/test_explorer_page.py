@@ -220,7 +220,7 @@ def test_a_weights_file_of_the_users_is_opened_and_a_faulty_one_refused(page: Pa
     page.until(lambda: page.run("return document.querySelector('[data-weight=VAL_P]').value") == "150")
     assert page.run("return document.getElementById('weights-chosen').selectedOptions[0].textContent") == "mine.txt"
     page.choose_file("#panel-weights .panel-bar button", bad)
-    page.until(lambda: page.error == "bad.txt:1: no term is called 'VAL_X'")
+    page.until(lambda: page.error == "bad.txt:1: no term is called 'VAL_X'; did you mean 'VAL_R'?")
 
 
 def test_a_term_tells_its_sentence_lights_its_squares_and_adds_up(page: Page) -> None:

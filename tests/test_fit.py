@@ -11,10 +11,10 @@ from eval.linear.registry import TERMS, Group, Phase, Term
 from eval.linear.weights import DEFAULT_FILE, SHIPPED, defaults, load
 from learn.fit import Step, Task, Watcher, gauss_newton
 from learn.learning import METHODS, Learned, Settings, learn, split
-from learn.passes import BLOCK, gather, mean_error
+from learn.passes import BLOCK, gather
 from learn.report import summarise
 from learn.sample import Loss, Point, Sample, sample_of
-from tests.rows import made_up_rows, selfplay_rows, some_games
+from tests.rows import made_up_rows, mean_error, selfplay_rows, some_games
 
 BOUNDS = np.array([term.bounds for term in TERMS], dtype=np.float64)
 POSITIONAL = np.arange(5, len(TERMS))

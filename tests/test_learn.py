@@ -21,9 +21,9 @@ from eval.linear.weights import defaults, learned_k, load, save
 from formats.pgn_games import read_games
 from learn.fit import Task, Watcher, fit_k, gauss_newton
 from learn.learning import Settings, learn, split
-from learn.passes import mean_error
 from learn.positions import FEATURE_SCALE, Rows, Selection, rows_of_games
 from learn.sample import Point, Sample, sample_of
+from tests.rows import mean_error
 
 BOUNDS = np.array([term.bounds for term in TERMS], dtype=np.float64)
 GAMES = 400

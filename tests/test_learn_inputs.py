@@ -17,13 +17,14 @@ import numpy as np
 import pytest
 
 from engine.board.fen import parse_fen, to_fen
+from engine.board.game import Position
 from engine.board.position import POSITION
 from engine.common.live_line import COLUMNS, LiveLine
 from engine.common.progress import Progress, ProgressOfMany, time_left
 from engine.console.learning import shown
 from eval.linear.weights import defaults
 from formats import pgn_stream, sources
-from formats.labelled import read_labelled
+from formats.labelled import read_labelled, write_labelled
 from formats.pgn_games import Fault, read_games
 from formats.sources import SourceError, count_lines, find_files
 from learn.checking import check_rows
@@ -454,3 +455,10 @@ def test_a_fen_file_of_quiet_positions_is_made_anew_for_other_weights(tmp_path: 
     assert lines[0].startswith("Using file")
     other = Reading(reading.selection, defaults() * 0.9, keep_fen=True)
     assert read(pgn, reading=other)[2][0].startswith("Creating file")
+
+
+@pytest.mark.parametrize(("game", "to_end", "before"), [(-1, 3, 0), (0, -1, 0), (0, 3, -1)])
+def test_a_labelled_line_takes_no_negative_number(game: int, to_end: int, before: int) -> None:
+    games, ends = np.array([game], dtype=np.int32), np.array([to_end], dtype=np.int16)
+    with pytest.raises(ValueError, match="no negative number"):
+        write_labelled(Position().record, np.array([0.5], dtype=np.float32), games, ends, before)

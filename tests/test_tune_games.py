@@ -314,7 +314,7 @@ def test_a_tune_by_games_is_played_resumed_and_replayed(tmp_path: Path, capsys: 
 @pytest.mark.parametrize(
     ("text", "options", "said"),
     [
-        ("RookOpn, 17, 0, 60, 5, 0.002", [], "Merino has no parameter called 'RookOpn'; did you mean RookOpen"),
+        ("RookOpn, 17, 0, 60, 5, 0.002", [], "Merino has no parameter called 'RookOpn'; did you mean 'RookOpen'"),
         ("razor_margin, 60, 0, 800, 5, 0.002", [], "reach beyond what Merino takes, 50..800"),
         ("razor_margin, float, 60, 50, 800, 5, 0.002", [], "razor_margin is an integer"),
         ("RookOpen, 17, 0, 60, 5, 0.002", ["--plot", "a.txt"], "--plot writes .png or .svg"),

@@ -70,8 +70,8 @@ def test_comments_blank_lines_any_order_and_windows_line_ends_are_read():
 @pytest.mark.parametrize(
     ("name", "line", "fault"),
     [
-        ("VAL_P", "VAL_PAWN 100", ":1: no term is called 'VAL_PAWN'"),
-        ("VAL_N", "val_n 400", ":2: no term is called 'val_n'"),
+        ("VAL_P", "VAL_PAWN 100", ":1: no term is called 'VAL_PAWN'; did you mean 'VAL_P'?"),
+        ("VAL_N", "val_n 400", ":2: no term is called 'val_n'; did you mean 'VAL_N'?"),
         ("VAL_N", "VAL_P 100", ":2: VAL_P is given twice"),
         ("VAL_N", "VAL_N", ":2: expected 'Name value' or 'Name middlegame endgame', found 'VAL_N'"),
         ("VAL_N", "VAL_N = 400", ":2: '=' is no number"),
@@ -195,3 +195,9 @@ def test_a_file_in_the_working_directory_is_not_looked_at(home, tmp_path, monkey
     write(tmp_path, TEXT)
     monkeypatch.chdir(tmp_path)
     assert active_file() == DEFAULT_FILE
+
+
+def test_a_mistyped_file_name_is_answered_with_the_nearest(tmp_path):
+    write(tmp_path, "PawnDoubled -33\n").rename(tmp_path / "mine.txt")
+    with pytest.raises(WeightsError, match=r"No such file or directory; did you mean 'mine\.txt'\?"):
+        load(tmp_path / "mnie.txt")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 import numpy as np
 
 from engine.common.errors import MerinoError
+from engine.common.nearest import did_you_mean
 from engine.search.parameters import OLD_NAMES, PARAMETERS
 from eval.evaluation import Number
 from eval.families import default
@@ -83,8 +83,7 @@ def check_known(parameters: Sequence[TunedParameter], known: Mapping[str, Number
     """Raise TuneError where a name means nothing to `owner` or bounds reach beyond what it takes."""
     for parameter in parameters:
         if parameter.name not in known:
-            close = get_close_matches(parameter.name, list(known), n=1)
-            hint = f"; did you mean {close[0]}?" if close else ""
+            hint = did_you_mean(parameter.name, known)
             raise TuneError(f"{owner} has no parameter called {parameter.name!r}{hint}")
         limits = known[parameter.name]
         if parameter.low < limits.low or parameter.high > limits.high:

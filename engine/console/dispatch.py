@@ -36,7 +36,7 @@ def dispatch(session: Session, line: str) -> int | None:
             return None
         command = command or _abbreviated(session, word)
         return _run(session, command, arguments)
-    except (MerinoError, MoveRejected) as error:
+    except MerinoError as error:
         session.tell(_sentence(str(error)))
     return None
 

@@ -13,6 +13,7 @@ import chess
 
 from engine.board.game import Position
 from engine.board.move import CASTLING, DOUBLE_PUSH, EN_PASSANT, NORMAL, PROMOTION, Move
+from engine.common.errors import MerinoError
 from engine.notation.refusals import MoveRequest, Refusal, why_not
 
 _NOTATION = re.compile(
@@ -27,7 +28,7 @@ DOUBLE_PUSH_SQUARES = 16
 _ANNOTATION = re.compile(r"(?:\s*e\.p\.)?[+#!?]*$")
 
 
-class MoveRejected(ValueError):
+class MoveRejected(MerinoError):
     """A text that is no legal move here; `refusal` is the reason, and None where the text is no move at all."""
 
     def __init__(self, text: str, refusal: Refusal | None) -> None:

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 import chess
 
 from engine.board.game import Position
-from engine.common.command import CommandError, UsageError
+from engine.common.command import UsageError
 from engine.console import shared_options as shared
 from engine.console.command_line import Parser, file_path
 from engine.notation.positions import looks_like_fen
-from engine.notation.san import MoveRejected, read_move
+from engine.notation.san import read_move
 from engine.search.limits import Limits
 from engine.shell.positions import read_positions, take_position, take_setup
 from engine.shell.search_options import (
@@ -218,11 +218,8 @@ def _add_options(parser: Parser, milliseconds: int) -> None:
 def _prospects(
     order: argparse.Namespace, position: Position, texts: Sequence[str], evaluation: Evaluation
 ) -> list[Prospect]:
-    """What the moves of these texts come to; raises CommandError where one is no legal move."""
-    try:
-        moves = [read_move(position, text) for text in texts]
-    except MoveRejected as rejection:
-        raise CommandError(str(rejection)) from rejection
+    """What the moves of these texts come to; raises MoveRejected."""
+    moves = [read_move(position, text) for text in texts]
     search = SearchRequest.of(order, Limits(movetime=MOVE_MS))
     seek = _seeker(order, search, evaluation)
     return [prospect(position, move, evaluation, seek, search.limits) for move in moves]

@@ -22,12 +22,14 @@ MOST_BYTES = 3 << 20  # of a file to open
 def run_explorer(arguments: Sequence[str]) -> int:
     """Serve the page; 0 after Ctrl-C. Raises CommandError."""
     parser = Parser(
-        prog="merino explorer", description="Open a page in the browser that shows a position and its reasons."
+        prog="merino explorer",
+        description="Open a page in the browser that shows a position and its reasons.",
+        examples=("merino explorer", "merino explorer games.pgn --port 0 --no-browser"),
     )
-    parser.add_argument("words", nargs="*", metavar="FEN | FILE.pgn", help="what to begin with (the starting position)")
-    parser.add_argument(
-        "--port", type=_port, default=PORT, metavar="N", help="listen there, 0 for any free port (%(default)s)"
-    )
+    sentence = "position or games to begin with (default: the starting position)"
+    parser.add_argument("words", nargs="*", default=[], metavar="FEN | FILE.pgn", help=sentence)
+    sentence = "port to listen on, 0 for any free one (default: %(default)s)"
+    parser.add_argument("--port", type=_port, default=PORT, metavar="N", help=sentence)
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
     order = parser.parse_args(arguments)
     begun = _first(order.words)

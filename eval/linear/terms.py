@@ -30,7 +30,6 @@ from eval.linear.registry import Group, Phase, term
 
 WORTH = (0, 3000)  # bounds of a piece value
 PENALTY = (-200, 0)
-BONUS = (0, 200)
 EITHER = (-200, 200)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 import eval.linear.terms  # noqa: F401  (fills the registry)
 from engine.common.files import write_whole
 from engine.common.folders import user_folder
+from engine.common.nearest import did_you_mean
 from eval.evaluation import EvaluationError
 from eval.linear.phases import SUFFIXES, halves
 from eval.linear.registry import TERMS, Term
@@ -67,7 +68,7 @@ def parse(text: str, source: str, terms: Iterable[Term] = TERMS) -> np.ndarray:
             )
         name, found = words[0], tuple(_number(word, where) for word in words[1:])
         if name not in known:
-            raise WeightsError(f"{where}: no term is called {name[:40]!r}")
+            raise WeightsError(f"{where}: no term is called {name[:40]!r}{did_you_mean(name, known)}")
         if name in values:
             raise WeightsError(f"{where}: {name} is given twice")
         low, high = known[name].bounds
@@ -117,6 +118,8 @@ def _text(path: Path) -> str:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        if isinstance(error, FileNotFoundError) and path.parent.is_dir():
+            reason = f"{reason}{did_you_mean(path.name, (other.name for other in path.parent.iterdir()))}"
         raise WeightsError(f"cannot read weights file '{path}': {reason}") from error
 
 

@@ -82,16 +82,16 @@ def apply_rules(position, score):
 
 
 @kernel
-def settled(position, score):
+def final_score(position, score):
     """White's `score`, a real number, as the score of the side to move: after the rules, rounded, int64 centipawns."""
     whole = np.int64(np.rint(apply_rules(position, score)))
     return whole if position.side == WHITE else -whole
 
 
 @entry
-def _settle_all(positions, white_scores, scores):
+def _fill_final_scores(positions, white_scores, scores):
     for index in range(len(positions)):
-        scores[index] = settled(positions[index], white_scores[index])
+        scores[index] = final_score(positions[index], white_scores[index])
 
 
 @entry
@@ -99,10 +99,10 @@ def _apply_rules(positions, score):
     return apply_rules(positions[0], score)
 
 
-def settled_scores(positions: np.ndarray, white_scores: np.ndarray) -> np.ndarray:
+def final_scores(positions: np.ndarray, white_scores: np.ndarray) -> np.ndarray:
     """White's real scores of POSITION[n] as those of the side to move, int64[n]: rules, rounding and turn applied."""
     scores = np.zeros(len(positions), dtype=np.int64)
-    _settle_all(positions, white_scores, scores)
+    _fill_final_scores(positions, white_scores, scores)
     return scores
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from engine.common.errors import MerinoError
-from eval.draws import settled_scores
+from eval.draws import final_scores
 from eval.outlook import DEFAULT_K, expected_score
 from eval.removal import removals
 
@@ -77,7 +77,7 @@ class Evaluation(ABC):
 
     def scores(self, positions: np.ndarray) -> np.ndarray:
         """Scores of POSITION[n] in centipawns for the side to move, int64[n], draws known."""
-        return settled_scores(positions, self.white_scores(positions))
+        return final_scores(positions, self.white_scores(positions))
 
     def with_k(self, k: float) -> Self:
         """The same with another scale of the expected score."""

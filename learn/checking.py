@@ -9,12 +9,12 @@ from eval.draws import after_rules
 from eval.linear.evaluate import NUMBER_OF_TERMS, scores_of
 from eval.linear.phases import by_stage
 from learn.errors import LearnError
-from learn.positions import FEATURE_SCALE, Block, Rows
+from learn.positions import FEATURE_SCALE, PositionBlock, Rows
 
 SAMPLE = 100  # positions that are checked of each file
 
 
-def check_rows(block: Block, rows: Rows, weights: np.ndarray) -> None:
+def check_rows(block: PositionBlock, rows: Rows, weights: np.ndarray) -> None:
     """Hold rows times `weights` against the evaluation; raises LearnError where they differ by more than rounding."""
     step = max(1, len(block) // SAMPLE)
     positions = block.positions[::step]

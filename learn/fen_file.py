@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from formats.labelled import write_labelled
-from learn.positions import Block
+from learn.positions import PositionBlock
 
 _MARK = "# merino-positions 1"
 _LONGEST_LAST_LINE = 256
@@ -54,6 +54,6 @@ def usable(path: Path, first: bytes) -> Contents | None:
     return Contents(int(found[1]), int(found[2])) if found else None
 
 
-def lines_of(block: Block, games_before: int) -> bytes:
+def lines_of(block: PositionBlock, games_before: int) -> bytes:
     """The lines of a block; its games have so many before them in the file."""
     return write_labelled(block.positions, block.results, block.game, block.to_end, games_before, block.scores)

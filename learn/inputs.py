@@ -23,8 +23,18 @@ from formats.sources import Source, count_lines, digest, name_of, open_source, p
 from learn.checking import check_rows
 from learn.errors import LearnError
 from learn.fen_file import Contents, first_line, is_ours, lines_of, usable
-from learn.positions import Block, Quiet, Rows, Selection, block_of_games, drawn, rows_of_block, sampled, used_games
-from learn.quiet import is_open, settle
+from learn.positions import (
+    PositionBlock,
+    Quiet,
+    Rows,
+    Selection,
+    block_of_games,
+    drawn,
+    rows_of_block,
+    sampled,
+    used_games,
+)
+from learn.quiet import is_open, select_quiet
 from learn.request import Events, Say
 from learn.rescoring import ENDING, Rescore, ScoreFile
 from learn.rows import RowStore
@@ -51,7 +61,7 @@ class _Text(NamedTuple):
 class _Part(NamedTuple):
     """What a thread made of a piece of a file."""
 
-    block: Block
+    block: PositionBlock
     rows: Rows
     found: int  # games in the text
     used: int  # that have a result and no fault
@@ -208,7 +218,7 @@ class _Reader:
         fen = lines_of(block, piece.games_before) if with_fen else b""
         return _Part(block, rows_of_block(block), len(games), used_games(games), tuple(games.faults()), fen, unscored)
 
-    def _scored(self, block: Block, first: int) -> tuple[Block, int]:
+    def _scored(self, block: PositionBlock, first: int) -> tuple[PositionBlock, int]:
         """The positions with scores, where they are needed, and how many are left out for want of one.
 
         `first` says where in its file the piece begins.
@@ -220,13 +230,13 @@ class _Reader:
         told = block.scores != NO_SCORE
         return block.chosen(told), int(np.count_nonzero(~told))
 
-    def _refined(self, block: Block) -> Block:
+    def _refined(self, block: PositionBlock) -> PositionBlock:
         """The block without what the selection leaves out by the worth of positions."""
         selection = self._reading.selection
         if selection.skip_decided is not None:
             block = block.chosen(is_open(block, self._reading.weights, selection.skip_decided))
         if selection.needs_weights:
-            block = block.chosen(settle(block.positions, self._reading.weights, selection.quiet))
+            block = block.chosen(select_quiet(block.positions, self._reading.weights, selection.quiet))
         return sampled(block, selection.per_game)
 
     def _read_positions(self, source: Source, contents: Contents | None = None) -> None:
@@ -256,7 +266,7 @@ class _Reader:
                 chosen = drawn(labelled.positions["key"], labelled.games, selection.per_game)
                 labelled = labelled.only(chosen | (labelled.games == NO_GAME))
             if selection.quiet is not Quiet.ANY:
-                labelled = labelled.only(settle(labelled.positions, self._reading.weights, selection.quiet))
+                labelled = labelled.only(select_quiet(labelled.positions, self._reading.weights, selection.quiet))
         unscored = 0
         if self._scores is not None:
             scores = self._scores.scores_of(text.lines_before, labelled.positions)
@@ -266,7 +276,7 @@ class _Reader:
             labelled, unscored = labelled.only(told), int(np.count_nonzero(~told))
         none = np.zeros(len(labelled.positions), dtype=np.int32)
         to_end, results = np.maximum(labelled.to_end, 0), np.zeros(0, dtype=np.float32)
-        block = Block(labelled.positions, none, to_end, results, labelled.scores)
+        block = PositionBlock(labelled.positions, none, to_end, results, labelled.scores)
         return labelled, _Part(block, rows_of_block(block), 0, 0, labelled.faults, b"", unscored)
 
     def _tell_of_positions(self, name: str, positions: int, games: int, unnamed: int, endless: int) -> None:

@@ -45,7 +45,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class InstallOutcome:
     """What became of new weights: the file that holds them, if any, and whether they are in use now."""
 
     verdict: Verdict
@@ -145,7 +145,7 @@ class Candidate:
         self._request, self._places, self._events, self._say = request, places, events, events.say
         self._old, self._new, self._content = old, new, text.encode()
 
-    def try_and_install(self, trial: StrengthTest, command: str, was_stopped: bool = False) -> Outcome:
+    def try_and_install(self, trial: StrengthTest, command: str, was_stopped: bool = False) -> InstallOutcome:
         """Use them if a match, where one is wanted, finds them good enough; else leave them beside.
 
         `trial` is that match, if the request does not ask for another; `command` is how one calls `learn`.
@@ -162,25 +162,25 @@ class Candidate:
                 return self._leave_beside(Verdict.STOPPED, command)
             return self._install_if_they_pass(trial, command)
 
-    def _install_if_they_pass(self, trial: StrengthTest, command: str) -> Outcome:
+    def _install_if_they_pass(self, trial: StrengthTest, command: str) -> InstallOutcome:
         beside = self._places.beside
         proof = self._play(trial, beside)
         verdict, match = _verdict_of(proof), proof.as_json((beside.name, self._places.source.name))
         if verdict is not Verdict.PASSED:
             return self._leave_beside(verdict, command, match)
         install(self._places, self._content, self._say)
-        outcome = Outcome(verdict, self._places.target, True, match)
+        outcome = InstallOutcome(verdict, self._places.target, True, match)
         with standing(outcome.state):
             beside.unlink(missing_ok=True)
             if trial is not STRONGER:
                 self._offer(self._places.target)
         return outcome
 
-    def _install_at_once(self, trial: StrengthTest) -> Outcome:
+    def _install_at_once(self, trial: StrengthTest) -> InstallOutcome:
         """Write them without a match, or with one that decides nothing, as nothing in use changes."""
         install(self._places, self._content, self._say)
         target, in_use = self._places.target, self._places.takes_effect
-        outcome = Outcome(Verdict.NO_MATCH, target, in_use)
+        outcome = InstallOutcome(Verdict.NO_MATCH, target, in_use)
         with standing(outcome.state):
             if not in_use:
                 self._say("Nothing in use changes.")
@@ -209,7 +209,7 @@ class Candidate:
         self._say("A lower error is not yet more strength; this match proves it, or not:")
         self._say(f"    {offer(new, old)}")
 
-    def _leave_beside(self, verdict: Verdict, command: str, match: dict[str, Any] | None = None) -> Outcome:
+    def _leave_beside(self, verdict: Verdict, command: str, match: dict[str, Any] | None = None) -> InstallOutcome:
         """Leave them where they are, and tell why and how to use them; `match` is what their match showed."""
         beside, target = self._places.beside, self._places.target
         why = {
@@ -228,7 +228,7 @@ class Candidate:
         else:
             self._say("The match that goes on until it is settled:")
             self._say(f"    {offer(beside, self._places.source)}")
-        return Outcome(verdict, beside, False, match)
+        return InstallOutcome(verdict, beside, False, match)
 
 
 def _verdict_of(proof: Proof) -> Verdict:

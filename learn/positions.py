@@ -66,7 +66,7 @@ class Selection:
 
 
 @dataclass(frozen=True)
-class Block:
+class PositionBlock:
     """Positions chosen to learn from.
 
     `positions` POSITION[n]; `game` int32[n], rising; `to_end` int16[n], plies to the end of the game; `results`
@@ -83,9 +83,11 @@ class Block:
     def __len__(self) -> int:
         return len(self.positions)
 
-    def chosen(self, which: np.ndarray) -> Block:
+    def chosen(self, which: np.ndarray) -> PositionBlock:
         """The positions for which `which`, bool[n], is true."""
-        return Block(self.positions[which], self.game[which], self.to_end[which], self.results, self.scores[which])
+        return PositionBlock(
+            self.positions[which], self.game[which], self.to_end[which], self.results, self.scores[which]
+        )
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,7 @@ def _choose(table, span, starts, moves, told, skips, positions, game, to_end, sc
     return found
 
 
-def block_of_games(games: Games, selection: Selection, first: int = 0, last: int | None = None) -> Block:
+def block_of_games(games: Games, selection: Selection, first: int = 0, last: int | None = None) -> PositionBlock:
     """The chosen positions of the finished games first..last; games keep their numbers."""
     table = games.table
     last = len(table) if last is None else min(last, len(table))
@@ -174,10 +176,10 @@ def block_of_games(games: Games, selection: Selection, first: int = 0, last: int
     game, to_end = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.int16)
     scores = np.empty(room, dtype=np.int16)
     found = _choose(table, span, games.starts, games.moves, games.scores, skips, positions, game, to_end, scores)
-    return Block(positions[:found], game[:found], to_end[:found], results, scores[:found])
+    return PositionBlock(positions[:found], game[:found], to_end[:found], results, scores[:found])
 
 
-def sampled(block: Block, per_game: int | None) -> Block:
+def sampled(block: PositionBlock, per_game: int | None) -> PositionBlock:
     """The block with at most so many positions of each game: drawn by chance, and the same ones each time."""
     return block if per_game is None else block.chosen(drawn(block.positions["key"], block.game, per_game))
 
@@ -199,7 +201,7 @@ def used_games(games: Games) -> int:
     return int(np.count_nonzero((table["plies"] > 0) & (table["fault"] == NO_FAULT) & (table["result"] != UNFINISHED)))
 
 
-def rows_of_block(block: Block) -> Rows:
+def rows_of_block(block: PositionBlock) -> Rows:
     """The rows of chosen positions."""
     features = np.empty((len(block), NUMBER_OF_TERMS), dtype=np.int16)
     stages = np.empty(len(block), dtype=np.uint8)

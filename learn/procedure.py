@@ -18,7 +18,7 @@ from formats.pgn_games import Fault
 from formats.sources import find_files, name_of
 from learn.errors import AS_THEY_WERE, standing
 from learn.inputs import Reading, read_rows
-from learn.installing import LEARNED, Candidate, Outcome, Places, Verdict, places_of, text_with, use
+from learn.installing import LEARNED, Candidate, InstallOutcome, Places, Verdict, places_of, text_with, use
 from learn.learning import Learned, Settings, fit, judge, split, start_of
 from learn.positions import Rows
 from learn.record import RECORD_NAME, record_of, save_record
@@ -37,7 +37,7 @@ SHOWN_FAULTS = 5
 class LearnResult:
     """What became of a request: of the new weights, what was found out (None if nothing was learned), other files."""
 
-    outcome: Outcome
+    outcome: InstallOutcome
     summary: Summary | None = None
     record: Path | None = None
     csv: Path | None = None
@@ -88,7 +88,7 @@ def use_weights(file: str, weights: str | None, say: Say) -> LearnResult:
     """
     with Diary(say) as tell, standing(AS_THEY_WERE):
         target = use(Path(file).expanduser().absolute(), places_of(weights), tell)
-    return LearnResult(Outcome(Verdict.NO_MATCH, target, True))
+    return LearnResult(InstallOutcome(Verdict.NO_MATCH, target, True))
 
 
 def _checked(request: LearnRequest, places: Places) -> tuple[Path | None, Path | None]:
@@ -162,11 +162,11 @@ def _tell_found(learned: Learned, summary: Summary, settings: Settings, tell: Sa
         tell(line)
 
 
-def _leave(learned: Learned, summary: Summary, tell: Say) -> Outcome:
+def _leave(learned: Learned, summary: Summary, tell: Say) -> InstallOutcome:
     """Write no new weights, and say why."""
     if learned.accepted:
         tell("Better, but this is a dry run: nothing is written, and no match is played.")
-        return Outcome(Verdict.DRY_RUN)
+        return InstallOutcome(Verdict.DRY_RUN)
     if summary.is_worse:
         tell("Not accepted: on games not learned from, the error got worse. The weights stay as they were.")
     else:
@@ -175,7 +175,7 @@ def _leave(learned: Learned, summary: Summary, tell: Say) -> Outcome:
         f"What may help: more games than these {summary.games}, best Merino's own (merino selfplay 5000 writes some), "
         "fewer terms, or a stronger pull to the old weights (--prior 0.1)."
     )
-    return Outcome(Verdict.NOT_BETTER)
+    return InstallOutcome(Verdict.NOT_BETTER)
 
 
 def _candidate(
@@ -200,7 +200,7 @@ def _header(request: LearnRequest, source: Path, end: Point, summary: Summary) -
     ]
 
 
-def _told_of(summary: Summary, outcome: Outcome) -> Summary:
+def _told_of(summary: Summary, outcome: InstallOutcome) -> Summary:
     """The summary with what became of the new weights."""
     written = None if outcome.written is None else str(outcome.written)
     return replace(summary, verdict=str(outcome.verdict), written=written, in_use=outcome.in_use, match=outcome.match)

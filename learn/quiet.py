@@ -21,19 +21,19 @@ from engine.search.tree import make_move
 from engine.search.worker import Worker
 from eval.linear.evaluate import scores_of
 from eval.linear.family import LinearEvaluation
-from learn.positions import Block, Quiet
+from learn.positions import PositionBlock, Quiet
 
 _local = threading.local()  # a search record belongs to one thread
 
 
-def settle(positions: np.ndarray, weights: np.ndarray, quiet: Quiet) -> np.ndarray:
+def select_quiet(positions: np.ndarray, weights: np.ndarray, quiet: Quiet) -> np.ndarray:
     """Which of POSITION[n] to use, bool[n]; with Quiet.RESOLVED they are first replaced by where their captures end.
 
     A position is quiet if its static score is what quiescence finds. None may be in check.
     """
     usable = np.ones(len(positions), dtype=np.bool_)
     if quiet is not Quiet.ANY:
-        _settle(_record(weights), positions, quiet is Quiet.RESOLVED, usable)
+        _select_quiet(_record(weights), positions, quiet is Quiet.RESOLVED, usable)
     return usable
 
 
@@ -49,7 +49,7 @@ def _record(weights: np.ndarray) -> np.ndarray:
 
 
 @entry
-def _settle(records, positions, resolve, usable):
+def _select_quiet(records, positions, resolve, usable):
     s = records[0]
     for index in range(len(positions)):
         position = positions[index]
@@ -72,7 +72,7 @@ def _worth(s, last):
     return score if last & 1 == 0 else -score
 
 
-def is_open(block: Block, weights: np.ndarray, bound: int) -> np.ndarray:
+def is_open(block: PositionBlock, weights: np.ndarray, bound: int) -> np.ndarray:
     """Which positions of a block come before the end of their game where the score stays beyond `bound`, bool[n]."""
     scores = np.where(block.positions["side"] == WHITE, 1, -1) * scores_of(block.positions, weights)
     kept = np.ones(len(block), dtype=np.bool_)

@@ -34,7 +34,7 @@ _HEAD = np.dtype([("first", np.int64), ("offset", np.int64), ("count", np.int64)
 _local = threading.local()  # a search record belongs to one thread
 
 
-class StoppedError(Exception):
+class RescoringStoppedError(Exception):
     """The searches were told to stop."""
 
 
@@ -52,7 +52,7 @@ class Rescore:
     def scores_of(self, positions: np.ndarray, stop: np.ndarray) -> np.ndarray:
         """White's scores of POSITION[n], int16[n], as `formats.pgn_scores` has them. It takes its time, without GIL.
 
-        `stop` is uint64[1]; StoppedError is raised soon after it is set.
+        `stop` is uint64[1]; RescoringStoppedError is raised soon after it is set.
         """
         if getattr(_local, "stop", None) is not stop:
             _local.table, _local.stop = TranspositionTable(1), stop
@@ -63,7 +63,7 @@ class Rescore:
         found = np.zeros(len(positions), dtype=np.int64)
         _search_all(_local.worker.record, positions, self.nodes, found)
         if stop[0]:
-            raise StoppedError
+            raise RescoringStoppedError
         return _as_told(np.where(positions["side"] == WHITE, found, -found))
 
 
@@ -125,7 +125,7 @@ class ScoreFile:
     def scores_of(self, first: int, positions: np.ndarray) -> np.ndarray:
         """White's scores of POSITION[n], the positions of the piece that begins at `first` of the file, int16[n].
 
-        Raises LearnError where they cannot be kept, StoppedError once the context is left.
+        Raises LearnError where they cannot be kept, RescoringStoppedError once the context is left.
         """
         parts = [np.zeros(0, dtype=np.int16)]
         for offset in range(0, len(positions), BATCH):
@@ -149,7 +149,7 @@ class ScoreFile:
     def _keep(self, name: tuple[int, ...], scores: np.ndarray) -> None:
         with self._lock:
             if self._file.closed:
-                raise StoppedError
+                raise RescoringStoppedError
             try:
                 self._file.write(np.array([name], dtype=_HEAD).tobytes() + scores.astype("<i2").tobytes())
                 self._file.flush()

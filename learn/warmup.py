@@ -14,7 +14,7 @@ from learn.learning import METHODS, Settings, learn, split
 from learn.net import warmup as nets
 from learn.passes import carriers
 from learn.positions import Quiet, Selection, block_of_games, rows_of_block
-from learn.quiet import is_open, settle
+from learn.quiet import is_open, select_quiet
 from learn.rescoring import Rescore
 from learn.rows import RowStore
 
@@ -29,7 +29,7 @@ def warm_up() -> None:
     weights = defaults()
     block = block_of_games(read_games(_GAMES.encode()), Selection())
     block = block.chosen(is_open(block, weights, bound=1000))
-    settle(read_labelled(lines_of(block, 0)).positions, weights, Quiet.RESOLVED)
+    select_quiet(read_labelled(lines_of(block, 0)).positions, weights, Quiet.RESOLVED)
     rows = rows_of_block(block)
     check_rows(block, rows, weights)
     store = RowStore(with_keys=True)

@@ -202,6 +202,16 @@ def test_a_compiled_function_can_be_taken_in_at_a_glance(module):
     assert not long, f"{module}: {', '.join(long)}"
 
 
+def test_no_two_public_classes_have_one_name():
+    homes: dict[str, list[str]] = {}
+    for module in sources():
+        for node in ast.walk(tree(module)):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(module)
+    twice = {name: found for name, found in homes.items() if len(found) > 1}
+    assert not twice, f"one name, one meaning: {twice}"
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "tests").glob("test_*.py")), ids=lambda path: path.stem)
 def test_the_name_of_a_test_fits_on_a_line_of_80(path):
     tests = [node.name for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.FunctionDef)]

@@ -30,8 +30,8 @@ from formats.sources import SourceError, count_lines, find_files
 from learn.checking import check_rows
 from learn.fen_file import lines_of
 from learn.inputs import Reading, read_rows
-from learn.positions import Block, Quiet, Rows, Selection, block_of_games, rows_of_block, rows_of_games
-from learn.quiet import is_open, settle
+from learn.positions import PositionBlock, Quiet, Rows, Selection, block_of_games, rows_of_block, rows_of_games
+from learn.quiet import is_open, select_quiet
 from tests.pipes import pipe_with
 
 SELFPLAY = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"
@@ -204,7 +204,7 @@ def test_fens_are_read_and_written_as_by_the_engine() -> None:
         assert (read.positions[name] == np.concatenate(quiet)[name]).all(), name
     count = len(quiet)
     none = np.zeros(count, np.int16)
-    block = Block(read.positions, none.astype(np.int32), none, read.results, read.scores)
+    block = PositionBlock(read.positions, none.astype(np.int32), none, read.results, read.scores)
     written = lines_of(block, 0).decode().splitlines()
     assert [" ".join(line.split()[:6]) for line in written] == [to_fen(position) for position in quiet]
 
@@ -269,7 +269,9 @@ def test_positions_of_a_game_are_put_together(tmp_path: Path) -> None:
     assert (np.diff(rows.game) >= 0).all()
     labelled = read_labelled(path.read_bytes())
     games_of = np.arange(len(rows), dtype=np.int32)
-    plain = rows_of_block(Block(labelled.positions, games_of, labelled.to_end, labelled.results, labelled.scores))
+    plain = rows_of_block(
+        PositionBlock(labelled.positions, games_of, labelled.to_end, labelled.results, labelled.scores)
+    )
     pairs = sorted(zip(map(bytes, plain.features), plain.labels(), strict=True))
     assert sorted(zip(map(bytes, rows.features), rows.labels(), strict=True)) == pairs
 
@@ -410,11 +412,11 @@ def test_lines_are_counted_however_they_end() -> None:
     assert [count_lines(text) for text in (b"a\nb\n", b"a\rb\r", b"a\r\nb\r\n", b"")] == [2, 2, 2, 0]
 
 
-def block_of(*fens: str) -> Block:
+def block_of(*fens: str) -> PositionBlock:
     count = len(fens)
     positions = np.concatenate([parse_fen(fen) for fen in fens])
     none = np.zeros(count, np.int16)
-    return Block(positions, none.astype(np.int32), none, np.array([1.0], np.float32), none)
+    return PositionBlock(positions, none.astype(np.int32), none, np.array([1.0], np.float32), none)
 
 
 HANGING = "4k3/8/8/3q4/8/4N3/4P3/4K3 w - - 0 1"  # the knight takes the queen
@@ -423,10 +425,10 @@ PENDING = "4k3/8/2p5/3q4/8/4N3/4P3/4K3 w - - 0 1"  # and is taken by the pawn
 
 def test_positions_where_something_hangs_are_left_out_or_played_out() -> None:
     block = block_of(HANGING, PENDING, f"{START} 0 1")
-    assert settle(block.positions, defaults(), Quiet.ANY).tolist() == [True, True, True]
-    assert settle(block.positions, defaults(), Quiet.ONLY).tolist() == [False, False, True]
+    assert select_quiet(block.positions, defaults(), Quiet.ANY).tolist() == [True, True, True]
+    assert select_quiet(block.positions, defaults(), Quiet.ONLY).tolist() == [False, False, True]
     assert to_fen(block.positions[:1]) == HANGING
-    assert settle(block.positions, defaults(), Quiet.RESOLVED).tolist() == [True, True, True]
+    assert select_quiet(block.positions, defaults(), Quiet.RESOLVED).tolist() == [True, True, True]
     ends = [to_fen(block.positions[index : index + 1]).split()[0] for index in range(3)]
     assert ends == ["4k3/8/8/3N4/8/8/4P3/4K3", "4k3/8/8/3p4/8/8/4P3/4K3", START.split(maxsplit=1)[0]]
 

@@ -25,7 +25,7 @@ from learn.learning import METHODS, Learned, Settings, learn, split
 from learn.passes import gather
 from learn.positions import Rows, Selection
 from learn.report import summarise
-from learn.rescoring import Rescore, StoppedError
+from learn.rescoring import Rescore, RescoringStoppedError
 from learn.sample import Point, sample_of
 from learn.targets import Target, scale_of_scores
 from tests.rows import made_up_rows
@@ -207,7 +207,7 @@ def test_a_foreign_file_in_the_place_of_scores_is_left_alone(tmp_path: Path) -> 
 
 def test_a_search_that_is_told_to_stop_gives_no_scores() -> None:
     positions = np.concatenate([parse_fen("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1")] * 3)
-    with pytest.raises(StoppedError):
+    with pytest.raises(RescoringStoppedError):
         Rescore(60, defaults()).scores_of(positions, np.ones(1, np.uint64))
 
 

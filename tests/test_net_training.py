@@ -15,7 +15,7 @@ from eval.net.file import load_net
 from eval.net.network import Shape, exact_scores
 from formats.packed import pack, unpack
 from learn.net.gradient import Gradient, Layout, Objective
-from learn.net.training import Settings, State, Trainer, TrainingError, fit_k
+from learn.net.training import Trainer, TrainingError, TrainingSettings, TrainingState, fit_k
 from tests.test_features import boards, records
 
 VALUES = {chess.PAWN: 100, chess.KNIGHT: 300, chess.BISHOP: 300, chess.ROOK: 500, chess.QUEEN: 900, chess.KING: 0}
@@ -88,20 +88,20 @@ def test_the_gradient_is_that_of_finite_differences(shape: Shape, power: float) 
 
 @pytest.mark.parametrize("shape", [Shape("ALL", 16), Shape("H+MC", 16, 8)], ids=str)
 def test_threads_change_nothing(shape: Shape) -> None:
-    settings = Settings(shape, epochs=2, batch=64)
+    settings = TrainingSettings(shape, epochs=2, batch=64)
     nets = [Trainer(SAMPLE, settings, threads=threads).run().network for threads in (1, 3)]
     for name, array in nets[0].weights.items():
         assert np.array_equal(array, nets[1].weights[name]), name
 
 
 def test_another_seed_makes_another_net() -> None:
-    nets = [Trainer(SAMPLE, Settings(Shape("ALL", 16), epochs=1, seed=seed)).run().network for seed in (1, 2)]
+    nets = [Trainer(SAMPLE, TrainingSettings(Shape("ALL", 16), epochs=1, seed=seed)).run().network for seed in (1, 2)]
     assert not np.array_equal(nets[0].weights["inputs"], nets[1].weights["inputs"])
 
 
 def test_a_net_learns_what_pieces_are_worth() -> None:
-    settings = Settings(Shape("ALL", 16), Objective(0, 200.0, 2.0), epochs=40, batch=32, rate=0.01, apart=0.1)
-    trainer, states = Trainer(SAMPLE, settings), list[State]()
+    settings = TrainingSettings(Shape("ALL", 16), Objective(0, 200.0, 2.0), epochs=40, batch=32, rate=0.01, apart=0.1)
+    trainer, states = Trainer(SAMPLE, settings), list[TrainingState]()
     trained = trainer.run(states.append)
     ended = [state for state in states if state.is_epoch]
     assert len(ended) == 40
@@ -112,10 +112,10 @@ def test_a_net_learns_what_pieces_are_worth() -> None:
 
 
 def test_training_goes_on_where_it_was_broken_off(tmp_path: Path) -> None:
-    settings, state = Settings(Shape("ALL", 16), epochs=4, batch=64), tmp_path / "n.state"
+    settings, state = TrainingSettings(Shape("ALL", 16), epochs=4, batch=64), tmp_path / "n.state"
     whole = Trainer(SAMPLE, settings).run().network
 
-    def stop_after_two(told: State) -> None:
+    def stop_after_two(told: TrainingState) -> None:
         if told.is_epoch and told.epoch == 3:
             raise KeyboardInterrupt
 
@@ -126,7 +126,7 @@ def test_training_goes_on_where_it_was_broken_off(tmp_path: Path) -> None:
     for name, array in whole.weights.items():
         assert np.array_equal(array, second.network.weights[name]), name
     with pytest.raises(TrainingError, match="other data or settings"):
-        Trainer(SAMPLE, Settings(Shape("ALL", 32), epochs=4), checkpoint=state)
+        Trainer(SAMPLE, TrainingSettings(Shape("ALL", 32), epochs=4), checkpoint=state)
     state.write_bytes(b"nothing")
     with pytest.raises(TrainingError, match="no checkpoint"):
         Trainer(SAMPLE, settings, checkpoint=state)

@@ -76,7 +76,7 @@ def test_of_a_game_only_quiet_positions_with_scores_are_taken(tmp_path: Path) ->
     path.write_text(GAME)
     taken = np.concatenate(list(packed_positions(path, Filter())))
     board, expected = chess.Board(), []
-    scores = {0: 30, 1: 25, 2: 31, 3: 20, 10: 90, 11: 100, 12: -7}  # White's, before each of these half-moves
+    scores = {0: 30, 1: 25, 2: 31, 3: 20, 10: 90, 11: 100, 12: -7}  # White's, before each of these plies
     for ply, san in enumerate(
         ["e4", "e5", "Nf3", "Nf6", "Nxe5", "Nc6", "Nxc6", "dxc6", "d3", "Bc5", "Qe2", "O-O", "h3"]
     ):

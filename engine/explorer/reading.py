@@ -32,7 +32,7 @@ class PlayedMove:
 
 
 @dataclass(frozen=True)
-class Game:
+class GameView:
     """A game: who plays, from where, and how; `fault` says where it cannot be read on, null where nothing is wrong."""
 
     number: int  # in its file, from 1
@@ -49,7 +49,7 @@ class Read:
     """What a text was found to be: `kind` is fen, moves or pgn. `remark` is what else there is to say of it."""
 
     kind: str
-    games: tuple[Game, ...]
+    games: tuple[GameView, ...]
     remark: str | None = None
 
 
@@ -129,10 +129,10 @@ def _read_position(text: str, free: bool) -> Read:
         if not free:
             raise
         fen = set_up(fen).fen
-    return Read("fen", (Game(1, "", "*", {}, fen, (), None),), "; ".join(remarks) or None)
+    return Read("fen", (GameView(1, "", "*", {}, fen, (), None),), "; ".join(remarks) or None)
 
 
-def _played(start: Position, texts: list[str]) -> Game:
+def _played(start: Position, texts: list[str]) -> GameView:
     if len(texts) > MOST_MOVES:
         raise RequestError(f"these are more than {MOST_MOVES} moves")
     current, played = start.copy(), [*_names(start)]
@@ -145,7 +145,7 @@ def _played(start: Position, texts: list[str]) -> Game:
             raise RequestError(f"move {number} of {len(texts)}, {rejection}") from rejection
         played.append(PlayedMove(san(current, move), current.uci(move)))
         current.push(move)
-    return Game(1, "", "*", {}, start.start_fen(), tuple(played), None)
+    return GameView(1, "", "*", {}, start.start_fen(), tuple(played), None)
 
 
 def _names(position: Position) -> list[PlayedMove]:
@@ -157,11 +157,11 @@ def _names(position: Position) -> list[PlayedMove]:
     return names
 
 
-def _game_of(source: GameSource) -> Game:
+def _game_of(source: GameSource) -> GameView:
     end = source.start.copy()
     end.push_all(source.moves)
     tags = dict(source.game.headers)
-    return Game(
+    return GameView(
         number=source.number,
         label=source.label,
         result=tags.get("Result", "*"),

@@ -3,11 +3,11 @@
 from engine.compiled.jit import kernel
 from engine.compiled.recursion import call_evaluation
 from engine.search.scaling import endgame_scaling
-from eval.draws import settled
+from eval.draws import final_score
 
 
 @kernel
 def static_evaluation(s, ply):
     """The evaluation of the position at `ply` in centipawns for the side to move, int64: draws and endings known."""
     position = s.positions[ply]
-    return endgame_scaling(position, settled(position, call_evaluation(s.evaluation, s, ply)))
+    return endgame_scaling(position, final_score(position, call_evaluation(s.evaluation, s, ply)))

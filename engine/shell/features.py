@@ -19,7 +19,7 @@ from eval.net.features import FeatureError, FeatureSet, features
 from formats.pgn_games import Games, play_games
 from formats.pgn_stream import games_of
 from formats.sources import Source, SourceError, open_source
-from learn.net.feature_changes import THESIS_SLIP, Changes, measure_changes
+from learn.net.feature_changes import THESIS_SLIP, FeatureChanges, measure_changes
 
 
 def run_features(arguments: Sequence[str]) -> int:
@@ -79,7 +79,7 @@ def _print_changes(wanted: FeatureSet, path: Path, as_json: bool) -> None:
     _print_table(found)
 
 
-def _print_table(found: Changes) -> None:
+def _print_table(found: FeatureChanges) -> None:
     print(f"{found.moves} moves, means of both sides' views\n")
     print(f"{'block':<20}{'active':>9}{'added':>9}{'removed':>9}{'together':>10}   thesis: added, removed")
     for change in found.blocks:

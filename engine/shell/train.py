@@ -25,9 +25,9 @@ from formats.packed import PACKED, Filter, PackedError, open_packed
 from formats.packed_files import packed_positions
 from formats.sources import STANDARD_INPUT, SourceError, find_files
 from learn.net.gradient import Objective
-from learn.net.training import Settings, State, Trained, Trainer, TrainingError, fit_k
+from learn.net.training import Trained, Trainer, TrainingError, TrainingSettings, TrainingState, fit_k
 
-SETTINGS, OBJECTIVE, SHAPE = Settings(), Objective(), Shape()
+SETTINGS, OBJECTIVE, SHAPE = TrainingSettings(), Objective(), Shape()
 
 
 def run_train(arguments: Sequence[str]) -> int:
@@ -42,7 +42,7 @@ def run_train(arguments: Sequence[str]) -> int:
                 check_writable(path)
             records, names = _records(order)
             k = order.k or fit_k(records)
-            settings = Settings(
+            settings = TrainingSettings(
                 shape,
                 Objective(order.blend, round(k, 1), order.power),
                 order.epochs,
@@ -127,7 +127,7 @@ class _Teller:
     def __init__(self, show: LivePrinter, log: Path) -> None:
         self._show, self._log = show, log
 
-    def __call__(self, state: State) -> None:
+    def __call__(self, state: TrainingState) -> None:
         """Tell it."""
         apart = "" if state.apart is None else f", apart {state.apart:.6f}"
         left = round(state.seconds_left)

@@ -11,7 +11,7 @@ from numba import literal_unroll
 import eval.linear.terms  # noqa: F401  (fills the registry)
 from engine.board.bitboard import BLACK, WHITE
 from engine.compiled.jit import entry, kernel
-from eval.draws import settled
+from eval.draws import final_score
 from eval.linear.phases import by_stage, phases_of, stage_of
 from eval.linear.registry import TERMS
 from eval.linear.view import view
@@ -50,7 +50,7 @@ def weighted_sum(position, weights):
 @kernel
 def evaluate(position, weights):
     """The score for the side to move in centipawns, int64; `weights` is that of `weighted_sum`."""
-    return settled(position, weighted_sum(position, weights))
+    return final_score(position, weighted_sum(position, weights))
 
 
 @kernel

@@ -21,7 +21,7 @@ THESIS_SLIP = {"ALL": (0.98, 0.60)}
 
 
 @dataclass(frozen=True)
-class Change:
+class FeatureChange:
     """Means over moves and both sides' views: active before a move, added and removed by it."""
 
     name: str
@@ -31,14 +31,14 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Changes:
+class FeatureChanges:
     """What the moves of some games change, by block."""
 
     moves: int
-    blocks: tuple[Change, ...]
+    blocks: tuple[FeatureChange, ...]
 
 
-def measure_changes(wanted: FeatureSet, games: Iterable[Games]) -> Changes:
+def measure_changes(wanted: FeatureSet, games: Iterable[Games]) -> FeatureChanges:
     """What each part of a feature set has active, and what a move changes of it."""
     parts = [features(part.name) for part in wanted.parts]
     sums = np.zeros((len(parts), 3), dtype=np.int64)
@@ -49,7 +49,9 @@ def measure_changes(wanted: FeatureSet, games: Iterable[Games]) -> Changes:
             _count_changes(some.table, some.moves, some.starts, part.program, room, np.zeros(part.size, np.int64), row)
         moves += int(some.table["plies"][some.table["fault"] == NO_FAULT].sum())
     means = sums / max(1, 2 * moves)
-    return Changes(moves, tuple(Change(part.name, *map(float, row)) for part, row in zip(parts, means, strict=True)))
+    return FeatureChanges(
+        moves, tuple(FeatureChange(part.name, *map(float, row)) for part, row in zip(parts, means, strict=True))
+    )
 
 
 @entry

@@ -32,7 +32,7 @@ class TrainingError(MerinoError):
 
 
 @dataclass(frozen=True)
-class Settings:
+class TrainingSettings:
     """How a net is trained."""
 
     shape: Shape = field(default_factory=Shape)
@@ -52,7 +52,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class State:
+class TrainingState:
     """How far training has come: told several times a second, and after each epoch."""
 
     epoch: int  # from 1
@@ -78,7 +78,7 @@ class Trained:
     interrupted: bool
 
 
-Report = Callable[[State], object]
+Report = Callable[[TrainingState], object]
 
 
 def fit_k(records: np.ndarray) -> float:
@@ -115,7 +115,7 @@ class Trainer:
     def __init__(
         self,
         records: np.ndarray,
-        settings: Settings,
+        settings: TrainingSettings,
         about: Mapping[str, Any] | None = None,
         checkpoint: Path | None = None,
         threads: int | None = None,
@@ -182,13 +182,13 @@ class Trainer:
             speed = seen / max(1e-9, time.monotonic() - began)
             report(self._state(self._error, 0, speed, is_epoch=True))
 
-    def _state(self, error: float, seen: int, speed: float, is_epoch: bool) -> State:
+    def _state(self, error: float, seen: int, speed: float, is_epoch: bool) -> TrainingState:
         epochs, count = self._settings.epochs, len(self._places)
         done = (self._epoch + seen / count) / epochs
         left = (1 - done) * epochs * count / speed
         best = self._best if np.isfinite(self._best) else None
         last = getattr(self, "_last", best)
-        return State(self._epoch + (not is_epoch), epochs, done, error, last, best, speed, left, is_epoch)
+        return TrainingState(self._epoch + (not is_epoch), epochs, done, error, last, best, speed, left, is_epoch)
 
     def _rates(self, positions: int, batches: int) -> np.ndarray:
         """What `Gradient.step` takes: the rate falls along half a cosine."""

@@ -9,7 +9,7 @@ from formats.packed_games import packed_of_games
 from formats.pgn_games import read_games
 from learn.net.feature_changes import measure_changes
 from learn.net.position_counts import count_positions
-from learn.net.training import Settings, Trainer
+from learn.net.training import Trainer, TrainingSettings
 
 _GAME = b'[Result "1-0"]\n\n1. e4 { [%eval 0.2] } e5 { [%eval 0.1] } 2. Nf3 1-0\n\n'
 
@@ -21,4 +21,4 @@ def warm_up() -> None:
     records = np.repeat(packed_of_games(games, Filter()), 50)
     records["game"] = np.arange(len(records))
     count_positions([records])
-    Trainer(records, Settings(Shape("H", 1), epochs=1, apart=0.5), threads=1).run()
+    Trainer(records, TrainingSettings(Shape("H", 1), epochs=1, apart=0.5), threads=1).run()

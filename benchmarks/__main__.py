@@ -9,6 +9,7 @@ from benchmarks import (
     latency,
     matches,
     move_generation,
+    nets,
     reading,
     searching,
     studying,
@@ -24,6 +25,7 @@ SECTIONS = {
     "match": matches.report,
     "points": studying.report,
     "tune": tuning.report,
+    "nets": nets.report,
     "uci": latency.report,
     "explorer": exploring.report,
 }

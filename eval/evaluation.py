@@ -56,6 +56,7 @@ class Evaluation(ABC):
 
     name: str
     k: float = DEFAULT_K
+    has_terms = False  # whether `explain` and `value_pieces` tell its score by terms
 
     @property
     @abstractmethod

@@ -18,6 +18,7 @@ from typing import IO, Any, NamedTuple
 from engine.common.files import lock, write_whole
 from match.errors import MatchError
 from match.games import Tally
+from match.positions import PositionFile
 
 
 class Journal(NamedTuple):
@@ -30,9 +31,16 @@ class Journal(NamedTuple):
 class MatchKeeper:
     """Keeps the games and the state of one match in their files; either may be None."""
 
-    def __init__(self, pgn: Path | None, state: Path | None, config: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        pgn: Path | None,
+        state: Path | None,
+        config: dict[str, Any],
+        positions: PositionFile | None = None,
+    ) -> None:
         """`config` must be the same whenever the match goes on, and can be written as JSON."""
-        self._pgn, self._state, self._config = pgn, state, config
+        self._pgn, self._state, self._config, self._positions = pgn, state, config, positions
+        self._positions_before: dict[str, Any] | None = None  # as the state has it
         self._games: list[str] = []  # that are in no file yet
         self._journal: Journal | None = None  # of those that are being added
 
@@ -46,6 +54,7 @@ class MatchKeeper:
         try:
             state = json.loads(path.read_text(encoding="utf-8"))
             tally, seconds, config = Tally.from_json(state["tally"]), float(state["seconds"]), dict(state["terms"])
+            self._positions_before = state.get("positions")
             journal = state["pgn"] and Journal(int(state["pgn"]["at"]), tuple(map(str, state["pgn"]["games"])))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise MatchError(f"'{path}' is not the state of a match ({error})") from error
@@ -60,6 +69,7 @@ class MatchKeeper:
 
         To be called after `load`. Raises MatchError where the files do not belong together.
         """
+        self._take_up_positions()
         journal, self._journal = self._journal, None
         if journal is None or (is_over and not journal.games):
             return ""
@@ -83,7 +93,13 @@ class MatchKeeper:
 
     def save(self, tally: Tally, seconds: float) -> None:
         """Write the games taken, and the state; raises MatchError, and can then be tried again."""
+        if self._positions is not None:
+            with _naming_the_file(self._positions.path):
+                self._positions.prepare()
         if self._pgn is None:
+            if self._positions is not None:
+                self._write_state(tally, seconds, None)
+                self._settle_positions()
             self._write_state(tally, seconds, None)
             return
         with _naming_the_file(self._pgn), _opened(self._pgn) as file:
@@ -93,7 +109,23 @@ class MatchKeeper:
                 self._write_state(tally, seconds, journal)
             self._games, self._journal = [], journal
             self._settle(file)
+            self._settle_positions()
             self._write_state(tally, seconds, Journal(_size(file), ()))
+
+    def _take_up_positions(self) -> None:
+        """Add the positions that the state has and their file lacks."""
+        if self._positions is None or self._positions_before is None:
+            return
+        try:
+            with _naming_the_file(self._positions.path):
+                self._positions.take_up(self._positions_before)
+        except (KeyError, TypeError, ValueError) as error:
+            raise MatchError(f"'{self._state}' is not the state of a match ({error!r})") from error
+
+    def _settle_positions(self) -> None:
+        if self._positions is not None:
+            with _naming_the_file(self._positions.path):
+                self._positions.settle()
 
     def _settle(self, file: IO[bytes]) -> None:
         """Bring the games of the journal into the PGN, as far as they are not there; raises OSError."""
@@ -106,6 +138,7 @@ class MatchKeeper:
         if self._state is None:
             return
         state = {"terms": self._config, "tally": tally.as_json(), "seconds": seconds}
+        state["positions"] = None if self._positions is None else self._positions.as_json()
         state["pgn"] = None if journal is None else journal._asdict()
         with _naming_the_file(self._state):
             write_whole(self._state, json.dumps(state, indent=1).encode())

@@ -13,10 +13,11 @@ from typing import Any
 from engine.common.nearest import did_you_mean
 from engine.search.parameters import PARAMETERS, ParameterError, current_name, parameter_values
 from eval.evaluation import Evaluation, EvaluationError
-from eval.families import default, load
+from eval.families import default, load, load_net
 from match.errors import PlayerError
 
 DEFAULT = "default"
+EVAL_FILE = "EvalFile"  # the word for a net, as in UCI
 SHARED_NUMBERS = ("threads", "hash")
 OWN_NUMBERS = (*SHARED_NUMBERS, "overhead")
 PROTOCOLS = ("engine", "xboard")  # prefixes; "engine" speaks UCI
@@ -122,7 +123,9 @@ def _own(text: str, label: str, head: str, settings: dict[str, str]) -> OwnPlaye
     own = {name: _whole(text, name, settings.pop(name)) for name in OWN_NUMBERS if name in settings}
     _check_numbers(text, own)
     try:
-        evaluation = load(Path(head).expanduser()) if head not in ("", DEFAULT) else default()
+        net = settings.pop(EVAL_FILE, "")
+        terms = load(Path(head).expanduser()) if head not in ("", DEFAULT) else default()
+        evaluation = load_net(net) if net else terms
         values = {name: settings.pop(name) for name in evaluation.numbers if name in settings}
         evaluation = evaluation.with_numbers(_weights(text, evaluation, values))
         known = [parameter.name for parameter in PARAMETERS]

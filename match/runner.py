@@ -23,6 +23,7 @@ from match.errors import MatchError
 from match.games import Game, Tally
 from match.keeping import MatchKeeper
 from match.pgn import write_game
+from match.positions import PositionFile
 from match.report import GameRate, live_line
 from match.statistics import Sprt
 
@@ -41,6 +42,7 @@ class MatchOutput:
     event: str = "Merino match"
     line: Callable[[Tally, int, float | None, Sprt | None], str] = live_line  # what is shown
     say: Callable[[str], object] | None = None  # gets what else there is to know, in sentences
+    positions: Path | None = None  # to the end of which packed positions are written
 
 
 @dataclass
@@ -81,7 +83,9 @@ class _Match:
     def __init__(self, config: MatchConfig, sprt: Sprt | None, output: MatchOutput) -> None:
         self._config, self._sprt, self._output = config, sprt, output
         self._day = date.today()
-        self._keeper = MatchKeeper(output.pgn, output.state, config.identity())
+        skip, path = config.variety.early, output.positions
+        self._positions = None if path is None else PositionFile(path, skip)
+        self._keeper = MatchKeeper(output.pgn, output.state, config.identity(), self._positions)
         self._result = MatchResult(*self._keeper.load())
         self._first = self._result.tally.games
         self._say(self._keeper.catch_up(self._is_over()))
@@ -130,6 +134,8 @@ class _Match:
         first, second = self._config.players
         if self._output.pgn is not None:
             self._keeper.add(write_game(game, (first.label, second.label), self._output.event, self._day))
+        if self._positions is not None:
+            self._positions.add(game)
         self._result.tally.add(game)
 
     def _save(self) -> None:

@@ -84,6 +84,7 @@ class Talk:
         runtime = Runtime.__new__(Runtime)  # all of it but the search
         runtime.searcher = self.searcher  # type: ignore[assignment]
         runtime.evaluation, runtime.weights_file, runtime.weights_error = default(), DEFAULT_FILE, ""
+        runtime.terms, runtime.net_file = runtime.evaluation, None
         self.session = Session(runtime, terminal or Terminal(), self.out)
 
     def say(self, *lines: str) -> str:

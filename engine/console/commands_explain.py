@@ -14,6 +14,7 @@ from engine.notation.san import read_move, san
 from engine.search.bench import run_bench
 from engine.search.limits import Limits
 from eval.linear.table import PIECE_VALUES, render, render_piece, render_pieces
+from eval.net.text import render_by_pieces
 
 DEEPEST_PERFT = 10
 EVAL_OPTIONS = ("sort", "hide-zero", "json")
@@ -30,6 +31,9 @@ def evaluation(session: Session, arguments: str) -> None:
     wanted = [word for word in words if word in EVAL_OPTIONS]
     name = " ".join(word for word in words if word not in EVAL_OPTIONS)
     chosen = evaluation_in(name) if name else session.runtime.evaluation
+    if not chosen.has_terms:
+        session.say(render_by_pieces(chosen, session.runtime.terms, session.position.record))
+        return
     explanation = chosen.explain(session.position.record)
     if "json" in wanted:
         session.say(json.dumps({"fen": session.position.fen(), **explanation.as_json()}))

@@ -89,6 +89,7 @@ COMMANDS = by_name(
             "engine.shell.position_files:run_positions",
             "Show, convert, shuffle or split files of scored positions.",
         ),
+        Command("net FILE", "engine.shell.net:run_net", "Show what a net is and what pieces are worth to it."),
         Command("train FILE ...", "engine.shell.train:run_train", "Train a net from scored positions."),
         Command("features EXPR [FEN]", "engine.shell.features:run_features", "Show what a feature set for nets sees."),
         Command(

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from engine.common.command import UsageError
 from engine.common.interrupt import INTERRUPTED
 from engine.common.live_line import LivePrinter
 from engine.console import shared_options as shared
-from engine.console.command_line import Parser, natural, positive
+from engine.console.command_line import Parser, file_path, natural, positive
 from engine.shell import match_options as options
 from eval.evaluation import EvaluationError
-from eval.families import active_file, load
+from eval.families import active_file, find_net, load
 from match.config import MatchConfig
 from match.openings import PLIES
 from match.players import OwnPlayer
@@ -44,17 +45,23 @@ def _parser() -> Parser:
     add("--early-loss", type=natural, metavar="CP", default=EARLY_LOSS, help=sentence)
     shared.add_concurrency(parser, "games")
     shared.add_weights(parser)
+    sentence = "play by this net instead: a file, or the name of one in weights/"
+    parser.group(shared.EVALUATION).add_argument("--evalfile", metavar="NET", help=sentence)
     options.add_time_control(parser, movetime=False)
     shared.add_openings(parser, f"{PLIES} if random")
     options.add_resign(parser, RESIGN)
-    shared.add_pgn(parser, Path("selfplay.pgn"))
+    shared.add_pgn(parser)
+    sentence = "add scored positions to this file, 32 bytes each, for 'merino train'"
+    parser.group(shared.OUTPUT).add_argument("--positions", type=file_path, metavar="FILE", help=sentence)
     shared.add_state(parser)
     shared.add_quiet(parser)
     return parser
 
 
 def _play(order: argparse.Namespace) -> int:
-    file = active_file(order.weights)
+    if order.pgn is None and order.positions is None:
+        order.pgn = Path("selfplay.pgn")
+    file = find_net(order.evalfile) if order.evalfile else active_file(order.weights)
     try:
         player = OwnPlayer("Merino", load(file))
     except EvaluationError as error:
@@ -71,15 +78,17 @@ def _play(order: argparse.Namespace) -> int:
     )
     with LivePrinter(shared.progress_stream(order.quiet)) as show:
         output = options.output(order, "Merino self-play", order.state, show, count_line)
+        output = replace(output, positions=order.positions)
         result, fault = options.run_and_catch(config, order, output)
     if fault and not result.tally.games:
         raise fault
     drawn = result.tally.points[1]
-    print(f"{result.tally.games} games, {drawn} of them drawn, played with '{file}'; they are in '{order.pgn}'.")
+    written = "' and '".join(str(path) for path in (order.pgn, order.positions) if path)
+    print(f"{result.tally.games} games, {drawn} of them drawn, played with '{file}'; they are in '{written}'.")
     if fault:
         raise fault
     if not order.quiet:
-        print(f"To learn from them: merino learn {order.pgn}")
+        print(f"To learn from them: merino {'learn' if order.pgn else 'train'} {order.pgn or order.positions}")
     if result.interrupted:
         options.remarks(order)(options.interrupted(order.state))
         return INTERRUPTED

@@ -16,7 +16,7 @@ from engine.common.files import check_writable
 from engine.common.interrupt import INTERRUPTED
 from engine.common.live_line import LivePrinter
 from engine.common.progress import ProgressOfMany
-from engine.console.command_line import Parser, positive
+from engine.console.command_line import Parser, file_path, number_above_zero, positive, share
 from engine.shell.naming import errors_named
 from eval.evaluation import EvaluationError
 from eval.net.file import load_net, save_net
@@ -33,7 +33,7 @@ SETTINGS, OBJECTIVE, SHAPE = TrainingSettings(), Objective(), Shape()
 def run_train(arguments: Sequence[str]) -> int:
     """The command in a shell: 0, or 130 after Ctrl-C; raises CommandError."""
     order = _parser().parse_args(arguments)
-    out: Path = order.out.expanduser()
+    out: Path = order.out
     with errors_named("train", PackedError, SourceError, TrainingError, EvaluationError):
         shape = _shape(order)
         checkpoint = out.with_name(out.name + ".state")
@@ -53,7 +53,7 @@ def run_train(arguments: Sequence[str]) -> int:
                 order.apart,
                 order.seed,
             )
-            start = load_net(order.start.expanduser()) if order.start else None
+            start = load_net(order.start) if order.start else None
             trainer = Trainer(records, settings, {"files": names}, checkpoint, order.threads, start)
             print(f"{shape}\n{len(records)} positions, K {k:.1f}, {order.epochs} epochs")
             with LivePrinter() as show:
@@ -71,21 +71,22 @@ def _parser() -> Parser:
     parser = Parser(
         prog="merino train",
         description="Train a net from scored positions: packed ones, or PGN with scores behind the moves.",
+        examples=("merino train games.pgn --out my.net", 'merino train p.bin --features "ALL+H+V" --hidden 32'),
     )
     add = parser.add_argument
     add("files", nargs="+", metavar="FILE", help="positions, as 'merino positions' reads them")
     add("--features", default=SHAPE.features, metavar="EXPR", help=f"what the net sees ({SHAPE.features})")
     add("--hidden", default=str(SHAPE.hidden), metavar="N[,M]", help=f"neurons, and of a second layer ({SHAPE.hidden})")
     add("--activation", choices=ACTIVATIONS, default=SHAPE.activation, help=f"of the neurons ({SHAPE.activation})")
-    add("--out", type=Path, default=Path("merino.net"), metavar="NET", help="write the net here (merino.net)")
-    add("--start", type=Path, metavar="NET", help="go on from the weights of this net instead of random ones")
+    add("--out", type=file_path, default=Path("merino.net"), metavar="NET", help="write the net here (merino.net)")
+    add("--start", type=file_path, metavar="NET", help="go on from the weights of this net instead of random ones")
     add("--epochs", type=positive, default=SETTINGS.epochs, help=f"times through all positions ({SETTINGS.epochs})")
     add("--batch", type=positive, default=SETTINGS.batch, help=f"positions before each step ({SETTINGS.batch})")
-    add("--rate", type=_above_nothing, default=SETTINGS.rate, help=f"learning rate at the start ({SETTINGS.rate})")
-    add("--blend", type=_share, default=OBJECTIVE.blend, help=f"share of the result, not the score ({OBJECTIVE.blend})")
-    add("--power", type=_above_nothing, default=OBJECTIVE.power, help=f"of the error, 2 or {OBJECTIVE.power}")
-    add("--k", type=_above_nothing, help="scale of the scores in centipawns (fitted to the results)")
-    add("--apart", type=_share, default=SETTINGS.apart, help=f"share of games only looked at ({SETTINGS.apart})")
+    add("--rate", type=number_above_zero, default=SETTINGS.rate, help=f"learning rate at the start ({SETTINGS.rate})")
+    add("--blend", type=share, default=OBJECTIVE.blend, help=f"share of the result, not the score ({OBJECTIVE.blend})")
+    add("--power", type=number_above_zero, default=OBJECTIVE.power, help=f"of the error, 2 or {OBJECTIVE.power}")
+    add("--k", type=number_above_zero, help="scale of the scores in centipawns (fitted to the results)")
+    add("--apart", type=share, default=SETTINGS.apart, help=f"share of games only looked at ({SETTINGS.apart})")
     add("--no-mirror", action="store_true", help="never exchange left and right")
     add("--seed", type=int, default=SETTINGS.seed, help="of the random weights and the order (1)")
     add("--threads", type=positive, help="threads; they change nothing but the time (one a core)")
@@ -150,23 +151,3 @@ def _tell(found: Trained, out: Path) -> None:
     )
     if found.interrupted:
         print("The same command goes on from there.")
-
-
-def _above_nothing(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 1e6:
-        raise argparse.ArgumentTypeError(f"'{text[:20]}' is no number above 0")
-    return value
-
-
-def _share(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"'{text[:20]}' is no share from 0 to 1")
-    return value

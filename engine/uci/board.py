@@ -21,6 +21,7 @@ from engine.search.bench import run_bench
 from engine.uci.go import parse_go
 from engine.uci.session import UciSession
 from eval.linear.table import pawns, render
+from eval.net.text import render_by_pieces
 
 _RULER = " " + "+---" * 8 + "+"
 
@@ -73,7 +74,11 @@ def show(session: UciSession, _: str, position: Position) -> None:
 @_with_position
 def evaluate(session: UciSession, _: str, position: Position) -> None:
     """The score of the position by evaluation alone, term by term."""
-    explanation = session.ready().evaluation.explain(position.record)
+    runtime = session.ready()
+    if not runtime.evaluation.has_terms:
+        session.output.say(*render_by_pieces(runtime.evaluation, runtime.terms, position.record).splitlines())
+        return
+    explanation = runtime.evaluation.explain(position.record)
     session.output.say(
         *render(explanation, unicode=False).splitlines(),
         f"Evaluation: {explanation.score_to_move:+d} cp for the mover, {pawns(explanation.score_white)} for White",

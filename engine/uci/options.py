@@ -222,6 +222,12 @@ def _weights_file(runtime: Runtime, name: str) -> None:
     runtime.use_weights(name)
 
 
+@_option("EvalFile", "string", "", needs_idle=True)
+def _eval_file(runtime: Runtime, name: str) -> None:
+    """Net that evaluates instead of the terms: a file, or the name of one in weights/; empty for the terms."""
+    runtime.use_net(name)
+
+
 @_option("Debug Log File", "string", "", is_about_dialogue=True)
 def _debug_log_file(dialogue: Dialogue, name: str) -> None:
     """Log file: all input (>>) and output (<<) is appended to it, each line with the time."""

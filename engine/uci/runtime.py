@@ -11,8 +11,8 @@ from engine.search.limits import Limits
 from engine.search.searcher import Searcher
 from engine.search.strength import DEFAULT_ELO
 from engine.search.warmup import warm_up
-from eval.evaluation import EvaluationError
-from eval.families import DEFAULT_FILE, active_file, default, load
+from eval.evaluation import Evaluation, EvaluationError
+from eval.families import DEFAULT_FILE, active_file, default, find_net, load, load_net
 
 if TYPE_CHECKING:
     from engine.board.move import Move
@@ -36,6 +36,8 @@ class Runtime:
             self.weights_error = str(error)
             self.weights_file = DEFAULT_FILE
             self.evaluation = default()
+        self.terms = self.evaluation  # by the weights file, also while a net evaluates
+        self.net_file: Path | None = None
         self.own_book = False
         self.book: Book | None = None
         self.tables: Tables | None = None
@@ -58,10 +60,21 @@ class Runtime:
     def use_weights(self, name: str) -> Path:
         """Take the weights from the file `name`, the active one if empty; raises EvaluationError and keeps the old."""
         file = active_file(name or None).absolute()
-        self.evaluation = load(file)
-        self.searcher.set_evaluation(self.evaluation)
+        self.terms = load(file)
+        if self.net_file is None:
+            self._evaluate_by(self.terms)
         self.weights_file, self.weights_error = file, ""
         return file
+
+    def use_net(self, name: str) -> None:
+        """Evaluate by the net `name`, by the terms if empty; raises EvaluationError and keeps what there was."""
+        file = find_net(name) if name else None
+        self._evaluate_by(self.terms if file is None else load_net(str(file)))
+        self.net_file = file
+
+    def _evaluate_by(self, evaluation: Evaluation) -> None:
+        self.evaluation = evaluation
+        self.searcher.set_evaluation(evaluation)
 
     def use_book(self, name: str) -> None:
         """Take the book `name`, none if empty; raises BookError and keeps the old."""

@@ -231,7 +231,7 @@ class UciSession:
                     continue
                 self._bestmove_said.wait()
             value = self._pending.pop(name)
-            if self._apply(option, runtime, value) and name == "WeightsFile":
+            if self._apply(option, runtime, value) and name in ("WeightsFile", "EvalFile"):
                 self._weights_said = ""
                 self._say_weights(runtime)
 
@@ -264,6 +264,7 @@ class UciSession:
         if runtime.weights_error:
             self.output.error(runtime.weights_error)
             runtime.weights_error = ""
-        if self._weights_said != str(runtime.weights_file):
-            self._weights_said = str(runtime.weights_file)
-            self.output.info(f"weights: {self._weights_said}")
+        in_use = f"net: {runtime.net_file}" if runtime.net_file else f"weights: {runtime.weights_file}"
+        if self._weights_said != in_use:
+            self._weights_said = in_use
+            self.output.info(in_use)

@@ -42,6 +42,8 @@ def _install(records):
 class LinearEvaluation(Evaluation):
     """The terms under these weights in centipawns: float64[terms] in the order of the registry, or two phases of it."""
 
+    has_terms = True
+
     def __init__(self, weights: np.ndarray, k: float = DEFAULT_K, name: str = "terms") -> None:
         self.weights = simplest(np.asarray(weights, dtype=np.float64), NUMBER_OF_TERMS)
         self._table = by_stage(self.weights, NUMBER_OF_TERMS)

@@ -1,0 +1,44 @@
+"""What pieces are worth to an evaluation over many positions: mean and spread by kind and phase."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.board.bitboard import EMPTY, KING
+from eval.evaluation import Evaluation
+
+NAMES = ("pawn", "knight", "bishop", "rook", "queen")
+PHASES = {"opening": (21, 99), "middlegame": (9, 21), "endgame": (0, 9)}  # units of pieces, from and below
+_UNITS = (0, 1, 1, 2, 4, 0)
+
+
+@dataclass(frozen=True)
+class PieceMean:
+    """The value of a kind of piece in centipawns for its owner, over all that stood on the boards of a phase."""
+
+    piece: str
+    phase: str  # "all", or one of PHASES
+    pieces: int
+    mean: float
+    deviation: float
+
+
+def piece_means(evaluation: Evaluation, positions: np.ndarray) -> tuple[PieceMean, ...]:
+    """By removal, over POSITION[n]."""
+    board, values = positions["board"], evaluation.removals(positions)
+    counted = (board != EMPTY) & (board & 7 != KING)
+    kinds, flat = board[counted] & 7, values[counted]
+    units = np.repeat([_units(position) for position in positions], counted.sum(axis=1))
+    found = []
+    for phase, (low, high) in {"all": (0, 99), **PHASES}.items():
+        for kind, name in enumerate(NAMES):
+            chosen = flat[(kinds == kind) & (units >= low) & (units < high)]
+            if len(chosen):
+                found.append(PieceMean(name, phase, len(chosen), float(chosen.mean()), float(chosen.std())))
+    return tuple(found)
+
+
+def _units(position: np.void) -> int:
+    return sum(int(squares).bit_count() * worth for squares, worth in zip(position["pieces"], _UNITS, strict=True))

@@ -1,0 +1,165 @@
+"""Nets in use: UCI, console, players, self-play with positions, and what a command tells of one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.shell.cli import main
+from engine.uci.runtime import Runtime
+from eval.evaluation import EvaluationError
+from eval.families import find_net
+from eval.net.family import NetEvaluation
+from eval.net.file import save_net
+from eval.net.network import Network, Shape
+from formats.packed import PACKED, Filter, check_packed
+from formats.packed_files import packed_positions
+from match.errors import MatchError, PlayerError
+from match.games import Tally
+from match.keeping import MatchKeeper
+from match.players import OwnPlayer, read_player
+from match.positions import PositionFile
+from tests.talk import Talk
+from tests.test_net import random_net
+from tests.uci_process import UciProcess
+
+
+def material_net() -> Network:
+    """A net that counts material: 100 centipawns for a pawn and so on."""
+    shape = Shape("ALL", 2, 0, "crelu")
+    inputs, index = np.zeros((768, 2)), np.arange(768)
+    worth = np.array([1, 3, 3, 5, 9, 0])[index % 12 // 2]
+    inputs[:, 0] = np.where(index % 2 == 0, worth, 0)  # neurons count the own pieces and those of the other side
+    weights = {
+        "inputs": np.rint(inputs * 2).astype(np.int16),  # 39 pawns are 78 of 255
+        "input_bias": np.zeros(2, dtype=np.int16),
+        "output": np.array([2040, 0, -2040, 0], dtype=np.int16),  # 2 * 2040 * 400 / (255 * 64) = 100
+        "output_bias": np.zeros(1, dtype=np.int16),
+    }
+    return Network(shape, weights, 200.0, {"data": {"positions": 7}})
+
+
+@pytest.fixture
+def net(tmp_path: Path) -> Path:
+    path = tmp_path / "material.net"
+    save_net(material_net(), path)
+    return path
+
+
+def test_a_net_is_set_and_put_away_by_an_option(engine: UciProcess, net: Path) -> None:
+    engine.send(f"setoption name EvalFile value {net}", "position fen 4k3/8/8/8/8/8/8/R3K2R w KQ - 0 1", "eval")
+    lines = engine.sync()
+    assert f"info string net: {net}" in lines
+    assert any("R 5.00" in line for line in lines)
+    assert any("score for White +10.00; by the terms" in line for line in lines)
+    engine.send("setoption name EvalFile value <empty>", "eval")
+    assert any("Evaluation:" in line for line in engine.sync())
+
+
+@pytest.mark.parametrize("content", [b"", b"Merino net 1\n{}", b"VAL_P 100\n", bytes(100)])
+def test_a_bad_net_is_one_error_and_changes_nothing(engine: UciProcess, tmp_path: Path, content: bytes) -> None:
+    bad = tmp_path / "bad.net"
+    bad.write_bytes(content)
+    engine.send(f"setoption name EvalFile value {bad}", "position startpos", "eval")
+    lines = engine.sync()
+    errors = [line for line in lines if "error" in line]
+    assert len(errors) == 1 and str(bad) in errors[0]
+    assert any("Evaluation:" in line for line in lines)
+    engine.send("setoption name EvalFile value nowhere.net")
+    (error,) = engine.sync()
+    assert error.startswith("info string error: EvalFile: there is no net 'nowhere.net'")
+
+
+def test_the_console_tells_a_score_by_pieces(net: Path) -> None:
+    talk = Talk()
+    talk.session.runtime.evaluation = NetEvaluation(material_net(), "material.net")
+    told = talk.say("eval")
+    assert "material.net" in told and "Q 9.00" in told and "score for White +0.00; by the terms" in told
+
+
+def test_weights_set_beneath_a_net_wait_for_their_turn(net: Path) -> None:
+    runtime = Runtime(1)
+    terms = runtime.evaluation
+    runtime.use_net(str(net))
+    assert runtime.evaluation is not terms
+    runtime.use_weights("")
+    assert runtime.net_file == net and isinstance(runtime.evaluation, NetEvaluation)
+    with pytest.raises(EvaluationError, match="there is no net"):
+        runtime.use_net("nowhere")
+    assert runtime.net_file == net
+    runtime.use_net("")
+    assert runtime.net_file is None and runtime.evaluation is runtime.terms
+
+
+def test_players_take_a_net_by_name_or_by_the_word_of_uci(net: Path) -> None:
+    for text in (str(net), f"default,EvalFile={net}", f"EvalFile={net},name=x"):
+        player = read_player(text)
+        assert isinstance(player, OwnPlayer) and isinstance(player.evaluation, NetEvaluation)
+    with pytest.raises(PlayerError, match="there is no net"):
+        read_player("default,EvalFile=nowhere.net")
+
+
+def test_a_net_is_found_as_a_file_or_not_at_all(net: Path) -> None:
+    assert find_net(str(net)) == net
+    with pytest.raises(EvaluationError, match=r"no net 'x\.net'"):
+        find_net("x.net")
+
+
+def test_the_command_tells_of_a_net(net: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["net", str(net), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    means = {(row["piece"], row["phase"]): row["mean"] for row in told["pieces"]}
+    assert means["pawn", "all"] == pytest.approx(100) and means["queen", "all"] == pytest.approx(900)
+    assert any("positions: 7" in line for line in told["text"])
+    assert main(["net", str(net)]) == 0
+    assert "9.00 +- 0.00" in capsys.readouterr().out
+    assert main(["net", "nowhere"]) == 1
+    assert "there is no net" in capsys.readouterr().err
+
+
+def test_selfplay_writes_the_positions_of_its_games(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    packed, pgn = tmp_path / "p.bin", tmp_path / "g.pgn"
+    order = ["selfplay", "4", "--nodes", "60", "--concurrency", "1", "--early", "0"]
+    assert main([*order, "--positions", str(packed), "--pgn", str(pgn)]) == 0
+    written = np.fromfile(packed, dtype=PACKED)
+    check_packed(written, "it")
+    read = np.concatenate(list(packed_positions(pgn, Filter())))
+    assert len(read) == len(written) > 50
+    assert sorted(record.tobytes() for record in read) == sorted(record.tobytes() for record in written)
+    assert main([*order, "--positions", str(packed)]) == 0
+    assert len(np.fromfile(packed, dtype=PACKED)) == 2 * len(written)
+    packed.write_bytes(b"x")
+    assert main([*order, "--positions", str(packed)]) == 1
+    assert "has lost its end" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("written", [0, 40, 96])
+def test_positions_are_there_once_whenever_a_run_is_killed(tmp_path: Path, written: int) -> None:
+    packed, state = tmp_path / "p.bin", tmp_path / "m.state"
+    before, more = b"\1" * 64, bytes(range(96))
+    packed.write_bytes(before)
+    file = PositionFile(packed, 0)
+    file._waiting = [more]
+    keeper = MatchKeeper(None, state, {}, file)
+    file.prepare()
+    keeper._write_state(Tally(), 1.0, None)
+    packed.write_bytes(before + more[:written])  # and then it was killed
+    half_written = packed.read_bytes()
+    packed.write_bytes(half_written[: len(half_written) // 32 * 32])  # so that it counts as a file of positions
+    again = MatchKeeper(None, state, {}, PositionFile(packed, 0))
+    packed.write_bytes(half_written)
+    again.load()
+    again.catch_up(is_over=False)
+    assert packed.read_bytes() == before + more
+    packed.write_bytes(b"\1" * 32)
+    third = MatchKeeper(None, state, {}, PositionFile(packed, 0))
+    third.load()
+    with pytest.raises(MatchError, match="shorter"):
+        third.catch_up(is_over=False)
+
+
+def test_two_nets_can_play_each_other() -> None:
+    assert NetEvaluation(random_net(Shape("ALL", 16))).identity != NetEvaluation(material_net()).identity

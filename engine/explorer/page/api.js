@@ -6,17 +6,24 @@ const kept = new Map();
 export class RequestFailed extends Error {}
 
 async function call(method, path, body) {
-  let answer;
-  try {
-    answer = await fetch(path, body === undefined ? { method } : {
-      method, body: JSON.stringify(body), headers: { "content-type": "application/json" },
-    });
-  } catch {
-    throw new RequestFailed("the server does not answer: is 'merino explorer' still running?");
-  }
-  const told = await answer.json();
-  if (!answer.ok) throw new RequestFailed(told.error ?? `the server answered ${answer.status}`);
-  return told;
+    let answer;
+    try {
+        answer = await fetch(
+            path,
+            body === undefined
+                ? { method }
+                : {
+                      method,
+                      body: JSON.stringify(body),
+                      headers: { "content-type": "application/json" },
+                  },
+        );
+    } catch {
+        throw new RequestFailed("the server does not answer: is 'merino explorer' still running?");
+    }
+    const told = await answer.json();
+    if (!answer.ok) throw new RequestFailed(told.error ?? `the server answered ${answer.status}`);
+    return told;
 }
 
 export const get = (path) => call("GET", path);
@@ -24,36 +31,50 @@ export const post = (path, body) => call("POST", path, body);
 
 /** The report of a position; the same question is asked once. */
 export function explain(question) {
-  const key = JSON.stringify(question);
-  let answer = kept.get(key);
-  if (!answer) {
-    answer = post("/api/explain", question);
-    kept.set(key, answer);
-    answer.catch(() => kept.delete(key));
-    if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value);
-  }
-  return answer;
+    const key = JSON.stringify(question);
+    let answer = kept.get(key);
+    if (!answer) {
+        answer = post("/api/explain", question);
+        kept.set(key, answer);
+        answer.catch(() => kept.delete(key));
+        if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value);
+    }
+    return answer;
 }
 
 /** Work that tells how it goes: `hear` gets each message, and one of type "error" or "done" last. */
 export function channel(path, hear) {
-  let socket = null;
-  let waiting = [];
-  function open() {
-    socket = new WebSocket(`ws://${location.host}${path}`);
-    socket.onopen = () => { waiting.forEach((text) => socket.send(text)); waiting = []; };
-    socket.onmessage = (event) => JSON.parse(event.data).forEach(hear);
-    socket.onclose = () => { socket = null; hear({ type: "closed" }); };
-  }
-  function send(message) {
-    const text = JSON.stringify(message);
-    if (!socket) open();
-    if (socket.readyState === WebSocket.OPEN) socket.send(text);
-    else waiting.push(text);
-  }
-  return {
-    send,
-    stop() { if (socket) send({ stop: true }); },
-    close() { if (socket) { socket.onclose = null; socket.close(); socket = null; } },
-  };
+    let socket = null;
+    let waiting = [];
+    function open() {
+        socket = new WebSocket(`ws://${location.host}${path}`);
+        socket.onopen = () => {
+            waiting.forEach((text) => socket.send(text));
+            waiting = [];
+        };
+        socket.onmessage = (event) => JSON.parse(event.data).forEach(hear);
+        socket.onclose = () => {
+            socket = null;
+            hear({ type: "closed" });
+        };
+    }
+    function send(message) {
+        const text = JSON.stringify(message);
+        if (!socket) open();
+        if (socket.readyState === WebSocket.OPEN) socket.send(text);
+        else waiting.push(text);
+    }
+    return {
+        send,
+        stop() {
+            if (socket) send({ stop: true });
+        },
+        close() {
+            if (socket) {
+                socket.onclose = null;
+                socket.close();
+                socket = null;
+            }
+        },
+    };
 }

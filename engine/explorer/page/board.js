@@ -1,353 +1,291 @@
 // The board: an SVG of our own with the pieces of python-chess, moved by pointer, keyboard or both.
 
-import { byId, h, number, s, say } from "./dom.js";
-import { boardOf, listen, play, preview, shown, state, valueOf } from "./store.js";
-import { dropFree, eraseFree, placeFree, takesPieces } from "./free.js";
-import { askPromotion } from "./promotion.js";
-import { explainRefusal } from "./entry.js";
+import { byId, h, number, s } from "./dom.js";
+import { connectHands, focused, movesFrom } from "./hands.js";
+import { boardOf, listen, preview, shown, state, valueOf } from "./store.js";
 
 const FILES = "abcdefgh";
 const NAMES = { p: "pawn", n: "knight", b: "bishop", r: "rook", q: "queen", k: "king" };
-const DRAG_PIXELS = 4;
 const SMALL = 430; // pixels of width below which figures have one decimal and are larger
 
 let svg, layers, cells;
-let pieces = new Map();  // by square: { id, letter, image }
+let pieces = new Map(); // by square: { id, letter, image }
 let count = 0;
-let focus = "e1";
-let chosen = null;       // the square of a piece that was picked up by click or key
-let drag = null;
 let small = false;
-let byKeys = false;      // whether the board was last touched by a key
 
-export const nameOf = (letter) => `${letter === letter.toUpperCase() ? "white" : "black"} ${NAMES[letter.toLowerCase()]}`;
+/** What a person does: the square with the focus, the piece picked up by click or key, and the one that is dragged. */
+export const hand = { focus: "e1", chosen: null, drag: null, byKeys: false };
+
+export const nameOf = (letter) =>
+    `${letter === letter.toUpperCase() ? "white" : "black"} ${NAMES[letter.toLowerCase()]}`;
 export const imageOf = (letter) => `/pieces/${letter === letter.toUpperCase() ? "w" : "b"}${letter.toUpperCase()}.svg`;
 
 function place(square) {
-  const file = FILES.indexOf(square[0]), rank = Number(square[1]) - 1;
-  return state.flipped ? [100 * (7 - file), 100 * rank] : [100 * file, 100 * (7 - rank)];
+    const file = FILES.indexOf(square[0]),
+        rank = Number(square[1]) - 1;
+    return state.flipped ? [100 * (7 - file), 100 * rank] : [100 * file, 100 * (7 - rank)];
 }
 
-function squareAt(x, y) {
-  const box = svg.getBoundingClientRect();
-  const column = Math.floor((8 * (x - box.left)) / box.width), row = Math.floor((8 * (y - box.top)) / box.height);
-  if (column < 0 || column > 7 || row < 0 || row > 7) return null;
-  return state.flipped ? FILES[7 - column] + (row + 1) : FILES[column] + (8 - row);
+export function squareAt(x, y) {
+    const box = svg.getBoundingClientRect();
+    const column = Math.floor((8 * (x - box.left)) / box.width),
+        row = Math.floor((8 * (y - box.top)) / box.height);
+    if (column < 0 || column > 7 || row < 0 || row > 7) return null;
+    return state.flipped ? FILES[7 - column] + (row + 1) : FILES[column] + (8 - row);
 }
 
 export function makeBoard() {
-  const names = ["squares", "tints", "marks", "coordinates", "arrows", "pieces", "values"];
-  layers = Object.fromEntries(names.map((name) => [name, s("g", { class: name, "aria-hidden": name !== "squares" })]));
-  layers.squares.removeAttribute("aria-hidden");
-  svg = s("svg", { viewBox: "0 0 800 800", class: "board-svg", role: "grid", "aria-label": "Chess board" },
-    s("defs", {}, s("marker", { id: "head", viewBox: "0 0 10 10", refX: 5, refY: 5, markerWidth: 3.2, markerHeight: 3.2, orient: "auto-start-reverse" },
-      s("path", { d: "M0 0L10 5L0 10z" }))),
-    Object.values(layers));
-  byId("board").replaceChildren(svg);
-  new ResizeObserver(() => {
-    const is = svg.clientWidth < SMALL;
-    if (is !== small) { small = is; svg.classList.toggle("small", small); drawValues(); placePieces(); }
-  }).observe(svg);
-  layOut();
-  svg.addEventListener("pointerdown", down);
-  svg.addEventListener("pointermove", move);
-  svg.addEventListener("pointerup", up);
-  svg.addEventListener("pointercancel", cancel);
-  svg.addEventListener("keydown", key);
-  svg.addEventListener("keyup", (event) => { if (event.key === "Tab") { byKeys = true; drawMarks(); } });
-  svg.addEventListener("focusout", () => requestAnimationFrame(drawMarks));
-  svg.addEventListener("contextmenu", (event) => { if (state.mode === "free") event.preventDefault(); });
-  listen((topics) => {
-    if (topics.has("view")) { layOut(); drawPieces(); }
-    if (topics.has("moves") || topics.has("mode")) chosen = null;
-    if (topics.has("report")) drawPieces();
-    drawValues();
-    drawMarks();
-  });
+    const names = ["squares", "tints", "marks", "coordinates", "arrows", "pieces", "values"];
+    layers = Object.fromEntries(
+        names.map((name) => [name, s("g", { class: name, "aria-hidden": name !== "squares" })]),
+    );
+    layers.squares.removeAttribute("aria-hidden");
+    svg = s(
+        "svg",
+        { viewBox: "0 0 800 800", class: "board-svg", role: "grid", "aria-label": "Chess board" },
+        s(
+            "defs",
+            {},
+            s(
+                "marker",
+                {
+                    id: "head",
+                    viewBox: "0 0 10 10",
+                    refX: 5,
+                    refY: 5,
+                    markerWidth: 3.2,
+                    markerHeight: 3.2,
+                    orient: "auto-start-reverse",
+                },
+                s("path", { d: "M0 0L10 5L0 10z" }),
+            ),
+        ),
+        Object.values(layers),
+    );
+    byId("board").replaceChildren(svg);
+    new ResizeObserver(() => {
+        const is = svg.clientWidth < SMALL;
+        if (is !== small) {
+            small = is;
+            svg.classList.toggle("small", small);
+            drawValues();
+            placePieces();
+        }
+    }).observe(svg);
+    layOut();
+    connectHands(svg);
+    listen((topics) => {
+        if (topics.has("view")) {
+            layOut();
+            drawPieces();
+        }
+        if (topics.has("moves") || topics.has("mode")) hand.chosen = null;
+        if (topics.has("report")) drawPieces();
+        drawValues();
+        drawMarks();
+    });
 }
 
 /** The squares and their letters, the way round that the board is shown. */
 function layOut() {
-  cells = new Map();
-  const ranks = state.flipped ? "12345678" : "87654321", files = state.flipped ? "hgfedcba" : FILES;
-  const rows = [...ranks].map((rank) => s("g", { role: "row" }, [...files].map((file) => {
-    const square = file + rank, [x, y] = place(square);
-    const dark = (FILES.indexOf(file) + Number(rank)) % 2 === 1;
-    const cell = s("rect", {
-      x, y, width: 100, height: 100, class: dark ? "dark" : "light", role: "gridcell", "data-square": square,
-      tabindex: square === focus ? 0 : -1, onfocus: () => focused(square),
-    });
-    cells.set(square, cell);
-    return cell;
-  })));
-  layers.squares.replaceChildren(...rows);
-  layers.coordinates.replaceChildren(
-    ...[...files].map((file, index) => s("text", { x: 100 * index + 94, y: 719, class: "file", text: file })),
-    ...[...ranks].map((rank, index) => s("text", { x: 5, y: 100 * index + 19, class: "rank", text: rank })));
+    cells = new Map();
+    const ranks = state.flipped ? "12345678" : "87654321",
+        files = state.flipped ? "hgfedcba" : FILES;
+    const rows = [...ranks].map((rank) =>
+        s(
+            "g",
+            { role: "row" },
+            [...files].map((file) => {
+                const square = file + rank,
+                    [x, y] = place(square);
+                const dark = (FILES.indexOf(file) + Number(rank)) % 2 === 1;
+                const cell = s("rect", {
+                    x,
+                    y,
+                    width: 100,
+                    height: 100,
+                    class: dark ? "dark" : "light",
+                    role: "gridcell",
+                    "data-square": square,
+                    tabindex: square === hand.focus ? 0 : -1,
+                    onfocus: () => focused(square),
+                });
+                cells.set(square, cell);
+                return cell;
+            }),
+        ),
+    );
+    layers.squares.replaceChildren(...rows);
+    layers.coordinates.replaceChildren(
+        ...[...files].map((file, index) => s("text", { x: 100 * index + 94, y: 719, class: "file", text: file })),
+        ...[...ranks].map((rank, index) => s("text", { x: 5, y: 100 * index + 19, class: "rank", text: rank })),
+    );
 }
 
 /** Give each piece of the new board the image it had, so that it is seen to move. */
-function drawPieces() {
-  if (!state.report) return;
-  const now = boardOf(state.mode === "free" ? state.free : state.report.fen);
-  const next = new Map();
-  const left = new Map(pieces);
-  for (const [square, letter] of now) {
-    if (left.get(square)?.letter === letter) { next.set(square, left.get(square)); left.delete(square); }
-  }
-  const missing = [...now].filter(([square]) => !next.has(square));
-  const take = (fits) => {
-    const found = [...left].find(([, piece]) => fits(piece.letter));
-    if (found) left.delete(found[0]);
-    return found?.[1];
-  };
-  for (const [square, letter] of missing) {
-    const pawn = letter === letter.toUpperCase() ? "P" : "p";
-    const piece = take((other) => other === letter) ?? take((other) => other === pawn && "18".includes(square[1]));
-    next.set(square, piece ?? { id: ++count, letter, image: null });
-    next.get(square).letter = letter;
-  }
-  left.forEach((piece) => piece.image?.remove());
-  pieces = next;
-  placePieces();
-  for (const [square, cell] of cells) cell.setAttribute("aria-label", describe(square));
+export function drawPieces() {
+    if (!state.report) return;
+    const now = boardOf(state.mode === "free" ? state.free : state.report.fen);
+    const next = new Map();
+    const left = new Map(pieces);
+    for (const [square, letter] of now) {
+        if (left.get(square)?.letter === letter) {
+            next.set(square, left.get(square));
+            left.delete(square);
+        }
+    }
+    const missing = [...now].filter(([square]) => !next.has(square));
+    const take = (fits) => {
+        const found = [...left].find(([, piece]) => fits(piece.letter));
+        if (found) left.delete(found[0]);
+        return found?.[1];
+    };
+    for (const [square, letter] of missing) {
+        const pawn = letter === letter.toUpperCase() ? "P" : "p";
+        const piece = take((other) => other === letter) ?? take((other) => other === pawn && "18".includes(square[1]));
+        next.set(square, piece ?? { id: ++count, letter, image: null });
+        next.get(square).letter = letter;
+    }
+    left.forEach((piece) => piece.image?.remove());
+    pieces = next;
+    placePieces();
+    for (const [square, cell] of cells) cell.setAttribute("aria-label", describe(square));
 }
 
-function placePieces() {
-  const bare = state.way === "none" && !state.term;
-  const size = bare ? 88 : small ? 70 : 74;
-  const [from, to] = drag ? [] : [state.preview?.move.slice(0, 2), state.preview?.move.slice(2, 4)];
-  for (const [square, piece] of pieces) {
-    const [x, y] = place(square === from ? to : square);
-    if (!piece.image) {
-      piece.image = s("image", { class: "piece" });
-      layers.pieces.append(piece.image);
+export function placePieces() {
+    const bare = state.way === "none" && !state.term;
+    const size = bare ? 88 : small ? 70 : 74;
+    const [from, to] = hand.drag ? [] : [state.preview?.move.slice(0, 2), state.preview?.move.slice(2, 4)];
+    for (const [square, piece] of pieces) {
+        const [x, y] = place(square === from ? to : square);
+        if (!piece.image) {
+            piece.image = s("image", { class: "piece" });
+            layers.pieces.append(piece.image);
+        }
+        piece.image.setAttribute("href", imageOf(piece.letter));
+        piece.image.setAttribute("width", size);
+        piece.image.setAttribute("height", size);
+        if (piece !== hand.drag?.piece || !hand.drag.moving)
+            piece.image.style.transform = `translate(${x + (100 - size) / 2}px, ${y + (bare ? 6 : 3)}px)`;
+        piece.image.dataset.at = square;
+        piece.image.classList.toggle("tried", square === from);
+        piece.image.classList.toggle("gone", square === to);
     }
-    piece.image.setAttribute("href", imageOf(piece.letter));
-    piece.image.setAttribute("width", size);
-    piece.image.setAttribute("height", size);
-    if (piece !== drag?.piece || !drag.moving) piece.image.style.transform = `translate(${x + (100 - size) / 2}px, ${y + (bare ? 6 : 3)}px)`;
-    piece.image.dataset.at = square;
-    piece.image.classList.toggle("tried", square === from);
-    piece.image.classList.toggle("gone", square === to);
-  }
 }
 
 function figure(piece) {
-  if (state.term) {
-    const value = piece.terms[state.term];
-    return value === undefined ? null : { text: number(value, 0, true), share: value / termScale() };
-  }
-  const value = valueOf(piece);
-  if (value === null) return { text: "\u2013", share: 0 };
-  const share = Math.sign(value) * Math.sqrt(Math.min(1, Math.abs(value) / 10));
-  return { text: number(value, small ? 1 : 2, true), share };
+    if (state.term) {
+        const value = piece.terms[state.term];
+        return value === undefined ? null : { text: number(value, 0, true), share: value / termScale() };
+    }
+    const value = valueOf(piece);
+    if (value === null) return { text: "\u2013", share: 0 };
+    const share = Math.sign(value) * Math.sqrt(Math.min(1, Math.abs(value) / 10));
+    return { text: number(value, small ? 1 : 2, true), share };
 }
 
 const termScale = () => Math.max(1, ...shown().pieces.map((piece) => Math.abs(piece.terms[state.term] ?? 0)));
 
 /** The figures under the pieces, and the colours of their squares: those that would be, where a move is tried. */
 function drawValues() {
-  const report = shown();
-  if (!report) return;
-  const texts = [], tints = [];
-  const before = state.preview && new Map(state.report.pieces.map((piece) => [piece.square, piece]));
-  const from = state.preview?.move.slice(0, 2), to = state.preview?.move.slice(2, 4);
-  if (state.way !== "none" || state.term) {
-    for (const piece of report.pieces) {
-      const told = figure(piece);
-      if (!told) continue;
-      const [x, y] = place(piece.square);
-      const strength = Math.min(1, Math.abs(told.share));
-      if (strength > 0.02) {
-        tints.push(s("rect", { x, y, width: 100, height: 100, class: told.share > 0 ? "blue" : "orange",
-          "fill-opacity": (0.12 + 0.88 * strength).toFixed(3), "data-square": piece.square }));
-      }
-      texts.push(s("text", { x: x + 50, y: y + 94, "data-square": piece.square, text: told.text }));
-      if (!before || state.term) continue;
-      const old = before.get(piece.square === to ? from : piece.square);
-      const change = old && valueOf(old) !== null && valueOf(piece) !== null ? valueOf(piece) - valueOf(old) : 0;
-      if (Math.abs(change) >= 0.05) {
-        texts.push(s("text", { x: x + 96, y: y + 22, class: "change", text: number(change, small ? 1 : 2, true) }));
-      }
+    const report = shown();
+    if (!report) return;
+    const texts = [],
+        tints = [];
+    const before = state.preview && new Map(state.report.pieces.map((piece) => [piece.square, piece]));
+    const from = state.preview?.move.slice(0, 2),
+        to = state.preview?.move.slice(2, 4);
+    if (state.way !== "none" || state.term) {
+        for (const piece of report.pieces) {
+            const told = figure(piece);
+            if (!told) continue;
+            const [x, y] = place(piece.square);
+            const strength = Math.min(1, Math.abs(told.share));
+            if (strength > 0.02) {
+                tints.push(
+                    s("rect", {
+                        x,
+                        y,
+                        width: 100,
+                        height: 100,
+                        class: told.share > 0 ? "blue" : "orange",
+                        "fill-opacity": (0.12 + 0.88 * strength).toFixed(3),
+                        "data-square": piece.square,
+                    }),
+                );
+            }
+            texts.push(s("text", { x: x + 50, y: y + 94, "data-square": piece.square, text: told.text }));
+            if (!before || state.term) continue;
+            const old = before.get(piece.square === to ? from : piece.square);
+            const change = old && valueOf(old) !== null && valueOf(piece) !== null ? valueOf(piece) - valueOf(old) : 0;
+            if (Math.abs(change) >= 0.05) {
+                texts.push(
+                    s("text", { x: x + 96, y: y + 22, class: "change", text: number(change, small ? 1 : 2, true) }),
+                );
+            }
+        }
     }
-  }
-  layers.values.replaceChildren(...texts);
-  layers.tints.replaceChildren(...tints);
-  svg.classList.toggle("trying", Boolean(state.preview));
-  placePieces();
+    layers.values.replaceChildren(...texts);
+    layers.tints.replaceChildren(...tints);
+    svg.classList.toggle("trying", Boolean(state.preview));
+    placePieces();
 }
 
 function frame(square, kind) {
-  const [x, y] = place(square);
-  return s("rect", { x: x + 3, y: y + 3, width: 94, height: 94, rx: 6, class: kind });
+    const [x, y] = place(square);
+    return s("rect", { x: x + 3, y: y + 3, width: 94, height: 94, rx: 6, class: kind });
 }
 
 /** Last move, chosen piece, where it may go, the squares of a term, and the arrow of a tried move. */
-function drawMarks() {
-  const marks = [];
-  const last = state.mode === "game" && state.at ? state.moves[state.at - 1].uci : null;
-  if (last) marks.push(frame(last.slice(0, 2), "last"), frame(last.slice(2, 4), "last"));
-  if (state.term && state.report) {
-    for (const piece of shown().pieces) if (state.term in piece.terms) marks.push(frame(piece.square, "term"));
-  }
-  const from = drag?.from ?? chosen;
-  if (from) {
-    marks.push(frame(from, "chosen"));
-    for (const uci of movesFrom(from)) {
-      const target = uci.slice(2, 4), [x, y] = place(target);
-      marks.push(pieces.has(target) ? frame(target, "capture") : s("circle", { cx: x + 50, cy: y + 50, r: 13, class: "target" }));
+export function drawMarks() {
+    const marks = [];
+    const last = state.mode === "game" && state.at ? state.moves[state.at - 1].uci : null;
+    if (last) marks.push(frame(last.slice(0, 2), "last"), frame(last.slice(2, 4), "last"));
+    if (state.term && state.report) {
+        for (const piece of shown().pieces) if (state.term in piece.terms) marks.push(frame(piece.square, "term"));
     }
-  }
-  if (drag?.over) marks.push(frame(drag.over, "over"));
-  if (byKeys && svg.contains(document.activeElement)) marks.push(frame(focus, "focus"));
-  layers.marks.replaceChildren(...marks);
-  const tried = state.preview?.move;
-  layers.arrows.replaceChildren(...(tried && !drag ? [arrow(tried)] : []));
+    const from = hand.drag?.from ?? hand.chosen;
+    if (from) {
+        marks.push(frame(from, "chosen"));
+        for (const uci of movesFrom(from)) {
+            const target = uci.slice(2, 4),
+                [x, y] = place(target);
+            marks.push(
+                pieces.has(target)
+                    ? frame(target, "capture")
+                    : s("circle", { cx: x + 50, cy: y + 50, r: 13, class: "target" }),
+            );
+        }
+    }
+    if (hand.drag?.over) marks.push(frame(hand.drag.over, "over"));
+    if (hand.byKeys && svg.contains(document.activeElement)) marks.push(frame(hand.focus, "focus"));
+    layers.marks.replaceChildren(...marks);
+    const tried = state.preview?.move;
+    layers.arrows.replaceChildren(...(tried && !hand.drag ? [arrow(tried)] : []));
 }
 
 function arrow(uci) {
-  const [x1, y1] = place(uci.slice(0, 2)), [x2, y2] = place(uci.slice(2, 4));
-  const length = Math.hypot(x2 - x1, y2 - y1) || 1, back = 22 / length;
-  return s("line", { x1: x1 + 50, y1: y1 + 50, x2: x2 + 50 - (x2 - x1) * back, y2: y2 + 50 - (y2 - y1) * back, "marker-end": "url(#head)" });
+    const [x1, y1] = place(uci.slice(0, 2)),
+        [x2, y2] = place(uci.slice(2, 4));
+    const length = Math.hypot(x2 - x1, y2 - y1) || 1,
+        back = 22 / length;
+    return s("line", {
+        x1: x1 + 50,
+        y1: y1 + 50,
+        x2: x2 + 50 - (x2 - x1) * back,
+        y2: y2 + 50 - (y2 - y1) * back,
+        "marker-end": "url(#head)",
+    });
 }
 
 /** What a listener is told of a square. */
 export function describe(square) {
-  const piece = pieces.get(square);
-  if (!piece) return `${square}, empty`;
-  const told = state.report?.pieces.find((each) => each.square === square);
-  const value = told && state.way !== "none" ? valueOf(told) : null;
-  const worth = value === null ? "" : `, ${number(value, 2, true)} pawns`;
-  return `${square}, ${nameOf(piece.letter)}${worth}`;
-}
-
-function focused(square) {
-  cells.get(focus)?.setAttribute("tabindex", -1);
-  focus = square;
-  cells.get(square).setAttribute("tabindex", 0);
-  say(describe(square));
-  drawMarks();
-  if (chosen && !drag) preview(legal(chosen, square)[0] ?? null);
-}
-
-const movesFrom = (square) => (state.report?.moves ?? []).map((move) => move.uci).filter((uci) => uci.startsWith(square));
-
-const legal = (from, to) => movesFrom(from).filter((uci) => uci.slice(2, 4) === to);
-
-/** Play a move of the board, after asking what a pawn becomes; tell why where it is none. */
-async function attempt(from, to) {
-  chosen = null;
-  preview(null);
-  if (from === to) { drawMarks(); return; }
-  if (state.mode === "free") { dropFree(from, to); return; }
-  let found = legal(from, to);
-  if (found.length > 1) {
-    const letter = await askPromotion(pieces.get(from)?.letter ?? "P");
-    if (!letter) { drawPieces(); drawMarks(); return; }
-    found = found.filter((uci) => uci.endsWith(letter));
-  }
-  if (found.length) { await play(found[0]); return; }
-  drawPieces();
-  drawMarks();
-  const meant = await explainRefusal(from + to);
-  if (meant) await play(meant);
-}
-
-function point(event) {
-  const box = svg.getBoundingClientRect();
-  return [(800 * (event.clientX - box.left)) / box.width, (800 * (event.clientY - box.top)) / box.height];
-}
-
-function down(event) {
-  byKeys = false;
-  if (event.button > 0) {
-    const square = squareAt(event.clientX, event.clientY);
-    if (state.mode === "free" && square) { event.preventDefault(); eraseFree(square); }
-    return;
-  }
-  const square = squareAt(event.clientX, event.clientY);
-  if (!square) return;
-  event.preventDefault();
-  cells.get(square).focus({ preventScroll: true });
-  if (state.mode === "free" && takesPieces()) { placeFree(square); return; }
-  if (chosen && chosen !== square && (state.mode === "free" || legal(chosen, square).length)) { attempt(chosen, square); return; }
-  if (!pieces.has(square)) { chosen = null; preview(null); drawMarks(); return; }
-  svg.setPointerCapture(event.pointerId);
-  drag = { from: square, start: [event.clientX, event.clientY], moving: false, over: null, wasChosen: chosen === square, piece: pieces.get(square) };
-  drawMarks();
-}
-
-function move(event) {
-  if (!drag) return;
-  if (!drag.moving && Math.hypot(event.clientX - drag.start[0], event.clientY - drag.start[1]) < DRAG_PIXELS) return;
-  drag.moving = true;
-  hold(drag.piece.image, event);
-  const over = squareAt(event.clientX, event.clientY);
-  if (over === drag.over) return;
-  drag.over = over;
-  preview(over && over !== drag.from ? legal(drag.from, over)[0] ?? null : null);
-  drawMarks();
-}
-
-function hold(image, event) {
-  const [x, y] = point(event), size = Number(image.getAttribute("width"));
-  image.classList.add("dragged");
-  image.parentNode.append(image);
-  image.style.transform = `translate(${x - size / 2}px, ${y - size / 2}px)`;
-}
-
-function up(event) {
-  if (!drag) return;
-  const { from, moving, wasChosen, piece } = drag;
-  const to = squareAt(event.clientX, event.clientY);
-  drag = null;
-  piece.image.classList.remove("dragged");
-  if (!moving) {
-    chosen = wasChosen ? null : from;
-    drawMarks();
-    return;
-  }
-  if (to) { attempt(from, to); return; }
-  preview(null);
-  if (state.mode === "free") { eraseFree(from); return; }
-  placePieces();
-  drawMarks();
-}
-
-function cancel() {
-  if (!drag) return;
-  drag.piece.image.classList.remove("dragged");
-  drag = null;
-  preview(null);
-  placePieces();
-  drawMarks();
-}
-
-function key(event) {
-  byKeys = true;
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
-  const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
-  if (step) {
-    const sign = state.flipped ? -1 : 1;
-    const file = FILES.indexOf(focus[0]) + sign * step[0], rank = Number(focus[1]) + sign * step[1];
-    if (file >= 0 && file < 8 && rank >= 1 && rank <= 8) cells.get(FILES[file] + rank).focus();
-  } else if (event.key === "Enter" || event.key === " ") {
-    if (state.mode === "free" && takesPieces()) placeFree(focus);
-    else if (chosen) attempt(chosen, focus);
-    else if (pieces.has(focus)) { chosen = focus; drawMarks(); say(`${describe(focus)}, chosen`); }
-  } else if (event.key === "Escape" && (chosen || drag)) {
-    chosen = null;
-    cancel();
-    preview(null);
-    drawMarks();
-  } else if (state.mode === "free" && (event.key === "Delete" || event.key === "Backspace")) {
-    eraseFree(focus);
-  } else if (state.mode === "free" && /^[pnbrqk]$/i.test(event.key)) {
-    placeFree(focus, event.key);
-  } else return;
-  event.preventDefault();
-  event.stopPropagation();
+    const piece = pieces.get(square);
+    if (!piece) return `${square}, empty`;
+    const told = state.report?.pieces.find((each) => each.square === square);
+    const value = told && state.way !== "none" ? valueOf(told) : null;
+    const worth = value === null ? "" : `, ${number(value, 2, true)} pawns`;
+    return `${square}, ${nameOf(piece.letter)}${worth}`;
 }
 
 /** The square under a point of the screen, for pieces that are dragged on from beside the board. */
@@ -356,5 +294,8 @@ export const squareUnder = (event) => squareAt(event.clientX, event.clientY);
 /** Point at a move of a list: the arrow, and the values that would be. */
 export const pointAt = (uci) => preview(uci);
 
-export const picture = (letter, size = 20) => h("img", { src: imageOf(letter), alt: nameOf(letter), width: size, height: size, draggable: "false" });
+export const picture = (letter, size = 20) =>
+    h("img", { src: imageOf(letter), alt: nameOf(letter), width: size, height: size, draggable: "false" });
 export const boardSvg = () => svg;
+export const cellOf = (square) => cells.get(square);
+export const pieceOn = (square) => pieces.get(square);

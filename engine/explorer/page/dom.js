@@ -3,40 +3,45 @@
 const SVG = "http://www.w3.org/2000/svg";
 
 function fill(element, properties, children) {
-  for (const [name, value] of Object.entries(properties ?? {})) {
-    if (value === undefined || value === null || value === false) continue;
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (name === "style") Object.assign(element.style, value);
-    else if (name === "text") element.textContent = value;
-    else if (name === "value" || name === "checked" || name === "disabled" || name === "selected") element[name] = value;
-    else element.setAttribute(name, value === true ? "" : value);
-  }
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
-  return element;
+    for (const [name, value] of Object.entries(properties ?? {})) {
+        if (value === undefined || value === null || value === false) continue;
+        if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+        else if (name === "style") Object.assign(element.style, value);
+        else if (name === "text") element.textContent = value;
+        else if (name === "value" || name === "checked" || name === "disabled" || name === "selected")
+            element[name] = value;
+        else element.setAttribute(name, value === true ? "" : value);
+    }
+    element.append(
+        ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
+    );
+    return element;
 }
 
 export function h(tag, properties, ...children) {
-  return fill(document.createElement(tag), properties, children);
+    return fill(document.createElement(tag), properties, children);
 }
 
 export function s(tag, properties, ...children) {
-  return fill(document.createElementNS(SVG, tag), properties, children);
+    return fill(document.createElementNS(SVG, tag), properties, children);
 }
 
 export const byId = (id) => document.getElementById(id);
 
 export function replace(element, ...children) {
-  element.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+    element.replaceChildren(
+        ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
+    );
 }
 
 const MINUS = "\u2212";
 
 /** A number with a real minus sign; `sign` also writes the plus. */
 export function number(value, digits = 0, sign = false) {
-  const text = Math.abs(value).toFixed(digits);
-  if (Number(text) === 0) return text;
-  if (value < 0) return MINUS + text;
-  return (sign ? "+" : "") + text;
+    const text = Math.abs(value).toFixed(digits);
+    if (Number(text) === 0) return text;
+    if (value < 0) return MINUS + text;
+    return (sign ? "+" : "") + text;
 }
 
 /** Centipawns as pawns with a sign. */
@@ -48,84 +53,105 @@ export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}%
 export const plural = (count, name) => `${count.toLocaleString("en")} ${name}${count === 1 ? "" : "s"}`;
 
 /** Split a term's name where its words begin, so that it can be read and broken: "BishopPairMidgame". */
-export const spaced = (name) => (/_[me]g$/.test(name) ? `${spaced(name.slice(0, -3))}, ${name.endsWith("_mg") ? "middlegame" : "endgame"}` : PIECE_VALUES[name] ?? name.replace(/([a-z])([A-Z0-9])/g, (_, end, start) => `${end} ${start.toLowerCase()}`));
+export const spaced = (name) =>
+    /_[me]g$/.test(name)
+        ? `${spaced(name.slice(0, -3))}, ${name.endsWith("_mg") ? "middlegame" : "endgame"}`
+        : (PIECE_VALUES[name] ??
+          name.replace(/([a-z])([A-Z0-9])/g, (_, end, start) => `${end} ${start.toLowerCase()}`));
 
 const PIECE_VALUES = { VAL_P: "Pawns", VAL_N: "Knights", VAL_B: "Bishops", VAL_R: "Rooks", VAL_Q: "Queens" };
 
 /** A sentence of the server's with the names of terms as words. */
-export const worded = (text) => text.replace(/\b(?:VAL_[PNBRQ]|[A-Z][a-z]+(?:[A-Z0-9][a-z0-9]*)+)(?:_[me]g)?\b/g, (name) => spaced(name).toLowerCase());
+export const worded = (text) =>
+    text.replace(/\b(?:VAL_[PNBRQ]|[A-Z][a-z]+(?:[A-Z0-9][a-z0-9]*)+)(?:_[me]g)?\b/g, (name) =>
+        spaced(name).toLowerCase(),
+    );
 
 let spoken;
 
 /** Say something to those who listen rather than look. */
 export function say(text) {
-  clearTimeout(spoken);
-  spoken = setTimeout(() => { byId("live").textContent = text; }, 30);
+    clearTimeout(spoken);
+    spoken = setTimeout(() => {
+        byId("live").textContent = text;
+    }, 30);
 }
 
 export function showError(text) {
-  const box = byId("error");
-  box.hidden = !text;
-  box.firstElementChild.textContent = text ?? "";
+    const box = byId("error");
+    box.hidden = !text;
+    box.firstElementChild.textContent = text ?? "";
 }
 
 /** Run at most once a frame. */
 export function framed(action) {
-  let asked = 0;
-  return () => {
-    if (asked) return;
-    asked = requestAnimationFrame(() => { asked = 0; action(); });
-  };
+    let asked = 0;
+    return () => {
+        if (asked) return;
+        asked = requestAnimationFrame(() => {
+            asked = 0;
+            action();
+        });
+    };
 }
 
 /** A file for the user, who is asked where it goes where the browser can ask. */
 export async function saveFile(name, content, kind) {
-  const blob = content instanceof Blob ? content : new Blob([content], { type: kind });
-  if (window.showSaveFilePicker && !navigator.webdriver) {
-    try {
-      const handle = await window.showSaveFilePicker({ suggestedName: name });
-      const stream = await handle.createWritable();
-      await stream.write(blob);
-      await stream.close();
-    } catch (error) {
-      if (error.name !== "AbortError") throw error;
+    const blob = content instanceof Blob ? content : new Blob([content], { type: kind });
+    if (window.showSaveFilePicker && !navigator.webdriver) {
+        try {
+            const handle = await window.showSaveFilePicker({ suggestedName: name });
+            const stream = await handle.createWritable();
+            await stream.write(blob);
+            await stream.close();
+        } catch (error) {
+            if (error.name !== "AbortError") throw error;
+        }
+        return;
     }
-    return;
-  }
-  const link = h("a", { href: URL.createObjectURL(blob), download: name });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+    const link = h("a", { href: URL.createObjectURL(blob), download: name });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
 /** Ask the user for a file; its name and text. */
 export function openFile(accept) {
-  return new Promise((resolve, reject) => {
-    const input = h("input", { type: "file", accept });
-    input.addEventListener("change", () => {
-      const file = input.files[0];
-      if (file) file.text().then((text) => resolve({ name: file.name, text }), reject);
+    return new Promise((resolve, reject) => {
+        const input = h("input", { type: "file", accept });
+        input.addEventListener("change", () => {
+            const file = input.files[0];
+            if (file) file.text().then((text) => resolve({ name: file.name, text }), reject);
+        });
+        input.click();
     });
-    input.click();
-  });
 }
 
 /** A row of choices of which one holds: buttons that act as radio buttons, moved through with the arrow keys. */
 export function segments(container, choices, chosen, choose) {
-  const buttons = choices.map(([value, label, title]) =>
-    h("button", {
-      type: "button", role: "radio", "data-value": value, title,
-      "aria-checked": String(value === chosen), tabindex: value === chosen ? "0" : "-1",
-      onclick: () => choose(value),
-    }, label));
-  replace(container, buttons);
-  container.onkeydown = (event) => {
-    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-    if (!step) return;
-    event.preventDefault();
-    event.stopPropagation();
-    const at = choices.findIndex(([value]) => value === chosen);
-    const next = choices[(at + step + choices.length) % choices.length][0];
-    choose(next);
-    container.querySelector(`[data-value="${next}"]`)?.focus();
-  };
+    const buttons = choices.map(([value, label, title]) =>
+        h(
+            "button",
+            {
+                type: "button",
+                role: "radio",
+                "data-value": value,
+                title,
+                "aria-checked": String(value === chosen),
+                tabindex: value === chosen ? "0" : "-1",
+                onclick: () => choose(value),
+            },
+            label,
+        ),
+    );
+    replace(container, buttons);
+    container.onkeydown = (event) => {
+        const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+        if (!step) return;
+        event.preventDefault();
+        event.stopPropagation();
+        const at = choices.findIndex(([value]) => value === chosen);
+        const next = choices[(at + step + choices.length) % choices.length][0];
+        choose(next);
+        container.querySelector(`[data-value="${next}"]`)?.focus();
+    };
 }

@@ -7,48 +7,66 @@ import { showGames } from "./games.js";
 
 /** The move as the report writes it, such as castling by king's step in Chess960; or null, and why it is rejected. */
 export async function explainRefusal(move) {
-  try {
-    const told = await post("/api/move", { fen: state.fen, moves: playedMoves().map((each) => each.uci), move });
-    return told.uci;
-  } catch (error) {
-    showError(error.message);
-    say(error.message);
-    return null;
-  }
+    try {
+        const told = await post("/api/move", { fen: state.fen, moves: playedMoves().map((each) => each.uci), move });
+        return told.uci;
+    } catch (error) {
+        showError(error.message);
+        say(error.message);
+        return null;
+    }
 }
 
 /** Take a text, whatever it is. */
 export async function enter(text, label = "") {
-  const free = state.mode === "free";
-  const body = { text, free };
-  if (!free) Object.assign(body, { fen: state.fen, moves: playedMoves().map((move) => move.uci) });
-  else if (!state.report?.fault) body.fen = state.free;
-  const read = await post("/api/read", body);
-  showError(null);
-  const [game] = read.games;
-  if (read.kind === "pgn") showGames(read.games, read.remark);
-  else if (read.kind === "fen" && free) await setFree(game.fen);
-  else await setGame({ fen: game.fen, moves: game.moves, label: label || (read.kind === "moves" && !free && game.fen === state.fen ? state.label : "") });
-  if (read.remark && read.kind === "fen") { byId("hint").textContent = read.remark; say(read.remark); }
-  return read.kind;
+    const free = state.mode === "free";
+    const body = { text, free };
+    if (!free) Object.assign(body, { fen: state.fen, moves: playedMoves().map((move) => move.uci) });
+    else if (!state.report?.fault) body.fen = state.free;
+    const read = await post("/api/read", body);
+    showError(null);
+    const [game] = read.games;
+    if (read.kind === "pgn") showGames(read.games, read.remark);
+    else if (read.kind === "fen" && free) await setFree(game.fen);
+    else
+        await setGame({
+            fen: game.fen,
+            moves: game.moves,
+            label: label || (read.kind === "moves" && !free && game.fen === state.fen ? state.label : ""),
+        });
+    if (read.remark && read.kind === "fen") {
+        byId("hint").textContent = read.remark;
+        say(read.remark);
+    }
+    return read.kind;
 }
 
 export function makeEntry() {
-  const form = byId("entry"), box = byId("entry-text");
-  async function submit() {
-    if (!box.value.trim()) return;
-    try {
-      await enter(box.value);
-      box.value = "";
-    } catch (error) {
-      showError(error.message);
-      say(error.message);
+    const form = byId("entry"),
+        box = byId("entry-text");
+    async function submit() {
+        if (!box.value.trim()) return;
+        try {
+            await enter(box.value);
+            box.value = "";
+        } catch (error) {
+            showError(error.message);
+            say(error.message);
+        }
     }
-  }
-  form.addEventListener("submit", (event) => { event.preventDefault(); submit(); });
-  box.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && !event.shiftKey) { event.preventDefault(); submit(); }
-    if (event.key === "Escape") { box.value = ""; box.blur(); }
-    event.stopPropagation();
-  });
+    form.addEventListener("submit", (event) => {
+        event.preventDefault();
+        submit();
+    });
+    box.addEventListener("keydown", (event) => {
+        if (event.key === "Enter" && !event.shiftKey) {
+            event.preventDefault();
+            submit();
+        }
+        if (event.key === "Escape") {
+            box.value = "";
+            box.blur();
+        }
+        event.stopPropagation();
+    });
 }

@@ -5,127 +5,218 @@ import { describe, imageOf, nameOf, picture, squareUnder } from "./board.js";
 import { EMPTY, START, boardOf, fenOf, listen, setFree, setGame, state } from "./store.js";
 
 const LETTERS = ["KQRBNP", "kqrbnp"];
-const CASTLING = [["K", "White O-O"], ["Q", "O-O-O"], ["k", "Black O-O"], ["q", "O-O-O"]];
+const CASTLING = [
+    ["K", "White O-O"],
+    ["Q", "O-O-O"],
+    ["k", "Black O-O"],
+    ["q", "O-O-O"],
+];
 let brush = null; // the piece that a click puts down, or "x" to take off
 
 /** Whether a click on a square puts a piece down rather than picking one up. */
 export const takesPieces = () => brush !== null;
 
 function parts() {
-  const [, turn = "w", castling = "-", passing = "-"] = state.free.split(" ");
-  return { pieces: boardOf(state.free), turn, castling, passing };
+    const [, turn = "w", castling = "-", passing = "-"] = state.free.split(" ");
+    return { pieces: boardOf(state.free), turn, castling, passing };
 }
 
 function put(change) {
-  const found = { ...parts(), ...change };
-  return setFree(`${fenOf(found.pieces)} ${found.turn} ${found.castling || "-"} ${found.passing || "-"} 0 1`);
+    const found = { ...parts(), ...change };
+    return setFree(`${fenOf(found.pieces)} ${found.turn} ${found.castling || "-"} ${found.passing || "-"} 0 1`);
 }
 
 /** Put the piece of the palette, or another, on a square. */
 export async function placeFree(square, letter = brush) {
-  const { pieces } = parts();
-  if (letter === "x" || pieces.get(square) === letter) pieces.delete(square);
-  else pieces.set(square, letter);
-  await put({ pieces });
-  say(describe(square));
+    const { pieces } = parts();
+    if (letter === "x" || pieces.get(square) === letter) pieces.delete(square);
+    else pieces.set(square, letter);
+    await put({ pieces });
+    say(describe(square));
 }
 
 export function eraseFree(square) {
-  const { pieces } = parts();
-  if (pieces.delete(square)) put({ pieces });
+    const { pieces } = parts();
+    if (pieces.delete(square)) put({ pieces });
 }
 
 /** Move a piece, over whatever stands there. */
 export function dropFree(from, to) {
-  const { pieces } = parts();
-  const letter = pieces.get(from);
-  if (!letter) return;
-  pieces.delete(from);
-  pieces.set(to, letter);
-  put({ pieces });
+    const { pieces } = parts();
+    const letter = pieces.get(from);
+    if (!letter) return;
+    pieces.delete(from);
+    pieces.set(to, letter);
+    put({ pieces });
 }
 
 function dragOn(event, letter, button) {
-  if (event.button > 0) return;
-  const ghost = h("img", { src: imageOf(letter), class: "ghost", alt: "" });
-  let moving = false;
-  const follow = (moved) => {
-    if (!moving) { moving = true; document.body.append(ghost); }
-    ghost.style.left = `${moved.clientX}px`;
-    ghost.style.top = `${moved.clientY}px`;
-  };
-  const drop = (dropped) => {
-    button.removeEventListener("pointermove", follow);
-    button.removeEventListener("pointerup", drop);
-    button.removeEventListener("pointercancel", drop);
-    ghost.remove();
-    const square = moving && dropped.type === "pointerup" ? squareUnder(dropped) : null;
-    if (square) placeFree(square, letter);
-  };
-  button.setPointerCapture(event.pointerId);
-  button.addEventListener("pointermove", follow);
-  button.addEventListener("pointerup", drop);
-  button.addEventListener("pointercancel", drop);
+    if (event.button > 0) return;
+    const ghost = h("img", { src: imageOf(letter), class: "ghost", alt: "" });
+    let moving = false;
+    const follow = (moved) => {
+        if (!moving) {
+            moving = true;
+            document.body.append(ghost);
+        }
+        ghost.style.left = `${moved.clientX}px`;
+        ghost.style.top = `${moved.clientY}px`;
+    };
+    const drop = (dropped) => {
+        button.removeEventListener("pointermove", follow);
+        button.removeEventListener("pointerup", drop);
+        button.removeEventListener("pointercancel", drop);
+        ghost.remove();
+        const square = moving && dropped.type === "pointerup" ? squareUnder(dropped) : null;
+        if (square) placeFree(square, letter);
+    };
+    button.setPointerCapture(event.pointerId);
+    button.addEventListener("pointermove", follow);
+    button.addEventListener("pointerup", drop);
+    button.addEventListener("pointercancel", drop);
 }
 
 function choose(letter) {
-  brush = brush === letter ? null : letter;
-  draw();
+    brush = brush === letter ? null : letter;
+    draw();
 }
 
 function paletteButton(letter) {
-  const button = h("button", {
-    type: "button", "data-piece": letter, title: nameOf(letter),
-    onclick: () => choose(letter), onpointerdown: (event) => dragOn(event, letter, button),
-  }, picture(letter, 30));
-  return button;
+    const button = h(
+        "button",
+        {
+            type: "button",
+            "data-piece": letter,
+            title: nameOf(letter),
+            onclick: () => choose(letter),
+            onpointerdown: (event) => dragOn(event, letter, button),
+        },
+        picture(letter, 30),
+    );
+    return button;
 }
 
 async function toGame() {
-  const { report } = state;
-  if (report.fault) return;
-  await setGame({ fen: report.fen });
+    const { report } = state;
+    if (report.fault) return;
+    await setGame({ fen: report.fen });
 }
 
 /** Everything once: what is dragged or has the focus must stay while the position changes. */
 function build() {
-  replace(byId("free-controls"),
-    h("div", { class: "palette", role: "group", "aria-label": "Pieces to put on the board" },
-      LETTERS.map((row) => h("div", { class: "palette-row" }, [...row].map(paletteButton))),
-      h("button", { type: "button", class: "eraser", "data-piece": "x", title: "Take pieces off", onclick: () => choose("x") }, "Erase")),
-    h("div", { class: "controls fields" },
-      h("button", { type: "button", id: "free-clear", onclick: () => setFree(EMPTY) }, "Clear"),
-      h("button", { type: "button", id: "free-start", onclick: () => setFree(START) }, "Start"),
-      h("button", { type: "button", id: "free-play", title: "Go on with legal moves from here", onclick: toGame }, "Play from here"),
-      h("label", {}, "To move ", h("select", { id: "free-turn", onchange: (event) => put({ turn: event.target.value, passing: "-" }) },
-        h("option", { value: "w" }, "White"), h("option", { value: "b" }, "Black")))),
-    h("div", { class: "controls fields" },
-      h("fieldset", {}, h("legend", {}, "Castling"), CASTLING.map(([letter, name]) => h("label", {},
-        h("input", { type: "checkbox", "data-castling": letter, onchange: (event) => {
-          const held = parts().castling;
-          put({ castling: CASTLING.map(([each]) => each).filter((each) => (each === letter ? event.target.checked : held.includes(each))).join("") });
-        } }), name))),
-      h("label", {}, "En passant ", h("select", { id: "free-passing", onchange: (event) => put({ passing: event.target.value }) }))),
-    h("p", { class: "note" }, "Drag pieces on, off and about; or choose one and click squares. A right click takes a piece off."));
+    replace(
+        byId("free-controls"),
+        h(
+            "div",
+            { class: "palette", role: "group", "aria-label": "Pieces to put on the board" },
+            LETTERS.map((row) => h("div", { class: "palette-row" }, [...row].map(paletteButton))),
+            h(
+                "button",
+                {
+                    type: "button",
+                    class: "eraser",
+                    "data-piece": "x",
+                    title: "Take pieces off",
+                    onclick: () => choose("x"),
+                },
+                "Erase",
+            ),
+        ),
+        h(
+            "div",
+            { class: "controls fields" },
+            h("button", { type: "button", id: "free-clear", onclick: () => setFree(EMPTY) }, "Clear"),
+            h("button", { type: "button", id: "free-start", onclick: () => setFree(START) }, "Start"),
+            h(
+                "button",
+                { type: "button", id: "free-play", title: "Go on with legal moves from here", onclick: toGame },
+                "Play from here",
+            ),
+            h(
+                "label",
+                {},
+                "To move ",
+                h(
+                    "select",
+                    { id: "free-turn", onchange: (event) => put({ turn: event.target.value, passing: "-" }) },
+                    h("option", { value: "w" }, "White"),
+                    h("option", { value: "b" }, "Black"),
+                ),
+            ),
+        ),
+        h(
+            "div",
+            { class: "controls fields" },
+            h(
+                "fieldset",
+                {},
+                h("legend", {}, "Castling"),
+                CASTLING.map(([letter, name]) =>
+                    h(
+                        "label",
+                        {},
+                        h("input", {
+                            type: "checkbox",
+                            "data-castling": letter,
+                            onchange: (event) => {
+                                const held = parts().castling;
+                                put({
+                                    castling: CASTLING.map(([each]) => each)
+                                        .filter((each) =>
+                                            each === letter ? event.target.checked : held.includes(each),
+                                        )
+                                        .join(""),
+                                });
+                            },
+                        }),
+                        name,
+                    ),
+                ),
+            ),
+            h(
+                "label",
+                {},
+                "En passant ",
+                h("select", { id: "free-passing", onchange: (event) => put({ passing: event.target.value }) }),
+            ),
+        ),
+        h(
+            "p",
+            { class: "note" },
+            "Drag pieces on, off and about; or choose one and click squares. A right click takes a piece off.",
+        ),
+    );
 }
 
 function draw() {
-  const box = byId("free-controls");
-  box.hidden = state.mode !== "free";
-  byId("game-controls").hidden = byId("move-list").hidden = state.mode === "free";
-  if (box.hidden) { brush = null; return; }
-  const { turn, castling, passing } = parts();
-  for (const button of box.querySelectorAll(".palette [data-piece]")) button.setAttribute("aria-pressed", String(button.dataset.piece === brush));
-  for (const check of box.querySelectorAll("[data-castling]")) check.checked = castling.includes(check.dataset.castling);
-  byId("free-turn").value = turn;
-  byId("free-play").disabled = Boolean(state.report?.fault);
-  const passable = ["-", ...[..."abcdefgh"].map((file) => file + (turn === "w" ? 6 : 3))];
-  replace(byId("free-passing"), passable.map((square) => h("option", { value: square }, square === "-" ? "none" : square)));
-  byId("free-passing").value = passable.includes(passing) ? passing : "-";
+    const box = byId("free-controls");
+    box.hidden = state.mode !== "free";
+    byId("game-controls").hidden = byId("move-list").hidden = state.mode === "free";
+    if (box.hidden) {
+        brush = null;
+        return;
+    }
+    const { turn, castling, passing } = parts();
+    for (const button of box.querySelectorAll(".palette [data-piece]"))
+        button.setAttribute("aria-pressed", String(button.dataset.piece === brush));
+    for (const check of box.querySelectorAll("[data-castling]"))
+        check.checked = castling.includes(check.dataset.castling);
+    byId("free-turn").value = turn;
+    byId("free-play").disabled = Boolean(state.report?.fault);
+    const passable = ["-", ...[..."abcdefgh"].map((file) => file + (turn === "w" ? 6 : 3))];
+    replace(
+        byId("free-passing"),
+        passable.map((square) => h("option", { value: square }, square === "-" ? "none" : square)),
+    );
+    byId("free-passing").value = passable.includes(passing) ? passing : "-";
 }
 
 export function makeFree() {
-  build();
-  listen((topics) => { if (topics.has("mode") || topics.has("report")) draw(); });
-  document.addEventListener("keydown", (event) => { if (event.key === "Escape" && brush) choose(brush); });
+    build();
+    listen((topics) => {
+        if (topics.has("mode") || topics.has("report")) draw();
+    });
+    document.addEventListener("keydown", (event) => {
+        if (event.key === "Escape" && brush) choose(brush);
+    });
 }

@@ -8,13 +8,13 @@ import { listen, state } from "./store.js";
 
 const INTERVAL = 1.96;
 const MOST_BYTES = 60e6;
-let games = null;       // { name, text }
+let games = null; // { name, text }
 let first = 6;
 let steps = [];
 let record = null;
-let learned = null;     // the entry of the new weights
+let learned = null; // the entry of the new weights
 let points = null;
-let working = null;     // "learn" or "points"
+let working = null; // "learn" or "points"
 let progress = "";
 let lines = [];
 let links = {};
@@ -22,146 +22,402 @@ let draw = () => {};
 let charts = {};
 
 function begin(kind) {
-  if (games.text.length > MOST_BYTES) { showError(`${games.name} is too large for the page: 'merino learn' in a shell takes it`); return; }
-  working = kind;
-  progress = "";
-  links[kind] ??= channel(`/ws/${kind}`, (message) => hear(kind, message));
-  const message = { text: games.text, name: games.name, weights: state.weights, changes: state.changes };
-  if (kind === "learn") {
-    steps = [];
-    lines = [];
-    record = learned = null;
-    message.first = first;
-  } else points = null;
-  links[kind].send(message);
-  draw();
+    if (games.text.length > MOST_BYTES) {
+        showError(`${games.name} is too large for the page: 'merino learn' in a shell takes it`);
+        return;
+    }
+    working = kind;
+    progress = "";
+    links[kind] ??= channel(`/ws/${kind}`, (message) => hear(kind, message));
+    const message = { text: games.text, name: games.name, weights: state.weights, changes: state.changes };
+    if (kind === "learn") {
+        steps = [];
+        lines = [];
+        record = learned = null;
+        message.first = first;
+    } else points = null;
+    links[kind].send(message);
+    draw();
 }
 
 function hear(kind, message) {
-  if (message.type === "step") { steps.push(message); tell(); charts.errors?.redraw(); charts.paths?.redraw(); if (steps.length === 1) draw(); return; }
-  if (message.type === "progress") { progress = `${message.what}${message.done === null ? "" : ` ${percent(message.done)}`}`; tell(); return; }
-  if (message.type === "text") { lines.push(message.text); return; }
-  if (message.type === "closed" && working !== kind) return;
-  if (message.type === "closed") showError("the connection to the server has ended");
-  working = null;
-  progress = "";
-  if (message.type === "error") showError(message.error);
-  if (message.type === "done" && kind === "learn") {
-    record = message.record;
-    learned = message.weights;
-    loadWeights().catch((error) => showError(error.message));
-    say(message.accepted ? "Learned: better on games not learned from" : "Learned, but not better beyond doubt");
-  }
-  if (message.type === "done" && kind === "points") { points = message.points; say("The point values are there"); }
-  draw();
+    if (message.type === "step") {
+        steps.push(message);
+        tell();
+        charts.errors?.redraw();
+        charts.paths?.redraw();
+        if (steps.length === 1) draw();
+        return;
+    }
+    if (message.type === "progress") {
+        progress = `${message.what}${message.done === null ? "" : ` ${percent(message.done)}`}`;
+        tell();
+        return;
+    }
+    if (message.type === "text") {
+        lines.push(message.text);
+        return;
+    }
+    if (message.type === "closed" && working !== kind) return;
+    if (message.type === "closed") showError("the connection to the server has ended");
+    working = null;
+    progress = "";
+    if (message.type === "error") showError(message.error);
+    if (message.type === "done" && kind === "learn") {
+        record = message.record;
+        learned = message.weights;
+        loadWeights().catch((error) => showError(error.message));
+        say(message.accepted ? "Learned: better on games not learned from" : "Learned, but not better beyond doubt");
+    }
+    if (message.type === "done" && kind === "points") {
+        points = message.points;
+        say("The point values are there");
+    }
+    draw();
 }
 
 function tell() {
-  const place = byId("learn-state");
-  if (place) place.textContent = steps.length && working === "learn" ? `Step ${steps.length}, error ${steps.at(-1).train.toFixed(6)}. ${progress}` : progress;
+    const place = byId("learn-state");
+    if (place)
+        place.textContent =
+            steps.length && working === "learn"
+                ? `Step ${steps.length}, error ${steps.at(-1).train.toFixed(6)}. ${progress}`
+                : progress;
 }
 
-const walked = () => (record ? record.steps.map((step) => ({ ...step, weights: Object.fromEntries(record.terms.map((term, index) => [term.name, step.weights[index]])) })) : steps);
+const walked = () =>
+    record
+        ? record.steps.map((step) => ({
+              ...step,
+              weights: Object.fromEntries(record.terms.map((term, index) => [term.name, step.weights[index]])),
+          }))
+        : steps;
 
 function errors() {
-  const all = walked();
-  return { series: [
-    { name: "Training set", colour: COLOURS[0], dots: all.length < 40, points: all.map((step, index) => [index, step.train]) },
-    { name: "Validation set", colour: COLOURS[1], dots: all.length < 40, points: all.map((step, index) => [index, step.valid]) },
-  ], xName: "step", yName: "error", yDigits: 4, x: [0, Math.max(1, all.length - 1)] };
+    const all = walked();
+    return {
+        series: [
+            {
+                name: "Training set",
+                colour: COLOURS[0],
+                dots: all.length < 40,
+                points: all.map((step, index) => [index, step.train]),
+            },
+            {
+                name: "Validation set",
+                colour: COLOURS[1],
+                dots: all.length < 40,
+                points: all.map((step, index) => [index, step.valid]),
+            },
+        ],
+        xName: "step",
+        yName: "error",
+        yDigits: 4,
+        x: [0, Math.max(1, all.length - 1)],
+    };
 }
 
 function paths() {
-  const all = walked();
-  if (!all.length) return { series: [] };
-  const change = (name) => all.at(-1).weights[name] - all[0].weights[name];
-  const names = Object.keys(all[0].weights).filter((name) => Math.abs(change(name)) >= 0.5).sort((a, b) => Math.abs(change(b)) - Math.abs(change(a))).slice(0, 8);
-  return { series: names.map((name, index) => ({ name: `${spaced(name)} ${number(change(name), 0, true)}`, colour: COLOURS[index], points: all.map((step, at) => [at, step.weights[name] - all[0].weights[name]]) })), xName: "step", yName: "change of the weight, centipawns", x: [0, Math.max(1, all.length - 1)] };
+    const all = walked();
+    if (!all.length) return { series: [] };
+    const change = (name) => all.at(-1).weights[name] - all[0].weights[name];
+    const names = Object.keys(all[0].weights)
+        .filter((name) => Math.abs(change(name)) >= 0.5)
+        .sort((a, b) => Math.abs(change(b)) - Math.abs(change(a)))
+        .slice(0, 8);
+    return {
+        series: names.map((name, index) => ({
+            name: `${spaced(name)} ${number(change(name), 0, true)}`,
+            colour: COLOURS[index],
+            points: all.map((step, at) => [at, step.weights[name] - all[0].weights[name]]),
+        })),
+        xName: "step",
+        yName: "change of the weight, centipawns",
+        x: [0, Math.max(1, all.length - 1)],
+    };
 }
 
 function calibration() {
-  const dots = (bins) => bins.map((bin) => [bin.predicted, bin.scored, INTERVAL * bin.error]);
-  return { series: [
-    { name: "Before learning", colour: "var(--faint)", kind: "dots", points: dots(record.calibration.before) },
-    { name: "After learning", colour: COLOURS[0], kind: "dots", points: dots(record.calibration.after) },
-  ], x: [0, 1], y: [0, 1], diagonal: true, xName: "points predicted for White", yName: "points scored", yDigits: 1 };
+    const dots = (bins) => bins.map((bin) => [bin.predicted, bin.scored, INTERVAL * bin.error]);
+    return {
+        series: [
+            { name: "Before learning", colour: "var(--faint)", kind: "dots", points: dots(record.calibration.before) },
+            { name: "After learning", colour: COLOURS[0], kind: "dots", points: dots(record.calibration.after) },
+        ],
+        x: [0, 1],
+        y: [0, 1],
+        diagonal: true,
+        xName: "points predicted for White",
+        yName: "points scored",
+        yDigits: 1,
+    };
 }
 
 function balances() {
-  const graph = points.score_graph;
-  const seen = graph.bins.filter((bin) => bin.vectors);
-  return { series: [
-    { name: "Mean score of White", colour: COLOURS[0], kind: "dots", points: seen.map((bin) => [bin.balance, bin.score]) },
-    { name: `1 / (1 + exp(\u2212${graph.alpha.toFixed(3)} \u00d7 balance))`, colour: COLOURS[1], points: graph.bins.map((bin) => [bin.balance, bin.expected]) },
-  ], y: [0, 1], xName: "balance of material, 1-3-3-5-9", yName: "score of White", yDigits: 1 };
+    const graph = points.score_graph;
+    const seen = graph.bins.filter((bin) => bin.vectors);
+    return {
+        series: [
+            {
+                name: "Mean score of White",
+                colour: COLOURS[0],
+                kind: "dots",
+                points: seen.map((bin) => [bin.balance, bin.score]),
+            },
+            {
+                name: `1 / (1 + exp(\u2212${graph.alpha.toFixed(3)} \u00d7 balance))`,
+                colour: COLOURS[1],
+                points: graph.bins.map((bin) => [bin.balance, bin.expected]),
+            },
+        ],
+        y: [0, 1],
+        xName: "balance of material, 1-3-3-5-9",
+        yName: "score of White",
+        yDigits: 1,
+    };
 }
 
 function bars(line, scale) {
-  const at = (value) => `${50 + (50 * value) / scale}%`;
-  return h("span", { class: "range", title: `95% interval ${number(line.low, 1)} to ${number(line.high, 1)}` },
-    h("i", { class: "interval", style: { left: at(line.low), right: `${100 - parseFloat(at(line.high))}%` } }), h("i", { class: "old", style: { left: at(line.old) } }), h("i", { class: "new", style: { left: at(line.new) } }));
+    const at = (value) => `${50 + (50 * value) / scale}%`;
+    return h(
+        "span",
+        { class: "range", title: `95% interval ${number(line.low, 1)} to ${number(line.high, 1)}` },
+        h("i", { class: "interval", style: { left: at(line.low), right: `${100 - parseFloat(at(line.high))}%` } }),
+        h("i", { class: "old", style: { left: at(line.old) } }),
+        h("i", { class: "new", style: { left: at(line.new) } }),
+    );
 }
 
 function result() {
-  const told = record.summary;
-  const free = told.weights.filter((line) => !line.flags.includes("frozen"));
-  const scale = Math.max(...free.flatMap((line) => [line.low, line.high, line.old, line.new].map(Math.abs)), 1);
-  const verdict = told.accepted ? "better beyond doubt on games not learned from" : told.gain < 0 ? "no better on games not learned from" : "better, but not beyond doubt, on games not learned from";
-  return [
-    h("p", { class: "summary", id: "learn-verdict" }, `The new weights are ${verdict}: the error ${told.gain >= 0 ? "fell" : "rose"} by ${Math.abs(told.gain).toFixed(6)} \u00b1 ${told.gain_error.toFixed(6)}. ${plural(told.games, "game")}, ${plural(told.positions, "position")}, ${told.seconds.toFixed(1)} s. K ${told.k_before.toFixed(1)} before, ${told.k.toFixed(1)} after.`),
-    learned ? h("div", { class: "panel-bar" },
-      h("button", { type: "button", class: "main", id: "learn-use", onclick: () => useWeights(learned.id) }, "Explore with the new weights"),
-      h("button", { type: "button", onclick: () => saveWeights(learned.id, {}).catch((error) => showError(error.message)) }, "Save as weights file")) : null,
-    h("div", { class: "scroll" }, h("table", { class: "plain-table", id: "learned" },
-      h("thead", {}, h("tr", {}, ["Weight", "Before", "After", "95% interval", "", "Clear", "Positions"].map((head) => h("th", { scope: "col" }, head)))),
-      h("tbody", {}, free.map((line) => h("tr", { title: line.flags.join(", ") }, h("th", { scope: "row" }, spaced(line.name)), h("td", {}, number(line.old)), h("td", { class: line.old === line.new ? "" : "strong" }, number(line.new)),
-        h("td", {}, `${number(line.low)} .. ${number(line.high)}`), h("td", { class: "range-cell" }, bars(line, scale)), h("td", {}, line.clear === null ? "" : line.clear ? "yes" : "no"), h("td", {}, line.positions.toLocaleString("en"))))))),
-    h("p", { class: "note" }, "Grey mark: before; blue mark and band: after, and its interval. Clear: the change is larger than its noise."),
-    h("h3", {}, "Calibration: points scored against points predicted"), charts.calibration,
-  ];
+    const told = record.summary;
+    const free = told.weights.filter((line) => !line.flags.includes("frozen"));
+    const scale = Math.max(...free.flatMap((line) => [line.low, line.high, line.old, line.new].map(Math.abs)), 1);
+    const verdict = told.accepted
+        ? "better beyond doubt on games not learned from"
+        : told.gain < 0
+          ? "no better on games not learned from"
+          : "better, but not beyond doubt, on games not learned from";
+    return [
+        h(
+            "p",
+            { class: "summary", id: "learn-verdict" },
+            `The new weights are ${verdict}: the error ${told.gain >= 0 ? "fell" : "rose"} by ${Math.abs(told.gain).toFixed(6)} \u00b1 ${told.gain_error.toFixed(6)}. ${plural(told.games, "game")}, ${plural(told.positions, "position")}, ${told.seconds.toFixed(1)} s. K ${told.k_before.toFixed(1)} before, ${told.k.toFixed(1)} after.`,
+        ),
+        learned
+            ? h(
+                  "div",
+                  { class: "panel-bar" },
+                  h(
+                      "button",
+                      { type: "button", class: "main", id: "learn-use", onclick: () => useWeights(learned.id) },
+                      "Explore with the new weights",
+                  ),
+                  h(
+                      "button",
+                      {
+                          type: "button",
+                          onclick: () => saveWeights(learned.id, {}).catch((error) => showError(error.message)),
+                      },
+                      "Save as weights file",
+                  ),
+              )
+            : null,
+        h(
+            "div",
+            { class: "scroll" },
+            h(
+                "table",
+                { class: "plain-table", id: "learned" },
+                h(
+                    "thead",
+                    {},
+                    h(
+                        "tr",
+                        {},
+                        ["Weight", "Before", "After", "95% interval", "", "Clear", "Positions"].map((head) =>
+                            h("th", { scope: "col" }, head),
+                        ),
+                    ),
+                ),
+                h(
+                    "tbody",
+                    {},
+                    free.map((line) =>
+                        h(
+                            "tr",
+                            { title: line.flags.join(", ") },
+                            h("th", { scope: "row" }, spaced(line.name)),
+                            h("td", {}, number(line.old)),
+                            h("td", { class: line.old === line.new ? "" : "strong" }, number(line.new)),
+                            h("td", {}, `${number(line.low)} .. ${number(line.high)}`),
+                            h("td", { class: "range-cell" }, bars(line, scale)),
+                            h("td", {}, line.clear === null ? "" : line.clear ? "yes" : "no"),
+                            h("td", {}, line.positions.toLocaleString("en")),
+                        ),
+                    ),
+                ),
+            ),
+        ),
+        h(
+            "p",
+            { class: "note" },
+            "Grey mark: before; blue mark and band: after, and its interval. Clear: the change is larger than its noise.",
+        ),
+        h("h3", {}, "Calibration: points scored against points predicted"),
+        charts.calibration,
+    ];
 }
 
 function pointTable() {
-  const letters = ["P", "N", "B", "R", "Q"], names = ["Pawn", "Knight", "Bishop", "Rook", "Queen"];
-  return [
-    h("div", { class: "scroll" }, h("table", { class: "plain-table", id: "points" },
-      h("thead", {}, h("tr", {}, ["Piece", "Value", "95% interval", "Drawn games as half a point"].map((head) => h("th", { scope: "col" }, head)))),
-      h("tbody", {}, letters.map((letter, index) => {
-        const value = points.values[letter], other = points.other.values[letter], interval = points.intervals[letter];
-        return h("tr", {}, h("th", { scope: "row" }, names[index]), h("td", { class: "strong" }, value === null ? "\u2013" : number(value)), h("td", {}, interval && letter !== "P" ? `${number(interval[0])} .. ${number(interval[1])}` : ""), h("td", {}, other === null ? "\u2013" : number(other)));
-      })))),
-    h("p", { class: "note" }, `${plural(points.games, "game")}, ${points.vectors.toLocaleString("en")} positions by material alone; a pawn is 100. Steepness ${points.alpha === null ? "\u2013" : points.alpha.toFixed(3)} a pawn.`),
-    charts.balance,
-  ];
+    const letters = ["P", "N", "B", "R", "Q"],
+        names = ["Pawn", "Knight", "Bishop", "Rook", "Queen"];
+    return [
+        h(
+            "div",
+            { class: "scroll" },
+            h(
+                "table",
+                { class: "plain-table", id: "points" },
+                h(
+                    "thead",
+                    {},
+                    h(
+                        "tr",
+                        {},
+                        ["Piece", "Value", "95% interval", "Drawn games as half a point"].map((head) =>
+                            h("th", { scope: "col" }, head),
+                        ),
+                    ),
+                ),
+                h(
+                    "tbody",
+                    {},
+                    letters.map((letter, index) => {
+                        const value = points.values[letter],
+                            other = points.other.values[letter],
+                            interval = points.intervals[letter];
+                        return h(
+                            "tr",
+                            {},
+                            h("th", { scope: "row" }, names[index]),
+                            h("td", { class: "strong" }, value === null ? "\u2013" : number(value)),
+                            h(
+                                "td",
+                                {},
+                                interval && letter !== "P" ? `${number(interval[0])} .. ${number(interval[1])}` : "",
+                            ),
+                            h("td", {}, other === null ? "\u2013" : number(other)),
+                        );
+                    }),
+                ),
+            ),
+        ),
+        h(
+            "p",
+            { class: "note" },
+            `${plural(points.games, "game")}, ${points.vectors.toLocaleString("en")} positions by material alone; a pawn is 100. Steepness ${points.alpha === null ? "\u2013" : points.alpha.toFixed(3)} a pawn.`,
+        ),
+        charts.balance,
+    ];
 }
 
 export function makeLearning(panel, isShown) {
-  charts = {
-    errors: chart({ label: "Error by step", height: 210, read: errors }),
-    paths: chart({ label: "Weights by step", height: 230, read: paths }),
-    calibration: chart({ label: "Calibration", height: 320, read: calibration }),
-    balance: chart({ label: "Score by balance of material", height: 260, read: balances }),
-  };
-  draw = () => {
-    if (!isShown()) return;
-    const open = async () => { try { games = await openFile(".pgn,text/plain"); draw(); } catch (error) { showError(error.message); } };
-    const stop = () => { links[working].stop(); };
-    replace(panel,
-      h("div", { class: "panel-bar" },
-        h("button", { type: "button", id: "learn-open", onclick: open }, games ? games.name : "Open a PGN file"),
-        h("label", {}, "Terms that may move ", h("select", { id: "learn-first", onchange: (event) => { first = Number(event.target.value); } },
-          h("option", { value: 6, selected: first === 6 }, "positional ones"), h("option", { value: 2, selected: first === 2 }, "pieces' values too"))),
-        working ? h("button", { type: "button", class: "on", id: "learn-stop", onclick: stop }, "Stop")
-          : [h("button", { type: "button", class: "main", id: "learn-start", disabled: !games, onclick: () => begin("learn") }, "Learn the weights"),
-            h("button", { type: "button", id: "points-start", disabled: !games, onclick: () => begin("points") }, "What pieces are worth")],
-        h("span", { class: "note", id: "learn-state", role: "status" }, progress)),
-      h("p", { class: "note" }, `Learning starts from ${catalogue.weights.find((entry) => entry.id === state.weights)?.name ?? "the weights chosen"}, and changes no file.`),
-      steps.length || record ? [h("div", { class: "two charts" }, h("section", {}, h("h3", {}, "Error by step"), charts.errors), h("section", {}, h("h3", {}, "Weights by step"), charts.paths))] : null,
-      record ? result() : null,
-      points ? [h("h3", {}, "What pieces are worth in these games"), pointTable()] : null);
-    tell();
-    for (const each of Object.values(charts)) if (each.isConnected) each.redraw();
-  };
-  get("/api/learning").then((told) => { record ??= told.record; draw(); }, (error) => showError(error.message));
-  listen((topics) => { if (topics.has("tab") || topics.has("weights")) draw(); });
+    charts = {
+        errors: chart({ label: "Error by step", height: 210, read: errors }),
+        paths: chart({ label: "Weights by step", height: 230, read: paths }),
+        calibration: chart({ label: "Calibration", height: 320, read: calibration }),
+        balance: chart({ label: "Score by balance of material", height: 260, read: balances }),
+    };
+    draw = () => {
+        if (!isShown()) return;
+        const open = async () => {
+            try {
+                games = await openFile(".pgn,text/plain");
+                draw();
+            } catch (error) {
+                showError(error.message);
+            }
+        };
+        const stop = () => {
+            links[working].stop();
+        };
+        replace(
+            panel,
+            h(
+                "div",
+                { class: "panel-bar" },
+                h(
+                    "button",
+                    { type: "button", id: "learn-open", onclick: open },
+                    games ? games.name : "Open a PGN file",
+                ),
+                h(
+                    "label",
+                    {},
+                    "Terms that may move ",
+                    h(
+                        "select",
+                        {
+                            id: "learn-first",
+                            onchange: (event) => {
+                                first = Number(event.target.value);
+                            },
+                        },
+                        h("option", { value: 6, selected: first === 6 }, "positional ones"),
+                        h("option", { value: 2, selected: first === 2 }, "pieces' values too"),
+                    ),
+                ),
+                working
+                    ? h("button", { type: "button", class: "on", id: "learn-stop", onclick: stop }, "Stop")
+                    : [
+                          h(
+                              "button",
+                              {
+                                  type: "button",
+                                  class: "main",
+                                  id: "learn-start",
+                                  disabled: !games,
+                                  onclick: () => begin("learn"),
+                              },
+                              "Learn the weights",
+                          ),
+                          h(
+                              "button",
+                              { type: "button", id: "points-start", disabled: !games, onclick: () => begin("points") },
+                              "What pieces are worth",
+                          ),
+                      ],
+                h("span", { class: "note", id: "learn-state", role: "status" }, progress),
+            ),
+            h(
+                "p",
+                { class: "note" },
+                `Learning starts from ${catalogue.weights.find((entry) => entry.id === state.weights)?.name ?? "the weights chosen"}, and changes no file.`,
+            ),
+            steps.length || record
+                ? [
+                      h(
+                          "div",
+                          { class: "two charts" },
+                          h("section", {}, h("h3", {}, "Error by step"), charts.errors),
+                          h("section", {}, h("h3", {}, "Weights by step"), charts.paths),
+                      ),
+                  ]
+                : null,
+            record ? result() : null,
+            points ? [h("h3", {}, "What pieces are worth in these games"), pointTable()] : null,
+        );
+        tell();
+        for (const each of Object.values(charts)) if (each.isConnected) each.redraw();
+    };
+    get("/api/learning").then(
+        (told) => {
+            record ??= told.record;
+            draw();
+        },
+        (error) => showError(error.message),
+    );
+    listen((topics) => {
+        if (topics.has("tab") || topics.has("weights")) draw();
+    });
 }

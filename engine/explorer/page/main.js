@@ -19,103 +19,159 @@ import { makeVerdict } from "./verdict.js";
 import { loadWeights, makeWeights } from "./weights.js";
 
 const KEYS = [
-  ["\u2190 \u2192", "Take back and play again; on the board, from square to square"], ["Home End", "To the start and the end of the game"],
-  ["Enter", "On the board: pick a piece up, put it down"], ["Esc", "Let go"], ["/", "To the box for moves, FEN and PGN"],
-  ["B", "To the board"], ["V", "The next kind of value"], ["F", "Turn the board round"], ["M", "Game or free mode"], ["T", "Light or dark"],
-  ["P N B R Q K", "In free mode: a white piece on the square; small letters a black one; Delete takes it off"], ["?", "This"],
+    ["\u2190 \u2192", "Take back and play again; on the board, from square to square"],
+    ["Home End", "To the start and the end of the game"],
+    ["Enter", "On the board: pick a piece up, put it down"],
+    ["Esc", "Let go"],
+    ["/", "To the box for moves, FEN and PGN"],
+    ["B", "To the board"],
+    ["V", "The next kind of value"],
+    ["F", "Turn the board round"],
+    ["M", "Game or free mode"],
+    ["T", "Light or dark"],
+    ["P N B R Q K", "In free mode: a white piece on the square; small letters a black one; Delete takes it off"],
+    ["?", "This"],
 ];
 
 function makeTheme() {
-  const button = byId("theme");
-  const dark = matchMedia("(prefers-color-scheme: dark)");
-  const show = () => {
-    const chosen = localStorage.getItem("theme");
-    if (chosen) document.documentElement.dataset.theme = chosen;
-    else delete document.documentElement.dataset.theme;
-    button.textContent = isDark() ? "\u2600" : "\u263e";
-  };
-  const isDark = () => (localStorage.getItem("theme") ?? (dark.matches ? "dark" : "light")) === "dark";
-  const turn = () => { localStorage.setItem("theme", isDark() ? "light" : "dark"); show(); };
-  button.onclick = turn;
-  dark.addEventListener("change", show);
-  show();
-  return turn;
+    const button = byId("theme");
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    const show = () => {
+        const chosen = localStorage.getItem("theme");
+        if (chosen) document.documentElement.dataset.theme = chosen;
+        else delete document.documentElement.dataset.theme;
+        button.textContent = isDark() ? "\u2600" : "\u263e";
+    };
+    const isDark = () => (localStorage.getItem("theme") ?? (dark.matches ? "dark" : "light")) === "dark";
+    const turn = () => {
+        localStorage.setItem("theme", isDark() ? "light" : "dark");
+        show();
+    };
+    button.onclick = turn;
+    dark.addEventListener("change", show);
+    show();
+    return turn;
 }
 
 function makeHelp(start) {
-  const dialog = byId("help-dialog");
-  replace(dialog, h("h2", { id: "help-title" }, "Keys"),
-    h("dl", { class: "keys" }, KEYS.map(([key, what]) => h("div", {}, h("dt", {}, key), h("dd", {}, what)))),
-    h("p", {}, "Everything is counted from White's view: blue is good for White, orange for Black. Point at a move, or drag a piece and hold it, to see what each piece becomes worth."),
-    h("p", { class: "note" }, `${start.name} ${start.version}`),
-    h("form", { method: "dialog" }, h("button", { class: "main" }, "Close")));
-  const show = () => dialog.showModal();
-  byId("help").onclick = show;
-  return show;
+    const dialog = byId("help-dialog");
+    replace(
+        dialog,
+        h("h2", { id: "help-title" }, "Keys"),
+        h(
+            "dl",
+            { class: "keys" },
+            KEYS.map(([key, what]) => h("div", {}, h("dt", {}, key), h("dd", {}, what))),
+        ),
+        h(
+            "p",
+            {},
+            "Everything is counted from White's view: blue is good for White, orange for Black. Point at a move, or drag a piece and hold it, to see what each piece becomes worth.",
+        ),
+        h("p", { class: "note" }, `${start.name} ${start.version}`),
+        h("form", { method: "dialog" }, h("button", { class: "main" }, "Close")),
+    );
+    const show = () => dialog.showModal();
+    byId("help").onclick = show;
+    return show;
 }
 
 function makeKeys(turnTheme, showHelp) {
-  const keys = {
-    ArrowLeft: undo, ArrowRight: redo, u: undo, r: redo, Home: () => goTo(0), End: () => goTo(state.moves.length),
-    f: flip, v: nextWay, t: turnTheme, "?": showHelp, m: () => setMode(state.mode === "game" ? "free" : "game"),
-    "/": () => byId("entry-text").focus(), b: () => byId("board").querySelector("[tabindex='0']").focus(),
-  };
-  document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey) {
-      if (event.target.closest("input, textarea")) return;
-      if (event.key === "z") { event.preventDefault(); undo(); }
-      if (event.key === "y") { event.preventDefault(); redo(); }
-      return;
-    }
-    if (event.altKey || event.target.closest("input, select, textarea, dialog")) return;
-    const action = keys[event.key];
-    if (!action) return;
-    event.preventDefault();
-    action();
-  });
+    const keys = {
+        ArrowLeft: undo,
+        ArrowRight: redo,
+        u: undo,
+        r: redo,
+        Home: () => goTo(0),
+        End: () => goTo(state.moves.length),
+        f: flip,
+        v: nextWay,
+        t: turnTheme,
+        "?": showHelp,
+        m: () => setMode(state.mode === "game" ? "free" : "game"),
+        "/": () => byId("entry-text").focus(),
+        b: () => byId("board").querySelector("[tabindex='0']").focus(),
+    };
+    document.addEventListener("keydown", (event) => {
+        if (event.ctrlKey || event.metaKey) {
+            if (event.target.closest("input, textarea")) return;
+            if (event.key === "z") {
+                event.preventDefault();
+                undo();
+            }
+            if (event.key === "y") {
+                event.preventDefault();
+                redo();
+            }
+            return;
+        }
+        if (event.altKey || event.target.closest("input, select, textarea, dialog")) return;
+        const action = keys[event.key];
+        if (!action) return;
+        event.preventDefault();
+        action();
+    });
 }
 
 /** Show what the address asks for; whether it asks for anything. */
 async function followAddress() {
-  const fields = new URLSearchParams(location.hash.slice(1));
-  const fen = fields.get("fen");
-  if (!fen) return false;
-  try {
-    const free = fields.get("mode") === "free";
-    const told = await post("/api/read", { text: fen, free });
-    if (free) { await setFree(told.games[0].fen); return true; }
-    const moves = fields.get("moves");
-    if (!moves) { await setGame({ fen: told.games[0].fen }); return true; }
-    const played = await post("/api/read", { text: moves, fen: told.games[0].fen });
-    await setGame({ fen: told.games[0].fen, moves: played.games[0].moves });
-  } catch (error) {
-    showError(error.message);
-    return false;
-  }
-  return true;
+    const fields = new URLSearchParams(location.hash.slice(1));
+    const fen = fields.get("fen");
+    if (!fen) return false;
+    try {
+        const free = fields.get("mode") === "free";
+        const told = await post("/api/read", { text: fen, free });
+        if (free) {
+            await setFree(told.games[0].fen);
+            return true;
+        }
+        const moves = fields.get("moves");
+        if (!moves) {
+            await setGame({ fen: told.games[0].fen });
+            return true;
+        }
+        const played = await post("/api/read", { text: moves, fen: told.games[0].fen });
+        await setGame({ fen: told.games[0].fen, moves: played.games[0].moves });
+    } catch (error) {
+        showError(error.message);
+        return false;
+    }
+    return true;
 }
 
 async function begin() {
-  byId("error").lastElementChild.onclick = () => showError(null);
-  makeBoard();
-  makeFree();
-  makeVerdict();
-  makeTabs([["terms", "Terms", makeTerms], ["pieces", "Pieces", makeBars], ["moves", "Moves", makeMoves], ["compare", "Compare", makeCompare],
-    ["weights", "Weights", makeWeights], ["games", "Games", makeGames], ["learning", "Learning", makeLearning]]);
-  makeEntry();
-  makeShare();
-  const turnTheme = makeTheme();
-  const first = refresh({ silent: true });
-  const [start] = await Promise.all([get("/api/start"), loadWeights()]);
-  makeControls(start.highest_level);
-  makeKeys(turnTheme, makeHelp(start));
-  await first;
-  if (!(await followAddress()) && start.text) {
-    await (start.free ? setFree(start.text) : enter(start.text, start.file ?? "")).catch((error) => showError(error.message));
-  }
-  window.addEventListener("hashchange", followAddress);
-  listen((topics) => { if (topics.has("mode") || topics.has("moves")) document.title = state.label ? `${state.label} - Merino Explorer` : "Merino Explorer"; });
-  document.documentElement.dataset.ready = "yes";
+    byId("error").lastElementChild.onclick = () => showError(null);
+    makeBoard();
+    makeFree();
+    makeVerdict();
+    makeTabs([
+        ["terms", "Terms", makeTerms],
+        ["pieces", "Pieces", makeBars],
+        ["moves", "Moves", makeMoves],
+        ["compare", "Compare", makeCompare],
+        ["weights", "Weights", makeWeights],
+        ["games", "Games", makeGames],
+        ["learning", "Learning", makeLearning],
+    ]);
+    makeEntry();
+    makeShare();
+    const turnTheme = makeTheme();
+    const first = refresh({ silent: true });
+    const [start] = await Promise.all([get("/api/start"), loadWeights()]);
+    makeControls(start.highest_level);
+    makeKeys(turnTheme, makeHelp(start));
+    await first;
+    if (!(await followAddress()) && start.text) {
+        await (start.free ? setFree(start.text) : enter(start.text, start.file ?? "")).catch((error) =>
+            showError(error.message),
+        );
+    }
+    window.addEventListener("hashchange", followAddress);
+    listen((topics) => {
+        if (topics.has("mode") || topics.has("moves"))
+            document.title = state.label ? `${state.label} - Merino Explorer` : "Merino Explorer";
+    });
+    document.documentElement.dataset.ready = "yes";
 }
 
 begin().catch((error) => showError(error.message));

@@ -11,47 +11,68 @@ let titles = [];
 export const isOpen = (name) => chosen === name || (name === "pieces" && WIDE.matches);
 
 export function openTab(name, focus = false) {
-  chosen = name;
-  if (name !== "terms") state.term = null;
-  for (const [key, panel] of panels) panel.hidden = !isOpen(key);
-  draw();
-  if (focus) byId(`tab-${name}`).focus();
-  changed("tab");
+    chosen = name;
+    if (name !== "terms") state.term = null;
+    for (const [key, panel] of panels) panel.hidden = !isOpen(key);
+    draw();
+    if (focus) byId(`tab-${name}`).focus();
+    changed("tab");
 }
 
 function draw() {
-  const seen = titles.filter(([name]) => !(name === "pieces" && WIDE.matches));
-  const move = (event) => {
-    const at = seen.findIndex(([name]) => name === chosen);
-    const next = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: seen.length - 1 }[event.key];
-    if (next === undefined) return;
-    event.preventDefault();
-    event.stopPropagation();
-    openTab(seen[(next + seen.length) % seen.length][0], true);
-  };
-  replace(byId("tabs"), seen.map(([name, title]) => h("button", {
-    type: "button", role: "tab", id: `tab-${name}`, "aria-controls": `panel-${name}`, "aria-selected": String(name === chosen), tabindex: name === chosen ? 0 : -1,
-    onclick: () => openTab(name), onkeydown: move,
-  }, title)));
-  byId(`tab-${chosen}`)?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    const seen = titles.filter(([name]) => !(name === "pieces" && WIDE.matches));
+    const move = (event) => {
+        const at = seen.findIndex(([name]) => name === chosen);
+        const next = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: seen.length - 1 }[event.key];
+        if (next === undefined) return;
+        event.preventDefault();
+        event.stopPropagation();
+        openTab(seen[(next + seen.length) % seen.length][0], true);
+    };
+    replace(
+        byId("tabs"),
+        seen.map(([name, title]) =>
+            h(
+                "button",
+                {
+                    type: "button",
+                    role: "tab",
+                    id: `tab-${name}`,
+                    "aria-controls": `panel-${name}`,
+                    "aria-selected": String(name === chosen),
+                    tabindex: name === chosen ? 0 : -1,
+                    onclick: () => openTab(name),
+                    onkeydown: move,
+                },
+                title,
+            ),
+        ),
+    );
+    byId(`tab-${chosen}`)?.scrollIntoView({ block: "nearest", inline: "nearest" });
 }
 
 /** Make the tabs: [name, title, make], where `make` fills the panel it is given. */
 export function makeTabs(list) {
-  titles = list;
-  for (const [name, , make] of list) {
-    const panel = h("div", { id: `panel-${name}`, class: "panel", role: "tabpanel", "aria-labelledby": `tab-${name}`, hidden: !isOpen(name) });
-    panels.set(name, panel);
-    byId("panels").append(panel);
-    make(panel, () => isOpen(name));
-  }
-  const arrange = () => {
-    const pieces = panels.get("pieces");
-    (WIDE.matches ? byId("third") : byId("panels")).append(pieces);
-    byId("third").hidden = !WIDE.matches;
-    if (WIDE.matches && chosen === "pieces") chosen = "terms";
-    openTab(chosen);
-  };
-  WIDE.addEventListener("change", arrange);
-  arrange();
+    titles = list;
+    for (const [name, , make] of list) {
+        const panel = h("div", {
+            id: `panel-${name}`,
+            class: "panel",
+            role: "tabpanel",
+            "aria-labelledby": `tab-${name}`,
+            hidden: !isOpen(name),
+        });
+        panels.set(name, panel);
+        byId("panels").append(panel);
+        make(panel, () => isOpen(name));
+    }
+    const arrange = () => {
+        const pieces = panels.get("pieces");
+        (WIDE.matches ? byId("third") : byId("panels")).append(pieces);
+        byId("third").hidden = !WIDE.matches;
+        if (WIDE.matches && chosen === "pieces") chosen = "terms";
+        openTab(chosen);
+    };
+    WIDE.addEventListener("change", arrange);
+    arrange();
 }

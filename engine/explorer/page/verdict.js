@@ -4,29 +4,49 @@ import { byId, h, pawns, percent, replace, worded } from "./dom.js";
 import { listen, shown, state } from "./store.js";
 
 export function makeVerdict() {
-  listen((topics) => {
-    const report = shown();
-    if (!report || !(topics.has("report") || topics.has("preview") || topics.has("view"))) return;
-    const share = report.static.expected_score, tried = Boolean(state.preview);
-    const bar = byId("expected");
-    bar.classList.toggle("flipped", state.flipped);
-    bar.firstElementChild.style.height = percent(share, 2);
-    bar.lastElementChild.textContent = Math.round(100 * share);
-    bar.setAttribute("aria-label", `White's expected score ${percent(share)}`);
-    bar.title = `White's expected score, win and half a draw, ${percent(share, 1)}: 1 / (1 + exp(-score / ${report.k.toFixed(1)} centipawns))`;
-    const change = tried ? report.score_cp - state.report.score_cp : 0;
-    const middlegame = (report.static.white_middlegame + report.static.black_middlegame) / 2;
-    const status = report.ending ? report.ending[0].toUpperCase() + report.ending.slice(1) : `${report.to_move === "white" ? "White" : "Black"} to move`;
-    const san = tried && state.report.moves.find((move) => move.uci === state.preview.move)?.san;
-    replace(byId("verdict"),
-      h("div", { class: `score ${tried ? "trying" : ""}` },
-        h("output", { id: "score" }, pawns(report.score_cp)),
-        h("dl", {},
-          h("div", {}, h("dt", {}, "White expects"), h("dd", { id: "expected-score" }, percent(share, 1))),
-          h("div", {}, h("dt", {}, tried ? `by ${san}` : "Status"), h("dd", {}, tried ? `${pawns(change)}` : status)),
-          h("div", {}, h("dt", {}, "Middlegame"), h("dd", {}, percent(middlegame))))),
-      report.fault ? h("p", { class: "fault" }, `No moves: ${report.fault}.`) : null,
-      report.static.rule ? h("p", { class: "fault" }, `Draw rule: ${report.static.rule}.`) : null,
-      h("p", { class: "summary" }, report.summary.map((sentence) => `${worded(sentence)} `)));
-  });
+    listen((topics) => {
+        const report = shown();
+        if (!report || !(topics.has("report") || topics.has("preview") || topics.has("view"))) return;
+        const share = report.static.expected_score,
+            tried = Boolean(state.preview);
+        const bar = byId("expected");
+        bar.classList.toggle("flipped", state.flipped);
+        bar.firstElementChild.style.height = percent(share, 2);
+        bar.lastElementChild.textContent = Math.round(100 * share);
+        bar.setAttribute("aria-label", `White's expected score ${percent(share)}`);
+        bar.title = `White's expected score, win and half a draw, ${percent(share, 1)}: 1 / (1 + exp(-score / ${report.k.toFixed(1)} centipawns))`;
+        const change = tried ? report.score_cp - state.report.score_cp : 0;
+        const middlegame = (report.static.white_middlegame + report.static.black_middlegame) / 2;
+        const status = report.ending
+            ? report.ending[0].toUpperCase() + report.ending.slice(1)
+            : `${report.to_move === "white" ? "White" : "Black"} to move`;
+        const san = tried && state.report.moves.find((move) => move.uci === state.preview.move)?.san;
+        replace(
+            byId("verdict"),
+            h(
+                "div",
+                { class: `score ${tried ? "trying" : ""}` },
+                h("output", { id: "score" }, pawns(report.score_cp)),
+                h(
+                    "dl",
+                    {},
+                    h("div", {}, h("dt", {}, "White expects"), h("dd", { id: "expected-score" }, percent(share, 1))),
+                    h(
+                        "div",
+                        {},
+                        h("dt", {}, tried ? `by ${san}` : "Status"),
+                        h("dd", {}, tried ? `${pawns(change)}` : status),
+                    ),
+                    h("div", {}, h("dt", {}, "Middlegame"), h("dd", {}, percent(middlegame))),
+                ),
+            ),
+            report.fault ? h("p", { class: "fault" }, `No moves: ${report.fault}.`) : null,
+            report.static.rule ? h("p", { class: "fault" }, `Draw rule: ${report.static.rule}.`) : null,
+            h(
+                "p",
+                { class: "summary" },
+                report.summary.map((sentence) => `${worded(sentence)} `),
+            ),
+        );
+    });
 }

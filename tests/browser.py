@@ -21,7 +21,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
 ROOT = Path(__file__).resolve().parent.parent
-PATIENCE = 30.0  # seconds that a page on a busy machine may take
+PATIENCE = 60.0  # seconds that a page on a busy machine may take
 WIDTH, HEIGHT = 1280, 800
 
 

@@ -27,7 +27,7 @@ function begin(kind) {
         return;
     }
     working = kind;
-    progress = "";
+    progress = "Starting; the first time, this part is compiled before";
     links[kind] ??= channel(`/ws/${kind}`, (message) => hear(kind, message));
     const message = { text: games.text, name: games.name, weights: state.weights, changes: state.changes };
     if (kind === "learn") {

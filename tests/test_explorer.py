@@ -342,6 +342,16 @@ def test_several_tabs_search_at_once(page: TestClient) -> None:
         assert heard(second, "done")[-1]["best"]
 
 
+def test_all_that_is_said_of_some_work_carries_its_id(page: TestClient) -> None:
+    with connect(page, "/ws/search") as socket:
+        socket.send_json({"fen": MIDDLEGAME, "id": 1})
+        socket.receive_json()
+        socket.send_json({"fen": ENDGAME, "depth": 3, "id": 2})
+        told = [*heard(socket, "done"), *heard(socket, "done")]
+    assert [message["id"] for message in told] == sorted(message["id"] for message in told)
+    assert [message["type"] for message in told if message["id"] == 2][-1] == "done"
+
+
 def test_a_wrong_request_over_a_socket_is_answered(page: TestClient) -> None:
     with connect(page, "/ws/search") as socket:
         for text, reason in (("{", "no JSON"), ('{"fen": "x"}', "a FEN has 4 to 6 fields")):

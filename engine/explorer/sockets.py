@@ -14,6 +14,7 @@ from engine.explorer.asked import Asked
 from engine.explorer.keeping import Kept
 
 MOST_AT_ONCE = 12  # pieces of work
+MOST_IDS = 10**9
 GATHERING_SECONDS = 0.06  # in which messages are gathered before they are sent
 
 Message = Mapping[str, Any]
@@ -82,7 +83,7 @@ class Channel:
     async def _hear(self, text: str) -> None:
         try:
             asked = Asked.read(text)
-            is_stop = asked.flag("stop")
+            is_stop, number = asked.flag("stop"), asked.number("id", 0, MOST_IDS) or 0
         except MerinoError as error:
             self._outbox.put_nowait({"type": "error", "error": str(error)})
             return
@@ -96,20 +97,25 @@ class Channel:
             return
         self._stop = Stop()
         self._running.add(self._stop)
-        self._thread = threading.Thread(target=self._run, args=(asked, self._stop), name="explorer", daemon=True)
+        self._thread = threading.Thread(
+            target=self._run, args=(asked, self._stop, number), name="explorer", daemon=True
+        )
         self._thread.start()
 
     def _end_work(self) -> None:
         self._stop.set()
 
-    def _run(self, asked: Asked, stop: Stop) -> None:
+    def _run(self, asked: Asked, stop: Stop, number: int) -> None:
+        def say(message: Message) -> None:
+            self._say({"id": number, **message})
+
         try:
-            last = self._work(asked, self._kept, self._say, stop)
+            last = self._work(asked, self._kept, say, stop)
         except FAULTS as error:
             last = {"type": "error", "error": str(error)}
         finally:
             self._running.discard(stop)
-        self._say(last)
+        say(last)
 
     def _say(self, message: Message) -> None:
         if not self._loop.is_closed():
@@ -122,4 +128,7 @@ class Channel:
             await asyncio.sleep(GATHERING_SECONDS)
             while not self._outbox.empty():
                 messages.append(self._outbox.get_nowait())
-            await self._socket.send_json(messages)
+            try:
+                await self._socket.send_json(messages)
+            except (WebSocketDisconnect, RuntimeError):
+                return  # the tab has been closed meanwhile: nobody listens any more

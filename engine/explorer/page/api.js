@@ -46,13 +46,17 @@ export function explain(question) {
 export function channel(path, hear) {
     let socket = null;
     let waiting = [];
+    let current = 0; // the work asked for last; what is still said of work before it is not heard
     function open() {
         socket = new WebSocket(`ws://${location.host}${path}`);
         socket.onopen = () => {
             waiting.forEach((text) => socket.send(text));
             waiting = [];
         };
-        socket.onmessage = (event) => JSON.parse(event.data).forEach(hear);
+        socket.onmessage = (event) =>
+            JSON.parse(event.data)
+                .filter((message) => (message.id ?? current) === current)
+                .forEach(hear);
         socket.onclose = () => {
             socket = null;
             hear({ type: "closed" });
@@ -65,7 +69,7 @@ export function channel(path, hear) {
         else waiting.push(text);
     }
     return {
-        send,
+        send: (message) => send({ ...message, id: ++current }),
         stop() {
             if (socket) send({ stop: true });
         },

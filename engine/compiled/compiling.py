@@ -1,10 +1,10 @@
 """What a person who waits for the compiler is told: that it works, on what, and how far it is.
 
 numba reports every function when it begins and when it has compiled it. Before the first of them, all that it calls
-are found by the names in its code. Each counts for the code it reaches, its own and that of those it calls, as LLVM
-goes over all of that again for each, and for its own once more, which numba has to understand first: so the share
-grows about evenly with time. On a terminal one line is rewritten, and wiped at the end; elsewhere a line is added now
-and then. All goes to standard error. Imports nothing heavy.
+are found by the names in its code. Each counts for its own code, which numba has to understand, and the outermost also
+for all that it reaches, which LLVM goes over at the end: so the share grows about evenly with time. On a terminal one
+line is rewritten, and wiped at the end; elsewhere a line is added now and then. All goes to standard error. Imports
+nothing heavy.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, TextIO
 PATIENCE, BETWEEN = 1.0, 0.2  # seconds of silence before the first line and between two, on a terminal
 PATIENCE_OF_FILES, BETWEEN_IN_FILES = 2.0, 15.0  # the same where lines cannot be rewritten
 BAR = 16  # columns
-TO_UNDERSTAND = 5  # how much longer numba takes over some code than LLVM takes to go over it again
+TO_UNDERSTAND = 3  # how much longer numba takes over some code than LLVM
 FOR_AN_ESTIMATE = 0.05  # of the work must be done before the time left is told
 
 
@@ -61,7 +61,9 @@ class Watch:
     def _begin(self, function: Any) -> None:
         self._outermost, self._done, self._began = function, 0, self._clock()
         self._next = self._began
-        self._work = {each: _work(each) for each in reachable(function) - self._compiled}
+        reached = reachable(function)
+        self._work = {each: TO_UNDERSTAND * _size(each) for each in reached - self._compiled}
+        self._work[function] = self._work.get(function, 0) + sum(map(_size, reached))
 
     def _tell(self, is_over: bool) -> None:
         stream = sys.stderr if self._stream is None else self._stream
@@ -107,10 +109,9 @@ class Watch:
 WATCH = Watch()
 
 
-def _work(function: Any) -> int:
-    """What compiling a function takes, in bytes that LLVM goes over."""
-    reached = sum(len(each.py_func.__code__.co_code) for each in reachable(function))
-    return reached + TO_UNDERSTAND * len(function.py_func.__code__.co_code)
+def _size(function: Any) -> int:
+    """The code of a function, in bytes."""
+    return len(function.py_func.__code__.co_code)
 
 
 def reachable(function: Any) -> set[Any]:

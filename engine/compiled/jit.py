@@ -1,7 +1,7 @@
 """Where code runs: the two decorators of the project, and the compile cache they share.
 
-`kernel`  compiled code calls it; inlined where LLVM likes; never cached alone.
-`entry`   Python calls it; cached on disk; releases the GIL while it runs.
+`kernel`  compiled code calls it; part of the program of each entry that reaches it; never cached alone.
+`entry`   Python calls it; cached on disk with all that it reaches; releases the GIL while it runs.
 
 Nothing else in the project calls `njit` (a test holds this). The cache of each group of packages lives in a per-user
 folder named by a hash of every source file that its code may come from and of the versions that compile it, because
@@ -23,6 +23,7 @@ from numba.extending import intrinsic
 from engine.compiled.cache import CACHE_GROUPS, compile_cache, group_of
 from engine.compiled.code_files import CodeCache
 from engine.compiled.compiling import WATCH, Watch
+from engine.compiled.program import install
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +47,7 @@ def cache_of(group: str) -> Path | None:
 CACHE = cache_of(CACHE_GROUPS[0])  # of all that play needs
 ENTRIES: list[Any] = []  # all that have been declared
 
+install()
 event.Listener.register(Watch)
 event.register("numba:compile", WATCH)
 

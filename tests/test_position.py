@@ -20,6 +20,7 @@ from engine.board.position import (
     has_pieces,
     is_attacked,
     occupied_squares,
+    set_check_squares,
 )
 from engine.compiled.jit import entry
 from tests.boards import placed, playouts, random_game, records, sparse, start_board
@@ -48,8 +49,10 @@ def _look(positions, attackers, attacks, attacked, nulls, with_pieces):
 
 @entry
 def _checks(positions, moves, checks):
+    squares = np.zeros(8, dtype=np.uint64)
     for index in range(len(positions)):
-        checks[index] = gives_check(positions[index], int(moves[index]))
+        set_check_squares(positions[index], squares)
+        checks[index] = gives_check(positions[index], int(moves[index]), squares)
 
 
 class Looked(NamedTuple):

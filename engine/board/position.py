@@ -152,16 +152,26 @@ def attacks_of(kind, colour, square, occupied):
 
 
 @kernel
-def gives_check(position, move):
-    """Whether the piece that an ordinary move moves attacks the enemy king from its new square.
+def set_check_squares(position, squares):
+    """Fill squares, uint64[8], by type: from where a piece of the side to move attacks the enemy king."""
+    side, occupied = side_to_move(position), occupied_squares(position)
+    king = king_square(position, side ^ 1)
+    squares[PAWN] = PAWN_ATTACKS[side ^ 1, king]
+    squares[KNIGHT] = KNIGHT_ATTACKS[king]
+    squares[BISHOP] = bishop_attacks(king, occupied)
+    squares[ROOK] = rook_attacks(king, occupied)
+    squares[QUEEN] = squares[BISHOP] | squares[ROOK]
+    squares[KING] = KING_ATTACKS[king]
 
-    Discovered checks, and those of castling, promotion and en passant, are not seen.
+
+@kernel
+def gives_check(position, move, check_squares):
+    """Whether the piece that a legal move moves attacks the enemy king from its new square.
+
+    `check_squares` are those of the position: that the piece leaves its square opens it no line, else it would have
+    given check before. Discovered checks, and those of castling, promotion and en passant, are not seen.
     """
-    side = side_to_move(position)
-    origin, destination = move & 63, move >> 6 & 63
-    occupied = occupied_squares(position) & ~bit(origin)
-    attacks = attacks_of(type_of(piece_on(position, origin)), side, destination, occupied)
-    return attacks & position.colours[side ^ 1] & position.pieces[KING] != ZERO
+    return check_squares[type_of(piece_on(position, move & 63))] & bit(move >> 6 & 63) != ZERO
 
 
 @kernel

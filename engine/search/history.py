@@ -29,15 +29,27 @@ def piece_to_before(s, ply, back):
 
 
 @kernel
-def quiet_history(s, ply, move):
-    """How well a quiet move has done: by its squares, and as an answer to the last moves."""
-    position = s.positions[ply]
-    index = piece_to_index(position, move)
+def quiet_histories(s, ply):
+    """What a quiet move is looked up in at this node: butterfly history by its squares, continuation histories."""
     return (
-        int(s.butterfly_history[side_to_move(position), origin_of(move), destination_of(move)])
-        + int(s.continuation_history[piece_to_before(s, ply, 1), index])
-        + int(s.continuation_history[piece_to_before(s, ply, 2), index])
+        s.butterfly_history[side_to_move(s.positions[ply])],
+        s.continuation_history[piece_to_before(s, ply, 1)],
+        s.continuation_history[piece_to_before(s, ply, 2)],
     )
+
+
+@kernel
+def quiet_history_in(histories, position, move):
+    """How well a quiet move has done, by the `quiet_histories` of a node: by its squares, and after the last moves."""
+    butterfly, after_one, after_two = histories
+    index = piece_to_index(position, move)
+    return int(butterfly[origin_of(move), destination_of(move)]) + int(after_one[index]) + int(after_two[index])
+
+
+@kernel
+def quiet_history(s, ply, move):
+    """How well a quiet move has done at this node."""
+    return quiet_history_in(quiet_histories(s, ply), s.positions[ply], move)
 
 
 @kernel

@@ -6,8 +6,9 @@
 from engine.board.bitboard import FULL, PAWN, QUEEN
 from engine.board.move import NO_MOVE, QUEEN_PROMOTION, kind_of
 from engine.board.movegen import NOISY, QUIET, generate, is_legal, is_noisy
+from engine.board.position import set_check_squares
 from engine.compiled.jit import kernel
-from engine.search.history import noisy_history, piece_to_before, quiet_history
+from engine.search.history import noisy_history, piece_to_before, quiet_histories, quiet_history_in
 from engine.search.see import captured_type, see_at_least
 from engine.search.threats import attacked_by_lesser, threat_score
 
@@ -27,6 +28,8 @@ def init_move_picker(s, ply, hash_move, noisy_only):
         here.hash_move = hash_move
     here.stage, here.noisy_only, here.skip_quiets = _HASH, noisy_only, 0
     here.quiets = here.noisies = 0
+    if not noisy_only:
+        set_check_squares(s.positions[ply], here.check_squares)
 
 
 @kernel
@@ -92,7 +95,7 @@ def _generate_quiets(s, ply):
     Killers cut off at this ply before, in a sibling node; the counter move did as an answer to the last move.
     """
     here, position = s.plies[ply], s.positions[ply]
-    counter = int(s.counter_moves[piece_to_before(s, ply, 1)])
+    counter, histories = int(s.counter_moves[piece_to_before(s, ply, 1)]), quiet_histories(s, ply)
     by_pawns, by_minors = attacked_by_lesser(position)
     here.next = here.bad_end
     here.end = here.next + generate(position, s.moves[ply, here.next :], QUIET, FULL)
@@ -105,7 +108,7 @@ def _generate_quiets(s, ply):
         elif move == counter:
             score = _COUNTER_SCORE
         else:
-            score = quiet_history(s, ply, move) + threat_score(s, position, move, by_pawns, by_minors)
+            score = quiet_history_in(histories, position, move) + threat_score(s, ply, move, by_pawns, by_minors)
         s.scores[ply, index] = score
 
 
@@ -113,13 +116,15 @@ def _generate_quiets(s, ply):
 def _take_best(s, ply):
     """Selection sort, one step: swap the best-scored move that is left to the front and hand it out."""
     here = s.plies[ply]
-    first, best = here.next, here.next
-    for index in range(first + 1, here.end):
-        if s.scores[ply, index] > s.scores[ply, best]:
-            best = index
-    move = int(s.moves[ply, best])
-    s.moves[ply, best], s.scores[ply, best] = s.moves[ply, first], s.scores[ply, first]
-    s.moves[ply, first] = move
+    moves, scores = s.moves[ply, here.next : here.end], s.scores[ply, here.next : here.end]
+    best_score, best = scores[0], 0
+    for score in scores:  # in two loops, of which the compiler turns the first into one over vectors
+        best_score = max(best_score, score)
+    while scores[best] != best_score:
+        best += 1
+    move = int(moves[best])
+    moves[best], scores[best] = moves[0], scores[0]
+    moves[0] = move
     here.next += 1
     return move
 

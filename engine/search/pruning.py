@@ -173,7 +173,7 @@ def prune_move(s, ply, move, is_quiet, alpha, depth, searched):
         return is_losing_capture_stage(s, ply) and see_pruning(s, ply, move, depth, p.see_noisy_margin)
     if position.checkers != ZERO:
         return False
-    if gives_check(position, move):
+    if gives_check(position, move, s.plies[ply].check_squares):
         return see_pruning(s, ply, move, depth, p.see_noisy_margin)
     if late_move_pruning(s, ply, depth):
         return True
@@ -222,7 +222,7 @@ def noisy_futility_pruning(s, ply, move, alpha, depth):
         return False
     captured = s.exchange_values[captured_type(position, move)]
     futility_value = s.plies[ply].static_eval + captured + p.noisy_futility_margin * (depth + 1)
-    return futility_value <= alpha and not gives_check(position, move)
+    return futility_value <= alpha and not gives_check(position, move, s.plies[ply].check_squares)
 
 
 @kernel

@@ -35,6 +35,7 @@ PLY = record_dtype(
         ("move", np.int64),  # the move that led on from here; NO_MOVE for a null move
         ("piece_to", np.int64),  # its (piece, destination) index; 0 for a null move
         ("killers", np.int64, 2),
+        ("check_squares", np.uint64, 8),  # from where a piece of each type gives check, where quiet moves are searched
         ("stage", np.int64),  # of the move picker, and its bookkeeping:
         ("next", np.int64),
         ("end", np.int64),

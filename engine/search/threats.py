@@ -21,8 +21,9 @@ def attacked_by_lesser(position):
 
 
 @kernel
-def threat_score(s, position, move, by_pawns, by_minors):
+def threat_score(s, ply, move, by_pawns, by_minors):
     """How much earlier to try a quiet move for what it escapes or threatens, or later for what it walks into."""
+    position = s.positions[ply]
     kind, score = type_of(piece_on(position, origin_of(move))), 0
     if kind != PAWN and kind != KING:
         attacked = by_pawns if kind < ROOK else by_minors
@@ -30,6 +31,7 @@ def threat_score(s, position, move, by_pawns, by_minors):
             score += s.parameters.threat_bonus
         if attacked & bit(destination_of(move)):
             score -= s.parameters.threat_bonus
-    if gives_check(position, move) and see_at_least(s, position, move, -s.parameters.check_see_margin):
+    margin = -s.parameters.check_see_margin
+    if gives_check(position, move, s.plies[ply].check_squares) and see_at_least(s, position, move, margin):
         score += s.parameters.check_bonus
     return score

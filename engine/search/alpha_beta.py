@@ -9,7 +9,6 @@ from engine.board.bitboard import ZERO
 from engine.board.move import NO_MOVE, SQUARES
 from engine.board.movegen import is_noisy
 from engine.compiled.jit import kernel
-from engine.compiled.recursion import call_at
 from engine.search.correction_history import set_static_eval, update_correction_history
 from engine.search.history import note_searched, update_histories
 from engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, MAX_PLY
@@ -31,14 +30,12 @@ DEEPER_PER_PLY = 2  # centipawns on `deeper_margin` for each ply: a deeper secon
 
 @kernel
 def alpha_beta(s, ply, alpha, beta, depth):
-    """Search the position at `ply` to `depth` plies within (alpha, beta), fail-soft.
+    """Search the position at `ply` to `depth` plies, at least one, within (alpha, beta), fail-soft.
 
     A node with an open window (beta - alpha > 1) is a PV node; its principal variation is left in `s.pv[ply]`.
     """
     here = s.plies[ply]
     here.pv_length = 0
-    if depth <= 0:
-        return call_at(s.quiescence, s, ply, alpha, beta, 0)
     if count_node(s, ply) or ply > 0 and is_draw(s, ply):
         return 0
     if ply >= MAX_PLY:

@@ -189,8 +189,8 @@ def late_move_pruning(s, ply, depth):
     p, here = s.parameters, s.plies[ply]
     if depth > p.late_move_pruning_depth:
         return False
-    enough = (p.late_move_pruning_base + depth * depth) // (2 - is_improving(s, ply))
-    if here.quiets < enough:
+    enough = p.late_move_pruning_base + depth * depth
+    if here.quiets < (enough if is_improving(s, ply) else enough // 2):
         return False
     here.skip_quiets = 1
     return True
@@ -207,8 +207,8 @@ def history_pruning(s, depth, history):
 def futility_pruning(s, ply, alpha, depth, history):
     """Near the leaves a quiet move cannot make up for a static evaluation so far below alpha."""
     p = s.parameters
-    futility_value = s.plies[ply].static_eval + p.futility_base + p.futility_margin * depth
-    return depth <= p.futility_depth and futility_value + history // p.futility_history <= alpha
+    needed = alpha - s.plies[ply].static_eval - p.futility_base - p.futility_margin * depth
+    return depth <= p.futility_depth and history < (needed + 1) * p.futility_history  # history // divisor <= needed
 
 
 @kernel

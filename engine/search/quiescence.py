@@ -19,7 +19,7 @@ from engine.search.tree import count_node, is_draw, make_move, update_pv
 
 @kernel
 def quiescence(s, ply, alpha, beta, depth):
-    """The score at `ply` when only noisy moves are searched, fail-soft; `depth` is 0."""
+    """The score at `ply` when only noisy moves are searched, fail-soft; `depth`, 0 or below, makes no difference."""
     here, position = s.plies[ply], s.positions[ply]
     here.pv_length = 0
     if count_node(s, ply) or is_draw(s, ply):

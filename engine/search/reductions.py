@@ -1,5 +1,7 @@
 """How deep to search: singular and hindsight extensions, internal iterative and late move reductions."""
 
+import numpy as np
+
 from engine.board.bitboard import ZERO
 from engine.board.move import NO_MOVE
 from engine.compiled.jit import kernel
@@ -87,12 +89,13 @@ def late_move_reduction(s, ply, alpha, beta, depth, move, is_quiet, searched):
     if depth < p.reduction_depth or searched <= p.reduction_moves + (ply == 0) or s.full_width:
         return 0
     reduction = int(s.reductions[min(depth, last), min(searched, last)])
+    divisor = int(np.int32(p.reduction_history))  # so narrow, a division takes half the time
     if is_quiet:
-        reduction -= quiet_history(s, ply, move) // p.reduction_history
+        reduction -= quiet_history(s, ply, move) // divisor
         if move == here.killers[0] or move == here.killers[1]:
             reduction -= p.reduction_killer
     else:
-        reduction -= p.reduction_noisy + noisy_history(s, ply, move) // p.reduction_history
+        reduction -= p.reduction_noisy + noisy_history(s, ply, move) // divisor
         if not is_losing_capture_stage(s, ply):
             reduction -= p.reduction_captures
     if beta - alpha > 1:

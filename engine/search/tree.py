@@ -65,10 +65,11 @@ def make_null_move(s, ply):
 def search_child(s, ply, alpha, beta, depth, is_cut_node):
     """The score, for the side to move at `ply`, of the move made there, within (alpha, beta).
 
-    `is_cut_node` says whether the child is expected to fail high.
+    `is_cut_node` says whether the child is expected to fail high. Where no depth is left, quiescence searches it.
     """
     s.plies[ply + 1].is_cut_node = is_cut_node
-    return -call_at(s.alpha_beta, s, ply + 1, -beta, -alpha, depth)
+    search = s.alpha_beta if depth > 0 else s.quiescence
+    return -call_at(search, s, ply + 1, -beta, -alpha, depth)
 
 
 @kernel

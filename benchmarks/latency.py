@@ -1,4 +1,8 @@
-"""How long a GUI waits: from the start to `uciok` and `readyok`, and in a search for `readyok` and `bestmove`."""
+"""How long a GUI waits: from the start to `uciok` and `readyok`, in a search for `readyok` and `bestmove`, for a move.
+
+A search to depth 1 takes some microseconds: what passes from `go` to `bestmove` is what each move costs beside its
+search, in threads, clock and reports, and by the pipes.
+"""
 
 import time
 from statistics import median
@@ -17,9 +21,10 @@ def report() -> None:
     with UciProcess() as engine:
         engine.ask("uci", "isready", until="readyok")
         searches = [_search(engine) for _ in range(ROUNDS)]
+        moves = [_move(engine) for _ in range(ROUNDS)]
     for what, waits in zip(
-        ("start to uciok", "start to readyok", "isready in a search", "stop to bestmove"),
-        (*zip(*starts, strict=True), *zip(*searches, strict=True)),
+        ("start to uciok", "start to readyok", "isready in a search", "stop to bestmove", "a move beside its search"),
+        (*zip(*starts, strict=True), *zip(*searches, strict=True), moves),
         strict=True,
     ):
         line(what, 1000 * median(waits), "ms", f"worst {1000 * max(waits):.1f}")
@@ -45,3 +50,10 @@ def _search(engine: UciProcess) -> tuple[float, float]:
     asked = time.perf_counter()
     engine.send("stop")
     return answered, engine.read_until("bestmove")[-1].at - asked
+
+
+def _move(engine: UciProcess) -> float:
+    """Seconds from `go` under a clock to `bestmove` of a search that takes next to none."""
+    asked = time.perf_counter()
+    engine.send("go depth 1 wtime 10000 btime 10000 winc 100 binc 100")
+    return engine.read_until("bestmove")[-1].at - asked

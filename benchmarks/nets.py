@@ -18,7 +18,7 @@ from engine.search.worker import Worker
 from eval.net.family import NetEvaluation
 from eval.net.network import Network, Shape, quantised
 from formats.packed import pack
-from learn.net.training import Settings, Trainer
+from learn.net.training import Trainer, TrainingSettings
 
 PLIES, REPEATS, ROUNDS = 60, 2000, 9
 POSITIONS, EPOCHS = 65536, 2
@@ -40,8 +40,8 @@ def report() -> None:
     positions = np.resize(random_positions(4096), POSITIONS)
     draw = np.random.default_rng(1)
     sample = pack(positions, draw.integers(-500, 500, POSITIONS), draw.integers(0, 3, POSITIONS), np.arange(POSITIONS))
-    Trainer(sample, Settings(epochs=1)).run()
-    began, trainer = time.perf_counter(), Trainer(sample, Settings(epochs=EPOCHS))
+    Trainer(sample, TrainingSettings(epochs=1)).run()
+    began, trainer = time.perf_counter(), Trainer(sample, TrainingSettings(epochs=EPOCHS))
     cpu = cpu_seconds(lambda: trainer.run())
     line("training, 64 neurons", EPOCHS * POSITIONS / (time.perf_counter() - began) / 1e6, "M/s", "wall clock")
     line("the same by CPU time of one core", EPOCHS * POSITIONS / cpu / 1e6, "M/s")

@@ -22,7 +22,7 @@ from learn.improve.loop import Improvement, Until
 from learn.improve.plan import Plan
 from learn.improve.plots import PICTURES, draw
 from learn.improve.start import begin
-from learn.improve.state import Folder, State, load_state, table_of
+from learn.improve.state import Folder, LoopState, load_state, table_of
 from learn.improve.steps import Taught
 from learn.request import Events
 from match.errors import MatchError
@@ -57,7 +57,7 @@ def improved(folder: Path, weights: str | None, rounds: int = 2, **changes: obje
     return begin(folder, weights, TINY | changes, Until(rounds=rounds), Events(), threads=2)
 
 
-def settled(state: State) -> State:
+def settled(state: LoopState) -> LoopState:
     """The state without its times."""
     return replace(state, seconds=0.0, rounds=tuple(replace(found, seconds=0.0) for found in state.rounds))
 

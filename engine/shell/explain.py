@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import chess
 
 from engine.board.game import Position
-from engine.common.command import UsageError
+from engine.common.command import CommandError, UsageError
 from engine.console import shared_options as shared
 from engine.console.command_line import Parser, file_path
 from engine.notation.positions import looks_like_fen

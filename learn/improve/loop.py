@@ -11,8 +11,8 @@ import numpy as np
 from engine.common.work import cores
 from learn.improve import steps
 from learn.improve.plan import Plan
-from learn.improve.state import Folder, Round, State
-from learn.improve.steps import BrokenOffError, Hands, Taught
+from learn.improve.state import Folder, LoopState, Round
+from learn.improve.steps import Hands, StepStoppedError, Taught
 from learn.installing import Places, install
 from learn.request import Events
 from match.games import Tally
@@ -44,7 +44,7 @@ class Improvement:
     `in_use` is the file in which proven weights were put in use, None where none were.
     """
 
-    state: State
+    state: LoopState
     best: Path
     interrupted: bool
     in_use: Path | None = None
@@ -56,7 +56,7 @@ class Improver:
     def __init__(
         self,
         folder: Folder,
-        state: State,
+        state: LoopState,
         until: Until,
         events: Events,
         threads: int | None = None,
@@ -80,7 +80,7 @@ class Improver:
                 self._state = replace(self._state.with_round(found), seconds=0.0)
                 self._folder.save(self._state)
                 self._put_in_use()
-        except (BrokenOffError, KeyboardInterrupt):
+        except (StepStoppedError, KeyboardInterrupt):
             interrupted = not self._is_time_up()
         finally:
             self._state = replace(self._state, seconds=self._seconds())
@@ -120,7 +120,7 @@ class Improver:
         self._folder.log(line)
 
     def _round(self, number: int) -> Round:
-        """Play, learn and prove; raises BrokenOffError."""
+        """Play, learn and prove; raises StepStoppedError."""
         plan, best, folder = self._state.plan, self._state.best, self._folder.of_round(number)
         self._events.say(f"Round {number}: {plan.games} games at {plan.nodes} nodes a move")
         steps.play(plan, number, best, folder, self._hands)

@@ -10,13 +10,13 @@ import numpy as np
 from engine.common.pictures import GREY, load_matplotlib, saved
 from eval.linear.phases import SUFFIXES, halves
 from eval.linear.registry import TERMS, Group
-from learn.improve.state import State
+from learn.improve.state import LoopState
 from learn.plots import COLOURS, PLOT_SETTINGS, spread_out
 
 _PROVEN, _DROPPED = "#0072b2", "#d55e00"
 
 
-def draw(state: State, picture: str, ending: str) -> bytes:
+def draw(state: LoopState, picture: str, ending: str) -> bytes:
     """One of PICTURES as the bytes of a PNG or SVG, by `ending`; raises PictureError without matplotlib."""
     figure_class, style = load_matplotlib()
     with style.rc_context(PLOT_SETTINGS):
@@ -25,7 +25,7 @@ def draw(state: State, picture: str, ending: str) -> bytes:
         return saved(figure, ending)
 
 
-def _elo(figure: Any, state: State) -> None:
+def _elo(figure: Any, state: LoopState) -> None:
     """Elo by round, of each match and from the start, and by hour."""
     figure.set_size_inches(8, 8)
     by_round, by_hour = figure.subplots(2, 1)
@@ -55,7 +55,7 @@ def _elo(figure: Any, state: State) -> None:
     by_hour.set_ylabel("Elo, 95% intervals")
 
 
-def _error(figure: Any, state: State) -> None:
+def _error(figure: Any, state: LoopState) -> None:
     """The error on games kept aside before and after learning, by round."""
     figure.set_size_inches(8, 5)
     axes = figure.subplots()
@@ -72,7 +72,7 @@ def _error(figure: Any, state: State) -> None:
     axes.legend(frameon=False)
 
 
-def _weights(figure: Any, state: State) -> None:
+def _weights(figure: Any, state: LoopState) -> None:
     """The way of each weight of the best, group by group; endgame values are dashed."""
     best, numbers = [np.array(state.weights)], [0]
     for found in state.rounds:
@@ -112,4 +112,4 @@ def _paths(axes: Any, numbers: list[int], pairs: np.ndarray, names: list[str]) -
         )  # fmt: skip
 
 
-PICTURES: dict[str, Callable[[Any, State], None]] = {"elo": _elo, "error": _error, "weights": _weights}
+PICTURES: dict[str, Callable[[Any, LoopState], None]] = {"elo": _elo, "error": _error, "weights": _weights}

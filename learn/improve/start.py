@@ -11,7 +11,7 @@ from eval.linear.weights import active_file, load
 from learn.errors import LearnError
 from learn.improve.loop import Improvement, Improver, Until
 from learn.improve.plan import Plan
-from learn.improve.state import Folder, State
+from learn.improve.state import Folder, LoopState
 from learn.installing import places_of
 from learn.learning import start_of
 from learn.request import Events
@@ -36,7 +36,7 @@ def begin(
             plan = check(Plan(**asked))
             source = active_file(weights)
             start = start_of(load(source), plan.phases, len(TERMS))
-            state = State(plan, str(source.absolute()), weights is None, tuple(start.tolist()))
+            state = LoopState(plan, str(source.absolute()), weights is None, tuple(start.tolist()))
         else:
             _check_same(path, state, weights, asked)
             events.say(f"Going on in '{path}' after {len(state.rounds)} rounds")
@@ -59,7 +59,7 @@ def check(plan: Plan) -> Plan:
     return plan
 
 
-def _check_same(path: Path, state: State, weights: str | None, asked: Mapping[str, Any]) -> None:
+def _check_same(path: Path, state: LoopState, weights: str | None, asked: Mapping[str, Any]) -> None:
     """Refuse other settings than those of the folder."""
     mine = state.plan.as_json()
     other = [name for name, value in asked.items() if mine[name] != value]

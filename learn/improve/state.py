@@ -59,7 +59,7 @@ class Round:
 
 
 @dataclass(frozen=True)
-class State:
+class LoopState:
     """What is settled so far.
 
     `weights` are those at the start, in the file `start_name`; `changes_use` says that they were those in use, so that
@@ -91,7 +91,7 @@ class State:
         """How many hours had passed at the end of each round."""
         return [float(hours) for hours in np.cumsum([found.seconds for found in self.rounds]) / 3600]
 
-    def with_round(self, found: Round) -> State:
+    def with_round(self, found: Round) -> LoopState:
         """The state after another round."""
         return replace(self, rounds=(*self.rounds, found))
 
@@ -129,7 +129,7 @@ class Folder:
         path.mkdir(exist_ok=True)
         return path
 
-    def load(self) -> State | None:
+    def load(self) -> LoopState | None:
         """What is settled, None in a new folder; raises LearnError."""
         path = self.path / STATE_NAME
         if not path.exists():
@@ -139,7 +139,7 @@ class Folder:
             return None
         return load_state(path)
 
-    def save(self, state: State) -> None:
+    def save(self, state: LoopState) -> None:
         """Write what is settled, last of all the state; raises OSError."""
         write_whole(self.path / "table.csv", table_of(state).encode())
         write_whole(self.best, weights_text(state.best, [f"the best of {len(state.rounds)} rounds"]).encode())
@@ -159,7 +159,7 @@ def weights_text(weights: np.ndarray, header: list[str]) -> str:
     return render(as_mapping(weights, TERMS), [f"Learned by merino improve: {line}" for line in header])
 
 
-def load_state(path: Path) -> State:
+def load_state(path: Path) -> LoopState:
     """Read `improve.json`; raises LearnError."""
     try:
         data = json.loads(path.read_bytes())
@@ -174,7 +174,7 @@ def load_state(path: Path) -> State:
         rounds = tuple(replace(found, weights=tuple(found.weights)) for found in rounds)
         plan = Plan.from_json(data["plan"])
         numbers = tuple(data["weights"]), rounds, int(data["in_use"]), float(data["seconds"])
-        state = State(plan, str(data["start"]), bool(data["changes_use"]), *numbers)
+        state = LoopState(plan, str(data["start"]), bool(data["changes_use"]), *numbers)
     except (KeyError, TypeError, ValueError) as error:
         raise LearnError(f"'{path}' is damaged: {error!r}") from error
     if len(state.weights) % len(TERMS):
@@ -182,7 +182,7 @@ def load_state(path: Path) -> State:
     return state
 
 
-def _as_json(state: State) -> dict[str, Any]:
+def _as_json(state: LoopState) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "version": __version__,
@@ -196,7 +196,7 @@ def _as_json(state: State) -> dict[str, Any]:
     }
 
 
-def table_of(state: State) -> str:
+def table_of(state: LoopState) -> str:
     """The rounds as comma-separated values, a line each under a header."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

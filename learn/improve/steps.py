@@ -36,7 +36,7 @@ from match.time_control import TimeControl
 GAMES, CANDIDATE, FIT = "games.pgn", "candidate.txt", "fit.json"
 
 
-class BrokenOffError(Exception):
+class StepStoppedError(Exception):
     """A step was broken off, by Ctrl-C or because the time is up; what it has done is kept."""
 
 
@@ -74,7 +74,7 @@ def player(name: str, weights: np.ndarray) -> OwnPlayer:
 
 
 def play(plan: Plan, number: int, best: np.ndarray, folder: Path, hands: Hands) -> None:
-    """Play the games of a round; raises BrokenOffError and MatchError."""
+    """Play the games of a round; raises StepStoppedError and MatchError."""
     both = player("Merino", best)
     config = MatchConfig(
         (both, both),
@@ -86,7 +86,7 @@ def play(plan: Plan, number: int, best: np.ndarray, folder: Path, hands: Hands) 
     )
     output = MatchOutput(hands.show, folder / GAMES, folder / "games.state", "Merino self-play", count_line)
     if run_match(config, hands.threads, None, output).interrupted:
-        raise BrokenOffError
+        raise StepStoppedError
 
 
 def teach(plan: Plan, number: int, best: np.ndarray, games: list[Path], folder: Path, hands: Hands) -> Taught:
@@ -100,7 +100,7 @@ def teach(plan: Plan, number: int, best: np.ndarray, games: list[Path], folder: 
     rows, count = read_rows(games, reading, lambda _: None, [], hands.events.progressed)
     learned = learn(split(rows, settings), start, settings, Watcher())
     if learned.interrupted:
-        raise BrokenOffError
+        raise StepStoppedError
     taught = {
         "games": count,
         "positions": len(rows),
@@ -116,7 +116,7 @@ def teach(plan: Plan, number: int, best: np.ndarray, games: list[Path], folder: 
 def meet(
     new: np.ndarray, old: np.ndarray, trial: StrengthTest, state: Path, hands: Hands, decides: bool = True
 ) -> Tally:
-    """Play a match, until its test is settled if it decides; raises BrokenOffError and MatchError."""
+    """Play a match, until its test is settled if it decides; raises StepStoppedError and MatchError."""
     config = MatchConfig(
         (player("new", new), player("old", old)),
         trial.time_control,
@@ -126,5 +126,5 @@ def meet(
     )
     result = run_match(config, hands.threads, trial.test if decides else None, MatchOutput(hands.show, state=state))
     if result.interrupted:
-        raise BrokenOffError
+        raise StepStoppedError
     return result.tally

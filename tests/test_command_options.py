@@ -48,6 +48,9 @@ ONE_NAME_TWO_VALUES = {
     "--out": "a folder where several files are written",
     "--state": "a folder where there are several matches",
     "--k": "learn can fit it",
+    "--features": "of points, whose features are always the same",
+    "--positions": "learn chooses which of a game",
+    "--split": "learn keeps a share of the games apart, and writes it nowhere",
 }
 
 

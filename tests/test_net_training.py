@@ -108,6 +108,7 @@ def test_a_net_learns_what_pieces_are_worth() -> None:
     assert trained.error < 0.1 * ended[0].error
     assert trained.apart < 0.8 * ended[0].apart
     assert trained.network.about["training"]["epochs"] == 40
+    assert 0 < trained.network.about["training"]["rounding_cp"] < 20
     assert trained.network.about["data"]["positions"] == len(SAMPLE)
 
 
@@ -158,7 +159,7 @@ def test_the_command_trains_a_net_that_can_be_loaded(tmp_path: Path, capsys: pyt
         (["--hidden", "x"], 2, "--hidden"),
         (["--hidden", "9999"], 1, "neurons"),
         (["--features", "ALL+"], 1, "at the end"),
-        (["--blend", "2"], 2, "share"),
+        (["--blend", "2"], 2, "--blend"),
         (["--epochs", "0"], 2, "epochs"),
         (["--out", "/nowhere/at/all.net"], 1, "/nowhere/at"),
         (["--start", "/nowhere.net"], 1, "cannot read net"),

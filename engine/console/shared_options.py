@@ -44,10 +44,12 @@ def add_hash(parser: Parser, default: int | None = HASH_MB, shown: str = "%(defa
     parser.group(SEARCH).add_argument("--hash", metavar="MB", type=positive, default=default, help=sentence)
 
 
-def add_threads(parser: Parser) -> None:
+def add_threads(parser: Parser, default: int | None = 1, shown: str = "%(default)s") -> None:
     """--threads."""
-    sentence = "search threads (default: %(default)s)"
-    parser.group(SEARCH).add_argument("--threads", metavar="N", type=positive, default=1, help=sentence)
+    sentence = f"search threads (default: {shown})" if default else f"threads (default: {shown})"
+    parser.group(SEARCH if default else "training").add_argument(
+        "--threads", metavar="N", type=positive, default=default, help=sentence
+    )
 
 
 def add_concurrency(parser: Parser, unit: str, default: int | None = None, shown: str = "one per core") -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
 from engine.board.fen import parse_fen
-from engine.console.command_line import Parser
+from engine.console import shared_options as shared
+from engine.console.command_line import Parser, file_path
 from engine.search.bench import POSITIONS
 from engine.shell.naming import errors_named
 from eval.evaluation import EvaluationError
@@ -32,8 +32,8 @@ def run_net(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("file", metavar="FILE", help="a net, or the name of one in weights/")
     sentence = "positions for the values of pieces (default: those of the bench)"
-    parser.add_argument("--positions", type=Path, metavar="FILE", help=sentence)
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--positions", type=file_path, metavar="FILE", help=sentence)
+    shared.add_json(parser)
     order = parser.parse_args(arguments)
     with errors_named("net", EvaluationError, PackedError, SourceError):
         path = find_net(order.file)
@@ -51,7 +51,7 @@ def run_net(arguments: Sequence[str]) -> int:
 def _positions(order: argparse.Namespace) -> np.ndarray:
     if order.positions is None:
         return np.concatenate([parse_fen(fen) for fen in POSITIONS])
-    records = np.concatenate(list(packed_positions(order.positions.expanduser(), Filter())))
+    records = np.concatenate(list(packed_positions(order.positions, Filter())))
     if not len(records):
         raise PackedError(f"'{order.positions}' holds no position with a score and a result")
     return unpack(records[:: max(1, len(records) // MOST)][:MOST])

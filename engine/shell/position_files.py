@@ -15,7 +15,8 @@ import numpy as np
 from engine.common.command import CommandError, UsageError
 from engine.common.files import check_writable
 from engine.common.progress import ProgressOfMany
-from engine.console.command_line import Parser
+from engine.console import shared_options as shared
+from engine.console.command_line import Parser, file_path, positive
 from engine.shell.naming import errors_named
 from formats.packed import MOST_SCORE, PACKED, Filter, PackedError
 from formats.packed_files import is_held_out, packed_positions, shuffled, write_packed_file
@@ -44,21 +45,22 @@ def _parser() -> Parser:
     parser = Parser(
         prog="merino positions",
         description="Tell what files of scored positions hold, or write them in another form.",
-        epilog="Read are packed positions (bulletformat, 32 bytes each), PGN with scores behind the moves, lines "
+        examples=("merino positions games.pgn", "merino positions a.bin b.pgn --out all.bin --shuffle"),
+        notes="Read are packed positions (bulletformat, 32 bytes each), PGN with scores behind the moves, lines "
         "'FEN | score | result' and EPD with ce and c9. --out writes packed ones, or text if it ends in .txt or .epd.",
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="files, compressed or not")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write the positions here")
-    parser.add_argument("--shuffle", action="store_true", help="in an order drawn by chance")
-    parser.add_argument("--seed", type=int, default=1, help="of that order (1)")
-    parser.add_argument(
-        "--split", nargs=2, metavar=("SHARE", "FILE"), help="keep this share of the games out, and write it there"
-    )
-    parser.add_argument(
-        "--max-score", type=int, default=MOST_SCORE, metavar="CP", help=f"of games, leave larger scores ({MOST_SCORE})"
-    )
-    parser.add_argument("--noisy", action="store_true", help="of games, take also checks, captures and promotions")
-    parser.add_argument("--json", action="store_true", help="for programs")
+    add = parser.group("positions of games").add_argument
+    sentence = "leave out larger scores (default: %(default)s)"
+    add("--max-score", type=positive, metavar="CP", default=MOST_SCORE, help=sentence)
+    add("--noisy", action="store_true", help="also take checks, captures and promotions")
+    add = parser.group(shared.OUTPUT).add_argument
+    add("--out", type=file_path, metavar="FILE", help="write the positions there")
+    add("--shuffle", action="store_true", help="in random order")
+    shared.add_seed(parser, "that order", shared.OUTPUT)
+    sentence = "write this share of the games to another file"
+    add("--split", nargs=2, metavar=("SHARE", "FILE"), help=sentence)
+    shared.add_json(parser)
     return parser
 
 

@@ -16,7 +16,8 @@ from engine.common.files import check_writable
 from engine.common.interrupt import INTERRUPTED
 from engine.common.live_line import LivePrinter
 from engine.common.progress import ProgressOfMany
-from engine.console.command_line import Parser, file_path, number_above_zero, positive, share
+from engine.console import shared_options as shared
+from engine.console.command_line import Parser, file_path, number_above_zero, positive, scale, share
 from engine.shell.naming import errors_named
 from eval.evaluation import EvaluationError
 from eval.net.file import load_net, save_net
@@ -54,7 +55,14 @@ def run_train(arguments: Sequence[str]) -> int:
                 order.seed,
             )
             start = load_net(order.start) if order.start else None
-            trainer = Trainer(records, settings, {"files": names}, checkpoint, order.threads, start)
+            trainer = Trainer(
+                records,
+                settings,
+                {"files": names} | ({"note": order.note} if order.note else {}),
+                checkpoint,
+                order.threads,
+                start,
+            )
             print(f"{shape}\n{len(records)} positions, K {k:.1f}, {order.epochs} epochs")
             with LivePrinter() as show:
                 found = trainer.run(_Teller(show, out.with_name(out.name + ".log")))
@@ -75,21 +83,33 @@ def _parser() -> Parser:
     )
     add = parser.add_argument
     add("files", nargs="+", metavar="FILE", help="positions, as 'merino positions' reads them")
-    add("--features", default=SHAPE.features, metavar="EXPR", help=f"what the net sees ({SHAPE.features})")
-    add("--hidden", default=str(SHAPE.hidden), metavar="N[,M]", help=f"neurons, and of a second layer ({SHAPE.hidden})")
-    add("--activation", choices=ACTIVATIONS, default=SHAPE.activation, help=f"of the neurons ({SHAPE.activation})")
-    add("--out", type=file_path, default=Path("merino.net"), metavar="NET", help="write the net here (merino.net)")
-    add("--start", type=file_path, metavar="NET", help="go on from the weights of this net instead of random ones")
-    add("--epochs", type=positive, default=SETTINGS.epochs, help=f"times through all positions ({SETTINGS.epochs})")
-    add("--batch", type=positive, default=SETTINGS.batch, help=f"positions before each step ({SETTINGS.batch})")
-    add("--rate", type=number_above_zero, default=SETTINGS.rate, help=f"learning rate at the start ({SETTINGS.rate})")
-    add("--blend", type=share, default=OBJECTIVE.blend, help=f"share of the result, not the score ({OBJECTIVE.blend})")
-    add("--power", type=number_above_zero, default=OBJECTIVE.power, help=f"of the error, 2 or {OBJECTIVE.power}")
-    add("--k", type=number_above_zero, help="scale of the scores in centipawns (fitted to the results)")
-    add("--apart", type=share, default=SETTINGS.apart, help=f"share of games only looked at ({SETTINGS.apart})")
+    shared.add_seed(parser, "the random weights and the order")
+    shared.add_threads(parser, None, "one per core; they change only the time")
+    add = parser.group("net").add_argument
+    add("--features", default=SHAPE.features, metavar="EXPR", help="what the net sees (default: %(default)s)")
+    sentence = "neurons, and those of a second layer (default: %(default)s)"
+    add("--hidden", default=str(SHAPE.hidden), metavar="N[,M]", help=sentence)
+    sentence = "of the neurons (default: %(default)s)"
+    add("--activation", choices=ACTIVATIONS, default=SHAPE.activation, help=sentence)
+    add("--note", metavar="TEXT", help="what the net is to tell about its positions")
+    add("--start", type=file_path, metavar="FILE", help="net to go on from (default: random weights)")
+    add = parser.group("training").add_argument
+    sentence = "passes over all positions (default: %(default)s)"
+    add("--epochs", type=positive, metavar="N", default=SETTINGS.epochs, help=sentence)
+    sentence = "positions before each step (default: %(default)s)"
+    add("--batch", type=positive, metavar="N", default=SETTINGS.batch, help=sentence)
+    sentence = "learning rate at the start (default: %(default)s)"
+    add("--rate", type=number_above_zero, metavar="X", default=SETTINGS.rate, help=sentence)
+    sentence = "share of the result in the target, beside the score (default: %(default)s)"
+    add("--blend", type=_blend, metavar="X", default=OBJECTIVE.blend, help=sentence)
+    sentence = "power of the error, such as 2 (default: %(default)s)"
+    add("--power", type=number_above_zero, metavar="X", default=OBJECTIVE.power, help=sentence)
+    add("--k", type=scale, metavar="CP", help="scale of the scores (default: fitted to the results)")
+    sentence = "share of the games that are only looked at (default: %(default)s)"
+    add("--apart", type=share, metavar="X", default=SETTINGS.apart, help=sentence)
     add("--no-mirror", action="store_true", help="never exchange left and right")
-    add("--seed", type=int, default=SETTINGS.seed, help="of the random weights and the order (1)")
-    add("--threads", type=positive, help="threads; they change nothing but the time (one a core)")
+    add = parser.group(shared.OUTPUT).add_argument
+    add("--out", type=file_path, metavar="FILE", default=Path("merino.net"), help="the net (default: %(default)s)")
     return parser
 
 
@@ -151,3 +171,7 @@ def _tell(found: Trained, out: Path) -> None:
     )
     if found.interrupted:
         print("The same command goes on from there.")
+
+
+def _blend(text: str) -> float:
+    return 1.0 if text in ("1", "1.0") else share(text)

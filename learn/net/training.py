@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,9 @@ import numpy as np
 from engine.common.errors import MerinoError
 from engine.common.files import write_whole
 from engine.common.work import cores
-from eval.net.network import LARGEST_WEIGHT, Network, Shape, quantised
+from eval.net.file import as_bytes, digest
+from eval.net.network import LARGEST_WEIGHT, Network, Shape, exact_scores, quantised
+from formats.packed import unpack
 from formats.packed_files import is_held_out
 from learn.net.gradient import Gradient, Layout, Objective
 
@@ -25,6 +27,7 @@ BETAS, EPSILON = (0.9, 0.999), 1e-8
 LAST_RATE = 0.01  # of the first, at the end
 REPORT_SECONDS = 0.5
 FITTED = 200_000  # positions that K is fitted to
+ROUNDED = 256  # positions at which the error of rounding is measured
 
 
 class TrainingError(MerinoError):
@@ -126,7 +129,9 @@ class Trainer:
         self._layout = Layout(settings.shape)
         self._threads = threads or cores()
         recipe = recipe_of(records)
-        self._about = {"data": {**recipe, **(about or {})}, "settings": settings.as_json()}
+        self._about: dict[str, Any] = {"data": {**recipe, **(about or {})}, "settings": settings.as_json()}
+        if start is not None:
+            self._about["start"] = digest(as_bytes(start))
         apart = is_held_out(records["game"], settings.apart)
         self._places, self._apart = np.flatnonzero(~apart), np.asarray(records[apart])
         if not len(self._places) or not len(self._apart):
@@ -217,9 +222,18 @@ class Trainer:
         self._layout.fill(self._weights, layers)
 
     def _network(self) -> Network:
+        shape, layers = self._settings.shape, self._layout.cut(self._best_weights)
+        rounded = quantised(shape, layers, self._settings.objective.k, {})
         errors = {"epochs": self._epoch, "error": self._error, "error_apart": self._best}
+        errors["rounding_cp"] = round(self._rounding_error(layers, rounded), 2)
         about = {**self._about, "training": {**errors, "seconds": round(self._seconds, 1)}}
-        return quantised(self._settings.shape, self._layout.cut(self._best_weights), self._settings.objective.k, about)
+        return replace(rounded, about=about)
+
+    def _rounding_error(self, layers: Mapping[str, np.ndarray], rounded: Network) -> float:
+        """How many centipawns whole numbers cost: mean difference over some of the positions kept apart."""
+        chosen = unpack(self._apart[:: max(1, len(self._apart) // ROUNDED)][:ROUNDED])
+        exact, whole = (exact_scores(rounded.shape, each, chosen) for each in (layers, rounded.as_floats))
+        return float(np.abs(exact - whole).mean())
 
     def _identity(self) -> str:
         return json.dumps(self._about, sort_keys=True)

@@ -42,13 +42,15 @@ OTHER_SPELLINGS = {
     "learn g.pgn --no-fen": "learn g.pgn --no-cache",
     "learn g.pgn --csv t.csv": "learn g.pgn --table t.csv",
     "learn g.pgn --article": "learn g.pgn --preset greko2015",
+    "positions f --split 0.1 g": "positions f --hold-out 0.1 g",
     "demo --plies 20": "demo --maxmoves 10",
 }
 ONE_NAME_TWO_VALUES = {
     "--out": "a folder where several files are written",
     "--state": "a folder where there are several matches",
     "--k": "learn can fit it",
-    "--features": "of points, whose features are always the same",
+    "--target": "Elo of a plan, and what learn fits",
+    "--features": "those of a net, and more of the material in points",
     "--positions": "learn chooses which of a game",
     "--split": "learn keeps a share of the games apart, and writes it nowhere",
 }

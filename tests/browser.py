@@ -120,6 +120,25 @@ class Page:
             found[0].click()
         return bool(found)
 
+    def hover(self, selector: str, click: bool = False) -> None:
+        """Point at the middle of an element, and click there if asked."""
+
+        def pointed() -> bool:
+            actions = self.actions().move_to_element(self.find(selector))
+            (actions.click() if click else actions).perform()
+            return True
+
+        self.until(pointed)
+
+    def press(self, selector: str, key: str) -> None:
+        """Send a key to an element."""
+
+        def pressed() -> bool:
+            self.find(selector).send_keys(key)
+            return True
+
+        self.until(pressed)
+
     def tab(self, name: str) -> None:
         self.click(f"#tab-{name}")
 

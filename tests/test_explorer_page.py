@@ -198,9 +198,7 @@ def shows_board(page: Page, fen: str) -> bool:
 def test_a_slider_changes_the_score_at_once_and_reset_brings_it_back(page: Page) -> None:
     page.open(at(MIDDLEGAME))
     page.tab("weights")
-    slider = page.find('[data-weight="BishopMobility"]')
-    slider.click()
-    slider.send_keys(Keys.HOME)
+    page.press('[data-weight="BishopMobility"]', Keys.HOME)
     lowest = default().with_numbers({"BishopMobility": -200})
     score = int(lowest.scores(Position(MIDDLEGAME).record)[0])
     page.until(lambda: page.text("#score") == f"{score / 100:+.2f}")
@@ -257,16 +255,16 @@ def test_every_move_is_listed_tried_by_pointing_and_compared(page: Page) -> None
     listed = page.run("return [...document.querySelectorAll('tr[data-move]')].map((row) => row.dataset.move)")
     assert listed == [move.uci for move in report.moves]
     best = report.moves[0]
-    page.actions().move_to_element(page.find(f'tr[data-move="{best.uci}"] button')).perform()
+    page.hover(f'tr[data-move="{best.uci}"] button')
     page.until(lambda: page.text("#score") == f"{best.change.after_cp / 100:+.2f}" and page.all(".arrows line"))
-    page.actions().move_to_element(page.find("#score")).perform()
+    page.hover("#score")
     page.until(lambda: not page.all(".arrows line"))
     for move in report.moves[:2]:
         page.click(f'tr[data-move="{move.uci}"] input')
     page.until(lambda: f"{report.moves[1].san} instead of {best.san}" in page.text("#comparison"))
     page.click("#search-moves")
     page.until(lambda: re.search(r"depth \d", page.text("#search-state")))
-    page.until(lambda: all(cell.text for cell in page.all("[data-searched]")))
+    page.until(lambda: page.all("[data-searched]") and all(cell.text for cell in page.all("[data-searched]")))
     page.click("#search-moves")
     page.until(lambda: page.text("#search-moves") == "Search all moves")
 
@@ -282,8 +280,7 @@ def test_two_weights_files_stand_side_by_side(page: Page) -> None:
 def test_a_game_is_drawn_clicked_and_its_mistakes_are_marked(page: Page) -> None:
     page.enter(f'[White "Anna"]\n[Black "Bert"]\n[Result "0-1"]\n\n{BLUNDERS} 0-1')
     page.until(lambda: len(page.moves) == 14 and page.all("#course .series"))
-    graph = page.find("#course svg")
-    page.actions().move_to_element_with_offset(graph, 0, 0).click().perform()
+    page.hover("#course svg", click=True)
     page.until(lambda: page.text("#move-list [aria-current]") in ("Bc4", "Nd4", "Nxe5"))
     page.run("document.getElementById('course').focus()")
     page.keys(Keys.END)

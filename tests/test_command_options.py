@@ -42,7 +42,6 @@ OTHER_SPELLINGS = {
     "learn g.pgn --no-fen": "learn g.pgn --no-cache",
     "learn g.pgn --csv t.csv": "learn g.pgn --table t.csv",
     "learn g.pgn --article": "learn g.pgn --preset greko2015",
-    "positions f --split 0.1 g": "positions f --hold-out 0.1 g",
     "demo --plies 20": "demo --maxmoves 10",
 }
 ONE_NAME_TWO_VALUES = {

@@ -142,6 +142,30 @@ def test_a_feature_that_made_the_results_is_found_beside_the_pieces() -> None:
     assert low < 100 * truth[5] / truth[0] < high
 
 
+def test_a_vector_has_the_score_of_the_search_behind_its_move() -> None:
+    text = "1. e4 {[%eval 0.3]} d5 {[%eval 0.55]} 2. exd5 {[%eval 0.9]} Nf6 3. Nc3 {[%eval -0.2]} a6 1-0"
+    vectors, _ = vectors_of_games(read_games(text.encode(), with_scores=True), scores=True)
+    assert rows(vectors) == [LEVEL, (1, 0, 0, 0, 0)]
+    assert vectors.scores is not None and vectors.scores.tolist() == [55, -20]
+    bare, _ = vectors_of_games(read_games(b"1. e4 e5 2. d4 {[%eval 1]} d5 1-0", with_scores=True), scores=True)
+    assert bare.scores is not None and np.isnan(bare.scores).all()
+    both = joined([vectors, bare])
+    assert both.searched().games == 1 and rows(both.searched()) == rows(vectors)
+
+
+def test_scores_of_searches_give_the_values_that_made_them_and_their_scale() -> None:
+    vectors = made_up(20_000, seed=12)  # results drawn from what TRUE_WEIGHTS predict
+    scores = (210.0 * vectors.differences @ TRUE_WEIGHTS).astype(np.float32)
+    told = np.where(np.arange(len(scores)) % 3, scores, np.nan).astype(np.float32)
+    fit = point_values("made up", replace(vectors, scores=told)).searched
+    assert fit is not None
+    assert fit.k == pytest.approx(210, rel=0.04)
+    assert fit.values == pytest.approx(100 * TRUE_WEIGHTS / TRUE_WEIGHTS[0], rel=0.01)
+    assert fit.vectors == fit.games == np.count_nonzero(~np.isnan(told))
+    low, high = fit.interval_of_piece(PIECES.index("R"))
+    assert high - low < 5, "scores are less noisy than results"
+
+
 @pytest.mark.parametrize(
     ("name", "low", "high", "verdict"),
     [

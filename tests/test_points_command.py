@@ -4,6 +4,7 @@ import bz2
 import csv
 import errno
 import gzip
+import io
 import json
 import os
 import sys
@@ -11,6 +12,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import chess.engine
+import chess.pgn
 import numpy as np
 import pytest
 
@@ -230,6 +233,26 @@ def test_steps_are_a_table_of_their_own(own: str, tmp_path: Path, capsys: pytest
     assert "best" in text and "Capablanca" not in text
 
 
+def test_both_targets_fill_the_same_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, text, worth = tmp_path / "scored.pgn", io.StringIO(OWN_GAMES.read_text()), (0, 1, 3, 3, 5, 9, 0)
+    games = [chess.pgn.read_game(text) for _ in range(60)]
+    for game in filter(None, games):
+        for node in game.mainline():
+            pieces = node.board().piece_map().values()
+            balance = sum(worth[piece.piece_type] * (1 if piece.color else -1) for piece in pieces)
+            node.set_eval(chess.engine.PovScore(chess.engine.Cp(100 * balance), chess.WHITE))
+    path.write_text("\n\n".join(map(str, games)))
+    arguments = [str(path), "--target", "search", "--features"]
+    found = as_object(arguments, capsys)
+    assert found["values"] == as_object([str(path)], capsys)["values"]
+    assert found["search"]["k"] > 20
+    assert list(found["search"]["values"].values()) == pytest.approx([100, 300, 300, 500, 900], rel=0.01)
+    assert [one["feature"] for one in found["search"]["with_features"]["features"]] == list(FEATURES)
+    (row,) = csv.DictReader(told([*arguments, "--csv"], capsys).splitlines())
+    assert float(row["search_Q"]) == pytest.approx(found["search"]["values"]["Q"], rel=1e-4)
+    assert "By the scores of searches" in told(arguments, capsys)
+
+
 def test_phases_are_sets_and_features_have_verdicts(own: str, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = [own, "--by", "phase", "--features", "--min-games", "50"]
     found = as_object(arguments, capsys)
@@ -302,6 +325,11 @@ BAD = {
     "a matrix in sets": (["good.mat", "--by", "elo"], "'good.mat' is a matrix, which does not tell --by elo", 1),
     "a matrix asked for features": (["good.mat", "--features"], "'good.mat' is a matrix: it has no positions", 1),
     "a matrix of features": (["tagged.pgn", "--features", "--matrix", "m"], "leave out --features and --by phase", 2),
+    "games without scores": (
+        ["tagged.pgn", "--target", "search", "--draws", "half"],
+        "tagged.pgn: its comments tell too few scores of searches; 'merino annotate' writes them",
+        1,
+    ),
     "phases that are all too small": (["tagged.pgn", "--by", "phase"], "no phase has 100 games here", 1),
     "a steepness that is none": (["tagged.pgn", "--alphas", "0.1,-2"], "numbers above 0 with commas", 2),
     "whose wins": (["tagged.pgn", "--result", "won"], "--result won needs --player", 2),

@@ -135,6 +135,7 @@ def _parser() -> Parser:
     )
     add = parser.group("what to tell").add_argument
     add("--features", action="store_true", help="also bishop pair, own pawns, queen with knight, the last pawn")
+    add("--target", choices=("result", "search"), default="result", help="'search': also by the scores in the comments")
     add("--steps", action="store_true", help="instead: how the values converge, step by step of gradient descent")
     add("--board", action="store_true", help="instead: what pieces are worth on the board, by the evaluation")
     shared.add_weights(parser, "weights file of --board (default: the weights in use)")
@@ -165,7 +166,15 @@ def _request(order: argparse.Namespace) -> PointsRequest:
         raise UsageError(f"points: --result {order.result} needs --player")
     filters = Filters(order.player, order.result, order.min_elo, order.max_elo, order.max_elo_gap, order.eco)
     return PointsRequest(
-        filters, order.by, order.min_games, order.top, order.draws, order.seed, order.features, order.steps
+        filters,
+        order.by,
+        order.min_games,
+        order.top,
+        order.draws,
+        order.seed,
+        order.features,
+        order.steps,
+        order.target == "search",
     )
 
 
@@ -201,7 +210,8 @@ def _tell_oddities(odd: Oddities) -> None:
 
 def _values(sets: Sequence[tuple[str, Vectors]], request: PointsRequest) -> Sequence[PointValues]:
     """The values of each set that can have some; raises CommandError where none can."""
-    findings = values_of(sets, request)
+    with errors_named("points", StudyError):
+        findings = values_of(sets, request)
     for label, games in findings.too_small:
         print(f"{label}: left out, too few games to fit: {games}", file=sys.stderr)
     if not findings.values:

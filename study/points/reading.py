@@ -35,10 +35,11 @@ class Oddities:
 
 @dataclass(frozen=True)
 class Extras:
-    """What is asked of games beside the balance of material: the features of the pieces left, the phase."""
+    """What is asked of games beside the balance of material: features of the pieces left, phase, scores of searches."""
 
     features: bool = False
     phase: bool = False
+    scores: bool = False
 
 
 NOTHING_MORE = Extras()
@@ -88,7 +89,9 @@ def read_source(
         ending = plain_name(path).suffix.lower()
         if is_matrix(stream.head, ending):
             if extras != NOTHING_MORE:
-                raise StudyError(f"'{stream.name}' is a matrix: it has no positions to tell features or phases from")
+                raise StudyError(
+                    f"'{stream.name}' is a matrix: it has no positions to tell features, phases or scores from"
+                )
             return PointsSource(stream.name, read_matrix(path, b"".join(stream.lines()), ending), None)
         parts = list(_parts(stream, with_tags, extras, progress_of))
     faults = [fault for part in parts for fault in part.faults]
@@ -109,8 +112,8 @@ def _parts(stream: Stream, with_tags: bool, extras: Extras, progress_of: Progres
 
 
 def _part_of(text: GamesText, with_tags: bool, extras: Extras) -> _Part:
-    games = play_games(text.data, text.table, 1, text.lines_before)
-    vectors, numbers = vectors_of_games(games, extras.features, extras.phase)
+    games = play_games(text.data, text.table, 1, text.lines_before, extras.scores)
+    vectors, numbers = vectors_of_games(games, extras.features, extras.phase, extras.scores)
     count = vectors.games if with_tags else 0
     collection = Collection.of_games(games, numbers[:count], vectors.results[:count])
     odd = oddities_of("", games)

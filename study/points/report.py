@@ -14,7 +14,7 @@ from study.points.capablanca import CONDITIONS, Condition
 from study.points.descent import Descent
 from study.points.features import STUDIED
 from study.points.score_graph import OTHER_ALPHAS, logistic
-from study.points.values import FeatureFit, Fit, Interval, PointValues, other_way
+from study.points.values import FeatureFit, Fit, Interval, PointValues, SearchFit, other_way
 from study.points.vectors import FEATURES, PIECES
 
 
@@ -57,6 +57,8 @@ def as_object(points: PointValues, alphas: Sequence[float] = OTHER_ALPHAS) -> di
     }
     if points.with_features is not None:
         told["with_features"] = _features_object(points.with_features)
+    if points.searched is not None:
+        told["search"] = _search_object(points.searched)
     if points.descent is not None:
         told["steps"] = _steps_object(points.descent)
     return told
@@ -80,6 +82,20 @@ def _features_object(fit: FeatureFit) -> dict[str, object]:
             }
             for column, feature in enumerate(STUDIED, len(PIECES))
         ],
+    }
+
+
+def _search_object(fit: SearchFit) -> dict[str, object]:
+    """The fit to the scores of searches."""
+    return {
+        "games": fit.games,
+        "vectors": fit.vectors,
+        "k": fit.k,
+        "alpha": _finite(fit.alpha),
+        "alpha_interval": _pair(fit.alpha_interval),
+        "values": _by_piece(fit.values.tolist()),
+        "intervals": {piece: _pair(fit.interval_of_piece(index)) for index, piece in enumerate(PIECES)},
+        "with_features": fit.with_features and _features_object(fit.with_features),
     }
 
 
@@ -127,12 +143,17 @@ def as_csv(sets: Sequence[PointValues]) -> str:
     if has_features:
         columns = [f"with_features_{name.replace(' ', '_')}" for name in (*PIECES, *FEATURES)]
         names += [*columns, *(f"{name}_{end}" for name in columns for end in ("low", "high"))]
+    has_scores = any(points.searched is not None for points in sets)
+    if has_scores:
+        names += [f"search_{name}" for name in ("k", *PIECES, *bounds)]
     rows = []
     for points in sets:
         cells = [points.label, points.draws, points.games, points.vectors]
         numbers = [points.alpha, *points.alpha_interval, *_values_and_bounds(points)]
         if points.with_features is not None:
             numbers += _values_and_bounds(points.with_features)
+        if points.searched is not None:
+            numbers += [points.searched.k, *_values_and_bounds(points.searched)]
         rows.append([*cells, *map(_cell, numbers)])
     return _csv(names, rows)
 

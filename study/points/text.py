@@ -10,7 +10,7 @@ import numpy as np
 from study.points.capablanca import CONDITIONS, Condition
 from study.points.features import STUDIED
 from study.points.score_graph import OTHER_ALPHAS, render_graph
-from study.points.values import HALF, SKIP, Interval, PointValues, other_way
+from study.points.values import HALF, SKIP, Fit, Interval, PointValues, other_way
 from study.points.vectors import PIECE_NAMES, PIECES
 
 FEW_GAMES = 300  # below this the intervals themselves are rough
@@ -66,6 +66,7 @@ def _render_one(points: PointValues, alphas: Sequence[float]) -> str:
         "",
         *_conditions(points),
         "",
+        *_searched(points),
         *_features(points),
         render_graph(points.graph, alphas),
     ]
@@ -96,6 +97,25 @@ def _remarks(points: PointValues) -> list[str]:
     return rows
 
 
+def _searched(points: PointValues) -> list[str]:
+    """The table from the scores of searches, beside that from results."""
+    fit = points.searched
+    if fit is None:
+        return []
+    rows = [
+        f"By the scores of searches, {fit.vectors:,} vectors of {fit.games:,} games, drawn ones too: what is fitted is",
+        f"1 / (1 + exp(-score / {fit.k:.0f})), the scale at which these scores foretell the results best",
+        "",
+        f"{'':8}{'by search':>12}  {'95% interval':>16}   {'by result':>12}",
+    ]
+    for index, name in enumerate(PIECE_NAMES):
+        interval = _span(fit.interval_of_piece(index)) if index else ""
+        cells = f"{_number(fit.values[index]):>12}  {interval:>16}   {_number(points.values[index]):>12}"
+        rows.append(f"{name.capitalize():8}{cells}")
+    alpha, interval = _number(fit.alpha, ".3f"), _span(fit.alpha_interval, ".3f")
+    return [*rows, f"{'alpha':8}{alpha:>12}  {interval:>16}   {_number(points.alpha, '.3f'):>12}", ""]
+
+
 def _features(points: PointValues) -> list[str]:
     """The features and the pieces beside them, each with its interval and what is said of it."""
     fit = points.with_features
@@ -117,6 +137,19 @@ def _features(points: PointValues) -> list[str]:
         else:
             feature = STUDIED[column - len(PIECES)]
             rows.append(f"{figures}  {feature.verdict(*interval)}: {feature.claim}")
+    return [*rows, "", *_features_searched(points)]
+
+
+def _features_searched(points: PointValues) -> list[str]:
+    """What the scores of searches say to the features."""
+    fit = points.searched and points.searched.with_features
+    if fit is None:
+        return []
+    rows = ["The features by the scores of searches", f"{'':20}{'value':>7}  {'95% interval':>16}  verdict"]
+    for column, feature in enumerate(STUDIED, len(PIECES)):
+        interval = fit.interval_of_piece(column)
+        figures = f"{feature.name:20}{_number(fit.values[column], '+.0f'):>7}  {_span(interval, '+.0f'):>16}"
+        rows.append(f"{figures}  {feature.verdict(*interval)}")
     return [*rows, ""]
 
 
@@ -159,6 +192,7 @@ def _render_many(sets: Sequence[PointValues]) -> str:
     for points in sets:
         alpha, values = _number(points.other_alpha, ".3f"), _proved(points, points.other_values)
         rows.append(f"{points.label:{width}} {alpha:>7}{_cells(values)}")
+    rows += _searched_of_many(sets, width)
     for condition in CONDITIONS:
         rows += ["", f"{condition.name:{width}}{_CONDITION_HEAD}"]
         rows += [f"{points.label:{width}}{_condition_row(points, condition)}" for points in sets]
@@ -168,6 +202,27 @@ def _render_many(sets: Sequence[PointValues]) -> str:
     if unsure:
         rows += [f"Ask for these alone to see what limits them: {'; '.join(unsure)}."]
     return "\n".join(row.rstrip() for row in rows)
+
+
+def _searched_of_many(sets: Sequence[PointValues], width: int) -> list[str]:
+    """The table from the scores of searches, and its intervals."""
+    fits = [(points.label, points.searched) for points in sets if points.searched is not None]
+    if not fits:
+        return []
+    names = "".join(f"{name:>8}" for name in PIECE_NAMES)
+    rows = [
+        "",
+        "The values by the scores of searches, drawn games too",
+        "",
+        f"{'set':{width}} {'K':>5} {'alpha':>7}{names}",
+    ]
+    for label, fit in fits:
+        rows.append(f"{label:{width}} {fit.k:5.0f} {_number(fit.alpha, '.3f'):>7}{_cells(_proved(fit, fit.values))}")
+    rows.append("")
+    for label, fit in fits:
+        spans = "".join(f"{_span(fit.interval_of_piece(index)):>14}" for index in range(1, len(PIECES)))
+        rows.append(f"{label:{width}} {_span(fit.alpha_interval, '.2f'):>14}{spans}")
+    return rows
 
 
 def _features_of_many(sets: Sequence[PointValues], width: int) -> list[str]:
@@ -189,7 +244,7 @@ def _cells(values: np.ndarray) -> str:
     return "".join(f"{_number(value):>8}" for value in values)
 
 
-def _proved(points: PointValues, values: np.ndarray) -> np.ndarray:
+def _proved(points: Fit, values: np.ndarray) -> np.ndarray:
     """The values, or nan for all where the games do not prove that a pawn more helps, and so nothing in pawns."""
     return values if math.isfinite(points.interval_of_piece(0)[0]) else np.full_like(values, np.nan)
 

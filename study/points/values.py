@@ -7,6 +7,8 @@ from statistics import NormalDist
 
 import numpy as np
 
+from eval.outlook import DEFAULT_K
+from study.errors import StudyError
 from study.points.descent import Descent, descend
 from study.points.regression import bootstrap, cells_of, fit_all
 from study.points.score_graph import ScoreGraph, score_graph
@@ -15,6 +17,7 @@ from study.points.vectors import PIECES, Vectors
 SAMPLES = 1000
 SEED = 2015
 CONFIDENCE = 0.95
+DECIDED = 2000  # centipawns: a score beyond says no more of a result than this one
 SKIP, HALF = "skip", "half"  # what becomes of drawn games: left out of the fit, or half a point each
 
 Interval = tuple[float, float]
@@ -75,12 +78,27 @@ class FeatureFit(Fit):
 
 
 @dataclass(frozen=True)
+class SearchFit(Fit):
+    """A fit to the scores of searches: what is foretold is 1 / (1 + exp(-score / k)).
+
+    `k`, in centipawns, is the scale at which these scores foretell the results of the same games best. `with_features`
+    is the same with FEATURES beside the pieces, None where not asked for.
+    """
+
+    vectors: int
+    games: int
+    k: float
+    with_features: FeatureFit | None
+
+
+@dataclass(frozen=True)
 class PointValues(Fit):
     """What the pieces are worth in a set of games.
 
     `games` and `vectors` count all of the set, `fitted_games` and `fitted_vectors` those that the fit uses.
     `other_weights` come from the other way to treat draws, nan where that has nothing to fit. `with_features` is the
-    fit with FEATURES beside the pieces, `descent` the way to the values step by step, each None where not asked for.
+    fit with FEATURES beside the pieces, `descent` the way to the values step by step, `searched` the fit to the scores
+    of searches instead of results, with the features if there are any; each is None where not asked for.
     """
 
     label: str
@@ -94,6 +112,7 @@ class PointValues(Fit):
     graph: ScoreGraph
     with_features: FeatureFit | None = None
     descent: Descent | None = None
+    searched: SearchFit | None = None
 
     @property
     def other_values(self) -> np.ndarray:
@@ -135,7 +154,7 @@ def point_values(
 ) -> PointValues:
     """The values of the pieces in these games, and of the features where the vectors have them.
 
-    Needs `enough_to_fit(vectors, draws)`.
+    Needs `enough_to_fit(vectors, draws)`. Raises StudyError where vectors ask for scores and too few games have some.
     """
     plain = vectors.of_balance()
     used = _used(plain, draws)
@@ -155,6 +174,7 @@ def point_values(
         graph=score_graph(plain),
         with_features=None if vectors.features is None else _feature_fit(_used(vectors, draws), seed),
         descent=descend(cells_of(used.differences, used.outcomes)) if with_descent else None,
+        searched=None if vectors.scores is None else _search_fit(label, vectors, seed),
     )
 
 
@@ -163,10 +183,10 @@ def _used(vectors: Vectors, draws: str) -> Vectors:
     return vectors.decided() if draws == SKIP else vectors
 
 
-def _fit(vectors: Vectors, seed: int) -> Fit:
-    """The fit of all columns, those that are never anything but 0 being nan."""
+def _fit(vectors: Vectors, seed: int, k: float | None = None) -> Fit:
+    """The fit of all columns, those that are never anything but 0 being nan; with `k` to the scores of searches."""
     columns = vectors.columns()
-    cells = cells_of(columns, vectors.outcomes)
+    cells = cells_of(columns, vectors.outcomes if k is None else 2 * expected_by_search(vectors, k))
     seen = (columns != 0).any(axis=0)
     return Fit(
         np.where(seen, fit_all(cells), np.nan),
@@ -177,6 +197,38 @@ def _fit(vectors: Vectors, seed: int) -> Fit:
 def _feature_fit(vectors: Vectors, seed: int) -> FeatureFit:
     found = _fit(vectors, seed)
     return FeatureFit(found.weights, found.resampled, len(vectors))
+
+
+def expected_by_search(vectors: Vectors, k: float) -> np.ndarray:
+    """The score of White, 0..1, that searches foretell for each vector; all vectors must have a score."""
+    assert vectors.scores is not None
+    return np.asarray(1 / (1 + np.exp(-vectors.scores.astype(np.float64) / k)))
+
+
+def _search_fit(label: str, vectors: Vectors, seed: int) -> SearchFit:
+    """The fit to the scores of searches of all games, drawn ones too; raises StudyError without enough of them."""
+    told = vectors.searched()
+    plain = told.of_balance()
+    if not enough_to_fit(plain, HALF):
+        raise StudyError(
+            f"{label}: its comments tell too few scores of searches; 'merino annotate' writes them, and 'merino match' "
+            "and 'merino selfplay' do so where they write games"
+        )
+    k = _scale(plain)
+    found = _fit(plain, seed, k)
+    features = None
+    if told.features is not None:
+        with_features = _fit(told, seed, k)
+        features = FeatureFit(with_features.weights, with_features.resampled, len(told))
+    return SearchFit(found.weights, found.resampled, len(plain), plain.games, k, features)
+
+
+def _scale(vectors: Vectors) -> float:
+    """The K in centipawns at which scores foretell results best, the usual one where they do not foretell them."""
+    assert vectors.scores is not None
+    scores = np.clip(np.rint(vectors.scores), -DECIDED, DECIDED).astype(np.int64)
+    steepness = float(fit_all(cells_of(scores[:, None], vectors.outcomes))[0])
+    return 1 / steepness if 1 / DECIDED < steepness < 1 else DEFAULT_K
 
 
 def enough_to_fit(vectors: Vectors, draws: str) -> bool:

@@ -24,6 +24,7 @@ from engine.compiled.jit import entry, kernel
 from engine.compiled.memory import copy_record
 from eval.material import FULL_SET, units
 from formats.pgn_games import NO_FAULT, Games
+from formats.pgn_scores import NO_SCORE
 from formats.pgn_tokens import BLACK_WON, DRAWN, UNFINISHED, WHITE_WON
 
 PIECES = PIECE_LETTERS[: QUEEN + 1]  # of the columns
@@ -48,8 +49,10 @@ class Vectors:
 
     `differences` int8[n, 5], White's pieces less Black's in the order of PIECES; `game` int32[n], from 0, rising;
     `results` int8[games], White's half points: 0, 1 or 2. `by_game` is false where the text that they were read from
-    does not say where games begin, and a "game" is only a stretch of rows that may be part of one. `features` int8[n,
-    5] in the order of FEATURES and `phase` int8[n], an index of PHASES, are None where nobody asked for them.
+    does not say where games begin, and a "game" is only a stretch of rows that may be part of one.
+
+    None where nobody asked for them are `features` int8[n, 5] in the order of FEATURES, `phase` int8[n], an index of
+    PHASES, and `scores` float32[n], what a search said of the position in centipawns for White, nan where none did.
     """
 
     differences: np.ndarray
@@ -58,6 +61,7 @@ class Vectors:
     by_game: bool = True
     features: np.ndarray | None = None
     phase: np.ndarray | None = None
+    scores: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.differences)
@@ -89,6 +93,11 @@ class Vectors:
         assert self.phase is not None
         return self.of_rows(self.phase == phase)
 
+    def searched(self) -> Vectors:
+        """The vectors of which a search has told a score."""
+        assert self.scores is not None
+        return self.of_rows(~np.isnan(self.scores))
+
     def decided(self) -> Vectors:
         """The games that were not drawn."""
         return self.of_games(self.results != DRAW)
@@ -107,8 +116,16 @@ class Vectors:
 
     def _rows(self, kept: np.ndarray) -> Vectors:
         """These rows, the games unchanged."""
-        features, phase = (None if column is None else column[kept] for column in (self.features, self.phase))
-        return replace(self, differences=self.differences[kept], game=self.game[kept], features=features, phase=phase)
+        extra = (self.features, self.phase, self.scores)
+        features, phase, scores = (None if column is None else column[kept] for column in extra)
+        return replace(
+            self,
+            differences=self.differences[kept],
+            game=self.game[kept],
+            features=features,
+            phase=phase,
+            scores=scores,
+        )
 
 
 @kernel
@@ -164,8 +181,8 @@ def _is_new(row, last, watched):
 
 
 @entry
-def _extract(table, numbers, starts, moves, watched, rows, game):
-    """Fill the rows of the games table[numbers]; how many there are."""
+def _extract(table, numbers, starts, moves, watched, rows, game, last_move):
+    """Fill the rows of the games table[numbers], and the index of the move before each; how many there are."""
     stack, last, found = np.zeros(2, dtype=POSITION), np.zeros(_COLUMNS, dtype=np.int8), 0
     for index in range(len(numbers)):
         record = table[numbers[index]]
@@ -180,28 +197,36 @@ def _extract(table, numbers, starts, moves, watched, rows, game):
             if quiet >= QUIET_PLIES:
                 _write_row(after, rows[found])
                 if _is_new(rows[found], last, watched):
-                    game[found] = index
+                    game[found], last_move[found] = index, record.first + ply
                     found += 1
     return found
 
 
-def vectors_of_games(games: Games, features: bool = False, phase: bool = False) -> tuple[Vectors, np.ndarray]:
+def vectors_of_games(
+    games: Games, features: bool = False, phase: bool = False, scores: bool = False
+) -> tuple[Vectors, np.ndarray]:
     """The vectors of every game that could be read, and the numbers of these games, int64[games].
 
-    With `features` and `phase` these are filled in, and each change of one makes a vector, too. An unfinished game
-    counts as drawn, as it does in Medvedev's program.
+    With `features` and `phase` these are filled in, and each change of one makes a vector, too; with `scores`, which
+    the games must have been read with, these are. An unfinished game counts as drawn, as it does in Medvedev's program.
     """
     table = games.table
     numbers = np.flatnonzero((table["fault"] == NO_FAULT) & (table["plies"] > 0))
     room = int(table["plies"][numbers].sum()) + 1  # the row behind the last is written before it is found not new
     rows, game = np.zeros((room, _COLUMNS), dtype=np.int8), np.zeros(room, dtype=np.int32)
+    last_move = np.zeros(room, dtype=np.int64)
     watched = np.repeat([True, features, phase], [len(PIECES), len(FEATURES), 1])
-    found = _extract(table, numbers, games.starts, games.moves, watched, rows, game)
+    found = _extract(table, numbers, games.starts, games.moves, watched, rows, game, last_move)
     balance, extra, last = np.split(rows[:found], [len(PIECES), _PHASE], axis=1)
     vectors = Vectors(balance.copy(), game[:found].copy(), _HALF_POINTS[table["result"][numbers]])
     if features:
         vectors = replace(vectors, features=extra.copy())
-    return replace(vectors, phase=last[:, 0].copy()) if phase else vectors, numbers
+    if phase:
+        vectors = replace(vectors, phase=last[:, 0].copy())
+    if scores:
+        told = games.scores[last_move[:found]]
+        vectors = replace(vectors, scores=np.where(told == NO_SCORE, np.nan, told).astype(np.float32))
+    return vectors, numbers
 
 
 def joined(parts: Sequence[Vectors]) -> Vectors:
@@ -214,6 +239,7 @@ def joined(parts: Sequence[Vectors]) -> Vectors:
         all(part.by_game for part in parts),
         _joined_column([part.features for part in parts]),
         _joined_column([part.phase for part in parts]),
+        _joined_column([part.scores for part in parts]),
     )
 
 

@@ -32,6 +32,7 @@ class PointsRequest:
     seed: int = SEED
     features: bool = False
     descent: bool = False
+    search: bool = False  # also the values by the scores of searches
 
     @property
     def needs_tags(self) -> bool:
@@ -41,7 +42,7 @@ class PointsRequest:
     @property
     def extras(self) -> Extras:
         """What is asked of the games beside the balance."""
-        return Extras(self.features, self.by == BY_PHASE)
+        return Extras(self.features, self.by == BY_PHASE, self.search)
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,10 @@ def _by_phase(vectors: Vectors, least: int) -> GameSets:
 
 
 def values_of(sets: Sequence[tuple[str, Vectors]], request: PointsRequest) -> Findings:
-    """The values of each set; none where no set has games enough to fit."""
+    """The values of each set; none where no set has games enough to fit.
+
+    Raises StudyError where scores of searches are asked for and too few games have some.
+    """
     values, too_small = [], []
     for label, vectors in sets:
         if enough_to_fit(vectors, request.draws):

@@ -1,4 +1,4 @@
-"""Split by game, fit K, fit the weights, round, and judge: only what is better beyond doubt is accepted."""
+"""Texel tuning: split by game, fit K, fit the weights, round, and judge: only what is surely better is accepted."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class Tally:
 
     def __init__(self) -> None:
         self.points = np.zeros(3, dtype=np.int64)  # losses, draws, wins
-        self.pairs = np.zeros(5, dtype=np.int64)  # by half points
+        self.pairs = np.zeros(5, dtype=np.int64)  # the pentanomial counts: pairs by half points, 0 to 4
         self.faults = {reason: [0, 0] for reason in FAULTS}  # of the first player, and of the second
         self._half: int | None = None
 

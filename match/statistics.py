@@ -30,7 +30,7 @@ CONVERGED = 1e-10
 class Model(StrEnum):
     """What the bounds of a test are counted in."""
 
-    NORMALIZED = "normalized"  # Elo by the standard deviation of a game: as hard to see at any share of draws
+    NORMALIZED = "normalized"  # normalised Elo: by the deviation of a game, as hard to see at any share of draws
     LOGISTIC = "logistic"
 
 

@@ -61,6 +61,15 @@ def test_the_terms_of_each_part_are_in_alphabetical_order() -> None:
         assert terms and terms == sorted(terms), part.partition("\n")[0]
 
 
+@pytest.mark.parametrize(
+    "word", ["lazy SMP", "MVV", "multi-cut", "normalised Elo", "pentanomial", "Texel tuning", "WDL"]
+)
+def test_a_word_of_the_field_is_found_in_the_code(word: str) -> None:
+    folders = ("engine", "eval", "learn", "match")
+    sources = (path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+    assert any(word.casefold() in path.read_text(encoding="utf-8").casefold() for path in sources)
+
+
 @pytest.mark.parametrize("technique", TECHNIQUES)
 def test_a_technique_of_the_search_is_one_function_that_says_the_chess_of_it(technique: str) -> None:
     found = [

@@ -1,11 +1,12 @@
 """Tests with kernels as plain Python, `make test-python`: a mistake in a kernel ends with its line and its values.
 
 Kernels are some hundred times slower then, so each test gets a few seconds of processor time and each module ten times
-as many; what takes longer is skipped, as is what cannot be shown so: other processes and measured times.
+as many; what takes longer is skipped, as is what cannot be shown so: other processes, measured times and the compiler.
 """
 
 import contextlib
 import inspect
+import re
 import signal
 import subprocess
 import time
@@ -19,6 +20,7 @@ INTERPRETED = bool(numba.config.DISABLE_JIT)
 SECONDS = 1.0  # of processor time for a test
 TESTS = 10  # such times for a module
 WAITING = 10  # such times of the clock on the wall, for tests that wait for a thread
+COMPILER = r"^(import|from) numba|\bENTRIES\b|\bpy_func\b"  # in a module of tests
 CLOCKS = ("perf_counter", "process_time", "monotonic")
 
 
@@ -35,6 +37,8 @@ class Budget:
         source = inspect.getsource(item.function) if isinstance(item, pytest.Function) else ""
         if any(clock in source for clock in CLOCKS):
             pytest.skip("it measures time")
+        if re.search(COMPILER, inspect.getsource(item.module)):  # type: ignore[attr-defined]
+            pytest.skip("it is about the compiler")
         if self._spent[item.location[0]] > TESTS * self._seconds:
             pytest.skip("its module has had its time")
         with self._limited(item):

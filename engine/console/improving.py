@@ -10,7 +10,7 @@ from typing import Any
 from engine.common.command import CommandError
 from engine.common.folders import user_folder
 from engine.console import shared_options as shared
-from engine.console.command_line import Parser, natural, positive
+from engine.console.command_line import KeyValues, Parser, any_number, natural, positive
 from engine.console.learn_options import target, terms
 from engine.console.learning import shown
 from engine.console.shared_options import progress_stream
@@ -76,12 +76,13 @@ def improve_parser(command: str = "merino improve") -> Parser:
     sentence = f"what to predict (default: {BLEND}={USUAL.share:g}), as in 'merino learn'"
     add("--target", type=target, metavar=f"{RESULT}|{SEARCH}|{BLEND}=X", help=sentence)
     add("--phases", type=int, choices=(1, 2), help=f"values a weight has (default: {USUAL.phases})")
-    add("--terms", type=terms, metavar="A-B", help=f"terms that may move (default: {USUAL.first}-{USUAL.last})")
+    add("--terms", type=terms, metavar="LIST", help=f"terms that may move (default: {USUAL.first}-{USUAL.last})")
     add = parser.group("match that decides").add_argument
     add("--match-nodes", type=positive, metavar="N", help=f"nodes a move (default: {USUAL.match_nodes})")
     add("--match-games", type=positive, metavar="N", help=f"games at most (default: {USUAL.match_games})")
     sentence = f"bounds in normalised Elo (default: {USUAL.elo0:g} {USUAL.elo1:g})"
-    add("--sprt", type=float, nargs=2, metavar=("ELO0", "ELO1"), help=sentence)
+    keys = ("elo0", "elo1")
+    add("--sprt", action=KeyValues, keys=keys, plain=keys, kind=any_number, metavar=("ELO0", "ELO1"), help=sentence)
     sentence = f"games against the start after each proof, to show the way; 0 for none (default: {USUAL.gauge})"
     add("--gauge", type=natural, metavar="N", help=sentence)
     sentence = "begin with these and leave the weights in use alone (default: those in use)"
@@ -98,7 +99,7 @@ def _asked(order: argparse.Namespace, parser: Parser) -> dict[str, Any]:
     if order.target is not None:
         given["share"] = order.target.share
     if order.sprt is not None:
-        given["elo0"], given["elo1"] = order.sprt
+        given |= order.sprt
     if order.terms is not None:
         if "names" in order.terms:
             parser.error("--terms takes one range here, as 6-27")

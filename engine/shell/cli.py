@@ -36,7 +36,11 @@ COMMANDS = by_name(
         ),
         Command("epd FILE [--movetime MS]", "engine.shell.epd:run_epd", "Solve the positions of an EPD file."),
         Command("learn FILE [FIRST LAST]", "engine.shell.learn:run_learn", "Learn the weights from games."),
-        Command("improve", "engine.shell.improve:run_improve", "Play, learn and prove by a match, round after round."),
+        Command(
+            "improve --hours H",
+            "engine.shell.improve:run_improve",
+            "Play, learn and prove by a match, round after round.",
+        ),
         Command(
             "plot [RECORD]", "engine.shell.plot:run_plot", "Draw how 'learn' or 'improve' went (needs matplotlib)."
         ),

@@ -19,6 +19,7 @@ from match.games import Tally
 from match.report import duration, signed
 from match.statistics import Estimate, estimate
 
+NOTE_EVERY = 30.0  # seconds
 SAME, WORSE, OPEN = "same", "worse", "open"
 _OUTCOMES = {
     "H1": "stronger: it is the best from now on",
@@ -83,8 +84,7 @@ class Improver:
         except (StepStoppedError, KeyboardInterrupt):
             interrupted = not self._is_time_up()
         finally:
-            self._state = replace(self._state, seconds=self._seconds())
-            self._folder.save(self._state)
+            self._note_time()
         in_use = self._places.target if self._places and self._state.in_use else None
         return Improvement(self._state, self._folder.best, interrupted, in_use)
 
@@ -97,8 +97,17 @@ class Improver:
         return hours is not None and time.monotonic() - self._began >= hours * 3600
 
     def _look(self) -> None:
+        """End a match when the time is up; note from time to time how long the round has taken."""
         if self._is_time_up():
             raise KeyboardInterrupt
+        if time.monotonic() - self._counted >= NOTE_EVERY:
+            self._note_time()
+
+    def _note_time(self) -> None:
+        """Keep the time that the round under way has taken, so that a run that is killed has it."""
+        self._state = replace(self._state, seconds=self._seconds())
+        self._counted = time.monotonic()
+        self._folder.save(self._state)
 
     def _is_over(self) -> bool:
         rounds = self._until.rounds

@@ -44,7 +44,8 @@ def _elo(figure: Any, state: LoopState) -> None:
     by_round.set_xlabel("round")
     by_round.set_ylabel("Elo, 95% intervals")
     by_round.xaxis.get_major_locator().set_params(integer=True)
-    by_round.legend(frameon=False)
+    if by_round.get_legend_handles_labels()[0]:
+        by_round.legend(frameon=False)
     told = [place for place, found in enumerate(state.rounds) if found.from_start is not None]
     start = [state.rounds[place].from_start for place in told]
     error = [state.rounds[place].from_start_error for place in told]

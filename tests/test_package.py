@@ -119,7 +119,7 @@ def lend_compiled_code(packages, home):
 
 def test_wheel_holds_every_source_and_all_data_and_nothing_else(wheel):
     names = {Path(name) for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    kinds = (".py", ".txt", ".typed", ".html", ".css", ".js")
+    kinds = (".py", ".txt", ".net", ".typed", ".html", ".css", ".js")
     sources = {path for name in PACKAGES for path in (ROOT / name).rglob("*") if path.suffix in kinds}
     assert names == {path.relative_to(ROOT) for path in sources}
 

@@ -1,0 +1,165 @@
+"""The comparison of feature sets of M. E. Lombardo's thesis at our scale, as a table in Markdown.
+
+`python -m tools.feature_sets POSITIONS [--epochs N] [--hidden N] [--seeds N] [--most N] [--games N] [--out FOLDER]`
+
+Each of the twelve sets of the thesis is trained on the same positions with several seeds. The table shows both errors
+beside the thesis' figures; with --games also Elo against ALL at equal nodes and, with --tc, at equal time. The nets are
+kept in the folder, and a second run goes on from there. Errors on other data and with other labels cannot be compared
+with the thesis' in size, only in order.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from engine.common.files import write_whole
+from eval.net.family import NetEvaluation
+from eval.net.file import load_net, save_net
+from eval.net.network import Network, Shape
+from formats.packed import open_packed
+from learn.net.gradient import Objective
+from learn.net.training import Trainer, TrainingSettings, TrainingState, fit_k
+from match.config import MatchConfig
+from match.players import OwnPlayer
+from match.runner import run_match
+from match.statistics import estimate
+from match.time_control import Clock, TimeControl
+
+
+class Thesis(NamedTuple):
+    """What the thesis has of a set: error of the net that played, in thousandths, and Elo against ALL."""
+
+    error: float
+    elo: float
+
+
+SETS = {
+    "H+V": Thesis(5.810, -384.3),
+    "D1+D2": Thesis(6.707, -444.1),
+    "H+V+D1+D2": Thesis(3.907, -183.5),
+    "ALL": Thesis(3.134, 0.0),
+    "ALL+H+V": Thesis(3.082, -27.1),
+    "ALL+D1+D2": Thesis(3.087, -26.1),
+    "ALL+H+V+D1+D2": Thesis(3.067, -58.7),
+    "ALL+PH": Thesis(3.033, -38.2),
+    "ALL+PV": Thesis(2.946, -8.4),
+    "ALL+PH+PV": Thesis(2.868, -37.6),
+    "ALL+MB": Thesis(2.824, -260.9),
+    "ALL+MC": Thesis(3.032, -280.9),
+}
+BASE = "ALL"
+
+
+class Row(NamedTuple):
+    """What was found of a set: errors by seed, in thousandths, and Elo against ALL as text."""
+
+    name: str
+    learnt: list[float]
+    apart: list[float]
+    elo: list[str]
+
+
+def main(words: list[str] | None = None) -> None:
+    """Train, play, and print the table after each set."""
+    order = _parser().parse_args(words)
+    order.out.mkdir(parents=True, exist_ok=True)
+    records = np.array(open_packed(order.positions)[: order.most])
+    rows: list[Row] = []
+    base = _nets(BASE, records, order)
+    for name in SETS:
+        nets = base if name == BASE else _nets(name, records, order)
+        elo = [] if name == BASE else _played(nets[0], base[0], name, order)
+        errors = [net.about["training"] for net in nets]
+        rows.append(Row(name, [1000 * e["error"] for e in errors], [1000 * e["error_apart"] for e in errors], elo))
+        text = render(rows, len(records), order)
+        write_whole(order.out / "table.md", text.encode())
+        print(text, flush=True)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tools.feature_sets", description=__doc__.splitlines()[0])
+    parser.add_argument("positions", type=Path, help="packed positions, shuffled")
+    parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--hidden", type=int, default=64)
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--most", type=int, help="positions (all)")
+    parser.add_argument("--games", type=int, default=0, help="against ALL, for each kind of match (0)")
+    parser.add_argument("--nodes", type=int, default=2000, help="a move (2000)")
+    parser.add_argument("--tc", type=float, nargs=2, metavar=("S", "INC"), help="also play at this clock, in seconds")
+    parser.add_argument("--out", type=Path, default=Path("feature-sets"), help="folder for nets and table")
+    return parser
+
+
+def _nets(name: str, records: np.ndarray, order: argparse.Namespace) -> list[Network]:
+    """The nets of a set, one for each seed, trained or found in the folder."""
+    found = []
+    k = round(fit_k(records), 1)
+    for seed in range(1, order.seeds + 1):
+        path = order.out / f"{name.replace('+', '-')}-{order.hidden}-{order.epochs}-{len(records)}-{seed}.net"
+        if not path.exists():
+            settings = TrainingSettings(Shape(name, order.hidden), Objective(k=k), epochs=order.epochs, seed=seed)
+
+            def tell(state: TrainingState, name: str = name, seed: int = seed) -> None:
+                if state.is_epoch:
+                    told = f"{name} seed {seed} epoch {state.epoch}: {state.error:.6f} {state.apart:.6f}"
+                    print(told, file=sys.stderr, flush=True)
+
+            save_net(Trainer(records, settings, checkpoint=path.with_suffix(".state")).run(tell).network, path)
+            path.with_suffix(".state").unlink(missing_ok=True)
+        found.append(load_net(path))
+    return found
+
+
+def _played(net: Network, base: Network, name: str, order: argparse.Namespace) -> list[str]:
+    """Elo against ALL at equal nodes and, where it is asked for, at equal time."""
+    if not order.games:
+        return []
+    players = OwnPlayer(name, NetEvaluation(net, name)), OwnPlayer(BASE, NetEvaluation(base, BASE))
+    controls = [TimeControl(order.nodes)]
+    if order.tc:
+        controls.append(TimeControl(clock=Clock(*(round(1000 * seconds) for seconds in order.tc))))
+    found = []
+    for control in controls:
+        tally = run_match(MatchConfig(players, control, games=order.games), 1).tally
+        score = estimate(tally.counts)
+        found.append(f"{score.elo:+.0f} +- {score.elo_error:.0f}")
+    return found
+
+
+def render(rows: list[Row], positions: int, order: argparse.Namespace) -> str:
+    """The table so far."""
+    played = ["Elo at equal nodes", "Elo at equal time"][: max(len(row.elo) for row in rows)]
+    heads = ["Set", "Features", "Error apart", "spread", "Error learnt", *played, "thesis: error", "thesis: Elo"]
+    lines = [
+        f"{positions} positions, {order.hidden} neurons, {order.epochs} epochs, {order.seeds} seeds; errors x 1000",
+        "",
+        "| " + " | ".join(heads) + " |",
+        "| --- |" + " ---: |" * (len(heads) - 1),
+    ]
+    for row in rows:
+        cells = [row.name, str(Shape(row.name).feature_set.size), f"{np.mean(row.apart):.3f}"]
+        cells += [f"{max(row.apart) - min(row.apart):.3f}", f"{np.mean(row.learnt):.3f}"]
+        cells += [*row.elo, *[""] * (len(played) - len(row.elo))]
+        thesis = SETS[row.name]
+        lines.append("| " + " | ".join([*cells, f"{thesis.error:.3f}", f"{thesis.elo:+.1f}"]) + " |")
+    if len(rows) > 2:
+        theirs = [SETS[row.name].error for row in rows]
+        apart = [float(np.mean(row.apart)) for row in rows]
+        learnt = [float(np.mean(row.learnt)) for row in rows]
+        for what, ours in (("apart", apart), ("learnt", learnt)):
+            lines.append(f"\nrank correlation of the error {what} with the thesis: {_spearman(ours, theirs):+.2f}")
+    return "\n".join(lines) + "\n"
+
+
+def _spearman(first: list[float], second: list[float]) -> float:
+    ranks = [np.argsort(np.argsort(values)).astype(np.float64) for values in (first, second)]
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
+
+
+if __name__ == "__main__":
+    main()

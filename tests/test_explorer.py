@@ -426,9 +426,9 @@ def test_without_the_extra_the_command_says_how_to_install_it(monkeypatch: pytes
     ("arguments", "reason"),
     [
         (["9/8/8/8/8/8/8/8 w - -"], "explorer: '9' on rank 8 is no piece"),
-        (["4k3/8/8/8/8/8/8/4K3", "w", "-", "-", "e4"], "explorer: after the FEN nothing more is expected, not 'e4'"),
+        (["4k3/8/8/8/8/8/8/4K3", "w", "-", "-", "e4"], "explorer: expected nothing after the FEN, not 'e4'"),
         (["nothing.pgn"], "explorer: cannot read 'nothing.pgn'"),
-        (["one.pgn", "two.pgn"], "explorer: a FEN or one file is expected"),
+        (["one.pgn", "two.pgn"], "explorer: expected a FEN or one file, not 'one.pgn two.pgn'"),
     ],
 )
 def test_what_cannot_be_begun_with_is_one_sentence(arguments: list[str], reason: str) -> None:

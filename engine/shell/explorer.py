@@ -73,10 +73,10 @@ def _first(words: Sequence[str]) -> _Begun:
     if looks_like_fen(words[0]):
         setup, rest = take_setup(words, "explorer")
         if rest:
-            raise UsageError(f"explorer: after the FEN nothing more is expected, not '{' '.join(rest)[:60]}'")
+            raise UsageError(f"explorer: expected nothing after the FEN, not '{' '.join(rest)[:60]}'")
         return _Begun(setup.fen, None, setup.position is None)
     if len(words) > 1:
-        raise UsageError(f"explorer: a FEN or one file is expected, not '{' '.join(words)[:60]}'")
+        raise UsageError(f"explorer: expected a FEN or one file, not '{' '.join(words)[:60]}'")
     path = file_path(words[0])
     with errors_named("explorer", MerinoError):
         return _Begun(_content(path), path.name)

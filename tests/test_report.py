@@ -195,5 +195,5 @@ def test_explain_prints_reports_as_json(tmp_path: Path, capsys: pytest.CaptureFi
     assert told(str(path)) == [report(MIDDLEGAME).to_dict(), report(MATE_IN_ONE).to_dict()]
     assert told(MATE_IN_ONE, "--nodes", "3000")["search"]["score"]["mate"] == 1
     assert told(MATE_IN_ONE, "--nodes", "3000", "--static")["search"] is None
-    with pytest.raises(UsageError, match="nothing more is expected"):
+    with pytest.raises(UsageError, match="expected nothing after the FEN"):
         run_explain([MIDDLEGAME, "h3", "--report"])

@@ -37,6 +37,7 @@ OTHER_SPELLINGS = {
     "spsa resume f --threads 2": "spsa resume f --concurrency 2",
     "spsa plan f --draws 0.5": "spsa plan f --draw-ratio 0.5",
     "learn g.pgn --threads 2": "learn g.pgn --concurrency 2",
+    "improve --threads 2": "improve --concurrency 2",
     "learn g.pgn --lambda off": "learn g.pgn --decay off",
     "learn g.pgn --unique": "learn g.pgn --dedup",
     "learn g.pgn --no-fen": "learn g.pgn --no-cache",

@@ -97,7 +97,7 @@ class Sampler:
         start, eight, most = np.uint64(self._samples.ctypes.data), np.uint64(8), np.uint64(MOST_SAMPLES)
         one, offset = np.uint64(1), np.uint64(INSTRUCTION_POINTER)
 
-        def note(number, info, context):  # type: ignore[no-untyped-def]
+        def note(number, info, context):
             count = _word(start)
             if count < most:
                 _set_word(start + eight * (count + one), _word(context + offset))

@@ -16,7 +16,7 @@ from engine.uci.cold_start import ColdStart
 from engine.uci.commands import COMMANDS, run
 from engine.uci.fallback import quick_move
 from engine.uci.output import Output
-from engine.uci.session import Session as UciSession
+from engine.uci.session import UciSession
 
 
 class Session:

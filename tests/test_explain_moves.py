@@ -9,6 +9,7 @@ import pytest
 
 from engine.board.game import Position
 from engine.common.command import CommandError, UsageError
+from engine.common.errors import MerinoError
 from engine.notation.san import read_move
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
@@ -244,14 +245,14 @@ def test_commands_in_a_shell_print_text_and_json(other_file: Path, capsys: pytes
         (run_explain, [MIDDLEGAME, "--k", "0"], "--k"),
         (run_explain, [MIDDLEGAME, "--weights", "nowhere.txt"], "cannot read weights file"),
         (run_compare, [MIDDLEGAME, "d5"], "two moves"),
-        (run_compare, ["a.txt"], "two files of weights"),
+        (run_compare, ["a.txt"], "two weights files"),
         (run_compare, ["a.txt", "b.txt"], "cannot read weights file 'a.txt'"),
         (run_moves, [MIDDLEGAME, "d5"], "expected nothing"),
-        (run_moves, [MIDDLEGAME, "--depth", "deep"], "no whole number"),
+        (run_moves, [MIDDLEGAME, "--depth", "deep"], "not a whole number"),
     ],
 )
 def test_a_faulty_command_says_what_is_wrong(run, words: list[str], fault: str) -> None:
-    with pytest.raises(CommandError, match=fault):
+    with pytest.raises(MerinoError, match=fault):
         run(words)
 
 

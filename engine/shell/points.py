@@ -180,6 +180,11 @@ def _request(order: argparse.Namespace) -> PointsRequest:
 
 def _check(order: argparse.Namespace) -> None:
     """Say what cannot be done before the work rather than after it."""
+    if order.weights and not order.board:
+        raise UsageError("points: --weights needs --board")
+    for option in ("by", "features", "steps", "plot", "matrix"):
+        if order.board and getattr(order, option):
+            raise UsageError(f"points: --board does not go with --{option}")
     if order.plot and order.plot.suffix.lower() not in ENDINGS:
         raise UsageError(f"points: --plot writes {' or '.join(ENDINGS)} files, not '{order.plot}'")
     if order.plot:

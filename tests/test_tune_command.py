@@ -109,7 +109,7 @@ def test_a_faulty_table_is_named_with_its_fault(text, said):
 
 def test_a_name_that_means_nothing_gets_the_nearest_one():
     known = own_parameters()
-    with pytest.raises(TuneError, match=r"Merino has no parameter called 'RookOpn'; did you mean RookOpen\?"):
+    with pytest.raises(TuneError, match=r"Merino has no parameter called 'RookOpn'; did you mean 'RookOpen'\?"):
         check_known([TunedParameter("RookOpn", 1, 0, 2, 1)], known, "Merino")
     with pytest.raises(TuneError, match=r"razor_margin: the bounds 0..100 reach beyond what Merino takes, 50..800"):
         check_known([TunedParameter("razor_margin", 50, 0, 100, 1)], known, "Merino")

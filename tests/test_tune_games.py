@@ -235,7 +235,7 @@ def test_the_numbers_of_an_engine_are_those_it_names(engine: tuple[str, ...], tm
     file = tmp_path / "file.txt"
     file.write_text("Bald, 5, 0, 10, 1, 0.002\n")
     order = ["tune", str(file), "--engine", " ".join(engine), "--pairs", "2"]
-    with pytest.raises(CommandError, match=r"has no parameter called 'Bald'; did you mean Bold\?"):
+    with pytest.raises(CommandError, match=r"has no parameter called 'Bald'; did you mean 'Bold'\?"):
         run_spsa(order)
     with pytest.raises(UsageError, match="there is no program 'no-such-engine'"):
         run_spsa([*order[:2], "--engine", "no-such-engine"])
@@ -272,7 +272,7 @@ def test_a_configuration_of_the_terms_has_the_text_and_the_hash_that_it_always_h
     assert configuration_hash(other.text()) == "c27114c09e9db882"
 
 
-@pytest.mark.parametrize("identity", [{"net": "0123"}, {"weights": [1.0], "buckets": 8}])
+@pytest.mark.parametrize("identity", [{"tree": "0123"}, {"weights": [1.0], "buckets": 8}])
 def test_a_configuration_keeps_the_identity_of_any_family(identity: dict[str, object]):
     written = replace(configuration(), identity=identity)
     assert configuration_from(written.text()) == written
@@ -385,3 +385,10 @@ def test_on_a_full_disk_the_values_so_far_are_shown_and_the_file_named(
     with pytest.raises(CommandError, match=re.escape(f"spsa: cannot write '{state}': No space left on device")):
         run_spsa(["resume", str(state)])
     assert "bspsa after 4 pairs:" in capsys.readouterr().out
+
+
+def test_a_tune_by_auto_of_an_earlier_version_is_refused():
+    written = replace(configuration(), method="auto").text()
+    assert configuration_from(written).method == "auto"
+    with pytest.raises(ValueError, match="another version of Merino"):
+        configuration_from(written.replace('"version": 2', '"version": 1'))

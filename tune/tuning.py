@@ -29,8 +29,8 @@ from tune.design import next_pair
 from tune.estimators import EstimatorSettings, Method, PairResult, State, after, estimate, initial_state
 from tune.parameters import TunedParameter, TuneError, settings_for
 
-VERSION = 2
-_SINCE = {Method.AUTO: 2}  # the first version whose plays a method of today repeats; 1 for the others
+# The version of a tune's file, by method: another one where a method plays other pairs than it did. 1 for the rest.
+_VERSIONS = {Method.AUTO: 2}
 # Where the JSON of a configuration has the identity and the time control, as files have always had them.
 _WEIGHTS, _OTHER_FAMILY, _TIME_CONTROL = "weights", "evaluation", "effort"
 
@@ -64,7 +64,7 @@ class Configuration:
 
     def text(self) -> str:
         """As JSON. Weights stand where files have always had them; `evaluation` is of other families alone."""
-        values = asdict(self) | {"version": VERSION}
+        values = asdict(self) | {"version": _version_of(self.method)}
         values[_TIME_CONTROL] = values.pop("time_control")
         identity = values.pop("identity")
         values[_WEIGHTS] = identity.get(_WEIGHTS, []) if identity.keys() <= {_WEIGHTS} else []
@@ -78,6 +78,10 @@ class Configuration:
         return settings_for(chosen, self.parameters, self.pairs)
 
 
+def _version_of(method: str) -> int:
+    return _VERSIONS.get(Method[method.upper()], 1)
+
+
 def configuration_hash(text: str) -> str:
     """Sixteen hex digits that differ for another text of a configuration."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -86,8 +90,7 @@ def configuration_hash(text: str) -> str:
 def configuration_from(text: str) -> Configuration:
     """Read the JSON of a configuration; raises ValueError, TypeError or KeyError where it is none."""
     values = json.loads(text)
-    version = values.pop("version")
-    if not _SINCE.get(Method[values["method"].upper()], 1) <= version <= VERSION:
+    if values.pop("version") != _version_of(values["method"]):
         raise ValueError("it was written by another version of Merino")
     values["parameters"] = tuple(TunedParameter(**row) for row in values["parameters"])
     weights, values["engine"] = values.pop(_WEIGHTS), tuple(values["engine"])

@@ -26,7 +26,7 @@ explorer: $(INSTALLED_WEB) ## open a page in the browser that shows a position a
 	@$(RUN) -m engine explorer $(ARGS)
 
 test: warmup $(INSTALLED_DEV) ## run the tests; ARGS="-k perft" for some of them
-	@$(RUN) -m pytest $(ARGS)
+	@$(RUN) -m pytest -n auto --dist loadfile $(ARGS)
 
 test-python: $(INSTALLED_DEV) ## run the tests without compiling, slow ones skipped: a mistake in a kernel shows its line
 	@NUMBA_DISABLE_JIT=1 $(RUN) -m pytest $(ARGS)

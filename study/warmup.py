@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from eval.families import default
 from formats.pgn_games import read_games
+from study.points.board import BoardTally, add_games
 from study.points.regression import bootstrap, cells_of
 from study.points.vectors import vectors_of_games
 
@@ -10,6 +14,8 @@ _GAMES = b'[Result "1-0"]\n\n1. e4 d5 2. exd5 Nf6 3. Nc3 Nxd5 4. a3 a6 5. h3 h6 
 
 
 def warm_up() -> None:
-    """Weigh the pieces of a game."""
-    vectors, _ = vectors_of_games(read_games(_GAMES))
+    """Weigh the pieces of a game, by its result and on the board."""
+    games = read_games(_GAMES)
+    vectors, _ = vectors_of_games(games)
     bootstrap(cells_of(vectors.differences, vectors.outcomes), vectors, 2, 1)
+    add_games(BoardTally(), games, np.zeros(1, dtype=np.int64), default())

@@ -52,4 +52,5 @@ def _warm_up_lowest() -> None:
     perft(position.record, 1)
     default().scores(position.record)
     default().value_pieces(position.record)
+    default().attributed(position.record)
     Searcher(hash_mb=1).exchange_gain(position, position.legal_moves[0])

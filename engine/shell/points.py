@@ -185,6 +185,8 @@ def _check(order: argparse.Namespace) -> None:
     for option in ("by", "features", "steps", "plot", "matrix"):
         if order.board and getattr(order, option):
             raise UsageError(f"points: --board does not go with --{option}")
+    if order.matrix and (order.features or order.by == BY_PHASE):
+        raise UsageError("points: --matrix writes the five differences alone; leave out --features and --by phase")
     if order.plot and order.plot.suffix.lower() not in ENDINGS:
         raise UsageError(f"points: --plot writes {' or '.join(ENDINGS)} files, not '{order.plot}'")
     if order.plot:

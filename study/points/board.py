@@ -86,7 +86,7 @@ class BoardValues:
     vectors: Vectors
 
 
-class _Tally:
+class BoardTally:
     """Sums over pieces and positions: by way, phase and kind, and by phase and game."""
 
     def __init__(self) -> None:
@@ -97,7 +97,7 @@ class _Tally:
         self.seen: list[np.ndarray] = []  # float64[games, phases], positions of decided games
         self.positions = 0
 
-    def add(self, other: _Tally) -> None:
+    def add(self, other: BoardTally) -> None:
         self.counts += other.counts
         self.sums += other.sums
         self.squares += other.squares
@@ -183,7 +183,7 @@ def board_values(
     tell what pieces are worth.
     """
     parts: list[tuple[Vectors, Oddities]] = []
-    tally = _Tally()
+    tally = BoardTally()
     with open_source(path) as stream:
         if is_matrix(stream.head, plain_name(path).suffix.lower()):
             raise StudyError(f"'{stream.name}' is a matrix: it has no positions")
@@ -203,7 +203,9 @@ def board_values(
     return _told(name_of(path), evaluation, tally, vectors)
 
 
-def _part_of(text: GamesText, evaluation: Evaluation, filters: Filters, label: str) -> tuple[Vectors, Oddities, _Tally]:
+def _part_of(
+    text: GamesText, evaluation: Evaluation, filters: Filters, label: str
+) -> tuple[Vectors, Oddities, BoardTally]:
     """What a thread makes of some of a file's games."""
     games = play_games(text.data, text.table, 1, text.lines_before)
     vectors, numbers = vectors_of_games(games)
@@ -211,13 +213,13 @@ def _part_of(text: GamesText, evaluation: Evaluation, filters: Filters, label: s
     if filters != Filters():
         chosen = Collection.of_games(games, numbers, vectors.results).chosen(filters)
         vectors, numbers = vectors.of_games(chosen), numbers[chosen]
-    tally = _Tally()
+    tally = BoardTally()
     for first in range(0, len(numbers), GAMES_AT_ONCE):
-        _add_games(tally, games, numbers[first : first + GAMES_AT_ONCE], evaluation)
+        add_games(tally, games, numbers[first : first + GAMES_AT_ONCE], evaluation)
     return vectors, odd, tally
 
 
-def _add_games(tally: _Tally, games: Games, numbers: np.ndarray, evaluation: Evaluation) -> None:
+def add_games(tally: BoardTally, games: Games, numbers: np.ndarray, evaluation: Evaluation) -> None:
     """Value every piece in every position of these games."""
     positions, game = positions_of(games, numbers)
     phases = np.zeros(len(positions), dtype=np.int64)
@@ -232,7 +234,7 @@ def _add_games(tally: _Tally, games: Games, numbers: np.ndarray, evaluation: Eva
 
 
 def _foretell(
-    tally: _Tally,
+    tally: BoardTally,
     results: np.ndarray,
     game: np.ndarray,
     phases: np.ndarray,
@@ -250,7 +252,7 @@ def _foretell(
     tally.seen.append(np.bincount(cell[decided], minlength=size).reshape(shape).astype(np.float64))
 
 
-def _told(label: str, evaluation: Evaluation, tally: _Tally, vectors: Vectors) -> BoardValues:
+def _told(label: str, evaluation: Evaluation, tally: BoardTally, vectors: Vectors) -> BoardValues:
     """The sums as values in pawns."""
     pawns = {way: tally.spread(number, 0, None).mean for number, way in enumerate(WAYS)}
     if not all(pawn > 0 for pawn in pawns.values()):

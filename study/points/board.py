@@ -98,6 +98,7 @@ class BoardTally:
         self.positions = 0
 
     def add(self, other: BoardTally) -> None:
+        """Take in what another has counted."""
         self.counts += other.counts
         self.sums += other.sums
         self.squares += other.squares

@@ -16,6 +16,7 @@ from selenium import webdriver
 from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.actions.action_builder import ActionBuilder
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
@@ -23,6 +24,11 @@ from selenium.webdriver.remote.webelement import WebElement
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE = 60.0  # seconds that a page on a busy machine may take
 WIDTH, HEIGHT = 1280, 800
+
+
+def square(name: str) -> str:
+    """The selector of a square of the board."""
+    return f"[role=gridcell][data-square={name}]"
 
 
 def installed(*names: str) -> str | None:
@@ -122,13 +128,11 @@ class Page:
 
     def hover(self, selector: str, click: bool = False) -> None:
         """Point at the middle of an element, and click there if asked."""
-
-        def pointed() -> bool:
-            actions = self.actions().move_to_element(self.find(selector))
-            (actions.click() if click else actions).perform()
-            return True
-
-        self.until(pointed)
+        actions = ActionBuilder(self.driver, duration=20)
+        pointer = actions.pointer_action.move_to_location(*self.middle(selector))
+        if click:
+            pointer.click()
+        actions.perform()
 
     def press(self, selector: str, key: str) -> None:
         """Send a key to an element."""
@@ -142,17 +146,48 @@ class Page:
     def tab(self, name: str) -> None:
         self.click(f"#tab-{name}")
 
-    def square(self, name: str) -> WebElement:
-        return self.find(f"[role=gridcell][data-square={name}]")
+    def middle(self, selector: str) -> tuple[int, int]:
+        """The middle of an element, in pixels of the window, scrolled into it."""
+        script = (
+            "const found = document.querySelector(arguments[0]); if (!found) return null;"
+            "found.scrollIntoView({block: 'nearest', inline: 'nearest', behavior: 'instant'});"
+            "const box = found.getBoundingClientRect();"
+            "return [Math.round(box.x + box.width / 2), Math.round(box.y + box.height / 2)]"
+        )
+        x, y = self.until(lambda: self.run(script, selector))
+        return x, y
 
-    def drag(self, start: WebElement, end: WebElement) -> None:
-        ActionChains(self.driver, duration=20).drag_and_drop(start, end).perform()
+    def drag(self, start: str, end: str, drop: bool = True) -> None:
+        """Drag from one element to another.
+
+        The pointer goes by pixels: elements may be drawn anew while it is on its way.
+        """
+        actions = ActionBuilder(self.driver, duration=20)
+        pointer = actions.pointer_action
+        begin, to = self.until(lambda: self._at_rest(start, end))
+        pointer.move_to_location(*begin).pointer_down().move_to_location(*to)
+        if drop:
+            pointer.pointer_up()
+        actions.perform()
+
+    def _at_rest(self, *selectors: str) -> list[tuple[int, int]] | None:
+        """Where elements are, once they have stopped moving."""
+        first, second = ([self.middle(selector) for selector in selectors] for _ in range(2))
+        return first if first == second else None
+
+    def drop(self, end: str) -> None:
+        """Drop what is dragged on an element."""
+        actions = ActionBuilder(self.driver, duration=20)
+        actions.pointer_action.move_to_location(*self.middle(end)).pointer_up()
+        actions.perform()
 
     def move(self, start: str, end: str) -> None:
-        self.drag(self.square(start), self.square(end))
+        self.drag(square(start), square(end))
 
-    def actions(self) -> ActionChains:
-        return ActionChains(self.driver, duration=20)
+    def context_click(self, selector: str) -> None:
+        actions = ActionBuilder(self.driver, duration=20)
+        actions.pointer_action.move_to_location(*self.middle(selector)).context_click()
+        actions.perform()
 
     def keys(self, *keys: str) -> None:
         for key in keys:

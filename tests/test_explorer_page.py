@@ -16,7 +16,7 @@ from engine.board.game import Position
 from eval.families import default
 from study.report import PositionReport
 from study.reporting import report_position
-from tests.browser import HEIGHT, ROOT, WIDTH, Explorer, Page, needs_browser
+from tests.browser import HEIGHT, ROOT, WIDTH, Explorer, Page, needs_browser, square
 
 pytestmark = needs_browser
 
@@ -106,11 +106,11 @@ def test_a_rejected_move_goes_back_and_says_why(page: Page) -> None:
 
 def test_values_are_shown_before_a_move_is_let_go(page: Page) -> None:
     page.open(at(MIDDLEGAME))
-    page.actions().click_and_hold(page.square("f3")).move_to_element(page.square("e5")).perform()
+    page.drag(square("f3"), square("e5"), drop=False)
     then = {piece.square: piece.removal_cp for piece in told(after(MIDDLEGAME, "f3e5")).pieces}
     page.until(lambda: page.values.get("e5") == f"{(then['e5'] or 0) / 100:+.2f}")
     assert "f3" not in page.values and page.moves == []
-    page.actions().release(page.square("f3")).perform()
+    page.drop(square("f3"))
     page.until(lambda: shows(page, MIDDLEGAME))
 
 
@@ -156,9 +156,9 @@ def test_the_example_of_the_report_is_set_up_in_free_mode(page: Page) -> None:
     page.click("#free-clear")
     page.until(lambda: page.pieces == {})
     wanted = {"c3": "K", "c2": "B", "a3": "P", "c4": "P", "e5": "k", "f4": "p", "g4": "p"}
-    for square, letter in wanted.items():
-        page.drag(page.find(f'.palette [data-piece="{letter}"]'), page.square(square))
-        page.until(lambda square=square: square in page.pieces)
+    for place, letter in wanted.items():
+        page.drag(f'.palette [data-piece="{letter}"]', square(place))
+        page.until(lambda place=place: place in page.pieces)
     fen = "8/8/8/4k3/2P2pp1/P1K5/2B5/8 w - - 0 1"
     page.until(lambda: shows(page, fen))
     values = {piece.square: piece.removal_cp for piece in told(fen).pieces}
@@ -171,13 +171,13 @@ def test_the_example_of_the_report_is_set_up_in_free_mode(page: Page) -> None:
 
 def test_free_mode_takes_pieces_off_and_tells_why_there_are_no_moves(page: Page) -> None:
     page.click("#mode [data-value=free]")
-    page.drag(page.square("d8"), page.find("#score"))
+    page.drag(square("d8"), "#score")
     page.until(lambda: "d8" not in page.pieces)
-    page.actions().context_click(page.square("a1")).perform()
+    page.context_click(square("a1"))
     page.until(lambda: "a1" not in page.pieces)
     page.move("e8", "e5")
     page.until(lambda: page.pieces.get("e5") == "bK")
-    page.actions().context_click(page.square("e1")).perform()
+    page.context_click(square("e1"))
     page.until(lambda: "White has 0 kings" in page.text(".fault"))
     assert page.values["h1"].startswith("+"), "the pieces are valued all the same"
     page.click("#tab-moves")
@@ -303,9 +303,9 @@ def test_a_script_in_a_header_is_text(page: Page) -> None:
 
 
 def test_the_board_turns_round(page: Page) -> None:
-    left = page.square("a1").location["x"]
+    left = page.middle(square("a1"))[0]
     page.click("#flip")
-    page.until(lambda: page.square("a1").location["x"] > left)
+    page.until(lambda: page.middle(square("a1"))[0] > left)
     page.move("g1", "f3")
     page.until(lambda: page.moves == ["Nf3"])
 

@@ -87,7 +87,7 @@ def _show(page: Page, part: str) -> None:
 def _moves(page: Page) -> None:
     page.tab("moves")
     page.until(lambda: page.all("tr[data-move]"))
-    page.actions().move_to_element(page.all("tr[data-move] button")[1]).perform()
+    page.hover("tr[data-move] ~ tr[data-move] button")
     page.until(lambda: page.all(".arrows line"))
 
 

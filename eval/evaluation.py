@@ -96,10 +96,17 @@ class Evaluation(ABC):
         return {}
 
     def with_numbers(self, values: Mapping[str, float]) -> Evaluation:
-        """The same with other values for some of its numbers; raises EvaluationError for a name that is none."""
-        unknown = next((name for name in values if name not in self.numbers), None)
-        if unknown is not None:
-            raise EvaluationError(f"{self.name} has no number called {unknown!r}")
+        """The same with other values for some of its numbers.
+
+        Raises EvaluationError for a name that is none, and for a value out of its bounds.
+        """
+        numbers = self.numbers
+        for name, value in values.items():
+            if name not in numbers:
+                raise EvaluationError(f"{self.name} has no number called {name!r}")
+            low, high = numbers[name].low, numbers[name].high
+            if not low <= value <= high:
+                raise EvaluationError(f"{name} = {value:g} is outside {low:g}..{high:g}")
         return self
 
     def save(self, path: Path, header: Iterable[str] = ()) -> None:

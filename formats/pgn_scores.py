@@ -5,8 +5,6 @@ led to. `+0.35/12`, `-M5/20` at the beginning of a comment are what the mover's 
 move. All are in pawns, or in moves to mate. Of several scores behind a move the last is taken.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from engine.compiled.jit import kernel
@@ -23,16 +21,12 @@ _WHITE_VALUE = np.frombuffer(b"wv=", dtype=np.uint8)
 _BLANK = codes(" \t\r\n")
 
 
-class Told(NamedTuple):
-    """A score that was found: `kind` is one of the three above; `value` in centipawns, or MATE less moves."""
-
-    kind: int
-    value: int
-
-
 @kernel
 def told_between(data, at, end):
-    """The score in the comments of data[at:end], the text between two moves, as a `Told`; int64 both."""
+    """The score in the comments of data[at:end], the text between two moves: its kind and value, int64 both.
+
+    The kind is one of NOTHING, OF_POSITION and OF_MOVER; the value is in centipawns, or MATE less moves.
+    """
     kind, value = NOTHING, NO_SCORE
     while at < end:
         character = data[at]

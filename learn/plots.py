@@ -25,10 +25,15 @@ Record = dict[str, Any]
 
 def draw(record: Record, picture: str, ending: str) -> bytes:
     """One of PICTURES as the bytes of a PNG or SVG, by `ending`; raises PictureError without matplotlib."""
+    return painted(lambda figure: PICTURES[picture](figure, record), ending)
+
+
+def painted(paint: Callable[[Any], None], ending: str) -> bytes:
+    """What `paint` draws on a figure, as the bytes of a PNG or SVG; raises PictureError without matplotlib."""
     figure_class, style = load_matplotlib()
     with style.rc_context(PLOT_SETTINGS):
         figure = figure_class(layout="constrained")
-        PICTURES[picture](figure, record)
+        paint(figure)
         return saved(figure, ending)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -126,8 +125,8 @@ def _own(text: str, label: str, head: str, settings: dict[str, str]) -> OwnPlaye
         net = settings.pop(EVAL_FILE, "")
         terms = load(Path(head).expanduser()) if head not in ("", DEFAULT) else default()
         evaluation = load_net(net) if net else terms
-        values = {name: settings.pop(name) for name in evaluation.numbers if name in settings}
-        evaluation = evaluation.with_numbers(_weights(text, evaluation, values))
+        weights = {name: _whole(text, name, settings.pop(name)) for name in evaluation.numbers if name in settings}
+        evaluation = evaluation.with_numbers(weights)
         known = [parameter.name for parameter in PARAMETERS]
         for name in settings:
             if current_name(name) not in known:
@@ -137,16 +136,6 @@ def _own(text: str, label: str, head: str, settings: dict[str, str]) -> OwnPlaye
     except (EvaluationError, ParameterError) as error:
         raise PlayerError(f"player '{text}': {error}") from error
     return OwnPlayer(label, evaluation, parameters, own.get("threads", 1), own.get("hash"), own.get("overhead"))
-
-
-def _weights(text: str, evaluation: Evaluation, values: Mapping[str, str]) -> dict[str, float]:
-    """What is asked of numbers of the evaluation, within their bounds; raises PlayerError."""
-    found = {name: float(_whole(text, name, value)) for name, value in values.items()}
-    for name, value in found.items():
-        number = evaluation.numbers[name]
-        if not number.low <= value <= number.high:
-            raise PlayerError(f"player '{text}': {name} = {value:g} is outside {number.low:g}..{number.high:g}")
-    return found
 
 
 def _check_numbers(text: str, numbers: dict[str, int]) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from engine.board.fen import FenError
 from engine.board.game import Position
@@ -12,6 +13,7 @@ from engine.common.command import CommandError
 from engine.notation.positions import looks_like_fen, position_of
 from study.setups import Setup, set_up
 
+_T = TypeVar("_T")
 _FIELDS = ("[wb]", "-|[A-Ha-hKQkq]{1,4}", "-|[a-h][36]", r"\d+", r"\d+")  # of a FEN, after the board
 
 
@@ -20,18 +22,18 @@ def take_position(words: Sequence[str], command: str) -> tuple[Position, list[st
 
     Raises CommandError where there is none or it is faulty.
     """
-    fen, rest = _take_fen(words, command)
-    try:
-        return position_of(fen), rest
-    except FenError as error:
-        raise CommandError(f"{command}: {error}") from error
+    return _take(words, command, position_of)
 
 
 def take_setup(words: Sequence[str], command: str) -> tuple[Setup, list[str]]:
     """The same of a position that may be against the rules; raises CommandError where the FEN cannot be read."""
+    return _take(words, command, set_up)
+
+
+def _take(words: Sequence[str], command: str, read: Callable[[str], _T]) -> tuple[_T, list[str]]:
     fen, rest = _take_fen(words, command)
     try:
-        return set_up(fen), rest
+        return read(fen), rest
     except FenError as error:
         raise CommandError(f"{command}: {error}") from error
 

@@ -13,6 +13,7 @@ from engine.board.attacks import (
     rook_attacks,
 )
 from engine.board.bitboard import BISHOP, FULL, KING, KNIGHT, ONE, PAWN, QUEEN, ROOK, U64, ZERO, bit, lsb
+from engine.board.position import attacks_of
 from engine.compiled.jit import kernel
 from eval.net.view import OCCUPIED, OWN, king_in, pieces_in
 
@@ -54,14 +55,7 @@ def _reach(view, role, colour, square):
     if role == PAWN:
         step = bit(square) << U64(8) if colour == OWN else bit(square) >> U64(8)
         return step & ~occupied | PAWN_ATTACKS[colour, square] & occupied
-    if role == KNIGHT:
-        return KNIGHT_ATTACKS[square]
-    found = ZERO
-    if role != ROOK:
-        found |= bishop_attacks(square, occupied)
-    if role != BISHOP:
-        found |= rook_attacks(square, occupied)
-    return found
+    return attacks_of(role, colour, square, occupied)
 
 
 @kernel

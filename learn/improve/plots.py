@@ -7,22 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from engine.common.pictures import GREY, load_matplotlib, saved
+from engine.common.pictures import GREY
 from eval.linear.phases import SUFFIXES, halves
 from eval.linear.registry import TERMS, Group
 from learn.improve.state import LoopState
-from learn.plots import COLOURS, PLOT_SETTINGS, spread_out
+from learn.plots import COLOURS, painted, spread_out
 
 _PROVEN, _DROPPED = "#0072b2", "#d55e00"
 
 
 def draw(state: LoopState, picture: str, ending: str) -> bytes:
     """One of PICTURES as the bytes of a PNG or SVG, by `ending`; raises PictureError without matplotlib."""
-    figure_class, style = load_matplotlib()
-    with style.rc_context(PLOT_SETTINGS):
-        figure = figure_class(layout="constrained")
-        PICTURES[picture](figure, state)
-        return saved(figure, ending)
+    return painted(lambda figure: PICTURES[picture](figure, state), ending)
 
 
 def _elo(figure: Any, state: LoopState) -> None:

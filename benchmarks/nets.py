@@ -10,13 +10,13 @@ from benchmarks.clock import cpu_seconds, line, medians_in_turns
 from benchmarks.evaluation import random_positions
 from engine.board.game import Position
 from engine.compiled.jit import entry
-from engine.compiled.memory import array_at
 from engine.compiled.recursion import call_evaluation
 from engine.search.transposition import TranspositionTable
 from engine.search.tree import make_move
 from engine.search.worker import Worker
 from eval.net.family import NetEvaluation
 from eval.net.network import Network, Shape, quantised
+from eval.net.play import keys_of, net_at
 from formats.packed import pack
 from learn.net.training import Trainer, TrainingSettings
 
@@ -77,7 +77,7 @@ def _make(records, ply, move):
 def _replay(records, plies, repeats):
     """The sum of the scores along the line, each from the sums of the ply before."""
     s, total = records[0], 0.0
-    keys = array_at(s.accumulators, np.uint64, plies + 1)
+    keys = keys_of(s, net_at(s.evaluation_data))
     call_evaluation(s.evaluation, s, 0)
     for _ in range(repeats):
         for ply in range(1, plies + 1):

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from engine.board.bitboard import U64
 from engine.board.position import POSITION, side_to_move
 from engine.compiled.jit import entry
+from engine.compiled.lanes import LANES
 from engine.compiled.memory import aligned_bytes
 from engine.compiled.recursion import evaluation_address
 from eval.evaluation import WIDTH, Evaluation
@@ -18,7 +20,7 @@ from eval.net import play
 from eval.net.features import SCRATCH
 from eval.net.file import as_bytes, digest, load_net, read_net, save_net
 from eval.net.network import NetError, Network
-from eval.net.play import LANES, fill_sums, net_at, output_of, white_score
+from eval.net.play import fill_sums, net_at, output_of, white_score, white_score_by_lists
 from eval.net.rows import is_by_piece, rows_of_pieces
 from eval.net.view import VIEW_SIZE
 
@@ -55,7 +57,7 @@ class NetEvaluation(Evaluation):
         numbers[play.PLIES] = plies
         kept = self._accumulators(plies)
         record[0]["accumulators"], record[0]["evaluation_data"] = kept.ctypes.data, numbers.ctypes.data
-        _install(record)
+        (_install if is_by_piece(self.network.shape.feature_set) else _install_by_lists)(record)
         return kept, numbers, self._arrays
 
     def _accumulators(self, plies: int) -> np.ndarray:
@@ -105,8 +107,9 @@ def _laid_out(network: Network) -> tuple[np.ndarray, list[np.ndarray]]:
         play.INPUT_BIAS: _widened(weights["input_bias"][None], width),
         play.OUTPUT_BIAS: weights["output_bias"],
         play.PROGRAM: wanted.program,
-        play.ROWS: rows_of_pieces(wanted),
     }
+    if is_by_piece(wanted):
+        arrays[play.PIECE_ROWS] = arrays[play.INPUTS][rows_of_pieces(wanted).reshape(2, -1).T]
     if shape.second:
         arrays[play.MIDDLE] = _halves(weights["middle"].T, shape.hidden, width)
         arrays[play.MIDDLE_BIAS], arrays[play.OUTPUT] = weights["middle_bias"], weights["output"]
@@ -122,7 +125,6 @@ def _laid_out(network: Network) -> tuple[np.ndarray, list[np.ndarray]]:
     numbers[play.BLOCKS], numbers[play.SECOND] = blocks, shape.second
     numbers[play.SQUARES] = shape.activation == "screlu"
     numbers[play.FEATURES], numbers[play.MOST], numbers[play.TERMS] = wanted.size, wanted.most, len(wanted.terms)
-    numbers[play.BY_PIECE] = is_by_piece(wanted)
     return numbers, kept
 
 
@@ -145,13 +147,20 @@ def _install(records):
 
 
 @entry
+def _install_by_lists(records):
+    s = records[0]
+    s.evaluation = evaluation_address(white_score_by_lists, s)
+
+
+@entry
 def _scores_from_scratch(positions, numbers, scores):
     net = net_at(numbers.ctypes.data)
     view, scratch = np.zeros(VIEW_SIZE, dtype=np.uint64), np.zeros(SCRATCH, dtype=np.int32)
-    sums = np.zeros((2, net.width), dtype=np.int16)
+    kept = np.zeros(2 * LANES * net.blocks, dtype=np.int16)
+    sums = U64(kept.ctypes.data)
     active = np.zeros((2, 1 + np.int64(numbers[play.MOST])), dtype=np.int32)
     for index in range(len(positions)):
         fill_sums(net, positions[index], sums, view, scratch, active)
         side = side_to_move(positions[index])
-        score = output_of(net, sums[side], sums[1 - side])
+        score = output_of(net, sums + U64(side) * net.row, sums + U64(1 - side) * net.row)
         scores[index] = -score if side else score

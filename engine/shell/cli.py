@@ -42,6 +42,11 @@ COMMANDS = by_name(
             "Play, learn and prove by a match, round after round.",
         ),
         Command(
+            "recipes FILE",
+            "engine.shell.recipes:run_recipes",
+            "Compare ways to learn, each by a match; 'article' has those of GreKo 2015 ML.",
+        ),
+        Command(
             "plot [RECORD]", "engine.shell.plot:run_plot", "Draw how 'learn' or 'improve' went (needs matplotlib)."
         ),
         Command(

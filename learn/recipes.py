@@ -1,0 +1,270 @@
+"""Ways to learn compared: each recipe learns weights from the same start, and meets the start in a match.
+
+A recipe is one way to call the learner: from which games, and with which settings. Everything is kept in a folder, so
+that a comparison goes on where it was stopped: games and matches from their own states, what was learned as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine.common.files import write_whole
+from engine.common.work import cores
+from eval.linear.family import LinearEvaluation
+from eval.linear.phases import simplest
+from eval.linear.registry import TERMS
+from eval.linear.weights import as_mapping, load, render
+from formats.pgn_games import Fault
+from learn.errors import LearnError
+from learn.fit import Watcher, fit_k
+from learn.inputs import Reading, read_rows
+from learn.learning import fit, judge, split
+from learn.passes import gather
+from learn.positions import Rows, Selection
+from learn.record import record_of, save_record
+from learn.report import summarise
+from learn.request import Events, LearnRequest
+from learn.rescoring import Rescore
+from learn.sample import sample_of
+from match.config import MatchConfig
+from match.games import Tally
+from match.players import OwnPlayer
+from match.report import count_line
+from match.runner import MatchOutput, run_match
+from match.statistics import estimate
+from match.time_control import Adjudication, TimeControl, Variety
+
+CLEAR_WIN = Adjudication(win_score=1000, win_moves=4)  # what is so clear neither teaches nor proves anything
+SETTINGS_FILE = "settings.json"
+
+
+class ComparisonStoppedError(Exception):
+    """Ctrl-C; what is done is kept."""
+
+
+@dataclass(frozen=True)
+class OwnGames:
+    """Games that the start plays against itself: how many, at how many nodes a move, from random openings."""
+
+    count: int
+    nodes: int
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A way to learn. `request` has its settings and selection; its files are names of sources.
+
+    `weights` is a file to play with instead of learning. `note` is shown beside what was measured.
+    """
+
+    name: str
+    request: LearnRequest
+    weights: Path | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What to compare.
+
+    `sources` are games by name, a file or games to play, None where nobody said where they are. `tests` names the
+    sources on which errors are measured. Each match has `games` games at `nodes` a move.
+    """
+
+    start: Path
+    sources: Mapping[str, Path | OwnGames | None]
+    recipes: tuple[Recipe, ...]
+    tests: tuple[str, ...] = ()
+    nodes: int = 2000
+    games: int = 1000
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class RecipeResult:
+    """What a recipe came to.
+
+    `errors` are mean squared errors by test, each with the K that suits the weights best. Elo is that against the
+    start, with the half-width of the 95% interval. `missing` names a source that nobody has; then nothing was measured.
+    """
+
+    name: str
+    games: int = 0
+    positions: int = 0
+    errors: Mapping[str, float] | None = None
+    tally: Tally | None = None
+    seconds: float = 0.0
+    note: str = ""
+    missing: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data for `json.dumps`."""
+        found = {
+            "name": self.name,
+            "games": self.games,
+            "positions": self.positions,
+            "errors": dict(self.errors or {}),
+            "seconds": round(self.seconds, 1),
+            "note": self.note,
+            "missing": self.missing,
+        }
+        if self.tally and self.tally.games:
+            elo = estimate(self.tally.counts)
+            found |= {"match_games": self.tally.games, "elo": elo.elo, "elo_error": elo.elo_error}
+        return found
+
+
+def compare(
+    comparison: Comparison, folder: Path, events: Events, concurrency: int | None = None
+) -> Iterator[RecipeResult]:
+    """The outcome of each recipe in turn, the start first; raises LearnError, EvaluationError, MatchError, OSError.
+
+    ComparisonStoppedError is raised after Ctrl-C in games or in a match; the same call goes on from there.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    _check_same(comparison, folder)
+    study = _Comparing(comparison, folder, events, concurrency or cores())
+    yield study.outcome(Recipe("start", LearnRequest(()), comparison.start))
+    for recipe in comparison.recipes:
+        yield study.outcome(recipe)
+
+
+def _check_same(comparison: Comparison, folder: Path) -> None:
+    """Note what all of the folder depends on, or raise LearnError where it was begun with something else."""
+    path = folder / SETTINGS_FILE
+    start = load(comparison.start).tolist()
+    wanted = {"start": start, "nodes": comparison.nodes, "games": comparison.games, "seed": comparison.seed}
+    if not path.exists():
+        write_whole(path, json.dumps(wanted).encode())
+        return
+    try:
+        found = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise LearnError(f"'{path}' is damaged: {error}; give a new folder") from error
+    other = [name for name, value in wanted.items() if found.get(name) != value]
+    if other:
+        raise LearnError(f"'{folder}' was begun with other settings ({', '.join(other)}); give a new folder")
+
+
+class _Comparing:
+    """A comparison under way in its folder."""
+
+    def __init__(self, comparison: Comparison, folder: Path, events: Events, threads: int) -> None:
+        self._comparison, self._folder, self._events, self._threads = comparison, folder, events, threads
+        self._start = load(comparison.start)
+        self._tests: dict[str, Rows] = {}
+
+    def outcome(self, recipe: Recipe) -> RecipeResult:
+        """Learn and measure, or take from the folder what is there."""
+        sources = (*recipe.request.files, *self._comparison.tests)
+        missing = next((name for name in sources if self._comparison.sources.get(name) is None), None)
+        if missing is not None:
+            return RecipeResult(recipe.name, note=recipe.note, missing=missing)
+        began = time.monotonic()
+        games, positions, weights = self._learned(recipe)
+        errors = {name: self._error(name, weights) for name in self._comparison.tests}
+        tally = None if np.array_equal(weights, self._start) else self._match(recipe.name, weights)
+        return RecipeResult(recipe.name, games, positions, errors, tally, time.monotonic() - began, recipe.note)
+
+    def _learned(self, recipe: Recipe) -> tuple[int, int, np.ndarray]:
+        """Games and positions that a recipe learned from, and its weights."""
+        if recipe.weights is not None:
+            return 0, 0, load(recipe.weights)
+        file, told = self._folder / f"{recipe.name}.txt", self._folder / f"{recipe.name}.json"
+        identity = repr((recipe.request, [self._identity(name) for name in recipe.request.files]))
+        if told.exists():
+            found = json.loads(told.read_bytes())
+            if found["identity"] != identity:
+                raise LearnError(f"'{told}' has learned by another recipe; give a new folder, or another name")
+            return found["games"], found["positions"], load(file)
+        games, positions, weights = self._learn(recipe)
+        header = f"{recipe.name}: {games} games, {positions} positions, start {self._comparison.start.name}"
+        write_whole(file, render(as_mapping(simplest(weights, len(TERMS))), [header]).encode())
+        kept = {"identity": identity, "games": games, "positions": positions}
+        write_whole(told, json.dumps(kept).encode())
+        return games, positions, load(file)
+
+    def _learn(self, recipe: Recipe) -> tuple[int, int, np.ndarray]:
+        request, settings = recipe.request, recipe.request.settings
+        reading = Reading(
+            request.selection,
+            self._start,
+            needs_scores=settings.target.needs_scores,
+            rescore=None if request.rescore is None else Rescore(request.rescore, self._start),
+        )
+        began = time.perf_counter()
+        rows, games = self._rows([self._file(name) for name in request.files], reading)
+        sample = split(rows, settings)
+        learned = judge(sample, fit(sample, self._start, settings, Watcher()), settings, Watcher())
+        if learned.interrupted:
+            raise ComparisonStoppedError
+        summary = summarise(sample, learned, settings, games, time.perf_counter() - began)
+        record = record_of(sample, learned, settings, summary, request.files)
+        save_record(self._folder / f"{recipe.name}.record.json", record)
+        return games, len(rows), learned.end.weights
+
+    def _rows(self, files: list[Path], reading: Reading) -> tuple[Rows, int]:
+        faults: list[tuple[Path, Fault]] = []
+        rows, games = read_rows(files, reading, _silent, faults, self._events.progressed)
+        if faults:
+            self._events.say(f"{len(faults)} games could not be read, the first in '{faults[0][0]}': {faults[0][1]}")
+        return rows, games
+
+    def _identity(self, name: str) -> str:
+        """What a source is, as text."""
+        source = self._comparison.sources[name]
+        return str(asdict(source)) if isinstance(source, OwnGames) else str(source)
+
+    def _file(self, name: str) -> Path:
+        """The file of a source; own games are played first."""
+        source = self._comparison.sources[name]
+        if not isinstance(source, OwnGames):
+            assert source is not None
+            return source
+        both = OwnPlayer("Merino", LinearEvaluation(self._start))
+        config = MatchConfig(
+            (both, both),
+            TimeControl(nodes=source.nodes),
+            source.count,
+            source.seed,
+            adjudication=CLEAR_WIN,
+            variety=Variety(early=6, early_loss=100, seed=source.seed),
+        )
+        file = self._folder / f"{name}.pgn"
+        output = MatchOutput(self._events.stands, file, file.with_suffix(".state"), "Merino self-play", count_line)
+        if run_match(config, self._threads, None, output).interrupted:
+            raise ComparisonStoppedError
+        return file
+
+    def _error(self, name: str, weights: np.ndarray) -> float:
+        """The mean squared error of weights on a test."""
+        if name not in self._tests:
+            self._tests[name] = self._rows([self._file(name)], Reading(Selection(), self._start))[0]
+        rows = self._tests[name]
+        sample = sample_of(rows, np.zeros(len(rows), dtype=np.bool_))
+        return gather(sample, fit_k(sample, weights), products=False).train
+
+    def _match(self, name: str, weights: np.ndarray) -> Tally:
+        """The match against the start."""
+        players = OwnPlayer(name, LinearEvaluation(weights)), OwnPlayer("start", LinearEvaluation(self._start))
+        wanted = self._comparison
+        config = MatchConfig(
+            players, TimeControl(nodes=wanted.nodes), wanted.games, wanted.seed, adjudication=CLEAR_WIN
+        )
+        result = run_match(
+            config, self._threads, None, MatchOutput(self._events.stands, state=self._folder / f"{name}.state")
+        )
+        if result.interrupted:
+            raise ComparisonStoppedError
+        return result.tally
+
+
+_silent: Callable[[str], object] = str  # says nothing

@@ -1,0 +1,98 @@
+"""Ways to learn compared by `merino recipes`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engine.common.command import CommandError, UsageError
+from engine.shell.recipes import ARTICLE, run_recipes
+from eval.linear.phases import phases_of
+from eval.linear.registry import TERMS
+from eval.linear.weights import load
+
+SMALL = """
+start = "greko2015-before-training.txt"
+tests = ["own"]
+[match]
+nodes = 60
+games = 4
+[games.own]
+count = 30
+nodes = 60
+[games.masters]
+file = "masters.pgn"
+[recipes.two-phases]
+learn = "own 1 27 --phases 2 --target blend=0.5 --decay off"
+note = "half result"
+[recipes.after]
+weights = "greko2015-after-training.txt"
+[recipes.others]
+learn = "masters --preset greko2015"
+"""
+
+
+@pytest.fixture
+def recipes(tmp_path: Path) -> Path:
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL)
+    return path
+
+
+def told(recipes: Path, capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, object]]:
+    assert run_recipes([str(recipes), "--state", str(recipes.parent / "state"), "--json", *words]) == 0
+    found: list[dict[str, object]] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_recipes_learn_from_own_games_and_meet_the_start(recipes: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    start, learned, after, others = told(recipes, capsys)
+    assert start["name"] == "start" and "elo" not in start
+    assert learned["games"] == 30 and learned["positions"] and learned["match_games"] == 4 and "elo_error" in learned
+    assert after["games"] == 0 and after["match_games"] == 4
+    assert others["missing"] == "masters" and "elo" not in others
+    assert learned["errors"]["own"] < start["errors"]["own"]  # type: ignore[index]
+    assert phases_of(load(recipes.parent / "state" / "two-phases.txt"), len(TERMS)) == 2
+
+
+def test_recipes_go_on_in_their_folder_and_repeat_nothing(recipes: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = told(recipes, capsys)
+    folder = recipes.parent / "state"
+    written = {path: path.stat().st_mtime_ns for path in folder.iterdir() if path.suffix in (".txt", ".pgn")}
+    second = told(recipes, capsys)
+    assert [{**row, "seconds": 0} for row in first] == [{**row, "seconds": 0} for row in second]
+    assert written == {path: path.stat().st_mtime_ns for path in written}
+
+
+def test_recipes_refuse_a_folder_of_other_settings(recipes: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told(recipes, capsys)
+    recipes.write_text(SMALL.replace("--decay off", "--decay 20"))
+    with pytest.raises(CommandError, match="another recipe; give a new folder"):
+        run_recipes([str(recipes), "--state", str(recipes.parent / "state"), "--quiet"])
+    recipes.write_text(SMALL.replace("games = 4", "games = 6"))
+    with pytest.raises(CommandError, match=r"other settings \(games\)"):
+        run_recipes([str(recipes), "--state", str(recipes.parent / "state"), "--quiet"])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("start =", "begin =", "'begin' means nothing"),
+        ('learn = "own 1', 'learn = "owns 1', "no games called 'owns'; did you mean 'own'"),
+        ("greko2015-before-training.txt", "none.txt", "no weights file 'none.txt'"),
+        ("--decay off", "--out x.txt", r"says from what and how to learn, and nothing else \(out\)"),
+        ("nodes = 60\ngames", "nodes = 0\ngames", r"\[match\] nodes = 0 is no whole number above 0"),
+        ("count = 30\n", "", r"\[games.own\] needs a file, or the count"),
+        ("[match]", "[match", "small.toml"),
+    ],
+)
+def test_a_faulty_file_of_recipes_is_refused(recipes: Path, old: str, new: str, message: str) -> None:
+    assert old in SMALL
+    recipes.write_text(SMALL.replace(old, new))
+    with pytest.raises(UsageError, match=message):
+        run_recipes([str(recipes)])
+
+
+def test_the_versions_of_the_article_come_with_merino(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(UsageError, match="no games called 'mine'"):
+        run_recipes(["article", "--source", f"mine={ARTICLE}"])

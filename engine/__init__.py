@@ -5,4 +5,4 @@ This package imports nothing at its top: `uciok` is answered before numba is loa
 
 NAME = "Merino"
 AUTHOR = "the Merino developers"
-__version__ = "0.1.0"
+__version__ = "1.0.0"

@@ -25,7 +25,7 @@ from match.keeping import MatchKeeper
 from match.pgn import write_game
 from match.positions import PositionFile
 from match.report import GameRate, live_line
-from match.statistics import Sprt
+from match.statistics import Estimate, Sprt, estimate
 
 AHEAD = 4  # pairs for each that may be played at a time, that may be finished before an earlier one is
 SHOW_EVERY = 0.5  # seconds
@@ -52,6 +52,11 @@ class MatchResult:
     tally: Tally
     seconds: float = 0.0
     interrupted: bool = False
+
+    @property
+    def estimate(self) -> Estimate:
+        """The strength of the first player against the second, with its error."""
+        return estimate(self.tally.counts)
 
 
 class BrokenOffError(MatchError):

@@ -11,9 +11,10 @@ import pytest
 from engine.compiled.cache import CACHE_GROUPS, WITHOUT_COMPILED_CODE, group_of
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = tuple(
+COMPILED = tuple(
     package for package in " ".join(CACHE_GROUPS).split() if (Path(__file__).parents[1] / package).is_dir()
 )
+PACKAGES = (*COMPILED, "merino")
 
 # Lowest first: a folder imports from itself and from those before it. `engine/` and `eval/` are folders at the top
 # because the project fixes these names; in between, the evaluation stands on the board and the search on both.
@@ -34,13 +35,14 @@ FLOORS = (
     "engine.console",
     "engine.explorer",
     "engine.shell",
+    "merino",
 )
 DOMAIN = tuple(package for package in PACKAGES if package != "engine")
 FACES = ("engine.common.command", "engine.shell", "engine.explorer", "engine.console")
 FACE = "engine"  # name and version of the program, for all
-TOP = "engine.__main__"
+TOPS = ("engine.__main__", "merino.__main__")
 
-ONLY_THE_COMMAND_LINE_IMPORTS = {"engine.uci", "engine.console", "engine.shell.cli", "engine.__main__"}
+ONLY_THE_COMMAND_LINE_IMPORTS = {"engine.uci", "engine.console", "engine.shell.cli", *TOPS}
 COMPILERS = {"njit", "jit", "vectorize", "guvectorize", "cfunc", "jitclass", "stencil"}
 LONGEST_MODULE, LONGEST_KERNEL, LONGEST_TEST_NAME = 400, 60, 80
 
@@ -97,7 +99,7 @@ def floor_of(module: str) -> int:
     """The floor of a module: that of the innermost folder of FLOORS that it lies in."""
     if module == FACE:
         return -1
-    if module == TOP:
+    if module in TOPS:
         return len(FLOORS)
     inside = [folder for folder in FLOORS if module == folder or module.startswith(f"{folder}.")]
     assert inside, f"{module} lies in no folder of FLOORS in tests/test_layers.py"
@@ -120,7 +122,7 @@ def test_the_root_of_the_engine_holds_only_its_entry_points():
     assert {path.name for path in (ROOT / "engine").glob("*.py")} == {"__init__.py", "__main__.py"}
 
 
-@pytest.mark.parametrize("module", modules(*PACKAGES))
+@pytest.mark.parametrize("module", modules(*COMPILED))
 def test_a_cache_group_knows_only_the_groups_before_it(module):
     if sources()[module].relative_to(ROOT).as_posix().startswith(tuple(f"{f}/" for f in WITHOUT_COMPILED_CODE)):
         return  # nothing compiled that could go stale
@@ -148,7 +150,7 @@ def test_domain_code_reads_no_command_line_and_prints_nothing(module):
 
 @pytest.mark.parametrize("module", modules(*PACKAGES))
 def test_only_the_command_line_starts_a_dialogue(module):
-    if module not in ("engine.shell.cli", "engine.__main__", "engine.console"):  # which hands over to UCI on request
+    if module not in ("engine.shell.cli", *TOPS, "engine.console"):  # which hands over to UCI on request
         assert not ONLY_THE_COMMAND_LINE_IMPORTS & set(ours(module))
 
 
@@ -181,7 +183,7 @@ def test_only_engine_jit_calls_the_compiler(module):
     assert not names & COMPILERS
 
 
-@pytest.mark.parametrize("folder", WITHOUT_COMPILED_CODE)
+@pytest.mark.parametrize("folder", (*WITHOUT_COMPILED_CODE, "merino"))
 def test_a_folder_that_does_not_count_for_the_compile_cache_holds_no_compiled_code(folder):
     inside = [module for module, path in sources().items() if (ROOT / folder) in path.parents]
     assert inside

@@ -1,6 +1,12 @@
-"""The wheel: it holds what it should, and runs from any folder without writing beside its code."""
+"""The wheel: it holds what it should below one name, and runs from any folder without writing beside its code.
 
+Its sources name each other otherwise than those of the checkout, so that nothing compiled here is of use to it. All but
+one test run it without compiling.
+"""
+
+import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,11 +22,11 @@ import llvmlite
 import numba
 import numpy
 import pytest
-from numba.core.caching import UserProvidedCacheLocator
 
 import engine
 from engine.compiled.cache import CACHE_GROUPS
-from engine.compiled.jit import CACHE
+from engine.compiled.jit import INTERPRETED
+from tools.wheel_layout import INNER, renamed
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = tuple(name for name in (*" ".join(CACHE_GROUPS).split(), "weights") if (ROOT / name).is_dir())
@@ -36,19 +42,19 @@ class Installed(NamedTuple):
     home: Path
     files: dict[Path, int]
 
-    def run(self, *arguments, command=None):
+    def run(self, *arguments, command=None, compiles=False):
         """Start merino as a user would, wait, and return what it printed."""
-        process = self.popen(*arguments, command=command)
+        process = self.popen(*arguments, command=command, compiles=compiles)
         out, errors = process.communicate(timeout=300)
         assert process.returncode == 0, errors
         return out
 
-    def popen(self, *arguments, command=None):
+    def popen(self, *arguments, command=None, compiles=False):
         """Start merino and talk to it."""
         return subprocess.Popen(
             [*(command or [self.command]), *map(str, arguments)],
             cwd=self.start,
-            env=environment() | {"MERINO_HOME": str(self.home)},
+            env=environment() | {"MERINO_HOME": str(self.home)} | ({} if compiles else {"NUMBA_DISABLE_JIT": "1"}),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -79,10 +85,8 @@ def installed(wheel, tmp_path_factory):
     seen = {str(Path(module.__file__).parent.parent) for module in (chess, llvmlite, numba, numpy)}
     (packages / "dependencies.pth").write_text("\n".join(seen), encoding="utf-8")
     home = tmp_path_factory.mktemp("home")
-    lend_compiled_code(packages, home)
-    for name in PACKAGES:
-        for path in [packages / name, *(packages / name).rglob("*")]:
-            path.chmod(path.stat().st_mode & ~0o222)
+    for path in [packages / "merino", *(packages / "merino").rglob("*")]:
+        path.chmod(path.stat().st_mode & ~0o222)
     return Installed(scripts / "merino", packages, tmp_path_factory.mktemp("start"), home, files_in(packages))
 
 
@@ -98,30 +102,42 @@ def pip(*arguments, cwd):
 
 def files_in(packages):
     """Every file of our packages and when it was written."""
-    return {path: path.stat().st_mtime_ns for name in PACKAGES for path in (packages / name).rglob("*")}
-
-
-def lend_compiled_code(packages, home):
-    """Give the installed Merino what is compiled already, so that this takes seconds.
-
-    The cache folder is the same, since the sources are; in it numba names a folder by where the sources lie.
-    """
-    if CACHE is None:
-        return
-    for name in ("engine", "engine/search", "eval"):
-        ours, theirs = (
-            UserProvidedCacheLocator.get_suitable_cache_subpath(str(root / name / "source.py"))
-            for root in (ROOT, packages)
-        )
-        if (CACHE / ours).exists():
-            shutil.copytree(CACHE / ours, home / "cache" / CACHE.name / theirs)
+    return {path: path.stat().st_mtime_ns for path in (packages / "merino").rglob("*")}
 
 
 def test_wheel_holds_every_source_and_all_data_and_nothing_else(wheel):
     names = {Path(name) for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     kinds = (".py", ".txt", ".net", ".typed", ".html", ".css", ".js")
-    sources = {path for name in PACKAGES for path in (ROOT / name).rglob("*") if path.suffix in kinds}
-    assert names == {path.relative_to(ROOT) for path in sources}
+    inner = {path for name in PACKAGES for path in (ROOT / name).rglob("*") if path.suffix in kinds}
+    face = {path for path in (ROOT / "merino").rglob("*") if path.suffix in kinds}
+    home = Path(*INNER.split("."))
+    assert names == {
+        home / "__init__.py",
+        *(home / path.relative_to(ROOT) for path in inner),
+        *(path.relative_to(ROOT) for path in face),
+    }
+
+
+def test_the_wheel_takes_one_name_and_names_nothing_else_inside(wheel):
+    archive = zipfile.ZipFile(wheel)
+    (top_level,) = [name for name in archive.namelist() if name.endswith("/top_level.txt")]
+    assert archive.read(top_level).decode().split() == ["merino"]
+    for name in archive.namelist():
+        if name.endswith(".py"):
+            for node in ast.walk(ast.parse(archive.read(name))):
+                if isinstance(node, ast.ImportFrom | ast.Import):
+                    imported = [node.module] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names]
+                    assert not {str(module).split(".")[0] for module in imported} & set(PACKAGES), name
+
+
+def test_imports_are_renamed_where_they_stand_and_nothing_else_is():
+    source = (
+        "if 1:\n    from  eval.x import (\n        y as é,\n    )\nimport learn.z, os, learn\n'from eval import q'\n"
+    )
+    wanted = source.replace("  eval.x", "  merino.inner.eval.x").replace(" learn", " merino.inner.learn")
+    assert renamed(source, {"eval", "learn"}) == wanted
+    with pytest.raises(ValueError, match=re.escape("'import eval.x' is used by that name")):
+        renamed("import eval.x\neval.x.f()\n", {"eval"})
 
 
 def test_metadata_say_what_users_and_installers_ask(wheel):
@@ -133,7 +149,7 @@ def test_metadata_say_what_users_and_installers_ask(wheel):
     assert metadata["License-Expression"] == "GPL-3.0-or-later"
     assert "GNU GENERAL PUBLIC LICENSE" in archive.read(f"{folder}/licenses/LICENSE").decode()
     entry_points = archive.read(f"{folder}/entry_points.txt").decode().splitlines()
-    assert entry_points == ["[console_scripts]", "merino = engine.__main__:main"]
+    assert entry_points == ["[console_scripts]", "merino = merino.__main__:main"]
 
 
 def test_dependencies_are_pinned_from_below_only():
@@ -148,20 +164,22 @@ def test_dependencies_are_pinned_from_below_only():
 def test_command_and_module_tell_the_version(installed):
     python = installed.command.with_name(Path(sys.executable).name)
     assert engine.__version__ in installed.run("--version")
-    assert installed.run("--version") == installed.run("--version", command=[python, "-m", "engine"])
+    assert installed.run("--version") == installed.run("--version", command=[python, "-m", "merino"])
 
 
 def test_code_comes_from_the_install_folder(installed):
     python = installed.command.with_name(Path(sys.executable).name)
     out = installed.run(
-        "-c", "import engine, eval.linear.weights as w; print(engine.__file__, w.DEFAULT_FILE)", command=[python]
+        "-c",
+        "from merino import __file__, load_evaluation as load; print(__file__, load().name, load('gen1').name)",
+        command=[python],
     )
-    assert out.count(str(installed.packages)) == 2
+    assert out.count(str(installed.packages)) == 3
 
 
 def test_uci_game_over_a_pipe(installed):
     process = installed.popen()
-    process.stdin.write("uci\nisready\nposition startpos moves e2e4\ngo depth 5\n")
+    process.stdin.write("uci\nisready\nposition startpos moves e2e4\ngo depth 2\n")
     process.stdin.flush()
     heard = []
     for line in process.stdout:
@@ -171,7 +189,7 @@ def test_uci_game_over_a_pipe(installed):
     _, errors = process.communicate("quit\n", timeout=60)
     assert process.returncode == 0, errors
     assert {"uciok", "readyok"} <= set(heard)
-    assert any(line.startswith("info depth 5 ") for line in heard)
+    assert any(line.startswith("info depth 2 ") for line in heard)
     board = chess.Board()
     board.push_uci("e2e4")
     assert chess.Move.from_uci(heard[-1].split()[1]) in board.legal_moves
@@ -194,6 +212,11 @@ def test_nothing_is_written_beside_the_code_or_into_the_working_folder(installed
     assert list(installed.start.iterdir()) == []
 
 
-def test_compile_cache_is_that_of_the_checkout(installed):
-    installed.run("perft", 1)
-    assert [path.name for path in (installed.home / "cache").iterdir()] == [CACHE.name if CACHE else ""]
+@pytest.mark.skipif(INTERPRETED, reason="compiles")
+def test_compiled_code_goes_to_the_folder_of_the_user_and_its_group_is_known(installed):
+    assert "Nodes searched: 20" in installed.run("perft", 1, compiles=True)
+    (folder,) = (installed.home / "cache").iterdir()
+    assert re.fullmatch("[0-9a-f]{16}", folder.name)
+    python = installed.command.with_name(Path(sys.executable).name)
+    ask = f"from {INNER}.engine.compiled.cache import group_of; print(group_of('{INNER}.learn.fit'))"
+    assert installed.run("-c", ask, command=[python]).strip() == "learn"

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from engine.common.errors import MerinoError
+from engine.common.home import HOME
 
 
 class CommandError(MerinoError):
@@ -37,7 +38,7 @@ class Command(NamedTuple):
     def load(self) -> Callable[..., Any]:
         """The function that does it."""
         module, _, function = self.target.partition(":")
-        return getattr(import_module(module), function)
+        return getattr(import_module(HOME + module), function)
 
 
 def by_name(commands: Sequence[Command]) -> dict[str, Command]:

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from engine.common.folders import user_folder
+from engine.common.home import HOME
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +35,8 @@ STALE_AFTER_DAYS = 30
 
 def group_of(module: str) -> str:
     """The group of CACHE_GROUPS that a module belongs to, by its dotted name; the lowest for one of somebody else's."""
-    return next((group for group in CACHE_GROUPS if module.partition(".")[0] in group.split()), CACHE_GROUPS[0])
+    package = module.removeprefix(HOME).partition(".")[0]
+    return next((group for group in CACHE_GROUPS if package in group.split()), CACHE_GROUPS[0])
 
 
 def fingerprint(group: str, *versions: str) -> str:

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator
 from types import CodeType, ModuleType
 from typing import Any, TextIO
 
+from engine.common.home import HOME
+
 PATIENCE, BETWEEN = 1.0, 0.2  # seconds of silence before the first line and between two, on a terminal
 PATIENCE_OF_FILES, BETWEEN_IN_FILES = 2.0, 15.0  # the same where lines cannot be rewritten
 BAR = 16  # columns
@@ -82,7 +84,7 @@ class Watch:
         if not rewrites and now < self._last + BETWEEN_IN_FILES:
             return
         self._next = now + BETWEEN
-        what, amount = self._outermost.py_func.__module__, f"{self.share:.0%}{self._left(now)}"
+        what, amount = self._outermost.py_func.__module__.removeprefix(HOME), f"{self.share:.0%}{self._left(now)}"
         if rewrites:
             bar = "#" * int(BAR * self.share)
             line = f"Compiling {what}, once [{bar:.<{BAR}}] {amount}"[: _columns(stream) - 1]

@@ -23,7 +23,7 @@ from engine.explorer.guard import Guard
 from engine.explorer.keeping import Kept
 from engine.explorer.sockets import FAULTS, Channel, Stop, Work
 
-PAGE = files("engine.explorer") / "page"
+PAGE = files(__name__.rpartition(".")[0]) / "page"
 MEDIA = {
     "html": "text/html; charset=utf-8",
     "css": "text/css; charset=utf-8",

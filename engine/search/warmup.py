@@ -7,6 +7,7 @@ from importlib import import_module
 
 from engine.board.game import Position
 from engine.board.perft import perft
+from engine.common.home import HOME
 from engine.compiled.cache import CACHE_GROUPS, remove_stale
 from engine.compiled.jit import CACHE
 from engine.search.limits import Limits
@@ -41,7 +42,7 @@ def parts() -> dict[str, Callable[[], object]]:
 
 
 def _warm_up_group(group: str) -> None:
-    import_module(f"{group}.warmup").warm_up()
+    import_module(f"{HOME}{group}.warmup").warm_up()
 
 
 def _warm_up_lowest() -> None:

@@ -12,7 +12,7 @@ from engine.uci.go import parse_go
 from engine.uci.options import OPTIONS
 from engine.uci.session import UciSession
 
-_HERE = __name__
+_HERE = "engine.uci.commands"
 _BOARD = "engine.uci.board"
 
 PROTOCOL = (

@@ -1,0 +1,166 @@
+"""The functions of `import merino`: short ways into what the commands of the same names do.
+
+Nothing here prints. All errors are below `MerinoError`; their message is a sentence for people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from engine.board.bitboard import WHITE
+from engine.board.game import Position
+from engine.common.work import cores
+from engine.search.limits import Limits
+from engine.search.searcher import Searcher
+from eval.evaluation import Evaluation
+from eval.families import active_file, load, load_net
+from learn.learning import Settings
+from learn.positions import Selection
+from learn.procedure import LearnResult, learn_from_files
+from learn.request import Events, LearnRequest
+from match.config import MatchConfig
+from match.players import DEFAULT, Player, read_player
+from match.runner import MatchOutput, MatchResult, run_match
+from match.statistics import Sprt
+from match.time_control import TimeControl
+from study.explain.lookahead import seeker
+from study.report import PositionReport
+from study.reporting import report_position, report_setup
+from study.setups import set_up
+
+NODES_OF_A_MOVE = 1000  # in matches without another limit
+
+Files = str | Path | Sequence[str | Path]
+
+
+def _ignore(_: str) -> None:
+    """For callers that only want the result."""
+
+
+def load_evaluation(name: str | Path | None = None) -> Evaluation:
+    """The evaluation of a weights file or a net, or that of a name such as "gen1", a net that comes with Merino.
+
+    None is the evaluation in use: $MERINO_WEIGHTS, your learned weights, or those that come with Merino. Raises
+    EvaluationError.
+
+    >>> load_evaluation().has_terms
+    True
+    """
+    if name is None:
+        return load(active_file())
+    path = Path(name).expanduser()
+    return load(path) if path.is_file() else load_net(str(name))
+
+
+def evaluate(position: Position | str, evaluation: Evaluation | None = None) -> int:
+    """The static evaluation of a position or FEN in centipawns for White, without a search; known draws are 0.
+
+    `evaluation` None is the one in use. Raises FenError and EvaluationError.
+
+    >>> evaluate("4k3/8/8/8/8/8/8/Q3K3 b - - 0 1") > 900
+    True
+    """
+    if isinstance(position, str):
+        position = Position(position)
+    score = int(np.asarray((evaluation or load_evaluation()).scores(position.record))[0])
+    return score if position.turn == WHITE else -score
+
+
+def explain(
+    position: Position | str,
+    evaluation: Evaluation | None = None,
+    limits: Limits | None = None,
+    searcher: Searcher | None = None,
+) -> PositionReport:
+    """All there is to say of a position or FEN: score, terms, pieces, moves, summary; all from White's view.
+
+    With `limits` the moves and lines are those of a search, by `searcher` or a new one; without, nothing is searched.
+    A FEN against the rules is told too, without moves, where its board is one. `evaluation` None is the one in use.
+    Raises FenError; StudyError where the search was too short for all moves; EvaluationError where the evaluation,
+    a net for instance, does not tell its score by terms.
+
+    >>> report = explain("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1")
+    >>> [term.name for term in report.terms if term.net_cp][:1]
+    ['VAL_P']
+    """
+    evaluation = evaluation or load_evaluation()
+    if limits is None:
+        if isinstance(position, str):
+            return report_setup(set_up(position), evaluation)
+        return report_position(position, evaluation)
+    if isinstance(position, str):
+        position = Position(position)
+    return report_position(position, evaluation, seeker(searcher or Searcher(evaluation=evaluation)), limits)
+
+
+def learn(
+    files: Files,
+    *,
+    weights: str | Path | None = None,
+    out: str | Path | None = None,
+    settings: Settings | None = None,
+    selection: Selection | None = None,
+    dry_run: bool = False,
+    match: bool = True,
+    keep_fen: bool = False,
+    concurrency: int | None = None,
+    say: Callable[[str], object] = _ignore,
+) -> LearnResult:
+    """Fit the weights to the games or labelled positions of files, as `merino learn` does.
+
+    `weights` is the file to start from and to rewrite, None for the one in use; `out` takes the new weights instead.
+    They are written only if they predict unseen games better beyond doubt; where they would take effect they must also
+    pass a match against the old ones of a minute or two, unless `match` is False. `dry_run` writes nothing.
+    `settings` are the method and the terms that may move, `selection` the positions that are used. `keep_fen` leaves
+    the positions beside each PGN file, for a quicker start next time. `say` gets each line that the command would
+    print. Raises LearnError, WeightsError and MatchError.
+    """
+    request = LearnRequest(
+        (str(files),) if isinstance(files, str | Path) else tuple(map(str, files)),
+        settings or Settings(),
+        selection or Selection(),
+        weights=None if weights is None else str(weights),
+        out=None if out is None else str(out),
+        dry_run=dry_run,
+        keep_fen=keep_fen,
+        plays_match=match,
+        concurrency=concurrency,
+    )
+    return learn_from_files(request, Events(say))
+
+
+def play_match(
+    first: Player | str,
+    second: Player | str = DEFAULT,
+    time_control: TimeControl | None = None,
+    *,
+    games: int = 100,
+    sprt: Sprt | None = None,
+    seed: int = 1,
+    openings: str | Path | None = None,
+    pgn: str | Path | None = None,
+    concurrency: int | None = None,
+    show: Callable[[str], object] | None = None,
+) -> MatchResult:
+    """Play a match in pairs of one opening with colours reversed, until it is over, `sprt` is settled, or Ctrl-C.
+
+    A player is written as for `merino match`: "default", a weights file, "name=value" for numbers of the search and
+    weights, "EvalFile=gen1" for a net, or the command of another engine. Without a `time_control` a move is 1000 nodes,
+    and the same `seed` gives the same games on any machine. `openings` is a PGN, EPD or FEN file, None for random ones;
+    `pgn` gets the games at its end; `show` the state of the match as text, several times a second. `concurrency` games
+    are played at a time; None for one a core, and one alone at a clock. Raises PlayerError, OpeningError and
+    BrokenOffError, a MatchError with the `result` so far.
+
+    >>> result = play_match("VAL_Q=100", games=4, concurrency=1)
+    >>> result.tally.games
+    4
+    """
+    players = tuple(read_player(player) if isinstance(player, str) else player for player in (first, second))
+    control = time_control or TimeControl(nodes=NODES_OF_A_MOVE)
+    book = None if openings is None else str(openings)
+    config = MatchConfig((players[0], players[1]), control, games, seed, book)
+    at_a_time = concurrency or (1 if control.is_timed else cores())
+    return run_match(config, at_a_time, sprt, MatchOutput(show, None if pgn is None else Path(pgn)))

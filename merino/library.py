@@ -83,8 +83,8 @@ def explain(
     a net for instance, does not tell its score by terms.
 
     >>> report = explain("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1")
-    >>> [term.name for term in report.terms if term.net_cp][:1]
-    ['VAL_P']
+    >>> report.terms[0].name, report.terms[0].net_cp
+    ('VAL_P', 100.0)
     """
     evaluation = evaluation or load_evaluation()
     if limits is None:

@@ -25,7 +25,6 @@ import pytest
 
 import engine
 from engine.compiled.cache import CACHE_GROUPS
-from engine.compiled.jit import INTERPRETED
 from tools.wheel_layout import INNER, renamed
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -212,7 +211,6 @@ def test_nothing_is_written_beside_the_code_or_into_the_working_folder(installed
     assert list(installed.start.iterdir()) == []
 
 
-@pytest.mark.skipif(INTERPRETED, reason="compiles")
 def test_compiled_code_goes_to_the_folder_of_the_user_and_its_group_is_known(installed):
     assert "Nodes searched: 20" in installed.run("perft", 1, compiles=True)
     (folder,) = (installed.home / "cache").iterdir()

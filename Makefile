@@ -8,11 +8,12 @@ RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip --disable-pip-version-check --quiet
 INSTALLED := $(VENV)/installed
 INSTALLED_WEB := $(VENV)/installed-web
+INSTALLED_DOCS := $(VENV)/installed-docs
 INSTALLED_DEV := $(VENV)/installed-dev
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run explorer test test-python test-bounds signature fuzz lint bench perft warmup clean
+.PHONY: help run explorer docs test test-python test-bounds signature fuzz lint bench perft warmup clean
 
 help: ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 20
@@ -24,6 +25,9 @@ run: $(INSTALLED) ## play: a console on a terminal, a short game against itself 
 explorer: $(INSTALLED_WEB) ## open a page in the browser that shows a position and its reasons
 	@$(RUN) -m engine warmup play
 	@$(RUN) -m engine explorer $(ARGS)
+
+docs: $(INSTALLED_DOCS) ## build the documentation as a site, in build/site; ARGS=serve shows it while you write
+	@NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs $(or $(ARGS),build --strict --quiet)
 
 test: warmup $(INSTALLED_DEV) ## run the tests; ARGS="-k perft" for some of them
 	@$(RUN) -m pytest -n auto --dist loadfile $(ARGS)
@@ -70,6 +74,11 @@ $(INSTALLED): pyproject.toml $(RUN)
 $(INSTALLED_WEB): $(INSTALLED)
 	@echo "Installing what the explorer needs into $(VENV)"
 	@$(PIP) install --editable '.[web]'
+	@touch $@
+
+$(INSTALLED_DOCS): $(INSTALLED)
+	@echo "Installing what makes the site into $(VENV)"
+	@$(PIP) install --editable '.[docs]'
 	@touch $@
 
 $(INSTALLED_DEV): $(INSTALLED)

@@ -27,7 +27,7 @@ class Clock:
 
     @classmethod
     def read(cls, text: str) -> Clock:
-        """The clock written as cutechess has it, [MOVES/][MINUTES:]SECONDS[+SECONDS]; raises ValueError."""
+        """The clock written as cutechess has it, `[MOVES/][MINUTES:]SECONDS[+SECONDS]`; raises ValueError."""
         found = _CLOCK.fullmatch(text)
         if found is None:
             raise ValueError(f"no clock: {text!r}")

@@ -1,10 +1,22 @@
 """README and docs/ tell the truth: their tables are those of the registries, their files and commands exist."""
 
+import io
 import re
 import runpy
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from functools import cache
 from pathlib import Path
 
 import pytest
+
+from engine import __version__ as version
+from engine.shell.cli import COMMANDS, main
+from engine.uci.commands import COMMANDS as UCI_COMMANDS
+from tests.test_layers import FLOORS
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -66,3 +78,80 @@ def test_make_targets_a_page_names_exist(page):
     targets = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE))
     code = " ".join(re.findall(r"`[^`]*`|^    .*$", text_of(page), re.MULTILINE))
     assert set(re.findall(r"\bmake ([a-z-]+)\b`?", code)) <= targets
+
+
+def listings(text: str) -> Iterator[str]:
+    """The lines of the code blocks of a page, continued ones as one."""
+    blocks = re.findall(r"^(?: {4}.*\n|\n)+|^```\w*\n.*?^```$", text, re.MULTILINE | re.DOTALL)
+    for line in "\n".join(blocks).replace("\\\n", " ").splitlines():
+        yield line.strip()
+
+
+def commands(page: str) -> Iterator[list[str]]:
+    """The words of each command of ours that a page shows, in a listing or between backticks."""
+    text = text_of(page)
+    for line in (*listings(text), *re.findall(r"`([^`\n]+)`", text)):
+        for part in re.split(r" [|&>]+ | +# ", line.removeprefix("$ ")):
+            found = re.match(r"(?:merino|(?:\.venv/bin/)?python3? -m (?:engine|merino)) (?=[\w-])", part)
+            if found:
+                try:
+                    yield shlex.split(part[found.end() :])
+                except ValueError:  # half of a command, as in "`merino`'s"
+                    raise AssertionError(f"{page}: {line}") from None
+
+
+@cache
+def help_of(command: str, *more: str) -> str:
+    out = io.StringIO()
+    with redirect_stdout(out), redirect_stderr(out):
+        main([command, *more, "--help"])
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_that_a_page_shows_exist_with_their_options(page):
+    for command, *words in commands(page):
+        if command.isupper():
+            continue  # a placeholder
+        assert command in COMMANDS or command in UCI_COMMANDS, f"merino {command}"
+        options = [word.partition("=")[0] for word in words if re.match(r"--[a-z]", word)]
+        inner = [word for word in words[:1] if command == "spsa" and re.fullmatch("[a-z]+", word)]
+        missing = [option for option in options if not re.search(rf"{option}\b", help_of(command, *inner))]
+        assert not missing, f"merino {command} knows no {' '.join(missing)}"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_scripts_that_a_page_names_exist(page):
+    for path in re.findall(r"\b((?:tools|benchmarks|tests)/[\w/]+\.(?:py|sh))\b", text_of(page)):
+        assert (ROOT / path).is_file(), path
+
+
+def test_each_page_is_in_the_navigation_of_the_site():
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+    listed = re.findall(r"- (?:\w+: )?([\w-]+\.md)$", navigation, re.MULTILINE)
+    beside = {"index.md", "changelog.md", "contributing.md"}
+    assert len(listed) == len(set(listed))
+    assert set(listed) == {path.name for path in (ROOT / "docs").glob("*.md")} | beside
+
+
+def test_the_picture_of_the_floors_is_that_of_the_layer_test():
+    drawn = runpy.run_path(str(ROOT / "tools" / "floors_picture.py"))
+    expected = [(number, folder.replace(".", "/")) for number, folder in enumerate(FLOORS, start=1)]
+    assert [(number, folder) for number, folder, _ in drawn["floors"]()] == expected[::-1]
+    current = (ROOT / "docs" / "images" / "floors.svg").read_text(encoding="utf-8")
+    assert drawn["picture"]() == current, "run python tools/floors_picture.py"
+
+
+def test_the_version_is_that_of_changelog_and_citation():
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    released = re.findall(r"^## \[(\d[\d.]*)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert released[0] == version
+
+
+def test_the_site_is_built_without_a_warning(tmp_path):
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    reference = (tmp_path / "site" / "api.html").read_text(encoding="utf-8")
+    assert 'id="merino.play_match"' in reference and "Play a match in pairs of one opening" in reference
+    assert (tmp_path / "site" / "search" / "search_index.json").stat().st_size > 100_000

@@ -11,6 +11,7 @@ import engine.console.dispatch  # noqa: F401  (fills the registry of the console
 import eval.linear.terms  # noqa: F401  (fills the registry of terms)
 from engine.console.registry import COMMANDS as CONSOLE_COMMANDS
 from engine.console.registry import Section
+from engine.search.parameters import PARAMETERS
 from engine.shell.cli import COMMANDS
 from engine.uci.options import OPTIONS, UciOption
 from eval.linear.phases import halves
@@ -50,6 +51,15 @@ def options_table() -> str:
     return markdown_table(("Option", "Default", "Range", "What it does"), rows)
 
 
+def parameters_table() -> str:
+    """The numbers of the search: name, default, range and sentence."""
+    rows = [
+        (_code(number.name), str(number.default), "{} to {}".format(*number.bounds), number.sentence)
+        for number in PARAMETERS
+    ]
+    return markdown_table(("Number", "Default", "Range", "What it does"), rows, right_aligned=(1,))
+
+
 def _weight(middlegame: float, endgame: float) -> str:
     return f"{middlegame:g}" if middlegame == endgame else f"{middlegame:g}, {endgame:g}"
 
@@ -81,7 +91,13 @@ def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], right_ali
     return "\n".join("| " + " | ".join(row) + " |" for row in (head, rules, *rows))
 
 
-TABLES = {"console": console_table, "options": options_table, "commands": commands_table, "terms": terms_table}
+TABLES = {
+    "console": console_table,
+    "options": options_table,
+    "commands": commands_table,
+    "terms": terms_table,
+    "parameters": parameters_table,
+}
 
 
 def pages() -> list[Path]:

@@ -1,0 +1,40 @@
+"""What MkDocs does besides, for `make docs`: README, CHANGELOG and CONTRIBUTING become pages, their links with them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = {"README.md": "index.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
+_LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the pages that lie beside docs/."""
+    for source, page in PAGES.items():
+        text = (ROOT / source).read_text(encoding="utf-8")
+        files.append(File.generated(config, page, content=within_the_site(text)))
+    return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """A page with its links into the rest of the checkout turned into plain text."""
+    return within_the_site(markdown)
+
+
+def within_the_site(text: str) -> str:
+    """A page of the checkout's root or of docs/ with the links of the site; one that leaves it goes nowhere."""
+
+    def link(found: re.Match[str]) -> str:
+        target, anchor = found[1].removeprefix("../"), found[2] or ""
+        if "://" in target:
+            return found[0]
+        inside = PAGES.get(target, target.removeprefix("docs/"))
+        is_there = inside in PAGES.values() or (ROOT / "docs" / inside).exists()
+        return f"]({inside}{anchor})" if is_there else "](#)" if not anchor else f"]({anchor})"
+
+    return _LINK.sub(link, text).replace('src="docs/', 'src="')

@@ -46,8 +46,10 @@ def load_evaluation(name: str | Path | None = None) -> Evaluation:
     None is the evaluation in use: $MERINO_WEIGHTS, your learned weights, or those that come with Merino. Raises
     EvaluationError.
 
-    >>> load_evaluation().has_terms
-    True
+    Examples:
+        >>> load_evaluation().has_terms
+        True
+
     """
     if name is None:
         return load(active_file())
@@ -60,8 +62,10 @@ def evaluate(position: Position | str, evaluation: Evaluation | None = None) -> 
 
     `evaluation` None is the one in use. Raises FenError and EvaluationError.
 
-    >>> evaluate("4k3/8/8/8/8/8/8/Q3K3 b - - 0 1") > 900
-    True
+    Examples:
+        >>> evaluate("4k3/8/8/8/8/8/8/Q3K3 b - - 0 1") > 900
+        True
+
     """
     if isinstance(position, str):
         position = Position(position)
@@ -82,9 +86,11 @@ def explain(
     Raises FenError; StudyError where the search was too short for all moves; EvaluationError where the evaluation,
     a net for instance, does not tell its score by terms.
 
-    >>> report = explain("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1")
-    >>> report.terms[0].name, report.terms[0].net_cp
-    ('VAL_P', 100.0)
+    Examples:
+        >>> report = explain("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1")
+        >>> report.terms[0].name, report.terms[0].net_cp
+        ('VAL_P', 100.0)
+
     """
     evaluation = evaluation or load_evaluation()
     if limits is None:
@@ -154,9 +160,11 @@ def play_match(
     are played at a time; None for one a core, and one alone at a clock. Raises PlayerError, OpeningError and
     BrokenOffError, a MatchError with the `result` so far.
 
-    >>> result = play_match("VAL_Q=100", games=4, concurrency=1)
-    >>> result.tally.games
-    4
+    Examples:
+        >>> result = play_match("VAL_Q=100", games=4, concurrency=1)
+        >>> result.tally.games
+        4
+
     """
     players = tuple(read_player(player) if isinstance(player, str) else player for player in (first, second))
     control = time_control or TimeControl(nodes=NODES_OF_A_MOVE)

@@ -21,6 +21,7 @@ from tests.browser import ROOT, Page
 TARGET = ROOT / "docs" / "images" / "console.png"
 COLUMNS, ROWS = 84, 60
 TYPED = ("sd 8", "e4", "Bb6", "explain Nf3", "quit")  # all by depth, so that the picture is always the same
+END = "\n\nSearched"  # where the picture ends: what the search adds to an explanation is left out
 PROMPT = re.compile(r"(White|Black)\(\d+\): $")
 PATIENCE = 120.0
 PLAIN_LINES = "import sys; sys.modules['prompt_toolkit'] = None; from engine.shell.cli import main; main(['console'])"
@@ -36,7 +37,7 @@ i { font-style: normal; display: inline-block; height: 1.32em; vertical-align: t
 
 def main() -> None:
     """Make it."""
-    shown = re.sub(r"(?m)^((?:White|Black)\(\d+\): )(.*)$", r"\1<b>\2</b>", _as_html(_session()))
+    shown = re.sub(r"(?m)^((?:White|Black)\(\d+\): )(.*)$", r"\1<b>\2</b>", _as_html(_session().partition(END)[0]))
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "console.html"
         page_text = f"<!doctype html><meta charset=utf-8><style>{STYLE}</style><pre>{shown}</pre>"
@@ -69,7 +70,8 @@ def _session() -> str:
             os.write(master, f"{line}\n".encode())
         heard = _until_end(master, heard)
         process.wait(timeout=PATIENCE)
-    return _as_shown(heard).replace(f"{ROOT}{os.sep}", "")
+    shown = _as_shown(heard).replace(f"{ROOT}{os.sep}", "").splitlines(keepends=True)
+    return "".join(line for line in shown if not line.startswith("Loading the engine"))  # said on a busy machine
 
 
 def _until_prompt(master: int, heard: str) -> str:

@@ -10,6 +10,7 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = {"README.md": "index.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
+_NAMED_BY_FILE = re.compile(r"\[(?:docs/)?([\w-]+\.md)\]\((?=\S*\1)")
 _LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
 
 
@@ -37,4 +38,9 @@ def within_the_site(text: str) -> str:
         is_there = inside in PAGES.values() or (ROOT / "docs" / inside).exists()
         return f"]({inside}{anchor})" if is_there else "](#)" if not anchor else f"]({anchor})"
 
-    return _LINK.sub(link, text).replace('src="docs/', 'src="')
+    def title(found: re.Match[str]) -> str:
+        page = next((path for path in (ROOT / "docs" / found[1], ROOT / found[1]) if path.exists()), None)
+        words = page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ") if page else found[1]
+        return f"[{words}]("
+
+    return _LINK.sub(link, _NAMED_BY_FILE.sub(title, text)).replace('src="docs/', 'src="')

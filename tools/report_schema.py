@@ -14,13 +14,13 @@ TARGET = Path(__file__).resolve().parent.parent / "docs" / "report-schema.md"
 SIMPLE = {int: "integer", float: "number", str: "text", NoneType: "null"}
 HEAD = f"""# The report of a position, version {VERSION}
 
-For whoever reads reports by a program. `merino explain FEN --report` prints one as JSON;
-`study.reporting.report_position` returns it, and its `to_dict` is the same as data. With `--depth`, `--nodes` or
-`--movetime` the position is searched too. For a file of positions the JSON is a list.
+For programmers whose programs read reports. `merino explain FEN --report` prints one as JSON;
+`study.reporting.report_position` returns it as an object, and its `to_dict` gives the same data. With `--depth`,
+`--nodes` or `--movetime` the position is searched too. For a file of positions the JSON is a list.
 
-All of it is from White's view: what is good for Black is negative, whoever is to move and whoever owns the piece.
-Keys that end in `_cp` are centipawns. A change of what a key means, or of its name, makes a new version; a new key
-does not. This page is made by `tools/report_schema.py`.
+Everything is from White's view: what is good for Black is negative, whoever is to move and whoever owns the piece.
+Keys that end in `_cp` are centipawns. The version changes when a key changes its meaning or its name, but not when a
+key is added. `tools/report_schema.py` makes this page.
 """
 
 

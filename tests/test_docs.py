@@ -16,6 +16,7 @@ import pytest
 from engine import __version__ as version
 from engine.shell.cli import COMMANDS, main
 from engine.uci.commands import COMMANDS as UCI_COMMANDS
+from tests.browser import Page, needs_browser
 from tests.test_layers import FLOORS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -148,10 +149,43 @@ def test_the_version_is_that_of_changelog_and_citation():
     assert released[0] == version
 
 
-def test_the_site_is_built_without_a_warning(tmp_path):
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The site, as `make docs` builds it: any warning is an error."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
     built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
-    reference = (tmp_path / "site" / "api.html").read_text(encoding="utf-8")
+    return folder
+
+
+def test_the_site_has_every_page_the_library_and_a_search(site):
+    assert {path.stem for path in (ROOT / "docs").glob("*.md")} <= {path.stem for path in site.glob("*.html")}
+    reference = (site / "api.html").read_text(encoding="utf-8")
     assert 'id="merino.play_match"' in reference and "Play a match in pairs of one opening" in reference
-    assert (tmp_path / "site" / "search" / "search_index.json").stat().st_size > 100_000
+    assert "quiescence" in (site / "search" / "search_index.json").read_text(encoding="utf-8")
+
+
+@needs_browser
+def test_no_page_of_the_site_is_wider_than_a_phone(site, tmp_path):
+    page = Page(site.as_uri(), tmp_path)
+    try:
+        page.resize(360, 740, touch=True)
+        for name in ("index", "api", "search", "experiments", "commands"):  # pictures, signatures, wide tables
+            page.driver.get((site / f"{name}.html").as_uri())
+            assert page.run("return document.documentElement.scrollWidth") <= 360, name
+    finally:
+        page.driver.quit()
+
+
+def sentences(text: str) -> set[str]:
+    prose = re.sub(r"```.*?```|^\|.*$|^    .*$", "", text, flags=re.DOTALL | re.MULTILINE)
+    return {part for part in re.split(r"(?<=[.:!?])\s", re.sub(r"\s+", " ", prose)) if len(part) > 50}
+
+
+def test_no_sentence_stands_in_two_pages():
+    homes: dict[str, list[str]] = {}
+    for page in PAGES:
+        for sentence in sentences(text_of(page)):
+            homes.setdefault(sentence, []).append(page)
+    assert not {sentence: pages for sentence, pages in homes.items() if len(pages) > 1}

@@ -23,8 +23,9 @@ from engine.board.position import NO_SQUARE, POSITION, compute_key, compute_pawn
 from engine.common.errors import MerinoError
 from engine.compiled.jit import entry, kernel
 from engine.compiled.memory import clear_record, copy_record
+from engine.compiled.records import record_dtype
 
-PACKED = np.dtype(
+PACKED = record_dtype(
     [
         ("occupied", np.uint64),
         ("pieces", np.uint8, 16),  # two nibbles each, the lower first

@@ -5,13 +5,15 @@ as many; what takes longer is skipped, as is what cannot be shown so: other proc
 """
 
 import contextlib
+import ctypes
 import inspect
 import re
 import signal
 import subprocess
+import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 import numba
 import pytest
@@ -20,8 +22,13 @@ INTERPRETED = bool(numba.config.DISABLE_JIT)
 SECONDS = 1.0  # of processor time for a test
 TESTS = 10  # such times for a module
 WAITING = 10  # such times of the clock on the wall, for tests that wait for a thread
-COMPILER = r"^(import|from) numba|\bENTRIES\b|\bpy_func\b"  # in a module of tests
+COMPILER = r"^(import|from) (numba|engine\.compiled\.program)|\bENTRIES\b|\bpy_func\b"  # in a module of tests
+AGAIN = 0.2  # seconds after which a test that still waits, for its threads say, is broken off once more
 CLOCKS = ("perf_counter", "process_time", "monotonic")
+
+
+class NoProcessError(OSError):
+    """What a test gets instead of another process."""
 
 
 class Budget:
@@ -30,6 +37,8 @@ class Budget:
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._spent: Counter[str] = Counter()  # by module
+        self._broken: set[str] = set()  # modules in which threads were stopped
+        self._refused = False  # whether the test has asked for a process
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Iterator[None]:
@@ -39,8 +48,11 @@ class Budget:
             pytest.skip("it measures time")
         if re.search(COMPILER, inspect.getsource(item.module)):  # type: ignore[attr-defined]
             pytest.skip("it is about the compiler")
+        if item.location[0] in self._broken:
+            pytest.skip("threads of a test before it in its module took too long and were stopped")
         if self._spent[item.location[0]] > TESTS * self._seconds:
             pytest.skip("its module has had its time")
+        self._refused = False
         with self._limited(item):
             return (yield)
 
@@ -50,31 +62,64 @@ class Budget:
         with self._limited(item):
             return (yield)
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_teardown(self, item: pytest.Item) -> Iterator[None]:
+        """Wait no longer for the end of a test than for the test."""
+        with self._limited(item):
+            return (yield)
+
+    def refuse(self, *_: object, **__: object) -> None:
+        """Start no process: it would compile, or wait for one that does."""
+        self._refused = True
+        raise NoProcessError("no processes are started without compiling")
+
     @contextlib.contextmanager
     def _limited(self, item: pytest.Item) -> Iterator[None]:
+        """Skip what takes too long or fails for want of a process; stop the threads that it has begun."""
+        before = set(threading.enumerate())
+        is_inside = True
+
         def give_up(*_: object) -> None:
-            pytest.skip(f"it takes more than {self._seconds:g} s without compiling")
+            if is_inside:
+                if _stop(set(threading.enumerate()) - before):
+                    self._broken.add(item.location[0])
+                pytest.skip(f"it takes more than {self._seconds:g} s without compiling")
 
         began = time.process_time()
-        before = [(number, signal.signal(number, give_up)) for number in (signal.SIGPROF, signal.SIGALRM)]
-        signal.setitimer(signal.ITIMER_PROF, self._seconds)
-        signal.setitimer(signal.ITIMER_REAL, WAITING * self._seconds)
+        handlers = [(number, signal.signal(number, give_up)) for number in (signal.SIGPROF, signal.SIGALRM)]
+        signal.setitimer(signal.ITIMER_PROF, self._seconds, AGAIN)
+        signal.setitimer(signal.ITIMER_REAL, WAITING * self._seconds, AGAIN)
         try:
             yield
+        except Exception as error:
+            if self._refused or isinstance(error, NoProcessError):  # a fixture fails again without asking again
+                pytest.skip("it starts another process")
+            raise
         finally:
+            is_inside = False
             signal.setitimer(signal.ITIMER_PROF, 0)
             signal.setitimer(signal.ITIMER_REAL, 0)
-            for number, handler in before:
+            for number, handler in handlers:
                 signal.signal(number, handler)
             self._spent[item.location[0]] += time.process_time() - began
+            if item.location[0] in self._broken:
+                _stop(set(threading.enumerate()) - before)
+
+
+def _stop(threads: Set[threading.Thread]) -> bool:
+    """Raise Skipped in threads, so that nobody waits minutes for a search or a game; whether there are any."""
+    for thread in threads:
+        ident = ctypes.c_ulong(thread.ident or 0)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(pytest.skip.Exception))
+    return bool(threads)
 
 
 def set_up(config: pytest.Config) -> None:
     """Prepare a run without compiling."""
-    config.pluginmanager.register(Budget(config.getoption("seconds")), "budget")
+    budget = Budget(config.getoption("seconds"))
+    config.pluginmanager.register(budget, "budget")
     config.addinivalue_line("filterwarnings", "ignore:overflow encountered:RuntimeWarning")
-
-    def refuse(*_: object, **__: object) -> None:
-        pytest.skip("it starts another process")
-
-    subprocess.Popen.__init__ = refuse  # type: ignore[method-assign]
+    for warning in ("PytestUnhandledThreadExceptionWarning", "PytestUnraisableExceptionWarning"):
+        config.addinivalue_line("filterwarnings", f"ignore::pytest.{warning}")  # of threads that were stopped
+    if not config.getoption("numprocesses", default=None):  # else this process only starts those that run the tests
+        subprocess.Popen.__init__ = budget.refuse  # type: ignore[method-assign]

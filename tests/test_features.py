@@ -110,9 +110,9 @@ def records(positions: list[chess.Board]) -> np.ndarray:
 
 
 @entry
-def _members(positions, side, members, view):
-    look(positions[0], side, view)
-    return members(view, 0), members(view, 1), members(view, 5)
+def _members(positions, members, first, second, view):
+    look(positions[0], 0, view)
+    return members(view, first), members(view, second)
 
 
 @entry
@@ -150,15 +150,18 @@ def test_other_blocks_can_be_written_as_in_the_thesis() -> None:
         return view[2 * role] | view[2 * role + 1]
 
     record, view = parse_fen(THESIS_BOARD), np.zeros(VIEW_SIZE, dtype=np.uint64)
-    own, other, _ = _members(record, 0, make_block("", "", (FILE, COLOUR), file_and_colour).members, view)
+    own, other = _members(record, make_block("", "", (FILE, COLOUR), file_and_colour).members, 0, 1, view)
     assert [set(chess.SquareSet(int(squares))) for squares in (own, other)] == [
         {chess.C3, chess.C2, chess.A2, chess.D4},
         {chess.C8, chess.H7, chess.A7},
     ]
-    pawns, knights, kings = _members(record, 0, make_block("", "", (FILE, ROLE), file_and_role).members, view)
-    assert [set(chess.SquareSet(int(squares))) for squares in (pawns, knights, kings)] == [
+    by_role = make_block("", "", (FILE, ROLE), file_and_role).members
+    pawns, knights = _members(record, by_role, 0, 1, view)
+    bishops, kings = _members(record, by_role, 2, 5, view)
+    assert [set(chess.SquareSet(int(squares))) for squares in (pawns, knights, bishops, kings)] == [
         {chess.A2, chess.D4, chess.A7},
         {chess.C2},
+        {chess.H7},
         {chess.C3, chess.C8},
     ]
     files = features("H")

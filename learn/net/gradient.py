@@ -19,6 +19,7 @@ import numpy as np
 from engine.board.bitboard import U64, lsb
 from engine.compiled.jit import entry, kernel
 from engine.compiled.memory import array_at, prefetch
+from engine.compiled.records import record_dtype
 from eval.net.features import SCRATCH, FeatureSet, active_features
 from eval.net.network import SCALE, Shape
 from eval.net.rows import rows_of_pieces
@@ -31,7 +32,7 @@ PARTS, PARTS_OF_LARGE = 16, 4  # of a batch; for nets with many weights fewer, a
 LARGE = 1 << 20  # weights
 AHEAD = 12  # positions asked for before they are needed
 
-OPTIONS = np.dtype(
+OPTIONS = record_dtype(
     [
         ("width", np.int64),  # neurons of the first layer, filled up to lanes
         ("second", np.int64),  # of the second, filled up; 0 for none

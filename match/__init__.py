@@ -1,1 +1,1 @@
-"""Matches: engines play each other, and what the results prove."""
+"""Matches between engines, and the statistics of their results."""

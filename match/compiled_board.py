@@ -47,7 +47,7 @@ class CompiledBoard:
         """Nothing is kept open."""
 
     def play(self, number: int, opening: Opening, first_is_white: bool) -> Game | None:
-        """Play a game; None if it was stopped. Nothing of earlier games is remembered."""
+        """Play a game; None if it was stopped. Nothing is kept from earlier games."""
         for worker, table in zip(self._workers, self._tables, strict=True):
             worker.forget()
             table.clear()
@@ -75,7 +75,7 @@ class CompiledBoard:
 
 
 def rules_record(time_control: TimeControl, adjudication: Adjudication, variety: Variety = NO_VARIETY) -> np.ndarray:
-    """What compiled code is told about a game, GAME_RULES[1]."""
+    """The rules of a game for compiled code, GAME_RULES[1]."""
     rules = np.zeros(1, dtype=GAME_RULES)
     rules[0]["nodes"] = NO_LIMIT if time_control.nodes is None else time_control.nodes
     rules[0]["depth"] = MAX_PLY - 1 if time_control.depth is None else time_control.depth
@@ -86,7 +86,7 @@ def rules_record(time_control: TimeControl, adjudication: Adjudication, variety:
 
 
 def winner_of(reason: Reason, to_move: int, last_score: int) -> int | None:
-    """Who has won a game; `last_score` is that of the side that has moved last."""
+    """The winner of a game; `last_score` is the score of the side that moved last."""
     last = BLACK if to_move == WHITE else WHITE
     if reason is Reason.CHECKMATE:
         return last

@@ -1,7 +1,7 @@
 """A whole game between two search records as one compiled call, without the GIL, under all rules.
 
-Both records have been through `Worker` (weights, parameters, table, stop flag). A game depends on nothing but the
-arguments if tables and histories are cleared before it.
+`Worker` must have prepared both records (weights, parameters, table, stop flag). A game depends only on the arguments
+if tables and histories are cleared before it.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ from engine.search.iterative_deepening import deepen, set_root
 from engine.search.transposition import age_of
 from match.rng import next_random
 
-# Why a game ended. The first is that of a game that has not.
+# Why a game ended. The first stands for a game that has not ended.
 (
     UNFINISHED,
     CHECKMATE,
@@ -31,22 +31,22 @@ from match.rng import next_random
     TOO_LONG,
 ) = range(9)
 
-DRAWS = 8  # tries to find another move that is good
+DRAWS = 8  # tries to find another good move
 
-LONGEST_GAME = 2048  # plies that any game may have; the fifty-move rule ends nearly all before
+LONGEST_GAME = 2048  # most plies of any game; the fifty-move rule ends nearly all earlier
 
 GAME_RULES = record_dtype(
     [
         ("nodes", np.int64, 2),  # a move, by colour
         ("depth", np.int64, 2),
-        ("longest", np.int64),  # plies from the opening on, at most LONGEST_GAME; then it is a draw
+        ("longest", np.int64),  # plies after the opening, at most LONGEST_GAME; then the game is a draw
         ("win_score", np.int64),  # a game is won when both sides have seen at least this score ...
         ("win_moves", np.int64),  # ... on so many moves each; 0 for never
         ("draw_score", np.int64),  # and drawn when no side has seen more than this ...
         ("draw_moves", np.int64),  # ... on so many moves each; 0 for never
-        ("draw_from", np.int64),  # and it is move number so much or later
+        ("draw_from", np.int64),  # ... from this move number on
         ("early", np.int64),  # plies after the opening at which any good move may be played
-        ("early_loss", np.int64),  # centipawns that such a move may be worse than the best
+        ("early_loss", np.int64),  # by how many centipawns such a move may be worse than the best
     ],
 )
 
@@ -62,7 +62,7 @@ def is_threefold(position, keys, count):
 
 @kernel
 def end_by_rule(position, keys, count):
-    """The reason why the game is over, draws counted without a claim, or UNFINISHED."""
+    """Why the game is over, or UNFINISHED; draws need no claim."""
     if count_legal(position) == 0:
         return CHECKMATE if position.checkers else STALEMATE
     if is_insufficient_material(position):
@@ -74,9 +74,9 @@ def end_by_rule(position, keys, count):
 
 @kernel
 def end_by_scores(rules, scores, count, fullmove):
-    """WIN_BY_SCORE, DRAW_BY_SCORE or UNFINISHED; `scores[:count]` are those of the moves so far, each from its mover.
+    """WIN_BY_SCORE, DRAW_BY_SCORE or UNFINISHED; `scores[:count]` are those of the moves so far, by their movers.
 
-    The two sides move in turns, so that a score counts against its neighbour with the sign turned.
+    The two sides alternate, so that every other score has the opposite sign.
     """
     if 0 < 2 * rules.win_moves <= count:
         sign = 1 if scores[count - 1] > 0 else -1
@@ -103,7 +103,7 @@ def judge_scores(rules, scores, fullmove):
 
 @kernel
 def vary(s, rules, side, best, score, state):
-    """A move drawn at random that a search finds nearly as good as the best, with its score; else the best."""
+    """A random move that a search finds nearly as good as the best, with its score; else the best move."""
     for _ in range(DRAWS):
         count = generate(s.positions[0], s.moves[0], ALL, FULL)
         move = np.int64(s.moves[0, next_random(state) % count])
@@ -119,12 +119,13 @@ def vary(s, rules, side, best, score, state):
 
 @entry
 def play_game(white, black, positions, rules, state, keys, known, moves, scores, depths):
-    """Play from positions[0] to the end; how many moves, and the reason.
+    """Play from positions[0] to the end of the game; returns the number of moves and the reason.
 
     `white` and `black` are search records, SEARCH[1]; `rules` GAME_RULES[1]; `state`, uint64[1], for `next_random`.
-    `positions` is POSITION[2] and left at the last position of the game. `keys`, uint64[known + LONGEST_GAME], holds
-    those of the game up to the start. The moves, their scores from the mover and the depths they were searched to go
-    to `moves`, `scores` and `depths`, int32[LONGEST_GAME]. UNFINISHED means that the stop flag of the records was set.
+    `positions` is POSITION[2] and ends with the last position of the game. `keys`, uint64[known + LONGEST_GAME], holds
+    the keys of the game up to the start. The moves, their scores from the mover's view and their search depths are
+    written to `moves`, `scores` and `depths`, int32[LONGEST_GAME]. UNFINISHED means that the stop flag of the records
+    was set.
     """
     position, count = positions[0], 0
     while True:

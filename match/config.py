@@ -1,4 +1,4 @@
-"""The configuration of a match: all that decides what is played, as plain data that can be sent to other processes."""
+"""The configuration of a match: everything that decides what is played, as plain data for any process."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from match.time_control import NO_VARIETY, Adjudication, TimeControl, Variety
 
 
 class Board(Protocol):
-    """Where two players meet, one game at a time."""
+    """A board for two players, one game at a time."""
 
     def play(self, number: int, opening: Opening, first_is_white: bool) -> Game | None:
         """Play a game; None if it was stopped."""
 
     def stop(self) -> None:
-        """End the game under way soon, the stop flag being set; called from another thread."""
+        """End the current game soon; the stop flag is already set. Called from another thread."""
 
     def close(self) -> None:
-        """Let go of what is open; no game follows."""
+        """Release all resources; no game follows."""
 
 
 class OpeningSource(Protocol):
@@ -44,17 +44,17 @@ NAMES_IN_FILES = {"time_control": "effort"}  # as they have always been written
 
 @dataclass(frozen=True)
 class MatchConfig:
-    """All that decides what is played."""
+    """Everything that decides what is played."""
 
     players: tuple[Player, Player]
     time_control: TimeControl
     games: int = 1000
     seed: int = 1
-    openings: str | None = None  # a file; None for random ones
-    plies: int | None = None  # of an opening; None for what is usual
+    openings: str | None = None  # a file; None for random openings
+    plies: int | None = None  # of an opening; None for the default
     adjudication: Adjudication = field(default_factory=Adjudication)
     variety: Variety = NO_VARIETY
-    margin: int = 0  # milliseconds a move may be late
+    margin: int = 0  # milliseconds by which a move may be late
 
     @property
     def is_compiled(self) -> bool:
@@ -90,14 +90,14 @@ class MatchConfig:
         return f"{' '.join(limits)} Threads={'/'.join(map(str, threads))} Hash={'/'.join(map(str, hashes))}MB"
 
     def identity(self) -> dict[str, Any]:
-        """What must be the same for a match to be resumed; not the number of games. State files hold it."""
+        """What must stay the same when a match is resumed (not the number of games); stored in the state file."""
         names = [item.name for item in fields(self) if item.name not in ("players", "games")]
         found = {NAMES_IN_FILES.get(name, name): getattr(self, name) for name in names}
         found["players"] = [player.identity() for player in self.players]
         plain: dict[str, Any] = json.loads(json.dumps(found, default=asdict))
         clock = plain["effort"]["clock"]
         if clock and not clock["moves"]:
-            del clock["moves"]  # so that a match begun when clocks had none goes on
+            del clock["moves"]  # so that matches saved by versions without it can be resumed
         return plain
 
     def __str__(self) -> str:

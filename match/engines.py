@@ -1,4 +1,4 @@
-"""The two kinds of players at a board that Python drives: our own search in this process, and another engine."""
+"""The two kinds of players on a board driven by Python: our own search in this process, and another engine."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from match.protocols import TimedUci, TimedXBoard, engine_options
 from match.time_control import TimeControl
 
 START_SECONDS = 60.0  # for another engine to answer when it starts
-GRACE_SECONDS = 20.0  # past the end of its time until an engine that does not move counts as dead
+GRACE_SECONDS = 20.0  # after its time has run out, until an engine that does not move counts as dead
 UNTIMED_SECONDS = 600.0  # for a move at fixed nodes or depth
 
 
 class EngineFault(Exception):
-    """What loses a player its game: ILLEGAL or CRASH, or RESIGNATION."""
+    """Why a player loses its game: ILLEGAL, CRASH or RESIGNATION."""
 
     def __init__(self, reason: Reason, detail: str) -> None:
         super().__init__(detail)
@@ -35,7 +35,7 @@ class EngineFault(Exception):
 
 
 class Situation(NamedTuple):
-    """What a player is asked about."""
+    """What a player is asked to move in."""
 
     position: Position
     board: chess.Board  # the same, with its history
@@ -44,7 +44,7 @@ class Situation(NamedTuple):
 
 
 class EnginePlayer(Protocol):
-    """A player sitting at a board."""
+    """A player of a game."""
 
     def new_game(self) -> None:
         """Forget the last game; raises EngineFault."""
@@ -60,7 +60,7 @@ class EnginePlayer(Protocol):
 
 
 def start_engine(player: Player, time_control: TimeControl) -> EnginePlayer:
-    """The player, ready to play; raises MatchError if it does not start."""
+    """Start a player, ready to play; raises MatchError if it does not start."""
     return OwnEngine(player, time_control) if isinstance(player, OwnPlayer) else OtherEngine(player, time_control)
 
 
@@ -68,14 +68,14 @@ class OwnEngine:
     """Our own search, on threads of this process."""
 
     def __init__(self, player: OwnPlayer, time_control: TimeControl) -> None:
-        """Raises MatchError where memory lacks."""
-        warm_up()  # no clock should run while code is loaded or compiled
+        """Raises MatchError if there is not enough memory."""
+        warm_up()  # so that no clock runs while code is loaded or compiled
         try:
             self._searcher = Searcher(
                 player.hash_mb or time_control.hash_mb, player.threads, player.evaluation, player.parameters
             )
         except MemoryError as error:
-            raise MatchError(f"no memory for the hash of '{player.label}'") from error
+            raise MatchError(f"not enough memory for the hash table of '{player.label}'") from error
         if player.overhead is not None:
             self._searcher.move_overhead = player.overhead
         self._time_control = time_control
@@ -113,7 +113,7 @@ class OwnEngine:
 
 
 class OtherEngine:
-    """Another engine, as python-chess speaks with it. One that fails is started again for the next game."""
+    """Another engine, driven through python-chess. If it fails, it is restarted for the next game."""
 
     def __init__(self, player: OtherPlayer, time_control: TimeControl) -> None:
         """Start it; raises MatchError if that fails."""
@@ -127,21 +127,21 @@ class OtherEngine:
         protocol = self._engine.protocol
         if time_control.nodes is not None and isinstance(protocol, TimedXBoard) and not protocol.features.get("nps"):
             self.close()
-            raise MatchError(f"'{player.label}' cannot count nodes; take --tc, --movetime or --depth")
+            raise MatchError(f"'{player.label}' cannot limit its search by nodes; use --tc, --movetime or --depth")
 
     def new_game(self) -> None:
-        """Begin another game, with another process if the last one has failed."""
+        """Start another game, with a new process if the last one failed."""
         self._game = object()
         if self._engine is None:
             self._engine = self._start()
 
     def choose(self, situation: Situation) -> Played:
-        """Its move, checked to be legal; raises EngineFault."""
+        """Its move, checked for legality; raises EngineFault."""
         if self._engine is None:
             raise EngineFault(Reason.CRASH, "the engine does not run")
         protocol = cast(TimedUci | TimedXBoard, self._engine.protocol)
         if isinstance(protocol, TimedXBoard) and not protocol.sets_up and situation.position.start_fen() != START_FEN:
-            raise MatchError(f"'{self._player.label}' cannot set up a position; leave out --openings")
+            raise MatchError(f"'{self._player.label}' cannot set up a position; omit --openings")
         limit, seconds = self._limit(situation)
         watchdog = threading.Timer(seconds, self._engine.close)
         watchdog.start()
@@ -155,7 +155,7 @@ class OtherEngine:
             is_late = time.perf_counter() - began >= seconds
             raise EngineFault(Reason.CRASH, "no answer" if is_late else f"the engine ended: {error}") from error
         except (chess.engine.EngineError, TimeoutError) as error:
-            self._drop()  # it may be out of step
+            self._drop()  # it may have lost track of the game
             if error.args and isinstance(error.args[0], ValueError):
                 raise EngineFault(Reason.ILLEGAL, str(error)) from error
             raise EngineFault(Reason.CRASH, str(error) or "no answer") from error
@@ -164,7 +164,7 @@ class OtherEngine:
         return _played(situation, result, protocol.seconds)
 
     def stop(self) -> None:
-        """End the process: the game is not wanted any more."""
+        """End the process: the game is no longer wanted."""
         self._is_closing = True
         if self._engine is not None:
             self._engine.close()
@@ -229,7 +229,7 @@ def _played(situation: Situation, result: chess.engine.PlayResult, seconds: floa
 
 
 def _centipawns(score: chess.engine.Score) -> int:
-    """The score as ours count: mates in plies below MATE_SCORE."""
+    """The score on our scale: mates count in plies below MATE_SCORE."""
     mate = score.mate()
     if mate is None:
         return score.score(mate_score=MATE_SCORE)

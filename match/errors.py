@@ -1,11 +1,11 @@
-"""What a match cannot do, in words; each command puts its own name before them."""
+"""Errors of matches; the shell puts the name of the command before their message."""
 
 from engine.common.errors import MerinoError
 
 
 class MatchError(MerinoError):
-    """A match that cannot be played, or not to its end."""
+    """A match that cannot be played, or cannot be finished."""
 
 
 class PlayerError(MatchError):
-    """The text of a player that can be none."""
+    """A text that does not describe a player."""

@@ -1,4 +1,4 @@
-"""A finished game: where it began, what was played, how it ended; and the sums over many."""
+"""A finished game: its start, its moves and its end; and the tally of many games."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from match import compiled_game
 
 
 class Reason(Enum):
-    """Why a game ended, in the words of the record."""
+    """Why a game ended, as PGN and reports write it."""
 
     CHECKMATE = "checkmate"
     STALEMATE = "stalemate"
@@ -31,17 +31,17 @@ class Reason(Enum):
     RESIGNATION = "resignation"
 
 
-FAULTS = (Reason.ILLEGAL, Reason.CRASH, Reason.TIME)  # of a player, who loses by it
+FAULTS = (Reason.ILLEGAL, Reason.CRASH, Reason.TIME)  # of a player, who loses the game
 BY_NUMBER = {getattr(compiled_game, reason.name): reason for reason in Reason if hasattr(compiled_game, reason.name)}
 
 
 class Played(NamedTuple):
-    """One move of a game as it was played."""
+    """One move of a game."""
 
     move: int  # `engine.board.move.Move`
-    score: int | None = None  # centipawns from the mover's view, as `engine.search.limits.Score`; None if not told
-    depth: int | None = None  # that its search reached
-    seconds: float | None = None  # that it took; None in compiled games
+    score: int | None = None  # centipawns from the mover's view, as `engine.search.limits.Score`; None if unknown
+    depth: int | None = None  # reached by its search
+    seconds: float | None = None  # used for the move; None in compiled games
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Game:
     moves: tuple[Played, ...]
     reason: Reason
     winner: int | None  # WHITE, BLACK or None for a draw
-    detail: str = ""  # what an engine did wrong
+    detail: str = ""  # more about a fault of an engine
 
     @property
     def result(self) -> str:
@@ -70,7 +70,7 @@ class Game:
 
 
 class Tally:
-    """The results of a match so far, from the first player's view. Games come in pairs of one opening."""
+    """The results of a match so far, from the first player's view. The two games of a pair share an opening."""
 
     def __init__(self) -> None:
         self.points = np.zeros(3, dtype=np.int64)  # losses, draws, wins
@@ -79,10 +79,10 @@ class Tally:
         self._half: int | None = None
 
     def add(self, game: Game) -> None:
-        """Count the next game; an even number of a pair comes before its odd one."""
+        """Count the next game; of each pair, the even number comes first."""
         self.points[game.points] += 1
         if game.reason in self.faults:
-            self.faults[game.reason][game.points // 2] += 1  # a fault loses: it is the second's if the first has won
+            self.faults[game.reason][game.points // 2] += 1  # the loser's: if the first player won, the second's
         if game.number % 2 == 0:
             self._half = game.points
         elif self._half is not None:
@@ -91,17 +91,17 @@ class Tally:
 
     @property
     def games(self) -> int:
-        """How many have been counted."""
+        """The number of games counted."""
         return int(self.points.sum())
 
     def as_json(self) -> dict[str, Any]:
-        """All that is needed to go on counting."""
+        """Everything needed to continue counting."""
         faults = {reason.name: counts for reason, counts in self.faults.items()}
         return {"points": self.points.tolist(), "pairs": self.pairs.tolist(), "half": self._half, "faults": faults}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Tally:
-        """The tally that `as_json` wrote; raises KeyError, TypeError or ValueError for anything else."""
+        """The tally written by `as_json`; raises KeyError, TypeError or ValueError for anything else."""
         tally = cls()
         tally.points[:], tally.pairs[:] = data["points"], data["pairs"]
         tally._half = None if data["half"] is None else int(data["half"])
@@ -110,5 +110,5 @@ class Tally:
 
     @property
     def counts(self) -> np.ndarray:
-        """What the estimates are made from: the pairs, or the single games while there is no pair."""
+        """The counts that estimates use: the pairs, or the single games while there is no pair."""
         return self.pairs if self.pairs.sum() else self.points

@@ -1,8 +1,8 @@
-"""What a match leaves on the disk: its games at the end of a PGN, and the state to go on from.
+"""The files of a match: its games at the end of a PGN, and the state from which it can be resumed.
 
-The state is written before the games are, and holds the text of those that are about to be added with the place where
-they will stand. Wherever a run is killed, the next one finds by that which of them are in the PGN and adds the others:
-each game is there once. Nothing is ever cut off a PGN but what a write that failed has just put there.
+The state is written before the games. It holds the text of the games about to be added and the offset where they will
+be. Wherever a run is killed, the next one can tell which of them are in the PGN and adds the others, so that each game
+is there once. Nothing is ever removed from a PGN except what a failed write has just added.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from match.positions import PositionFile
 
 
 class Journal(NamedTuple):
-    """Games that are to stand in the PGN from byte `at` on."""
+    """Games that belong into the PGN from byte `at` on."""
 
     at: int
     games: tuple[str, ...]
 
 
 class MatchKeeper:
-    """Keeps the games and the state of one match in their files; either may be None."""
+    """Saves the games and the state of one match to their files; either may be None."""
 
     def __init__(
         self,
@@ -38,19 +38,19 @@ class MatchKeeper:
         config: dict[str, Any],
         positions: PositionFile | None = None,
     ) -> None:
-        """`config` must be the same whenever the match goes on, and can be written as JSON."""
+        """`config` must be the same whenever the match is resumed, and serialisable as JSON."""
         self._pgn, self._state, self._config, self._positions = pgn, state, config, positions
         self._positions_before: dict[str, Any] | None = None  # as the state has it
         self._games: list[str] = []  # that are in no file yet
         self._journal: Journal | None = None  # of those that are being added
 
     def load(self) -> tuple[Tally, float]:
-        """The results to go on from, and the seconds they took; raises MatchError."""
+        """The results so far, and the seconds they took; raises MatchError."""
         path = self._state
         if path is None or not path.exists():
             return Tally(), 0.0
         if not path.is_file():
-            raise MatchError(f"'{path}' is no file that could keep the state")
+            raise MatchError(f"'{path}' is not a regular file, so it cannot hold the state")
         try:
             state = json.loads(path.read_text(encoding="utf-8"))
             tally, seconds, config = Tally.from_json(state["tally"]), float(state["seconds"]), dict(state["terms"])
@@ -60,14 +60,14 @@ class MatchKeeper:
             raise MatchError(f"'{path}' is not the state of a match ({error})") from error
         changed = [name for name in self._config if config.get(name) != self._config[name]]
         if changed:
-            raise MatchError(f"'{path}' is of a match with other {', '.join(changed)}; take another file")
+            raise MatchError(f"'{path}' belongs to a match with other {', '.join(changed)}; use another file")
         self._journal = journal or None
         return tally, seconds
 
     def catch_up(self, is_over: bool) -> str:
-        """Add the games that the state has and the PGN lacks; a sentence if others have written there, or "".
+        """Add the games that the state has and the PGN lacks; returns a remark if others have written there, or "".
 
-        To be called after `load`. Raises MatchError where the files do not belong together.
+        Call it after `load`. Raises MatchError if the files do not belong together.
         """
         self._take_up_positions()
         journal, self._journal = self._journal, None
@@ -75,24 +75,24 @@ class MatchKeeper:
             return ""
         if self._pgn is None:
             if journal.games:
-                raise MatchError(f"'{self._state}' holds games that its PGN may lack; name that with --pgn")
+                raise MatchError(f"'{self._state}' holds games that its PGN may lack; name the PGN with --pgn")
             return ""
         size = self._pgn.stat().st_size if self._pgn.exists() else 0
         if size < journal.at:
-            raise MatchError(f"'{self._pgn}' is shorter than '{self._state}' says; take other files")
+            raise MatchError(f"'{self._pgn}' is shorter than '{self._state}' says; use other files")
         self._journal = journal
         with _naming_the_file(self._pgn), _opened(self._pgn) as file:
             self._settle(file)
         if size <= journal.at + len("".join(journal.games).encode()):
             return ""
-        return f"'{self._pgn}' has grown since '{self._state}' was saved; all that is there stays."
+        return f"'{self._pgn}' has grown since '{self._state}' was saved; nothing is removed from it."
 
     def add(self, game: str) -> None:
         """Take the text of the next game."""
         self._games.append(game)
 
     def save(self, tally: Tally, seconds: float) -> None:
-        """Write the games taken, and the state; raises MatchError, and can then be tried again."""
+        """Write the games taken, and the state; raises MatchError and may then be called again."""
         if self._positions is not None:
             with _naming_the_file(self._positions.path):
                 self._positions.prepare()
@@ -103,7 +103,7 @@ class MatchKeeper:
             self._write_state(tally, seconds, None)
             return
         with _naming_the_file(self._pgn), _opened(self._pgn) as file:
-            self._settle(file)  # what an earlier save has not finished
+            self._settle(file)  # what an earlier save did not finish
             journal = Journal(_size(file), tuple(self._games))
             if journal.games:
                 self._write_state(tally, seconds, journal)
@@ -128,7 +128,7 @@ class MatchKeeper:
                 self._positions.settle()
 
     def _settle(self, file: IO[bytes]) -> None:
-        """Bring the games of the journal into the PGN, as far as they are not there; raises OSError."""
+        """Add those games of the journal to the PGN that are not there yet; raises OSError."""
         if self._journal is not None:
             games = [game.encode() for game in self._journal.games]
             _append(file, _missing(_read(file, self._journal.at, sum(map(len, games))), games))
@@ -145,7 +145,7 @@ class MatchKeeper:
 
 
 def _missing(there: bytes, games: Sequence[bytes]) -> bytes:
-    """What of these games is still to be written where `there` stands in their place."""
+    """The part of these games still to be written when the file holds `there` at their place."""
     text = b"".join(games)
     if text.startswith(there):
         return text[len(there) :]  # after a run that was killed while it wrote, from the middle of a game on
@@ -159,7 +159,7 @@ def _missing(there: bytes, games: Sequence[bytes]) -> bytes:
 
 @contextmanager
 def _opened(pgn: Path) -> Iterator[IO[bytes]]:
-    """The PGN to read and to add to, locked against other matches that add to it."""
+    """Open the PGN for reading and appending, locked against other matches."""
     with pgn.open("a+b", buffering=0) as file:
         lock(file)
         yield file
@@ -174,7 +174,7 @@ def _size(file: IO[bytes]) -> int:
 
 
 def _read(file: IO[bytes], at: int, most: int) -> bytes:
-    """What the file holds from there on, so many bytes at most; nothing of a pipe, which cannot be read again."""
+    """The content of the file from this offset, at most so many bytes; empty for a pipe, which cannot be read again."""
     found = b""
     if _is_regular(file):
         file.seek(at)
@@ -184,7 +184,7 @@ def _read(file: IO[bytes], at: int, most: int) -> bytes:
 
 
 def _append(file: IO[bytes], content: bytes) -> None:
-    """Write at the end, all or nothing; raises OSError."""
+    """Append all or nothing; raises OSError."""
     before, done = _size(file), 0
     try:
         while done < len(content):
@@ -192,7 +192,7 @@ def _append(file: IO[bytes], content: bytes) -> None:
         if _is_regular(file):
             os.fsync(file.fileno())
     except OSError:
-        if _is_regular(file) and _size(file) == before + done:  # so that these bytes are ours
+        if _is_regular(file) and _size(file) == before + done:  # so that the bytes after it are ours
             file.truncate(before)
         raise
 

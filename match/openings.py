@@ -1,4 +1,4 @@
-"""Openings for pairs of games: random and about even, by a seed."""
+"""Random openings for pairs of games, about even, by a seed."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from match.compiled_game import UNFINISHED, end_by_rule
 from match.rng import next_random, seed_state
 
 PLIES = 8  # random plies
-EVEN = 50  # centipawns that the judge may see for one side
+EVEN = 50  # centipawns by which the judging search may prefer one side
 JUDGE_NODES = 1000
 TRIES = 10_000
 
 
 @kernel
 def _walk(s, start, positions, keys, state, plies, moves):
-    """Play `plies` random moves from `start` into positions[0]; whether the game is still on."""
+    """Play `plies` random moves from `start` into positions[0]; returns whether the game goes on."""
     position = positions[0]
     copy_record(position, start)
     keys[0] = position.key
@@ -46,7 +46,7 @@ def _walk(s, start, positions, keys, state, plies, moves):
 
 @entry
 def _even_walk(judge, starts, positions, keys, state, plies, even, nodes, tries, moves):
-    """Fill `moves`, int32[plies], with the first random line that the judge thinks even; whether there was one."""
+    """Fill `moves`, int32[plies], with the first random line that the judge finds even; whether there was one."""
     s = judge[0]
     for attempt in range(tries):
         if not _walk(s, starts[0], positions, keys, state, plies, moves):
@@ -60,18 +60,18 @@ def _even_walk(judge, starts, positions, keys, state, plies, even, nodes, tries,
 class RandomOpenings:
     """Random plies that leave the game about even for a short search with the default weights.
 
-    Opening number n depends on the seed and n alone. One thread at a time may use an object.
+    Opening number n depends only on the seed and n. Only one thread at a time may use an object.
     """
 
     def __init__(self, seed: int, plies: int = PLIES, even: int = EVEN) -> None:
-        """`even`: how many centipawns one side may be ahead."""
+        """`even`: by how many centipawns one side may be ahead."""
         self._seed, self._plies, self._even = seed, plies, even
         self._table = TranspositionTable(0)
         self._judge = Worker(self._table, np.zeros(1, dtype=np.uint64), default())
         self._start = Position()
 
     def opening(self, number: int) -> Opening:
-        """The opening of this number; raises OpeningError where no try is even."""
+        """The opening with this number; raises OpeningError if no try is even."""
         self._table.clear()
         self._judge.forget()
         state = seed_state(self._seed, number)
@@ -91,5 +91,7 @@ class RandomOpenings:
             moves,
         )
         if not found:
-            raise OpeningError(f"no {self._plies} random plies in {TRIES} tries were even to {self._even} cp")
+            raise OpeningError(
+                f"{TRIES} tries found no opening of {self._plies} random plies that is even within {self._even} cp"
+            )
         return Opening(START_FEN, tuple(Move(move).uci() for move in moves))

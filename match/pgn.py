@@ -16,7 +16,7 @@ _WIDTH = 100
 
 
 def write_game(game: Game, names: tuple[str, str], event: str, day: date) -> str:
-    """A game of the two players `names` as the text of a PGN game, with an empty line after it."""
+    """A game of the two players `names` as PGN text, with an empty line after it."""
     white, black = names if game.first_is_white else names[::-1]
     tags = {
         "Event": event,
@@ -33,7 +33,7 @@ def write_game(game: Game, names: tuple[str, str], event: str, day: date) -> str
 
 
 def _words(game: Game) -> list[str]:
-    """The words of the move text, a comment being one."""
+    """The words of the move text; a comment is one word."""
     board = chess.Board(game.opening.fen)
     words: list[str] = []
     for text in game.opening.moves:
@@ -49,7 +49,7 @@ def _words(game: Game) -> list[str]:
 
 
 def _remark(turn: chess.Color, score: int | None, depth: int | None, seconds: float | None) -> str:
-    """`[%eval 0.35,9]`, from White's view as everywhere, and the time a move took."""
+    """`[%eval 0.35,9]`, from White's view, and the time of the move."""
     words = []
     if score is not None:
         mate = Score(score).mate

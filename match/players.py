@@ -1,4 +1,4 @@
-"""Who plays: Merino with weights or search parameters of one's choice, or another engine."""
+"""Players: Merino with chosen weights or search parameters, or another engine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PROTOCOLS = ("engine", "xboard")  # prefixes; "engine" speaks UCI
 FORMS = (
     "'default', a weights file, search parameters or weights (name=value,VAL_N=300), both (weights.txt,name=value), or "
     "another engine: its command (stockfish,option.Skill Level=5), which speaks UCI, or xboard:COMMAND; 'name=X' names "
-    "a player, 'threads=N' and 'hash=MB' are for all, 'overhead=MS' for ours"
+    "a player, 'threads=N' and 'hash=MB' work for every player, 'overhead=MS' for Merino"
 )
 
 
@@ -35,11 +35,11 @@ class OwnPlayer:
     evaluation: Evaluation = field(default_factory=default)
     parameters: tuple[int, ...] = field(default_factory=parameter_values)
     threads: int = 1
-    hash_mb: int | None = None  # None for what suits the match
-    overhead: int | None = None  # milliseconds a move costs outside the search, at a clock; None for the usual
+    hash_mb: int | None = None  # None for the default of the match
+    overhead: int | None = None  # milliseconds per move spent outside the search, on a clock; None for the default
 
     def identity(self) -> dict[str, Any]:
-        """All that its play depends on, for comparing with an earlier run."""
+        """Everything its play depends on, for comparison with an earlier run."""
         numbers = {"threads": self.threads, "hash": self.hash_mb, "overhead": self.overhead}
         return self.evaluation.identity | {"parameters": list(self.parameters), **numbers}
 
@@ -53,10 +53,10 @@ class OtherPlayer:
     options: dict[str, str] = field(default_factory=dict)
     speaks_xboard: bool = False
     threads: int | None = None  # None for one
-    hash_mb: int | None = None  # None for what suits the match
+    hash_mb: int | None = None  # None for the default of the match
 
     def identity(self) -> dict[str, Any]:
-        """All that is known about it, for comparing with an earlier run."""
+        """Everything known about it, for comparison with an earlier run."""
         numbers = {"threads": self.threads, "hash": self.hash_mb}
         return {"command": list(self.command), "options": self.options, **numbers}
 
@@ -72,7 +72,7 @@ def read_player(text: str) -> Player:
         if equals:
             settings[name.strip()] = value.strip()
         elif index:
-            raise PlayerError(f"player '{text}': '{part}' is neither the first part nor of the form name=value")
+            raise PlayerError(f"player '{text}': '{part}' must have the form name=value")
         else:
             head = part.strip()
     label = settings.pop("name", text)
@@ -83,19 +83,19 @@ def read_player(text: str) -> Player:
 
 
 def find_program(name: str) -> str | None:
-    """The path of a program: the full one where its folder is named, as in `./engine` or `~/engine`; None if none."""
+    """The path of a program, or None; the full path if its folder is given, as in `./engine` or `~/engine`."""
     folder_named = "/" in name or os.sep in name
     return shutil.which(str(Path(name).expanduser().absolute()) if folder_named else name)
 
 
 def _command(head: str) -> tuple[str, ...]:
-    """The command line of an engine, empty if `head` does not name one."""
+    """The command line of an engine; empty if `head` does not name one."""
     prefix, colon, rest = head.partition(":")
     if colon and prefix in PROTOCOLS:
         words = shlex.split(rest)
         found = find_program(words[0]) if words else None
         if not found:
-            raise PlayerError(f"player '{head}': there is no such program")
+            raise PlayerError(f"player '{head}': program not found")
         return (found, *words[1:])
     if not head or head == DEFAULT or Path(head).is_file() and not os.access(head, os.X_OK):
         return ()
@@ -109,7 +109,7 @@ def _other(text: str, label: str, command: tuple[str, ...], xboard: bool, settin
     _check_numbers(text, numbers)
     wrong = [name for name in settings if not name.startswith("option.")]
     if wrong:
-        raise PlayerError(f"player '{text}': an option of another engine is written option.{wrong[0]}=...")
+        raise PlayerError(f"player '{text}': write an option of another engine as option.{wrong[0]}=...")
     options = {name.removeprefix("option."): value for name, value in settings.items()}
     return OtherPlayer(label, command, options, xboard, numbers.get("threads"), numbers.get("hash"))
 
@@ -140,11 +140,11 @@ def _own(text: str, label: str, head: str, settings: dict[str, str]) -> OwnPlaye
 
 def _check_numbers(text: str, numbers: dict[str, int]) -> None:
     if any(numbers.get(name, 1) < 1 for name in SHARED_NUMBERS):
-        raise PlayerError(f"player '{text}': threads and hash are at least 1")
+        raise PlayerError(f"player '{text}': threads and hash must be at least 1")
 
 
 def _whole(text: str, name: str, value: str) -> int:
     try:
         return int(value)
     except ValueError as error:
-        raise PlayerError(f"player '{text}': {name} = {value!r}: it takes a whole number") from error
+        raise PlayerError(f"player '{text}': {name} = {value!r} is not a whole number") from error

@@ -1,4 +1,4 @@
-"""The positions of games at the end of a packed file, each there once however often a run is broken off."""
+"""Appends the positions of games to a packed file, each once, however often a run is interrupted."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _RESULTS = {WHITE: 2, None: 1, BLACK: 0}
 
 
 class PositionFile:
-    """Adds positions to the end of a file. What is about to be added stands in the state of the match before."""
+    """Appends positions to a file. What is about to be added is first saved in the state of the match."""
 
     def __init__(self, path: Path, skip: int) -> None:
-        """`skip`: positions after the opening that are left out, where moves are drawn. Raises MatchError."""
+        """`skip`: the number of positions after the opening to leave out, where moves are random. Raises MatchError."""
         self.path, self._skip = path, skip
         self._waiting: list[bytes] = []
         self._at, self._more = 0, b""
         if path.exists() and path.stat().st_size % PACKED.itemsize:
-            raise MatchError(f"'{path}' holds no packed positions, or has lost its end: name another file")
+            raise MatchError(f"'{path}' holds no packed positions, or its end is missing: name another file")
 
     def add(self, game: Game) -> None:
         """Take the positions of a finished game."""
@@ -39,13 +39,13 @@ class PositionFile:
         self._waiting.append(packed.tobytes())
 
     def prepare(self) -> None:
-        """What waits is to be added at the end of the file as it is now; raises OSError."""
+        """Plan to append the waiting positions to the file as it is now; raises OSError."""
         with self.path.open("ab") as file:
             self._at = file.tell()
         self._more, self._waiting = b"".join(self._waiting), []
 
     def settle(self) -> None:
-        """Add what was prepared, as far as it is not there; raises OSError."""
+        """Append what was prepared, unless it is already there; raises OSError."""
         with self.path.open("a+b") as file:
             lock(file)
             file.seek(self._at)
@@ -56,11 +56,11 @@ class PositionFile:
             self._at, self._more = file.tell(), b""
 
     def as_json(self) -> dict[str, Any]:
-        """What is to be added where."""
+        """What will be appended, and where."""
         return {"at": self._at, "more": base64.b64encode(self._more).decode()}
 
     def take_up(self, state: dict[str, Any]) -> None:
-        """Go on from what `as_json` wrote; raises MatchError, KeyError, ValueError or OSError."""
+        """Resume from what `as_json` wrote; raises MatchError, KeyError, ValueError or OSError."""
         self._at, self._more = int(state["at"]), base64.b64decode(state["more"], validate=True)
         size = self.path.stat().st_size if self.path.exists() else 0
         if size < self._at:

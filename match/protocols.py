@@ -1,7 +1,7 @@
-"""Speaking with another engine: the two protocols of python-chess, with a stopwatch, and an engine's hash and threads.
+"""Communication with other engines: python-chess's two protocols with a stopwatch; hash and threads of an engine.
 
-A move takes from the line `go` to the line that holds the move. What comes before, such as `ucinewgame` and clearing
-the hash, is not on the clock, nor is the time that this process takes to hear of an answer on another thread.
+The time of a move runs from the line `go` to the line with the move. It excludes what comes before, such as
+`ucinewgame` and clearing the hash, and the time until this process learns of an answer on another thread.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import chess.engine
 
 from match.time_control import HASH_MB
 
-# Engines chatter; what matters becomes a fault with its reason, and the live line stays whole.
+# Engines print much; what matters becomes a fault with its reason, and the live line stays intact.
 logging.getLogger("chess.engine").setLevel(logging.CRITICAL)
 
 HASH_OPTIONS = ("Hash", "memory")  # the second in the XBoard protocol
@@ -22,7 +22,7 @@ BOOK_OPTION = "OwnBook"
 
 
 class _Stopwatch(chess.engine.Protocol):
-    """Takes the time of each move."""
+    """Measures the time of each move."""
 
     began = ended = 0.0
     answer = "bestmove"
@@ -34,14 +34,14 @@ class _Stopwatch(chess.engine.Protocol):
         super().send_line(line)
 
     def line_received(self, line: str) -> None:
-        """Hear a line before anybody else; a move stops the watch."""
+        """Receive a line before anybody else; a move stops the watch."""
         if line.partition(" ")[0] == self.answer:
             self.ended = time.perf_counter()
         super().line_received(line)
 
     @property
     def seconds(self) -> float:
-        """What the last move took."""
+        """The time of the last move."""
         return self.ended - self.began
 
 
@@ -56,7 +56,7 @@ class TimedXBoard(_Stopwatch, chess.engine.XBoardProtocol):
     sets_up = True
 
     def line_received(self, line: str) -> None:
-        """Hear a line. python-chess would turn away an engine that lacks `setboard`, whatever it is to play."""
+        """Receive a line. python-chess would reject an engine without `setboard`, whatever it is to play."""
         if self.features.get("setboard") == 0:
             self.sets_up, self.features["setboard"] = False, 1
         super().line_received(line)
@@ -67,8 +67,8 @@ def engine_options(
 ) -> dict[str, chess.engine.ConfigValue]:
     """The options that give an engine its hash and threads, and no book of its own.
 
-    Where `hash_mb` and `threads` are None, the engine gets `usual_hash` (HASH_MB if that is None too) and one thread as
-    far as it has options for them. Raises EngineError where it lacks an option for what is asked.
+    If `hash_mb` or `threads` is None, the engine gets `usual_hash` (HASH_MB if that is None too) or one thread,
+    provided it has an option for it. Raises EngineError if it lacks an option that was asked for.
     """
     found: dict[str, chess.engine.ConfigValue] = {}
     for what, names, wish, usual in (

@@ -1,4 +1,4 @@
-"""The matches that tell of new weights whether they are not weaker than the old, or stronger."""
+"""The matches that show whether new weights are not weaker than the old ones, or stronger."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Say = Callable[[str], object]
 
 @dataclass(frozen=True)
 class StrengthTest:
-    """A match of new players against old ones: what it tests, how it is played, and how many games it may take.
+    """A match of a new player against the old one: what it tests, how it is played, and how many games it may take.
 
-    `held` and `refuted` say what H1 and H0 mean, as `{new}` and `{old}`. `takes` is how long it may take, in words.
+    `held` and `refuted` say what H1 and H0 mean, as `{new}` and `{old}`. `takes` says how long it may take.
     """
 
     test: Sprt
@@ -44,7 +44,7 @@ NOT_WEAKER = StrengthTest(
     1000,
     "{new} is not weaker than {old}.",
     "{new} is weaker than {old}.",
-    "two minutes at most on two cores, mostly one",
+    "usually one minute on two cores, at most two",
     Adjudication(win_score=1000, win_moves=4),
 )
 STRONGER = StrengthTest(
@@ -53,13 +53,13 @@ STRONGER = StrengthTest(
     40_000,
     "Proved: {new} is stronger than {old}.",
     "Not proved: {new} does not gain 10 Elo over {old}.",
-    "an hour or two at most on two cores, mostly much less",
+    "at most an hour or two on two cores, usually much less",
 )
 
 
 @dataclass(frozen=True)
 class Proof:
-    """What a trial showed: "H1" if the new player passed, "H0" if not, "" if that is not settled."""
+    """The result of a trial: "H1" if the new player passed, "H0" if not, "" if undecided."""
 
     trial: StrengthTest
     verdict: str
@@ -74,7 +74,7 @@ class Proof:
 
 
 def offer(new: Path, old: Path) -> str:
-    """The command that plays the match for more strength, in words."""
+    """The command that plays the match for more strength."""
     test = f"--sprt {STRONGER.test.elo0:g} {STRONGER.test.elo1:g} --games {STRONGER.most_games}"
     return f"merino match '{new}' '{old}' {test} --nodes {STRONGER.time_control.nodes} --seed {STRONGER.seed}"
 
@@ -87,10 +87,10 @@ def prove(
     show: Callable[[str], object] | None = None,
     threads: int | None = None,
 ) -> Proof:
-    """Play new against old until the test is settled, all games are played, or Ctrl-C; `threads` games at a time.
+    """Play new against old until the test is decided, all games are played, or Ctrl-C; `threads` games at a time.
 
-    The same players and trial give the same verdict, whatever the machine. The result goes to `say`, the state of the
-    match several times a second to `show`. Raises MatchError.
+    The same players and trial give the same verdict on every machine. `say` gets the result, `show` the state of the
+    match several times a second. Raises MatchError.
     """
     config = MatchConfig((new, old), trial.time_control, trial.most_games, trial.seed, adjudication=trial.adjudication)
     result = run_match(config, threads or cores(), trial.test, MatchOutput(show))
@@ -110,6 +110,6 @@ def _told(proof: Proof, new: str, old: str) -> list[str]:
     return [
         f"{tally.games} games in {duration(proof.seconds)}: {wins} won, {draws} drawn, {losses} lost by {new}; "
         f"Elo {signed(found.elo, found.elo_error)} (95%).",
-        f"{test}: LLR {test.llr(tally.counts):.2f}, settled at {low:.2f} or {high:.2f}. "
+        f"{test}: LLR {test.llr(tally.counts):.2f}, decided at {low:.2f} or {high:.2f}. "
         + words[proof.verdict].format(new=new, old=old),
     ]

@@ -1,4 +1,4 @@
-"""A board that Python drives, move by move: for other engines, and wherever a clock runs."""
+"""A board that Python drives move by move, for other engines and for games on a clock."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from match.time_control import Adjudication, TimeControl
 
 
 class PythonBoard:
-    """Two players of any kind. One thread at a time may use it, but for `stop`."""
+    """Two players of any kind. Only one thread at a time may use it, except for `stop`."""
 
     def __init__(
         self,
@@ -25,7 +25,7 @@ class PythonBoard:
         stop_flag: np.ndarray,
         margin: int = 0,
     ) -> None:
-        """`margin`: milliseconds that a move may be late. Raises MatchError for an engine that does not start."""
+        """`margin`: milliseconds by which a move may be late. Raises MatchError for an engine that does not start."""
         self._time_control, self._stop_flag, self._margin = time_control, stop_flag, margin
         self._longest = adjudication.longest
         self._rules = rules_record(time_control, adjudication)
@@ -46,18 +46,18 @@ class PythonBoard:
         return Game(number, first_is_white, opening, tuple(game.played), reason, winner, detail)
 
     def stop(self) -> None:
-        """End the game under way."""
+        """End the current game."""
         for side in self._sides:
             side.stop()
 
     def close(self) -> None:
-        """Send the players home."""
+        """Close the players."""
         for side in self._sides:
             side.close()
 
 
 class _Game:
-    """One game under way. `sides` are White's and Black's."""
+    """A game in progress. `sides` are White's and Black's players."""
 
     def __init__(self, table: PythonBoard, opening: Opening, sides: list[EnginePlayer]) -> None:
         self._table, self._sides = table, sides
@@ -71,7 +71,7 @@ class _Game:
         self.played: list[Played] = []
 
     def run(self) -> tuple[Reason | None, int | None, str]:
-        """Play to the end: the reason (None if stopped), the winner, and what went wrong."""
+        """Play to the end; returns the reason (None if stopped), the winner, and details of a fault."""
         for colour, side in enumerate(self._sides):
             try:
                 side.new_game()
@@ -95,7 +95,7 @@ class _Game:
                 return Reason.TIME, other(turn), f"{is_late:.0f} ms late"
 
     def _move(self, turn: int) -> float:
-        """Let the side to move play; by how many milliseconds it was late."""
+        """Let the side to move play; returns by how many milliseconds it was late."""
         clocks, allowed = self._clocks(turn)
         clock = self._table._time_control.clock
         moves_to_go = None if clock is None else clock.moves_to_go(self._made[turn])
@@ -112,7 +112,7 @@ class _Game:
         return late
 
     def _clocks(self, turn: int) -> tuple[tuple[int, int] | None, float]:
-        """What the clocks show to the players, and how many milliseconds the side to move may use."""
+        """The clocks as the players see them, and how many milliseconds the side to move may use."""
         time_control = self._table._time_control
         if self._left is not None and time_control.clock is not None:
             self._left[turn] += time_control.clock.increment
@@ -120,7 +120,7 @@ class _Game:
         return None, float("inf") if time_control.movetime is None else float(time_control.movetime)
 
     def _end(self) -> Reason | None:
-        """Why the game is over, by its rules, by scores, or by its length."""
+        """Why the game is over: by the rules, by the scores, or by its length."""
         outcome = self._position.outcome()
         if outcome is not None:
             return Reason(outcome.termination.value)

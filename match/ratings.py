@@ -1,8 +1,8 @@
-"""Ratings from the results of many pairings: maximum likelihood, one player's rating fixed.
+"""Ratings from the results of many pairings: maximum likelihood, with one player's rating fixed.
 
-The expected score is the logistic one of the Elo scale; a draw counts as half a win and half a loss. The errors are
-those of the pairs as they came out (the "sandwich" of White 1982), so that draws and openings that favour a side are
-counted as what they are.
+The expected score is the logistic one of the Elo scale; a draw counts as half a win and half a loss. The errors use
+the observed variance of the pairs (the "sandwich" estimator of White 1982), so that draws and openings that favour a
+side count correctly.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from match.statistics import Z_95
 
 ELO = math.log(10) / 400
 STEPS = 200
-PRIOR_GAMES = 0.5  # a draw's worth against an average player, so that a clean score has a rating
+PRIOR_GAMES = 0.5  # of a draw against an average player, so that a clean score has a finite rating
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def _points(tally: Tally) -> float:
 def _derivatives(
     elo: np.ndarray, results: Mapping[tuple[int, int], Tally], count: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of the log-likelihood by the ratings: gradient, negative curvature, and the variance of the gradient."""
+    """Gradient and negative curvature of the log-likelihood by the ratings, and the variance of the gradient."""
     gradient = -PRIOR_GAMES * ELO * np.tanh(ELO * elo / 2)
     curvature = np.diag(PRIOR_GAMES * ELO**2 / 2 / np.cosh(ELO * elo / 2) ** 2)
     spread = curvature.copy()
@@ -92,7 +92,7 @@ def _derivatives(
 
 
 def _variance(tally: Tally, expected: float) -> float:
-    """The variance of the points of this pairing, from its pairs; of games of no pair, that of a coin."""
+    """The variance of the points of this pairing, from its pairs; without pairs, that of a coin."""
     pairs = float(tally.pairs @ (np.linspace(0, 2, 5) - 2 * expected) ** 2)
     single = tally.games - 2 * int(tally.pairs.sum())
     coins = tally.games * expected * (1 - expected)

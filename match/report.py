@@ -1,4 +1,4 @@
-"""What a match tells: a line while it runs, a summary at its end, and the same for programs."""
+"""The reports of a match: a line while it runs, a summary at its end, and the same for programs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from match.games import Tally
 from match.statistics import Sprt, estimate
 
-GAMES_OF_A_BOARD = 2  # a pair, as games of a pair are handed out together
+GAMES_OF_A_BOARD = 2  # a pair, because its two games are handed out together
 VERDICTS = {"H0": "H0 is accepted", "H1": "H1 is accepted", "": "not decided"}
 
 
@@ -27,18 +27,18 @@ def counts_text(tally: Tally) -> str:
 class GameRate:
     """How fast games come.
 
-    Nothing is said of it before each board has ended some games: what was compiled before the first one, and how many
-    boards happen to be ready just then, says nothing of the games to come.
+    It stays unknown until each board has finished some games: compiling before the first game, and how many boards
+    happen to finish at first, say nothing about later games.
     """
 
     def __init__(self, boards: int) -> None:
         self._enough = GAMES_OF_A_BOARD * boards
         self._games = 0
-        self._first: tuple[int, float] | None = None  # games and time where measuring began
+        self._first: tuple[int, float] | None = None  # games and time when measuring began
         self._last = 0.0
 
     def note(self, now: float) -> None:
-        """A game has ended, `now` in seconds of any clock."""
+        """Note that a game has ended; `now` is in seconds of any clock."""
         self._games += 1
         self._last = now
         if self._first is None and self._games >= self._enough:
@@ -46,7 +46,7 @@ class GameRate:
 
     @property
     def speed(self) -> float | None:
-        """Games a second; None as long as that means nothing."""
+        """Games a second; None while unknown."""
         if self._first is None:
             return None
         games, seconds = self._games - self._first[0], self._last - self._first[1]
@@ -54,7 +54,7 @@ class GameRate:
 
 
 def live_line(tally: Tally, games: int, speed: float | None, sprt: Sprt | None = None) -> str:
-    """The state of a match of at most so many games; `speed` is in games a second, None if it is not known."""
+    """The state of a match of at most so many games; `speed` is in games a second, None if unknown."""
     found = estimate(tally.counts)
     words = [
         f"{tally.games}/{games}",
@@ -69,7 +69,7 @@ def live_line(tally: Tally, games: int, speed: float | None, sprt: Sprt | None =
 
 
 def count_line(tally: Tally, games: int, speed: float | None, _: Sprt | None = None) -> str:
-    """The same where nobody wins, both players being one."""
+    """The same for self-play, where nobody wins."""
     return "  ".join([f"{tally.games}/{games}", f"{tally.points[1]} drawn", *_pace_words(tally, games, speed, "")])
 
 
@@ -80,7 +80,7 @@ def _pace_words(tally: Tally, games: int, speed: float | None, at_most: str) -> 
 
 
 def duration(seconds: float) -> str:
-    """A time to wait: "5 s", "12 min", "3.2 h"."""
+    """A duration: "5 s", "12 min", "3.2 h"."""
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
@@ -106,7 +106,7 @@ def summary(names: Sequence[str], config: str, conditions: str, tally: Tally, sp
 
 
 def evidence(conditions: str, tally: Tally, sprt: Sprt | None) -> list[str]:
-    """The lines by which engine programmers report a test, as OpenBench prints them and its readers parse them.
+    """The lines by which engine programmers report a test, in the format of OpenBench.
 
     `conditions` are the time control, threads and hash. Without a sequential test, Conf stands for SPRT and LLR.
     """
@@ -125,7 +125,7 @@ def evidence(conditions: str, tally: Tally, sprt: Sprt | None) -> list[str]:
 
 
 def faults(tally: Tally) -> dict[str, list[int]]:
-    """How many games a fault of the first player ended, and how many one of the second."""
+    """How many games ended by a fault of the first player, and of the second."""
     words = {"ILLEGAL": "illegal moves", "CRASH": "crashes", "TIME": "time losses"}
     return {words[reason.name]: counts for reason, counts in tally.faults.items()}
 
@@ -142,9 +142,9 @@ def faults_text(names: Sequence[str], tally: Tally) -> str:
 
 
 def as_json(names: Sequence[str], tally: Tally, sprt: Sprt | None) -> dict[str, Any]:
-    """The result as one object; what is infinite or was not asked for is null.
+    """The result as one object; infinite or unrequested values are null.
 
-    `illegal`, `crashes` and `time_losses` are of both players together; `faults` holds each player's.
+    `illegal`, `crashes` and `time_losses` count both players together; `faults` holds each player's.
     """
     found = estimate(tally.counts)
     losses, draws, wins = (int(count) for count in tally.points)

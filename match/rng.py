@@ -7,7 +7,7 @@ from engine.compiled.jit import kernel
 
 @kernel
 def next_random(state):
-    """Advance `state`, uint64[1], by a step of SplitMix64 (Steele, Lea, Flood 2014); 63 random bits, int64."""
+    """Advance `state`, uint64[1], by a step of SplitMix64 (Steele, Lea, Flood 2014); returns 63 random bits, int64."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     word = state[0]
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -16,5 +16,5 @@ def next_random(state):
 
 
 def seed_state(*numbers: int) -> np.ndarray:
-    """A state, uint64[1], that depends on these numbers, none negative."""
+    """A state, uint64[1], that depends on these numbers; none may be negative."""
     return np.random.SeedSequence(numbers).generate_state(1, np.uint64)

@@ -1,6 +1,6 @@
-"""Runs a match: its pairs as an ordered map of work, its games counted, shown, tested and kept on disk.
+"""Runs a match: plays its pairs as an ordered map of work; counts, shows, tests and saves its games.
 
-The games are the same, in the same order, whoever plays them and how many.
+The games and their order are the same for every executor and number of threads.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ from match.positions import PositionFile
 from match.report import GameRate, live_line
 from match.statistics import Estimate, Sprt, estimate
 
-AHEAD = 4  # pairs for each that may be played at a time, that may be finished before an earlier one is
+AHEAD = 4  # pairs per thread that may be finished before an earlier one is
 SHOW_EVERY = 0.5  # seconds
 SAVE_EVERY = 2.0
 
 
 @dataclass(frozen=True)
 class MatchOutput:
-    """Where a match goes besides its result."""
+    """What a match writes besides its result."""
 
-    show: Callable[[str], object] | None = None  # gets the live line, several times a second
-    pgn: Path | None = None  # to the end of which games are written
-    state: Path | None = None  # to go on from after an interruption
+    show: Callable[[str], object] | None = None  # called with the live line several times a second
+    pgn: Path | None = None  # games are appended to it
+    state: Path | None = None  # the match is resumed from it after an interruption
     event: str = "Merino match"
     line: Callable[[Tally, int, float | None, Sprt | None], str] = live_line  # what is shown
-    say: Callable[[str], object] | None = None  # gets what else there is to know, in sentences
-    positions: Path | None = None  # to the end of which packed positions are written
+    say: Callable[[str], object] | None = None  # called with remarks, in sentences
+    positions: Path | None = None  # packed positions are appended to it
 
 
 @dataclass
 class MatchResult:
-    """A match as far as it was played."""
+    """A match, or the part of it that was played."""
 
     tally: Tally
     seconds: float = 0.0
@@ -60,7 +60,7 @@ class MatchResult:
 
 
 class BrokenOffError(MatchError):
-    """A match that cannot go on; `result` is what there is of it."""
+    """A match that cannot continue; `result` is the part that was played."""
 
     def __init__(self, reason: str, result: MatchResult) -> None:
         super().__init__(reason)
@@ -74,16 +74,16 @@ def run_match(
     output: MatchOutput | None = None,
     executor: Executor | None = None,
 ) -> MatchResult:
-    """Play until the games are played, the test is settled, or Ctrl-C; `threads` pairs at a time.
+    """Play until all games are played, the test is decided, or Ctrl-C; `threads` pairs at a time.
 
-    `executor` plays them, None for threads of this process. Goes on where the state file stops, if there is one.
-    Raises MatchError, and BrokenOffError once games are played.
+    `executor` plays them; None for threads of this process. Resumes from the state file, if there is one. Raises
+    MatchError, or BrokenOffError once games have been played.
     """
     return _Match(config, sprt, output or MatchOutput()).run(threads, executor)
 
 
 class _Match:
-    """A match under way."""
+    """A match in progress."""
 
     def __init__(self, config: MatchConfig, sprt: Sprt | None, output: MatchOutput) -> None:
         self._config, self._sprt, self._output = config, sprt, output
@@ -95,7 +95,7 @@ class _Match:
         self._first = self._result.tally.games
         self._say(self._keeper.catch_up(self._is_over()))
         if self._first and not self._is_over():
-            self._say(f"{self._first} of {config.games} games are played; going on.")
+            self._say(f"{self._first} of {config.games} games are already played; continuing.")
         self._saved = self._shown = time.monotonic()
         self._began = self._saved - self._result.seconds
 
@@ -116,7 +116,7 @@ class _Match:
         return self._result
 
     def _play(self, games: Generator[Game, None, None], pace: GameRate) -> None:
-        """Count the games, and from time to time save and show what there is."""
+        """Count the games, and from time to time save and show the state."""
         while not self._is_over():
             game = next(games)
             now = time.monotonic()
@@ -129,7 +129,7 @@ class _Match:
                 self._output.show(self._output.line(self._result.tally, self._config.games, pace.speed, self._sprt))
 
     def _is_over(self) -> bool:
-        """Whether all games are played, or the test is settled, which is looked at after whole pairs."""
+        """Whether all games are played, or the test is decided; the test is checked after whole pairs."""
         tally = self._result.tally
         if tally.games >= self._config.games:
             return True
@@ -159,23 +159,23 @@ class _Match:
 
 @dataclass(frozen=True)
 class PairTask:
-    """The games of one pair that are to be played: plain data, for any process."""
+    """The games of one pair to play: plain data, for any process."""
 
     config: MatchConfig
     pair: int
-    numbers: tuple[int, ...]  # of the games, the even one for the first player's White
+    numbers: tuple[int, ...]  # of the games; in even ones the first player has White
     run: RunName
 
 
 class _Table(NamedTuple):
-    """What a thread keeps from pair to pair."""
+    """The state that a thread keeps from pair to pair."""
 
     openings: OpeningSource
     board: Board
 
 
 def play_pair(task: PairTask) -> tuple[Game, ...]:
-    """The games of a pair; none if its run has ended meanwhile. Raises what a board or an opening raises."""
+    """Play the games of a pair; none if its run has ended meanwhile. Raises the errors of boards and openings."""
     with at_work(task.run) as run:
         if run is None:
             return ()
@@ -199,10 +199,11 @@ def _set_up(config: MatchConfig, run: Run) -> _Table:
 def play_match(
     config: MatchConfig, games: int, at_a_time: int, first: int = 0, executor: Executor | None = None
 ) -> Generator[Game, None, None]:
-    """The games of a match from number `first` on, in their order. Closing the iterator stops the match.
+    """Yield the games of a match from number `first` on, in order. Closing the iterator stops the match.
 
-    `executor` plays `at_a_time` pairs at a time; None for threads of this process. Games under way in this process end
-    at once when the match is stopped; what others still play is dropped. Raises what a board or an opening raises.
+    `executor` plays `at_a_time` pairs at a time; None for threads of this process. When the match is stopped, running
+    games in this process end at once, and those in other processes are dropped. Raises the errors of boards and
+    openings.
     """
     pairs = range(first // 2, (games + 1) // 2)
     hands = max(1, min(at_a_time, len(pairs)))

@@ -1,9 +1,9 @@
-"""What results prove: Elo with its error, likelihood of superiority, and the sequential test.
+"""Statistics of results: Elo with its error, likelihood of superiority, and the sequential test.
 
-Counts are those of results from the first player's view, lowest score first: three classes (losses, draws, wins) of
+Counts are numbers of results from the first player's view, lowest score first: three classes (losses, draws, wins) of
 single games, or five (0, 1/2, 1, 3/2, 2 points) of pairs from one opening with colours reversed. Two games from one
-opening depend on each other, so that pairs give the true error where there are pairs. A last axis holds the classes;
-all functions take arrays with more axes before it and then work on each row.
+opening depend on each other, so only pairs give the true error. The last axis holds the classes; all functions also
+take arrays with more axes before it and then work on each row.
 
 The test is the generalised sequential probability ratio test of M. Van den Bergh's notes, which fishtest uses too:
 "Comments on normalized Elo", "The generalized maximum likelihood ratio for the expectation value of a distribution".
@@ -18,25 +18,25 @@ from enum import StrEnum
 import numpy as np
 
 Z_95 = 1.959963984540054
-NELO_PER_T = 800 / math.log(10)  # of normalised Elo: how many for a mean of one standard deviation
-UNSEEN = 1e-3  # what a class that has not occurred counts, so that every likelihood exists
-COIN = 0.125  # variance of a pair of tossed coins: counts as one more result, so that few do not look certain
+NELO_PER_T = 800 / math.log(10)  # normalised Elo of a mean advantage of one standard deviation
+UNSEEN = 1e-3  # count of a class that has not occurred, so that every likelihood exists
+COIN = 0.125  # variance of a pair of tossed coins; counts as one more result, so that a few results do not look certain
 STEPS = 100
 ROUNDS = 200
-WITHIN = 1 - 1e-12  # of the open interval that holds the root, so that nothing is divided by 0
+WITHIN = 1 - 1e-12  # kept from the ends of the interval of the root, to avoid divisions by 0
 CONVERGED = 1e-10
 
 
 class Model(StrEnum):
-    """What the bounds of a test are counted in."""
+    """The unit of the bounds of a test."""
 
-    NORMALIZED = "normalized"  # normalised Elo: by the deviation of a game, as hard to see at any share of draws
+    NORMALIZED = "normalized"  # normalised Elo, by the standard deviation of a game: independent of the share of draws
     LOGISTIC = "logistic"
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """The strength that results show. An infinite `elo` is that of a clean score."""
+    """The strength estimated from results. `elo` is infinite for a clean score."""
 
     elo: float
     elo_error: float  # half of the 95% interval
@@ -46,19 +46,19 @@ class Estimate:
 
 
 def elo_of(score: float) -> float:
-    """The Elo difference at which this score, 0..1, is expected; infinite for 0 and 1."""
+    """The Elo difference with this expected score, 0..1; infinite for 0 and 1."""
     if not 0 < score < 1:
         return math.copysign(math.inf, score - 0.5)
     return -400 * math.log10(1 / score - 1)
 
 
 def score_of(elo: float) -> float:
-    """The score, 0..1, expected at an Elo difference."""
+    """The expected score, 0..1, at an Elo difference."""
     return 1 / (1 + 10 ** (-elo / 400))
 
 
 def estimate(counts: np.ndarray) -> Estimate:
-    """The estimate from counts of three or five classes; of nothing if there is no result."""
+    """The estimate from counts of three or five classes; that of no games if there is no result."""
     number, mean, variance = (float(value) for value in moments(counts))
     if not number:
         return Estimate(0.0, math.inf, 0.0, math.inf, 0.5)
@@ -67,7 +67,7 @@ def estimate(counts: np.ndarray) -> Estimate:
     elo_error = (elo_of(mean + error) - elo_of(mean - error)) / 2
     deviation = math.sqrt(widened * _games(counts))
     normalized = [(mean + side - 0.5) / deviation * NELO_PER_T for side in (-error, 0, error)]
-    spread = variance + (mean - 0.5) ** 2  # about 1/2, as if neither were the stronger: Phi((W - L) / sqrt(W + L))
+    spread = variance + (mean - 0.5) ** 2  # variance around 1/2, as for equal players: Phi((W - L) / sqrt(W + L))
     los = 0.5 * (1 + math.erf((mean - 0.5) / math.sqrt(2 * spread / number)))
     seen = float(np.dot(counts, np.linspace(0, 1, len(counts))) / number)
     elo = elo_of(seen) + 0.0  # no -0
@@ -85,7 +85,7 @@ def moments(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def llr(counts: np.ndarray, elo0: float, elo1: float, model: Model) -> np.ndarray:
-    """The log-likelihood ratio of elo1 to elo0, the likelihood of each being the greatest that it allows."""
+    """The log-likelihood ratio of elo1 to elo0, each with its maximum likelihood."""
     shares, number = _shares(counts)
     if model is Model.LOGISTIC:
         null, alternative = (_likeliest_with_mean(shares, score_of(elo)) for elo in (elo0, elo1))
@@ -97,7 +97,7 @@ def llr(counts: np.ndarray, elo0: float, elo1: float, model: Model) -> np.ndarra
 
 @dataclass(frozen=True)
 class Sprt:
-    """A sequential test of elo0 against elo1, with the chances of taking one for the other."""
+    """A sequential test of elo0 against elo1, with its error probabilities."""
 
     elo0: float
     elo1: float
@@ -107,7 +107,7 @@ class Sprt:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Accept elo0 at or below the first, elo1 at or above the second (Wald 1945)."""
+        """The bounds of the LLR: accept elo0 at or below the first, elo1 at or above the second (Wald 1945)."""
         return math.log(self.beta / (1 - self.alpha)), math.log((1 - self.beta) / self.alpha)
 
     def llr(self, counts: np.ndarray) -> float:
@@ -115,7 +115,7 @@ class Sprt:
         return float(llr(counts, self.elo0, self.elo1, self.model)) if np.sum(counts) else 0.0
 
     def verdict(self, counts: np.ndarray) -> str:
-        """Either "H0" or "H1", or "" while neither is settled."""
+        """Either "H0" or "H1", or "" while undecided."""
         low, high = self.bounds
         ratio = self.llr(counts)
         return "H0" if ratio <= low else "H1" if ratio >= high else ""
@@ -130,19 +130,19 @@ def _games(counts: np.ndarray) -> int:
 
 
 def _shares(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The share of each class and the number of results; what has not occurred has a very small share."""
+    """The share of each class and the number of results; a class that has not occurred gets a tiny share."""
     counts = np.asarray(counts, dtype=np.float64)
     seen = np.where(counts == 0, UNSEEN, counts)
     return seen / seen.sum(axis=-1, keepdims=True), counts.sum(axis=-1)
 
 
 def _likeliest_with_mean(shares: np.ndarray, score: float) -> np.ndarray:
-    """The distribution of mean `score` under which the shares are likeliest."""
+    """The most likely distribution with mean `score`, given the shares."""
     return _likeliest(shares, np.linspace(0, 1, shares.shape[-1]) - score)
 
 
 def _likeliest(shares: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """The distribution p with sum(p * values) = 0 under which the shares are likeliest: Newton steps within bounds."""
+    """The most likely distribution p with sum(p * values) = 0, given the shares: Newton steps within bounds."""
     low, high = -WITHIN / values.max(axis=-1, keepdims=True), -WITHIN / values.min(axis=-1, keepdims=True)
     root = np.zeros((*shares.shape[:-1], 1))
     for _ in range(STEPS):
@@ -157,9 +157,9 @@ def _likeliest(shares: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def _likeliest_with_t_value(shares: np.ndarray, t_value: float) -> np.ndarray:
-    """The distribution with (mean - 1/2) / deviation = t_value under which the shares are likeliest.
+    """The most likely distribution with (mean - 1/2) / deviation = t_value, given the shares.
 
-    The constraint is linearised about the last distribution until that no longer moves.
+    The constraint is linearised around the last distribution until it converges.
     """
     values = np.linspace(0, 1, shares.shape[-1])
     found = np.full_like(shares, 1 / shares.shape[-1])

@@ -1,4 +1,4 @@
-"""What a move may cost, when a game ends before its rules end it, and how games are made to differ."""
+"""Limits of a move, adjudication of games, and how games are made to differ."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from match.compiled_game import LONGEST_GAME
 
-NODES_PER_MEGABYTE = 1000  # a move, of a table that a game of usual length about fills
+NODES_PER_MEGABYTE = 1000  # per move: a table of this size is about filled by a game of usual length
 HASH_MB = 16
 LARGEST_HASH_MB = 64
 _SECONDS = r"(\d{1,7}(?:\.\d*)?|\.\d+)"
@@ -16,9 +16,9 @@ _CLOCK = re.compile(rf"(?:(\d{{1,4}})/)?(?:(\d{{1,5}}):)?{_SECONDS}(?:\+{_SECOND
 
 @dataclass(frozen=True)
 class Clock:
-    """Milliseconds for so many moves, 0 for the whole game, and what each move adds, the first one too.
+    """Milliseconds for a number of moves (0: the whole game), and the increment of each move, the first included.
 
-    When the moves have been made the same time is added again, as in classical chess.
+    After these moves the same time is added again, as in classical chess.
     """
 
     base: int
@@ -30,19 +30,19 @@ class Clock:
         """The clock written as cutechess has it, `[MOVES/][MINUTES:]SECONDS[+SECONDS]`; raises ValueError."""
         found = _CLOCK.fullmatch(text)
         if found is None:
-            raise ValueError(f"no clock: {text!r}")
+            raise ValueError(f"{text!r} is not a clock")
         moves, minutes, seconds, increment = (float(part or 0) for part in found.groups())
         clock = cls(round(1000 * (60 * minutes + seconds)), round(1000 * increment), int(moves))
         if clock.base < 1:
-            raise ValueError(f"a clock without time: {text!r}")
+            raise ValueError(f"the clock {text!r} has no time")
         return clock
 
     def moves_to_go(self, made: int) -> int | None:
-        """How many moves are left until time is added, for a side that has made so many; None where it never is."""
+        """How many moves are left until time is added, for a side that has made so many moves; None for never."""
         return self.moves - made % self.moves if self.moves else None
 
     def added_after(self, made: int) -> int:
-        """What is added to the clock of a side that has just made its move of this number, counted from 1."""
+        """The time added to the clock of a side that has just made its move of this number, counted from 1."""
         return self.base if self.moves and made % self.moves == 0 else 0
 
     def __str__(self) -> str:
@@ -52,13 +52,13 @@ class Clock:
 
 @dataclass(frozen=True)
 class TimeControl:
-    """How much a move may cost: any of these together."""
+    """The limits of a move: any combination of these."""
 
     nodes: int | None = None
     depth: int | None = None
     movetime: int | None = None  # milliseconds
     clock: Clock | None = None
-    hash: int | None = None  # MiB for each player that names none; None for what suits
+    hash: int | None = None  # MiB for each player that names none; None for the default
 
     @property
     def is_timed(self) -> bool:
@@ -87,9 +87,9 @@ class TimeControl:
 
 @dataclass(frozen=True)
 class Adjudication:
-    """When a game ends before its rules end it. Scores in centipawns; numbers of moves are of each side, 0 for never.
+    """When a game is adjudicated. Scores are in centipawns; numbers of moves count each side's moves, 0 for never.
 
-    Both sides must agree: a side that misjudges its game should lose it on the board.
+    Both sides must agree: a side that misjudges its position should lose on the board.
     """
 
     win_score: int = 0
@@ -102,7 +102,7 @@ class Adjudication:
 
 @dataclass(frozen=True)
 class Variety:
-    """How games from one opening are made to differ: at so many plies any move is played that loses little."""
+    """How games from one opening are made to differ: for a number of plies any move that loses little may be played."""
 
     early: int = 0  # plies after the opening
     early_loss: int = 100  # centipawns

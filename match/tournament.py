@@ -1,4 +1,4 @@
-"""Tournaments: which players meet, one match for each pairing, until all are played or one is broken off."""
+"""Tournaments: one match for each pairing, until all are played or one is interrupted."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ PlayMatch = Callable[[Pairing], tuple[MatchResult, MatchError | None]]
 class Schedule(StrEnum):
     """Who meets whom."""
 
-    GAUNTLET = "gauntlet"  # the first player each of the others
-    ROUND_ROBIN = "round-robin"  # each player each other one
+    GAUNTLET = "gauntlet"  # the first player plays each of the others
+    ROUND_ROBIN = "round-robin"  # each player plays each other one
 
     def pairings(self, players: int, pool: int = 0) -> list[Pairing]:
-        """The matches in their order; of a pool, whose players come last, each meets each player and nobody else."""
+        """The matches in order. The players of a pool come last and meet only players outside it."""
         if pool:
             return list(product(range(players), range(players, players + pool)))
         every = list(combinations(range(players), 2))
@@ -31,7 +31,7 @@ class Schedule(StrEnum):
 
 @dataclass
 class TournamentResult:
-    """A tournament as far as it was played: the games of each pairing that has any, and what broke it off."""
+    """A tournament, or the part that was played: the games of each pairing that has any, and why it stopped."""
 
     tallies: dict[Pairing, Tally] = field(default_factory=dict)
     interrupted: bool = False
@@ -39,7 +39,7 @@ class TournamentResult:
 
 
 def run_tournament(pairings: Iterable[Pairing], play: PlayMatch) -> TournamentResult:
-    """Let `play` play each match; none follows one that was interrupted or broken off."""
+    """Play each match with `play`; stop after one that was interrupted or failed."""
     result = TournamentResult()
     for pairing in pairings:
         match, result.fault = play(pairing)

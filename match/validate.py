@@ -1,7 +1,6 @@
-"""Simulated matches: whether the test errs as often as alpha and beta promise, and the error bars cover 95%.
+"""Simulated matches: check that the test errs as often as alpha and beta promise and that intervals cover 95%.
 
-What is simulated is not what is assumed: pairs are drawn from a distribution with the strength asked for, and the
-statistics see only their counts.
+The statistics see only the counts of the pairs, not the distribution of known strength that the pairs are drawn from.
 """
 
 from __future__ import annotations
@@ -14,13 +13,13 @@ import numpy as np
 from match.statistics import NELO_PER_T, Model, Sprt, elo_of, estimate, llr
 
 MOST_PAIRS = 20_000
-BATCH = 8  # pairs between two looks at the test
+BATCH = 8  # pairs between two checks of the test
 SHAPES = {"many draws": (0.02, 0.18, 0.60, 0.18, 0.02), "few draws": (0.10, 0.20, 0.40, 0.20, 0.10)}
 
 
 @dataclass(frozen=True)
 class SimulatedTest:
-    """What came of simulated matches under one test."""
+    """The results of simulated matches under one test."""
 
     matches: int
     accepted: int  # elo1
@@ -29,7 +28,7 @@ class SimulatedTest:
 
 
 def shares_for(shape: Sequence[float], elo: float, model: Model) -> np.ndarray:
-    """The distribution of pairs like `shape` with this strength, by an exponential tilt."""
+    """The distribution of pairs with this strength and a shape like `shape`, by an exponential tilt."""
     values = np.linspace(0, 1, len(shape))
 
     def tilted(slope: float) -> np.ndarray:
@@ -51,7 +50,7 @@ def shares_for(shape: Sequence[float], elo: float, model: Model) -> np.ndarray:
 
 
 def simulate_test(sprt: Sprt, shares: np.ndarray, matches: int, random: np.random.Generator) -> SimulatedTest:
-    """Play matches under the test with pairs from these shares."""
+    """Simulate matches under the test with pairs drawn from these shares."""
     counts = np.zeros((matches, 5))
     low, high = sprt.bounds
     accepted, pairs, spent = 0, 0, 0
@@ -67,7 +66,7 @@ def simulate_test(sprt: Sprt, shares: np.ndarray, matches: int, random: np.rando
 
 
 def coverage(shares: np.ndarray, pairs: int, matches: int, random: np.random.Generator) -> float:
-    """The share of simulated matches whose 95% interval holds the true Elo."""
+    """The share of simulated matches whose 95% interval contains the true Elo."""
     truth = elo_of(float(shares @ np.linspace(0, 1, 5)))
     held = 0
     for counts in random.multinomial(pairs, shares, matches):

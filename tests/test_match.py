@@ -176,7 +176,7 @@ def test_the_openings_are_even_and_distinct_by_number_and_seed():
         ("no_parameter=3", "there is no search parameter or weight 'no_parameter'"),
         ("VAL_N=99999", "VAL_N = 99999 is outside"),
         ("VAL_K=1", "there is no search parameter or weight 'VAL_K'; did you mean"),
-        ("razor_depth=deep", "razor_depth = 'deep': it takes a whole number"),
+        ("razor_depth=deep", "razor_depth = 'deep' is not a whole number"),
     ],
 )
 def test_a_player_that_cannot_be_is_refused(player: str, complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -195,7 +195,7 @@ def test_a_player_takes_weights_and_search_parameters_inline() -> None:
 
 
 def test_the_text_of_a_player_is_refused_below_the_command_line_too() -> None:
-    with pytest.raises(PlayerError, match="threads and hash are at least 1"):
+    with pytest.raises(PlayerError, match="threads and hash must be at least 1"):
         read_player("default,threads=0")
     assert issubclass(PlayerError, MatchError) and not issubclass(PlayerError, CommandError)
 

@@ -185,7 +185,7 @@ def test_an_xboard_engine_plays_with_the_hash_asked_for_even_if_it_cannot_set_up
     lines = (tmp_path / "log").read_text(encoding="utf-8").splitlines()
     assert "memory 32" in lines and lines.count("new") == 2
     assert main([*words, "--nodes", "10"]) == 1
-    assert "cannot count nodes" in capsys.readouterr().err
+    assert "cannot limit its search by nodes" in capsys.readouterr().err
     (tmp_path / "one.epd").write_text("4k3/8/8/8/8/8/PPPPPPPP/4K3 w - -\n")
     assert main([*words, "--depth", "2", "--openings", str(tmp_path / "one.epd")]) == 1
     assert "cannot set up a position" in capsys.readouterr().err
@@ -217,7 +217,7 @@ def test_an_engine_that_does_not_start_ends_the_match_with_a_reason(capsys: pyte
     assert main(["match", "default", f"engine:{shlex.quote(sys.executable)} -c 'raise SystemExit'"]) == 1
     assert "does not start" in capsys.readouterr().err
     assert main(["match", "default", "engine:no-such-program"]) == 2
-    assert "there is no such program" in capsys.readouterr().err
+    assert "program not found" in capsys.readouterr().err
     assert main(["match", "default", FAKE + ",option.Nonsense=1", "--games", "2"]) == 1
     assert "Nonsense" in capsys.readouterr().err
 
@@ -262,7 +262,7 @@ def test_going_on_keeps_the_games_that_others_have_added(tmp_path: Path) -> None
     result = run_match(terms("default", "razor_depth=1", 6), 1, output=kept)
     assert (tmp_path / "g.pgn").read_text().startswith(before)
     assert result.tally.games == 6 and len(games_of(tmp_path / "g.pgn")) == 10
-    assert [sentence.rpartition("; ")[2] for sentence in said] == ["all that is there stays.", "going on."]
+    assert [sentence.rpartition("; ")[2] for sentence in said] == ["nothing is removed from it.", "continuing."]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")

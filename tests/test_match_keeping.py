@@ -149,7 +149,7 @@ def test_games_that_others_have_added_stay_and_that_is_said(pgn: Path, state: Pa
     play(pgn, state, 5)
     with pgn.open("a") as file:
         file.write(OTHERS)
-    assert resumed(pgn, state)[2] == f"'{pgn}' has grown since '{state}' was saved; all that is there stays."
+    assert resumed(pgn, state)[2] == f"'{pgn}' has grown since '{state}' was saved; nothing is removed from it."
     play(pgn, state)
     first = "".join(map(text_of, range(5)))
     assert pgn.read_text() == first + OTHERS + ALL.removeprefix(first)
@@ -225,7 +225,7 @@ def test_games_that_may_not_be_in_their_pgn_are_not_forgotten(
         patch.setattr(keeping, "_append", call(KilledError(), 1, True, keeping._append))
         with pytest.raises(KilledError):
             play(pgn, state)
-    with pytest.raises(MatchError, match="holds games that its PGN may lack; name that with --pgn"):
+    with pytest.raises(MatchError, match="holds games that its PGN may lack; name the PGN with --pgn"):
         resumed(None, state)
 
 
@@ -241,5 +241,5 @@ def test_a_state_begun_without_a_pgn_leaves_one_named_later_as_it_is(pgn: Path, 
 
 def test_a_state_that_is_no_file_is_refused_and_not_read(state: Path) -> None:
     os.mkfifo(state)  # to read it would wait for ever
-    with pytest.raises(MatchError, match="is no file that could keep the state"):
+    with pytest.raises(MatchError, match="is not a regular file"):
         resumed(None, state)

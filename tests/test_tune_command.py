@@ -70,15 +70,15 @@ def test_every_weight_and_every_number_of_the_search_can_be_tuned():
     ("text", "said"),
     [
         ("a, 1, 0, 2, 1", "file:1: expected 'name, start, min, max, c_end, r_end'"),
-        ("a, 1, 0, 2, x, 1", "file:1: 'x' is no number"),
+        ("a, 1, 0, 2, x, 1", "file:1: 'x' is not a number"),
         ("# one\na, 3, 0, 2, 1, 1", "file:2: a starts at 3, outside its bounds 0..2"),
         ("a, 1, 0, 2, 0, 1", "file:1: a: c_end = 0"),
-        ("a, 1, 0, 2, 1, -1", "file:1: a: r_end = -1 is not above 0"),
+        ("a, 1, 0, 2, 1, -1", "file:1: a: r_end = -1; it must be above 0"),
         ("a, 1, 1, 1, 1, 1", "file:1: a: the bounds 1..1 leave nothing to tune"),
-        ("a, nan, 0, 2, 1, 1", "file:1: a: start = nan is no finite number"),
-        ("a, real, 1, 0, 2, 1, 1", "file:1: the type of a is 'int' or 'float', not 'real'"),
+        ("a, nan, 0, 2, 1, 1", "file:1: a: start = nan is not a finite number"),
+        ("a, real, 1, 0, 2, 1, 1", "file:1: the type of a must be 'int' or 'float', not 'real'"),
         ("a, 1, 0, 2, 1, 1\na, 1, 0, 2, 1, 1", "file: a is listed twice"),
-        ("\n# nothing\n", "file lists no parameter"),
+        ("\n# nothing\n", "file lists no parameters"),
     ],
 )
 def test_a_faulty_line_is_named_with_its_fault(text, said):
@@ -91,14 +91,14 @@ def test_a_faulty_line_is_named_with_its_fault(text, said):
     ("text", "said"),
     [
         ("[a", "file: Expected ']'"),
-        ("a = 1", "file: a is no table"),
+        ("a = 1", "file: a is not a table"),
         ("[a]\nc_end = 1", "file: [a]: start is missing"),
         ("[RookOpen]\nelo = 1", "file: [RookOpen]: c_end (or dist) is missing"),
-        ("[RookOpen]\nc = 1", "file: [RookOpen]: 'c' means nothing"),
-        ("[RookOpen]\nc_end = true", "file: [RookOpen]: c_end = True is no number"),
-        ('[RookOpen]\nc_end = 1\ntype = "whole"', "file: [RookOpen]: type is 'int' or 'float', not 'whole'"),
+        ("[RookOpen]\nc = 1", "file: [RookOpen]: unknown key 'c'"),
+        ("[RookOpen]\nc_end = true", "file: [RookOpen]: c_end = True is not a number"),
+        ('[RookOpen]\nc_end = 1\ntype = "whole"', "file: [RookOpen]: type must be 'int' or 'float', not 'whole'"),
         ("[RookOpen]\ndist = -1", "file: RookOpen: c_end = -2.2"),
-        ("[RookOpen]\nc_end = 1\ndist = 0", "file: RookOpen: dist = 0 is not above 0"),
+        ("[RookOpen]\nc_end = 1\ndist = 0", "file: RookOpen: dist = 0; it must be above 0"),
     ],
 )
 def test_a_faulty_table_is_named_with_its_fault(text, said):
@@ -109,7 +109,7 @@ def test_a_faulty_table_is_named_with_its_fault(text, said):
 
 def test_a_name_that_means_nothing_gets_the_nearest_one():
     known = own_parameters()
-    with pytest.raises(TuneError, match=r"Merino has no parameter called 'RookOpn'; did you mean 'RookOpen'\?"):
+    with pytest.raises(TuneError, match=r"Merino has no parameter named 'RookOpn'; did you mean 'RookOpen'\?"):
         check_known([TunedParameter("RookOpn", 1, 0, 2, 1)], known, "Merino")
     with pytest.raises(TuneError, match=r"razor_margin: the bounds 0..100 reach beyond what Merino takes, 50..800"):
         check_known([TunedParameter("razor_margin", 50, 0, 100, 1)], known, "Merino")

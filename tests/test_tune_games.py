@@ -120,10 +120,10 @@ def test_a_file_with_another_configuration_is_refused(tmp_path: Path):
         content = dict(file)
     content["configuration"] = np.array(replace(configuration(), seed=4).text())
     np.savez(path, **content)
-    with pytest.raises(TuneError, match="the configuration in it has been changed"):
+    with pytest.raises(TuneError, match="its configuration has been changed"):
         load_tune(path)
     path.write_bytes(b"nothing")
-    with pytest.raises(TuneError, match="is no file of a tune"):
+    with pytest.raises(TuneError, match="is not a tune"):
         load_tune(path)
     with pytest.raises(TuneError, match="No such file"):
         load_tune(tmp_path / "missing.npz")
@@ -235,7 +235,7 @@ def test_the_numbers_of_an_engine_are_those_it_names(engine: tuple[str, ...], tm
     file = tmp_path / "file.txt"
     file.write_text("Bald, 5, 0, 10, 1, 0.002\n")
     order = ["tune", str(file), "--engine", " ".join(engine), "--pairs", "2"]
-    with pytest.raises(CommandError, match=r"has no parameter called 'Bald'; did you mean 'Bold'\?"):
+    with pytest.raises(CommandError, match=r"has no parameter named 'Bald'; did you mean 'Bold'\?"):
         run_spsa(order)
     with pytest.raises(UsageError, match="there is no program 'no-such-engine'"):
         run_spsa([*order[:2], "--engine", "no-such-engine"])
@@ -314,7 +314,7 @@ def test_a_tune_by_games_is_played_resumed_and_replayed(tmp_path: Path, capsys: 
 @pytest.mark.parametrize(
     ("text", "options", "said"),
     [
-        ("RookOpn, 17, 0, 60, 5, 0.002", [], "Merino has no parameter called 'RookOpn'; did you mean 'RookOpen'"),
+        ("RookOpn, 17, 0, 60, 5, 0.002", [], "Merino has no parameter named 'RookOpn'; did you mean 'RookOpen'"),
         ("razor_margin, 60, 0, 800, 5, 0.002", [], "reach beyond what Merino takes, 50..800"),
         ("razor_margin, float, 60, 50, 800, 5, 0.002", [], "razor_margin is an integer"),
         ("RookOpen, 17, 0, 60, 5, 0.002", ["--plot", "a.txt"], "--plot writes .png or .svg"),

@@ -1,1 +1,1 @@
-"""Tuning by games: SPSA, its Bayesian forms, a simulator of them, and the real thing."""
+"""Tuning by games: SPSA, its Bayesian variants, their simulator, and tunes by real games."""

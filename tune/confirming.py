@@ -1,4 +1,4 @@
-"""What comes out of a tune: the tuned player, how it is written, and the match that would confirm it."""
+"""The outcome of a tune: the tuned player, its text for `merino match`, and the match that would confirm it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_PROOF_GAMES = 100_000
 
 
 def tuned_values(tune: Tune) -> np.ndarray:
-    """The best estimate now as it can be played, float64[d]: integers are rounded."""
+    """The best estimate so far in playable form, float64[d]: integers are rounded."""
     rows = tune.configuration.parameters
     return np.array([round(at) if row.whole else at for row, at in zip(rows, tune.estimate().tolist(), strict=True)])
 
@@ -34,19 +34,19 @@ def tuned_players(tune: Tune) -> tuple[Player, Player]:
 
 
 def proof_terms(configuration: Configuration, players: tuple[Player, Player]) -> MatchConfig:
-    """The terms of the match of tuned values against those at the start, from openings that tuned nothing."""
+    """The configuration of the match of tuned values against the initial ones, from openings not used in the tune."""
     return replace(terms_of(configuration, players), seed=configuration.seed + 1, games=MOST_PROOF_GAMES)
 
 
 def tunes_evaluation(configuration: Configuration) -> bool:
-    """Whether numbers of Merino's evaluation are tuned, and not only those of its search."""
+    """Whether numbers of Merino's evaluation are tuned, not only numbers of its search."""
     if configuration.engine:
         return False
     return not configuration.evaluation.numbers.keys().isdisjoint(row.name for row in configuration.parameters)
 
 
 def as_player(configuration: Configuration, values: Sequence[float], evaluation_file: Path) -> str:
-    """How the player with these values is written for `merino match`, its evaluation being in `evaluation_file`."""
+    """The text for `merino match` of the player with these values and the evaluation in `evaluation_file`."""
     names = [row.name for row in configuration.parameters]
     numbers = {name: f"{value:.10g}" for name, value in zip(names, values, strict=True)}
     if configuration.engine:

@@ -1,4 +1,4 @@
-"""Which two vectors a pair plays: the estimate plus and minus a random perturbation."""
+"""The two vectors of a pair: the estimate plus and minus a random perturbation."""
 
 import numpy as np
 
@@ -27,10 +27,10 @@ def _write_one(settings, state, number, random, plus, minus):
 
 @kernel
 def write_pair(settings, state, number, random, plus, minus):
-    """Fill `plus` and `minus`, float64[d], for pair `number`, from 1.
+    """Fill `plus` and `minus`, float64[d], for pair `number`, counted from 1.
 
-    Integers are rounded up or down at random so that they are right on average, and with the same random number for
-    both players: rounded apart, a small perturbation could come out with the wrong sign.
+    Integers are rounded up or down at random so that they are right on average, with the same random number for both
+    players: otherwise a small perturbation could get the wrong sign.
     """
     size = len(plus)
     write_estimate(settings, state, plus)
@@ -56,7 +56,7 @@ def write_pair(settings, state, number, random, plus, minus):
 
 @kernel
 def _level(random):
-    """One of LEVELS, each as often as LEVEL_SHARES says."""
+    """A random one of LEVELS, with the probabilities LEVEL_SHARES."""
     share = next_float(random)
     index = 0
     while index < len(LEVELS) - 1 and share >= LEVEL_SHARES[index]:

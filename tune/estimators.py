@@ -2,9 +2,9 @@
 
 A pair plays two vectors `plus` and `minus` against each other, both colours from one opening; `y` is wins minus losses
 of `plus`, -2..2. The model: y = 2 tanh(x / 2) + noise of deviation tau, where x = sum A_i (t_i - m_i) with the optimum
-t, the middle m of both vectors and A_i = (plus_i - minus_i) / sigma_i^2. As both vectors may be any, rounded, clipped
-or made from an older estimate, late results and batches are right without more ado. sigma_i is the width of the
-strength curve: the Elo lost at distance d is d^2 / (2 beta sigma_i^2), beta = ln 10 / 400.
+t, the middle m of both vectors and A_i = (plus_i - minus_i) / sigma_i^2. The vectors may be rounded, clipped or made
+from an older estimate, so late results and batches need no special treatment. sigma_i is the width of the strength
+curve: the Elo lost at distance d is d^2 / (2 beta sigma_i^2), beta = ln 10 / 400.
 
 After Ivec and Vojnovic, "Bayesian statistics approach to chess engines optimization", arXiv:2205.15602; numbers in
 parentheses are their equations. SPSA is Spall's, with the parameters c and r of fishtest.
@@ -17,13 +17,13 @@ import numpy as np
 
 from engine.compiled.jit import entry, kernel
 
-ALPHA, GAMMA = 0.602, 0.101  # how fast SPSA's step and everybody's perturbation shrink (17)
+ALPHA, GAMMA = 0.602, 0.101  # how fast SPSA's step and the perturbation of every method shrink (17)
 STABILITY_SHARE = 0.1  # A of (17) as a share of all pairs
 FIRST_TAU2, FIRST_TAU2_PAIRS = 1.1, 20.0  # variance of y at 40% draws, and how many pairs this guess is worth
 
 
 class Method(IntEnum):
-    """How the next estimate is made from a result."""
+    """The rule that makes the next estimate from a result."""
 
     SPSA = 0
     BSPSAS = 1
@@ -31,11 +31,11 @@ class Method(IntEnum):
     AUTO = 3
 
 
-# As globals of this kind a kernel takes them for constants.
+# As globals like these, kernels treat them as constants.
 _SPSA, _BSPSAS, _BSPSA = int(Method.SPSA), int(Method.BSPSAS), int(Method.BSPSA)
 
-# What a filter of AUTO must earn before it counts: log-odds of a lopsided curve, and of a curvature that is not the one
-# stated. Without them a short tune on an even curve listens to filters that it does not need.
+# The handicap of a filter of AUTO, in log-odds: for a lopsided curve, and for a curvature other than the one
+# stated. Without it, a short tune on an even curve would follow filters that it does not need.
 LOPSIDED_ODDS, CURVATURE_ODDS = -4.0, -3.0
 # The filters of AUTO: deviation of the bias as a share of the largest perturbation, the power of the perturbation that
 # the bias grows with, by what the stated curvature is multiplied, and the log-odds before the first pair.
@@ -52,10 +52,10 @@ LEVEL_SHARES = np.array([0.3, 0.3, 0.4])  # how often each is played
 
 
 class EstimatorSettings(NamedTuple):
-    """What does not change while a method runs; arrays are float64[d] in the parameters' own units.
+    """The settings of a method, constant during a run; arrays are float64[d] in the parameters' own units.
 
     `c_end` and `r_end` are perturbation and step size at the last of `pairs` pairs, `sigma` the width of the strength
-    curve, `sigma_0` the deviation of the optimum from the start as believed before, `whole` which parameters are
+    curve, `sigma_0` the expected deviation of the optimum from the start, `whole` which parameters are
     integers (bool[d]), `tau` the deviation of y, 0 to estimate it. `bank` is float64[filters, 4], see BANK.
     """
 
@@ -73,11 +73,11 @@ class EstimatorSettings(NamedTuple):
 
 
 class State(NamedTuple):
-    """What a method knows. What it does not use has length 0.
+    """The state of a method. Unused arrays have length 0.
 
-    `moments` float64[2]: pairs so far, sum of y^2. `mean`, `bias` float64[filters, d]: the optimum, and how far from it
-    both players of the largest perturbation are equal. `spread` float64[filters, 3, d]: variance of the mean, its
-    covariance with the bias, variance of the bias. `covariance` float64[d, d], of the mean. `evidence`
+    `moments` float64[2]: pairs so far, sum of y^2. `mean`, `bias` float64[filters, d]: the optimum, and at what
+    distance from it both players of the largest perturbation are equal. `spread` float64[filters, 3, d]: variance of
+    the mean, its covariance with the bias, variance of the bias. `covariance` float64[d, d], of the mean. `evidence`
     float64[filters]: the log-odds of the filter, and the log-likelihood of the results.
     """
 
@@ -90,7 +90,7 @@ class State(NamedTuple):
 
 
 class PairResult(NamedTuple):
-    """A pair as played: its number from 1, both vectors, and wins minus losses of `plus`."""
+    """A pair that was played: its number from 1, both vectors, and wins minus losses of `plus`."""
 
     number: int
     plus: np.ndarray
@@ -114,7 +114,7 @@ def initial_state(settings: EstimatorSettings, start: np.ndarray) -> State:
 
 
 def after(settings: EstimatorSettings, state: State, result: PairResult) -> State:
-    """The state after one more pair; the one before stays as it was."""
+    """The state after one more pair; the old state is unchanged."""
     new = State(*(array.copy() for array in state))
     _absorb_one(settings, new, result.number, result.plus, result.minus, result.y)
     return new
@@ -128,12 +128,12 @@ def estimate(settings: EstimatorSettings, state: State) -> np.ndarray:
 
 
 def noise_now(settings: EstimatorSettings, state: State) -> float:
-    """The variance of y that the next result is judged by."""
+    """The variance of y used for the next result."""
     return float(_noise_one(settings, state))
 
 
 def deviations(settings: EstimatorSettings, state: State) -> np.ndarray:
-    """The posterior standard deviation of each parameter, float64[d]; NaN for SPSA, which knows none."""
+    """The posterior standard deviation of each parameter, float64[d]; NaN for SPSA, which has none."""
     if settings.method == Method.SPSA:
         return np.full(len(settings.low), np.nan)
     if settings.method == Method.BSPSA:
@@ -177,7 +177,7 @@ def absorb(settings, state, number, plus, minus, y):
 
 @kernel
 def noise(settings, state):
-    """The variance of y: as given, or that of the pairs so far."""
+    """The variance of y: as given, or estimated from the pairs so far."""
     if settings.tau > 0.0:
         return settings.tau * settings.tau
     return (FIRST_TAU2 * FIRST_TAU2_PAIRS + state.moments[1]) / (FIRST_TAU2_PAIRS + state.moments[0])
@@ -205,7 +205,7 @@ def write_estimate(settings, state, theta):
 
 @kernel
 def shrinking(settings, number):
-    """By what c_end is multiplied at pair `number`: (17) with the last pair as the unit."""
+    """The factor of c_end at pair `number`: (17), 1 at the last pair."""
     return (settings.pairs / number) ** GAMMA
 
 
@@ -221,13 +221,13 @@ def _step(settings, theta, number, plus, minus, y):
 
 @kernel
 def _slope(settings, plus, minus, i):
-    """A_i of (6) in general position: how much ln(win / loss) gains with each unit of the optimum."""
+    """A_i of (6) for any two vectors: how much ln(win / loss) grows per unit of the optimum."""
     return (plus[i] - minus[i]) / (settings.sigma[i] * settings.sigma[i])
 
 
 @kernel
 def _innovation(settings, mean, plus, minus, y):
-    """The result less what `mean` predicts to first order."""
+    """The result minus the prediction of `mean`, to first order."""
     for i in range(len(mean)):
         y -= _slope(settings, plus, minus, i) * (mean[i] - 0.5 * (plus[i] + minus[i]))
     return y
@@ -235,9 +235,9 @@ def _innovation(settings, mean, plus, minus, y):
 
 @kernel
 def _update_alone(settings, mean, variance, plus, minus, y, tau2):
-    """BSPSAS: each parameter as if the others were known, (9) and (10).
+    """BSPSAS: updates each parameter as if the others were known, (9) and (10).
 
-    Without the sum of (9) over the other parameters: it is noise that grows with the distance from the origin.
+    It leaves out the sum of (9) over the other parameters, which is noise that grows with the distance from the origin.
     """
     surprise = _innovation(settings, mean, plus, minus, y)
     for i in range(len(mean)):
@@ -249,7 +249,7 @@ def _update_alone(settings, mean, variance, plus, minus, y, tau2):
 
 @kernel
 def _update_jointly(settings, mean, covariance, plus, minus, y, tau2):
-    """BSPSA: (13) to (16) with the inverse updated in place of solved for, by Sherman and Morrison."""
+    """BSPSA: (13) to (16), with the inverse updated by the Sherman-Morrison formula."""
     surprise = _innovation(settings, mean, plus, minus, y)
     size = len(mean)
     gain = np.zeros(size)
@@ -269,7 +269,7 @@ def _update_jointly(settings, mean, covariance, plus, minus, y, tau2):
 
 @kernel
 def _update_bank(settings, state, plus, minus, y, tau2):
-    """AUTO: every filter sees the pair, and its evidence tells how well it foresaw the result."""
+    """AUTO: every filter sees the pair, and its evidence records how well it predicted the result."""
     size = state.mean.shape[1]
     slopes, reaches = np.empty(size), np.empty(size)
     for i in range(size):
@@ -283,8 +283,8 @@ def _update_bank(settings, state, plus, minus, y, tau2):
 def _update_filter(state, row, index, plus, minus, slopes, reaches, y, tau2):
     """One filter of the bank: an estimate and a bias for each parameter, and their 2 x 2 covariance.
 
-    The players of perturbation c are equal not at the optimum but off it by bias * (c / largest c)^power, which is how
-    a lopsided strength curve looks. `reaches` is float64[d], c / largest c.
+    The players of perturbation c are equal not at the optimum but at a distance of bias * (c / largest c)^power from
+    it; this describes a lopsided strength curve. `reaches` is float64[d], c / largest c.
     """
     mean, bias, spread = state.mean[index], state.bias[index], state.spread[index]
     power, multiplier = row[1], row[2]

@@ -2,8 +2,8 @@
 
 fishtest      name, start, min, max, c_end, r_end               always integers
 OpenBench     name, int or float, start, min, max, c_end, r_end
-TOML          a table [name] for each parameter with c_end, or with dist, from which c_end follows by (19); and what
-              else is known of: start, min, max, r_end, type ("int" or "float"), elo
+TOML          a table [name] for each parameter with c_end, or with dist, from which c_end follows by (19);
+              optional are start, min, max, r_end, type ("int" or "float"), elo
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TOML_KEYS = {"start", "min", "max", "c_end", "r_end", "type", "elo", "dist"}
 
 
 def read_file(path: Path, known: Mapping[str, Number]) -> list[TunedParameter]:
-    """The parameters a file lists; `known` has start and bounds where TOML leaves them out. Raises TuneError."""
+    """The parameters listed in a file; `known` has start and bounds for TOML that omits them. Raises TuneError."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -33,7 +33,7 @@ def read_file(path: Path, known: Mapping[str, Number]) -> list[TunedParameter]:
 
 
 def read_lines(text: str, source: str) -> list[TunedParameter]:
-    """The parameters in lines of fishtest or OpenBench; empty lines and `#` comments count for nothing."""
+    """The parameters in lines of fishtest or OpenBench; empty lines and `#` comments are skipped."""
     found = []
     for number, line in enumerate(text.splitlines(), start=1):
         content = line.split("#", 1)[0].strip()
@@ -47,7 +47,7 @@ def _read_line(line: str, where: str) -> TunedParameter:
     whole = True
     if len(fields) == 6:
         if fields[0] not in _TYPES:
-            raise TuneError(f"{where}: the type of {name} is 'int' or 'float', not {fields[0][:40]!r}")
+            raise TuneError(f"{where}: the type of {name} must be 'int' or 'float', not {fields[0][:40]!r}")
         whole = _TYPES[fields.pop(0)]
     if len(fields) != 5 or not name:
         raise TuneError(
@@ -70,13 +70,13 @@ def read_toml(text: str, source: str, known: Mapping[str, Number]) -> list[Tuned
 def _read_table(name: str, table: object, source: str, known: Mapping[str, Number]) -> TunedParameter:
     where = f"{source}: [{name}]"
     if not isinstance(table, dict):
-        raise TuneError(f"{source}: {name} is no table; a parameter is written [{name}], with its numbers below")
+        raise TuneError(f"{source}: {name} is not a table; write a parameter as [{name}], with its numbers below")
     for key in table:
         if key not in _TOML_KEYS:
-            raise TuneError(f"{where}: {key!r} means nothing; known are {', '.join(sorted(_TOML_KEYS))}")
+            raise TuneError(f"{where}: unknown key {key!r}; possible are {', '.join(sorted(_TOML_KEYS))}")
     kind = table.get("type", "int")
     if kind not in _TYPES:
-        raise TuneError(f"{where}: type is 'int' or 'float', not {kind!r}")
+        raise TuneError(f"{where}: type must be 'int' or 'float', not {kind!r}")
     registered = known.get(name)
     usual = {"start": registered.value, "min": registered.low, "max": registered.high} if registered else {}
     values: dict[str, float] = dict(usual)
@@ -84,7 +84,7 @@ def _read_table(name: str, table: object, source: str, known: Mapping[str, Numbe
         if key == "type":
             continue
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise TuneError(f"{where}: {key} = {value!r} is no number")
+            raise TuneError(f"{where}: {key} = {value!r} is not a number")
         values[key] = float(value)
     if "dist" in values:
         values.setdefault("c_end", REACH * values["dist"])
@@ -100,12 +100,12 @@ def _number(text: str, where: str) -> float:
     try:
         return float(text)
     except ValueError as error:
-        raise TuneError(f"{where}: {text[:40]!r} is no number") from error
+        raise TuneError(f"{where}: {text[:40]!r} is not a number") from error
 
 
 def _all_different(parameters: list[TunedParameter], source: str) -> list[TunedParameter]:
     if not parameters:
-        raise TuneError(f"{source} lists no parameter")
+        raise TuneError(f"{source} lists no parameters")
     seen: set[str] = set()
     for parameter in parameters:
         if parameter.name in seen:

@@ -35,7 +35,7 @@ class Figure(NamedTuple):
 
 
 def figure_for(cell: Cell) -> Figure | None:
-    """What the paper has for this cell, if it has it."""
+    """The paper's figure for this cell, or None."""
     method = cell.contender.method
     if (cell.setting, cell.pairs, cell.contender.reach) != (SETTING, PAIRS, REACH):
         return None
@@ -45,5 +45,5 @@ def figure_for(cell: Cell) -> Figure | None:
 
 
 def distance(cell: Cell, figure: Figure) -> float:
-    """How far the cell lies above the paper's, in standard errors of the difference."""
+    """How far the cell is above the paper's, in standard errors of the difference."""
     return (cell.mean - figure.loss) / (cell.error**2 + figure.error**2) ** 0.5

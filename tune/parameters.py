@@ -1,4 +1,4 @@
-"""What is tuned: named numbers with bounds, and the settings of a method made from them."""
+"""The parameters of a tune: named numbers with bounds, and the settings of a method made from them."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from eval.families import default
 from tune.estimators import BANK, FIRST_TAU2, EstimatorSettings, Method
 from tune.plan import elo_width, spsa_step
 
-UNKNOWN_ELO = 1.0  # what displacing a parameter by c_end is taken to cost where nobody said; too little is safer
+UNKNOWN_ELO = 1.0  # the assumed cost of displacing a parameter by c_end, by default; too little is safer
 
 
 class TuneError(MerinoError):
-    """Something that cannot be tuned or read; the message says what and where."""
+    """Something cannot be tuned or read; the message says what and where."""
 
 
 @dataclass(frozen=True)
 class TunedParameter:
     """A number to tune, in its own units.
 
-    `c_end` and `r_end` are as on fishtest, the perturbation and the step of the last pair; `r_end` None for the best by
-    formula. `elo` is what a displacement by `dist` from the optimum is thought to cost, and `dist` how far the optimum
-    is thought to be.
+    `c_end` and `r_end` are as on fishtest, the perturbation and the step of the last pair; `r_end` None for the best
+    by formula. `elo` is the estimated cost of a displacement by `dist` from the optimum, and `dist` the estimated
+    distance of the optimum.
     """
 
     name: str
@@ -44,28 +44,28 @@ class TunedParameter:
 
     @property
     def distance(self) -> float:
-        """How far the optimum is thought to be: `dist`, else c_end."""
+        """The estimated distance of the optimum: `dist`, else c_end."""
         return self.c_end if self.dist is None else self.dist
 
     @property
     def elo_at_c(self) -> float:
-        """What displacing it by c_end is thought to cost."""
+        """The estimated cost in Elo of displacing it by c_end."""
         return self.elo * (self.c_end / self.distance) ** 2
 
 
 def own_parameters() -> dict[str, Number]:
-    """What Merino itself can tune, by name, old ones too: the numbers of its evaluation and of its search."""
+    """What Merino can tune, by name (old names too): the numbers of its evaluation and of its search."""
     search = {row.name: Number(float(row.default), float(row.bounds[0]), float(row.bounds[1])) for row in PARAMETERS}
     return {**default().numbers, **search, **{old: search[new] for old, new in OLD_NAMES.items()}}
 
 
 def check(parameter: TunedParameter, where: str) -> TunedParameter:
-    """The parameter, if its numbers make sense; raises TuneError, which says `where`."""
+    """Return the parameter if its numbers make sense; else raise TuneError, which says `where`."""
     name, low, high = parameter.name, parameter.low, parameter.high
     for field in ("start", "low", "high", "c_end", "r_end", "elo", "dist"):
         value = getattr(parameter, field)
         if value is not None and not math.isfinite(value):
-            raise TuneError(f"{where}: {name}: {field} = {value} is no finite number")
+            raise TuneError(f"{where}: {name}: {field} = {value} is not a finite number")
     if not low < high:
         raise TuneError(f"{where}: {name}: the bounds {low:g}..{high:g} leave nothing to tune")
     if not low <= parameter.start <= high:
@@ -75,16 +75,16 @@ def check(parameter: TunedParameter, where: str) -> TunedParameter:
     for field in ("r_end", "elo", "dist"):
         value = getattr(parameter, field)
         if value is not None and value <= 0:
-            raise TuneError(f"{where}: {name}: {field} = {value:g} is not above 0")
+            raise TuneError(f"{where}: {name}: {field} = {value:g}; it must be above 0")
     return parameter
 
 
 def check_known(parameters: Sequence[TunedParameter], known: Mapping[str, Number], owner: str) -> None:
-    """Raise TuneError where a name means nothing to `owner` or bounds reach beyond what it takes."""
+    """Raise TuneError if `owner` does not know a name or does not accept the bounds."""
     for parameter in parameters:
         if parameter.name not in known:
             hint = did_you_mean(parameter.name, known)
-            raise TuneError(f"{owner} has no parameter called {parameter.name!r}{hint}")
+            raise TuneError(f"{owner} has no parameter named {parameter.name!r}{hint}")
         limits = known[parameter.name]
         if parameter.low < limits.low or parameter.high > limits.high:
             raise TuneError(
@@ -106,7 +106,7 @@ def rounding_warnings(parameters: Sequence[TunedParameter]) -> list[str]:
 def settings_for(
     method: Method, parameters: Sequence[TunedParameter], pairs: int, tau: float = 0.0
 ) -> EstimatorSettings:
-    """The settings of a method for `pairs` pairs; `tau` 0 has it estimated from the results."""
+    """The settings of a method for `pairs` pairs; with `tau` 0 it is estimated from the results."""
     steps = [parameter.r_end or best_step(parameter, parameters, pairs, tau) for parameter in parameters]
     distance = np.array([parameter.distance for parameter in parameters])
     return EstimatorSettings(
@@ -125,6 +125,6 @@ def settings_for(
 
 
 def best_step(parameter: TunedParameter, parameters: Sequence[TunedParameter], pairs: int, tau: float = 0.0) -> float:
-    """The r_end that `tune.plan` finds best for this one of the parameters."""
+    """The best r_end for one of the parameters, by `tune.plan`."""
     total = sum(each.elo for each in parameters)
     return spsa_step(total, len(parameters), pairs, parameter.elo_at_c, tau or math.sqrt(FIRST_TAU2))

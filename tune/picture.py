@@ -13,9 +13,9 @@ _COLUMNS = 3
 
 
 def draw(tune: Tune, method: Method, ending: str) -> bytes:
-    """A picture's bytes in the format of its ending: each parameter's way in units of c_end, with two deviations.
+    """A picture's bytes in the format of its ending: each parameter's course in units of c_end, with two deviations.
 
-    Raises CommandError where matplotlib is not installed.
+    Raises CommandError if matplotlib is not installed.
     """
     figure_class, _ = load_matplotlib()
     settings, _, way = replay(tune, method, _POINTS)

@@ -14,16 +14,16 @@ from tune.estimators import GAMMA
 BETA = math.log(10) / 400
 # (19): the last perturbation over the distance of the optimum, as in the paper's settings.
 REACH = 2.2
-# Where (18) finds that no step of SPSA gains anything, it still makes small ones.
+# If no step of SPSA gains anything by (18), it still makes small ones.
 LEAST_WORTH = 1.05
 # The mean over a run of a_n / a_N, SPSA's step over its last, for the exponents of `tune.estimators`.
 MEAN_STEP = 1.70
 
 
 def elo_width(distance: np.ndarray, elo: np.ndarray) -> np.ndarray:
-    """The width sigma of each strength curve, of which `elo` is lost at `distance` from the optimum, by (19).
+    """The width sigma of a strength curve that loses `elo` at `distance` from the optimum, by (19).
 
-    Exact would be distance / sqrt(2 beta elo) = 9.32 distance / sqrt(elo); the paper's 9.9 errs on the safe side.
+    The exact factor would be 9.32, from distance / sqrt(2 beta elo); the paper's 9.9 errs on the safe side.
     """
     return 7.0 * distance * np.sqrt(2.0 / elo)
 
@@ -31,7 +31,7 @@ def elo_width(distance: np.ndarray, elo: np.ndarray) -> np.ndarray:
 def spsa_step(total_elo: float, size: int, pairs: int, elo_at_c: float, tau: float) -> float:
     """The step r_end that leaves SPSA the smallest loss, (18) derived anew in the diffusion approximation.
 
-    `total_elo` is to be gained by `size` parameters; displacing one of them by c_end costs `elo_at_c`. The loss after a
+    `size` parameters have `total_elo` to gain; displacing one of them by c_end costs `elo_at_c`. The loss after a
     step r is total_elo * exp(-g r) + size * r * tau^2 / (8 beta), g being `decay`.
     """
     decay = 2 * 4 * MEAN_STEP * BETA * pairs * elo_at_c
@@ -44,10 +44,10 @@ def loss_left(
 ) -> float:
     """The Elo that BSPSA still loses after `pairs` pairs if the widths are right.
 
-    Of each parameter, float64[d]: what is lost at the start, and by a player displaced by c_end. Each keeps
-    1 / (1 / start + information), and the information of one of d parameters is as if the others were known, because
-    signs are independent. For d alike parameters with sums L0 and E_c this is
-    1 / (1 / L0 + pairs E_c / (542 d^2 (tau / 0.6)^2)); 679 in place of 542 for constant perturbations, gamma = 0.
+    The arguments are, for each parameter (float64[d]), the Elo lost at the start and by a player displaced by c_end. A
+    parameter still loses 1 / (1 / start + information). The information on one of d parameters is as if the others
+    were known, because signs are independent. For d equal parameters with sums L0 and E_c this is 1 / (1 / L0 + pairs
+    E_c / (542 d^2 (tau / 0.6)^2)); 679 in place of 542 for constant perturbations, gamma = 0.
     """
     information = 16 * BETA**2 * pairs * losses_at_c / ((1 - 2 * gamma) * tau**2)
     return float((1 / (1 / start_losses + information)).sum())

@@ -1,4 +1,4 @@
-"""Playing the pairs of a tune as an ordered map, each result being told before more pairs are asked for."""
+"""Plays the pairs of a tune as an ordered map; each result is taken before more pairs are made."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from tune.estimators import PairResult
 from tune.parameters import TunedParameter, TuneError
 from tune.tuning import Configuration, Tune
 
-MOST_LOST = 10  # pairs in a row, then something is wrong with the engine rather than with a game
+MOST_LOST = 10  # pairs in a row; after that the fault is the engine's, not a game's
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class TunePairTask:
-    """A pair of a tune that is to be played: plain data, for any process."""
+    """A pair of a tune to play: plain data, for any process."""
 
     configuration: Configuration
     pair: PairResult
@@ -46,7 +46,7 @@ class PairOutcome(NamedTuple):
     """Wins minus losses of `plus` in a pair; NaN for one that was lost, such as when an external engine dies."""
 
     y: float
-    fault: str = ""  # why it was lost
+    fault: str = ""  # why the pair was lost
 
 
 def own_player(label: str, rows: tuple[TunedParameter, ...], values: np.ndarray, evaluation: Evaluation) -> OwnPlayer:
@@ -58,7 +58,7 @@ def own_player(label: str, rows: tuple[TunedParameter, ...], values: np.ndarray,
 
 
 def engine_options(command: tuple[str, ...]) -> dict[str, Number]:
-    """The numbers that an external engine lets one set; raises TuneError if it does not start."""
+    """The numeric options of an external engine; raises TuneError if it does not start."""
     try:
         engine = chess.engine.SimpleEngine.popen_uci(list(command), timeout=START_SECONDS)
     except (OSError, chess.engine.EngineError, TimeoutError) as error:
@@ -81,7 +81,7 @@ def check_own(parameters: tuple[TunedParameter, ...]) -> None:
         if names.count(name) > 1:
             raise TuneError(f"{name} is listed twice, once by its old name")
         if name in search and not row.whole:
-            raise TuneError(f"{row.name} is an integer; its type cannot be float")
+            raise TuneError(f"{row.name} is an integer; its type must not be float")
 
 
 def players_of(configuration: Configuration, plus: np.ndarray, minus: np.ndarray) -> tuple[Player, Player]:
@@ -102,7 +102,7 @@ def _other(configuration: Configuration, label: str, values: np.ndarray) -> Othe
 
 
 def terms_of(configuration: Configuration, players: tuple[Player, Player]) -> MatchConfig:
-    """How these players meet in this tune."""
+    """The configuration of the match of these players in this tune."""
     return MatchConfig(
         players,
         configuration.time_control,
@@ -116,7 +116,7 @@ def terms_of(configuration: Configuration, players: tuple[Player, Player]) -> Ma
 def play_pair(task: TunePairTask) -> PairOutcome:
     """Play a pair: Merino against itself, or an external engine against itself.
 
-    Where the run has ended meanwhile nobody asks for the outcome. Raises what an opening raises.
+    If the run has ended meanwhile, the outcome is ignored. Raises the errors of openings.
     """
     configuration, pair = task.configuration, task.pair
     with at_work(task.run) as run:
@@ -149,9 +149,9 @@ def _play_both(board: Board, opening: Opening) -> PairOutcome:
 
 
 class _Asked:
-    """The pairs of a tune that are still to be played: first those that were handed out before it was broken off.
+    """The pairs of a tune still to be played, beginning with those handed out before an interruption.
 
-    There is none for now while enough are under way.
+    Yields None while enough pairs are in progress.
     """
 
     def __init__(self, tune: Tune, run: RunName) -> None:
@@ -175,10 +175,10 @@ def play_tune(
     play: Callable[[TunePairTask], PairOutcome] = play_pair,
     executor: Executor | None = None,
 ) -> None:
-    """Play until the tune is over, `on_result` after each pair. Raises KeyboardInterrupt with the tune in order.
+    """Play until the tune is over; call `on_result` after each pair. The tune is valid after a KeyboardInterrupt.
 
-    Results are taken in the order of their pairs, so that the course of a tune at fixed nodes does not depend on who
-    was faster. `executor` plays `at_a_time` pairs at a time, None for threads of this process.
+    Results are taken in the order of their pairs, so that a tune at fixed nodes does not depend on which pair is
+    faster. `executor` plays `at_a_time` pairs at a time, None for threads of this process.
     """
     lost_in_a_row = 0
     with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""What a tune tells: a line and a table while it runs, the result, and the match that would confirm it."""
+"""The reports of a tune: a line and a table while it runs, the result, and the match that would confirm it."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ def value_table(parameters: Sequence[TunedParameter], settings: EstimatorSetting
 
 
 def remaining_loss(settings: EstimatorSettings, state: State) -> float:
-    """The Elo that is still expected to be lost, from the posterior variances; NaN for SPSA."""
+    """The Elo expected to be still lost, from the posterior variances; NaN for SPSA."""
     return float((deviations(settings, state) ** 2 / (2 * BETA * settings.sigma**2)).sum())
 
 
 class TuneProgress:
-    """Shows a tune while it runs: every few seconds a line, every few lines the table."""
+    """Shows the progress of a tune: a line every few seconds, the table every few lines."""
 
     def __init__(self, tell: Callable[[str], object], every: float = 10.0, lines_per_table: int = 6) -> None:
         """`every` is in seconds."""
         self._tell, self._every, self._lines_per_table = tell, every, lines_per_table
         self._began = self._last = time.monotonic()
-        self._first = 0  # pairs that were done when the clock began
+        self._first = 0  # pairs done when the clock started
         self._lines = 0
 
     def __call__(self, tune: Tune) -> None:
-        """Tell if it is time to."""
+        """Show the progress if it is time to."""
         now = time.monotonic()
         if not self._first:  # the first pair may have had to wait for the compiler
             self._began = self._last = now
@@ -75,14 +75,14 @@ def clock(seconds: float) -> str:
 
 
 def result_lines(tune: Tune, method: Method, settings: EstimatorSettings, state: State) -> list[str]:
-    """The result of a method: values, their deviations, what is left to gain, and the lines of both formats."""
+    """The result of a method: values, deviations, the Elo left to gain, and the lines of both formats."""
     parameters = tune.configuration.parameters
     played = len(tune.done) - tune.lost
     lines = [f"{method.name.lower()} after {played} pairs:", *value_table(parameters, settings, state)]
     loss = remaining_loss(settings, state)
     if not np.isnan(loss):
         before = sum(row.elo for row in parameters)
-        lines.append(f"Expected to be left: {loss:.2f} Elo of the {before:.2f} thought to be there at first")
+        lines.append(f"Expected to be left: {loss:.2f} Elo of the {before:.2f} expected at the start")
     steps = [row.r_end or best_step(row, parameters, tune.configuration.pairs) for row in parameters]
     values = estimate(settings, state)
     lines += ["# fishtest", *fishtest_lines(parameters, np.round(values, 4), steps)]

@@ -10,7 +10,7 @@ from tune.simulator import SETTINGS, Cell
 
 
 def simulation_table(cells: Sequence[Cell]) -> list[str]:
-    """Methods side by side, a block for each setting, for each number of parameters the loss and the gain in Elo."""
+    """Methods side by side: a block for each setting, and in it the loss and gain in Elo by number of parameters."""
     lines: list[str] = []
     for setting in dict.fromkeys(cell.setting for cell in cells):
         block = [cell for cell in cells if cell.setting == setting]

@@ -1,6 +1,6 @@
-"""The simulator of the paper: strength curves of known shape, games by chance, and what a method makes of them.
+"""The simulator of the paper: strength curves of known shape, random games, and the result of a method.
 
-Settings of arXiv:2205.15602, section 3, from the authors' spreadsheet; the draw rate is the one that its table needs.
+Settings of arXiv:2205.15602, section 3, from the authors' spreadsheet; the draw rate reproduces its table.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tune.rng import next_float
 
 START, BOUND, TOTAL_ELO = 100.0, 1000.0, 2.0
 DRAW_RATE, TAU = 0.82, 0.6
-# The control of AUTO: BSPSAS with perturbations as large as AUTO's in the mean of their squares.
+# The control for AUTO: BSPSAS with perturbations of the same mean square as AUTO's.
 WIDE_REACH = REACH * WIDEST * float(np.sqrt((LEVEL_SHARES * LEVELS**2).sum() * (1 - 2 * GAMMA)))
 QUADRATIC, TANH, CUBIC = 0, 1, 2
 ROTATION_SEED = 5
@@ -42,8 +42,8 @@ ROTATION_SEED = 5
 class Curve(NamedTuple):
     """A strength curve with its optimum at 0: the Elo lost at x.
 
-    It is sum k_i x_i^2 times a factor that makes it lopsided by `shape`, or x^T H x where `matrix`, float64[d, d], is
-    not of size 0. `steepness` is k, float64[d].
+    It is sum k_i x_i^2 times a factor that makes it lopsided by `shape`, or x^T H x if `matrix`, float64[d, d], is not
+    empty. `steepness` is k, float64[d].
     """
 
     steepness: np.ndarray
@@ -53,7 +53,7 @@ class Curve(NamedTuple):
 
 @dataclass(frozen=True)
 class Setting:
-    """A row of stress tests: what the true curve is, and by what factor the tuner's idea of its Elo is wrong."""
+    """A stress test: the true curve, and the factor by which the tuner's idea of its Elo is wrong."""
 
     name: str
     sentence: str
@@ -63,7 +63,7 @@ class Setting:
     rotated: bool = False
 
     def curve(self, size: int) -> Curve:
-        """The true curve for `size` parameters; TOTAL_ELO is lost at the start, more or less on a lopsided one."""
+        """The true curve for `size` parameters; TOTAL_ELO is lost at the start, on a lopsided one roughly."""
         even = np.full(size, TOTAL_ELO / size / START**2)
         matrix = np.zeros((0, 0))
         if self.uneven:
@@ -78,19 +78,21 @@ class Setting:
 SETTINGS = {
     setting.name: setting
     for setting in (
-        Setting("S0", "the paper's: quadratic, all parameters alike"),
+        Setting("S0", "the paper's: quadratic, all parameters equal"),
         Setting("S1x4", "the tuner is told four times the true Elo", told=4.0),
         Setting("S1/4", "the tuner is told a quarter of the true Elo", told=0.25),
-        Setting("S1h", "parameters matter between 1/4 and 4 times the mean; the tuner thinks all alike", uneven=True),
+        Setting(
+            "S1h", "parameters matter between 1/4 and 4 times the mean; the tuner takes them as equal", uneven=True
+        ),
         Setting("S2", "lopsided: one side is up to three times as steep as the other", shape=TANH),
         Setting("S2c", "lopsided by a cubic term", shape=CUBIC),
-        Setting("S3", "quadratic, but its axes are turned", rotated=True),
+        Setting("S3", "quadratic, with rotated axes", rotated=True),
     )
 }
 
 
 class Contender(NamedTuple):
-    """What takes part in a simulation: a method, and its last perturbation over the distance of the optimum."""
+    """A contender in a simulation: a method, and its last perturbation over the distance of the optimum."""
 
     name: str
     method: Method
@@ -139,7 +141,7 @@ class Cell:
 
 
 def tuner_settings(method: Method, setting: Setting, size: int, pairs: int, reach: float = REACH) -> EstimatorSettings:
-    """What the method is told: the paper's settings, with the Elo of each parameter times `setting.told`.
+    """The settings that the method gets: the paper's, with the Elo of each parameter times `setting.told`.
 
     `reach` is the last perturbation over the distance of the optimum. SPSA's step is that of (18) for `pairs`;
     at the paper's 200,000 it is within 13% of the authors'.
@@ -165,14 +167,14 @@ class RunTask:
 
 
 def play_run(task: RunTask) -> float:
-    """The Elo that is lost at the end of a run."""
+    """The Elo lost at the end of a run."""
     size = len(task.settings.low)
     state = initial_state(task.settings, np.full(size, START))
     return float(_play(task.settings, state, task.curve, seed_state(task.seed, size, task.run)))
 
 
 def loss_at_start(setting: Setting, size: int) -> float:
-    """The Elo that is lost before the first pair."""
+    """The Elo lost before the first pair."""
     return float(_lost(setting.curve(size), np.full(size, START)))
 
 
@@ -226,7 +228,7 @@ def _lost(curve, x):
 
 @kernel
 def _game(elo, random):
-    """1, 0 or -1 for the player who is `elo` better; the draw rate is lower only where the win rate leaves no room."""
+    """1, 0 or -1 for a player who is `elo` better; the draw rate is lower only if the win rate leaves no room."""
     expected = 1.0 / (1.0 + 10.0 ** (-elo / 400.0))
     draw = min(DRAW_RATE, 2.0 * min(expected, 1.0 - expected))
     share = next_float(random)

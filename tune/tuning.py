@@ -1,8 +1,8 @@
-"""A tune by games: what was asked for, every pair played, and the state made of them; kept in one file.
+"""A tune by games: its configuration, every pair played, and the resulting state; kept in one file.
 
 The file is NumPy's `.npz`: `configuration` (JSON) with its `hash`, the random state, the arrays of `State`, the pairs
-that are done (`plus`, `minus` float64[n, d], `y` float64[n], NaN for a pair that was lost to a crash) and those that
-were handed out but not yet played. Continued from it, a tune at fixed nodes ends as if it had never been broken off.
+that are done (`plus`, `minus` float64[n, d], `y` float64[n], NaN for a pair lost to a crash) and those handed out but
+not yet played. A resumed tune at fixed nodes ends as if it had not been interrupted.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from tune.design import next_pair
 from tune.estimators import EstimatorSettings, Method, PairResult, State, after, estimate, initial_state
 from tune.parameters import TunedParameter, TuneError, settings_for
 
-# The version of a tune's file, by method: another one where a method plays other pairs than it did. 1 for the rest.
+# The version of a tune's file, by method; raised when a method plays different pairs. 1 for the rest.
 _VERSIONS = {Method.AUTO: 2}
-# Where the JSON of a configuration has the identity and the time control, as files have always had them.
+# Where the JSON of a configuration has the identity and the time control; kept for older files.
 _WEIGHTS, _OTHER_FAMILY, _TIME_CONTROL = "weights", "evaluation", "effort"
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """All that decides how a tune goes, apart from the clock of the machine.
+    """Everything that decides the course of a tune, apart from the clock of the machine.
 
-    `time_control` limits a move, which may come `margin` milliseconds late at a clock. `openings` is a file of them,
+    `time_control` limits a move, which may be `margin` milliseconds late on a clock. `openings` is a file of them,
     None for random ones of `plies` plies. `engine` is the command line of an external engine, empty for Merino itself
-    with the evaluation of this `identity`, of any family, as what is not tuned. `ahead` pairs are under way while an
-    earlier result is waited for.
+    with the evaluation of this `identity`, of any family, as what is not tuned. Up to `ahead` pairs are in progress
+    while an earlier result is awaited.
     """
 
     parameters: tuple[TunedParameter, ...]
@@ -59,11 +59,11 @@ class Configuration:
 
     @property
     def evaluation(self) -> Evaluation:
-        """What Merino itself plays with, but for what is tuned."""
+        """The evaluation that Merino plays with, apart from what is tuned."""
         return from_identity(self.identity)
 
     def text(self) -> str:
-        """As JSON. Weights stand where files have always had them; `evaluation` is of other families alone."""
+        """As JSON. Weights are where older files have them; `evaluation` is for other families only."""
         values = asdict(self) | {"version": _version_of(self.method)}
         values[_TIME_CONTROL] = values.pop("time_control")
         identity = values.pop("identity")
@@ -88,7 +88,7 @@ def configuration_hash(text: str) -> str:
 
 
 def configuration_from(text: str) -> Configuration:
-    """Read the JSON of a configuration; raises ValueError, TypeError or KeyError where it is none."""
+    """Read the JSON of a configuration; raises ValueError, TypeError or KeyError if it is not one."""
     values = json.loads(text)
     if values.pop("version") != _version_of(values["method"]):
         raise ValueError("it was written by another version of Merino")
@@ -103,7 +103,7 @@ def configuration_from(text: str) -> Configuration:
 
 @dataclass
 class Tune:
-    """A tune under way. `waiting` holds pairs handed out, oldest first; results are taken in that order."""
+    """A tune in progress. `waiting` holds pairs handed out, oldest first; results are taken in that order."""
 
     configuration: Configuration
     settings: EstimatorSettings
@@ -121,12 +121,12 @@ class Tune:
 
     @property
     def handed_out(self) -> int:
-        """How many pairs have been made."""
+        """The number of pairs made."""
         return len(self.done) + len(self.waiting)
 
     @property
     def lost(self) -> int:
-        """How many pairs have no result."""
+        """The number of lost pairs, without a result."""
         return sum(math.isnan(result.y) for result in self.done)
 
     @property
@@ -135,7 +135,7 @@ class Tune:
         return len(self.done) == self.configuration.pairs
 
     def ask(self) -> PairResult | None:
-        """Make the next pair to play, its result NaN; None while there are enough under way, and at the end."""
+        """Make the next pair to play, with result NaN; None while enough are in progress, and at the end."""
         if len(self.waiting) >= self.configuration.ahead or self.handed_out >= self.configuration.pairs:
             return None
         number = self.handed_out + 1
@@ -144,7 +144,7 @@ class Tune:
         return pair
 
     def tell(self, y: float) -> None:
-        """Take the result of the oldest pair that waits for one; NaN if it was lost."""
+        """Take the result of the oldest waiting pair; NaN if it was lost."""
         result = self.waiting.popleft()._replace(y=float(y))
         self.done.append(result)
         if not math.isnan(y):
@@ -155,7 +155,7 @@ class Tune:
         return estimate(self.settings, self.state)
 
     def save(self, path: Path) -> None:
-        """Write the file whole or not at all; raises OSError."""
+        """Write the file atomically; raises OSError."""
         content, text = io.BytesIO(), self.configuration.text()
         size = len(self.configuration.parameters)
         pairs = [*self.done, *self.waiting]
@@ -179,7 +179,7 @@ def load_tune(path: Path) -> Tune:
             text = str(file["configuration"])
             configuration = configuration_from(text)
             if str(file["hash"]) != configuration_hash(text):  # of the text: a later version may know more settings
-                raise TuneError(f"'{path}': the configuration in it has been changed; its games belong to another one")
+                raise TuneError(f"'{path}': its configuration has been changed and does not fit its games")
             tune = Tune.new(configuration)
             tune.state = State(*(file[name] for name in State._fields))
             tune.random[:] = file["random"]
@@ -187,9 +187,9 @@ def load_tune(path: Path) -> Tune:
     except OSError as error:
         raise TuneError(f"cannot read '{path}': {error.strerror or error}") from error
     except KeyError as error:
-        raise TuneError(f"'{path}' is no file of a tune by this version: {error} is not in it") from error
+        raise TuneError(f"'{path}' is not a tune of this version: it lacks {error}") from error
     except (ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise TuneError(f"'{path}' is no file of a tune: {error}") from error
+        raise TuneError(f"'{path}' is not a tune: {error}") from error
     for index in range(len(plus)):
         if index < len(results):
             tune.done.append(PairResult(index + 1, plus[index], minus[index], float(results[index])))
@@ -199,9 +199,9 @@ def load_tune(path: Path) -> Tune:
 
 
 def replay(tune: Tune, method: Method, points: int = 0) -> tuple[EstimatorSettings, State, list[tuple[int, State]]]:
-    """What another method would have made of the same games: its settings and state.
+    """The settings and state of another method after the same games.
 
-    With `points`, also about so many states on the way, each with the number of pairs before it.
+    With `points`, also about this many intermediate states, each with the number of pairs before it.
     """
     settings = tune.configuration.settings(method)
     start = np.array([row.start for row in tune.configuration.parameters], dtype=np.float64)

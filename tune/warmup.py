@@ -1,4 +1,4 @@
-"""Get every compiled entry that tuning needs, from the cache or by compiling it."""
+"""Load every compiled entry that tuning needs, from the cache or by compiling it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tune.simulator import CONTENDERS, SETTINGS, simulate, tuner_settings
 
 
 def warm_up() -> None:
-    """Simulate a short tuning, and take the steps of one that is played."""
+    """Simulate a short tune, and take the steps of a tune by games."""
     simulate(CONTENDERS["auto"], SETTINGS["S0"], size=2, pairs=1, runs=1, seed=1, at_a_time=1)
     settings = tuner_settings(Method.AUTO, SETTINGS["S0"], 2, 1)
     state = initial_state(settings, settings.sigma_0)

@@ -1,1 +1,1 @@
-"""What others wrote, read: PGN, positions with labels, opening files, compressed or not."""
+"""File formats: PGN, labelled and packed positions, opening files, compressed or not."""

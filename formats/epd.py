@@ -1,4 +1,4 @@
-"""EPD lines that ask something of a position: best moves (bm), moves to avoid (am), a mate (dm)."""
+"""EPD lines that set a task: best moves (bm), moves to avoid (am), a mate (dm)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.board.game import Position
 
 @dataclass(frozen=True)
 class EpdTest:
-    """One position and what is asked of it; moves as coordinates (castling as king's step)."""
+    """A position and its task; moves as coordinates (castling as the king's move)."""
 
     name: str
     position: Position
@@ -21,7 +21,7 @@ class EpdTest:
     mate: int | None
 
     def is_solved_by(self, move: str, mate: int | None) -> bool:
-        """Whether `move` answers the task; `mate` is in how many moves it is said to mate, None if it is not."""
+        """Whether `move` solves the task; `mate` is the number of moves in which it claims to mate, or None."""
         if self.mate is not None and (mate is None or not 0 < mate <= self.mate):
             return False
         return move not in self.avoid and (not self.best or move in self.best)
@@ -34,11 +34,11 @@ class EpdTest:
 
 
 def read_task(line: str, name: str) -> EpdTest | None:
-    """The task of a line of EPD, called `name` if it has no `id`; None if it asks for nothing. Raises ValueError."""
+    """The task of a line of EPD, named `name` if it has no `id`; None if it sets no task. Raises ValueError."""
     board = chess.Board()
     try:
         operations = board.set_epd(line.strip())
-    except AssertionError as error:  # of an operand that is no move
+    except AssertionError as error:  # for an operand that is not a move
         raise ValueError("an operation cannot be read") from error
     best, avoid = (tuple(move.uci() for move in _moves(operations.get(code))) for code in ("bm", "am"))
     mate = operations.get("dm")
@@ -50,7 +50,7 @@ def read_task(line: str, name: str) -> EpdTest | None:
 
 
 def read_tasks(path: Path) -> tuple[list[EpdTest], list[str]]:
-    """The positions of an EPD file that ask for something, and what is wrong with other lines; raises OSError."""
+    """The positions of an EPD file that set a task, and the faults of other lines; raises OSError."""
     tasks, faults = [], []
     for number, line in enumerate(path.read_text(encoding="utf-8-sig", errors="replace").splitlines(), start=1):
         if not line.strip() or line.startswith("#"):

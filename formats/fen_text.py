@@ -1,7 +1,7 @@
-"""FEN read and written by compiled code: millions of positions; `engine.board.fen` is for one that a person gives.
+"""FEN read and written by compiled code, for millions of positions; `engine.board.fen` reads single ones.
 
-What is read here is what `engine.board.fen.parse_fen` makes of it (a test holds this). Whatever is not plainly right is
-left to that: it decides, and knows the words for what is wrong.
+The result is the same as that of `engine.board.fen.parse_fen` (a test holds this). Whatever is not plainly correct is
+left to that function, which decides and words the error.
 """
 
 import numpy as np
@@ -41,7 +41,7 @@ from engine.board.position import (
 )
 from engine.compiled.jit import kernel
 
-LONGEST_FEN = 128  # bytes that one written here can take
+LONGEST_FEN = 128  # most bytes of a FEN written here
 NOT_PLAIN = -1
 _NO_ROOK = -2
 _BACK_RANKS = U64(0xFF000000000000FF)
@@ -51,7 +51,7 @@ _LETTERS = np.frombuffer(PIECE_LETTERS.encode(), dtype=np.uint8)
 
 @kernel
 def read_fen(data, at, stop, position):
-    """Fill `position` from the FEN of four to six fields that begins at `at`; the offset behind it, or NOT_PLAIN.
+    """Fill `position` from the FEN of four to six fields at offset `at`; returns the offset behind it, or NOT_PLAIN.
 
     The fields are one blank apart.
     """
@@ -87,7 +87,7 @@ def read_fen(data, at, stop, position):
 
 @kernel
 def ends_word(data, at, stop):
-    """Whether a word ends at `at`: there is a blank, a semicolon, or nothing more."""
+    """Whether a word ends at `at`, with a blank, a semicolon, or the end of the text."""
     return at >= stop or data[at] == ord(" ") or data[at] == ord("\t") or data[at] == ord(";")
 
 
@@ -163,7 +163,7 @@ def _read_castling(data, at, stop, position):
 
 @kernel
 def _castling_rook(position, letter):
-    """The rook a castling letter means, or _NO_ROOK where king or rook are not in place, or NOT_PLAIN."""
+    """The rook that a castling letter means, _NO_ROOK if king or rook are not in place, or NOT_PLAIN."""
     colour = BLACK if letter >= ord("a") else WHITE
     first, wanted = 56 * colour, np.int64(letter) - ord("A") - 32 * colour
     king, found = king_square(position, colour), _NO_ROOK
@@ -198,7 +198,7 @@ def _read_en_passant(data, at, stop, position):
 
 @kernel
 def write_fen(position, text, at):
-    """Write the six fields at text[at:], uint8; the offset behind. They are those of `engine.board.fen.to_fen`."""
+    """Write the six fields of `engine.board.fen.to_fen` at text[at:], uint8; returns the offset behind them."""
     for row in range(8):
         gap = 0
         for square in range(56 - 8 * row, 64 - 8 * row):
@@ -260,7 +260,7 @@ def _write_castling(position, text, at):
 
 @kernel
 def write_number(number, text, at):
-    """Write a whole number, not negative, at text[at:]; the offset behind."""
+    """Write a whole number, not negative, at text[at:]; returns the offset behind it."""
     digits, rest = 1, number // 10
     while rest:
         digits += 1

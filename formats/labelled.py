@@ -1,9 +1,9 @@
-"""Positions with results, one a line: EPD and FEN in the forms that tuners use, and the `.fen` files of our own.
+"""Positions with results, one per line: EPD and FEN in the forms that tuners use, and Merino's own `.fen` files.
 
 A line is a FEN of four to six fields and then the result for White: `c9 "1-0";`, `[0.5]`, `;1-0`, `"1/2-1/2"`, `1-0`
-or, behind a bar, `| 1.0`. GreKo's `1 FEN`, `0 FEN` and `= FEN` are read too. `c7` names the game that a position is of
-and `c8` the plies to its end; `ce` is a score in centipawns for the side to move, and so is the first of two
-numbers behind bars for White: `| 35 | 1.0`. Lines that begin with # are skipped.
+or, behind a bar, `| 1.0`. GreKo's `1 FEN`, `0 FEN` and `= FEN` are read too. `c7` names the game of a position and
+`c8` the plies to its end. `ce` is a score in centipawns for the side to move; the first of two numbers behind bars is
+one for White: `| 35 | 1.0`. Lines that begin with # are skipped.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LINE = record_dtype(
         ("game", np.uint64),  # a hash of the game's name, or NO_GAME
         ("to_end", np.int64),  # plies, or NO_END
         ("score", np.int64),  # centipawns, or NO_SCORE
-        ("by_mover", np.int64),  # whether it is that of the side to move, and not White's
+        ("by_mover", np.int64),  # whether it is for the side to move, not for White
     ],
 )
 _BETWEEN = codes(" \t\r\n,;|=[]()\"'")
@@ -52,10 +52,10 @@ _HASH_START, _HASH_FACTOR = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001
 
 @dataclass(frozen=True)
 class Labelled:
-    """Lines read: POSITION[n], float32[n] results for White, uint64[n] games, int16[n] plies to the end.
+    """The lines of a text: POSITION[n], float32[n] results for White, uint64[n] games, int16[n] plies to the end.
 
-    `scores`, int16[n], are White's in centipawns, as `formats.pgn_scores` has them. NO_GAME, NO_END and NO_SCORE stand
-    where a line does not tell. `in_check` counts lines left out because the king is attacked.
+    `scores`, int16[n], are White's in centipawns, as `formats.pgn_scores` has them. NO_GAME, NO_END and NO_SCORE mark
+    what a line does not give. `in_check` counts lines left out because the king is attacked.
     """
 
     positions: np.ndarray
@@ -69,7 +69,7 @@ class Labelled:
     def only(self, which: np.ndarray) -> Labelled:
         """The positions for which `which`, bool[n], is true."""
         if which.all():
-            return self  # as is usual, without the time that copies take
+            return self  # the usual case, without the time for copies
         return replace(
             self,
             positions=self.positions[which],
@@ -81,7 +81,7 @@ class Labelled:
 
 
 def read_labelled(text: bytes, lines_before: int = 0) -> Labelled:
-    """All lines of a text that begins after so many lines of its file."""
+    """All lines of a text that begins after this many lines of its file."""
     data = np.frombuffer(text, dtype=np.uint8)
     room = text.count(b"\n") + text.count(b"\r") + 1
     lines, positions = np.zeros(room, dtype=LINE), np.zeros(room, dtype=POSITION)
@@ -112,7 +112,7 @@ def _for_white(lines: np.ndarray, side: np.ndarray) -> np.ndarray:
 
 
 def _settle(data: np.ndarray, line: np.void, positions: np.ndarray) -> str:
-    """Decide on a line that is not plainly right: fill in its position, or say what is wrong with it."""
+    """Decide on a line that is not plainly correct: fill in its position, or say what is wrong with it."""
     words = bytes(data[line["start"] : line["stop"]]).decode("latin-1").split()
     if words and words[0] in ("1", "0", "="):
         words = words[1:]
@@ -132,7 +132,7 @@ def _settle(data: np.ndarray, line: np.void, positions: np.ndarray) -> str:
 
 @entry
 def _read_lines(data, lines, positions):
-    """Fill LINE[n] and POSITION[n] from the lines of a text; how many there are."""
+    """Fill LINE[n] and POSITION[n] from the lines of a text; returns their number."""
     at, found, number = 0, 0, 0
     while at < len(data):
         stop = at
@@ -165,7 +165,7 @@ def _read_line(data, line, position):
     if after == NOT_PLAIN:
         line.state = BAD_FEN
         after = at
-        for _ in range(4):  # fields, whatever is in them
+        for _ in range(4):  # fields, whatever they contain
             while after < stop and not _BLANK[data[after]]:
                 after += 1
             while after < stop and _BLANK[data[after]]:
@@ -179,7 +179,7 @@ def _read_line(data, line, position):
 
 @kernel
 def _greko_result(letter):
-    """What GreKo writes before a FEN: 1, 0 or =; -1 for anything else."""
+    """The result that GreKo writes before a FEN, 1, 0 or =; -1 for anything else."""
     if letter == ord("="):
         return 0.5
     if letter == ord("0") or letter == ord("1"):
@@ -190,7 +190,7 @@ def _greko_result(letter):
 @kernel
 def _read_remarks(data, at, line):
     """Read result, game, plies to the end and score from what follows the FEN."""
-    named = False  # whether the result is that of c9, which no other word replaces
+    named = False  # whether the result is from c9, which no other word replaces
     bars = 0
     while at < line.stop:
         sign = data[at]
@@ -237,7 +237,7 @@ def _has_bar(data, at, stop):
 
 @kernel
 def _centipawns_at(data, at, stop):
-    """The whole number at `at`, cut off as scores are; NO_SCORE if there is none."""
+    """The whole number at `at`, clamped as scores are; NO_SCORE if there is none."""
     sign = -1 if at < stop and data[at] == ord("-") else 1
     if at < stop and (data[at] == ord("-") or data[at] == ord("+")):
         at += 1
@@ -304,15 +304,15 @@ def write_labelled(
     games_before: int = 0,
     scores: np.ndarray | None = None,
 ) -> bytes:
-    """The lines of POSITION[n]: each with its result, the plies to the end of its game and the number of that.
+    """The lines of POSITION[n], each with its result, the plies to the end of its game, and the number of the game.
 
-    `scores`, int16[n], are White's, NO_SCORE for none; None for none at all.
-    `game` is int32[n], an index to `results`, float32[games], White's 0, 0.5 or 1; `to_end` int16[n], 0 or more. Games
-    are numbered from `games_before` + 1 on. Raises ValueError for a negative number, which has no digits.
+    `scores`, int16[n], are White's, NO_SCORE where missing; None if there are none at all. `game` is int32[n], an
+    index to `results`, float32[games], White's 0, 0.5 or 1; `to_end` int16[n], 0 or more. Games are numbered from
+    `games_before` + 1 on. Raises ValueError for a negative number.
     """
     least = min(to_end.min(initial=0), game.min(initial=0), games_before)
     if least < 0:
-        raise ValueError(f"a labelled line takes no negative number, and {least} is one")
+        raise ValueError(f"a labelled line cannot hold the negative number {least}")
     text = np.empty(len(positions) * (LONGEST_FEN + _LONGEST_REMARK), dtype=np.uint8)
     doubled = np.rint(2 * results).astype(np.int64)
     told = np.zeros(0, dtype=np.int16) if scores is None else scores

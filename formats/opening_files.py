@@ -1,4 +1,4 @@
-"""Openings from a file: FENs or EPDs by the line, the first moves of the games of a PGN, walks in a Polyglot book."""
+"""Openings from a file: lines of FEN or EPD, the first moves of PGN games, random lines of a Polyglot book."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _GAME = re.compile(r"^\[Event ", re.MULTILINE)
 
 
 class FileOpenings:
-    """The openings of a file in an order drawn by a seed; from the first again when they are used up."""
+    """The openings of a file in an order drawn by a seed; they repeat when all are used."""
 
     def __init__(self, path: Path, seed: int, plies: int | None = None) -> None:
         """`plies` are taken from a game or a book. Raises OpeningError."""
@@ -31,11 +31,11 @@ class FileOpenings:
         Random(seed).shuffle(self._entries)
 
     def __len__(self) -> int:
-        """How many there are before they repeat; 0 for a book, which holds no list."""
+        """How many there are before they repeat; 0 for a book, which is not a list."""
         return len(self._entries)
 
     def opening(self, number: int) -> Opening:
-        """The opening of this number; raises OpeningError where the file is wrong there."""
+        """The opening with this number; raises OpeningError if it is faulty."""
         if self._book is not None:
             return self._walk(self._book, Random(f"{self._seed} {number}"))
         place, text = self._entries[number % len(self._entries)]
@@ -45,7 +45,7 @@ class FileOpenings:
         except FenError as error:
             raise OpeningError(f"{self._path}, {place}: {error}") from error
         if position.outcome() is not None:
-            raise OpeningError(f"{self._path}, {place}: the game is over before it begins")
+            raise OpeningError(f"{self._path}, {place}: the game is already over")
         return opening
 
     def _of_game(self, place: str, text: str) -> Opening:
@@ -56,7 +56,7 @@ class FileOpenings:
         return Opening(game.board().fen(), tuple(moves))
 
     def _walk(self, book: Book, random: Random) -> Opening:
-        """Moves of the book, drawn by their weights, as far as it goes."""
+        """Random moves of the book by their weights, until it ends."""
         position = Position()
         for _ in range(self._plies or BOOK_PLIES):
             move = book.move(position, random)
@@ -74,7 +74,7 @@ def _open_book(path: Path) -> Book:
 
 
 def _entries(path: Path) -> list[tuple[str, str]]:
-    """Where each opening of a file is, in words, and its text."""
+    """The place of each opening in a file, in words, and its text."""
     try:
         text = path.read_text(encoding="utf-8-sig", errors="replace")
     except OSError as error:
@@ -87,7 +87,7 @@ def _entries(path: Path) -> list[tuple[str, str]]:
         lines = enumerate(text.splitlines(), start=1)
         found = [(f"line {number}", line) for number, line in lines if line.strip() and not line.startswith("#")]
     if not found:
-        raise OpeningError(f"'{path}' holds no opening")
+        raise OpeningError(f"'{path}' holds no openings")
     return found
 
 

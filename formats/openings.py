@@ -9,12 +9,12 @@ from engine.board.game import Position
 
 
 class OpeningError(ValueError):
-    """Openings that cannot be had; the message says why."""
+    """Openings that cannot be read or made; the message says why."""
 
 
 @dataclass(frozen=True)
 class Opening:
-    """Where a game starts: a FEN and the moves from it that are not played by the engines, as coordinates."""
+    """The start of a game: a FEN and the book moves from it, as coordinates."""
 
     fen: str = START_FEN
     moves: tuple[str, ...] = ()

@@ -1,12 +1,12 @@
-"""Positions with a score and a result in 32 bytes each, as trainers of nets read them: *bulletformat*'s `ChessBoard`.
+"""Positions with score and result in 32 bytes each, as trainers of nets read them: *bulletformat*'s `ChessBoard`.
 
-A position is seen by the side to move: where Black is to move the board is turned upside down and colours change. In
-order: occupied squares; a nibble for each of them from a1 on, role + 8 for the opponent's; score in centipawns and
-result, 0 lost, 1 drawn, 2 won, both for the side to move; the square of its king, and of the other one as its owner
-sees it; three bytes that others leave alone. Castling rights, en passant and counters are not told.
+A position is seen by the side to move: with Black to move the board is turned upside down and colours swap. In order:
+occupied squares; a nibble for each of them from a1 on, role + 8 for the opponent's; score in centipawns and result, 0
+lost, 1 drawn, 2 won, both for the side to move; the square of its king, and that of the other king as its owner sees
+it; three bytes that other programs do not use. Castling rights, en passant and counters are not stored.
 
-Merino puts the number of the game into two of the free bytes, from 1 to 65535 and then again, 0 for unknown, so that a
-file can be split by game.
+Merino puts the number of the game into two of the free bytes, so that a file can be split by game: 1 to 65535, then
+from 1 again; 0 for unknown.
 """
 
 from __future__ import annotations
@@ -39,43 +39,43 @@ PACKED = record_dtype(
 )
 assert PACKED.itemsize == 32
 
-MOST_SCORE = 3000  # centipawns; what is beyond teaches nothing
+MOST_SCORE = 3000  # centipawns; larger scores teach nothing
 GAMES = 65535  # numbers of games
 SOUND, BAD_COUNT, BAD_PIECE, BAD_KINGS, BAD_KING_SQUARE, BAD_RESULT, BAD_REST = range(7)
 _FAULTS = {
-    BAD_COUNT: "it has not 2 to 32 pieces",
-    BAD_PIECE: "it has a piece that there is not",
-    BAD_KINGS: "it has not one king of each colour",
-    BAD_KING_SQUARE: "it names other squares of the kings than its board",
-    BAD_RESULT: "its result is neither 0, 1 nor 2",
-    BAD_REST: "it has pieces that stand nowhere",
+    BAD_COUNT: "it does not have 2 to 32 pieces",
+    BAD_PIECE: "it has an unknown piece",
+    BAD_KINGS: "it does not have one king of each colour",
+    BAD_KING_SQUARE: "its king squares do not match its board",
+    BAD_RESULT: "its result is not 0, 1 or 2",
+    BAD_REST: "it has more pieces than occupied squares",
 }
 
 
 class PackedError(MerinoError):
-    """A file that holds no packed positions; the message says what and where."""
+    """A file is not a file of packed positions; the message says what and where."""
 
 
 @dataclass(frozen=True)
 class Filter:
-    """Which positions of a game are taken: scores within `most`, and quiet ones, unless `noisy`."""
+    """Which positions of a game are used: scores up to `most`, and quiet positions only, unless `noisy`."""
 
     most: int = MOST_SCORE
-    noisy: bool = False  # also in check, or where the move played takes or promotes
+    noisy: bool = False  # also in check, or where the move played captures or promotes
 
 
 def open_packed(path: Path) -> np.ndarray:
-    """The positions of a file, PACKED[n], left on the disk until they are read; raises PackedError and OSError.
+    """The positions of a file, PACKED[n], memory-mapped; raises PackedError and OSError.
 
-    Every position is looked at: a file of something else is refused.
+    Every position is checked, so that other files are refused.
     """
     size = path.stat().st_size
     if size == 0:
         raise PackedError(f"'{path}' is empty")
     if size % PACKED.itemsize:
         raise PackedError(
-            f"'{path}' holds no packed positions, or has lost its end: {size} bytes are {size // 32} positions of 32 "
-            f"bytes and {size % 32} bytes more"
+            f"'{path}' holds no packed positions, or its end is missing: {size} bytes are {size // 32} positions of 32 "
+            f"bytes and {size % 32} more bytes"
         )
     records = np.memmap(path, dtype=PACKED, mode="r")
     check_packed(records, f"'{path}'")
@@ -83,7 +83,7 @@ def open_packed(path: Path) -> np.ndarray:
 
 
 def check_packed(records: np.ndarray, name: str) -> None:
-    """Raise PackedError, `name` being that of the file, if one of PACKED[n] can be no position."""
+    """Raise PackedError if one of PACKED[n] is not a position; `name` is that of the file."""
     index, fault = _first_fault(np.asarray(records))
     if fault:
         where = f"number {index + 1}, from byte {32 * index} on"
@@ -100,9 +100,9 @@ def pack(positions: np.ndarray, scores: np.ndarray, results: np.ndarray, games: 
 def pack_game(
     start: np.ndarray, moves: np.ndarray, scores: np.ndarray, result: int, number: int, chosen: Filter, skip: int = 0
 ) -> np.ndarray:
-    """The positions of a game that a filter takes, PACKED[n], from POSITION[1] on.
+    """The positions of a game that pass a filter, PACKED[n], from POSITION[1] on.
 
-    Scores, int32, are those of the search that chose each move, for its mover; `result` is White's, 0..2. The first
+    `scores`, int32, are those of the search that chose each move, for its mover; `result` is White's, 0..2. The first
     `skip` positions are left out.
     """
     packed = np.zeros(len(moves), dtype=PACKED)
@@ -111,7 +111,7 @@ def pack_game(
 
 
 def unpack(records: np.ndarray) -> np.ndarray:
-    """PACKED[n] as POSITION[n], the side to move being White."""
+    """PACKED[n] as POSITION[n]; the side to move becomes White."""
     positions = np.zeros(len(records), dtype=POSITION)
     _unpack_all(np.asarray(records), positions)
     return positions
@@ -205,7 +205,7 @@ def fault_of(record):
 
 @entry
 def _first_fault(records):
-    """The index and fault of the first record that can be no position; fault SOUND if there is none."""
+    """The index and fault of the first record that is not a position; fault SOUND if there is none."""
     for index in range(len(records)):
         fault = fault_of(records[index])
         if fault != SOUND:
@@ -230,7 +230,7 @@ def _unpack_all(records, positions):
 
 @kernel
 def is_taken(position, move, score, most, noisy):
-    """Whether a filter takes a position with the move that was played in it; `score` is its search's."""
+    """Whether a position with the move played in it passes a filter; `score` is that of its search."""
     return abs(score) <= most and (noisy or position.checkers == ZERO and not is_noisy(position, move))
 
 

@@ -1,7 +1,7 @@
-"""Files of positions with scores and results, of any form, as streams of packed ones; and such files written.
+"""Files of positions with scores and results, read in any format as streams of packed positions, and written.
 
-Read are packed files (`formats.packed`), PGN with scores behind the moves, and lines of text: `FEN | score | result`
-from White's view, or EPD with `ce` (for the side to move) and `c9`.
+The formats are packed files (`formats.packed`), PGN with scores behind the moves, and lines of text: `FEN | score |
+result` from White's view, or EPD with `ce` (for the side to move) and `c9`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from formats.pgn_games import play_games
 from formats.pgn_stream import GamesText, games_of
 from formats.sources import Source, open_source, plain_name
 
-AT_ONCE = 1 << 18  # positions handed on together
+AT_ONCE = 1 << 18  # positions yielded together
 BUCKET = 1 << 22  # positions shuffled in memory
 TEXT_ENDINGS, EPD_ENDINGS = (".txt", ".fen"), (".epd",)
 _RESULTS = {"0": 0, "0.0": 0, "0-1": 0, "0.5": 1, "1/2": 1, "1/2-1/2": 1, "1": 2, "1.0": 2, "1-0": 2}
@@ -36,9 +36,9 @@ Report = Callable[[float | None], object]
 
 
 def packed_positions(path: Path, chosen: Filter, report: Report | None = None) -> Iterator[np.ndarray]:
-    """The positions of a file, PACKED[n] some at a time; `report` gets the share that is done.
+    """The positions of a file, some PACKED[n] at a time; `report` is called with the share done.
 
-    A filter concerns games alone: other files hold what was chosen before. Raises PackedError and SourceError.
+    The filter applies to games only: other files hold positions chosen before. Raises PackedError and SourceError.
     """
     with open_source(path) as source:
         if b"\0" in source.head[:4096]:
@@ -53,7 +53,7 @@ def _of_packed(path: Path, source: Source, report: Report | None) -> Iterator[np
     if source.is_passing or plain_name(path) != path:
         content = b"".join(iter(lambda: source.read(1 << 24), b""))
         if len(content) % PACKED.itemsize:
-            raise PackedError(f"{source.name} holds no packed positions: {len(content)} bytes are no multiple of 32")
+            raise PackedError(f"{source.name} holds no packed positions: {len(content)} bytes are not a multiple of 32")
         records = np.frombuffer(content, dtype=PACKED)
         check_packed(records, source.name)
     else:
@@ -103,9 +103,9 @@ def _line(line: str) -> tuple[str, int, int]:
     if line.count("|") == 2:
         fen, score, result = (part.strip() for part in line.split("|"))
         if result.strip("[]") not in _RESULTS:
-            raise ValueError(f"{result[:20]!r} is no result such as 1.0")
+            raise ValueError(f"{result[:20]!r} is not a result such as 1.0")
         if not re.fullmatch(r"[+-]?\d{1,5}", score):
-            raise ValueError(f"{score[:20]!r} is no score in centipawns")
+            raise ValueError(f"{score[:20]!r} is not a score in centipawns")
         return fen, _bounded(int(score)), _RESULTS[result.strip("[]")]
     score_found, result_found = _CE.search(line), _C9.search(line)
     if not score_found or not result_found or result_found[1] not in _RESULTS:
@@ -117,12 +117,12 @@ def _line(line: str) -> tuple[str, int, int]:
 
 def _bounded(score: int) -> int:
     if abs(score) >= 1 << 15:
-        raise ValueError(f"a score of {score} is beyond what fits into two bytes")
+        raise ValueError(f"the score {score} does not fit into two bytes")
     return score
 
 
 def write_packed_file(path: Path, chunks: Iterable[np.ndarray]) -> int:
-    """Write positions as a file of packed ones, or of text by its ending, whole or not at all; how many.
+    """Write positions as a packed file, or as text by its ending, atomically; returns their number.
 
     Raises OSError.
     """
@@ -136,7 +136,7 @@ def write_packed_file(path: Path, chunks: Iterable[np.ndarray]) -> int:
 
 
 def as_text(records: np.ndarray, ending: str) -> bytes:
-    """PACKED[n] as lines of the text that a file of this ending holds. The side to move is White: more is not known."""
+    """PACKED[n] as lines of text for a file with this ending. White is to move, as the colours are not known."""
     positions = unpack(records)
     text, ends = np.empty(len(positions) * LONGEST_FEN, dtype=np.uint8), np.zeros(len(positions), dtype=np.int64)
     _write_fens(positions, text, ends)
@@ -162,7 +162,7 @@ def _write_fens(positions, text, ends):
 
 
 def shuffled(chunks: Iterable[np.ndarray], folder: Path, seed: int, bucket: int = BUCKET) -> Iterator[np.ndarray]:
-    """The positions in an order drawn by a seed, through files in `folder` where they are more than a bucket.
+    """The positions in an order drawn by a seed, through files in `folder` if they do not fit into one bucket.
 
     Each position goes to a bucket by chance, and each bucket is shuffled in memory. Raises OSError.
     """
@@ -183,7 +183,7 @@ def shuffled(chunks: Iterable[np.ndarray], folder: Path, seed: int, bucket: int 
 def _by_buckets(
     chunks: Iterator[np.ndarray], folder: Path, draw: np.random.Generator, bucket: int
 ) -> Iterator[np.ndarray]:
-    """Deal the positions out to files, again where one has become too large, and shuffle each."""
+    """Distribute the positions over files, again if one gets too large, and shuffle each."""
     files: list[IO[bytes]] = [(folder / str(number)).open("w+b") for number in range(16)]
     try:
         for chunk in chunks:
@@ -210,9 +210,9 @@ def _parts(file: IO[bytes]) -> Iterator[np.ndarray]:
 
 
 def is_held_out(games: np.ndarray, share: float) -> np.ndarray:
-    """Which positions are of games that are kept apart, bool[n], by their numbers; about `share` of all games.
+    """Which positions, bool[n], belong to games kept aside, by their numbers; about `share` of all games.
 
-    Numbers are those of PACKED records. Where games are unknown, 0, the positions can only be told apart one by one.
+    Numbers are those of PACKED records. Where games are unknown, 0, positions are kept aside one by one.
     """
     mixed = games.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     drawn = (mixed >> np.uint64(40)).astype(np.float64) / (1 << 24)

@@ -16,9 +16,9 @@ from formats.pgn_tokens import MOVE, UNFINISHED, next_token
 
 
 def packed_of_games(games: Games, chosen: Filter, games_before: int = 0) -> np.ndarray:
-    """The positions of finished games that have a score and that a filter takes, PACKED[n].
+    """The positions of finished games that have a score and pass a filter, PACKED[n].
 
-    A score behind a move is that of the search that chose it, as engines write it: it is the score of the position
+    A score behind a move is that of the search that chose it, as engines write it, so it belongs to the position
     before the move. The games are numbered from `games_before` on.
     """
     packed = np.zeros(len(games.moves), dtype=PACKED)
@@ -30,7 +30,7 @@ def packed_of_games(games: Games, chosen: Filter, games_before: int = 0) -> np.n
 
 @entry
 def _pack_games(data, table, moves, starts, games_before, most, noisy, packed):
-    """Fill PACKED[n] with the positions of the games that are taken; how many."""
+    """Fill PACKED[n] with the positions of the games that pass the filter; returns their number."""
     stack = np.zeros(2, dtype=POSITION)
     count = 0
     for number in range(len(table)):
@@ -43,7 +43,7 @@ def _pack_games(data, table, moves, starts, games_before, most, noisy, packed):
 
 @kernel
 def _pack_game(data, game, moves, number, most, noisy, stack, packed, count):
-    """Add the positions of one game; the number of all so far."""
+    """Add the positions of one game; returns the number of all so far."""
     kind, _, at, _ = next_token(data, game.text, game.end)
     for ply in range(game.plies):
         kind, start, stop, _ = next_token(data, at, game.end)

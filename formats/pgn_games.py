@@ -2,7 +2,7 @@
 
 Two passes, both compiled. `scan` finds games, tags and results. `play` resolves the moves of a range of games from
 their starting positions; ranges may be played by several threads at once. A game that cannot be read keeps its place
-with a fault, and the others go on.
+with a fault, and reading continues with the next.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ GAME = record_dtype(
         ("text", np.int64),  # offset of its moves
         ("end", np.int64),  # offset behind its last token
         ("result", np.int8),  # BLACK_WON, DRAWN, WHITE_WON or UNFINISHED
-        ("tags", np.int64, (len(TAG_NAMES), 2)),  # start and end of each tag's value; both 0 where it is not given
+        ("tags", np.int64, (len(TAG_NAMES), 2)),  # start and end of each tag's value; both 0 if it is missing
         ("first", np.int64),  # index of its first move
         ("plies", np.int32),  # how many moves there are
         ("fault", np.int8),  # 0, or what is wrong with it
@@ -56,15 +56,15 @@ GAME = record_dtype(
         ("position", np.int32),  # its starting position
     ],
 )
-LONGEST_GAME = 1 << 25  # bytes; a text without one whole game in so many has none, or is no PGN
+LONGEST_GAME = 1 << 25  # bytes; a text without one whole game in so many has none, or is not PGN
 NO_FAULT, ILLEGAL_MOVE, AMBIGUOUS_MOVE, NULL_MOVE, BAD_FEN, BAD_VARIANT, UNCLOSED, CONTRADICTION = range(8)
 _REASONS = {
     ILLEGAL_MOVE: "is not a legal move here",
     AMBIGUOUS_MOVE: "could be more than one move",
-    NULL_MOVE: "moves nothing, and chess has no such move",
-    BAD_VARIANT: "is not a kind of chess that is known here",
+    NULL_MOVE: "is a null move, which chess does not allow",
+    BAD_VARIANT: "is not a known variant of chess",
     UNCLOSED: "opens a comment that is never closed",
-    CONTRADICTION: "is not the result that the tag gives",
+    CONTRADICTION: "is not the result in the tag",
 }
 _USUAL_CHESS = {"", "chess", "classical", "from position", "illegal", "normal", "standard"}
 _SHUFFLED_CHESS = {"chess960", "chess 960", "fischerandom", "fischerrandom", "fischer random"}
@@ -88,7 +88,7 @@ def _tag_row(data, start, stop):
 
 @kernel
 def _read_tag(data, start, stop, game, row):
-    """Note where the value of a tag is: between its first quote and its last."""
+    """Note the place of a tag's value, between its first and last quote."""
     opening = start
     while data[opening] != ord('"'):
         opening += 1
@@ -101,7 +101,7 @@ def _read_tag(data, start, stop, game, row):
 
 @kernel
 def _begins_anew(game, row, fresh):
-    """Whether a tag opens another game, because the tags before it had none: "Event", or after a gap any again."""
+    """Whether a tag starts a new game after tags without moves: "Event", or after a gap any repeated tag."""
     return game.tags[row, 0] > 0 and (row == _EVENT or fresh == AFTER_GAP)
 
 
@@ -116,9 +116,9 @@ def _begin(game, start):
 
 @kernel
 def _finish(data, game, moves, at):
-    """Give a game its result, from the text behind its moves or else from its tag; whether it is worth keeping.
+    """Set the result of a game, from the text behind its moves or else from its tag; returns whether to keep it.
 
-    `at` is where the result stands in the text. One that differs from the tag's makes a fault: either may be wrong.
+    `at` is the place of the result in the text. If it differs from the tag's, that is a fault: either may be wrong.
     """
     told = result_at(data, game.tags[_RESULT, 0], game.tags[_RESULT, 1])
     if game.result == UNFINISHED:
@@ -130,7 +130,7 @@ def _finish(data, game, moves, at):
 
 @entry
 def _scan(data, games):
-    """Fill GAME[n] with the games of the text; how many there are, which may be more than fit."""
+    """Fill GAME[n] with the games of the text; returns their number, which may be more than fit."""
     found, at, end, last = 0, 0, len(data), len(games) - 1
     begun, moves = False, 0
     while True:
@@ -168,9 +168,9 @@ def _scan(data, games):
 
 @entry
 def _play(data, games, first, last, starts, moves, scores):
-    """Resolve the moves of games[first:last] into `moves` from its beginning; how many were written.
+    """Resolve the moves of games[first:last] into `moves` from its beginning; returns the number written.
 
-    `scores` takes what comments say of the positions that the moves lead to; it may be empty.
+    `scores` gets the scores in comments for the positions after the moves; it may be empty.
     """
     stack = np.zeros(2, dtype=POSITION)
     scratch = np.zeros(MAX_MOVES, dtype=np.int32)
@@ -187,7 +187,7 @@ def _play(data, games, first, last, starts, moves, scores):
 
 @kernel
 def _play_game(data, game, stack, scratch, moves, scores, written):
-    """Resolve the moves of one game; the end of all moves written. A game with a fault writes none."""
+    """Resolve the moves of one game; returns the end of all moves written. A game with a fault writes none."""
     at, plies, began = game.text, 0, written
     while True:
         kind, start, stop, _ = next_token(data, at, game.end)
@@ -211,12 +211,12 @@ def _play_game(data, game, stack, scratch, moves, scores, written):
 
 @kernel
 def _note_score(position, scores, index, plies, told):
-    """Keep what was told behind the last move, `index`, which led to `position`, as White's score."""
+    """Store the score behind move `index`, which led to `position`, as White's score."""
     kind, value = told
     scores[index] = NO_SCORE
     if kind == OF_POSITION:
         scores[index] = value
-    elif kind == OF_MOVER and plies > 1:  # of the position before; the mover is not to move any more
+    elif kind == OF_MOVER and plies > 1:  # of the position before the move; its mover is no longer to move
         scores[index - 1] = value if position.side == BLACK else -value
 
 
@@ -233,10 +233,10 @@ class Fault:
 
 @dataclass(frozen=True)
 class Games:
-    """Games read: GAME[n] (those with a fault have no moves), int16 moves of all, POSITION[m] they start from.
+    """The games of a text: GAME[n] (those with a fault have no moves), int16 moves of all, POSITION[m] they start from.
 
-    `scores`, int16, is what comments say of the position that each move led to, from White's view as
-    `formats.pgn_scores` has it; empty where nobody asked for it.
+    `scores`, int16, are those in comments, for the position after each move, from White's view as in
+    `formats.pgn_scores`; empty if not requested.
     """
 
     table: np.ndarray
@@ -250,7 +250,7 @@ class Games:
         return len(self.table)
 
     def tag(self, number: int, name: str) -> str:
-        """The value of a tag of game `number`, "" where it is not given."""
+        """The value of a tag of game `number`, "" if it is missing."""
         start, stop = self.table["tags"][number, TAG_NAMES.index(name)]
         return re.sub(r'\\(["\\])', r"\1", _decode(self.data[start:stop]))
 
@@ -276,7 +276,7 @@ class Games:
 
 
 def _decode(text: bytes | np.ndarray) -> str:
-    """PGN is Latin-1 by its standard, and UTF-8 by habit."""
+    """PGN is Latin-1 by its standard, and UTF-8 in practice."""
     try:
         return bytes(text).decode()
     except UnicodeDecodeError:
@@ -304,17 +304,17 @@ def read_games(text: bytes | np.ndarray, threads: int = 2, with_scores: bool = F
 
 
 def scan_games(text: bytes | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The bytes of a text and its games, GAME[n], their moves still unknown."""
+    """The bytes of a text and its games, GAME[n], with moves not yet resolved."""
     data = np.frombuffer(text, dtype=np.uint8) if isinstance(text, bytes) else text.view()
-    data.flags.writeable = False  # one type of array, compiled once
+    data.flags.writeable = False  # so that kernels are compiled for one type of array only
     return data, _scan_all(data)
 
 
 def whole_games(text: bytes) -> tuple[np.ndarray, np.ndarray, int]:
-    """The games of a text that goes on: (its bytes, GAME[n] of those that are whole, offset of the next one).
+    """The games of a text that will continue: (its bytes, GAME[n] of the complete ones, offset of the next one).
 
-    The last game may not have ended yet, nor a comment that nothing closes so far, unless the text is longer than any
-    game can be. It must end where a line ends.
+    The last game, or an open comment, may continue in the text that follows, unless the text is longer than any game
+    can be. The text must end at the end of a line.
     """
     data, table = scan_games(text)
     if len(data) > LONGEST_GAME:
@@ -329,7 +329,7 @@ def whole_games(text: bytes) -> tuple[np.ndarray, np.ndarray, int]:
 def play_games(
     data: np.ndarray, table: np.ndarray, threads: int = 1, lines_before: int = 0, with_scores: bool = False
 ) -> Games:
-    """The games of `table` with their moves; `data` begins after so many lines of its file."""
+    """The games of `table` with their moves; `data` begins after this many lines of its file."""
     _mark_variants(data, table)
     starts = _starting_positions(data, table)
     bounds = np.linspace(0, len(table), max(1, min(threads, len(table) // 64)) + 1).astype(np.int64)
@@ -356,7 +356,7 @@ def _scan_all(data: np.ndarray) -> np.ndarray:
 def _play_span(
     data: np.ndarray, table: np.ndarray, starts: np.ndarray, with_scores: bool, first: int, last: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The moves of some games, and their scores, where they are asked for."""
+    """The moves of some games, and their scores if requested."""
     if first == last:
         return np.zeros(0, dtype=np.int16), np.zeros(0, dtype=np.int16)
     room = int(table["end"][last - 1] - table["text"][first]) // 2 + 16  # a move has two letters and a blank
@@ -366,7 +366,7 @@ def _play_span(
 
 
 def _mark_variants(data: np.ndarray, table: np.ndarray) -> None:
-    """Mark games of chess by other rules."""
+    """Mark games of chess variants."""
     spans = table["tags"][:, _VARIANT]
     for number in np.flatnonzero((spans[:, 1] > spans[:, 0]) & (table["fault"] == NO_FAULT)):
         start, stop = spans[number]

@@ -37,8 +37,8 @@ _REMARKS = tuple(np.frombuffer(text, dtype=np.uint8) for text in (b"e.p", b"ep",
 def resolve(position, scratch, data, start, stop):
     """The legal move that the word data[start:stop] means here, int64; or ILLEGAL, AMBIGUOUS or NULL.
 
-    `scratch` is int32[MAX_MOVES]. Check marks and capture signs may be there or not; squares in full (e2-e4, Ng1f3)
-    are as good as SAN. What is left of the word must be marks, never letters or digits that could mean a move.
+    `scratch` is int32[MAX_MOVES]. Check marks and capture signs are optional; full squares (e2-e4, Ng1f3) are read as
+    well as SAN. The rest of the word must be marks, not letters or digits that could mean a move.
     """
     if _is_null(data, start, stop):
         return NULL
@@ -61,10 +61,10 @@ def resolve(position, scratch, data, start, stop):
     if not named:
         kind = type_of(piece_on(position, from_rank << 3 | from_file)) if in_full else PAWN
         if kind > KING:
-            return ILLEGAL  # coordinates need no letter, but a piece
+            return ILLEGAL  # coordinates need no letter, only a piece
     candidates &= position.pieces[kind]
     if kind == PAWN and from_file == _UNKNOWN:
-        candidates &= _FILE_SETS[square & 7]  # without a file of origin a pawn goes straight on
+        candidates &= _FILE_SETS[square & 7]  # without a file of origin a pawn moves straight
     elif kind != PAWN and kind != KING:
         candidates &= attacks_of(kind, 0, square, occupied_squares(position))
     return _only_match(position, scratch, candidates, square, promotion, in_full)
@@ -72,7 +72,7 @@ def resolve(position, scratch, data, start, stop):
 
 @kernel
 def _is_null(data, start, stop):
-    """Whether a word says that nothing is moved: --, Z0 or 0000."""
+    """Whether a word is a null move: --, Z0 or 0000."""
     if stop - start == 2:
         first, second = data[start], data[start + 1]
         return first == second == ord("-") or first == ord("Z") and second == ord("0")
@@ -83,7 +83,7 @@ def _is_null(data, start, stop):
 
 @kernel
 def _read_squares(data, at, stop):
-    """What squares a word names from `at`: (offset behind, file and rank of origin, destination), -1 if not there."""
+    """The squares that a word names at `at`: (offset behind, file and rank of origin, destination), -1 if missing."""
     file, rank = _UNKNOWN, _UNKNOWN
     if at < stop and ord("a") <= data[at] <= ord("h"):
         file = np.int64(data[at]) - ord("a")
@@ -102,7 +102,7 @@ def _read_squares(data, at, stop):
 
 @kernel
 def _read_promotion(data, at, stop):
-    """The piece type a word promotes to from `at`: (offset behind, type or -1)."""
+    """The promotion that a word names at `at`: (offset behind, piece type or -1)."""
     letter = at + 1 if at < stop and _BEFORE_PROMOTION[data[at]] else at
     if letter < stop and _PROMOTED[data[letter]] != _UNKNOWN:
         return letter + 1, _PROMOTED[data[letter]]
@@ -111,7 +111,7 @@ def _read_promotion(data, at, stop):
 
 @kernel
 def _is_remark(data, at, stop):
-    """Whether the rest of a word, from `at`, says nothing about what is moved: marks, "e.p.", "mate"."""
+    """Whether the rest of a word, from `at`, does not affect the move: marks, "e.p.", "mate"."""
     while at < stop and _MARKS[data[at]]:
         at += 1
     for index in range(len(_REMARKS)):
@@ -127,7 +127,7 @@ def _is_remark(data, at, stop):
 def _only_match(position, scratch, candidates, square, promotion, in_full):
     """The one legal move of a candidate to `square` with this promotion.
 
-    With both squares given, castling may be meant (e1g1, or king takes rook), but never where a plain move is.
+    With both squares given, the word may mean castling (e1g1, or king takes rook), unless an ordinary move fits.
     """
     found, castling = ILLEGAL, ILLEGAL
     if candidates == ZERO:
@@ -148,7 +148,7 @@ def _only_match(position, scratch, candidates, square, promotion, in_full):
 
 @kernel
 def _resolve_castling(position, scratch, data, start, stop):
-    """O-O or O-O-O, with letters or zeros, with hyphens or none."""
+    """O-O or O-O-O, with letters or zeros, with or without hyphens."""
     at, circles = start, 0
     while at < stop and circles < 3 and _CASTLING_SIGN[data[at]]:
         circles += 1

@@ -1,8 +1,8 @@
-"""The scores that comments behind moves tell, as engines and servers write them.
+"""The scores in comments behind moves, as engines and servers write them.
 
 `[%eval 0.35]`, `[%eval 0.35,12]`, `[%eval #-3]` and TCEC's `wv=0.35` are White's scores of the position that the move
-led to. `+0.35/12`, `-M5/20` at the beginning of a comment are what the mover's search said of the position before his
-move. All are in pawns, or in moves to mate. Of several scores behind a move the last is taken.
+led to. `+0.35/12`, `-M5/20` at the beginning of a comment are the scores of the mover's search for the position before
+the move. All are in pawns, or in moves to mate. If there are several scores behind a move, the last one counts.
 """
 
 import numpy as np

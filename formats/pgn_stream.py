@@ -1,4 +1,4 @@
-"""The games of a PGN file as a stream: some hundred at a time, cut between games, so that memory is bounded."""
+"""The games of a PGN file as a stream: some hundred at a time, so that memory is bounded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from formats.sources import CHUNK, Source, count_lines, end_of_lines
 
 
 class GamesText(NamedTuple):
-    """Some games of a file, not yet played (for `play_games`), and what comes before them."""
+    """Some games of a file, with moves not yet resolved (for `play_games`), and the lines and games before them."""
 
     data: np.ndarray
     table: np.ndarray

@@ -1,6 +1,6 @@
 """Games as PGN text: tag pairs, results and terminations, comments, move numbers, lines. Reading is in `pgn_tokens`.
 
-Words of the move text are whole words, comments among them: a line ends only between them.
+A comment is one word of the move text; lines break only between words.
 """
 
 from __future__ import annotations
@@ -17,10 +17,15 @@ from engine.board.fen import START_FEN
 WIDTH = 80  # columns
 UNKNOWN_TAGS = dict.fromkeys(["Event", "Site", "Date", "Round", "White", "Black"], "?") | {"Date": "????.??.??"}
 
-_BLANKS = dict.fromkeys([*range(32), 127], " ")  # what no tag and no comment may hold
+_BLANKS = dict.fromkeys([*range(32), 127], " ")  # characters that tags and comments must not contain
 _NO_BRACES = str.maketrans("{}", "()")
-_KEEPS_THE_NEXT = re.compile(r"[({]|\d+\.+|\[%\w+")  # words that end no line
-_KEEPS_TO_THE_LAST = ("$", "%", "}", ")")  # and beginnings that begin none: % there makes a line no text
+_KEEPS_THE_NEXT = re.compile(r"[({]|\d+\.+|\[%\w+")  # words that must not end a line
+_KEEPS_TO_THE_LAST = (
+    "$",
+    "%",
+    "}",
+    ")",
+)  # and characters that must not begin one: a line that begins with % is skipped by readers
 
 
 class PgnTermination(StrEnum):
@@ -43,22 +48,22 @@ def tag_pair(name: str, value: str) -> str:
 
 
 def plain_value(value: str) -> str:
-    """The value of a tag as python-chess reads it, which leaves the backslashes of quotes in it."""
+    """The value of a tag as read by python-chess, without the backslashes of quotes that it leaves in."""
     return re.sub(r'\\(["\\])', r"\1", value)
 
 
 def start_tags(fen: str) -> dict[str, str]:
-    """The tags of a game that starts from this FEN: none for the usual start."""
+    """The tags of a game that starts from this FEN; none for the usual start."""
     return {} if fen == START_FEN else {"SetUp": "1", "FEN": fen}
 
 
 def comment(text: str) -> str:
-    """The text in braces, its own being replaced: PGN has no way to write one."""
+    """The text in braces; braces in the text are replaced, because PGN cannot write them."""
     return f"{{ {text.translate(_BLANKS).translate(_NO_BRACES)} }}"
 
 
 def push_move(board: chess.Board, move: chess.Move, follows_move: bool) -> Iterator[str]:
-    """Play a move; the words for it: a number before White's, and before Black's where no move stands before it."""
+    """Play a move; returns its words: with a number before White's move, and before Black's if no move precedes it."""
     if board.turn == chess.WHITE:
         yield f"{board.fullmove_number}."
     elif not follows_move:
@@ -67,7 +72,7 @@ def push_move(board: chess.Board, move: chess.Move, follows_move: bool) -> Itera
 
 
 def wrapped(words: Iterable[str], width: int = WIDTH) -> list[str]:
-    """The words in lines of at most so many columns; a longer word has a line of its own."""
+    """The words in lines of at most this many columns; a longer word has a line of its own."""
     lines, line = [], ""
     for word in words:
         if line and len(line) + 1 + len(word) > width:
@@ -79,20 +84,20 @@ def wrapped(words: Iterable[str], width: int = WIDTH) -> list[str]:
 
 
 def game_text(tags: Mapping[str, str], words: Iterable[str], width: int = WIDTH) -> str:
-    """A whole game, with an empty line after it; the last of the words is the result."""
+    """A whole game, with an empty line after it; the last word is the result."""
     pairs = [tag_pair(name, value) for name, value in tags.items()]
     return "\n".join([*pairs, "", *wrapped(words, width), "", ""])
 
 
 def tree_text(game: chess.pgn.Game, width: int = WIDTH) -> str:
-    """A whole game as python-chess has it, with comments, signs and variations, and an empty line after it."""
+    """A whole game from python-chess, with comments, signs and variations, and an empty line after it."""
     writer = _Writer()
     game.accept(writer)
     return game_text(writer.tags, _kept_together(writer.words), width)
 
 
 class _Writer(chess.pgn.BaseVisitor[None]):
-    """Gathers the tags and the words of a game; the blanks in a comment part words too."""
+    """Collects the tags and words of a game; blanks in a comment separate words too."""
 
     def __init__(self) -> None:
         self.tags: dict[str, str] = {}
@@ -122,7 +127,7 @@ class _Writer(chess.pgn.BaseVisitor[None]):
         self._add(result)
 
     def result(self) -> None:
-        """Nothing: what was gathered is read from the fields."""
+        """Nothing; the fields hold what was collected."""
 
     def _add(self, *words: str) -> None:
         self.words += words
@@ -130,7 +135,7 @@ class _Writer(chess.pgn.BaseVisitor[None]):
 
 
 def _kept_together(words: Iterable[str]) -> Iterator[str]:
-    """The words, joined by blanks where no line may end between them."""
+    """The words, joined by blanks where a line must not break."""
     line = ""
     for word in words:
         last = line.rpartition(" ")[2]

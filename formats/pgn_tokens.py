@@ -1,4 +1,4 @@
-"""The tokens of PGN text: bytes to tags, moves and results, everything else skipped.
+"""The tokens of PGN text: splits bytes into tags, moves and results, and skips everything else.
 
 Positions in the text are int64 offsets into a uint8 array. Lines end with LF, CR or both. Bytes above 127 (Latin-1,
 UTF-8) may stand wherever text may. Every loop goes forward, and none looks ahead further than a line or to the end of
@@ -11,7 +11,7 @@ from engine.compiled.jit import kernel
 
 END, TAG, MOVE, RESULT, OPEN_COMMENT = range(5)
 BLACK_WON, DRAWN, WHITE_WON, UNFINISHED = range(4)
-GOES_ON, NUMBER_ONE, AFTER_GAP = range(3)  # what speaks for a new game at a token
+GOES_ON, NUMBER_ONE, AFTER_GAP = range(3)  # signs of a new game at a token
 
 
 def codes(text):
@@ -27,7 +27,7 @@ def _bytes(text):
 
 _SPACE = codes(" \t\r\n\v\f")
 _DIGIT = codes("0123456789")
-_SYMBOL_LEAD = 0xC2  # in UTF-8 it begins no-break space and signs like the half, never a letter
+_SYMBOL_LEAD = 0xC2  # the first byte of no-break space and signs like the half in UTF-8, never of a letter
 _WORD_END = codes(' \t\r\n\v\f{}();$!?*[],"' + chr(_SYMBOL_LEAD))
 _SKIPPED = codes("!#$%&'()+,./:;<=>?[\\]^_`|}~\"" + chr(_SYMBOL_LEAD) + chr(0xEF))
 _RESULT_TEXTS = tuple(_bytes(text) for text in (b"0-1", b"1/2", b"1-0"))  # BLACK_WON, DRAWN, WHITE_WON
@@ -35,12 +35,12 @@ _LONG_CASTLING, _CASTLING, _NULL = _bytes(b"0-0-0"), _bytes(b"0-0"), _bytes(b"00
 _QUOTE = _bytes(b'"')
 _PROMOTED = codes("NBRQ")
 _BYTE_ORDER_MARK = _bytes(b"\xef\xbb\xbf")
-_LONGEST_LINE = 255  # of PGN; how far a bracket that is no tag may reach
+_LONGEST_LINE = 255  # of PGN; also the limit of a bracket that is not a tag
 
 
 @kernel
 def next_token(data, at, end):
-    """The next token from `at`: (kind, start, stop, fresh); the one after it is looked for from `stop`.
+    """The next token from `at`: (kind, start, stop, fresh); the search for the one after it begins at `stop`.
 
     `fresh` is AFTER_GAP where an empty line comes before and no move number above 1, NUMBER_ONE where White's move 1
     is announced, and else GOES_ON.
@@ -81,7 +81,7 @@ def next_token(data, at, end):
 
 @kernel
 def _skip(data, at, end):
-    """The offset behind what no word begins with: a line comment, a variation, a bracket that is no tag, a sign."""
+    """The offset behind what is not a word: a line comment, a variation, a bracket that is not a tag, a sign."""
     character = data[at]
     if character == ord(";") or character == ord("%") and is_line_start(data, at):
         return line_end(data, at, end)
@@ -171,7 +171,7 @@ def tag_end(data, at, end):
 
 @kernel
 def _skip_bracket(data, at, end):
-    """The offset behind a bracket that is no tag: behind its closing on the same line, or else one further."""
+    """The offset behind a bracket that is not a tag: behind its end on the same line, or else one further."""
     for other in range(at, min(at + _LONGEST_LINE, end)):
         if data[other] == ord("]"):
             return other + 1
@@ -182,10 +182,11 @@ def _skip_bracket(data, at, end):
 
 @kernel
 def comment_end(data, at, end):
-    """The offset behind the comment that opens at `at`; less than 0 if nothing closes it.
+    """The offset behind the comment that opens at `at`; negative if nothing closes it.
 
-    Then it is minus the place to read on from: the first tag on a line of its own, or `end`. A comment that runs over
-    such a tag into another comment was never closed either, or one lost brace would swallow a good game.
+    Then it is minus the offset where reading continues: the first tag on a line of its own, or `end`. A comment that
+    includes such a tag and then another comment counts as unclosed, too; otherwise one lost brace would swallow a good
+    game.
     """
     tag = 0
     at += 1
@@ -205,8 +206,8 @@ def comment_end(data, at, end):
 def skip_variation(data, at, end):
     """The offset behind the variation that opens at `at`, its comments and inner variations included.
 
-    One that is never closed ends where a new game begins: at a tag on a line of its own, or at a first move after an
-    empty line.
+    An unclosed one ends where a new game begins: at a tag on a line of its own, or at a first move after an empty
+    line.
     """
     depth, empty_from = 0, -1
     while at < end:
@@ -222,7 +223,7 @@ def skip_variation(data, at, end):
         if character == ord("{"):
             after = comment_end(data, at, end)
             if after < 0:
-                return at  # for the caller to meet
+                return at  # left for the caller
             at = after
             continue
         if character == ord(";") or character == ord("%") and is_line_start(data, at):
@@ -240,7 +241,7 @@ def skip_variation(data, at, end):
 
 @kernel
 def _numeric_token(data, at, end):
-    """What a digit begins: (RESULT or MOVE, stop), or (END, offset behind) for a move number and its dots."""
+    """The token at a digit: (RESULT or MOVE, stop), or (END, offset behind) for a move number and its dots."""
     if matches(data, at, end, _CASTLING) or matches(data, at, end, _NULL):
         return MOVE, word_end(data, at, end)
     if result_at(data, at, end) != UNFINISHED:
@@ -254,7 +255,7 @@ def _numeric_token(data, at, end):
 
 @kernel
 def _after_number(data, start, stop, fresh):
-    """What speaks for a new game once the move number data[start:stop] has been read."""
+    """The sign of a new game after the move number data[start:stop]."""
     if data[start] != ord("1") or stop - start > 1 and _DIGIT[data[start + 1]]:
         return GOES_ON
     if fresh == GOES_ON and stop - start == 2:  # "1." and not "1..."
@@ -273,7 +274,7 @@ def result_at(data, at, end):
 
 @kernel
 def _may_be_move(data, start, stop):
-    """Whether a word is to be read as a move: it names a square, castles, or says that nothing is moved."""
+    """Whether a word counts as a move: it names a square, castles, or is a null move."""
     first, second = data[start], data[min(start + 1, stop - 1)]
     if first == ord("O") or first == ord("o"):
         return stop - start > 1 and (second == ord("-") or second == first == ord("O"))

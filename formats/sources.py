@@ -1,4 +1,4 @@
-"""Files to read from, plain or compressed, as a stream of bytes: opened, told apart, cut where lines end."""
+"""Input files, plain or compressed, as streams of bytes: opened, identified, and cut at line ends."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from engine.common.errors import MerinoError
 
 STANDARD_INPUT = Path("-")
 CHUNK = 1 << 19  # bytes read at a time: some hundred games
-_SNIFFED = 1 << 16  # bytes that must show what a file is
+_SNIFFED = 1 << 16  # bytes by which a file is identified
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _POSITION = re.compile(rb"(?:[01=] )?(?:[1-8pnbrqkPNBRQK]+/){7}[1-8pnbrqkPNBRQK]+ ")
 
 
 class SourceError(MerinoError):
-    """A file that cannot be read, or holds nothing of use; the message says what and where."""
+    """A file that cannot be read, or holds nothing useful; the message says what and where."""
 
 
 def find_files(patterns: Sequence[str]) -> list[Path]:
-    """The files that names and patterns mean, each once; raises SourceError where one means none.
+    """The files that match names and patterns, each once; raises SourceError if one matches none.
 
     "-" is STANDARD_INPUT.
     """
@@ -56,7 +56,7 @@ def find_files(patterns: Sequence[str]) -> list[Path]:
 
 @cache
 def _zstd() -> ModuleType | None:
-    """The module for Zstandard, where there is one: Python has it from 3.14 on, the extra `zstd` brings it before."""
+    """The module for Zstandard, if there is one: Python has it from 3.14 on, the extra `zstd` provides it before."""
     name = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
     try:
         return import_module(name)
@@ -83,21 +83,21 @@ _FIRST_BYTES = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ": ".xz", b"\x28\x
 
 
 def plain_name(path: Path) -> Path:
-    """The path without the ending of a compression: games.pgn of games.pgn.gz."""
+    """The path without the ending of a compression: games.pgn for games.pgn.gz."""
     return path.with_suffix("") if path.suffix.lower() in _OPENERS else path
 
 
 def name_of(path: Path, quoted: bool = False) -> str:
-    """What to call a file: its name, or the whole path `quoted`."""
+    """The name of a file in messages: its name, or the whole path if `quoted`."""
     if path == STANDARD_INPUT:
         return "standard input"
     return f"'{path}'" if quoted else path.name
 
 
 class Source:
-    """A file open for reading: its text as a stream, and how far it has been read.
+    """A file open for reading: its text as a stream, and how much has been read.
 
-    `is_passing` says that it is a pipe or the like, or standard input: it can be read but once.
+    `is_passing` is true for a pipe or standard input, which can be read only once.
     """
 
     def __init__(self, path: Path, file: io.BufferedReader) -> None:
@@ -112,7 +112,7 @@ class Source:
 
     @property
     def name(self) -> str:
-        """What to call it in a sentence."""
+        """Its name in messages."""
         return name_of(self.path)
 
     @property
@@ -121,18 +121,18 @@ class Source:
         return None if self._size is None else min(1.0, self._file.tell() / self._size)
 
     def read(self, size: int) -> bytes:
-        """The next bytes of the text, `size` of them at most; none at its end."""
+        """The next bytes of the text, at most `size`; none at its end."""
         with _told_plainly(self.path):
             head, self._head = self._head[:size], self._head[size:]
             return head or bytes(self._text.read(size))
 
     @property
     def head(self) -> bytes:
-        """The beginning of the text, as long as nothing has been read."""
+        """The beginning of the text; only before the first read."""
         return self._head
 
     def holds_positions(self) -> bool:
-        """Whether it begins like a list of positions, one a line, and not like PGN."""
+        """Whether it begins like a list of positions, one per line, and not like PGN."""
         lines = (line.strip() for line in re.split(rb"[\r\n]+", self._head))
         first = next((line for line in lines if line and not line.startswith(b"#")), b"")
         return _POSITION.match(first) is not None
@@ -151,13 +151,13 @@ class Source:
 
 
 def _kind_of(file: io.BufferedReader) -> str:
-    """The ending of the compression that a file of any name begins like, "" if it is none."""
+    """The ending of the compression by the first bytes of a file, "" for none."""
     first = file.peek(8)
     return next((ending for mark, ending in _FIRST_BYTES.items() if first.startswith(mark)), "")
 
 
 def end_of_lines(text: bytes) -> int:
-    """The offset behind the last line of `text` that surely ends there, 0 if none does."""
+    """The offset behind the last complete line of `text`, 0 if there is none."""
     return max(text.rfind(b"\n"), text.rfind(b"\r", 0, max(0, len(text) - 1))) + 1
 
 
@@ -168,7 +168,7 @@ def count_lines(text: bytes) -> int:
 
 @contextmanager
 def open_source(path: Path) -> Iterator[Source]:
-    """The file, open; raises SourceError where it cannot be read."""
+    """Open the file; raises SourceError if it cannot be read."""
     if path.is_dir():
         raise SourceError(f"'{path}' is a folder, not a file of games")
     with _told_plainly(path):
@@ -184,7 +184,7 @@ def _standard_input() -> io.BufferedReader:
         raise SourceError("standard input is closed: name a file")
     if sys.stdin.isatty():
         raise SourceError("'-' is standard input, which is the keyboard here: name a file, or pipe the games in")
-    return sys.stdin.buffer  # type: ignore[return-value]  # of a program that nobody has given another
+    return sys.stdin.buffer  # type: ignore[return-value]  # unless a program has replaced it
 
 
 def read_text(path: Path) -> bytes:
@@ -201,7 +201,7 @@ def digest(path: Path) -> str:
 
 @contextmanager
 def _told_plainly(path: Path) -> Iterator[None]:
-    """Turn what reading and decompressing can raise into a SourceError that names the file."""
+    """Turn the errors of reading and decompressing into a SourceError that names the file."""
     try:
         yield
     except _damage() as error:
@@ -210,6 +210,6 @@ def _told_plainly(path: Path) -> Iterator[None]:
 
 
 def _damage() -> tuple[type[Exception], ...]:
-    """What reading and decompressing can raise."""
+    """The errors that reading and decompressing can raise."""
     module = _zstd()
     return (OSError, EOFError, lzma.LZMAError, zlib.error, *([module.ZstdError] if module else []))

@@ -1,4 +1,4 @@
-"""Get every compiled entry that reading needs, from the cache or by compiling it."""
+"""Load every compiled entry that reading needs, from the cache or by compiling it."""
 
 from __future__ import annotations
 

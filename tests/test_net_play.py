@@ -133,7 +133,7 @@ def test_selfplay_writes_the_positions_of_its_games(tmp_path: Path, capsys: pyte
     assert len(np.fromfile(packed, dtype=PACKED)) == 2 * len(written)
     packed.write_bytes(b"x")
     assert main([*order, "--positions", str(packed)]) == 1
-    assert "has lost its end" in capsys.readouterr().err
+    assert "its end is missing" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("written", [0, 40, 96])

@@ -129,12 +129,12 @@ def test_what_is_written_in_any_form_is_read_again(tmp_path: Path, ending: str) 
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (lambda content: content[:-5], "27 bytes more"),
+        (lambda content: content[:-5], "27 more bytes"),
         (lambda content: b"", "is empty"),
         (lambda content: content[:320] + bytes(32) + content[352:], "number 11, from byte 320"),
-        (lambda content: content[:8] + b"\x77" + content[9:], "piece that there is not"),
-        (lambda content: content[:26] + b"\x03" + content[27:], "result is neither"),
-        (lambda content: content[:27] + bytes([content[27] ^ 1]) + content[28:], "squares of the kings"),
+        (lambda content: content[:8] + b"\x77" + content[9:], "an unknown piece"),
+        (lambda content: content[:26] + b"\x03" + content[27:], "its result is not 0, 1 or 2"),
+        (lambda content: content[:27] + bytes([content[27] ^ 1]) + content[28:], "king squares"),
         (lambda content: b"\x89PNG\r\n\x1a\n\0\0" + bytes(range(54)) * 4 + b"x" * 6, "holds no packed positions"),
     ],
 )

@@ -70,16 +70,18 @@ NAMES = {
 _MODULES = {name: module for module, names in NAMES.items() for name in names}
 
 
-def __getattr__(name: str) -> object:
-    """One of NAMES, whose module is imported now."""
-    module = _MODULES.get(name)
-    if module is None:
-        raise AttributeError(f"module 'merino' has no attribute {name!r}")
-    from importlib import import_module  # noqa: PLC0415 (not before it is needed)
+if not TYPE_CHECKING:  # to which a name that is not offered is a mistake
 
-    value = getattr(import_module(module if module.startswith(f"{__name__}.") else HOME + module), name)
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> object:
+        """One of NAMES, whose module is imported now."""
+        module = _MODULES.get(name)
+        if module is None:
+            raise AttributeError(f"module 'merino' has no attribute {name!r}")
+        from importlib import import_module  # noqa: PLC0415 (not before it is needed)
+
+        value = getattr(import_module(module if module.startswith(f"{__name__}.") else HOME + module), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

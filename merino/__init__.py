@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from engine.notation.san import MoveRejected as MoveRejected
     from engine.notation.san import read_move as read_move
     from engine.notation.san import san as san
+    from engine.report.schema import PositionReport as PositionReport
     from engine.search.limits import Limits as Limits
     from engine.search.limits import Line as Line
     from engine.search.limits import Score as Score
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from merino.library import learn as learn
     from merino.library import load_evaluation as load_evaluation
     from merino.library import play_match as play_match
-    from study.report import PositionReport as PositionReport
 
 NAMES = {
     "engine.board.fen": ("FenError",),
@@ -65,7 +65,7 @@ NAMES = {
     "match.statistics": ("Estimate", "Sprt"),
     "match.time_control": ("Clock", "TimeControl"),
     "merino.library": ("evaluate", "explain", "learn", "load_evaluation", "play_match"),
-    "study.report": ("PositionReport",),
+    "engine.report.schema": ("PositionReport",),
 }  # the module of each name, from which it is taken when it is first asked for; a test compares it with the imports
 _MODULES = {name: module for module, names in NAMES.items() for name in names}
 

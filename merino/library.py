@@ -13,6 +13,7 @@ import numpy as np
 from engine.board.bitboard import WHITE
 from engine.board.game import Position
 from engine.common.work import cores
+from engine.report.schema import PositionReport
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
 from eval.evaluation import Evaluation
@@ -26,8 +27,7 @@ from match.players import DEFAULT, Player, read_player
 from match.runner import MatchOutput, MatchResult, run_match
 from match.statistics import Sprt
 from match.time_control import TimeControl
-from study.explain.lookahead import seeker
-from study.report import PositionReport
+from study.analyser import analyser
 from study.reporting import report_position, report_setup
 from study.setups import set_up
 
@@ -99,7 +99,7 @@ def explain(
         return report_position(position, evaluation)
     if isinstance(position, str):
         position = Position(position)
-    return report_position(position, evaluation, seeker(searcher or Searcher(evaluation=evaluation)), limits)
+    return report_position(position, evaluation, analyser(searcher or Searcher(evaluation=evaluation)), limits)
 
 
 def learn(

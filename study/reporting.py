@@ -1,49 +1,70 @@
-"""Makes the report of a position, with or without a search."""
+"""Makes the report of a position with its moves, with or without a search."""
 
 from __future__ import annotations
 
-from engine.board.bitboard import SQUARE_NAMES, WHITE
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from engine.board.bitboard import WHITE
 from engine.board.game import Position
-from engine.notation.san import board_of, san_line
-from engine.notation.scores import score_text
-from engine.search.limits import Limits, Line, Score
+from engine.board.move import Move
+from engine.notation.san import board_of, san_line, san_moves
+from engine.report.schema import LineReport, MoveReport, PieceChangeReport, PieceReport, PositionReport, SearchReport
+from engine.report.static import report_change, report_evaluation, report_piece_change, report_score
+from engine.search.limits import Limits, Line
 from eval.evaluation import Evaluation
-from eval.linear.explain import Change, Explanation, PieceValue, TermLine, summarise
-from study.explain.lookahead import Seeker, end_of_line
-from study.explain.ranking import RankedMove, rank_moves
-from study.report import (
-    VERSION,
-    ChangeReport,
-    LineReport,
-    MoveReport,
-    PieceReport,
-    PositionReport,
-    ScoreReport,
-    SearchReport,
-    StaticReport,
-    TermChangeReport,
-    TermReport,
-)
+from eval.linear.explain import Change, Explanation
+from study.analyser import Analyser
+from study.errors import StudyError
 from study.setups import Setup
 
 LINES = 3  # of the best moves
+TAIL = 6  # plies at the end of a line among which its last quiet position is looked for
 
 
 def report_position(
-    position: Position, evaluation: Evaluation, seek: Seeker | None = None, limits: Limits | None = None
+    position: Position, evaluation: Evaluation, analyser: Analyser | None = None, limits: Limits | None = None
 ) -> PositionReport:
-    """The report of a position: by the evaluation alone, or with `seek` also by a search within `limits`.
+    """The report of a position and all its legal moves: by the evaluation, or by an analyser's search within `limits`.
 
     Raises StudyError where the search was too short for all moves, EvaluationError where the evaluation does not tell
     its score by terms.
     """
-    ranking = rank_moves(position, evaluation, seek, limits)
-    setup = Setup(position.fen(), position.record, position.turn, position, None)
-    return _report(
-        setup,
-        evaluation,
-        _search(position, evaluation, ranking),
-        tuple(_move(position, evaluation, ranked) for ranked in ranking),
+    moves = position.legal_moves
+    found = dict[int, Line]()
+    if analyser and moves:
+        found = {line.pv[0]: line for line in analyser(position, limits or Limits(), len(moves))}
+        if len(found) < len(moves):
+            raise StudyError(f"the search was too short for all {len(moves)} moves")
+    report = _with_moves(position, moves, evaluation, found)
+    return replace(report, moves=tuple(sorted(report.moves, key=lambda move: (move.rank, move.san))))
+
+
+def report_moves(
+    position: Position,
+    moves: Sequence[Move],
+    evaluation: Evaluation,
+    analyser: Analyser | None = None,
+    limits: Limits | None = None,
+    with_pieces: bool = False,
+) -> PositionReport:
+    """The report of a position and of some of its legal moves, in their order, each searched by itself within `limits`.
+
+    A search too short for a line leaves that out. Raises EvaluationError as `report_position` does.
+    """
+    found = dict[int, Line]()
+    if analyser:
+        for move in moves:
+            for line in analyser(position, replace(limits or Limits(), search_moves=[move])):
+                found[move] = line
+    report = _with_moves(position, moves, evaluation, found)
+    if not with_pieces:
+        return report
+    after = (_after(position, [move]) for move in moves)
+    pieces = (report_evaluation(each.record, each.fen(), evaluation).pieces for each in after)
+    pairs = zip(report.moves, pieces, strict=True)
+    return replace(
+        report, moves=tuple(replace(move, pieces=piece_changes(report.pieces, there)) for move, there in pairs)
     )
 
 
@@ -54,133 +75,117 @@ def report_setup(setup: Setup, evaluation: Evaluation) -> PositionReport:
     """
     if setup.position is not None:
         return report_position(setup.position, evaluation)
-    return _report(setup, evaluation, None, ())
+    return replace(report_evaluation(setup.record, setup.fen, evaluation), fault=setup.fault)
 
 
-def _report(
-    setup: Setup, evaluation: Evaluation, search: SearchReport | None, moves: tuple[MoveReport, ...]
+def ranks(values: Sequence[int]) -> list[int]:
+    """The rank of each value, the largest first from 1; equal values share one."""
+    ordered = sorted(values, reverse=True)
+    return [ordered.index(value) + 1 for value in values]
+
+
+def _with_moves(
+    position: Position, moves: Sequence[Move], evaluation: Evaluation, found: Mapping[int, Line]
 ) -> PositionReport:
-    values = evaluation.value_pieces(setup.record)
-    explanation = values.explanation
-    outcome = setup.position.outcome() if setup.position else None
-    return PositionReport(
-        version=VERSION,
-        fen=setup.fen,
-        to_move="white" if setup.turn == WHITE else "black",
-        fault=setup.fault,
+    """The report with these moves and what has been found of them, ranked by search if all were searched."""
+    report = report_evaluation(position.record, position.fen(), evaluation)
+    outcome = position.outcome()
+    before, board = evaluation.explain(position.record), board_of(position)
+    sign = 1 if position.turn == WHITE else -1
+    changes = [Change(before, evaluation.explain(_after(position, [move]).record)) for move in moves]
+    by_search = len(found) == len(moves)
+    values = [
+        int(found[move].score) if by_search else sign * change.after.score_white
+        for move, change in zip(moves, changes, strict=True)
+    ]
+    reports = [
+        MoveReport(
+            rank=rank,
+            san=name,
+            uci=position.uci(move),
+            score=report_score(found[move].score, position.turn, evaluation) if move in found else None,
+            expected_score=change.after.expected_score,
+            change=report_change(change),
+            pv=san_line(board, found[move].pv) if move in found else "",
+            pieces=None,
+        )
+        for move, name, rank, change in zip(moves, san_moves(position, moves), ranks(values), changes, strict=True)
+    ]
+    searched = [(found[move], each) for move, each in zip(moves, reports, strict=True) if move in found]
+    searched.sort(key=lambda pair: (pair[1].rank, pair[1].san))
+    return replace(
+        report,
         ending=outcome.termination.value if outcome else None,
-        evaluation=evaluation.name,
-        k=evaluation.k,
-        static=_static(explanation),
-        search=search,
-        terms=tuple(map(_term, explanation.lines)),
-        pieces=tuple(map(_piece, values.pieces)),
-        shared_cp=values.shared_cp,
-        shared_terms={credit.name: credit.cp for credit in values.shared},
-        moves=moves,
-        summary=summarise(explanation),
+        search=_search(position, evaluation, before, searched[:LINES]),
+        moves=tuple(reports),
     )
 
 
-def _static(explanation: Explanation) -> StaticReport:
-    return StaticReport(
-        score_cp=explanation.score_white,
-        sum_cp=explanation.sum,
-        rule=explanation.rule,
-        rule_cp=explanation.rule_cp,
-        rounding_cp=explanation.rounding,
-        expected_score=explanation.expected_score,
-        white_middlegame=explanation.middlegame[0],
-        black_middlegame=explanation.middlegame[1],
-        stage=explanation.stage,
-    )
-
-
-def _term(line: TermLine) -> TermReport:
-    return TermReport(
-        number=line.number,
-        name=line.name,
-        group=line.group.title,
-        multiplier=line.group.multiplier,
-        phase=line.phase.name.lower(),
-        weight=line.weight,
-        weight_mg=line.values[0],
-        weight_eg=line.values[1],
-        white_count=line.white_count,
-        black_count=line.black_count,
-        white_cp=line.white_cp,
-        black_cp=line.black_cp,
-        net_cp=line.net,
-    )
-
-
-def _piece(piece: PieceValue) -> PieceReport:
-    sign = 1 if piece.colour == WHITE else -1
-    return PieceReport(
-        square=SQUARE_NAMES[piece.square],
-        piece=piece.letter,
-        removal_cp=None if piece.removal is None else sign * piece.removal,
-        relative_pawns=None if piece.relative is None else sign * float(piece.relative),
-        attributed_cp=sign * piece.attributed,
-        terms={credit.name: sign * credit.cp for credit in piece.credits},
-    )
-
-
-def _change(change: Change) -> ChangeReport:
-    return ChangeReport(
-        before_cp=change.before.score_white,
-        after_cp=change.after.score_white,
-        change_cp=change.score,
-        rule_cp=change.rule,
-        rounding_cp=change.rounding,
-        terms=tuple(TermChangeReport(term.name, term.group.title, term.net) for term in change.by_size if term.net),
-    )
-
-
-def report_score(score: Score, turn: int, evaluation: Evaluation) -> ScoreReport:
-    """A score for the side `turn`, from White's view."""
-    sign = 1 if turn == WHITE else -1
-    text = score_text(score, turn)
-    if score.mate is not None:
-        return ScoreReport(None, sign * score.mate, text, float(sign * score.mate > 0))
-    return ScoreReport(sign * int(score), None, text, evaluation.expected_score(sign * int(score)))
-
-
-def _move(position: Position, evaluation: Evaluation, ranked: RankedMove) -> MoveReport:
-    score = None if ranked.score is None else report_score(ranked.score, ranked.turn, evaluation)
-    return MoveReport(
-        rank=ranked.rank,
-        san=ranked.san,
-        uci=position.uci(ranked.move),
-        score=score,
-        expected_score=ranked.change.after.expected_score,
-        change=_change(ranked.change),
-    )
-
-
-def _search(position: Position, evaluation: Evaluation, ranking: tuple[RankedMove, ...]) -> SearchReport | None:
-    searched = [(ranked, ranked.found) for ranked in ranking[:LINES] if ranked.found]
+def _search(
+    position: Position, evaluation: Evaluation, before: Explanation, searched: Sequence[tuple[Line, MoveReport]]
+) -> SearchReport | None:
+    """What the search says by its best lines; None where there is none."""
     if not searched:
         return None
-    lines = tuple(_line(position, evaluation, ranked, found) for ranked, found in searched)
-    best = searched[0][1]
-    return SearchReport(best.depth, best.nodes, lines[0].score, lines)
+    lines = []
+    for line, move in searched:
+        moves, end = _quiet_end(position, line, evaluation)
+        lines.append(
+            LineReport(
+                rank=move.rank,
+                depth=line.depth,
+                text=san_line(board_of(position), moves),
+                moves=tuple(_coordinates(position, moves)),
+                score=report_score(line.score, position.turn, evaluation),
+                change=report_change(Change(before, end)),
+            )
+        )
+    best = searched[0][0]
+    return SearchReport(best.depth, best.nodes, lines[0].score, tuple(lines))
 
 
-def _line(position: Position, evaluation: Evaluation, ranked: RankedMove, found: Line) -> LineReport:
-    moves, end = end_of_line(position, found, evaluation)
-    return LineReport(
-        rank=ranked.rank,
-        text=san_line(board_of(position), moves),
-        moves=tuple(_coordinates(position, moves)),
-        score=report_score(found.score, ranked.turn, evaluation),
-        change=_change(Change(ranked.change.before, end)),
+def _quiet_end(position: Position, line: Line, evaluation: Evaluation) -> tuple[tuple[int, ...], Explanation]:
+    """The moves of a line to the position whose evaluation the search reports, and that evaluation.
+
+    Lines are kept short of the exchanges after them, or break off in the midst of one. So of the last positions the
+    one is taken whose evaluation comes nearest to the score of the search, the later of equals.
+    """
+    sign = 1 if position.turn == WHITE else -1
+    lengths = range(len(line.pv), max(0, len(line.pv) - TAIL), -1)
+    ends = [(length, evaluation.explain(_after(position, line.pv[:length]).record)) for length in lengths]
+    if line.score.mate is not None:
+        return line.pv, ends[0][1]
+    length, end = min(ends, key=lambda pair: abs(pair[1].score_white - sign * line.score))
+    return line.pv[:length], end
+
+
+def _after(position: Position, moves: Iterable[int]) -> Position:
+    """A copy of the position with these legal moves played."""
+    after = position.copy()
+    for move in moves:
+        after.push(move)
+    return after
+
+
+def _coordinates(position: Position, moves: Sequence[int]) -> Iterable[str]:
+    after = position.copy()
+    for move in moves:
+        yield after.uci(move)
+        after.push(move)
+
+
+def piece_changes(before: Sequence[PieceReport], after: Sequence[PieceReport]) -> tuple[PieceChangeReport, ...]:
+    """What a legal move makes of each of the pieces `before` it, in their order; `after` are those after it."""
+    kept = {(piece.square, piece.piece) for piece in before} & {(piece.square, piece.piece) for piece in after}
+    gone = [piece for piece in before if (piece.square, piece.piece) not in kept]
+    arrived = {_origin(piece, gone).square: piece for piece in after if (piece.square, piece.piece) not in kept}
+    stayed = {piece.square: piece for piece in after if (piece.square, piece.piece) in kept}
+    return tuple(
+        report_piece_change(piece, (arrived if piece in gone else stayed).get(piece.square)) for piece in before
     )
 
 
-def _coordinates(position: Position, moves: tuple[int, ...]) -> list[str]:
-    after, texts = position.copy(), []
-    for move in moves:
-        texts.append(after.uci(move))
-        after.push(move)
-    return texts
+def _origin(arrived: PieceReport, gone: Iterable[PieceReport]) -> PieceReport:
+    """The piece of those that have left their squares which has arrived: the same one, or the pawn it was."""
+    own = [piece for piece in gone if piece.piece.isupper() == arrived.piece.isupper()]
+    return next((piece for piece in own if piece.piece == arrived.piece), own[0])

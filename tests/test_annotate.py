@@ -229,7 +229,7 @@ def test_a_comment_of_the_same_form_in_a_game_that_merino_did_not_annotate_stays
     assert " ".join(list(game.mainline())[2].comment.split()).startswith("White scores 51.2% [%eval")
 
 
-def fixed_seeker(scores: dict[str, int], calls: list[str], stop_after: int = 1000):
+def fixed_analyser(scores: dict[str, int], calls: list[str], stop_after: int = 1000):
     """A search that finds the first legal move and the score that is given for the side to move, 0 for none."""
 
     def seek(position: Position, limits: Limits, count: int = 1) -> Sequence[Line]:
@@ -244,7 +244,7 @@ def fixed_seeker(scores: dict[str, int], calls: list[str], stop_after: int = 100
 
 
 def moves_of(scores: dict[str, int], moves: Sequence[str], calls: list[str] | None = None) -> list[AnnotatedMove]:
-    seek = fixed_seeker(scores, [] if calls is None else calls)
+    seek = fixed_analyser(scores, [] if calls is None else calls)
     return list(annotate_moves(Position(), moves, default().with_k(K), seek, Limits(nodes=1)))
 
 
@@ -293,7 +293,7 @@ def test_only_what_seems_a_mistake_is_searched_again() -> None:
 
 def test_an_only_move_is_no_mistake() -> None:
     forced = Position("k7/8/8/8/8/8/r7/K7 w - - 0 1")
-    (told,) = annotate_moves(forced, ["a1a2"], default().with_k(K), fixed_seeker({"a1a2": 900}, []), Limits(nodes=1))
+    (told,) = annotate_moves(forced, ["a1a2"], default().with_k(K), fixed_analyser({"a1a2": 900}, []), Limits(nodes=1))
     assert told.loss == 0
 
 
@@ -315,12 +315,12 @@ def test_mate_and_stalemate_are_certain() -> None:
     calls: list[str] = []
     evaluation = default().with_k(K)
     mate = list(
-        annotate_moves(Position(), ["f2f3", "e7e5", "g2g4", "d8h4"], evaluation, fixed_seeker({}, calls), Limits())
+        annotate_moves(Position(), ["f2f3", "e7e5", "g2g4", "d8h4"], evaluation, fixed_analyser({}, calls), Limits())
     )
     assert (mate[-1].after.expected, mate[-1].after.score_text) == (0.0, "-M0")
     assert len(calls) == 4, "the mate is not searched"
     stalemate = Position("7k/8/6K1/8/8/8/8/5Q2 w - - 0 1")
-    (told,) = annotate_moves(stalemate, ["f1f7"], evaluation, fixed_seeker({}, []), Limits())
+    (told,) = annotate_moves(stalemate, ["f1f7"], evaluation, fixed_analyser({}, []), Limits())
     assert told.after.expected == 0.5
 
 
@@ -371,7 +371,7 @@ def test_games_are_told_one_by_one_each_kept_before(game_file: Path) -> None:
 def test_ctrl_c_keeps_what_is_annotated(
     game_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(work, "seeker", lambda searcher, gives_up: fixed_seeker({}, [], stop_after=3))
+    monkeypatch.setattr(work, "analyser", lambda searcher, gives_up: fixed_analyser({}, [], stop_after=3))
     out = tmp_path / "out.pgn"
     assert annotated(str(game_file), "--out", str(out)) == 130
     partial = tmp_path / "out.pgn.partial"

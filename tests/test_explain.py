@@ -1,6 +1,5 @@
 """The explanation of a score adds up to it, and its table to the same number."""
 
-import json
 import random
 import re
 from itertools import pairwise
@@ -11,6 +10,10 @@ import pytest
 
 from engine.board.bitboard import BLACK, SQUARE_NAMES, WHITE
 from engine.board.game import Position
+from engine.report.schema import PositionReport
+from engine.report.static import between, report_change, report_evaluation
+from engine.report.summary import summarise, summarise_change
+from engine.report.text import render, render_change, render_pieces
 from eval.draws import after_rules
 from eval.linear.evaluate import scores_of
 from eval.linear.explain import (
@@ -19,12 +22,10 @@ from eval.linear.explain import (
     OPPOSITE_BISHOPS,
     Change,
     explain,
-    summarise,
-    summarise_change,
     value_pieces,
 )
+from eval.linear.family import LinearEvaluation, render_terms
 from eval.linear.registry import TERMS, Group
-from eval.linear.table import render, render_change, render_pieces, render_terms
 from eval.linear.weights import DEFAULT_FILE, load
 
 RULES = [
@@ -43,6 +44,10 @@ RULES = [
 @pytest.fixture(scope="module")
 def weights() -> np.ndarray:
     return load(DEFAULT_FILE)
+
+
+def report(position: Position, weights: np.ndarray) -> PositionReport:
+    return report_evaluation(position.record, position.fen(), LinearEvaluation(weights))
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +96,7 @@ def test_a_draw_rule_is_named_where_it_changes_the_score(fen: str, rule: str | N
     else:
         expected = explanation.sum / 2 if rule == OPPOSITE_BISHOPS else 0
         assert abs(explanation.score_white - expected) <= 0.5
-        assert rule in render(explanation)
+        assert rule in render(report(Position(fen), weights))
 
 
 def test_the_expected_score_follows_the_logistic_curve(weights: np.ndarray) -> None:
@@ -119,7 +124,7 @@ def test_the_printed_column_adds_up_to_the_printed_sum(positions: list[Position]
     term_row = re.compile(r"^ *\d+ \w+(?: [me]g)?(?: +[-.\d]+){5} +([-+.\d]+)  ", re.MULTILINE)
     sum_row = re.compile(r"^   Sum .* ([-+.\d]+)$", re.MULTILINE)
     for position in positions:
-        text = render(explain(position.record, weights))
+        text = render(report(position, weights))
         nets = [0.0 if net == "." else float(net) for net in term_row.findall(text)]
         assert len(nets) == len(TERMS)
         total = sum_row.search(text)
@@ -129,7 +134,7 @@ def test_the_printed_column_adds_up_to_the_printed_sum(positions: list[Position]
 
 def test_the_table_fits_a_terminal_and_stays_ascii_on_request(positions: list[Position], weights: np.ndarray) -> None:
     for position in positions:
-        text = render(explain(position.record, weights), unicode=False)
+        text = render(report(position, weights), unicode=False)
         assert text.isascii()
         assert max(len(row) for row in text.splitlines()) <= 80
 
@@ -199,9 +204,9 @@ def test_a_pair_of_bishops_is_given_to_each_and_taken_off_once(weights: np.ndarr
 def test_no_value_is_relative_to_a_pawn_without_weight(weights: np.ndarray) -> None:
     weightless = weights.copy()
     weightless[0] = 0
-    values = value_pieces(Position().record, weightless)
-    assert all(piece.relative is None for piece in values.pieces)
-    assert "P    -" in render_pieces(values, ("relative",))
+    found = report(Position(), weightless)
+    assert all(piece.relative_pawns is None for piece in found.pieces)
+    assert "P    -" in render_pieces(found, ("relative",))
 
 
 def test_a_change_is_the_sum_of_its_parts(positions: list[Position], weights: np.ndarray) -> None:
@@ -212,7 +217,7 @@ def test_a_change_is_the_sum_of_its_parts(positions: list[Position], weights: np
         assert sum(change.of_group(group) for group in Group) == pytest.approx(sum(term.net for term in change.terms))
         sizes = [abs(term.net) for term in change.by_size]
         assert sizes == sorted(sizes, reverse=True)
-        assert render_change(change).isascii()
+        assert render_change(report_change(change)).isascii()
 
 
 def test_sentences_name_only_what_the_table_shows(positions: list[Position], weights: np.ndarray) -> None:
@@ -228,24 +233,21 @@ def test_sentences_name_only_what_the_table_shows(positions: list[Position], wei
         change = Change(explain(Position().record, weights), explanation)
         told = f"This {'gains' if change.score > 0 else 'costs'} White {abs(change.score)} centipawns."
         expected = told if change.score else "This leaves the score as it is."
-        assert summarise_change(change, "This", WHITE)[0] == expected
+        assert summarise_change(report_change(change), "This", WHITE)[0] == expected
 
 
 def test_the_table_can_be_sorted_and_hide_what_is_nothing(positions: list[Position], weights: np.ndarray) -> None:
-    explanation = explain(positions[20].record, weights)
-    rows = re.findall(r"^ *(\d+) \w+.*? ([-+.\d]+)  ", render(explanation, by_size=True), re.MULTILINE)
+    explanation, found = explain(positions[20].record, weights), report(positions[20], weights)
+    rows = re.findall(r"^ *(\d+) \w+.*? ([-+.\d]+)  ", render(found, by_size=True), re.MULTILINE)
     nets = [abs(explanation.lines[int(number) - 1].net) for number, _ in rows]
     assert len(rows) == len(TERMS)
     assert nets == sorted(nets, reverse=True)
-    hidden = re.findall(r"^ *(\d+) \w", render(explanation, hide_zero=True), re.MULTILINE)
+    hidden = re.findall(r"^ *(\d+) \w", render(found, hide_zero=True), re.MULTILINE)
     assert {int(number) for number in hidden} == {line.number for line in explanation.lines if abs(line.net) >= 0.05}
 
 
-def test_explanations_are_plain_data_for_json(weights: np.ndarray) -> None:
-    values = value_pieces(Position("4k3/pppp4/8/8/8/8/PPPPP3/2B1KB2 b - - 0 1").record, weights)
-    told = json.loads(json.dumps(values.explanation.as_json() | values.as_json()))
-    assert sum(term["net_cp"] for term in told["terms"]) == pytest.approx(told["sum_cp"])
-    assert told["sum_cp"] + told["rule_cp"] + told["rounding_cp"] == pytest.approx(told["score_cp"])
-    signed = sum(piece["attributed_cp"] * (1 if piece["piece"].isupper() else -1) for piece in told["pieces"])
-    assert signed + told["shared_cp"] == pytest.approx(told["sum_cp"])
-    assert told["to_move"] == "black"
+def test_two_reports_differ_by_what_the_explanations_differ_by(positions: list[Position], weights: np.ndarray) -> None:
+    other = weights * 1.1
+    for position in positions[::9]:
+        change = Change(explain(position.record, weights), explain(position.record, other))
+        assert between(report(position, weights), report(position, other)) == report_change(change)

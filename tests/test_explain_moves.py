@@ -21,11 +21,10 @@ from eval.linear.evaluate import scores_of
 from eval.linear.explain import explain
 from eval.linear.family import LinearEvaluation
 from eval.linear.weights import SHIPPED, as_mapping, load, render
-from study.explain.lookahead import prospect, seeker
-from study.explain.pieces import piece_changes
-from study.explain.ranking import rank_moves, ranks
-from study.explain.text import render_piece_changes
+from study.analyser import analyser
+from study.explain.text import render_move
 from study.explain.two_weights import compare_weights
+from study.reporting import ranks, report_moves, report_position
 from tests.talk import Talk
 
 MIDDLEGAME = "r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13"
@@ -55,13 +54,14 @@ def other_file(tmp_path: Path) -> Path:
 
 def test_a_move_changes_what_the_evaluations_before_and_after_it_differ_in(weights: np.ndarray) -> None:
     position = Position(MIDDLEGAME)
-    told = prospect(position, read_move(position, "Bxh6"), LinearEvaluation(weights, K))
+    found = report_moves(position, [read_move(position, "Bxh6")], LinearEvaluation(weights, K))
+    (move,) = found.moves
     position.push_uci("c1h6")
-    assert told.at_once.after == explain(position.record, weights, K)
-    assert told.ahead is None and told.score_text == ""
-    assert (
-        told.at_once.score == told.at_once.after.score_white - explain(Position(MIDDLEGAME).record, weights).score_white
-    )
+    before, after = (explain(each.record, weights, K) for each in (Position(MIDDLEGAME), position))
+    assert found.search is None and found.line_of(move) is None and (move.score, move.pv) == (None, "")
+    assert (move.change.before_cp, move.change.after_cp) == (before.score_white, after.score_white)
+    nets = {a.name: b.net - a.net for a, b in zip(before.lines, after.lines, strict=True) if a.net != b.net}
+    assert {term.name: term.change_cp for term in move.change.terms} == nets
 
 
 @pytest.mark.parametrize(
@@ -79,22 +79,26 @@ def test_a_move_changes_the_pieces_it_moves_and_takes(
 ) -> None:
     position, evaluation = Position(fen), LinearEvaluation(weights, K)
     move = read_move(position, text)
-    changes = piece_changes(position, move, evaluation)
-    assert {change.name for change in changes if " " in change.name and change.name[4:]} == expected
-    before = {piece.square: piece for piece in evaluation.value_pieces(position.record).pieces}
+    report = report_moves(position, [move], evaluation, with_pieces=True)
+    changes = report.moves[0].pieces
+    assert changes is not None
     after_move = position.copy()
     after_move.push(move)
-    after = evaluation.value_pieces(after_move.record).pieces
-    assert [change.before for change in changes] == [before[square] for square in sorted(before)]
-    assert sorted(change.after.square for change in changes if change.after) == [piece.square for piece in after]
+    before = {piece.square: piece for piece in report.pieces}
+    after = {piece.square: piece for piece in report_position(after_move, evaluation).pieces}
+    assert [change.square for change in changes] == list(before)
+    assert sorted(filter(None, (change.square_after for change in changes))) == sorted(after)
     for change in changes:
-        assert change.after is None or change.after in after
-        lost = change.after.attributed if change.after else 0
-        assert change.attributed == pytest.approx(lost - change.before.attributed)
-        assert (change.removal is None) == (change.before.letter in "Kk")
-    lines = render_piece_changes(changes, text).splitlines()
-    shown = [change for change in changes if change.is_something]
-    assert all(any(line.startswith(change.name) for line in lines) for change in shown)
+        old, new = before[change.square], after[change.square_after] if change.square_after else None
+        assert (change.piece, change.removal_before_cp, change.attributed_before_cp) == (
+            (old.piece, old.removal_cp, old.attributed_cp)
+        )
+        assert (change.piece_after, change.removal_after_cp) == ((new.piece, new.removal_cp) if new else (None, None))
+        assert change.attributed_change_cp == pytest.approx((new.attributed_cp if new else 0) - old.attributed_cp)
+        assert (change.removal_change_cp is None) == (change.piece in "Kk")
+    lines = render_move(report, report.moves[0], 80).splitlines()
+    shown = {line[:12].rstrip() for line in lines[lines.index("") + 4 :]}
+    assert expected == {name for name in shown if name[4:] and name[:2] != "Pi"}
 
 
 @pytest.mark.parametrize(
@@ -125,23 +129,24 @@ def test_the_end_of_a_line_is_the_evaluation_after_its_moves(
     text: str, weights: np.ndarray, searcher: Searcher
 ) -> None:
     position = Position(MIDDLEGAME)
-    told = prospect(
-        position, read_move(position, text), LinearEvaluation(weights, K), seeker(searcher), Limits(nodes=4000)
-    )
-    assert told.ahead is not None
+    move = read_move(position, text)
+    report = report_moves(position, [move], LinearEvaluation(weights, K), analyser(searcher), Limits(nodes=4000))
+    line = report.line_of(report.moves[0])
+    assert line is not None and line.score == report.moves[0].score
     board = chess.Board(MIDDLEGAME)
-    for word in told.ahead.line.split():
+    for word in line.text.split():
         if not word[0].isdigit():
             board.push_san(word)
     assert board.move_stack[0] == chess.Board(MIDDLEGAME).parse_san(text)
-    assert told.ahead.change.after == explain(Position(board.fen()).record, weights, K)
-    assert told.ahead.change.before == explain(position.record, weights, K)
-    assert abs(told.ahead.change.after.score_white - told.ahead.score) < 150, "an exchange is not over"
+    assert [each.uci() for each in board.move_stack] == list(line.moves)
+    assert line.change.after_cp == explain(Position(board.fen()).record, weights, K).score_white
+    assert line.change.before_cp == explain(position.record, weights, K).score_white
+    assert abs(line.change.after_cp - (line.score.cp or 0)) < 150, "an exchange is not over"
 
 
 def test_a_search_for_an_explanation_leaves_the_searcher_as_it_was(weights: np.ndarray, searcher: Searcher) -> None:
     before = searcher.multipv, searcher.is_analysing
-    rank_moves(Position(MATE_IN_ONE), LinearEvaluation(weights, K), seeker(searcher), Limits(nodes=2000))
+    report_position(Position(MATE_IN_ONE), LinearEvaluation(weights, K), analyser(searcher), Limits(nodes=2000))
     assert (searcher.multipv, searcher.is_analysing) == before
 
 
@@ -151,45 +156,48 @@ def test_equal_moves_share_a_rank() -> None:
 
 def test_moves_are_ranked_by_the_evaluation_right_after_them(weights: np.ndarray) -> None:
     position = Position(MIDDLEGAME)
-    ranking = rank_moves(position, LinearEvaluation(weights, K))
-    assert [entry.move for entry in ranking] != position.legal_moves
-    assert sorted(entry.move for entry in ranking) == sorted(position.legal_moves)
-    for entry in ranking:
+    moves = report_position(position, LinearEvaluation(weights, K)).moves
+    legal = [position.uci(move) for move in position.legal_moves]
+    assert [move.uci for move in moves] != legal and sorted(move.uci for move in moves) == sorted(legal)
+    for move in moves:
         after = position.copy()
-        after.push(entry.move)
-        assert entry.evaluation == -scores_of(after.record, weights)[0] == entry.change.after.score_white
-    assert [entry.evaluation for entry in ranking] == sorted((e.evaluation for e in ranking), reverse=True)
+        after.push_uci(move.uci)
+        assert move.change.after_cp == -scores_of(after.record, weights)[0]
+    scores = [move.change.after_cp for move in moves]
+    assert scores == sorted(scores, reverse=True)
 
 
 def test_moves_are_ranked_by_search_with_the_mate_first(weights: np.ndarray, searcher: Searcher) -> None:
-    ranking = rank_moves(Position(MATE_IN_ONE), LinearEvaluation(weights, K), seeker(searcher), Limits(nodes=5000))
-    assert (ranking[0].san, ranking[0].score_text, ranking[0].rank) == ("Ra8#", "+M1", 1)
-    assert len(ranking) == len(Position(MATE_IN_ONE).legal_moves)
-    scores = [int(entry.score) for entry in ranking if entry.score is not None]
-    assert len(scores) == len(ranking) and scores == sorted(scores, reverse=True)
-    assert all(entry.san in entry.line for entry in ranking)
+    position, limits = Position(MATE_IN_ONE), Limits(nodes=5000)
+    moves = report_position(position, LinearEvaluation(weights, K), analyser(searcher), limits).moves
+    assert moves[0].score is not None
+    assert (moves[0].san, moves[0].score.text, moves[0].rank) == ("Ra8#", "+M1", 1)
+    assert len(moves) == len(position.legal_moves)
+    scores = [move.score.cp for move in moves[1:] if move.score is not None and move.score.cp is not None]
+    assert len(scores) == len(moves) - 1 and scores == sorted(scores, reverse=True)
+    assert all(move.san in move.pv for move in moves)
 
 
 def test_no_move_is_ranked_where_the_game_is_over(weights: np.ndarray) -> None:
-    assert rank_moves(Position("7k/6Q1/6K1/8/8/8/8/8 b - - 0 1"), LinearEvaluation(weights, K)) == ()
+    assert report_position(Position("7k/6Q1/6K1/8/8/8/8/8 b - - 0 1"), LinearEvaluation(weights, K)).moves == ()
 
 
 def test_the_same_weights_twice_do_not_differ(weights: np.ndarray) -> None:
     compared = compare_weights(Position(MIDDLEGAME), *(LinearEvaluation(weights, K),) * 2)
-    assert compared.change.score == 0 and compared.moved == ()
-    assert all(kind.attributed[0] == kind.attributed[1] for kind in compared.kinds)
+    assert compared.change.change_cp == 0 and compared.moved == ()
+    assert all(kind.attributed_cp[0] == kind.attributed_cp[1] for kind in compared.kinds)
     assert [(kind.kind, kind.count) for kind in compared.kinds] == [*zip("PNBRQK", (12, 4, 4, 4, 2, 2), strict=True)]
 
 
 def test_other_weights_change_terms_pieces_and_ranks(weights: np.ndarray, other_file: Path) -> None:
     compared = compare_weights(Position(MIDDLEGAME), LinearEvaluation(weights, K), load_evaluation(other_file))
-    changed = {term.name for term in compared.change.terms if term.net}
+    changed = {term.name for term in compared.change.terms}
     assert changed == {"BishopMobility"}  # the knights stand alike
     knights = next(kind for kind in compared.kinds if kind.kind == "N")
-    assert knights.attributed[1] - knights.attributed[0] == pytest.approx(-50 + (150 - 27) * 1.2 / 3, abs=0.1)
+    assert knights.attributed_cp[1] - knights.attributed_cp[0] == pytest.approx(-50 + (150 - 27) * 1.2 / 3, abs=0.1)
     assert compared.moved and all(move.ranks[0] != move.ranks[1] for move in compared.moved)
-    second = {entry.san: entry.rank for entry in rank_moves(Position(MIDDLEGAME), load_evaluation(other_file))}
-    assert {move.san: move.ranks[1] for move in compared.moves} == second
+    second = {move.san: move.rank for move in report_position(Position(MIDDLEGAME), load_evaluation(other_file)).moves}
+    assert {move.move: move.ranks[1] for move in compared.moves} == second
 
 
 @pytest.mark.parametrize(

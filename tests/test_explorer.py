@@ -21,9 +21,9 @@ from engine.explorer.app import create_app
 from engine.explorer.guard import MOST_BYTES
 from engine.explorer.keeping import Kept
 from engine.explorer.shelf import Shelf
+from engine.report.schema import PositionReport
 from engine.shell.explorer import run_explorer
 from eval.families import DEFAULT_FILE, default, load
-from study.report import PositionReport
 from study.reporting import report_position
 
 PORT = 8765

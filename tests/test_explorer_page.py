@@ -13,8 +13,8 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 from engine.board.game import Position
+from engine.report.schema import PositionReport
 from eval.families import default
-from study.report import PositionReport
 from study.reporting import report_position
 from tests.browser import HEIGHT, ROOT, WIDTH, Explorer, Page, needs_browser, square
 

@@ -25,6 +25,7 @@ FLOORS = (
     "eval",
     "engine.search",
     "engine.notation",
+    "engine.report",
     "engine.tables",
     "engine.uci",
     "formats",

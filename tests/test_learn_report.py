@@ -22,7 +22,6 @@ from eval.linear.weights import SHIPPED, defaults, load, save
 from learn import procedure
 from learn.calibration import calibration
 from learn.fit import Watcher
-from learn.folding import COLUMNS, fold
 from learn.learning import ARTICLE, Learned, Settings, learn, split
 from learn.passes import gather
 from learn.plots import draw
@@ -30,6 +29,7 @@ from learn.record import load_record
 from learn.report import RARE_GAMES, Summary, WeightLine, summarise
 from learn.sample import Point, sample_of
 from learn.tables import as_csv, render
+from learn.telling import COLUMNS, fold
 from tests.rows import SELFPLAY, made_up_rows, selfplay_rows, some_games
 
 BEFORE_TRAINING = SHIPPED / "greko2015-before-training.txt"

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from engine.board.bitboard import BISHOP, KNIGHT, QUEEN, ROOK
+from engine.board.fen import to_fen
 from engine.board.game import Position
+from engine.report.older_json import evaluation_json
+from engine.report.static import report_evaluation
+from engine.report.text import render
 from eval.evaluation import EvaluationError
 from eval.families import from_identity
 from eval.linear.evaluate import features_of, scores_of, stages_of, white_scores_of
 from eval.linear.explain import Change, explain, value_pieces
-from eval.linear.family import LinearEvaluation
+from eval.linear.family import LinearEvaluation, render_terms
 from eval.linear.phases import FULL_BOARD, by_stage, column_names, halves, in_two_phases, simplest, with_values
 from eval.linear.registry import TERMS
-from eval.linear.table import render, render_terms
 from eval.linear.weights import DEFAULT_FILE, as_mapping, defaults, load, parse, rewrite, save
 from tests.boards import playouts, records
 
@@ -95,13 +97,15 @@ def test_the_explanation_adds_up_and_tells_both_values() -> None:
         assert found.sum == pytest.approx(white_scores_of(position, weights)[0])
         assert found.stage == stages_of(position)[0] / FULL_BOARD
         assert [line.values for line in found.lines] == list(zip(*halves(weights, N), strict=True))
-        line = json.loads(json.dumps(found.as_json()))["terms"][OUTPOST]
+        report = report_evaluation(position, to_fen(position), LinearEvaluation(weights))
+        line = evaluation_json(report)["terms"][OUTPOST]
         between = line["weight_eg"] + found.stage * (line["weight_mg"] - line["weight_eg"])
         assert line["weight"] == pytest.approx(between)
         values = value_pieces(position, weights)
         assert values.attributed(0) - values.attributed(1) + values.shared_cp == pytest.approx(found.sum)
-    assert "weights with two values" in render(found)
-    assert "weights with two values" not in render(explain(position, defaults()))
+    assert "weights with two values" in render(report)
+    one_phase = report_evaluation(position, report.fen, LinearEvaluation(defaults()))
+    assert "weights with two values" not in render(one_phase)
 
 
 def test_a_change_by_a_capture_counts_the_change_of_stage() -> None:

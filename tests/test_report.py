@@ -2,6 +2,7 @@
 
 import json
 import runpy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +10,16 @@ import chess
 import pytest
 
 from engine.board.game import Position
-from engine.common.command import UsageError
+from engine.notation.san import read_move
+from engine.report.schema import VERSION, PositionReport
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
+from engine.shell import explain as shell_explain
+from engine.shell.cli import main
 from engine.shell.explain import run_explain, run_moves
 from eval.families import default
-from study.explain.lookahead import seeker
-from study.report import VERSION, PositionReport
-from study.reporting import report_position
+from study.analyser import analyser
+from study.reporting import report_moves, report_position
 
 ROOT = Path(__file__).resolve().parent.parent
 MIDDLEGAME = "r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13"
@@ -28,18 +31,22 @@ POSITIONS = [MIDDLEGAME, BLACK_TO_MOVE, OPPOSITE_BISHOPS, MATE_IN_ONE, MATED]
 
 # What programs rely on. A key that goes, or gets another meaning, needs a new VERSION.
 KEYS = {
-    "": "version fen to_move fault ending evaluation k static search terms pieces shared_cp shared_terms moves summary",
+    "": (
+        "version fen to_move fault ending evaluation k static search terms groups pieces shared_cp shared_terms moves"
+        " summary"
+    ),
     "static": "score_cp sum_cp rule rule_cp rounding_cp expected_score white_middlegame black_middlegame stage",
     "terms": (
         "number name group multiplier phase weight weight_mg weight_eg white_count black_count white_cp black_cp net_cp"
     ),
     "pieces": "square piece removal_cp relative_pawns attributed_cp terms",
-    "moves": "rank san uci score expected_score change",
-    "moves.change": "before_cp after_cp change_cp rule_cp rounding_cp terms",
+    "groups": "name multiplier white_cp black_cp net_cp",
+    "moves": "rank san uci score expected_score change pv pieces",
+    "moves.change": "before_cp after_cp change_cp rule_cp rounding_cp rule terms",
     "moves.change.terms": "name group change_cp",
     "search": "depth nodes score lines",
     "search.score": "cp mate text expected_score",
-    "search.lines": "rank text moves score change",
+    "search.lines": "rank depth text moves score change",
 }
 
 
@@ -58,7 +65,7 @@ def searched() -> PositionReport:
 
 
 def searched_report(fen: str) -> PositionReport:
-    return report_position(Position(fen), default(), seeker(Searcher(hash_mb=1)), Limits(nodes=20_000))
+    return report_position(Position(fen), default(), analyser(Searcher(hash_mb=1)), Limits(nodes=20_000))
 
 
 @pytest.mark.parametrize("fen", POSITIONS)
@@ -195,5 +202,43 @@ def test_explain_prints_reports_as_json(tmp_path: Path, capsys: pytest.CaptureFi
     assert told(str(path)) == [report(MIDDLEGAME).to_dict(), report(MATE_IN_ONE).to_dict()]
     assert told(MATE_IN_ONE, "--nodes", "3000")["search"]["score"]["mate"] == 1
     assert told(MATE_IN_ONE, "--nodes", "3000", "--static")["search"] is None
-    with pytest.raises(UsageError, match="expected nothing after the FEN"):
-        run_explain([MIDDLEGAME, "h3", "--report"])
+    moves = [read_move(Position(MIDDLEGAME), "h3")]
+    assert told(MIDDLEGAME, "h3", "--static") == report_moves(Position(MIDDLEGAME), moves, default()).to_dict()
+
+
+def doctored(found: PositionReport) -> PositionReport:
+    """The report with numbers and names in it that no evaluation gives."""
+    first, *others = found.terms
+    changes = [replace(move, san="Xz9", change=replace(move.change, after_cp=54321)) for move in found.moves]
+    return replace(
+        found,
+        terms=(replace(first, name="Courage", net_cp=-4321.5, white_cp=-4321.5), *others),
+        pieces=tuple(replace(piece, removal_cp=1234) for piece in found.pieces if piece.piece.isupper()),
+        moves=tuple(changes),
+        summary=("A sentence that nobody makes.",),
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "marks"),
+    [
+        (["explain", MIDDLEGAME, "--pieces"], {"Courage", "-4321.5", "1234", "A sentence that nobody makes."}),
+        (["explain", MIDDLEGAME, "--pieces", "--json"], {"Courage", "-4321.5", "1234"}),
+        (["explain", MIDDLEGAME, "--report"], {"Courage", "-4321.5", "1234", "Xz9", "A sentence that nobody makes."}),
+        (["explain", MIDDLEGAME, "h3", "--static"], {"Xz9", "+543.21"}),
+        (["explain", MIDDLEGAME, "h3", "--static", "--json"], {"Xz9", "54321"}),
+        (["compare", MIDDLEGAME, "h3", "d5", "--static"], {"Xz9", "+543.21"}),
+        (["compare", MIDDLEGAME, "h3", "d5", "--static", "--json"], {"Xz9", "54321"}),
+        (["moves", MIDDLEGAME, "--static"], {"Xz9", "+543.21"}),
+        (["moves", MIDDLEGAME, "--static", "--json"], {"Xz9", "54321"}),
+    ],
+)
+def test_text_and_json_print_what_the_report_holds(
+    words: list[str], marks: set[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("report_evaluation", "report_moves", "report_position"):
+        make = getattr(shell_explain, name)
+        monkeypatch.setattr(shell_explain, name, lambda *given, make=make, **named: doctored(make(*given, **named)))
+    assert main(words) == 0
+    printed = capsys.readouterr().out
+    assert not {mark for mark in marks if mark not in printed}

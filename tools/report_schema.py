@@ -1,4 +1,4 @@
-"""Renew docs/report-schema.md from the dataclasses of `study.report`: `python tools/report_schema.py [--check]`."""
+"""Renew docs/report-schema.md from `engine.report.schema`: `python tools/report_schema.py [--check]`."""
 
 import sys
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from study.report import VERSION, PositionReport
+from engine.report.schema import VERSION, PositionReport
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "report-schema.md"
 SIMPLE = {int: "integer", float: "number", str: "text", NoneType: "null"}
@@ -29,9 +29,15 @@ def objects() -> list[type[Any]]:
     met: list[type[Any]] = [PositionReport]
     for kind in met:  # which grows meanwhile
         for hint in get_type_hints(kind).values():
-            parts = (part for part in (hint, *get_args(hint)) if isinstance(part, type) and is_dataclass(part))
-            met += [part for part in parts if part not in met]
+            met += [part for part in _objects_in(hint) if part not in met]
     return met
+
+
+def _objects_in(hint: Any) -> list[type[Any]]:
+    """The kinds of objects that a value of this type can hold."""
+    if isinstance(hint, type) and is_dataclass(hint):
+        return [hint]
+    return [found for part in get_args(hint) for found in _objects_in(part)]
 
 
 def page() -> str:

@@ -27,7 +27,7 @@ CACHE_GROUPS = (
     "study",
     "tune",
 )  # packages that share a cache; lowest first: a group calls itself and those before it
-_NEVER_COMPILED = ("common", "console", "explorer", "notation", "shell", "tables", "uci")
+_NEVER_COMPILED = ("common", "console", "explorer", "notation", "report", "shell", "tables", "uci")
 WITHOUT_COMPILED_CODE = tuple(f"engine/{name}" for name in _NEVER_COMPILED)
 # A test holds it: editing these folders compiles nothing anew.
 STALE_AFTER_DAYS = 30

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from engine.board.bitboard import SQUARE_NAMES
 from engine.board.divide import print_divide
 from engine.board.move import Move
 from engine.common.command import CommandError, UsageError
@@ -11,9 +12,13 @@ from engine.console.arguments import evaluation_in, no_argument, square, whole_n
 from engine.console.registry import Section, command
 from engine.console.session import Session
 from engine.notation.san import read_move, san
+from engine.report.older_json import evaluation_json
+from engine.report.schema import PositionReport
+from engine.report.static import report_evaluation
+from engine.report.text import PIECE_VALUES, render, render_piece, render_pieces
 from engine.search.bench import run_bench
 from engine.search.limits import Limits
-from eval.linear.table import PIECE_VALUES, render, render_piece, render_pieces
+from eval.evaluation import Evaluation
 from eval.net.text import render_by_pieces
 
 DEEPEST_PERFT = 10
@@ -34,12 +39,12 @@ def evaluation(session: Session, arguments: str) -> None:
     if not chosen.has_terms:
         session.say(render_by_pieces(chosen, session.runtime.terms, session.position.record))
         return
-    explanation = chosen.explain(session.position.record)
+    report = _report(session, chosen, with_pieces=False)
     if "json" in wanted:
-        session.say(json.dumps({"fen": session.position.fen(), **explanation.as_json()}))
+        session.say(json.dumps(evaluation_json(report)))
         return
     terminal = session.terminal
-    session.say(render(explanation, terminal.unicode, terminal.width, "sort" in wanted, "hide-zero" in wanted))
+    session.say(render(report, terminal.unicode, terminal.width, "sort" in wanted, "hide-zero" in wanted))
 
 
 @command("pieces", Section.EXPLAIN, "[SQUARE|WAY]")
@@ -50,14 +55,19 @@ def pieces(session: Session, arguments: str) -> None:
     owner; together with the shared rest they sum to the evaluation. Relative: removal in pawns. With a square, it shows
     the terms of the piece there.
     """
-    values = session.runtime.evaluation.value_pieces(session.position.record)
+    report = _report(session, session.runtime.evaluation)
     if not arguments or arguments in PIECE_VALUES:
-        session.say(render_pieces(values, (arguments,) if arguments else PIECE_VALUES))
+        session.say(render_pieces(report, (arguments,) if arguments else PIECE_VALUES))
         return
-    piece = values.at(square(arguments))
+    name = SQUARE_NAMES[square(arguments)]
+    piece = next((piece for piece in report.pieces if piece.square == name), None)
     if piece is None:
-        raise CommandError(f"there is no piece on {arguments.lower()}")
+        raise CommandError(f"there is no piece on {name}")
     session.say(render_piece(piece))
+
+
+def _report(session: Session, chosen: Evaluation, with_pieces: bool = True) -> PositionReport:
+    return report_evaluation(session.position.record, session.position.fen(), chosen, with_pieces)
 
 
 @command("explain", Section.EXPLAIN, "MOVE")

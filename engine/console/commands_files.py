@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
+from typing import TextIO
 
-from engine.console.archive import load
+import chess.pgn
+
+from engine.board.fen import FenError
+from engine.common.command import CommandError
 from engine.console.arguments import file_name, no_argument, whole_number
 from engine.console.registry import Section, command
 from engine.console.session import Session
+from engine.notation.games import FaultKeeper, Loaded, loaded
+from engine.notation.positions import looks_like_fen, position_of
 
 MOST_ENTRIES = 10**9
+_COMMENTS = ("#", "%", ";")
 
 
 @command("save", Section.FILES, "FILE")
@@ -47,3 +56,49 @@ def load_entry(session: Session, arguments: str) -> None:
     session.say(loaded.remark)
     if not loaded.tags:
         session.report_if_over()
+
+
+def load(path: Path, number: int) -> Loaded:
+    """The entry of this number, from 1; raises CommandError or VariantError, naming what is wrong."""
+    try:
+        with path.open(encoding="utf-8-sig", errors="replace") as file:
+            first = next((line for line in file if _counts(line)), "")
+            file.seek(0)
+            holds_positions = looks_like_fen(first)
+            found = _nth_position(file, number) if holds_positions else _nth_game(file, number)
+    except OSError as error:
+        raise CommandError(f"cannot read '{path}': {error.strerror or error}") from error
+    except FenError as error:
+        raise CommandError(f"{'line' if holds_positions else 'game'} {number} of '{path}': {error}") from error
+    if isinstance(found, int):
+        if not found:
+            raise CommandError(f"'{path}' holds no game and no position")
+        raise CommandError(f"'{path}' ends with {'position' if holds_positions else 'game'} {found}")
+    return found
+
+
+def _counts(line: str) -> bool:
+    return bool(line.strip()) and not line.startswith(_COMMENTS)
+
+
+def _nth_position(lines: Iterable[str], number: int) -> Loaded | int:
+    """The position in the line of this number, blank lines and comments not counted; else how many there are."""
+    taken = list(islice(filter(_counts, lines), number))
+    if len(taken) < number:
+        return len(taken)
+    fields = taken[-1].split()
+    has_counters = len(fields) >= 6 and all(text.isdecimal() for text in fields[4:6])
+    operations = fields[6 if has_counters else 4 :]
+    position = position_of(" ".join(fields[: 6 if has_counters else 4]))
+    return Loaded(position, f"Position {number}: {' '.join(operations) or position.fen()}")
+
+
+def _nth_game(file: TextIO, number: int) -> Loaded | int:
+    """The game of this number; else how many there are. Comments and variations are passed over."""
+    for index in range(1, number):
+        if not chess.pgn.skip_game(file):
+            return index - 1
+    game = chess.pgn.read_game(file, Visitor=FaultKeeper)
+    if game is None or (not game.variations and dict(game.headers) == dict(chess.pgn.Game().headers)):
+        return number - 1  # a text without tags and moves is no game
+    return loaded(game, number)

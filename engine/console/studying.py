@@ -5,6 +5,7 @@ The commands import this when it is first needed, since not every game needs it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from engine.board.game import Position
@@ -13,18 +14,20 @@ from engine.console.arguments import evaluation_in, file_name
 from engine.console.session import Session
 from engine.console.thinking import ThinkingLine
 from engine.notation.san import looks_like_move, read_move
+from engine.report.schema import PositionReport
 from engine.search.limits import Limits
-from study.explain.lookahead import Prospect, Seeker, prospect, seeker
-from study.explain.ranking import rank_moves
-from study.explain.text import render_prospect, render_ranking, render_two_moves, render_two_weights
+from study.analyser import Analyser, analyser
+from study.explain.text import render_move, render_ranking, render_two_moves, render_two_weights
 from study.explain.two_weights import compare_weights
+from study.reporting import report_moves, report_position
 
 MOVE_MS, RANKING_MS = 1000, 5000  # where the pace is one of time: it is for playing
 
 
 def explain_move(session: Session, text: str) -> None:
     """Say what a move changes, at once and at the end of its line; raises MoveRejected."""
-    session.say(render_prospect(_prospect(session, text), session.text_width))
+    report = _report(session, [text])
+    session.say(render_move(report, report.moves[0], session.text_width))
 
 
 def compare(session: Session, arguments: str) -> None:
@@ -33,10 +36,7 @@ def compare(session: Session, arguments: str) -> None:
     if len(words) != 2:
         raise UsageError("two moves are expected, or two files of weights")
     if all(looks_like_move(word) for word in words):
-        for word in words:
-            read_move(session.position, word)  # complain before the first is searched
-        first, second = (_prospect(session, word) for word in words)
-        session.say(render_two_moves(first, second, session.text_width))
+        session.say(render_two_moves(_report(session, words), session.text_width))
         return
     first_file, second_file = (file_name(word) for word in words)
     compared = compare_weights(session.position, evaluation_in(first_file), evaluation_in(second_file))
@@ -46,22 +46,23 @@ def compare(session: Session, arguments: str) -> None:
 
 def rank(session: Session, by_search: bool) -> None:
     """List all legal moves in order, by search or by evaluation at once; raises StudyError."""
-    seek, limits = (_seeker(session), _limits(session, RANKING_MS)) if by_search else (None, None)
-    ranking = rank_moves(session.position, session.runtime.evaluation, seek, limits)
-    session.say(render_ranking(ranking, session.text_width))
+    searching, limits = (_analyser(session), _limits(session, RANKING_MS)) if by_search else (None, None)
+    report = report_position(session.position, session.runtime.evaluation, searching, limits)
+    session.say(render_ranking(report, session.text_width))
 
 
-def _prospect(session: Session, text: str) -> Prospect:
-    move = read_move(session.position, text)
+def _report(session: Session, texts: Sequence[str]) -> PositionReport:
+    """The report of the moves of these texts, each after a short search; raises MoveRejected."""
+    moves = [read_move(session.position, text) for text in texts]
     limits = _limits(session, MOVE_MS)
-    return prospect(session.position, move, session.runtime.evaluation, _seeker(session), limits)
+    return report_moves(session.position, moves, session.runtime.evaluation, _analyser(session), limits)
 
 
-def _seeker(session: Session) -> Seeker:
+def _analyser(session: Session) -> Analyser:
     def display(position: Position) -> ThinkingLine:
         return ThinkingLine(position, session.terminal, session.out)
 
-    return seeker(session.runtime.searcher, display, session.is_stop_requested)
+    return analyser(session.runtime.searcher, display, session.is_stop_requested)
 
 
 def _limits(session: Session, milliseconds: int) -> Limits:

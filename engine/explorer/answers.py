@@ -7,21 +7,21 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from engine import NAME, __version__
-from engine.board.bitboard import BLACK
+from engine.board.bitboard import WHITE
 from engine.explorer.asked import Asked
 from engine.explorer.keeping import Kept
 from engine.explorer.reading import course_of, read_pgn, read_text
 from engine.explorer.shelf import IN_USE, changed, terms, text_of
 from engine.notation.positions import position_of
 from engine.notation.san import read_move, san
+from engine.report.older_json import change_json, move_json
+from engine.report.schema import PositionReport
+from engine.report.static import difference
+from engine.report.summary import summarise_change
 from engine.search.strength import FULL_LEVEL
-from eval.evaluation import Evaluation
-from eval.linear.explain import Change, summarise_change
 from learn.record import RECORD_NAME, load_record
-from study.explain.lookahead import prospect
-from study.explain.two_weights import compare_weights
-from study.report import PositionReport
-from study.reporting import report_position, report_setup
+from study.explain.two_weights import compare_reports
+from study.reporting import report_moves, report_position, report_setup
 from study.setups import set_up
 
 Answer = Mapping[str, Any]
@@ -85,35 +85,29 @@ def compare(asked: Asked, kept: Kept) -> Answer:
     """POST /api/compare: a position under two evaluations, or two moves in it."""
     if asked.has("first_move"):
         return _two_moves(asked, kept)
-    first, second = asked.part("first").evaluation(kept.shelf), asked.part("second").evaluation(kept.shelf)
+    chosen = (asked.part(name).evaluation(kept.shelf) for name in ("first", "second"))
     position = asked.position()
-    compared = compare_weights(position, first, second)
+    first, second = (report_position(position, evaluation) for evaluation in chosen)
+    compared = compare_reports(first, second)
     return {
-        "first": _told(_without_moves(position, first)),
-        "second": _told(_without_moves(position, second)),
-        **compared.as_json(),
-        "summary": summarise_change(compared.change, "B instead of A", 0),
+        "first": _told(replace(first, moves=())),
+        "second": _told(replace(second, moves=())),
+        **compared.to_dict(),
+        "summary": summarise_change(compared.change, "B instead of A", WHITE),
     }
-
-
-def _without_moves(position: Any, evaluation: Evaluation) -> PositionReport:
-    return replace(report_position(position, evaluation), moves=())
 
 
 def _two_moves(asked: Asked, kept: Kept) -> Answer:
     evaluation, position = asked.evaluation(kept.shelf), asked.position()
     moves = [read_move(position, asked.text(name)) for name in ("first_move", "second_move")]
-    first, second = (prospect(position, each, evaluation) for each in moves)
-    between = Change(first.at_once.after, second.at_once.after)
-    told = f"{second.san} instead of {first.san}"
+    report = report_moves(position, moves, evaluation)
+    first, second = report.moves
+    change = difference(first.change, second.change)
     return {
-        "moves": [first.as_json(), second.as_json()],
-        "change": between.as_json(),
-        "summaries": [
-            summarise_change(first.at_once, first.san, first.turn),
-            summarise_change(second.at_once, second.san, second.turn),
-        ],
-        "summary": summarise_change(between, told, BLACK if position.turn == BLACK else 0),
+        "moves": [move_json(report, move) for move in report.moves],
+        "change": change_json(change),
+        "summaries": [summarise_change(move.change, move.san, position.turn) for move in report.moves],
+        "summary": summarise_change(change, f"{second.san} instead of {first.san}", position.turn),
     }
 
 

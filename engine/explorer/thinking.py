@@ -12,14 +12,14 @@ from engine.explorer.keeping import Kept
 from engine.explorer.sockets import Message, Say, Stop
 from engine.notation.positions import position_of
 from engine.notation.san import board_of, san, san_line
+from engine.report.static import report_score
 from engine.search.limits import Limits, Line, SearchResult
 from engine.search.searcher import Searcher
 from engine.search.strength import FULL_LEVEL, at_level
 from eval.evaluation import Evaluation
+from study.analyser import analyser
 from study.annotate.analysis import AnnotatedMove, annotate_moves
 from study.annotate.pgn import account
-from study.explain.lookahead import seeker
-from study.reporting import report_score
 
 HASH_MB = 16
 MOST_LINES = 256
@@ -80,12 +80,11 @@ def annotate(asked: Asked, kept: Kept, say: Say, stop: Stop) -> Message:
     """Tell of each move of a game what it loses, as `merino annotate` does."""
     start, evaluation = position_of(asked.text("fen")), asked.evaluation(kept.shelf)
     limits = _limits(asked)
-    seek = seeker(_searcher(evaluation), is_stop_requested=lambda: stop.is_set, gives_up=True)
+    limits = Limits(nodes=NODES_A_MOVE) if limits == Limits() else limits
+    searching = analyser(_searcher(evaluation), is_stop_requested=lambda: stop.is_set, gives_up=True)
     current, done = start.copy(), list[AnnotatedMove]()
     try:
-        for told in annotate_moves(
-            start, asked.texts("moves"), evaluation, seek, Limits(nodes=NODES_A_MOVE) if limits == Limits() else limits
-        ):
+        for told in annotate_moves(start, asked.texts("moves"), evaluation, searching, limits):
             done.append(told)
             say({"type": "move", "ply": len(done), **_annotated(current, told)})
             current.push(told.move)

@@ -11,11 +11,16 @@ from engine.search.limits import Line, Score
 _BOUND_MARKS = {"": "", "lowerbound": "!", "upperbound": "?"}
 
 
+def pawns(centipawns: float) -> str:
+    """Centipawns as pawns with a sign: "+0.42"."""
+    return f"{centipawns / 100:+.2f}"
+
+
 def score_text(score: Score, turn: int) -> str:
     """A score for the side `turn` as seen from White: "+0.35" in pawns, "+M3" for a mate in three by White."""
     mate = score.mate
     if mate is None:
-        return f"{(score if turn == WHITE else -score) / 100:+.2f}"
+        return pawns(score if turn == WHITE else -score)
     is_for_white = (mate > 0) == (turn == WHITE)
     return f"{'+' if is_for_white else '-'}M{abs(mate)}"
 

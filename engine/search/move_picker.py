@@ -3,14 +3,21 @@
 `next_move` hands them out one at a time and generates them in stages: a cutoff by the hash move costs no generation.
 """
 
-from engine.board.bitboard import FULL, PAWN, QUEEN
-from engine.board.move import NO_MOVE, QUEEN_PROMOTION, kind_of
+from engine.board.bitboard import BISHOP, FULL, KING, KNIGHT, ONE, PAWN, QUEEN, ROOK, bit, lsb, pawn_attacks, type_of
+from engine.board.move import NO_MOVE, QUEEN_PROMOTION, destination_of, kind_of, origin_of
 from engine.board.movegen import NOISY, QUIET, generate, is_legal, is_noisy
-from engine.board.position import set_check_squares
+from engine.board.position import (
+    attacks_of,
+    gives_check,
+    occupied_squares,
+    piece_on,
+    pieces_of,
+    set_check_squares,
+    side_to_move,
+)
 from engine.compiled.jit import kernel
 from engine.search.history import noisy_history, piece_to_before, quiet_histories, quiet_history_in
 from engine.search.see import captured_type, see_at_least
-from engine.search.threats import attacked_by_lesser, threat_score
 
 _HASH, _NOISY_GENERATION, _GOOD_NOISY, _QUIET_GENERATION, _QUIETS, _BAD_NOISY, _DONE = range(7)
 _VICTIM_WEIGHT = 16  # centipawns of the victim against points of capture history, which reach 2 ** 14
@@ -153,3 +160,33 @@ def _next_quiet(s, ply):
         if move != here.hash_move:
             return move
     return NO_MOVE
+
+
+@kernel
+def attacked_by_lesser(position):
+    """What the opponent's pawns attack, and what they and his minor pieces attack: two sets."""
+    foe, occupied = 1 - side_to_move(position), occupied_squares(position)
+    by_pawns = by_minors = pawn_attacks(pieces_of(position, foe, PAWN), foe)
+    minors = pieces_of(position, foe, KNIGHT) | pieces_of(position, foe, BISHOP)
+    while minors:
+        square = lsb(minors)
+        by_minors |= attacks_of(type_of(piece_on(position, square)), foe, square, occupied)
+        minors &= minors - ONE
+    return by_pawns, by_minors
+
+
+@kernel
+def threat_score(s, ply, move, by_pawns, by_minors):
+    """How much earlier to try a quiet move for what it escapes or threatens, or later for what it walks into."""
+    position = s.positions[ply]
+    kind, score = type_of(piece_on(position, origin_of(move))), 0
+    if kind != PAWN and kind != KING:
+        attacked = by_pawns if kind < ROOK else by_minors
+        if attacked & bit(origin_of(move)):
+            score += s.parameters.threat_bonus
+        if attacked & bit(destination_of(move)):
+            score -= s.parameters.threat_bonus
+    margin = -s.parameters.check_see_margin
+    if gives_check(position, move, s.plies[ply].check_squares) and see_at_least(s, position, move, margin):
+        score += s.parameters.check_bonus
+    return score

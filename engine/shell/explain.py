@@ -16,6 +16,10 @@ from engine.console import shared_options as shared
 from engine.console.command_line import Parser, file_path
 from engine.notation.positions import looks_like_fen
 from engine.notation.san import read_move
+from engine.report.older_json import explanation_json, move_json, moves_json
+from engine.report.schema import PositionReport
+from engine.report.static import report_evaluation
+from engine.report.text import render, render_pieces
 from engine.search.limits import Limits
 from engine.shell.positions import read_positions, take_position, take_setup
 from engine.shell.search_options import (
@@ -26,19 +30,10 @@ from engine.shell.search_options import (
     searcher_of,
 )
 from eval.evaluation import Evaluation
-from eval.linear.table import render, render_pieces
-from study.explain.lookahead import Prospect, Seeker, prospect, seeker
-from study.explain.pieces import piece_changes
-from study.explain.ranking import rank_moves
-from study.explain.text import (
-    render_piece_changes,
-    render_prospect,
-    render_ranking,
-    render_two_moves,
-    render_two_weights,
-)
+from study.analyser import Analyser, analyser
+from study.explain.text import render_move, render_ranking, render_two_moves, render_two_weights
 from study.explain.two_weights import compare_weights
-from study.reporting import report_position, report_setup
+from study.reporting import report_moves, report_position, report_setup
 from study.setups import Setup
 
 MOVE_MS, RANKING_MS = 1000, 5000  # without another limit
@@ -62,7 +57,7 @@ def run_explain(arguments: Sequence[str]) -> int:
     add("--pieces", action="store_true", help="also print the value of each piece, computed in three ways")
     add("--sort", action="store_true", help="largest terms first instead of by group")
     add("--hide-zero", action="store_true", help="leave out terms that make no difference")
-    add("--report", action="store_true", help="print everything as JSON, moves too; with a limit, after a search")
+    add("--report", action="store_true", help="print the whole report as JSON, moves too; with a limit, after a search")
     _add_options(parser, MOVE_MS)
     order = parser.parse_intermixed_args(arguments)
     evaluation = evaluation_of(order.weights, order.k)
@@ -78,17 +73,13 @@ def run_explain(arguments: Sequence[str]) -> int:
         _exactly_nothing(rest, setup)
         _say_setup(order, setup, evaluation)
         return 0
-    if not rest or order.report:
-        _exactly(rest, 0, "explain")
+    if not rest:
         _say_positions(order, [position], evaluation, is_list=False)
         return 0
-    (told,) = _prospects(order, position, _exactly(rest, 1, "explain"), evaluation)
-    known, text = {"fen": position.fen(), **told.as_json()}, render_prospect(told, _width())
-    if order.pieces:
-        changes = piece_changes(position, read_move(position, rest[0]), evaluation)
-        known["pieces"] = [change.as_json() for change in changes]
-        text += f"\n\n{render_piece_changes(changes, told.san)}"
-    _say(order, known, text)
+    report = _report_moves(order, position, _exactly(rest, 1, "explain"), evaluation, with_pieces=order.pieces)
+    (move,) = report.moves
+    found = report.to_dict() if order.report else {"fen": report.fen, **move_json(report, move)}
+    _say(order, found, render_move(report, move, _width()))
     return 0
 
 
@@ -96,39 +87,31 @@ def _say_positions(
     order: argparse.Namespace, positions: Sequence[Position], evaluation: Evaluation, is_list: bool
 ) -> None:
     if order.report:
-        reports = _reports(order, positions, evaluation)
-        print(json.dumps(reports if is_list else reports[0]))
-        return
-    values = [evaluation.value_pieces(position.record) for position in positions]
-    if order.json:
-        told = [
-            {"fen": position.fen(), **value.explanation.as_json(), **value.as_json()}
-            for position, value in zip(positions, values, strict=True)
-        ]
-        print(json.dumps(told if is_list else told[0]))
-        return
-    for position, value in zip(positions, values, strict=True):
-        print(f"{position.fen()}\n{position}\n")
-        print(render(value.explanation, not order.ascii, _width(), order.sort, order.hide_zero))
-        if order.pieces:
-            print(f"\n{render_pieces(value)}")
-        if position is not positions[-1]:
-            print(f"\n{'-' * 79}\n")
+        found = [report.to_dict() for report in _full_reports(order, positions, evaluation)]
+    else:
+        reports = [report_evaluation(position.record, position.fen(), evaluation) for position in positions]
+        if not order.json:
+            texts = (_text(order, report, f"{position}\n") for report, position in zip(reports, positions, strict=True))
+            print(f"\n\n{'-' * 79}\n\n".join(texts))
+            return
+        found = [explanation_json(report) for report in reports]
+    print(json.dumps(found if is_list else found[0]))
 
 
 def _say_setup(order: argparse.Namespace, setup: Setup, evaluation: Evaluation) -> None:
     """A position against the rules: its value and that of each piece, by the evaluation alone."""
-    if order.report:
-        print(json.dumps(report_setup(setup, evaluation).to_dict()))
-        return
-    value = evaluation.value_pieces(setup.record)
-    if order.json:
-        print(json.dumps({"fen": setup.fen, "fault": setup.fault, **value.explanation.as_json(), **value.as_json()}))
-        return
-    print(f"{setup.fen}\n{chess.BaseBoard(setup.fen.split(maxsplit=1)[0])}\n")
-    print(textwrap.fill(f"{_against_rules(setup)} What follows is the evaluation alone.", _width()) + "\n")
-    print(render(value.explanation, not order.ascii, _width(), order.sort, order.hide_zero))
-    print(f"\n{render_pieces(value)}")
+    report = report_setup(setup, evaluation)
+    board = chess.BaseBoard(setup.fen.split(maxsplit=1)[0])
+    fault = textwrap.fill(f"{_against_rules(setup)} What follows is the evaluation alone.", _width())
+    order.pieces = True
+    found = report.to_dict() if order.report else explanation_json(report)
+    _say(order, found, _text(order, report, f"{board}\n\n{fault}\n"))
+
+
+def _text(order: argparse.Namespace, report: PositionReport, board: str) -> str:
+    """FEN, board and terms of a report, with --pieces also what each piece is worth."""
+    parts = [report.fen, board, render(report, not order.ascii, _width(), order.sort, order.hide_zero)]
+    return "\n".join([*parts, *(["", render_pieces(report)] if order.pieces else [])])
 
 
 def _against_rules(setup: Setup) -> str:
@@ -141,17 +124,17 @@ def _exactly_nothing(rest: Sequence[str], setup: Setup) -> None:
         raise CommandError(f"explain: {_against_rules(setup)}")
 
 
-def _reports(
+def _full_reports(
     order: argparse.Namespace, positions: Sequence[Position], evaluation: Evaluation
-) -> list[dict[str, object]]:
+) -> list[PositionReport]:
     """The whole report of each position, searched if a limit is given."""
     search = SearchRequest.of(order, Limits())
     if order.static or not search.is_limited:
-        return [report_position(position, evaluation).to_dict() for position in positions]
+        return [report_position(position, evaluation) for position in positions]
     searcher, reports = searcher_of(search, evaluation), []
     for position in positions:
         searcher.clear()  # a position is reported alike whatever stands before it
-        reports.append(report_position(position, evaluation, seeker(searcher), search.limits).to_dict())
+        reports.append(report_position(position, evaluation, analyser(searcher), search.limits))
     return reports
 
 
@@ -171,9 +154,9 @@ def run_compare(arguments: Sequence[str]) -> int:
     if looks_like_fen(order.words[0]):
         position, rest = take_position(order.words, "compare")
         evaluation = evaluation_of(order.weights, order.k)
-        first, second = _prospects(order, position, _exactly(rest, 2, "compare"), evaluation)
-        told = {"fen": position.fen(), "moves": [first.as_json(), second.as_json()]}
-        _say(order, told, render_two_moves(first, second, _width()))
+        report = _report_moves(order, position, _exactly(rest, 2, "compare"), evaluation)
+        found = {"fen": report.fen, "moves": [move_json(report, move) for move in report.moves]}
+        _say(order, found, render_two_moves(report, _width()))
         return 0
     if len(order.words) < 2:
         raise UsageError("compare: expected a FEN and two moves, or two weights files")
@@ -183,7 +166,7 @@ def run_compare(arguments: Sequence[str]) -> int:
     _exactly(rest, 0, "compare")
     compared = compare_weights(position, *both)
     text = render_two_weights(compared, (first_file, second_file), _width())
-    _say(order, {"fen": position.fen(), **compared.as_json()}, text)
+    _say(order, {"fen": position.fen(), **compared.to_dict()}, text)
     return 0
 
 
@@ -201,9 +184,8 @@ def run_moves(arguments: Sequence[str]) -> int:
     _exactly(rest, 0, "moves")
     evaluation = evaluation_of(order.weights, order.k)
     search = SearchRequest.of(order, Limits(movetime=RANKING_MS))
-    ranking = rank_moves(position, evaluation, _seeker(order, search, evaluation), search.limits)
-    told = {"fen": position.fen(), "moves": [entry.as_json() for entry in ranking]}
-    _say(order, told, render_ranking(ranking, _width()))
+    report = report_position(position, evaluation, _analyser(order, search, evaluation), search.limits)
+    _say(order, {"fen": report.fen, "moves": moves_json(report)}, render_ranking(report, _width()))
     return 0
 
 
@@ -215,18 +197,22 @@ def _add_options(parser: Parser, milliseconds: int) -> None:
     shared.add_json(parser)
 
 
-def _prospects(
-    order: argparse.Namespace, position: Position, texts: Sequence[str], evaluation: Evaluation
-) -> list[Prospect]:
-    """What the moves of these texts come to; raises MoveRejected."""
+def _report_moves(
+    order: argparse.Namespace,
+    position: Position,
+    texts: Sequence[str],
+    evaluation: Evaluation,
+    with_pieces: bool = False,
+) -> PositionReport:
+    """The report of the moves of these texts; raises MoveRejected."""
     moves = [read_move(position, text) for text in texts]
     search = SearchRequest.of(order, Limits(movetime=MOVE_MS))
-    seek = _seeker(order, search, evaluation)
-    return [prospect(position, move, evaluation, seek, search.limits) for move in moves]
+    searching = _analyser(order, search, evaluation)
+    return report_moves(position, moves, evaluation, searching, search.limits, with_pieces)
 
 
-def _seeker(order: argparse.Namespace, search: SearchRequest, evaluation: Evaluation) -> Seeker | None:
-    return None if order.static else seeker(searcher_of(search, evaluation))
+def _analyser(order: argparse.Namespace, search: SearchRequest, evaluation: Evaluation) -> Analyser | None:
+    return None if order.static else analyser(searcher_of(search, evaluation))
 
 
 def _exactly(rest: Sequence[str], count: int, command: str) -> Sequence[str]:
@@ -237,8 +223,9 @@ def _exactly(rest: Sequence[str], count: int, command: str) -> Sequence[str]:
     return rest
 
 
-def _say(order: argparse.Namespace, told: Mapping[str, object], text: str) -> None:
-    print(json.dumps(told) if order.json else text)
+def _say(order: argparse.Namespace, found: Mapping[str, object], text: str) -> None:
+    is_json = order.json or getattr(order, "report", False)
+    print(json.dumps(found) if is_json else text)
 
 
 def _width() -> int:

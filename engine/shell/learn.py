@@ -1,4 +1,4 @@
-"""`merino learn FILE [first last]`: learn the weights from games."""
+"""`merino learn FILE [first last]` and `merino improve`: learn the weights from games, once or round after round."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from engine.common.interrupt import INTERRUPTED
+from engine.console.improving import improve
 from engine.console.learn_options import read_order
 from engine.console.learning import carry_out, for_machines
 from engine.shell.plot import run_plot
@@ -14,7 +15,7 @@ from learn.installing import Verdict
 
 
 def run_learn(arguments: Sequence[str]) -> int:
-    """The command: 0 whatever the verdict on the new weights, 130 after Ctrl-C; raises CommandError."""
+    """The command `learn`: 0 whatever the verdict on the new weights, 130 after Ctrl-C; raises CommandError."""
     if arguments[:1] == ["plot"] and not Path("plot").exists():
         return run_plot(arguments[1:])
     order = read_order(arguments)
@@ -25,3 +26,9 @@ def run_learn(arguments: Sequence[str]) -> int:
     result = carry_out(order, say)
     print(for_machines(order, result), end="")
     return INTERRUPTED if result.outcome.verdict in (Verdict.STOPPED, Verdict.INTERRUPTED) else 0
+
+
+def run_improve(words: Sequence[str]) -> int:
+    """The command `improve`: 0, or 130 after Ctrl-C; raises CommandError."""
+    found = improve(words, lambda line: print(line, flush=True))
+    return INTERRUPTED if found.interrupted else 0

@@ -14,13 +14,15 @@ import numba
 import numpy as np
 
 from engine import NAME, __version__
-from engine.board.bitboard import SQUARE_NAMES
+from engine.board.bitboard import SQUARE_NAMES, WHITE
 from engine.board.divide import print_divide
 from engine.board.game import IllegalMoveError, Position
+from engine.notation.scores import pawns
+from engine.report.static import report_evaluation
+from engine.report.text import render
 from engine.search.bench import run_bench
 from engine.uci.go import parse_go
 from engine.uci.session import UciSession
-from eval.linear.table import pawns, render
 from eval.net.text import render_by_pieces
 
 _RULER = " " + "+---" * 8 + "+"
@@ -78,10 +80,11 @@ def evaluate(session: UciSession, _: str, position: Position) -> None:
     if not runtime.evaluation.has_terms:
         session.output.say(*render_by_pieces(runtime.evaluation, runtime.terms, position.record).splitlines())
         return
-    explanation = runtime.evaluation.explain(position.record)
+    report = report_evaluation(position.record, position.fen(), runtime.evaluation, with_pieces=False)
+    score = report.static.score_cp
     session.output.say(
-        *render(explanation, unicode=False).splitlines(),
-        f"Evaluation: {explanation.score_to_move:+d} cp for the mover, {pawns(explanation.score_white)} for White",
+        *render(report, unicode=False).splitlines(),
+        f"Evaluation: {score if position.turn == WHITE else -score:+d} cp for the mover, {pawns(score)} for White",
     )
 
 

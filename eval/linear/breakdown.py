@@ -53,24 +53,6 @@ class TermLine:
         """Centipawns for White."""
         return self.white_cp - self.black_cp
 
-    def as_json(self) -> dict[str, object]:
-        """Plain data for `json.dumps`; centipawns have "cp" in their names."""
-        return {
-            "number": self.number,
-            "name": self.name,
-            "group": self.group.title,
-            "multiplier": self.group.multiplier,
-            "phase": self.phase.name.lower(),
-            "weight": self.weight,
-            "weight_mg": self.values[0],
-            "weight_eg": self.values[1],
-            "white_count": self.white_count,
-            "black_count": self.black_count,
-            "white_cp": self.white_cp,
-            "black_cp": self.black_cp,
-            "net_cp": self.net,
-        }
-
 
 @dataclass(frozen=True)
 class Explanation:
@@ -122,22 +104,6 @@ class Explanation:
     def group_net(self, group: Group) -> float:
         """Centipawns for White of one group."""
         return math.fsum(line.net for line in self.of_group(group))
-
-    def as_json(self) -> dict[str, object]:
-        """Plain data for `json.dumps`: everything from White's side, centipawns with "cp" in their names."""
-        return {
-            "score_cp": self.score_white,
-            "sum_cp": self.sum,
-            "rule": self.rule,
-            "rule_cp": self.rule_cp,
-            "rounding_cp": self.rounding,
-            "to_move": "white" if self.turn == WHITE else "black",
-            "expected_score": self.expected_score,
-            "k": self.k,
-            "middlegame_share": dict(zip(("white", "black"), self.middlegame, strict=True)),
-            "stage": self.stage,
-            "terms": [line.as_json() for line in self.lines],
-        }
 
 
 @entry

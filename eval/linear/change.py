@@ -67,14 +67,3 @@ class Change:
     def of_group(self, group: Group) -> float:
         """Centipawns that White gained by one group."""
         return math.fsum(term.net for term in self.terms if term.group is group)
-
-    def as_json(self) -> dict[str, object]:
-        """Plain data for `json.dumps`: White's centipawns, only terms that changed."""
-        return {
-            "before_cp": self.before.score_white,
-            "after_cp": self.after.score_white,
-            "change_cp": self.score,
-            "rule_cp": self.rule,
-            "rounding_cp": self.rounding,
-            "terms_cp": {term.name: term.net for term in self.by_size if term.net},
-        }

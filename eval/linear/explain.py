@@ -1,20 +1,18 @@
 """Why a position is worth what it is: the library face of all explanations that need no search.
 
-    from eval.linear.explain import explain, value_pieces, Change, summarise
+    from eval.linear.explain import explain, value_pieces, Change
 
     explanation = explain(position.record, weights)        the terms, which sum to the engine's own score
     value_pieces(position.record, weights)                 what each piece is worth, three ways
     Change(explanation, explain(after.record, weights))    what a move, a line or other weights change
-    summarise(explanation)                                 a few sentences
 
-All are frozen dataclasses with `as_json`. Nothing here prints; `eval.linear.table` makes text of it. What needs
-moves or a search builds on this in `study`.
+All are frozen dataclasses. `engine.report` makes a report of them, and of that text and JSON; what needs moves or a
+search builds on it in `study`.
 """
 
 from eval.linear.breakdown import CANNOT_WIN, KNOWN_DRAW, OPPOSITE_BISHOPS, Explanation, TermLine, explain
 from eval.linear.change import Change, TermChange
 from eval.linear.pieces import Credit, PieceValue, PieceValues, value_pieces
-from eval.linear.summary import summarise, summarise_change
 
 __all__ = [
     "CANNOT_WIN",
@@ -28,7 +26,5 @@ __all__ = [
     "TermChange",
     "TermLine",
     "explain",
-    "summarise",
-    "summarise_change",
     "value_pieces",
 ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,13 @@ from eval.linear.breakdown import Explanation, explain
 from eval.linear.evaluate import NUMBER_OF_TERMS, scores_of, weighted_sum, white_scores_of
 from eval.linear.phases import SUFFIXES, by_stage, halves, simplest, stage_of, with_values
 from eval.linear.pieces import PieceValues, attributed_of, value_pieces
-from eval.linear.registry import TERMS
-from eval.linear.table import render_terms
+from eval.linear.registry import TERMS, Group, Phase, Term
 from eval.linear.weights import as_mapping, learned_k, load, note_of_k, save
 from eval.outlook import DEFAULT_K
 
 ROW_BYTES = U64(8 * NUMBER_OF_TERMS)  # of the weights at one stage
+_PHASE_NAMES = {Phase.ALWAYS: "", Phase.MIDDLEGAME: "middlegame", Phase.ENDGAME: "endgame"}
+_INDENT = " " * 6
 
 
 @kernel
@@ -114,3 +116,24 @@ class LinearEvaluation(Evaluation):
     def named(self) -> dict[str, float]:
         """The weights by name."""
         return as_mapping(self.weights)
+
+
+def render_terms(weights: np.ndarray, terms: Sequence[Term] = TERMS, width: int = WIDTH) -> str:
+    """The table of terms: number, name, weight in use, bounds, when it counts, and the chess in a sentence.
+
+    A weight with two values shows that of the middlegame and that of the endgame.
+    """
+    rows, pairs = [], np.transpose(halves(weights, len(terms)))
+    is_split = bool((pairs[:, 0] != pairs[:, 1]).any())
+    if is_split:
+        rows.append(f"{'two values: middlegame, endgame':>41}")
+    for group in Group:
+        rows.append(f"{group.title} (times {group.multiplier:g})")
+        for number, (term, pair) in enumerate(zip(terms, pairs, strict=True), start=1):
+            if term.group is group:
+                low, high = term.bounds
+                phase = _PHASE_NAMES[term.phase]
+                value = f"{pair[0]:8.6g}" + (f"{pair[1]:8.6g}" if pair[0] != pair[1] else " " * 8 * is_split)
+                rows.append(f"{number:3} {term.name:<21}{value}  {f'{low}..{high}':<10} {phase}")
+                rows.append(textwrap.fill(term.sentence, width, initial_indent=_INDENT, subsequent_indent=_INDENT))
+    return "\n".join(row.rstrip() for row in rows)

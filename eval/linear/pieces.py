@@ -26,7 +26,6 @@ from engine.board.bitboard import (
     KING,
     ONE,
     PIECE_LETTERS,
-    SQUARE_NAMES,
     SQUARES,
     WHITE,
     bit,
@@ -75,17 +74,6 @@ class PieceValue:
         """The terms that this piece brings its side."""
         return math.fsum(credit.cp for credit in self.credits)
 
-    def as_json(self) -> dict[str, object]:
-        """Plain data for `json.dumps`."""
-        return {
-            "square": SQUARE_NAMES[self.square],
-            "piece": self.letter,
-            "removal_cp": self.removal,
-            "relative_pawns": self.relative,
-            "attributed_cp": self.attributed,
-            "terms": {credit.name: credit.cp for credit in self.credits},
-        }
-
 
 @dataclass(frozen=True)
 class PieceValues:
@@ -107,14 +95,6 @@ class PieceValues:
     def at(self, square: int) -> PieceValue | None:
         """The piece on a square, None where there is none."""
         return next((piece for piece in self.pieces if piece.square == square), None)
-
-    def as_json(self) -> dict[str, object]:
-        """Plain data for `json.dumps`."""
-        return {
-            "pieces": [piece.as_json() for piece in self.pieces],
-            "shared_cp": self.shared_cp,
-            "shared_terms": {credit.name: credit.cp for credit in self.shared},
-        }
 
 
 @kernel

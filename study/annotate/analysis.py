@@ -17,10 +17,12 @@ from engine.board.game import Position
 from engine.board.move import Move
 from engine.notation.san import san
 from engine.notation.scores import score_text
+from engine.report.schema import ChangeReport
+from engine.report.static import report_change
 from engine.search.limits import MATE_SCORE, Limits, Score
 from eval.evaluation import Evaluation
 from eval.linear.explain import Change
-from study.explain.lookahead import Seeker
+from study.analyser import Analyser
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class AnnotatedMove:
     before: MoveVerdict
     better: MoveVerdict  # what could be had, and its line: `before`, or what came of making the best move instead
     after: MoveVerdict
-    change: Change  # by evaluation alone
+    change: ChangeReport  # by evaluation alone
 
     @property
     def loss(self) -> float:
@@ -84,29 +86,30 @@ class AnnotatedMove:
 
 
 def annotate_moves(
-    position: Position, moves: Sequence[str], evaluation: Evaluation, seek: Seeker, limits: Limits
+    position: Position, moves: Sequence[str], evaluation: Evaluation, analyser: Analyser, limits: Limits
 ) -> Iterator[AnnotatedMove]:
     """Each of the legal `moves`, coordinates, played from `position`.
 
     Each position is searched once within `limits`, and before a move that seems a mistake once or twice more.
     """
     current = position.copy()
-    before = _verdict(current, evaluation, seek, limits)
+    before = _verdict(current, evaluation, analyser, limits)
     explained = evaluation.explain(current.record)
     for text in moves:
         move, turn = current.parse_uci(text), current.turn
         name, previous = san(current, move), current.copy()
         current.push(move)
-        after, explained_after = _verdict(current, evaluation, seek, limits), evaluation.explain(current.record)
+        after, explained_after = _verdict(current, evaluation, analyser, limits), evaluation.explain(current.record)
         better = before
         if _fall(before, after, turn) >= GRADES[-1].least_loss and before.score.mate is None:
-            better = _better(previous, move, before, evaluation, seek, limits)
-        yield AnnotatedMove(move, name, turn, before, better, after, Change(explained, explained_after))
+            better = _better(previous, move, before, evaluation, analyser, limits)
+        change = report_change(Change(explained, explained_after))
+        yield AnnotatedMove(move, name, turn, before, better, after, change)
         before, explained = after, explained_after
 
 
 def _better(
-    position: Position, move: Move, before: MoveVerdict, evaluation: Evaluation, seek: Seeker, limits: Limits
+    position: Position, move: Move, before: MoveVerdict, evaluation: Evaluation, analyser: Analyser, limits: Limits
 ) -> MoveVerdict:
     """What comes of the best move other than `move`, and its line; `before` where there is no other."""
     best = before.best[0]
@@ -114,10 +117,10 @@ def _better(
         others = [other for other in position.legal_moves if other != move]
         if not others:
             return before
-        best = _verdict(position, evaluation, seek, replace(limits, search_moves=others)).best[0]
+        best = _verdict(position, evaluation, analyser, replace(limits, search_moves=others)).best[0]
     made = position.copy()
     made.push(best)
-    verdict = _verdict(made, evaluation, seek, limits)
+    verdict = _verdict(made, evaluation, analyser, limits)
     return replace(verdict, best=(best, *verdict.best))
 
 
@@ -127,14 +130,14 @@ def _fall(before: MoveVerdict, after: MoveVerdict, turn: int) -> float:
     return -change if turn == WHITE else change
 
 
-def _verdict(position: Position, evaluation: Evaluation, seek: Seeker, limits: Limits) -> MoveVerdict:
+def _verdict(position: Position, evaluation: Evaluation, analyser: Analyser, limits: Limits) -> MoveVerdict:
     """What the rules say where the game is over without a claim, else what the search says."""
     turn = position.turn
     if position.is_checkmate():
         return MoveVerdict(0.0 if turn == WHITE else 1.0, Score(-MATE_SCORE), turn, 0, ())
     if not position.legal_moves or position.is_insufficient_material():
         return MoveVerdict(0.5, Score(0), turn, 0, ())
-    (line,) = seek(position, limits)
+    (line,) = analyser(position, limits)
     mate = line.score.mate
     expected = evaluation.expected_score(line.score) if mate is None else float(mate > 0)
     return MoveVerdict(expected if turn == WHITE else 1 - expected, line.score, turn, line.depth, line.pv)

@@ -12,13 +12,13 @@ import re
 import chess.pgn
 
 from engine import NAME
-from eval.linear.summary import SIDES
+from engine.board.fen import COLOUR_NAMES
 from study.annotate.analysis import GRADES
 
 AS_MARKED = " as marked"  # said of a mistake that had its sign before
 LOST = "of the point lost a move."  # ends what is said of each side's mistakes
 _NAGS = {grade.name: grade.nag for grade in GRADES}
-_ACCOUNT = " ".join(rf"{side}: [^.]*\.\d% {re.escape(LOST)}" for side in SIDES)
+_ACCOUNT = " ".join(rf"{side}: [^.]*\.\d% {re.escape(LOST)}" for side in COLOUR_NAMES)
 _HEAD = re.compile(rf"(?:^| ){NAME} \d\S*, .*? {_ACCOUNT}")
 _TERM = r"\w+ [+-]\d+"
 _GRADE = rf"(?P<grade>{'|'.join(_NAGS)})(?P<marked>{AS_MARKED})?, \d+\.\d% lost(?:: \S+ was (?P<better>[^\s;]+))?"

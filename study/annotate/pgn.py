@@ -17,17 +17,16 @@ import chess.pgn
 
 from engine import NAME, __version__
 from engine.board.bitboard import WHITE
-from engine.board.fen import FenError
+from engine.board.fen import COLOUR_NAMES, FenError
 from engine.board.game import IllegalMoveError, Position
 from engine.notation.games import FaultKeeper, VariantError, loaded
 from engine.notation.san import as_chess_move
-from eval.linear.summary import SIDES
+from engine.report.text import largest_terms
 from formats.pgn_text import tree_text
 from formats.sources import SourceError, read_text
 from study.annotate.analysis import GRADES, AnnotatedMove, MoveVerdict
 from study.annotate.own import AS_MARKED, LOST, remove_own
 from study.errors import StudyError
-from study.explain.text import largest_terms
 
 LINE = 8  # plies shown of a better line
 MOST_TERMS, LEAST_TERM = 3, 1.0  # named after a move: so many, changed by so many centipawns
@@ -53,7 +52,7 @@ class GameSource:
     @property
     def label(self) -> str:
         """Who plays whom: "Morphy - Anderssen"."""
-        return "{} - {}".format(*(self.game.headers.get(side, "?") for side in SIDES))
+        return "{} - {}".format(*(self.game.headers.get(side, "?") for side in COLOUR_NAMES))
 
 
 @dataclass(frozen=True)
@@ -145,7 +144,7 @@ def write_comments(source: GameSource, moves: Sequence[AnnotatedMove], how: str)
 
 def account(moves: Sequence[AnnotatedMove]) -> Iterator[str]:
     """For each side a sentence: its mistakes, and what it lost in the mean."""
-    for colour, side in enumerate(SIDES):
+    for colour, side in enumerate(COLOUR_NAMES):
         own = [told for told in moves if told.turn == colour]
         kinds = ", ".join(_plural(sum(told.grade is grade for told in own), grade.name) for grade in reversed(GRADES))
         mean = sum(told.loss for told in own) / max(1, len(own))

@@ -14,11 +14,11 @@ from engine.common.files import write_whole
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
 from eval.evaluation import Evaluation
+from study.analyser import Analyser, analyser
 from study.annotate.analysis import GRADES, AnnotatedMove, annotate_moves
 from study.annotate.pgn import GameSource, Sources, write_comments
 from study.annotate.picture import draw
 from study.errors import StudyError
-from study.explain.lookahead import Seeker, seeker
 
 SIGNS = ", ".join(f"{grade.name} ${grade.nag} from {grade.least_loss:.0%}" for grade in reversed(GRADES))
 
@@ -86,14 +86,14 @@ def annotate_games(
 
     Raises OSError where the keeper does, StudyError where a picture cannot be written or drawn.
     """
-    seek = seeker(searcher, gives_up=True)
+    searching = analyser(searcher, gives_up=True)
     for source in request.sources.games[len(keeper.games) :]:
         if source.fault:
             keeper.add(source.text.encode(request.encoding))
             yield AnnotatedGame(source, ())
             continue
         searcher.clear()  # a game is annotated alike whatever stands before it
-        moves, is_whole = _annotated(source, request, seek, watch)
+        moves, is_whole = _annotated(source, request, searching, watch)
         text = write_comments(source, moves, request.how).encode(request.encoding)
         if not is_whole:
             keeper.add_unfinished(text)
@@ -107,12 +107,12 @@ def annotate_games(
 
 
 def _annotated(
-    source: GameSource, request: AnnotationRequest, seek: Seeker, watch: Watcher
+    source: GameSource, request: AnnotationRequest, searching: Analyser, watch: Watcher
 ) -> tuple[list[AnnotatedMove], bool]:
     """The moves of a game annotated, and whether these are all: Ctrl-C keeps those before it."""
     done: list[AnnotatedMove] = []
     try:
-        for told in annotate_moves(source.start, source.moves, request.evaluation, seek, request.limits):
+        for told in annotate_moves(source.start, source.moves, request.evaluation, searching, request.limits):
             done.append(told)
             watch(source, len(done))
     except KeyboardInterrupt:

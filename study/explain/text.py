@@ -1,182 +1,196 @@
-"""Moves, rankings and two sets of weights as text that fits a terminal."""
+"""Moves, rankings and two sets of weights as text that fits a terminal, from the report of a position."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from eval.linear.explain import Change, summarise_change
-from eval.linear.table import LEAST_CHANGE, leftovers, number, pawns, render_change
-from study.explain.lookahead import Ahead, Prospect
-from study.explain.pieces import PieceChange
-from study.explain.ranking import RankedMove
-from study.explain.two_weights import KindValue, MoveUnderBoth, TwoWeights
+from engine.board.bitboard import BLACK, WHITE
+from engine.notation.scores import pawns
+from engine.report.schema import ChangeReport, LineReport, MoveReport, PieceChangeReport, PositionReport
+from engine.report.static import difference
+from engine.report.summary import summarise_change
+from engine.report.text import LEAST_CHANGE, largest_terms, leftovers, number, owners, render_change
+from study.explain.two_weights import KindComparison, MoveComparison, WeightsComparison
 
 MOST_MOVES = 15  # shown of those whose rank changes
+MOST_TERMS = 3  # shown of those that a move changes most
 _NAME = 22  # columns of a term's name
 _SAN = 8  # columns of a move
 _PIECE = 12  # columns of a piece and its squares
 
 
-def render_prospect(prospect: Prospect, width: int) -> str:
-    """What a move changes at once and at the end of its line."""
-    rows = [f"{prospect.san}: {render_change(prospect.at_once)}"]
-    rows += _wrapped(" ".join(summarise_change(prospect.at_once, prospect.san, prospect.turn)), width)
-    if prospect.ahead:
-        ahead = prospect.ahead
-        rows += ["", *_wrapped(f"Searched: {_told(prospect, ahead)}", width)]
-        rows.append(f"At the end of this line {render_change(ahead.change)}")
-        rows += _wrapped(" ".join(summarise_change(ahead.change, "The line", prospect.turn)), width)
+def render_move(report: PositionReport, move: MoveReport, width: int) -> str:
+    """What a move of the report changes at once and at the end of its line, and what it makes of each piece."""
+    colour = _colour(report)
+    rows = [f"{move.san}: {render_change(move.change)}"]
+    rows += _wrapped(" ".join(summarise_change(move.change, move.san, colour)), width)
+    line = report.line_of(move)
+    if line:
+        rows += ["", *_wrapped(f"Searched: {_searched(line)}", width)]
+        rows.append(f"At the end of this line {render_change(line.change)}")
+        rows += _wrapped(" ".join(summarise_change(line.change, "The line", colour)), width)
+    if move.pieces is not None:
+        rows += ["", *_rows_of_pieces(move.pieces, move.san)]
     return "\n".join(rows)
 
 
-def render_piece_changes(changes: Sequence[PieceChange], san: str) -> str:
+def _rows_of_pieces(changes: Sequence[PieceChangeReport], san: str) -> Iterable[str]:
     """What a move makes of each piece, the largest change of removal first; pieces that it leaves alone are counted."""
-    shown = [change for change in changes if change.is_something]
+    shown = [change for change in changes if _is_something(change)]
     columns = "".join(f"{name:>8}" for name in ("before", "after", "change"))
-    rows = [
-        f"What {san} makes of each piece, in centipawns for its owner",
-        f"{'':{_PIECE}}{'removal':^24}  {'attributed':^24}",
-        f"{'':{_PIECE}}{columns}  {columns}",
-    ]
-    for change in sorted(shown, key=lambda change: -abs(change.removal or 0.0)):
-        before, after = change.before, change.after
-        removal = _before_and_after(before.removal, after.removal if after else None, change.removal)
-        attributed = _before_and_after(before.attributed, after.attributed if after else None, change.attributed)
-        rows.append(f"{change.name:<{_PIECE}}{removal}  {attributed}")
+    yield f"What {san} makes of each piece, in centipawns for its owner"
+    yield f"{'':{_PIECE}}{'removal':^24}  {'attributed':^24}".rstrip()
+    yield f"{'':{_PIECE}}{columns}  {columns}"
+    for change in sorted(shown, key=lambda change: -abs(change.removal_change_cp or 0)):
+        removal = (change.removal_before_cp, change.removal_after_cp, change.removal_change_cp)
+        attributed = (change.attributed_before_cp, change.attributed_after_cp, change.attributed_change_cp)
+        cells = (_before_and_after(change.piece, *values) for values in (removal, attributed))
+        yield f"{_name_of(change):<{_PIECE}}{'  '.join(cells)}".rstrip()
     if len(shown) < len(changes):
-        rows.append(f"Pieces whose values it does not change: {len(changes) - len(shown)}")
-    return "\n".join(row.rstrip() for row in rows)
+        yield f"Pieces whose values it does not change: {len(changes) - len(shown)}"
 
 
-def _before_and_after(before: float | None, after: float | None, change: float | None) -> str:
-    cells = [f"{'-' if value is None else f'{value:.0f}':>8}" for value in (before, after)]
-    return "".join([*cells, f"{'-' if change is None else f'{change:+.0f}':>8}"])
+def _name_of(change: PieceChangeReport) -> str:
+    """The piece and where it goes: "N g1-f3", "P e7-e8=Q", "p d5 taken", "R a1"."""
+    if change.piece_after is None:
+        return f"{change.piece} {change.square} taken"
+    if change.square_after == change.square:
+        return f"{change.piece} {change.square}"
+    became = f"={change.piece_after}" if change.piece_after != change.piece else ""
+    return f"{change.piece} {change.square}-{change.square_after}{became}"
 
 
-def _told(prospect: Prospect, ahead: Ahead) -> str:
-    return f"{prospect.score_text} for White at depth {ahead.depth}, {ahead.line}"
+def _is_something(change: PieceChangeReport) -> bool:
+    """Whether the move makes anything of the piece: moves it, takes it, or changes a value of it."""
+    values = (change.removal_change_cp or 0, change.attributed_change_cp)
+    return change.square_after != change.square or any(abs(value) >= LEAST_CHANGE for value in values)
 
 
-def render_two_moves(first: Prospect, second: Prospect, width: int) -> str:
-    """Two moves side by side: what each changes, term by term, and how the second differs from the first."""
-    pairs = [(first.at_once, second.at_once)]
+def _before_and_after(letter: str, before: float | None, after: float | None, change: float | None) -> str:
+    cells = [f"{'-' if value is None else f'{owners(letter, value):.0f}':>8}" for value in (before, after)]
+    return "".join([*cells, f"{'-' if change is None else f'{owners(letter, change):+.0f}':>8}"])
+
+
+def _searched(line: LineReport) -> str:
+    return f"{line.score.text} for White at depth {line.depth}, {line.text}"
+
+
+def render_two_moves(report: PositionReport, width: int) -> str:
+    """The two moves of a report side by side: what each changes, term by term, and how the second differs."""
+    first, second = report.moves
+    lines = [line for move in report.moves if (line := report.line_of(move))]
+    pairs = [(first.change, second.change)]
     titles = ["at once"]
-    if first.ahead and second.ahead:
-        pairs.append((first.ahead.change, second.ahead.change))
+    if len(lines) == len(report.moves):
+        pairs.append((lines[0].change, lines[1].change))
         titles.append("at the end of the line")
     names = f"{first.san[:_SAN]:>9}{second.san[:_SAN]:>9}{'differ':>9}"
     rows = ["What changes, in centipawns for White", " " * _NAME + "".join(f"{title:^27}" for title in titles)]
-    rows += [" " * _NAME + names * len(pairs), *_rows_of_two(pairs)]
-    for told in (first, second):
-        if told.ahead:
-            rows += _wrapped(f"{told.san}: {_told(told, told.ahead)}", width)
-    rows += _wrapped(" ".join(_sentences_of_two(first, second)), width)
+    rows += [" " * _NAME + names * len(pairs), *_rows_of_two([term.name for term in report.terms], pairs)]
+    for move in report.moves:
+        if line := report.line_of(move):
+            rows += _wrapped(f"{move.san}: {_searched(line)}", width)
+    rows += _wrapped(" ".join(_sentences_of_two(report, pairs)), width)
     return "\n".join(row.rstrip() for row in rows)
 
 
-def _rows_of_two(pairs: Sequence[tuple[Change, Change]]) -> Iterable[str]:
-    """A row a term, that of the largest difference first, then what is no term, and the score."""
-    table: dict[str, list[float]] = {}
-    for first, second in pairs:
-        for a, b in zip(_parts(first), _parts(second), strict=True):
-            table.setdefault(a[0], []).extend((a[1], b[1], b[1] - a[1]))
-    terms = [(name, values) for name, values in table.items() if any(abs(value) >= LEAST_CHANGE for value in values)]
-    terms.sort(key=lambda row: (row[0].startswith("("), -max(abs(value) for value in row[1][2::3])))
-    for name, values in terms:
-        yield f"{name:<{_NAME}}" + "".join(number(value, "+", 9) for value in values)
-    changes = [value for a, b in pairs for value in (a.score, b.score, b.score - a.score)]
+def _rows_of_two(names: Sequence[str], pairs: Sequence[tuple[ChangeReport, ChangeReport]]) -> Iterable[str]:
+    """A row for each term of these names, that of the largest difference first; draw rule, rounding, and the score."""
+    sides = [tuple(map(_parts, pair)) for pair in pairs]
+    table = {
+        name: [value for a, b in sides for value in (a.get(name, 0.0), b.get(name, 0.0))]
+        for name in (*names, *(name for name, _ in leftovers(pairs[0][0])))
+    }
+    terms = []
+    for name, values in table.items():
+        cells = [cell for a, b in zip(values[::2], values[1::2], strict=True) for cell in (a, b, b - a)]
+        if any(abs(cell) >= LEAST_CHANGE for cell in cells):
+            terms.append((name, cells))
+    terms.sort(key=lambda row: (row[0].startswith("("), -max(abs(cell) for cell in row[1][2::3])))
+    for name, cells in terms:
+        yield f"{name:<{_NAME}}" + "".join(number(cell, "+", 9) for cell in cells)
+    changes = [value for a, b in pairs for value in (a.change_cp, b.change_cp, b.change_cp - a.change_cp)]
     yield f"{'Change of the score':<{_NAME}}" + "".join(f"{value:+9d}" for value in changes)
-    scores = [pawns(change.after.score_white) if change else "" for a, b in pairs for change in (a, b, None)]
+    scores = [text for a, b in pairs for text in (pawns(a.after_cp), pawns(b.after_cp), "")]
     yield f"{'Score for White':<{_NAME}}" + "".join(f"{score:>9}" for score in scores)
 
 
-def _parts(change: Change) -> list[tuple[str, float]]:
-    return [*((term.name, term.net) for term in change.terms), *leftovers(change)]
+def _parts(change: ChangeReport) -> dict[str, float]:
+    return {**{term.name: term.change_cp for term in change.terms}, **dict(leftovers(change))}
 
 
-def _sentences_of_two(first: Prospect, second: Prospect) -> Iterable[str]:
-    instead = f"{second.san} instead of {first.san}"
-    yield from summarise_change(Change(first.at_once.after, second.at_once.after), instead, first.turn)
-    if not (first.ahead and second.ahead):
+def _sentences_of_two(report: PositionReport, pairs: Sequence[tuple[ChangeReport, ChangeReport]]) -> Iterable[str]:
+    first, second = report.moves
+    colour, instead = _colour(report), f"{second.san} instead of {first.san}"
+    yield from summarise_change(difference(*pairs[0]), instead, colour)
+    if len(pairs) == 1 or first.score is None or second.score is None:
         return
-    ends = Change(first.ahead.change.after, second.ahead.change.after)
     yield "At the ends of the lines:"
-    yield from summarise_change(ends, instead, first.turn)
-    scores = (first.ahead.score, second.ahead.score)
-    if scores[0] == scores[1]:
-        yield f"The search finds both equally good ({first.score_text})."
+    yield from summarise_change(difference(*pairs[1]), instead, colour)
+    scores = {first.san: first.score.text, second.san: second.score.text}
+    if first.rank == second.rank:
+        yield f"The search finds both equally good ({first.score.text})."
     else:
-        better, other = (first, second) if scores[0] > scores[1] else (second, first)
-        yield f"The search prefers {better.san}: {better.score_text} against {other.score_text}."
+        better, other = (first.san, second.san) if first.rank < second.rank else (second.san, first.san)
+        yield f"The search prefers {better}: {scores[better]} against {scores[other]}."
 
 
-def render_ranking(ranking: Sequence[RankedMove], width: int) -> str:
+def render_ranking(report: PositionReport, width: int) -> str:
     """The moves in order, with the terms that each changes most, or the line that the search expects."""
-    if not ranking:
+    if not report.moves:
         return "There is no legal move."
-    if ranking[0].score is None:
+    if report.search is None:
         rows = [f"rank {'move':<{_SAN}}{'at once':>8}  what it changes most, in centipawns for White"]
         rows += [
-            f"{entry.rank:4} {entry.san:<{_SAN}}{_at_once(entry):>8}  {_largest(entry.change)}" for entry in ranking
+            f"{move.rank:4} {move.san:<{_SAN}}{pawns(move.change.after_cp):>8}  "
+            + (largest_terms(move.change, MOST_TERMS, LEAST_CHANGE) or "nothing")
+            for move in report.moves
         ]
     else:
         rows = [f"rank {'move':<{_SAN}}{'search':>8}{'at once':>9}  line expected, scores for White"]
         rows += [
-            f"{entry.rank:4} {entry.san:<{_SAN}}{entry.score_text:>8}{_at_once(entry):>9}  {entry.line}"
-            for entry in ranking
+            f"{move.rank:4} {move.san:<{_SAN}}{move.score.text if move.score else '':>8}"
+            f"{pawns(move.change.after_cp):>9}  {move.pv}"
+            for move in report.moves
         ]
     return "\n".join(_cut(row.rstrip(), width) for row in rows)
 
 
-def _at_once(entry: RankedMove) -> str:
-    return pawns(entry.change.after.score_white)
-
-
-def _largest(change: Change, most: int = 3) -> str:
-    return largest_terms(change, most, LEAST_CHANGE) or "nothing"
-
-
-def largest_terms(change: Change, most: int, least: float) -> str:
-    """The terms that change most, at least by `least` centipawns for White: "RookOpen +20, PawnCenter -4"."""
-    told = [f"{term.name} {term.net:+.0f}" for term in change.by_size[:most] if abs(term.net) >= least]
-    return ", ".join(told)
-
-
-def render_two_weights(compared: TwoWeights, names: tuple[str, str], width: int) -> str:
+def render_two_weights(compared: WeightsComparison, names: tuple[str, str], width: int) -> str:
     """What the second weights say that the first do not: terms, pieces, moves."""
     change = compared.change
     head = f"{'weight A':>9}{'weight B':>9}{'net A':>9}{'net B':>9}{'change':>9}"
     rows = [f"A: {names[0]}", f"B: {names[1]}", "", "Terms: net in centipawns for White", f"{'term':<{_NAME}}{head}"]
-    for term in change.by_size:
-        if abs(term.net) >= LEAST_CHANGE or term.before.weight != term.after.weight:
-            weights = f"{term.before.weight:9.5g}{term.after.weight:9.5g}"
-            nets = f"{number(term.before.net, '+', 9)}{number(term.after.net, '+', 9)}{number(term.net, '+', 9)}"
-            rows.append(f"{term.name:<{_NAME}}{weights}{nets}")
+    pairs = list(zip(compared.first.terms, compared.second.terms, strict=True))
+    for a, b in sorted(pairs, key=lambda pair: (-abs(pair[1].net_cp - pair[0].net_cp), pair[0].name)):
+        net = b.net_cp - a.net_cp
+        if abs(net) >= LEAST_CHANGE or a.weight != b.weight:
+            nets = "".join(number(value, "+", 9) for value in (a.net_cp, b.net_cp, net))
+            rows.append(f"{a.name:<{_NAME}}{a.weight:9.5g}{b.weight:9.5g}{nets}")
     for name, value in leftovers(change):
         if abs(value) >= LEAST_CHANGE:
             rows.append(f"{name:<{_NAME}}{' ' * 36}{number(value, '+', 9)}")
-    before, after = change.before.score_white, change.after.score_white
-    rows.append(f"{'Score':<{_NAME}}{' ' * 18}{before:+9d}{after:+9d}{change.score:+9d}")
+    rows.append(f"{'Score':<{_NAME}}{' ' * 18}{change.before_cp:+9d}{change.after_cp:+9d}{change.change_cp:+9d}")
     rows += _wrapped(" ".join(summarise_change(change, "B instead of A", 0)), width)
     rows += ["", *_rows_of_kinds(compared.kinds), "", *_rows_of_moves(compared)]
     return "\n".join(_cut(row.rstrip(), width) for row in rows)
 
 
-def _rows_of_kinds(kinds: Iterable[KindValue]) -> Iterable[str]:
+def _rows_of_kinds(kinds: Iterable[KindComparison]) -> Iterable[str]:
     yield "Pieces: mean centipawns for their owner"
     yield f"kind  on board   removal A{'B':>9}{'change':>9}   attributed A{'B':>9}{'change':>9}"
     for kind in kinds:
-        removal = _three(kind.removal) if kind.removal else f"{'none':>12}{'':18}"
-        yield f"{kind.kind:<5}{kind.count:9}{removal}{_three(kind.attributed, 15)}"
+        removal = _three(kind.removal_cp) if kind.removal_cp else f"{'none':>12}{'':18}"
+        yield f"{kind.kind:<5}{kind.count:9}{removal}{_three(kind.attributed_cp, 15)}"
 
 
 def _three(pair: tuple[float, float], first: int = 12) -> str:
     return f"{pair[0]:{first}.1f}{pair[1]:9.1f}{pair[1] - pair[0]:+9.1f}"
 
 
-def _rows_of_moves(compared: TwoWeights) -> Iterable[str]:
-    moved = sorted(compared.moved, key=lambda move: (min(move.ranks), move.san))
+def _rows_of_moves(compared: WeightsComparison) -> Iterable[str]:
+    moved = sorted(compared.moved, key=lambda move: (min(move.ranks), move.move))
     yield f"Moves whose rank by evaluation at once changes: {len(moved)} of {len(compared.moves)}"
     if moved:
         yield f"{'move':<{_SAN}}{'rank A':>8}{'rank B':>8}{'A':>9}{'B':>9}   cp for the mover"
@@ -185,8 +199,13 @@ def _rows_of_moves(compared: TwoWeights) -> Iterable[str]:
         yield f"and {len(moved) - MOST_MOVES} more that neither puts higher"
 
 
-def _row_of_move(move: MoveUnderBoth) -> str:
-    return f"{move.san:<{_SAN}}{move.ranks[0]:8}{move.ranks[1]:8}{move.evaluations[0]:+9d}{move.evaluations[1]:+9d}"
+def _row_of_move(move: MoveComparison) -> str:
+    (rank_a, rank_b), (a, b) = move.ranks, move.evaluations_cp
+    return f"{move.move:<{_SAN}}{rank_a:8}{rank_b:8}{a:+9d}{b:+9d}"
+
+
+def _colour(report: PositionReport) -> int:
+    return WHITE if report.to_move == "white" else BLACK
 
 
 def _wrapped(text: str, width: int) -> list[str]:

@@ -3,86 +3,100 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from statistics import fmean
 
 from engine.board.game import Position
-from engine.notation.san import san_moves
+from engine.report.older_json import change_json
+from engine.report.schema import ChangeReport, MoveReport, PieceReport, PositionReport
+from engine.report.static import between
+from engine.report.text import owners
 from eval.evaluation import Evaluation
-from eval.linear.explain import Change, PieceValue
-from study.explain.ranking import evaluations, ranks
+from study.reporting import report_position
 
 KINDS = "PNBRQK"
 
 
 @dataclass(frozen=True)
-class KindValue:
-    """The mean value of the pieces of one kind, both sides together, under each of the weights. Centipawns."""
+class KindComparison:
+    """The mean value of the pieces of one kind for their owners, both sides together, under each of the weights."""
 
     kind: str  # "N"
     count: int
-    removal: tuple[float, float] | None  # None for kings
-    attributed: tuple[float, float]
-
-    def as_json(self) -> dict[str, object]:
-        """Plain data for `json.dumps`."""
-        return {"kind": self.kind, "count": self.count, "removal_cp": self.removal, "attributed_cp": self.attributed}
+    removal_cp: tuple[float, float] | None  # None for kings
+    attributed_cp: tuple[float, float]
 
 
 @dataclass(frozen=True)
-class MoveUnderBoth:
+class MoveComparison:
     """A move with its rank among the legal moves and its evaluation, for the mover, under each of the weights."""
 
-    san: str
+    move: str  # in short notation
     ranks: tuple[int, int]
-    evaluations: tuple[int, int]
-
-    def as_json(self) -> dict[str, object]:
-        """Plain data for `json.dumps`."""
-        return {"move": self.san, "ranks": self.ranks, "evaluations_cp": self.evaluations}
+    evaluations_cp: tuple[int, int]
 
 
 @dataclass(frozen=True)
-class TwoWeights:
-    """The comparison: what changes from the first weights to the second."""
+class WeightsComparison:
+    """The reports under both weights, and what changes from the first to the second."""
 
-    change: Change
-    kinds: tuple[KindValue, ...]  # from pawn to king, those on the board
-    moves: tuple[MoveUnderBoth, ...]  # all legal moves, in the order of the first weights
+    first: PositionReport
+    second: PositionReport
+    change: ChangeReport
+    kinds: tuple[KindComparison, ...]  # from pawn to king, those on the board
+    moves: tuple[MoveComparison, ...]  # all legal moves, in the order of the first weights
 
     @property
-    def moved(self) -> tuple[MoveUnderBoth, ...]:
+    def moved(self) -> tuple[MoveComparison, ...]:
         """The moves whose rank changes."""
         return tuple(move for move in self.moves if move.ranks[0] != move.ranks[1])
 
-    def as_json(self) -> dict[str, object]:
-        """Plain data for `json.dumps`."""
+    def to_dict(self) -> dict[str, object]:
+        """What changes as plain data for `json.dumps`, without the two reports."""
         return {
-            "change": self.change.as_json(),
-            "pieces": [kind.as_json() for kind in self.kinds],
-            "moves": [move.as_json() for move in self.moves],
+            "change": change_json(self.change),
+            "pieces": [asdict(kind) for kind in self.kinds],
+            "moves": [asdict(move) for move in self.moves],
         }
 
 
-def compare_weights(position: Position, first: Evaluation, second: Evaluation) -> TwoWeights:
-    """`position` under two sets of weights."""
-    values = [evaluation.value_pieces(position.record) for evaluation in (first, second)]
-    change = Change(values[0].explanation, values[1].explanation)
-    moves = position.legal_moves
-    scores = [evaluations(position, moves, evaluation) for evaluation in (first, second)]
-    entries = zip(
-        san_moves(position, moves), zip(*map(ranks, scores), strict=True), zip(*scores, strict=True), strict=True
+def compare_weights(position: Position, first: Evaluation, second: Evaluation) -> WeightsComparison:
+    """`position` under two sets of weights; raises EvaluationError where one does not tell its score by terms."""
+    return compare_reports(report_position(position, first), report_position(position, second))
+
+
+def compare_reports(first: PositionReport, second: PositionReport) -> WeightsComparison:
+    """Two reports of the same position, each with all legal moves, compared."""
+    others = {move.uci: move for move in second.moves}
+    sign = 1 if first.to_move == "white" else -1
+    kinds = (_kind(kind, first.pieces, second.pieces) for kind in KINDS)
+    return WeightsComparison(
+        first,
+        second,
+        between(first, second),
+        tuple(kind for kind in kinds if kind.count),
+        tuple(_move(move, others[move.uci], sign) for move in first.moves),
     )
-    under_both = sorted((MoveUnderBoth(*entry) for entry in entries), key=lambda move: (move.ranks[0], move.san))
-    kinds = (_kind_value(kind, values[0].pieces, values[1].pieces) for kind in KINDS)
-    return TwoWeights(change, tuple(kind for kind in kinds if kind.count), tuple(under_both))
 
 
-def _kind_value(kind: str, first: Sequence[PieceValue], second: Sequence[PieceValue]) -> KindValue:
-    pairs = [(a, b) for a, b in zip(first, second, strict=True) if a.letter.upper() == kind]
+def _move(first: MoveReport, second: MoveReport, sign: int) -> MoveComparison:
+    values = (sign * first.change.after_cp, sign * second.change.after_cp)
+    return MoveComparison(first.san, (first.rank, second.rank), values)
+
+
+def _kind(kind: str, first: Sequence[PieceReport], second: Sequence[PieceReport]) -> KindComparison:
+    pairs = [(a, b) for a, b in zip(first, second, strict=True) if a.piece.upper() == kind]
     if not pairs:
-        return KindValue(kind, 0, None, (0.0, 0.0))
-    removals = [(a.removal, b.removal) for a, b in pairs if a.removal is not None and b.removal is not None]
-    removal = (fmean(a for a, _ in removals), fmean(b for _, b in removals)) if removals else None
-    attributed = (fmean(a.attributed for a, _ in pairs), fmean(b.attributed for _, b in pairs))
-    return KindValue(kind, len(pairs), removal, attributed)
+        return KindComparison(kind, 0, None, (0.0, 0.0))
+    letters = [a.piece for a, _ in pairs]
+    removal = None
+    if kind != "K":
+        removal = _means([(a.removal_cp or 0, b.removal_cp or 0) for a, b in pairs], letters)
+    attributed = _means([(a.attributed_cp, b.attributed_cp) for a, b in pairs], letters)
+    return KindComparison(kind, len(pairs), removal, attributed)
+
+
+def _means(pairs: Sequence[tuple[float, float]], letters: Sequence[str]) -> tuple[float, float]:
+    """The mean of the values under each of the weights for the owners of the pieces with these letters."""
+    own = [(owners(letter, a), owners(letter, b)) for letter, (a, b) in zip(letters, pairs, strict=True)]
+    return fmean(a for a, _ in own), fmean(b for _, b in own)

@@ -1,4 +1,4 @@
-"""One report of a position for every face, be it text, a page or a program: what the engine says of it, as plain data.
+"""One report of a position for text, the page in the browser and programs: what the engine says of it, as plain data.
 
 All of it is from White's view: what is good for Black is negative, whoever is to move and whoever owns the piece. Each
 key is a field below, with its meaning; `docs/report-schema.md` is made from them by `tools/report_schema.py`. A change
@@ -30,6 +30,17 @@ class TermReport:
     black_count: Annotated[float, "how much of it Black has, likewise"]
     white_cp: Annotated[float, "White's count in centipawns"]
     black_cp: Annotated[float, "Black's count in centipawns, as Black sees it: less it is `net_cp`"]
+    net_cp: Annotated[float, "what it adds to the score"]
+
+
+@dataclass(frozen=True)
+class GroupReport:
+    """A group of terms and their sums."""
+
+    name: Annotated[str, "its name"]
+    multiplier: Annotated[float, "by which the counts of its terms are multiplied"]
+    white_cp: Annotated[float, "the sum of `white_cp` of its terms"]
+    black_cp: Annotated[float, "the sum of their `black_cp`"]
     net_cp: Annotated[float, "what it adds to the score"]
 
 
@@ -66,6 +77,7 @@ class ChangeReport:
     change_cp: Annotated[int, "the difference"]
     rule_cp: Annotated[float, "what of it is the work of draw rules"]
     rounding_cp: Annotated[float, "what of it is rounding"]
+    rule: Annotated[str | None, "the draw rule in force after the moves, in words"]
     terms: Annotated[tuple[TermChangeReport, ...], "the terms that change, the largest change first"]
 
 
@@ -80,6 +92,22 @@ class ScoreReport:
 
 
 @dataclass(frozen=True)
+class PieceChangeReport:
+    """What a move makes of a piece. What is after the move is null for a piece that it takes."""
+
+    piece: Annotated[str, "its letter before the move"]
+    square: Annotated[str, "where it stands before the move"]
+    piece_after: Annotated[str | None, "its letter after the move: another for a pawn that promotes"]
+    square_after: Annotated[str | None, "where it stands after the move"]
+    removal_before_cp: Annotated[int | None, "its `removal_cp` before the move"]
+    removal_after_cp: Annotated[int | None, "the same after the move"]
+    removal_change_cp: Annotated[int | None, "the difference; all is lost of a piece that is taken; null for kings"]
+    attributed_before_cp: Annotated[float, "its `attributed_cp` before the move"]
+    attributed_after_cp: Annotated[float | None, "the same after the move"]
+    attributed_change_cp: Annotated[float, "the difference"]
+
+
+@dataclass(frozen=True)
 class MoveReport:
     """A legal move."""
 
@@ -89,17 +117,20 @@ class MoveReport:
     score: Annotated[ScoreReport | None, "what the search says of it; null without a search"]
     expected_score: Annotated[float, "the share of the points that White may expect after it, without a search"]
     change: Annotated[ChangeReport, "what it changes at once"]
+    pv: Annotated[str, "the principal variation in short notation with move numbers; empty without a search"]
+    pieces: Annotated[tuple[PieceChangeReport, ...] | None, "what it makes of each piece; null if not asked for"]
 
 
 @dataclass(frozen=True)
 class LineReport:
-    """A line that the search expects, of one of the best moves."""
+    """A line that the search expects, of one of the best moves, up to the last position of it that is quiet."""
 
     rank: Annotated[int, "the rank of its first move"]
+    depth: Annotated[int, "the depth of its search in plies"]
     text: Annotated[str, "its moves in short notation with move numbers"]
     moves: Annotated[tuple[str, ...], "its moves as UCI writes them"]
     score: Annotated[ScoreReport, "its score"]
-    change: Annotated[ChangeReport, "what has changed at its end, in the last position of it that is quiet"]
+    change: Annotated[ChangeReport, "what has changed at its end"]
 
 
 @dataclass(frozen=True)
@@ -138,11 +169,17 @@ class PositionReport:
     static: Annotated[StaticReport, "the evaluation without a search"]
     search: Annotated[SearchReport | None, "what a search says; null where none was asked for, or no move is legal"]
     terms: Annotated[tuple[TermReport, ...], "the terms of the evaluation"]
-    pieces: Annotated[tuple[PieceReport, ...], "the pieces, from a1 to h8"]
+    groups: Annotated[tuple[GroupReport, ...], "the groups of the terms, in the order in which they are shown"]
+    pieces: Annotated[tuple[PieceReport, ...], "the pieces, from a1 to h8; none if they were not asked for"]
     shared_cp: Annotated[float, "what pieces bring together, less what is counted for more than one of them"]
     shared_terms: Annotated[Mapping[str, float], "the same by term"]
-    moves: Annotated[tuple[MoveReport, ...], "the legal moves, best first"]
+    moves: Annotated[tuple[MoveReport, ...], "the legal moves, best first; or those asked for, in their order"]
     summary: Annotated[tuple[str, ...], "the evaluation in a few English sentences"]
+
+    def line_of(self, move: MoveReport) -> LineReport | None:
+        """The line of the search that begins with this move, None where there is none."""
+        lines = self.search.lines if self.search else ()
+        return next((line for line in lines if line.moves[0] == move.uci), None)
 
     def to_dict(self) -> dict[str, object]:
         """The report as data for `json.dumps`: objects, lists, texts, numbers and null, by the keys above."""

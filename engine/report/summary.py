@@ -1,4 +1,4 @@
-"""An evaluation in a few English sentences. Templates, filled only with what the table of terms shows."""
+"""An evaluation, or what changes in it, in a few English sentences that say only what the table of terms shows."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable
 
 from engine.board.bitboard import BLACK, WHITE
 from engine.board.fen import COLOUR_NAMES
+from engine.report.schema import ChangeReport
 from eval.linear.breakdown import Explanation
-from eval.linear.change import Change
 from eval.linear.registry import Group
 
-SIDES = COLOUR_NAMES
 NAMED = 3  # at most so many groups or terms in a list
 LEAST = 0.5  # centipawns; less is not worth a word
 
@@ -24,29 +23,29 @@ def summarise(explanation: Explanation) -> tuple[str, ...]:
     terms = [(line.name, sign * line.net) for line in explanation.lines]
     expected = explanation.expected_score if leader == WHITE else 1 - explanation.expected_score
     sentences = [
-        f"{SIDES[leader]} is ahead by {abs(score) / 100:.2f} pawns and may expect {expected:.0%} of the points."
+        f"{COLOUR_NAMES[leader]} is ahead by {abs(score) / 100:.2f} pawns and may expect {expected:.0%} of the points."
         if score
         else "Neither side is ahead."
     ]
     if abs(explanation.group_net(Group.MATERIAL)) < LEAST:
         sentences.append(f"{Group.MATERIAL.title} is level.")
-    sentences += _for_and_against("By groups", SIDES[leader], SIDES[1 - leader], groups)
-    sentences += _for_and_against("By single terms", SIDES[leader], SIDES[1 - leader], terms)
+    sentences += _for_and_against("By groups", COLOUR_NAMES[leader], COLOUR_NAMES[1 - leader], groups)
+    sentences += _for_and_against("By single terms", COLOUR_NAMES[leader], COLOUR_NAMES[1 - leader], terms)
     if explanation.rule:
         sentences.append(f"A draw rule changes the sum by {explanation.rule_cp:+.0f} centipawns: {explanation.rule}.")
     return tuple(sentences)
 
 
-def summarise_change(change: Change, what: str, colour: int) -> tuple[str, ...]:
+def summarise_change(change: ChangeReport, what: str, colour: int) -> tuple[str, ...]:
     """What `what`, as "Nf3", does for the side `colour`: how much, and by which terms. Each a sentence."""
     sign = -1 if colour == BLACK else 1
-    total = sign * change.score
+    total = sign * change.change_cp
     if total:
-        sentences = [f"{what} {'gains' if total > 0 else 'costs'} {SIDES[colour]} {abs(total)} centipawns."]
+        sentences = [f"{what} {'gains' if total > 0 else 'costs'} {COLOUR_NAMES[colour]} {abs(total)} centipawns."]
     else:
         sentences = [f"{what} leaves the score as it is."]
-    terms = [(term.name, sign * term.net) for term in change.terms]
-    return (*sentences, *_for_and_against("By terms", SIDES[colour], SIDES[1 - colour], terms))
+    terms = [(term.name, sign * term.change_cp) for term in change.terms]
+    return (*sentences, *_for_and_against("By terms", COLOUR_NAMES[colour], COLOUR_NAMES[1 - colour], terms))
 
 
 def _for_and_against(head: str, side: str, other: str, values: Iterable[tuple[str, float]]) -> Iterable[str]:

@@ -1,0 +1,129 @@
+"""The JSON of `explain`, `compare` and `moves` with --json, older than the schema of the report and made from it.
+
+It differs from the report in shape and view: pieces are worth what they are to their owner, and the scores of a ranking
+are those of the mover; `mate` is positive where the mover mates. Programs rely on it, so no key of it goes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.report.schema import ChangeReport, LineReport, MoveReport, PieceChangeReport, PieceReport, PositionReport
+from engine.report.text import owners
+
+
+def evaluation_json(report: PositionReport) -> dict[str, Any]:
+    """The position and its evaluation by terms, from White's view."""
+    static = report.static
+    return {
+        "fen": report.fen,
+        **({"fault": report.fault} if report.fault else {}),
+        "score_cp": static.score_cp,
+        "sum_cp": static.sum_cp,
+        "rule": static.rule,
+        "rule_cp": static.rule_cp,
+        "rounding_cp": static.rounding_cp,
+        "to_move": report.to_move,
+        "expected_score": static.expected_score,
+        "k": report.k,
+        "middlegame_share": {"white": static.white_middlegame, "black": static.black_middlegame},
+        "stage": static.stage,
+        "terms": [vars(term) for term in report.terms],
+    }
+
+
+def explanation_json(report: PositionReport) -> dict[str, Any]:
+    """The same with the value of each piece for its owner."""
+    return {
+        **evaluation_json(report),
+        "pieces": [_piece(piece) for piece in report.pieces],
+        "shared_cp": report.shared_cp,
+        "shared_terms": dict(report.shared_terms),
+    }
+
+
+def change_json(change: ChangeReport) -> dict[str, Any]:
+    """What moves, or other weights, change."""
+    return {
+        "before_cp": change.before_cp,
+        "after_cp": change.after_cp,
+        "change_cp": change.change_cp,
+        "rule_cp": change.rule_cp,
+        "rounding_cp": change.rounding_cp,
+        "terms_cp": {term.name: term.change_cp for term in change.terms},
+    }
+
+
+def move_json(report: PositionReport, move: MoveReport) -> dict[str, Any]:
+    """What a move changes at once and at the end of its line; with pieces where the report has them."""
+    line = report.line_of(move)
+    found: dict[str, Any] = {
+        "move": move.san,
+        "at_once": change_json(move.change),
+        "ahead": line and _ahead(report, line),
+    }
+    if move.pieces is not None:
+        found["pieces"] = [_piece_change(piece) for piece in move.pieces]
+    return found
+
+
+def moves_json(report: PositionReport) -> list[dict[str, Any]]:
+    """The moves in order."""
+    sign = _sign(report)
+    return [
+        {
+            "rank": move.rank,
+            "move": move.san,
+            "evaluation_cp": sign * move.change.after_cp,
+            "change": change_json(move.change),
+            "score_cp": None if move.score is None or move.score.cp is None else sign * move.score.cp,
+            "mate": None if move.score is None or move.score.mate is None else sign * move.score.mate,
+            "line": move.pv,
+        }
+        for move in report.moves
+    ]
+
+
+def _ahead(report: PositionReport, line: LineReport) -> dict[str, Any]:
+    mate = line.score.mate
+    return {
+        "depth": line.depth,
+        "score_cp": line.score.cp,
+        "mate": None if mate is None else _sign(report) * mate,
+        "line": line.text,
+        "change": change_json(line.change),
+    }
+
+
+def _sign(report: PositionReport) -> int:
+    return 1 if report.to_move == "white" else -1
+
+
+def _piece(piece: PieceReport) -> dict[str, Any]:
+    return {
+        "square": piece.square,
+        "piece": piece.piece,
+        "removal_cp": None if piece.removal_cp is None else int(owners(piece.piece, piece.removal_cp)),
+        "relative_pawns": None if piece.relative_pawns is None else owners(piece.piece, piece.relative_pawns),
+        "attributed_cp": owners(piece.piece, piece.attributed_cp),
+        "terms": {name: owners(piece.piece, cp) for name, cp in piece.terms.items()},
+    }
+
+
+def _piece_change(change: PieceChangeReport) -> dict[str, Any]:
+    removal = (change.removal_before_cp, change.removal_after_cp, change.removal_change_cp)
+    attributed = (change.attributed_before_cp, change.attributed_after_cp, change.attributed_change_cp)
+    return {
+        "piece": change.piece,
+        "square": change.square,
+        "piece_after": change.piece_after,
+        "square_after": change.square_after,
+        "removal_cp": _before_and_after(change.piece, removal),
+        "attributed_cp": _before_and_after(change.piece, attributed),
+    }
+
+
+def _before_and_after(letter: str, values: tuple[float | None, ...]) -> dict[str, float | None]:
+    """Before, after and the difference, for the owner of the piece."""
+    own = (None if value is None else owners(letter, value) for value in values)
+    return dict(zip(("before", "after", "change"), own, strict=True))

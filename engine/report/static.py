@@ -1,0 +1,183 @@
+"""Makes the part of a report that needs no search: terms, pieces, and what differs between two evaluations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from engine.board.bitboard import SQUARE_NAMES, WHITE
+from engine.notation.scores import score_text
+from engine.report.schema import (
+    VERSION,
+    ChangeReport,
+    GroupReport,
+    PieceChangeReport,
+    PieceReport,
+    PositionReport,
+    ScoreReport,
+    StaticReport,
+    TermChangeReport,
+    TermReport,
+)
+from engine.report.summary import summarise
+from engine.search.limits import Score
+from eval.evaluation import Evaluation
+from eval.linear.change import Change
+from eval.linear.explain import Explanation, PieceValue, PieceValues, TermLine
+from eval.linear.registry import Group
+
+NOISE = 1e-9  # centipawns; what two sums of the same numbers may differ by
+
+
+def report_evaluation(record: np.ndarray, fen: str, evaluation: Evaluation, with_pieces: bool = True) -> PositionReport:
+    """What the evaluation says of `record`, POSITION[1], whose FEN is `fen`: a report without search and moves.
+
+    Raises EvaluationError where the evaluation does not tell its score by terms.
+    """
+    values = evaluation.value_pieces(record) if with_pieces else PieceValues(evaluation.explain(record), (), ())
+    explanation = values.explanation
+    return PositionReport(
+        version=VERSION,
+        fen=fen,
+        to_move="white" if explanation.turn == WHITE else "black",
+        fault=None,
+        ending=None,
+        evaluation=evaluation.name,
+        k=evaluation.k,
+        static=_static(explanation),
+        search=None,
+        terms=tuple(map(_term, explanation.lines)),
+        groups=tuple(_group(group, explanation.of_group(group)) for group in Group),
+        pieces=tuple(map(_piece, values.pieces)),
+        shared_cp=values.shared_cp,
+        shared_terms={credit.name: credit.cp for credit in values.shared},
+        moves=(),
+        summary=summarise(explanation),
+    )
+
+
+def report_change(change: Change) -> ChangeReport:
+    """What moves have changed."""
+    return ChangeReport(
+        before_cp=change.before.score_white,
+        after_cp=change.after.score_white,
+        change_cp=change.score,
+        rule_cp=change.rule,
+        rounding_cp=change.rounding,
+        rule=change.after.rule,
+        terms=tuple(TermChangeReport(term.name, term.group.title, term.net) for term in change.by_size if term.net),
+    )
+
+
+def report_score(score: Score, turn: int, evaluation: Evaluation) -> ScoreReport:
+    """A score for the side `turn`, from White's view."""
+    sign = 1 if turn == WHITE else -1
+    text = score_text(score, turn)
+    if score.mate is not None:
+        return ScoreReport(None, sign * score.mate, text, float(sign * score.mate > 0))
+    return ScoreReport(sign * int(score), None, text, evaluation.expected_score(sign * int(score)))
+
+
+def report_piece_change(before: PieceReport, after: PieceReport | None) -> PieceChangeReport:
+    """What a move makes of a piece, which is taken where there is no `after`."""
+    removal = before.removal_cp
+    return PieceChangeReport(
+        piece=before.piece,
+        square=before.square,
+        piece_after=after.piece if after else None,
+        square_after=after.square if after else None,
+        removal_before_cp=removal,
+        removal_after_cp=after.removal_cp if after else None,
+        removal_change_cp=None if removal is None else ((after.removal_cp or 0) if after else 0) - removal,
+        attributed_before_cp=before.attributed_cp,
+        attributed_after_cp=after.attributed_cp if after else None,
+        attributed_change_cp=(after.attributed_cp if after else 0.0) - before.attributed_cp,
+    )
+
+
+def difference(first: ChangeReport, second: ChangeReport) -> ChangeReport:
+    """What comes of the second instead of the first, both of which change the same position."""
+    groups = {term.name: term.group for term in (*first.terms, *second.terms)}
+    minuend, subtrahend = ({term.name: term.change_cp for term in change.terms} for change in (second, first))
+    net = {name: minuend.get(name, 0.0) - subtrahend.get(name, 0.0) for name in groups}
+    terms = [TermChangeReport(name, groups[name], value) for name, value in net.items() if abs(value) > NOISE]
+    return ChangeReport(
+        before_cp=first.after_cp,
+        after_cp=second.after_cp,
+        change_cp=second.after_cp - first.after_cp,
+        rule_cp=second.rule_cp - first.rule_cp,
+        rounding_cp=second.rounding_cp - first.rounding_cp,
+        rule=second.rule,
+        terms=tuple(sorted(terms, key=lambda term: (-abs(term.change_cp), term.name))),
+    )
+
+
+def between(first: PositionReport, second: PositionReport) -> ChangeReport:
+    """What differs between two reports of the same terms."""
+    pairs = zip(first.terms, second.terms, strict=True)
+    terms = [TermChangeReport(a.name, a.group, b.net_cp - a.net_cp) for a, b in pairs if b.net_cp != a.net_cp]
+    return ChangeReport(
+        before_cp=first.static.score_cp,
+        after_cp=second.static.score_cp,
+        change_cp=second.static.score_cp - first.static.score_cp,
+        rule_cp=second.static.rule_cp - first.static.rule_cp,
+        rounding_cp=second.static.rounding_cp - first.static.rounding_cp,
+        rule=second.static.rule,
+        terms=tuple(sorted(terms, key=lambda term: (-abs(term.change_cp), term.name))),
+    )
+
+
+def _static(explanation: Explanation) -> StaticReport:
+    return StaticReport(
+        score_cp=explanation.score_white,
+        sum_cp=explanation.sum,
+        rule=explanation.rule,
+        rule_cp=explanation.rule_cp,
+        rounding_cp=explanation.rounding,
+        expected_score=explanation.expected_score,
+        white_middlegame=explanation.middlegame[0],
+        black_middlegame=explanation.middlegame[1],
+        stage=explanation.stage,
+    )
+
+
+def _term(line: TermLine) -> TermReport:
+    return TermReport(
+        number=line.number,
+        name=line.name,
+        group=line.group.title,
+        multiplier=line.group.multiplier,
+        phase=line.phase.name.lower(),
+        weight=line.weight,
+        weight_mg=line.values[0],
+        weight_eg=line.values[1],
+        white_count=line.white_count,
+        black_count=line.black_count,
+        white_cp=line.white_cp,
+        black_cp=line.black_cp,
+        net_cp=line.net,
+    )
+
+
+def _group(group: Group, lines: Sequence[TermLine]) -> GroupReport:
+    return GroupReport(
+        name=group.title,
+        multiplier=group.multiplier,
+        white_cp=math.fsum(line.white_cp for line in lines),
+        black_cp=math.fsum(line.black_cp for line in lines),
+        net_cp=math.fsum(line.net for line in lines),
+    )
+
+
+def _piece(piece: PieceValue) -> PieceReport:
+    sign = 1 if piece.colour == WHITE else -1
+    return PieceReport(
+        square=SQUARE_NAMES[piece.square],
+        piece=piece.letter,
+        removal_cp=None if piece.removal is None else sign * piece.removal,
+        relative_pawns=None if piece.relative is None else sign * float(piece.relative),
+        attributed_cp=sign * piece.attributed,
+        terms={credit.name: sign * credit.cp for credit in piece.credits},
+    )

@@ -1,0 +1,192 @@
+"""The report of a position as text: the table of its terms, its pieces, and what moves change."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+
+from engine.notation.scores import pawns
+from engine.report.schema import ChangeReport, GroupReport, PieceReport, PositionReport, TermReport
+from eval.evaluation import WIDTH
+
+BAR_CELLS = 5  # on each side of the axis
+CELL_CP = 10  # a longer bar is cut off: material would dwarf everything else
+LEAST_CHANGE = 0.05  # centipawns; less is shown as nothing
+PIECE_VALUES = ("removal", "attributed", "relative")  # the three ways, in the order of the boards
+
+_PHASE_MARKS = {"always": "", "middlegame": " mg", "endgame": " eg"}
+_COLUMNS = "                               counts      centipawns"
+_HEADER = " # term                weight White Black   White   Black     net  Black|White"
+_NARROW_HEADER = "   term                 White   Black     net  Black|White"
+_TITLE_WIDTH, _NARROW_TITLE_WIDTH = 39, 18
+
+
+def render(
+    report: PositionReport, unicode: bool = True, width: int = WIDTH, by_size: bool = False, hide_zero: bool = False
+) -> str:
+    """The full table: each group with its terms, each side's share, the net as number and bar, and the total.
+
+    Where `width` is less than the table needs, weights and counts are left out. With `by_size` the terms come by the
+    size of their net instead of by group; with `hide_zero` those that add nothing to the net are left out.
+    """
+    is_narrow = width < WIDTH - 1
+    rows = [*_summary(report, min(width, WIDTH)), ""]
+    rows += [_NARROW_HEADER] if is_narrow else [_COLUMNS, _HEADER]
+    row_of = _narrow_row if is_narrow else _term_row
+    shown = [term for term in report.terms if not hide_zero or _is_something(term.net_cp)]
+    if by_size:
+        rows += [row_of(term, unicode) for term in sorted(shown, key=lambda term: -abs(term.net_cp))]
+    for group in () if by_size else report.groups:
+        terms = [term for term in shown if term.group == group.name]
+        if terms:
+            rows.append(_group_row(group, is_narrow))
+            rows += [row_of(term, unicode) for term in terms]
+    rows += _closing_rows(report, is_narrow)
+    if not is_narrow:
+        rows.append("   Counts include multiplier and phase share (mg, eg): weight x count = cp.")
+    return "\n".join(row.rstrip() for row in rows)
+
+
+def render_change(change: ChangeReport) -> str:
+    """The score before and after, and the terms that change, the most first. They sum to the change of the score."""
+    rows = [f"{pawns(change.before_cp)} becomes {pawns(change.after_cp)} for White, by evaluation alone"]
+    parts = [*((term.name, term.change_cp) for term in change.terms), *leftovers(change)]
+    rows += [f"  {name:<21}{number(value, '+')}" for name, value in parts if _is_something(value)]
+    if change.rule:
+        rows.append(f"  Rule: {change.rule}")
+    return "\n".join(rows)
+
+
+def leftovers(change: ChangeReport) -> tuple[tuple[str, float], tuple[str, float]]:
+    """What changes the score beside the terms: draw rules and rounding, in centipawns for White."""
+    return ("(draw rule)", change.rule_cp), ("(rounding)", change.rounding_cp)
+
+
+def largest_terms(change: ChangeReport, most: int, least: float) -> str:
+    """The terms that change most, at least by `least` centipawns for White: "RookOpen +20, PawnCenter -4"."""
+    shown = [f"{term.name} {term.change_cp:+.0f}" for term in change.terms[:most] if abs(term.change_cp) >= least]
+    return ", ".join(shown)
+
+
+def render_pieces(report: PositionReport, ways: Sequence[str] = PIECE_VALUES) -> str:
+    """The board with the value of each piece, for its owner, in each of the `ways`; and how the sum comes about."""
+    titles = {
+        "removal": "Removal: centipawns its owner loses when the piece is taken off the board",
+        "attributed": "Attributed: centipawns of the terms that the piece brings its owner",
+        "relative": "Relative: removal in pawns",
+    }
+    parts = [f"{titles[way]}\n{_board({p.square: _cell(p, way) for p in report.pieces})}" for way in ways]
+    if "attributed" in ways:
+        white = sum(piece.attributed_cp for piece in report.pieces if piece.piece.isupper())
+        black = sum(piece.attributed_cp for piece in report.pieces if piece.piece.islower())
+        total = f"White's pieces {white:.1f}, less Black's {-black:.1f}, shared {report.shared_cp:+.1f}"
+        parts.append(f"{total}: sum {report.static.sum_cp:+.1f}")
+    return "\n\n".join(parts)
+
+
+def render_piece(piece: PieceReport) -> str:
+    """One piece: its three values for its owner, and the terms that it brings it."""
+    removal, relative = piece.removal_cp, piece.relative_pawns
+    shown = "cannot be taken off" if removal is None else f"{owners(piece.piece, removal):+.0f} centipawns"
+    shown += "" if relative is None else f", {owners(piece.piece, relative):+.2f} pawns"
+    terms = sorted(piece.terms.items(), key=lambda term: -abs(term[1]))
+    rows = [
+        f"{piece.piece} on {piece.square}, as its owner sees it",
+        f"  {'removal':<21}{shown}",
+        f"  {'attributed':<21}{owners(piece.piece, piece.attributed_cp):+.1f} centipawns{':' if terms else ''}",
+    ]
+    return "\n".join([*rows, *(f"    {name:<22}{number(owners(piece.piece, cp), '+')}" for name, cp in terms)])
+
+
+def owners(letter: str, value: float) -> float:
+    """A value from White's view as the owner of the piece with this letter sees it."""
+    return value if letter.isupper() else 0 - value  # so that nothing is never "-0"
+
+
+def number(value: float, sign: str = "-", width: int = 8, digits: int = 1, dots: bool = True) -> str:
+    """A number in its column; what rounds to nothing is a dot, so that the eye finds the rest."""
+    is_nothing = abs(value) < 0.5 * 10**-digits
+    return ".".rjust(width) if is_nothing and dots else f"{value:{sign}{width}.{digits}f}"
+
+
+def _board(cells: dict[str, str]) -> str:
+    """A board of cells of up to seven characters, by the names of the squares."""
+    ranks = (f" {rank} " + "".join(f"{cells.get(file + rank, '.'):>8}" for file in "abcdefgh") for rank in "87654321")
+    return "\n".join([*ranks, "   " + "".join(f"{name:>8}" for name in "abcdefgh")])
+
+
+def _cell(piece: PieceReport, way: str) -> str:
+    if piece.removal_cp is None and way != "attributed":
+        return f"{piece.piece}     "
+    if way == "relative":
+        relative = piece.relative_pawns
+        return f"{piece.piece}    -" if relative is None else f"{piece.piece} {owners(piece.piece, relative):5.2f}"
+    value = piece.removal_cp if way == "removal" else piece.attributed_cp
+    return f"{piece.piece} {owners(piece.piece, value or 0.0):5.0f}"
+
+
+def _summary(report: PositionReport, width: int) -> Iterable[str]:
+    static = report.static
+    score = (
+        f"{pawns(static.score_cp)} for White ({report.to_move.capitalize()} to move), "
+        f"expected score {static.expected_score:.1%} (K = {report.k:g})"
+    )
+    yield textwrap.fill(score, width, subsequent_indent="  ")
+    shares = (f"{share:.0%}/{1 - share:.0%}" for share in (static.white_middlegame, static.black_middlegame))
+    phase = "Phase (middlegame/endgame): {} for White's terms, {} for Black's".format(*shares)
+    if any(term.weight_mg != term.weight_eg for term in report.terms):
+        phase += f"; weights with two values: {static.stage:.0%}/{1 - static.stage:.0%}"
+    yield textwrap.fill(phase, width, subsequent_indent="  ")
+    yield textwrap.fill(" ".join(report.summary), width)
+
+
+def _closing_rows(report: PositionReport, is_narrow: bool) -> Iterable[str]:
+    """From the sum of the terms to the engine's own score, so that every centipawn is seen."""
+    static, title_width = report.static, _NARROW_TITLE_WIDTH if is_narrow else _TITLE_WIDTH
+    white, black = sum(group.white_cp for group in report.groups), sum(group.black_cp for group in report.groups)
+    yield f"   {'Sum':<{title_width}}{_sides(white, black, static.sum_cp, dots=False)}"
+    for title, value in (("Draw rule", static.rule_cp), ("Rounding", static.rounding_cp)):
+        if _is_something(value):
+            yield f"   {title:<{title_width + 16}}{number(value, '+')}"
+    yield f"   {'Score, centipawns for White':<{title_width + 16}}{static.score_cp:+6d}"
+    if static.rule:
+        yield f"   Rule: {static.rule}"
+
+
+def _is_something(centipawns: float) -> bool:
+    """Whether a number shows as more than a dot."""
+    return abs(centipawns) >= LEAST_CHANGE
+
+
+def _group_row(group: GroupReport, is_narrow: bool) -> str:
+    sides = _sides(group.white_cp, group.black_cp, group.net_cp)
+    if is_narrow:
+        return f"   {group.name:<{_NARROW_TITLE_WIDTH}}{sides}"
+    title = f"{group.name} (times {group.multiplier:g})" if group.multiplier != 1 else group.name
+    return f"   {title:<{_TITLE_WIDTH}}{sides}"
+
+
+def _sides(white: float, black: float, net: float, dots: bool = True) -> str:
+    return f"{number(white, dots=dots)}{number(black, dots=dots)}{number(net, '+', dots=dots)}"
+
+
+def _term_row(term: TermReport, unicode: bool) -> str:
+    counts = f"{number(term.white_count, width=6, digits=2)}{number(term.black_count, width=6, digits=2)}"
+    sides = _sides(term.white_cp, term.black_cp, term.net_cp)
+    name = term.name + _PHASE_MARKS[term.phase]
+    return f"{term.number:2} {name:<20}{term.weight:7.5g}{counts}{sides}  {_bar(term.net_cp, unicode)}"
+
+
+def _narrow_row(term: TermReport, unicode: bool) -> str:
+    sides = _sides(term.white_cp, term.black_cp, term.net_cp)
+    return f"{term.name:<{_NARROW_TITLE_WIDTH + 3}}{sides}  {_bar(term.net_cp, unicode)}"
+
+
+def _bar(net: float, unicode: bool) -> str:
+    """A bar from the axis: to the right for White, to the left for Black."""
+    full, left_half, right_half, axis = ("█", "▌", "▐", "│") if unicode else ("#", "", "", "|")
+    halves = min(2 * BAR_CELLS, round(abs(net) * 2 / CELL_CP))
+    cells = full * (halves // 2)
+    if net >= 0:
+        return " " * BAR_CELLS + axis + cells + left_half * (halves % 2)
+    return (right_half * (halves % 2) + cells).rjust(BAR_CELLS) + axis

@@ -1,0 +1,65 @@
+"""Searches for studies: the best lines of a position, at full strength, whatever the searcher is set to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from engine.board.game import Position
+from engine.search.limits import Limits, Line
+from engine.search.searcher import Searcher
+from engine.search.thinking import Display, think
+
+
+class Analyser(Protocol):
+    """Searches a position: the best `count` lines, best first, none where the search was too short for them."""
+
+    def __call__(self, position: Position, limits: Limits, count: int = 1) -> Sequence[Line]:
+        """Search."""
+
+
+class _LineKeeper:
+    """Keeps the lines of each depth, and shows the best of them to somebody else."""
+
+    def __init__(self, display: Display | None) -> None:
+        self._display = display
+        self.lines: dict[int, dict[int, Line]] = {}
+
+    def show(self, line: Line) -> None:
+        if not line.bound:
+            self.lines.setdefault(line.depth, {})[line.multipv] = line
+        if self._display is not None and line.multipv == 1:
+            self._display.show(line)
+
+    def finish(self) -> None:
+        if self._display is not None:
+            self._display.finish()
+
+
+def analyser(
+    searcher: Searcher,
+    display: Callable[[Position], Display] | None = None,
+    is_stop_requested: Callable[[], bool] = lambda: False,
+    gives_up: bool = False,
+) -> Analyser:
+    """Search with `searcher`, show its lines on a `display`, and end early on Ctrl-C or when `is_stop_requested`.
+
+    With `gives_up` it then raises KeyboardInterrupt instead of returning what it has found.
+    """
+
+    def analyse(position: Position, limits: Limits, count: int = 1) -> Sequence[Line]:
+        keeper = _LineKeeper(display(position) if display else None)
+        before = searcher.multipv, searcher.is_analysing
+        searcher.multipv, searcher.is_analysing = count, True
+        try:
+            result, was_interrupted = think(searcher, position, limits, keeper, is_stop_requested)
+        finally:
+            searcher.multipv, searcher.is_analysing = before
+        if was_interrupted and gives_up:
+            raise KeyboardInterrupt
+        if count == 1:
+            return [result.line] if result.line is not None and result.line.pv else []
+        complete = [found for found in keeper.lines.values() if len(found) == count]
+        return [complete[-1][number] for number in sorted(complete[-1])] if complete else []
+
+    return analyse

@@ -9,8 +9,8 @@ import numpy as np
 from benchmarks.clock import cpu_seconds, line
 from eval.linear.weights import SHIPPED, load
 from formats.pgn_games import read_games
-from learn.fit import Watcher, fit_k
-from learn.learning import METHODS, Settings, split, task_of
+from learn.fit import FitCallback, fit_k
+from learn.learning import METHODS, Settings, problem_of, split
 from learn.positions import Rows, Selection, rows_of_games
 
 GAMES = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"
@@ -33,13 +33,13 @@ def report() -> None:
     sample, weights = split(rows, settings), load(SHIPPED / "greko2015-before-training.txt")
     fit_k(sample, weights)
     start = fit_k(sample, weights)
-    task = task_of(sample, weights, settings)
+    problem = problem_of(sample, weights, settings)
     small = split(once, settings)
     for name, method in METHODS.items():
-        method(small, start, task, Watcher())  # compiled before the clock runs
+        method(small, start, problem, FitCallback())  # compiled before the clock runs
 
         def fit(method: Callable[..., object] = method) -> None:
-            method(sample, fit_k(sample, weights), task, Watcher())
+            method(sample, fit_k(sample, weights), problem, FitCallback())
 
         began = time.perf_counter()
         seconds = cpu_seconds(fit)

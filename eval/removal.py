@@ -53,8 +53,8 @@ def removals(positions: np.ndarray, scores: Callable[[np.ndarray], np.ndarray]) 
 
 
 def _removals(positions: np.ndarray, scores: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    room = int((positions["board"] != EMPTY).sum())
-    without, places = np.empty(room, dtype=POSITION), np.zeros(room, dtype=np.int64)
+    capacity = int((positions["board"] != EMPTY).sum())
+    without, places = np.empty(capacity, dtype=POSITION), np.zeros(capacity, dtype=np.int64)
     found = _without_each(positions, without, places)
     places = places[:found]
     index = places >> 6

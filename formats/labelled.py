@@ -83,8 +83,8 @@ class Labelled:
 def read_labelled(text: bytes, lines_before: int = 0) -> Labelled:
     """All lines of a text that begins after this many lines of its file."""
     data = np.frombuffer(text, dtype=np.uint8)
-    room = text.count(b"\n") + text.count(b"\r") + 1
-    lines, positions = np.zeros(room, dtype=LINE), np.zeros(room, dtype=POSITION)
+    capacity = text.count(b"\n") + text.count(b"\r") + 1
+    lines, positions = np.zeros(capacity, dtype=LINE), np.zeros(capacity, dtype=POSITION)
     count = int(_read_lines(data, lines, positions))
     lines, positions = lines[:count], positions[:count]
     faults: list[Fault] = []

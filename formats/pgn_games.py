@@ -359,8 +359,8 @@ def _play_span(
     """The moves of some games, and their scores if requested."""
     if first == last:
         return np.zeros(0, dtype=np.int16), np.zeros(0, dtype=np.int16)
-    room = int(table["end"][last - 1] - table["text"][first]) // 2 + 16  # a move has two letters and a blank
-    moves, scores = np.zeros(room, dtype=np.int16), np.zeros(room * with_scores, dtype=np.int16)
+    capacity = int(table["end"][last - 1] - table["text"][first]) // 2 + 16  # a move has two letters and a blank
+    moves, scores = np.zeros(capacity, dtype=np.int16), np.zeros(capacity * with_scores, dtype=np.int16)
     count = _play(data, table, first, last, starts, moves, scores)
     return moves[:count].copy(), scores[:count].copy()
 

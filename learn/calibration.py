@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from learn.passes import scores_of
-from learn.sample import Point, Sample
+from learn.sample import FitParameters, Sample
 
 BINS = 20
 
@@ -26,13 +26,13 @@ class Bin:
     positions: int
 
 
-def calibration(sample: Sample, point: Point, bins: int = BINS) -> list[Bin]:
+def calibration(sample: Sample, parameters: FitParameters, bins: int = BINS) -> list[Bin]:
     """The validation set in bins with equally many positions, by rising prediction."""
-    held = np.flatnonzero(sample.held)
-    game = sample.game[held]
-    predicted = 1 / (1 + np.exp(-point.steepness * scores_of(sample, point.weights)[held].astype(np.float64)))
+    rows = np.flatnonzero(sample.is_validation)
+    game = sample.game[rows]
+    predicted = 1 / (1 + np.exp(-parameters.inverse_k * scores_of(sample, parameters.weights)[rows].astype(np.float64)))
     label = sample.results[game].astype(np.float64)
-    importance = sample.importance[sample.to_end[held]].astype(np.float64)
+    sample_weight = sample.sample_weight[sample.to_end[rows]].astype(np.float64)
     edges = np.quantile(predicted, np.linspace(0, 1, bins + 1)[1:-1])
     place = np.searchsorted(edges, predicted)
     found = []
@@ -40,7 +40,7 @@ def calibration(sample: Sample, point: Point, bins: int = BINS) -> list[Bin]:
         mine = place == number
         if not mine.any():
             continue
-        weight = importance[mine]
+        weight = sample_weight[mine]
         mean = float(np.average(label[mine], weights=weight))
         by_game = np.bincount(game[mine], weight * (label[mine] - mean))
         error = float(np.sqrt((by_game**2).sum()) / weight.sum())

@@ -17,10 +17,10 @@ import numpy as np
 
 from engine.compiled.jit import entry, kernel
 from eval.linear.phases import phases_of
-from learn.fit import Step, Task, Watcher, fit_k
+from learn.fit import FitCallback, FitProblem, Step, fit_k
 from learn.passes import SHARES, THREADS, Sums, gather, label_of, loss_of, scores_of, share_of, weight_of
 from learn.positions import FEATURE_SCALE
-from learn.sample import Loss, Point, Sample
+from learn.sample import FitParameters, Loss, Sample
 
 STEP = 1.0  # centipawns
 
@@ -54,16 +54,16 @@ def _pick(sample, scores, column, phases, span, picked):
             picked.scores[found] = scores[row]
             picked.labels[found] = label_of(sample, row)
             picked.weights[found] = weight_of(sample, row)
-            picked.sides[found] = 1 if sample.held[row] else 0
+            picked.sides[found] = 1 if sample.is_validation[row] else 0
             found += 1
     return found - span[0]
 
 
 @entry
-def _losses(picked, first, last, change, steepness, entropy, losses):
+def _losses(picked, first, last, change, inverse_k, entropy, losses):
     """Add to `losses`, float64[2] by set, those of the picked rows first..last with the term's weight changed."""
     for place in range(first, last):
-        z = steepness * (picked.scores[place] + change * picked.counts[place])
+        z = inverse_k * (picked.scores[place] + change * picked.counts[place])
         losses[picked.sides[place]] += picked.weights[place] * loss_of(z, picked.labels[place], entropy)
 
 
@@ -97,13 +97,13 @@ class _Carried:
         with ThreadPoolExecutor(THREADS) as pool:
             self._found = list(pool.map(work, self._spans))
 
-    def losses(self, steepness: float, change: float) -> np.ndarray:
+    def losses(self, inverse_k: float, change: float) -> np.ndarray:
         """The summed loss of the rows that carry the term, by set, with its weight changed by so much."""
 
         def work(span: np.ndarray, found: int) -> np.ndarray:
             losses = np.zeros(2)
             last = span[0] + found
-            _losses(self._picked, span[0], last, np.float32(change), np.float32(steepness), self._entropy, losses)
+            _losses(self._picked, span[0], last, np.float32(change), np.float32(inverse_k), self._entropy, losses)
             return losses
 
         with ThreadPoolExecutor(THREADS) as pool:
@@ -121,46 +121,52 @@ class _Carried:
                 each.result()
 
 
-def descent(sample: Sample, start: Point, task: Task, watcher: Watcher) -> Point:
+def descent(sample: Sample, start: FitParameters, problem: FitProblem, callback: FitCallback) -> FitParameters:
     """The point where no step of one weight helps any more, or validation has stopped improving."""
-    point, sums = start, gather(sample, start, task.loss, products=False)
-    carried = _Carried(sample, task.loss, phases_of(start.weights, sample.terms))
+    parameters, sums = start, gather(sample, start, problem.loss, products=False)
+    carried = _Carried(sample, problem.loss, phases_of(start.weights, sample.terms))
     for cycle in range(1, 1000):
         valid = sums.valid
-        carried.scores = scores_of(sample, point.weights)
-        for number, term in enumerate(task.free):
-            watcher.progressed(f"Cycle {cycle}", number / len(task.free))
-            watcher.trying(int(term), point)
-            point, sums = _move(carried, point, sums, task, int(term), cycle, watcher)
-        if task.fit_k:
-            point = fit_k(sample, point.weights, task.loss, point.steepness)
-            sums = gather(sample, point, task.loss, products=False)
-            watcher.stepped(Step(point, sums, cycle=cycle))
+        carried.scores = scores_of(sample, parameters.weights)
+        for number, term in enumerate(problem.free):
+            callback.progressed(f"Cycle {cycle}", number / len(problem.free))
+            callback.trying(int(term), parameters)
+            parameters, sums = _move(carried, parameters, sums, problem, int(term), cycle, callback)
+        if problem.fit_k:
+            parameters = fit_k(sample, parameters.weights, problem.loss, parameters.inverse_k)
+            sums = gather(sample, parameters, problem.loss, products=False)
+            callback.stepped(Step(parameters, sums, cycle=cycle))
         if sums.valid >= valid:
             break
-    return point
+    return parameters
 
 
 def _move(
-    carried: _Carried, point: Point, sums: Sums, task: Task, term: int, cycle: int, watcher: Watcher
-) -> tuple[Point, Sums]:
+    carried: _Carried,
+    parameters: FitParameters,
+    sums: Sums,
+    problem: FitProblem,
+    term: int,
+    cycle: int,
+    callback: FitCallback,
+) -> tuple[FitParameters, Sums]:
     """The best value of one weight that steps in one direction reach, and the sums there."""
     carried.pick(term)
-    low, high = task.bounds[term]
-    rest = sums.loss - carried.losses(point.steepness, 0.0)  # of the rows without this term
-    best, first = task.objective(sums, point), point.weights[term]
+    low, high = problem.bounds[term]
+    rest = sums.loss - carried.losses(parameters.inverse_k, 0.0)  # of the rows without this term
+    best, first = problem.objective(sums, parameters), parameters.weights[term]
     for step in (STEP, -STEP):
-        while low <= point.weights[term] + step <= high:
-            weights = point.weights.copy()
+        while low <= parameters.weights[term] + step <= high:
+            weights = parameters.weights.copy()
             weights[term] += step
-            candidate = replace(point, weights=weights)
-            loss = rest + carried.losses(point.steepness, weights[term] - first)
-            value = task.objective(replace(sums, loss=loss), candidate)
+            candidate = replace(parameters, weights=weights)
+            loss = rest + carried.losses(parameters.inverse_k, weights[term] - first)
+            value = problem.objective(replace(sums, loss=loss), candidate)
             if value >= best:
                 break
-            best, point, sums = value, candidate, replace(sums, loss=loss)
-            watcher.stepped(Step(point, sums, term, cycle))
-        if point.weights[term] != first:
+            best, parameters, sums = value, candidate, replace(sums, loss=loss)
+            callback.stepped(Step(parameters, sums, term, cycle))
+        if parameters.weights[term] != first:
             break
-    carried.shift(point.weights[term] - first)
-    return point, sums
+    carried.shift(parameters.weights[term] - first)
+    return parameters, sums

@@ -41,7 +41,7 @@ from learn.rows import RowStore
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadOptions:
     """How to read: which positions, the weights in use (rows are checked by them), what to leave on the disk."""
 
     selection: Selection
@@ -58,7 +58,7 @@ class _Text(NamedTuple):
     lines_before: int
 
 
-class _Part(NamedTuple):
+class _InputPart(NamedTuple):
     """What a thread made of a piece of a file."""
 
     block: PositionBlock
@@ -72,7 +72,7 @@ class _Part(NamedTuple):
 
 def read_rows(
     paths: Sequence[Path],
-    reading: Reading,
+    options: ReadOptions,
     tell: Say,
     faults: list[tuple[Path, Fault]],
     progressed: Callable[[str, float | None], object] = Events.progressed,
@@ -81,7 +81,7 @@ def read_rows(
 
     `tell` and `progressed` are those of Events.
     """
-    reader = _Reader(reading, tell, faults, progressed)
+    reader = _InputReader(options, tell, faults, progressed)
     for path in paths:
         reader.read(path)
     if reader.unscored and not len(reader.store):
@@ -93,24 +93,24 @@ def read_rows(
         raise LearnError(
             f"no finished game with a usable position in {', '.join(name_of(path, True) for path in paths)}"
         )
-    if reading.selection.unique:
+    if options.selection.unique:
         tell(f"Duplicates left out: {reader.store.drop_duplicates()}")
     return reader.store.rows(), reader.games
 
 
-class _Reader:
+class _InputReader:
     """Reads file after file into one store."""
 
     def __init__(
         self,
-        reading: Reading,
+        options: ReadOptions,
         tell: Say,
         faults: list[tuple[Path, Fault]],
         progressed: Callable[[str, float | None], object],
     ) -> None:
-        self.store = RowStore(reading.selection.unique)
+        self.store = RowStore(options.selection.unique)
         self.games = self.unscored = 0
-        self._reading, self._tell, self._faults, self._progressed = reading, tell, faults, progressed
+        self._reading, self._tell, self._faults, self._progressed = options, tell, faults, progressed
         self._scores: ScoreFile | None = None  # of the file that is read, where positions are searched
 
     def read(self, path: Path) -> None:
@@ -186,7 +186,7 @@ class _Reader:
         self.games += used
         self._tell(f"{source.name}: {found} games, {len(self.store) - rows_before} positions")
 
-    def _add(self, part: _Part, is_first: bool) -> None:
+    def _add(self, part: _InputPart, is_first: bool) -> None:
         if is_first and len(part.block):
             check_rows(part.block, part.rows, self._reading.weights)
         self.store.add(part.rows, part.block.positions["key"])
@@ -210,13 +210,15 @@ class _Reader:
         _write(file, first, target)
         return file
 
-    def _part_of(self, piece: GamesText, with_fen: bool) -> _Part:
+    def _part_of(self, piece: GamesText, with_fen: bool) -> _InputPart:
         told = self._reading.needs_scores and self._scores is None
         games = play_games(piece.data, piece.table, 1, piece.lines_before, with_scores=told)
         block = self._refined(block_of_games(games, self._reading.selection))
         block, unscored = self._scored(block, piece.games_before)
         fen = lines_of(block, piece.games_before) if with_fen else b""
-        return _Part(block, rows_of_block(block), len(games), used_games(games), tuple(games.faults()), fen, unscored)
+        return _InputPart(
+            block, rows_of_block(block), len(games), used_games(games), tuple(games.faults()), fen, unscored
+        )
 
     def _scored(self, block: PositionBlock, first: int) -> tuple[PositionBlock, int]:
         """The positions with scores, where they are needed, and how many are left out for want of one.
@@ -258,7 +260,7 @@ class _Reader:
         if contents and contents.unreadable:
             self._tell(f"{contents.unreadable} games could not be read when it was created")
 
-    def _labelled_part(self, text: _Text, is_chosen: bool) -> tuple[Labelled, _Part]:
+    def _labelled_part(self, text: _Text, is_chosen: bool) -> tuple[Labelled, _InputPart]:
         labelled, selection = read_labelled(text.content, text.lines_before), self._reading.selection
         if not is_chosen:
             labelled = _chosen(labelled, selection)
@@ -277,7 +279,7 @@ class _Reader:
         none = np.zeros(len(labelled.positions), dtype=np.int32)
         to_end, results = np.maximum(labelled.to_end, 0), np.zeros(0, dtype=np.float32)
         block = PositionBlock(labelled.positions, none, to_end, results, labelled.scores)
-        return labelled, _Part(block, rows_of_block(block), 0, 0, labelled.faults, b"", unscored)
+        return labelled, _InputPart(block, rows_of_block(block), 0, 0, labelled.faults, b"", unscored)
 
     def _tell_of_positions(self, name: str, positions: int, games: int, unnamed: int, endless: int) -> None:
         self._tell(f"{name}: {positions} positions" + (f" of {games} games" if unnamed < positions else ""))

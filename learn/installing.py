@@ -60,7 +60,7 @@ class InstallOutcome:
 
 
 @dataclass(frozen=True)
-class Places:
+class WeightsPaths:
     """Where weights come from and where new ones go. `takes_effect` says that what is at `target` is in use."""
 
     source: Path
@@ -95,7 +95,7 @@ class Places:
             raise LearnError(f"'{self.beside}' is in the way: learn did not write it; give it another name")
 
 
-def places_of(weights: str | None, out: str | None = None) -> Places:
+def weights_paths(weights: str | None, out: str | None = None) -> WeightsPaths:
     """The places of learning from `weights`, the user's own active file if None; the shipped one is never written.
 
     The new ones go to `out`, or to the place of the old ones.
@@ -104,7 +104,7 @@ def places_of(weights: str | None, out: str | None = None) -> Places:
     usual, source = usual.expanduser().absolute(), active_file(weights).absolute()
     target = Path(out).expanduser().absolute() if out else usual
     in_use = {path.resolve() for path in (usual, source, active_file())}
-    return Places(source, target, target.resolve() in in_use)
+    return WeightsPaths(source, target, target.resolve() in in_use)
 
 
 def text_with(source: Path, weights: np.ndarray, header: Iterable[str]) -> str:
@@ -118,31 +118,31 @@ def text_with(source: Path, weights: np.ndarray, header: Iterable[str]) -> str:
     return rewrite(text, weights, [*header, EARLIER] if "#" in text else header)
 
 
-def install(places: Places, content: bytes, say: Say) -> None:
+def install(paths: WeightsPaths, content: bytes, say: Say) -> None:
     """Put weights in their place and keep the file that gives way; raises OSError and then changes nothing."""
-    gives_way = places.target if places.target.exists() else places.source
-    write_together({places.old: gives_way.read_bytes(), places.target: content})
-    say(f"Old values saved in file '{places.old}'")
-    say(f"New values in file '{places.target}'")
+    gives_way = paths.target if paths.target.exists() else paths.source
+    write_together({paths.old: gives_way.read_bytes(), paths.target: content})
+    say(f"Old values saved in file '{paths.old}'")
+    say(f"New values in file '{paths.target}'")
 
 
-def use(asked: Path, places: Places, say: Say) -> Path:
+def use(asked: Path, paths: WeightsPaths, say: Say) -> Path:
     """Put the weights in `asked` in use; the file they are in then. Raises LearnError, WeightsError and OSError."""
     load(asked)
-    places.check_writable()
-    if asked.resolve() == places.target.resolve():
+    paths.check_writable()
+    if asked.resolve() == paths.target.resolve():
         raise LearnError(f"'{asked}' is the file in use")
-    install(places, asked.read_bytes(), say)
-    return places.target
+    install(paths, asked.read_bytes(), say)
+    return paths.target
 
 
 class Candidate:
     """New weights that wait for what is decided about them."""
 
     def __init__(
-        self, request: LearnRequest, places: Places, old: np.ndarray, new: np.ndarray, text: str, events: Events
+        self, request: LearnRequest, paths: WeightsPaths, old: np.ndarray, new: np.ndarray, text: str, events: Events
     ) -> None:
-        self._request, self._places, self._events, self._say = request, places, events, events.say
+        self._request, self._paths, self._events, self._say = request, paths, events, events.say
         self._old, self._new, self._content = old, new, text.encode()
 
     def try_and_install(self, trial: StrengthTest, command: str, was_stopped: bool = False) -> InstallOutcome:
@@ -154,39 +154,39 @@ class Candidate:
         """
         if self._request.prove:
             trial = STRONGER
-        if not self._request.plays_match or not self._places.takes_effect:
+        if not self._request.plays_match or not self._paths.takes_effect:
             return self._install_at_once(trial)
-        write_whole(self._places.beside, self._content)
-        with standing(f"the new weights are in '{self._places.beside}', and not in use"):
+        write_whole(self._paths.beside, self._content)
+        with standing(f"the new weights are in '{self._paths.beside}', and not in use"):
             if was_stopped:
                 return self._leave_beside(Verdict.STOPPED, command)
             return self._install_if_they_pass(trial, command)
 
     def _install_if_they_pass(self, trial: StrengthTest, command: str) -> InstallOutcome:
-        beside = self._places.beside
+        beside = self._paths.beside
         proof = self._play(trial, beside)
-        verdict, match = _verdict_of(proof), proof.as_json((beside.name, self._places.source.name))
+        verdict, match = _verdict_of(proof), proof.as_json((beside.name, self._paths.source.name))
         if verdict is not Verdict.PASSED:
             return self._leave_beside(verdict, command, match)
-        install(self._places, self._content, self._say)
-        outcome = InstallOutcome(verdict, self._places.target, True, match)
+        install(self._paths, self._content, self._say)
+        outcome = InstallOutcome(verdict, self._paths.target, True, match)
         with standing(outcome.state):
             beside.unlink(missing_ok=True)
             if trial is not STRONGER:
-                self._offer(self._places.target)
+                self._offer(self._paths.target)
         return outcome
 
     def _install_at_once(self, trial: StrengthTest) -> InstallOutcome:
         """Write them without a match, or with one that decides nothing, as nothing in use changes."""
-        install(self._places, self._content, self._say)
-        target, in_use = self._places.target, self._places.takes_effect
+        install(self._paths, self._content, self._say)
+        target, in_use = self._paths.target, self._paths.takes_effect
         outcome = InstallOutcome(Verdict.NO_MATCH, target, in_use)
         with standing(outcome.state):
             if not in_use:
                 self._say("Nothing in use changes.")
             if self._request.prove:
                 proof = self._play(trial, target)
-                match = proof.as_json((target.name, self._places.source.name))
+                match = proof.as_json((target.name, self._paths.source.name))
                 return replace(outcome, verdict=_verdict_of(proof), match=match)
             self._offer(target)
         return outcome
@@ -199,19 +199,19 @@ class Candidate:
         )
         players = (
             OwnPlayer(new.name, LinearEvaluation(self._new)),
-            OwnPlayer(self._places.source.name, LinearEvaluation(self._old)),
+            OwnPlayer(self._paths.source.name, LinearEvaluation(self._old)),
         )
         return prove(*players, trial, self._say, self._events.stands, self._request.concurrency)
 
     def _offer(self, new: Path) -> None:
         """Name the match that would show more strength."""
-        old = self._places.old if self._places.target.samefile(self._places.source) else self._places.source
+        old = self._paths.old if self._paths.target.samefile(self._paths.source) else self._paths.source
         self._say("A lower error is not yet more strength; this match proves it, or not:")
         self._say(f"    {offer(new, old)}")
 
     def _leave_beside(self, verdict: Verdict, command: str, match: dict[str, Any] | None = None) -> InstallOutcome:
         """Leave them where they are, and tell why and how to use them; `match` is what their match showed."""
-        beside, target = self._places.beside, self._places.target
+        beside, target = self._paths.beside, self._paths.target
         why = {
             Verdict.STOPPED: "learning was interrupted, and no match has shown what they are worth",
             Verdict.FAILED: "the match does not find them as good as the old ones, although their error is lower",
@@ -227,7 +227,7 @@ class Candidate:
             self._say("Merino's own games may teach it more: merino selfplay 5000 writes some to learn from.")
         else:
             self._say("The match that goes on until it is settled:")
-            self._say(f"    {offer(beside, self._places.source)}")
+            self._say(f"    {offer(beside, self._paths.source)}")
         return InstallOutcome(verdict, beside, False, match)
 
 

@@ -13,18 +13,18 @@ from eval.linear.weights import defaults
 from learn.adam import adam
 from learn.descent import descent
 from learn.errors import LearnError
-from learn.fit import Step, Task, Watcher, approach, fit_k, gauss_newton, prior_spread, sizes
+from learn.fit import FitCallback, FitProblem, Step, approach, fit_k, gauss_newton, prior_spread, sizes
 from learn.passes import Sums, errors_by_game, gather
 from learn.positions import Rows
-from learn.sample import BY_RESULT, Loss, Point, Sample, sample_of
+from learn.sample import BY_RESULT, FitParameters, Loss, Sample, sample_of
 from learn.targets import Target
-from learn.uncertainty import by_resampling, by_sandwich
+from learn.uncertainty import bootstrap_errors, sandwich_errors
 
 VALIDATION_SHARE = 0.2
-DOUBT = 2.0  # standard errors by which the validation error must fall
+ACCEPTED_Z = 2.0  # standard errors by which the validation error must fall
 PAWN_TERM = 0  # its weight is the unit of all others: with it the scale moves
 FEW_GAMES = 300  # below this the validation set alone cannot be trusted
-METHODS: dict[str, Callable[[Sample, Point, Task, Watcher], Point]] = {
+METHODS: dict[str, Callable[[Sample, FitParameters, FitProblem, FitCallback], FitParameters]] = {
     "gauss-newton": gauss_newton,
     "descent": descent,
     "adam": adam,
@@ -35,7 +35,7 @@ METHODS: dict[str, Callable[[Sample, Point, Task, Watcher], Point]] = {
 class Settings:
     """How to learn. `first` and `last` number the terms that may move, from 1; `names`, if any, are chosen instead.
 
-    `lam` is the decay length in plies of the weight of a position, None for equal weight.
+    `decay` is the decay length in plies of the weight of a position, None for equal weight.
 
     `phases` is how many values each weight has in the end, 1 or 2, None for as many as at the start.
     `target` is what is to be predicted; with `even_stages` all stages of the game count alike. `prior` is the standard
@@ -49,7 +49,7 @@ class Settings:
     phases: int | None = None
     method: str = "gauss-newton"
     loss: Loss = Loss.SQUARED
-    lam: float | None = 40.0
+    decay: float | None = 40.0
     k: float | None = None
     prior: float | None = None
     seed: int = 2015
@@ -83,7 +83,7 @@ class Settings:
         return old**2 / before.valid / (old + new)
 
 
-ARTICLE = Settings(method="descent", lam=20.0, k=150.0, prior=0.0, split_by_position=True, root_of_sum=True)
+ARTICLE = Settings(method="descent", decay=20.0, k=150.0, prior=0.0, split_by_position=True, root_of_sum=True)
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Gain:
     `folds` is how many parts of the games were kept aside in turn: 1 for the validation set alone.
     """
 
-    fall: float
+    decrease: float
     error: float
     folds: int = 1
 
@@ -102,10 +102,10 @@ class Gain:
 class Fitted:
     """A fit: the point at its start and at its end (rounded), the sums at its start, what might move, all its steps."""
 
-    start: Point
-    end: Point
+    start: FitParameters
+    end: FitParameters
     before: Sums
-    task: Task
+    problem: FitProblem
     steps: list[Step]
     interrupted: bool
 
@@ -118,45 +118,45 @@ class Learned:
     `resamplings`, or a formula. `steps` are all that the fit reported.
     """
 
-    start: Point
-    end: Point
+    start: FitParameters
+    end: FitParameters
     before: Sums
     after: Sums
     gain: Gain
     spread: np.ndarray
     resamplings: int
-    task: Task
+    problem: FitProblem
     steps: list[Step]
     interrupted: bool
 
     @property
     def accepted(self) -> bool:
         """Whether the validation error fell, and beyond doubt."""
-        return self.after.valid < self.before.valid and self.gain.fall > DOUBT * self.gain.error
+        return self.after.valid < self.before.valid and self.gain.decrease > ACCEPTED_Z * self.gain.error
 
 
 @dataclass
-class _Keeper(Watcher):
+class _Keeper(FitCallback):
     """Keeps every step for when the fit is interrupted, and passes them on."""
 
-    listener: Watcher
+    listener: FitCallback
     steps: list[Step] = field(default_factory=list)
 
     def stepped(self, step: Step) -> None:
-        if self.steps and step.cycle is None and _same(step.point, self.steps[-1].point):
+        if self.steps and step.cycle is None and _same(step.parameters, self.steps[-1].parameters):
             return  # a method begins with a pass at the start
         self.steps.append(step)
         self.listener.stepped(step)
 
-    def trying(self, term: int, point: Point) -> None:
-        self.listener.trying(term, point)
+    def trying(self, term: int, parameters: FitParameters) -> None:
+        self.listener.trying(term, parameters)
 
     def progressed(self, what: str, done: float) -> None:
         self.listener.progressed(what, done)
 
 
-def _same(one: Point, other: Point) -> bool:
-    return one.steepness == other.steepness and np.array_equal(one.weights, other.weights)
+def _same(one: FitParameters, other: FitParameters) -> bool:
+    return one.inverse_k == other.inverse_k and np.array_equal(one.weights, other.weights)
 
 
 def split(rows: Rows, settings: Settings) -> Sample:
@@ -168,68 +168,68 @@ def split(rows: Rows, settings: Settings) -> Sample:
     if (results == results[0]).all():
         outcome = {0.0: "lost for White", 0.5: "drawn", 1.0: "won for White"}.get(float(results[0]), "of one result")
         raise LearnError(f"all {len(results)} games are {outcome}: there is nothing to tell good from bad")
-    chance = np.random.default_rng(settings.seed)
+    rng = np.random.default_rng(settings.seed)
     if settings.split_by_position:
-        held = chance.random(len(rows)) < VALIDATION_SHARE
-        if held.all() or not held.any():
+        is_validation = rng.random(len(rows)) < VALIDATION_SHARE
+        if is_validation.all() or not is_validation.any():
             raise LearnError(f"{len(rows)} positions are too few to keep some aside")
     else:
         chosen = np.zeros(len(rows.results), dtype=np.bool_)
-        chosen[chance.permutation(games)[: max(1, round(VALIDATION_SHARE * len(games)))]] = True
-        held = chosen[rows.game]
-    return sample_of(rows, held, settings.lam, settings.target, settings.even_stages)
+        chosen[rng.permutation(games)[: max(1, round(VALIDATION_SHARE * len(games)))]] = True
+        is_validation = chosen[rows.game]
+    return sample_of(rows, is_validation, settings.decay, settings.target, settings.even_stages)
 
 
 def learn(
-    sample: Sample, weights: np.ndarray, settings: Settings, watcher: Watcher, terms: Sequence[Term] = TERMS
+    sample: Sample, weights: np.ndarray, settings: Settings, callback: FitCallback, terms: Sequence[Term] = TERMS
 ) -> Learned:
     """Fit the weights that may move, and judge the fit; Ctrl-C ends the fit and keeps the best so far.
 
     Columns of the sample, `weights` and `terms` belong together.
     """
-    return judge(sample, fit(sample, weights, settings, watcher, terms), settings, watcher)
+    return judge(sample, fit(sample, weights, settings, callback, terms), settings, callback)
 
 
 def fit(
-    sample: Sample, weights: np.ndarray, settings: Settings, watcher: Watcher, terms: Sequence[Term] = TERMS
+    sample: Sample, weights: np.ndarray, settings: Settings, callback: FitCallback, terms: Sequence[Term] = TERMS
 ) -> Fitted:
     """Fit K, then the weights that may move, and round them; Ctrl-C ends it and keeps the best so far.
 
     Raises LearnError where two values of a weight would have to become one.
     """
     weights = start_of(weights, settings.phases, len(terms))
-    start = Point(weights, 1 / settings.k) if settings.k else fit_k(sample, weights, settings.loss)
+    start = FitParameters(weights, 1 / settings.k) if settings.k else fit_k(sample, weights, settings.loss)
     before = gather(sample, start, settings.loss, products=False)
-    task = task_of(sample, weights, settings, terms)
-    keeper = _Keeper(watcher)
+    problem = problem_of(sample, weights, settings, terms)
+    keeper = _Keeper(callback)
     keeper.stepped(Step(start, before))
     interrupted = False
     try:
-        best = METHODS[settings.method](sample, start, task, keeper)
+        best = METHODS[settings.method](sample, start, problem, keeper)
     except KeyboardInterrupt:
-        interrupted, best = True, keeper.steps[-1].point
-    return Fitted(start, _round(best, task), before, task, keeper.steps, interrupted)
+        interrupted, best = True, keeper.steps[-1].parameters
+    return Fitted(start, _round(best, problem), before, problem, keeper.steps, interrupted)
 
 
-def judge(sample: Sample, fitted: Fitted, settings: Settings, watcher: Watcher) -> Learned:
+def judge(sample: Sample, fitted: Fitted, settings: Settings, callback: FitCallback) -> Learned:
     """How a fit does on games not learned from, and how sure its weights are; Ctrl-C leaves a formula for the latter.
 
     Where the validation set leaves a doubt, or is small, all games are kept aside in turn.
     """
-    start, end, task, interrupted = fitted.start, fitted.end, fitted.task, fitted.interrupted
-    after = gather(sample, end, task.loss)
-    gain = _gain(_error_falls(sample, start, end, task.loss))
-    in_doubt = gain.fall <= DOUBT * gain.error or np.ptp(sample.game) < FEW_GAMES
-    if gain.fall > 0 and in_doubt and not interrupted and not settings.split_by_position:
-        gain = _cross_validated(sample, start, end, task, settings.seed)
-    spread, resamplings = by_sandwich(sample, end, task, after), 0
+    start, end, problem, interrupted = fitted.start, fitted.end, fitted.problem, fitted.interrupted
+    after = gather(sample, end, problem.loss)
+    gain = _gain(_error_decreases(sample, start, end, problem.loss))
+    in_doubt = gain.decrease <= ACCEPTED_Z * gain.error or np.ptp(sample.game) < FEW_GAMES
+    if gain.decrease > 0 and in_doubt and not interrupted and not settings.split_by_position:
+        gain = _cross_validated(sample, start, end, problem, settings.seed)
+    spread, resamplings = sandwich_errors(sample, end, problem, after), 0
     if settings.resamplings and not interrupted:
         try:
-            spread = by_resampling(sample, end, task, after, settings.resamplings, settings.seed, watcher)
+            spread = bootstrap_errors(sample, end, problem, after, settings.resamplings, settings.seed, callback)
             resamplings = settings.resamplings
         except KeyboardInterrupt:
             interrupted = True
-    return Learned(start, end, fitted.before, after, gain, spread, resamplings, task, fitted.steps, interrupted)
+    return Learned(start, end, fitted.before, after, gain, spread, resamplings, problem, fitted.steps, interrupted)
 
 
 def start_of(weights: np.ndarray, phases: int | None, terms: int) -> np.ndarray:
@@ -239,7 +239,7 @@ def start_of(weights: np.ndarray, phases: int | None, terms: int) -> np.ndarray:
     return in_two_phases(weights, terms) if phases == 2 else weights
 
 
-def task_of(sample: Sample, weights: np.ndarray, settings: Settings, terms: Sequence[Term] = TERMS) -> Task:
+def problem_of(sample: Sample, weights: np.ndarray, settings: Settings, terms: Sequence[Term] = TERMS) -> FitProblem:
     """What the settings let move.
 
     Where all may move that decide the scale, the value of a pawn among them, K keeps the value that fits the weights at
@@ -251,9 +251,9 @@ def task_of(sample: Sample, weights: np.ndarray, settings: Settings, terms: Sequ
         moving = np.flatnonzero([term.name in settings.names for term in terms])
     free = np.concatenate([moving + phase * len(terms) for phase in range(phases)])
     bounds = np.tile(np.array([term.bounds for term in terms], dtype=np.float64), (phases, 1))
-    prior = prior_spread(len(sample.games(held=False))) if settings.prior is None else settings.prior
+    prior = prior_spread(len(sample.games(is_validation=False))) if settings.prior is None else settings.prior
     spread = prior * sizes(weights, np.tile(_usual_sizes(terms), phases)) if prior else None
-    return Task(free, bounds, settings.k is None and PAWN_TERM not in moving, weights, settings.loss, spread)
+    return FitProblem(free, bounds, settings.k is None and PAWN_TERM not in moving, weights, settings.loss, spread)
 
 
 def _usual_sizes(terms: Sequence[Term]) -> np.ndarray:
@@ -263,42 +263,44 @@ def _usual_sizes(terms: Sequence[Term]) -> np.ndarray:
     return np.array([usual.get(term.name, 0.0) for term in terms])
 
 
-def _round(point: Point, task: Task) -> Point:
+def _round(parameters: FitParameters, problem: FitProblem) -> FitParameters:
     """Whole centipawns, within bounds."""
-    weights = point.weights.copy()
-    rounded = np.rint(weights[task.free])
-    weights[task.free] = np.clip(rounded, np.ceil(task.bounds[task.free, 0]), np.floor(task.bounds[task.free, 1]))
-    return Point(weights + 0.0, point.steepness)  # no -0
+    weights = parameters.weights.copy()
+    rounded = np.rint(weights[problem.free])
+    weights[problem.free] = np.clip(
+        rounded, np.ceil(problem.bounds[problem.free, 0]), np.floor(problem.bounds[problem.free, 1])
+    )
+    return FitParameters(weights + 0.0, parameters.inverse_k)  # no -0
 
 
-def _error_falls(sample: Sample, start: Point, end: Point, loss: Loss) -> np.ndarray:
-    """The fall of the summed validation error, and the importance, of each game held out: float64[games, 2]."""
+def _error_decreases(sample: Sample, start: FitParameters, end: FitParameters, loss: Loss) -> np.ndarray:
+    """The decrease of the summed validation error, and the weight, of each validation game: float64[games, 2]."""
     old, new = errors_by_game(sample, start, loss), errors_by_game(sample, end, loss)
-    held = old[:, 1] > 0
-    return np.column_stack([(old - new)[held, 0], old[held, 1]])
+    has_rows = old[:, 1] > 0
+    return np.column_stack([(old - new)[has_rows, 0], old[has_rows, 1]])
 
 
-def _gain(falls: np.ndarray, folds: int = 1) -> Gain:
-    importance = falls[:, 1].sum()
-    fall = falls[:, 0].sum() / importance
-    residual = falls[:, 0] - fall * falls[:, 1]
-    count = len(falls)
-    error = np.sqrt((residual**2).sum() * count / max(1, count - 1)) / importance
-    return Gain(float(fall), float(error), folds)
+def _gain(decreases: np.ndarray, folds: int = 1) -> Gain:
+    sample_weight = decreases[:, 1].sum()
+    decrease = decreases[:, 0].sum() / sample_weight
+    residual = decreases[:, 0] - decrease * decreases[:, 1]
+    count = len(decreases)
+    error = np.sqrt((residual**2).sum() * count / max(1, count - 1)) / sample_weight
+    return Gain(float(decrease), float(error), folds)
 
 
-def _cross_validated(sample: Sample, start: Point, end: Point, task: Task, seed: int) -> Gain:
+def _cross_validated(sample: Sample, start: FitParameters, end: FitParameters, problem: FitProblem, seed: int) -> Gain:
     """The gain over all games, each part of them judged by a fit to the others; the validation set is one part.
 
     A fifth of the games often cannot tell what all of them can. However the weights were fitted, Gauss-Newton fits
     here: all methods come to the same place.
     """
-    falls = [_error_falls(sample, start, end, task.loss)]
-    games = np.random.default_rng(seed).permutation(sample.games(held=False))
+    decreases = [_error_decreases(sample, start, end, problem.loss)]
+    games = np.random.default_rng(seed).permutation(sample.games(is_validation=False))
     parts = np.array_split(games, round(1 / VALIDATION_SHARE) - 1)
     for part in parts:
         if len(part):
-            fold = sample._replace(held=np.isin(sample.game, part))
-            fitted = _round(approach(fold, end, task, Watcher()), task)
-            falls.append(_error_falls(fold, start, fitted, task.loss))
-    return _gain(np.concatenate(falls), len(falls))
+            fold = sample._replace(is_validation=np.isin(sample.game, part))
+            fitted = _round(approach(fold, end, problem, FitCallback()), problem)
+            decreases.append(_error_decreases(fold, start, fitted, problem.loss))
+    return _gain(np.concatenate(decreases), len(decreases))

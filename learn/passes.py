@@ -21,7 +21,7 @@ import numpy as np
 from engine.compiled.jit import entry, kernel
 from eval.linear.phases import FULL_BOARD, by_stage
 from learn.positions import FEATURE_SCALE
-from learn.sample import Loss, Point, Sample
+from learn.sample import FitParameters, Loss, Sample
 from learn.targets import ZERO_SCORE
 
 BLOCK = 1 << 13  # rows whose products are summed at a time, in float32; the sums of blocks are float64
@@ -35,15 +35,15 @@ TRAIN, VALID = 0, 1  # the places of the two sets in pairs of sums
 class Sums:
     """What a pass found. Pairs are for the training and the validation set.
 
-    `loss` and `importance` are sums over rows, `rows` their numbers; `squares` sums the squared importance of training.
-    `k_slope` and `k_curvature` are half the derivatives of the training loss by the steepness. `products`, float64
-    [columns + 1, columns + 1], is of the rows times slope with the residual as last column; None where not asked for.
-    There is a column for each weight of the point: with two phases the features times the share of the middlegame, then
+    `loss` and `sample_weight` are sums over rows, `rows` their numbers; `squares` sums the squared weights of training
+    rows. `k_slope` and `k_curvature` are half the derivatives of the training loss by 1 / K. `products`,
+    float64[columns + 1, columns + 1], is of the rows times slope with the residual as last column, or None.
+    There is a column for each weight: with two phases the features times the share of the middlegame, then
     those times the share of the endgame.
     """
 
     loss: np.ndarray
-    importance: np.ndarray
+    sample_weight: np.ndarray
     rows: np.ndarray
     squares: float
     k_slope: float
@@ -53,12 +53,12 @@ class Sums:
     @property
     def train(self) -> float:
         """The mean training error."""
-        return float(self.loss[TRAIN] / self.importance[TRAIN])
+        return float(self.loss[TRAIN] / self.sample_weight[TRAIN])
 
     @property
     def valid(self) -> float:
         """The mean validation error."""
-        return float(self.loss[VALID] / self.importance[VALID])
+        return float(self.loss[VALID] / self.sample_weight[VALID])
 
 
 @kernel
@@ -82,7 +82,7 @@ def share_of(stage, phase, phases):
 @kernel
 def weight_of(sample, row):
     """How much a row counts."""
-    by_game = sample.importance[sample.to_end[row]] * sample.game_weight[sample.game[row]]
+    by_game = sample.sample_weight[sample.to_end[row]] * sample.game_weight[sample.game[row]]
     return by_game * sample.stage_weight[sample.stage[row]]
 
 
@@ -116,7 +116,7 @@ def slope_and_residual(z, label, entropy):
 
 
 @entry
-def _sum_block(sample, scales, steepness, entropy, first, last, block, sums):
+def _sum_block(sample, scales, inverse_k, entropy, first, last, block, sums):
     """Add rows first..last to `sums`, float64[9]; put those of the training set into `block`, if it has any rows.
 
     The order of `sums` is that of the fields of Sums. How many rows were put there.
@@ -126,13 +126,13 @@ def _sum_block(sample, scales, steepness, entropy, first, last, block, sums):
     for row in range(first, last):
         weight, label = weight_of(sample, row), label_of(sample, row)
         score = score_of(sample.features[row], scales[sample.stage[row]])
-        side = 1 if sample.held[row] else 0
-        sums[side] += weight * loss_of(steepness * score, label, entropy)
+        side = 1 if sample.is_validation[row] else 0
+        sums[side] += weight * loss_of(inverse_k * score, label, entropy)
         sums[2 + side] += weight
         sums[4 + side] += 1
         if side == 1 or weight == 0:
             continue
-        slope, residual = slope_and_residual(steepness * score, label, entropy)
+        slope, residual = slope_and_residual(inverse_k * score, label, entropy)
         sums[6] += weight * weight
         sums[7] += weight * slope * score * residual
         sums[8] += weight * (slope * score) ** 2
@@ -162,17 +162,19 @@ def scales_of(weights: np.ndarray, terms: int) -> np.ndarray:
     return np.asarray(by_stage(weights, terms) / FEATURE_SCALE, dtype=np.float32)
 
 
-def gather(sample: Sample, point: Point, loss: Loss = Loss.SQUARED, products: bool = True, stride: int = 1) -> Sums:
+def gather(
+    sample: Sample, parameters: FitParameters, loss: Loss = Loss.SQUARED, products: bool = True, stride: int = 1
+) -> Sums:
     """One pass over the sample, or over every `stride`-th block of it."""
-    scales, size = scales_of(point.weights, sample.terms), len(point.weights) + 1
-    steepness, entropy = np.float32(point.steepness), loss is Loss.CROSS_ENTROPY
+    scales, size = scales_of(parameters.weights, sample.terms), len(parameters.weights) + 1
+    inverse_k, entropy = np.float32(parameters.inverse_k), loss is Loss.CROSS_ENTROPY
 
     def work(starts: range) -> tuple[np.ndarray, np.ndarray]:
         block = np.empty((BLOCK if products else 0, size), dtype=np.float32)
         sums, matrix = np.zeros(9), np.zeros((size, size))
         for start in starts:
             last = min(start + BLOCK, sample.size)
-            filled = _sum_block(sample, scales, steepness, entropy, start, last, block, sums)
+            filled = _sum_block(sample, scales, inverse_k, entropy, start, last, block, sums)
             matrix += block[:filled].T @ block[:filled]
         return sums, matrix
 
@@ -203,31 +205,35 @@ def scores_of(sample: Sample, weights: np.ndarray) -> np.ndarray:
 
 
 @entry
-def _errors_by_game(sample, scales, steepness, entropy, errors):
+def _errors_by_game(sample, scales, inverse_k, entropy, errors):
     for row in range(len(sample.features)):
-        if sample.held[row]:
-            game, z = sample.game[row], steepness * score_of(sample.features[row], scales[sample.stage[row]])
+        if sample.is_validation[row]:
+            game, z = sample.game[row], inverse_k * score_of(sample.features[row], scales[sample.stage[row]])
             weight = weight_of(sample, row)
             errors[game, 0] += weight * loss_of(z, label_of(sample, row), entropy)
             errors[game, 1] += weight
 
 
-def errors_by_game(sample: Sample, point: Point, loss: Loss) -> np.ndarray:
-    """The summed loss and importance of each game's rows in the validation set, float64[games, 2]."""
+def errors_by_game(sample: Sample, parameters: FitParameters, loss: Loss) -> np.ndarray:
+    """The summed loss and weight of each game's rows in the validation set, float64[games, 2]."""
     errors = np.zeros((len(sample.results), 2))
     _errors_by_game(
-        sample, scales_of(point.weights, sample.terms), np.float32(point.steepness), loss is Loss.CROSS_ENTROPY, errors
+        sample,
+        scales_of(parameters.weights, sample.terms),
+        np.float32(parameters.inverse_k),
+        loss is Loss.CROSS_ENTROPY,
+        errors,
     )
     return errors
 
 
 @entry
-def _gradients_by_game(sample, scales, steepness, entropy, gradients):
+def _gradients_by_game(sample, scales, inverse_k, entropy, gradients):
     terms = scales.shape[1]
     phases = gradients.shape[1] // terms
     for row in range(len(sample.features)):
-        if not sample.held[row]:
-            game, z = sample.game[row], steepness * score_of(sample.features[row], scales[sample.stage[row]])
+        if not sample.is_validation[row]:
+            game, z = sample.game[row], inverse_k * score_of(sample.features[row], scales[sample.stage[row]])
             slope, residual = slope_and_residual(z, label_of(sample, row), entropy)
             factor = weight_of(sample, row) * slope * residual
             for phase in range(phases):
@@ -236,34 +242,34 @@ def _gradients_by_game(sample, scales, steepness, entropy, gradients):
                     gradients[game, phase * terms + index] += part * np.float32(sample.features[row, index])
 
 
-def gradients_by_game(sample: Sample, point: Point, loss: Loss) -> np.ndarray:
+def gradients_by_game(sample: Sample, parameters: FitParameters, loss: Loss) -> np.ndarray:
     """Each game's share of the sum of training rows times slope and residual, float64[games, weights]."""
-    gradients = np.zeros((len(sample.results), len(point.weights)))
-    scales = scales_of(point.weights, sample.terms)
-    _gradients_by_game(sample, scales, np.float32(point.steepness), loss is Loss.CROSS_ENTROPY, gradients)
+    gradients = np.zeros((len(sample.results), len(parameters.weights)))
+    scales = scales_of(parameters.weights, sample.terms)
+    _gradients_by_game(sample, scales, np.float32(parameters.inverse_k), loss is Loss.CROSS_ENTROPY, gradients)
     return gradients
 
 
 @entry
-def _carriers(sample, phases, last_game, carriers):
+def _carrier_counts(sample, phases, last_game, carrier_counts):
     terms = sample.features.shape[1]
     for row in range(len(sample.features)):
-        if not sample.held[row]:
+        if not sample.is_validation[row]:
             phase = 1 if phases == 2 and 2 * sample.stage[row] < FULL_BOARD else 0
             for index in range(terms):
                 if sample.features[row, index] != 0:
                     column = phase * terms + index
-                    carriers[column, 0] += 1
+                    carrier_counts[column, 0] += 1
                     if last_game[column] != sample.game[row]:
                         last_game[column] = sample.game[row]
-                        carriers[column, 1] += 1
+                        carrier_counts[column, 1] += 1
 
 
-def carriers(sample: Sample, phases: int = 1) -> np.ndarray:
+def carrier_counts(sample: Sample, phases: int = 1) -> np.ndarray:
     """In how many training positions, and in how many games, each term is not 0: int64[phases * terms, 2].
 
     A position counts for the phase that has the larger share in it.
     """
     counts = np.zeros((phases * sample.terms, 2), dtype=np.int64)
-    _carriers(sample, phases, np.full(len(counts), -1, dtype=np.int32), counts)
+    _carrier_counts(sample, phases, np.full(len(counts), -1, dtype=np.int32), counts)
     return counts

@@ -17,17 +17,17 @@ from eval.linear.weights import load, note_of_k
 from formats.pgn_games import Fault
 from formats.sources import find_files, name_of
 from learn.errors import AS_THEY_WERE, standing
-from learn.inputs import Reading, read_rows
-from learn.installing import LEARNED, Candidate, InstallOutcome, Places, Verdict, places_of, text_with, use
+from learn.inputs import ReadOptions, read_rows
+from learn.installing import LEARNED, Candidate, InstallOutcome, Verdict, WeightsPaths, text_with, use, weights_paths
 from learn.learning import Learned, Settings, fit, judge, split, start_of
 from learn.positions import Rows
 from learn.record import RECORD_NAME, record_of, save_record
 from learn.report import Summary, summarise
 from learn.request import Events, LearnRequest, Say
 from learn.rescoring import Rescore
-from learn.sample import Point, Sample
+from learn.run_log import RunLog, StepLog
+from learn.sample import FitParameters, Sample
 from learn.tables import as_csv, render
-from learn.telling import Diary, StepTeller
 from match.prove import NOT_WEAKER, StrengthTest
 
 SHOWN_FAULTS = 5
@@ -52,21 +52,21 @@ def learn_from_files(
     lines for people go to `events` and, unless nothing may be written, to `learning.log`. Ctrl-C ends the fit or the
     match and keeps what there is. Raises LearnError (a SourceError), which says how things stand, and WeightsError.
     """
-    began, places, settings = time.perf_counter(), places_of(request.weights, request.out), request.settings
-    with Diary(events.say) as tell, standing(AS_THEY_WERE):
+    began, paths, settings = time.perf_counter(), weights_paths(request.weights, request.out), request.settings
+    with RunLog(events.say) as tell, standing(AS_THEY_WERE):
         events = replace(events, say=tell)
-        old = start_of(load(places.source), settings.phases, len(TERMS))
-        record, csv = _checked(request, places)
+        old = start_of(load(paths.source), settings.phases, len(TERMS))
+        record, csv = _checked(request, paths)
         rows, games = _read(request, old, events)
-        sample = _split(rows, settings, places, tell)
+        sample = _split(rows, settings, paths, tell)
         if not request.dry_run:
-            tell.open(places.target.parent / "learning.log")
-        watcher = StepTeller(events, settings)
-        learned = judge(sample, fit(sample, old, settings, watcher), settings, watcher)
+            tell.open(paths.target.parent / "learning.log")
+        callback = StepLog(events, settings)
+        learned = judge(sample, fit(sample, old, settings, callback), settings, callback)
         summary = summarise(sample, learned, settings, games, time.perf_counter() - began)
         _tell_found(learned, summary, settings, tell)
         if learned.accepted and not request.dry_run:
-            candidate = _candidate(request, places, old, learned, summary, events)
+            candidate = _candidate(request, paths, old, learned, summary, events)
             outcome = candidate.try_and_install(trial, command, learned.interrupted)
         else:
             outcome = _leave(learned, summary, tell)
@@ -86,21 +86,21 @@ def use_weights(file: str, weights: str | None, say: Say) -> LearnResult:
 
     Raises LearnError and WeightsError.
     """
-    with Diary(say) as tell, standing(AS_THEY_WERE):
-        target = use(Path(file).expanduser().absolute(), places_of(weights), tell)
+    with RunLog(say) as tell, standing(AS_THEY_WERE):
+        target = use(Path(file).expanduser().absolute(), weights_paths(weights), tell)
     return LearnResult(InstallOutcome(Verdict.NO_MATCH, target, True))
 
 
-def _checked(request: LearnRequest, places: Places) -> tuple[Path | None, Path | None]:
+def _checked(request: LearnRequest, paths: WeightsPaths) -> tuple[Path | None, Path | None]:
     """The files of the record and of the table, if they are wanted.
 
     Raises LearnError or OSError where these, or the weights, could not be written after the work.
     """
     if not request.dry_run:
-        places.check_writable()
-        if request.plays_match and places.takes_effect:
-            places.check_beside()
-    record = None if request.dry_run else places.target.parent / RECORD_NAME
+        paths.check_writable()
+        if request.plays_match and paths.takes_effect:
+            paths.check_beside()
+    record = None if request.dry_run else paths.target.parent / RECORD_NAME
     if request.record:
         record = Path(request.record).expanduser()
     csv = Path(request.csv).expanduser() if request.csv else None
@@ -113,14 +113,14 @@ def _checked(request: LearnRequest, places: Places) -> tuple[Path | None, Path |
 def _read(request: LearnRequest, weights: np.ndarray, events: Events) -> tuple[Rows, int]:
     """The rows of all files, and how many games gave them; what cannot be read is told."""
     faults = list[tuple[Path, Fault]]()
-    reading = Reading(
+    options = ReadOptions(
         request.selection,
         weights,
         keep_fen=request.keep_fen and not request.dry_run,
         needs_scores=request.settings.target.needs_scores,
         rescore=None if request.rescore is None else Rescore(request.rescore, simplest(weights, len(TERMS))),
     )
-    rows, games = read_rows(find_files(request.files), reading, events.say, faults, events.progressed)
+    rows, games = read_rows(find_files(request.files), options, events.say, faults, events.progressed)
     events.say(f"Games: {games}")
     _tell_faults(faults, events.say)
     return rows, games
@@ -135,15 +135,15 @@ def _tell_faults(faults: Sequence[tuple[Path, Fault]], tell: Say) -> None:
             tell(f"  and {len(faults) - SHOWN_FAULTS} more")
 
 
-def _split(rows: Rows, settings: Settings, places: Places, tell: Say) -> Sample:
+def _split(rows: Rows, settings: Settings, paths: WeightsPaths, tell: Say) -> Sample:
     """What is learned from and what is kept aside to judge by, and how the fit will begin."""
     sample = split(rows, settings)
-    held = int(np.count_nonzero(sample.held))
-    tell(f"Training set: {sample.size - held}")
-    tell(f"Validation set: {held}")
+    validation = int(np.count_nonzero(sample.is_validation))
+    tell(f"Training set: {sample.size - validation}")
+    tell(f"Validation set: {validation}")
     by = "position" if settings.split_by_position else "game"
     tell(
-        f"Weights: '{places.source}'; terms {settings.moving} may move"
+        f"Weights: '{paths.source}'; terms {settings.moving} may move"
         + (", each with a value for the middlegame and one for the endgame" if settings.phases == 2 else "")
     )
     tell(f"Method: {settings.method}, {settings.loss} error; split by {by}, seed {settings.seed}")
@@ -179,21 +179,21 @@ def _leave(learned: Learned, summary: Summary, tell: Say) -> InstallOutcome:
 
 
 def _candidate(
-    request: LearnRequest, places: Places, old: np.ndarray, learned: Learned, summary: Summary, events: Events
+    request: LearnRequest, paths: WeightsPaths, old: np.ndarray, learned: Learned, summary: Summary, events: Events
 ) -> Candidate:
     """The new weights, as their file will hold them."""
     new = learned.end.weights
-    text = text_with(places.source, new, _header(request, places.source, learned.end, summary))
-    return Candidate(request, places, old, new, text, events)
+    text = text_with(paths.source, new, _header(request, paths.source, learned.end, summary))
+    return Candidate(request, paths, old, new, text, events)
 
 
-def _header(request: LearnRequest, source: Path, end: Point, summary: Summary) -> list[str]:
+def _header(request: LearnRequest, source: Path, end: FitParameters, summary: Summary) -> list[str]:
     """Where weights come from, for the top of their file."""
     settings = request.settings
     names = ", ".join(name_of(Path(name)) for name in request.files)
     return [
         f"{LEARNED} {datetime.now():%Y-%m-%d %H:%M} from {summary.games} games of {names}, starting at {source.name}",
-        f"terms {settings.moving}, {settings.method}, decay {settings.lam or 'off'}, "
+        f"terms {settings.moving}, {settings.method}, decay {settings.decay or 'off'}, "
         f"target {settings.target.name}, seed {settings.seed}, {note_of_k(end.k)}",
         f"validation error {summary.valid_before:.6f} -> {summary.valid_after:.6f}, "
         f"fall {summary.gain:.6f} +- {summary.gain_error:.6f}",

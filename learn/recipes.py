@@ -23,8 +23,8 @@ from eval.linear.registry import TERMS
 from eval.linear.weights import as_mapping, load, render
 from formats.pgn_games import Fault
 from learn.errors import LearnError
-from learn.fit import Watcher, fit_k
-from learn.inputs import Reading, read_rows
+from learn.fit import FitCallback, fit_k
+from learn.inputs import ReadOptions, read_rows
 from learn.learning import fit, judge, split
 from learn.passes import gather
 from learn.positions import Rows, Selection
@@ -194,16 +194,16 @@ class _Comparing:
 
     def _learn(self, recipe: Recipe) -> tuple[int, int, np.ndarray]:
         request, settings = recipe.request, recipe.request.settings
-        reading = Reading(
+        options = ReadOptions(
             request.selection,
             self._start,
             needs_scores=settings.target.needs_scores,
             rescore=None if request.rescore is None else Rescore(request.rescore, self._start),
         )
         began = time.perf_counter()
-        rows, games = self._rows([self._file(name) for name in request.files], reading)
+        rows, games = self._rows([self._file(name) for name in request.files], options)
         sample = split(rows, settings)
-        learned = judge(sample, fit(sample, self._start, settings, Watcher()), settings, Watcher())
+        learned = judge(sample, fit(sample, self._start, settings, FitCallback()), settings, FitCallback())
         if learned.interrupted:
             raise ComparisonStoppedError
         summary = summarise(sample, learned, settings, games, time.perf_counter() - began)
@@ -211,9 +211,9 @@ class _Comparing:
         save_record(self._folder / f"{recipe.name}.record.json", record)
         return games, len(rows), learned.end.weights
 
-    def _rows(self, files: list[Path], reading: Reading) -> tuple[Rows, int]:
+    def _rows(self, files: list[Path], options: ReadOptions) -> tuple[Rows, int]:
         faults: list[tuple[Path, Fault]] = []
-        rows, games = read_rows(files, reading, _silent, faults, self._events.progressed)
+        rows, games = read_rows(files, options, _silent, faults, self._events.progressed)
         if faults:
             self._events.say(f"{len(faults)} games could not be read, the first in '{faults[0][0]}': {faults[0][1]}")
         return rows, games
@@ -247,7 +247,7 @@ class _Comparing:
     def _error(self, name: str, weights: np.ndarray) -> float:
         """The mean squared error of weights on a test."""
         if name not in self._tests:
-            self._tests[name] = self._rows([self._file(name)], Reading(Selection(), self._start))[0]
+            self._tests[name] = self._rows([self._file(name)], ReadOptions(Selection(), self._start))[0]
         rows = self._tests[name]
         sample = sample_of(rows, np.zeros(len(rows), dtype=np.bool_))
         return gather(sample, fit_k(sample, weights), products=False).train

@@ -35,13 +35,13 @@ def record_of(
     steps = []
     for step in learned.steps:
         train, valid = settings.errors(step.sums)
-        weights = [round(float(weight), 3) for weight in step.point.weights]
+        weights = [round(float(weight), 3) for weight in step.parameters.weights]
         steps.append(
             {
                 "seconds": round(step.at - began, 3),
                 "train": train,
                 "valid": valid,
-                "k": step.point.k,
+                "k": step.parameters.k,
                 "weights": weights,
             }
         )
@@ -51,7 +51,7 @@ def record_of(
         "settings": asdict(settings),
         "summary": summary.as_json(),
         "terms": [{"name": name, "group": g} for name, g in zip(column_names(terms, phases), groups, strict=True)],
-        "free": [int(index) for index in learned.task.free],
+        "free": [int(index) for index in learned.problem.free],
         "steps": steps,
         "calibration": {
             "before": [asdict(each) for each in calibration(sample, learned.start)],

@@ -11,7 +11,7 @@ import numpy as np
 from eval.linear.phases import FULL_BOARD, column_names, phases_of
 from eval.linear.registry import TERMS, Term
 from learn.learning import Learned, Settings
-from learn.passes import carriers
+from learn.passes import carrier_counts
 from learn.sample import Sample
 
 CONFIDENCE = 1.96  # standard errors on each side of a 95% interval
@@ -90,25 +90,25 @@ def summarise(
     sample: Sample, learned: Learned, settings: Settings, games: int, seconds: float, terms: Sequence[Term] = TERMS
 ) -> Summary:
     """The summary of a run over `games` games."""
-    train_games, valid_games = (len(sample.games(held)) for held in (False, True))
+    train_games, valid_games = (len(sample.games(is_validation)) for is_validation in (False, True))
     train_before, valid_before = settings.errors(learned.before)
     train_after, valid_after = settings.errors(learned.after)
-    held = int(np.count_nonzero(sample.held))
+    validation = int(np.count_nonzero(sample.is_validation))
     scale = settings.gain_scale(learned.before, learned.after)
     return Summary(
         games=games,
         positions=sample.size,
         train_games=train_games,
-        train_positions=sample.size - held,
+        train_positions=sample.size - validation,
         valid_games=valid_games,
-        valid_positions=held,
+        valid_positions=validation,
         k_before=learned.start.k,
         k=learned.end.k,
         train_before=train_before,
         train_after=train_after,
         valid_before=valid_before,
         valid_after=valid_after,
-        gain=scale * learned.gain.fall,
+        gain=scale * learned.gain.decrease,
         gain_error=scale * learned.gain.error,
         folds=learned.gain.folds,
         accepted=learned.accepted,
@@ -124,14 +124,14 @@ def summarise(
 def _lines(sample: Sample, learned: Learned, terms: Sequence[Term]) -> tuple[WeightLine, ...]:
     phases = phases_of(learned.end.weights, len(terms))
     names = column_names(terms, phases)
-    twins, counts = _twins(sample, learned, names), carriers(sample, phases)
+    twins, counts = _twins(sample, learned, names), carrier_counts(sample, phases)
     lines = []
     for index, name in enumerate(names):
         term = terms[index % len(terms)]
         old, new = float(learned.start.weights[index]), float(learned.end.weights[index])
         width = CONFIDENCE * float(learned.spread[index])
         positions, games = (int(count) for count in counts[index])
-        if index in learned.task.free:
+        if index in learned.problem.free:
             flags = (*_oddities(term, new, games), *(f"hard to tell from {other}" for other in twins[index]))
         else:
             flags = (FROZEN,)
@@ -159,7 +159,7 @@ def _twins(sample: Sample, learned: Learned, names: Sequence[str]) -> list[list[
         share = (sample.stage[::step, None] / FULL_BOARD).astype(np.float32)
         part = np.hstack([part * share, part * (1 - share)])
     deviation = part.std(axis=0)
-    seen = [int(index) for index in learned.task.free if deviation[index] > 0]
+    seen = [int(index) for index in learned.problem.free if deviation[index] > 0]
     correlation = np.corrcoef(part[:, seen].T) if len(seen) > 1 else np.eye(len(seen))
     twins: list[list[str]] = [[] for _ in names]
     for row, column in zip(*np.nonzero(np.triu(np.abs(correlation) > ALIKE, 1)), strict=True):

@@ -80,13 +80,13 @@ class RowStore:
         results = np.concatenate([*self._results, np.zeros(0, dtype=np.float32)])
         return Rows(self._features, self._stage, self._game, self._to_end, results, self._scores)
 
-    def _resize(self, room: int) -> None:
-        self._features.resize((room, NUMBER_OF_TERMS), refcheck=False)
-        self._stage.resize(room, refcheck=False)
-        self._game.resize(room, refcheck=False)
-        self._to_end.resize(room, refcheck=False)
-        self._scores.resize(room, refcheck=False)
-        self._keys.resize(room * self._with_keys, refcheck=False)
+    def _resize(self, capacity: int) -> None:
+        self._features.resize((capacity, NUMBER_OF_TERMS), refcheck=False)
+        self._stage.resize(capacity, refcheck=False)
+        self._game.resize(capacity, refcheck=False)
+        self._to_end.resize(capacity, refcheck=False)
+        self._scores.resize(capacity, refcheck=False)
+        self._keys.resize(capacity * self._with_keys, refcheck=False)
 
 
 def _beginnings(codes: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The rows the fit sums over, split into training and validation without a copy, and the point it sums at."""
+"""The rows the fit sums over, split into training and validation without a copy, and the parameters it sums at."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ class Loss(StrEnum):
 
 
 @dataclass(frozen=True)
-class Point:
-    """Weights in centipawns, of one phase or two (`eval.linear.phases`), and the steepness 1 / K."""
+class FitParameters:
+    """What is fitted: weights in centipawns, of one phase or two (`eval.linear.phases`), and `inverse_k`, 1 / K."""
 
     weights: np.ndarray
-    steepness: float
+    inverse_k: float
 
     @property
     def k(self) -> float:
         """K in centipawns."""
-        return 1 / self.steepness
+        return 1 / self.inverse_k
 
 
 class Sample(NamedTuple):
     """Rows as in `Rows`, and what each counts for. A tuple, so that compiled code can take it.
 
-    `importance` float32 by plies to the end of the game; `held` bool[n], true for rows of the validation set;
-    `game_weight` float32[games], how often a game counts: 1, or its number of draws in a resampling; `stage_weight`
-    float32[STAGES], what a row counts for by how many pieces are left.
+    `sample_weight`, float32, is what a row weighs by the plies to the end of its game; `is_validation`, bool[n], is
+    true for rows of the validation set; `game_weight`, float32[games], is how often a game counts: 1, or how often a
+    bootstrap sample has drawn it; `stage_weight`, float32[STAGES], is what a row weighs by how many pieces are left.
 
     The target of a row is the sum of two parts: that of its game, `labels`, float32[games], and that of its score, in
     `points`, float32[65536]; those are empty where scores do not count. `score_k` is their scale in centipawns, or 0.
@@ -53,8 +53,8 @@ class Sample(NamedTuple):
     to_end: np.ndarray
     results: np.ndarray
     scores: np.ndarray
-    importance: np.ndarray
-    held: np.ndarray
+    sample_weight: np.ndarray
+    is_validation: np.ndarray
     game_weight: np.ndarray
     stage_weight: np.ndarray
     labels: np.ndarray
@@ -71,26 +71,30 @@ class Sample(NamedTuple):
         """How many numbers a row has."""
         return int(self.features.shape[1])
 
-    def games(self, held: bool) -> np.ndarray:
-        """The numbers of the games with a row in the validation set (`held`) or the training set, rising."""
+    def games(self, is_validation: bool) -> np.ndarray:
+        """The numbers of the games with a row in the validation set (`is_validation`) or the training set, rising."""
         seen = np.zeros(len(self.results), dtype=np.bool_)
-        seen[self.game[self.held == held]] = True
+        seen[self.game[self.is_validation == is_validation]] = True
         return np.flatnonzero(seen)
 
 
 def sample_of(
-    rows: Rows, held: np.ndarray, lam: float | None = None, target: Target = BY_RESULT, even_stages: bool = False
+    rows: Rows,
+    is_validation: np.ndarray,
+    decay: float | None = None,
+    target: Target = BY_RESULT,
+    even_stages: bool = False,
 ) -> Sample:
-    """A sample over all `rows`; a row n plies before the end counts e^(-n / lam), or 1 if `lam` is None.
+    """A sample over all `rows`; a row n plies before the end counts e^(-n / decay), or 1 if `decay` is None.
 
     With `even_stages` rows count for more where few have so many pieces left, at most MOST_WEIGHT times the usual.
     Where the target needs scores, every row must have one.
     """
     longest = int(rows.to_end.max(initial=0)) + 1
-    importance = np.ones(longest) if lam is None else np.exp(-np.arange(longest) / lam)
+    sample_weight = np.ones(longest) if decay is None else np.exp(-np.arange(longest) / decay)
     points, k = np.zeros(0, dtype=np.float32), 0.0
     if target.needs_scores:
-        k = target.k or scale_of_scores(rows.scores[~held], rows.labels()[~held])
+        k = target.k or scale_of_scores(rows.scores[~is_validation], rows.labels()[~is_validation])
         points = points_by_score(target, k)
     return Sample(
         rows.features,
@@ -99,8 +103,8 @@ def sample_of(
         rows.to_end,
         rows.results,
         rows.scores,
-        importance.astype(np.float32),
-        held.astype(np.bool_),
+        sample_weight.astype(np.float32),
+        is_validation.astype(np.bool_),
         np.ones(len(rows.results), dtype=np.float32),
         _evening(rows.stage) if even_stages else np.ones(STAGES, dtype=np.float32),
         np.float32(target.share) * rows.results,

@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 
 from eval.linear.phases import SUFFIXES
-from learn.learning import DOUBT, FEW_GAMES
+from learn.learning import ACCEPTED_Z, FEW_GAMES
 from learn.report import FROZEN, Summary, WeightLine
 
 ENDGAME = "in the endgame"
@@ -86,7 +86,7 @@ def _findings(summary: Summary) -> list[str]:
         aside = f"games kept aside, each of {summary.folds} parts in turn (the validation set alone leaves a doubt),"
     lines = [
         f"On {aside} the error {fell} by {abs(summary.gain):.6f} +- {summary.gain_error:.6f}: "
-        f"{times:.1f} standard errors (paired by game; {DOUBT:g} are asked for).",
+        f"{times:.1f} standard errors (paired by game; {ACCEPTED_Z:g} are asked for).",
         f"K = {summary.k_before:.1f} centipawns on the old weights, {summary.k:.1f} on the new ones. "
         f"{summary.seconds:.1f} s in all.",
     ]

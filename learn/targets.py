@@ -55,15 +55,15 @@ def scale_of_scores(scores: np.ndarray, labels: np.ndarray) -> float:
     seen = np.flatnonzero(count)
     value, count, mean = (seen - ZERO_SCORE).astype(np.float64), count[seen], points[seen] / count[seen]
     value = np.clip(value, -MATE / 8, MATE / 8)  # what is won is won
-    steepness = 1 / _FIRST_K
+    inverse_k = 1 / _FIRST_K
     for _ in range(_STEPS):
-        predicted = 1 / (1 + np.exp(-steepness * value))
+        predicted = 1 / (1 + np.exp(-inverse_k * value))
         slope = predicted * (1 - predicted) * value
         change = (count * slope * (predicted - mean)).sum() / max((count * slope**2).sum(), 1e-12)
-        steepness = float(np.clip(steepness - change, steepness / 2, steepness * 2))
-        if abs(change) < 1e-6 * steepness:
+        inverse_k = float(np.clip(inverse_k - change, inverse_k / 2, inverse_k * 2))
+        if abs(change) < 1e-6 * inverse_k:
             break
-    return 1 / float(np.clip(steepness, 1e-4, 1.0))
+    return 1 / float(np.clip(inverse_k, 1e-4, 1.0))
 
 
 def points_by_score(target: Target, k: float) -> np.ndarray:

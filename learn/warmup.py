@@ -9,10 +9,10 @@ from formats.labelled import read_labelled
 from formats.pgn_games import read_games
 from learn.checking import check_rows
 from learn.fen_file import lines_of
-from learn.fit import Watcher
+from learn.fit import FitCallback
 from learn.learning import METHODS, Settings, learn, split
 from learn.net import warmup as nets
-from learn.passes import carriers
+from learn.passes import carrier_counts
 from learn.positions import Quiet, Selection, block_of_games, rows_of_block
 from learn.quiet import is_open, select_quiet
 from learn.rescoring import Rescore
@@ -38,6 +38,6 @@ def warm_up() -> None:
     for method in METHODS:
         settings = Settings(method=method, prior=0.0)  # with no pull to the start every method moves
         sample = split(rows, settings)
-        learn(sample, weights, settings, Watcher())
-    carriers(sample)
+        learn(sample, weights, settings, FitCallback())
+    carrier_counts(sample)
     Rescore(20, weights).scores_of(block.positions[:2].copy(), np.zeros(1, dtype=np.uint64))

@@ -301,12 +301,12 @@ def engine_options(
     provided it has an option for it. Raises EngineError if it lacks an option that was asked for.
     """
     found: dict[str, chess.engine.ConfigValue] = {}
-    for what, names, wish, usual in (
+    for what, names, asked, usual in (
         ("hash", HASH_OPTIONS, hash_mb, usual_hash or HASH_MB),
         ("threads", THREAD_OPTIONS, threads, 1),
     ):
         known = [name for name in names if name in engine.options]
-        if wish is not None and not known:
+        if asked is not None and not known:
             raise chess.engine.EngineError(f"it has no option for {what}")
-        found |= dict.fromkeys(known, usual if wish is None else wish)
+        found |= dict.fromkeys(known, usual if asked is None else asked)
     return found | ({BOOK_OPTION: False} if BOOK_OPTION in engine.options else {})

@@ -39,7 +39,7 @@ class PythonBoard:
 
     def play(self, number: int, opening: Opening, first_is_white: bool) -> Game | None:
         """Play a game; None if it was stopped."""
-        game = _Game(self, opening, self._sides if first_is_white else self._sides[::-1])
+        game = _GameInPlay(self, opening, self._sides if first_is_white else self._sides[::-1])
         reason, winner, detail = game.run()
         if reason is None:
             return None
@@ -56,7 +56,7 @@ class PythonBoard:
             side.close()
 
 
-class _Game:
+class _GameInPlay:
     """A game in progress. `sides` are White's and Black's players."""
 
     def __init__(self, table: PythonBoard, opening: Opening, sides: list[EnginePlayer]) -> None:

@@ -11,7 +11,7 @@ from eval.linear.phases import FULL_BOARD, by_stage
 from formats.pgn_games import read_games
 from learn.passes import gather
 from learn.positions import FEATURE_SCALE, Rows, Selection, rows_of_games
-from learn.sample import Loss, Point, Sample
+from learn.sample import FitParameters, Loss, Sample
 
 SELFPLAY = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"
 POSITIONS_PER_GAME = 5
@@ -22,14 +22,14 @@ def made_up_rows(weights: np.ndarray, k: float, count: int, seed: int, phases: i
 
     The weights may be of two phases; a game stays at one stage.
     """
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     games, terms = count // POSITIONS_PER_GAME, len(weights) // phases
-    features = chance.normal(0, 1, (games, 1, terms)) + chance.normal(0, 0.3, (games, POSITIONS_PER_GAME, terms))
+    features = rng.normal(0, 1, (games, 1, terms)) + rng.normal(0, 0.3, (games, POSITIONS_PER_GAME, terms))
     features = np.rint(FEATURE_SCALE * features).astype(np.int16)
-    stage = chance.integers(0, FULL_BOARD, games, endpoint=True)
+    stage = rng.integers(0, FULL_BOARD, games, endpoint=True)
     scores = (features.mean(axis=1) * by_stage(weights, terms)[stage]).sum(axis=1)
     expected = 1 / (1 + np.exp(-scores / FEATURE_SCALE / k))
-    results = (chance.random(games) < expected).astype(np.float32)
+    results = (rng.random(games) < expected).astype(np.float32)
     game = np.repeat(np.arange(games, dtype=np.int32), POSITIONS_PER_GAME)
     to_end = np.tile(np.arange(POSITIONS_PER_GAME, dtype=np.int16)[::-1], games)
     stages = np.repeat(stage, POSITIONS_PER_GAME).astype(np.uint8)
@@ -50,6 +50,6 @@ def some_games(rows: Rows, games: np.ndarray) -> Rows:
     return Rows(rows.features[keep], rows.stage[keep], game, rows.to_end[keep], rows.results[games], rows.scores[keep])
 
 
-def mean_error(sample: Sample, point: Point) -> float:
+def mean_error(sample: Sample, parameters: FitParameters) -> float:
     """The weighted mean of the squared error over the training set."""
-    return gather(sample, point, Loss.SQUARED, products=False).train
+    return gather(sample, parameters, Loss.SQUARED, products=False).train

@@ -110,17 +110,17 @@ def test_the_winner_is_foretold_in_decided_games_and_level_scores_count_half(boa
         score = default().explain(Position(fen).record).score_white
         if result != 1:
             right.append(0.5 if score == 0 else float((score > 0) == (result == 2)))
-    found = board.foretold[None]
+    found = board.predictions[None]
     assert found.positions == len(right)
     assert found.share == pytest.approx(np.mean(right))
-    assert sum(board.foretold[phase].positions for phase in PHASES) == found.positions
+    assert sum(board.predictions[phase].positions for phase in PHASES) == found.positions
     assert found.error > 0
 
 
 def test_filters_choose_the_games_that_are_valued(file: Path, board: BoardValues) -> None:
     drawn = valued(file, Filters(result="1/2-1/2"))
     assert (drawn.games, drawn.positions) == (1, 6)
-    assert drawn.foretold[None].positions == 0 and math.isnan(drawn.foretold[None].share)
+    assert drawn.predictions[None].positions == 0 and math.isnan(drawn.predictions[None].share)
     assert board.games == 3
     text = render_board(drawn, None)
     assert "Team 44" in text and "- of 0 positions" in text

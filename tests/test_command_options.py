@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import shlex
 from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -38,6 +40,8 @@ OTHER_SPELLINGS = {
     "spsa plan f --draws 0.5": "spsa plan f --draw-ratio 0.5",
     "learn g.pgn --threads 2": "learn g.pgn --concurrency 2",
     "improve --threads 2": "improve --concurrency 2",
+    "improve --from f": "improve --weights f",
+    "train p.bin --apart 0.1": "train p.bin --validation 0.1",
     "learn g.pgn --lambda off": "learn g.pgn --decay off",
     "learn g.pgn --unique": "learn g.pgn --dedup",
     "learn g.pgn --no-fen": "learn g.pgn --no-cache",
@@ -127,6 +131,21 @@ def test_one_name_of_an_option_has_one_kind_of_value() -> None:
             for option in action.option_strings:
                 kinds.setdefault(option, set()).add((action.metavar, action.nargs))
     assert {option for option, values in kinds.items() if len(values) > 1} == set(ONE_NAME_TWO_VALUES)
+
+
+def test_every_command_that_shows_progress_can_be_silenced() -> None:
+    shows = ("LivePrinter", "Progress(", "ProgressOfMany", "progress_stream")
+    checked = 0
+    for name, command in COMMANDS.items():
+        source = find_spec(command.target.partition(":")[0])
+        assert source is not None and source.origin is not None
+        text = Path(source.origin).read_text(encoding="utf-8")
+        if any(word in text for word in shows) and name in parsers():
+            parser = parsers()[name]
+            inner = [found for words, found in parsers().items() if words.startswith(f"{name} ")]
+            assert any("--quiet" in each._option_string_actions for each in (parser, *inner)), name
+            checked += 1
+    assert checked >= 6
 
 
 @pytest.mark.parametrize("other", OTHER_SPELLINGS)

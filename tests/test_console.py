@@ -24,6 +24,7 @@ from engine.console.terminal import Terminal
 from engine.notation.san import looks_like_move
 from engine.search.limits import Limits
 from engine.uci import runtime
+from eval.linear.registry import TERMS
 from eval.linear.weights import DEFAULT_FILE, ENVIRONMENT_VARIABLE
 from tests.talk import Talk
 
@@ -293,7 +294,7 @@ def test_skill_makes_the_engine_play_weaker_and_at_full_strength_again(talk: Tal
 
 def test_learn_says_what_is_wrong_with_its_file_and_its_terms(talk: Talk) -> None:
     assert "there is no file 'nowhere.pgn'" in talk.say("learn nowhere.pgn")
-    assert "terms are numbered 1 to 27" in talk.say("learn nowhere.pgn 9 6")
+    assert f"terms are numbered 1 to {len(TERMS)}" in talk.say("learn nowhere.pgn 9 6")
     assert "A quotation mark is missing" in talk.say('learn "nowhere.pgn')
 
 

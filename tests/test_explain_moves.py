@@ -20,6 +20,7 @@ from eval.families import load as load_evaluation
 from eval.linear.evaluate import scores_of
 from eval.linear.explain import explain
 from eval.linear.family import LinearEvaluation
+from eval.linear.registry import TERMS
 from eval.linear.weights import SHIPPED, as_mapping, load, render
 from study.analyser import analyser
 from study.explain.text import render_move
@@ -216,7 +217,7 @@ def test_a_file_of_positions_is_explained_one_by_one(tmp_path: Path, capsys: pyt
     assert run_explain([str(path), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert [entry["fen"] for entry in told] == [MIDDLEGAME, MATE_IN_ONE]
-    assert all(len(entry["terms"]) == 27 and entry["pieces"] for entry in told)
+    assert all(len(entry["terms"]) == len(TERMS) and entry["pieces"] for entry in told)
     assert run_explain([str(path), "--pieces", "--sort", "--hide-zero", "--ascii"]) == 0
     text = capsys.readouterr().out
     assert text.isascii() and text.count("Score, centipawns for White") == text.count("Removal: ") == 2

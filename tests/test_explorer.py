@@ -24,6 +24,7 @@ from engine.explorer.shelf import Shelf
 from engine.report.schema import PositionReport
 from engine.shell.explorer import run_explorer
 from eval.families import DEFAULT_FILE, default, load
+from eval.linear.registry import TERMS
 from study.reporting import report_position
 
 PORT = 8765
@@ -387,7 +388,7 @@ def test_learning_is_followed_step_by_step_and_kept(page: TestClient, kept: Kept
         told = heard(socket, "done")
     steps, last = [message for message in told if message["type"] == "step"], told[-1]
     assert last["type"] == "done", last
-    assert steps[-1]["train"] < steps[0]["train"] and len(steps[0]["weights"]) == 27
+    assert steps[-1]["train"] < steps[0]["train"] and len(steps[0]["weights"]) == len(TERMS)
     assert last["record"]["files"] == ["selfplay.pgn"]
     assert page.get("/api/learning").json() == {"record": last["record"]}
     values = page.get("/api/weights", params={"weights": last["weights"]["id"]}).json()["values"]

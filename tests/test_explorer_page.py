@@ -15,6 +15,7 @@ from selenium.webdriver.common.keys import Keys
 from engine.board.game import Position
 from engine.report.schema import PositionReport
 from eval.families import default
+from eval.linear.registry import TERMS
 from study.reporting import report_position
 from tests.browser import HEIGHT, ROOT, WIDTH, Explorer, Page, needs_browser, square
 
@@ -239,7 +240,7 @@ def test_the_table_is_sorted_by_its_columns_and_shows_all_terms_when_asked(page:
     page.open(at(MIDDLEGAME))
     few = len(page.all("tr[data-term]"))
     page.click("#zero-terms")
-    page.until(lambda: len(page.all("tr[data-term]")) == 27 > few)
+    page.until(lambda: len(page.all("tr[data-term]")) == len(TERMS) > few)
     page.click("[data-sort=net_cp]")
     page.until(lambda: page.all("th[aria-sort=descending]"))
     names = page.run("return [...document.querySelectorAll('tr[data-term]')].map((row) => row.dataset.term)")

@@ -9,11 +9,11 @@ import pytest
 
 from eval.linear.registry import TERMS, Group, Phase, Term
 from eval.linear.weights import DEFAULT_FILE, SHIPPED, defaults, load
-from learn.fit import Step, Task, Watcher, gauss_newton
+from learn.fit import FitCallback, FitProblem, Step, gauss_newton
 from learn.learning import METHODS, Learned, Settings, learn, split
 from learn.passes import BLOCK, gather
 from learn.report import summarise
-from learn.sample import Loss, Point, Sample, sample_of
+from learn.sample import FitParameters, Loss, Sample, sample_of
 from tests.rows import made_up_rows, mean_error, selfplay_rows, some_games
 
 BOUNDS = np.array([term.bounds for term in TERMS], dtype=np.float64)
@@ -36,7 +36,7 @@ def sample() -> Sample:
 
 
 def learned(sample: Sample, **settings: object) -> Learned:
-    return learn(sample, AFTER_TRAINING, replace(Settings(), **settings), Watcher())  # type: ignore[arg-type]
+    return learn(sample, AFTER_TRAINING, replace(Settings(), **settings), FitCallback())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("k", [None, K])
@@ -51,42 +51,42 @@ def test_every_method_comes_to_the_same_place(sample: Sample, loss: Loss, k: flo
 @pytest.mark.parametrize("loss", list(Loss))
 def test_the_gradient_is_that_of_the_objective(sample: Sample, loss: Loss) -> None:
     free = np.array([5, 9, 23])
-    task = Task(free, BOUNDS, True, truth(), loss, spread=np.full(len(TERMS), 0.5))
-    point = Point(defaults(), 1 / K)
-    gradient, _ = task.system(gather(sample, point, loss), point)
+    problem = FitProblem(free, BOUNDS, True, truth(), loss, spread=np.full(len(TERMS), 0.5))
+    parameters = FitParameters(defaults(), 1 / K)
+    gradient, _ = problem.system(gather(sample, parameters, loss), parameters)
     for place, (weight, step) in enumerate([(5, 4.0), (9, 4.0), (23, 4.0), (None, 1e-5)]):
         values = []
         for sign in (1, -1):
-            weights = point.weights.copy()
+            weights = parameters.weights.copy()
             if weight is not None:
                 weights[weight] += sign * step
-            moved = Point(weights, point.steepness + (0 if weight is not None else sign * step))
-            values.append(task.objective(gather(sample, moved, loss), moved))
+            moved = FitParameters(weights, parameters.inverse_k + (0 if weight is not None else sign * step))
+            values.append(problem.objective(gather(sample, moved, loss), moved))
         assert 2 * gradient[place] == pytest.approx((values[0] - values[1]) / (2 * step), rel=0.01)
 
 
 def test_one_pass_tells_the_errors_of_both_sets() -> None:
     rows = made_up_rows(truth(), K, 3 * BLOCK, seed=2)
-    held = rows.game % 3 == 0
-    point = Point(defaults(), 1 / K)
-    both = gather(sample_of(rows, held, 40.0), point)
-    for chosen, error in ((~held, both.train), (held, both.valid)):
+    is_validation = rows.game % 3 == 0
+    parameters = FitParameters(defaults(), 1 / K)
+    both = gather(sample_of(rows, is_validation, 40.0), parameters)
+    for chosen, error in ((~is_validation, both.train), (is_validation, both.valid)):
         alone = some_games(rows, np.unique(rows.game[chosen]))
-        predicted = 1 / (1 + np.exp(-(alone.features @ point.weights) / 256 / K))
+        predicted = 1 / (1 + np.exp(-(alone.features @ parameters.weights) / 256 / K))
         weights = np.exp(-alone.to_end / 40)
         expected = np.average((predicted - alone.labels()) ** 2, weights=weights)
         assert error == pytest.approx(expected, rel=1e-5)
-    assert both.rows.tolist() == [np.count_nonzero(~held), np.count_nonzero(held)]
+    assert both.rows.tolist() == [np.count_nonzero(~is_validation), np.count_nonzero(is_validation)]
 
 
 def test_the_end_does_not_depend_on_where_the_fit_starts(sample: Sample) -> None:
-    chance = np.random.default_rng(3)
+    rng = np.random.default_rng(3)
     zero = defaults()
     zero[POSITIONAL] = np.clip(0.0, *BOUNDS[POSITIONAL].T)
     random = defaults()
-    random[POSITIONAL] = chance.uniform(*BOUNDS[POSITIONAL].T)
-    settings = Settings(lam=None, prior=0.0)
-    ends = [learn(sample, start, settings, Watcher()).end.weights for start in (defaults(), zero, random)]
+    random[POSITIONAL] = rng.uniform(*BOUNDS[POSITIONAL].T)
+    settings = Settings(decay=None, prior=0.0)
+    ends = [learn(sample, start, settings, FitCallback()).end.weights for start in (defaults(), zero, random)]
     assert np.abs(ends[0] - ends[1]).max() <= 1
     assert np.abs(ends[0] - ends[2]).max() <= 1
 
@@ -109,15 +109,15 @@ def test_few_games_never_leave_weights_that_predict_other_games_worse(games: int
         others = some_games(rows, drawn[games:])
         judge = sample_of(others, np.zeros(len(others), dtype=np.bool_), 40.0)
         for start in (BEFORE_TRAINING, load(DEFAULT_FILE)):
-            found = learn(split(some_games(rows, drawn[:games]), Settings()), start, Settings(), Watcher())
-            fall = mean_error(judge, found.start) - mean_error(judge, found.end)
-            raw.append(fall)
+            found = learn(split(some_games(rows, drawn[:games]), Settings()), start, Settings(), FitCallback())
+            decrease = mean_error(judge, found.start) - mean_error(judge, found.end)
+            raw.append(decrease)
             if found.accepted:
-                assert fall > 0
+                assert decrease > 0
     assert np.mean(raw) > -0.0001  # nor would they, on average, if nobody looked at the validation set
 
 
-class Impatient(Watcher):
+class Impatient(FitCallback):
     """Presses Ctrl-C at the third step."""
 
     def __init__(self) -> None:
@@ -131,11 +131,11 @@ class Impatient(Watcher):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_an_interrupted_fit_keeps_the_best_so_far(sample: Sample, method: str) -> None:
-    watcher = Impatient()
-    found = learn(sample, defaults(), Settings(method=method), watcher)
+    callback = Impatient()
+    found = learn(sample, defaults(), Settings(method=method), callback)
     assert found.interrupted
-    assert len(watcher.steps) == 3
-    assert np.abs(found.end.weights - watcher.steps[-1].point.weights).max() <= 0.5
+    assert len(callback.steps) == 3
+    assert np.abs(found.end.weights - callback.steps[-1].parameters.weights).max() <= 0.5
     assert found.after.train < found.before.train
 
 
@@ -168,15 +168,15 @@ def test_terms_may_be_added_without_a_change_here() -> None:
     settings = Settings(last=len(terms), k=K, prior=0.0)
     more = split(made_up_rows(weights, K, 40_000, seed=5), settings)
     for method in METHODS:
-        found = learn(more, start, replace(settings, method=method), Watcher(), terms)
+        found = learn(more, start, replace(settings, method=method), FitCallback(), terms)
         assert np.abs(found.end.weights - weights)[-3:].max() < 25
         lines = {line.name: line for line in summarise(more, found, settings, 1, 0.0, terms).weights}
         assert lines["Extra1"].flags == ("sign against its meaning",)
 
 
 def test_a_large_sample_is_first_approached_on_a_part_of_it(monkeypatch: pytest.MonkeyPatch, sample: Sample) -> None:
-    start, task = Point(defaults(), 1 / K), Task(POSITIONAL, BOUNDS, False, defaults())
-    whole = gauss_newton(sample, start, task, Watcher())
+    start, problem = FitParameters(defaults(), 1 / K), FitProblem(POSITIONAL, BOUNDS, False, defaults())
+    whole = gauss_newton(sample, start, problem, FitCallback())
     monkeypatch.setattr("learn.fit.LARGE", 1)
     monkeypatch.setattr("learn.passes.BLOCK", 256)
-    assert np.abs(gauss_newton(sample, start, task, Watcher()).weights - whole.weights).max() < 0.1
+    assert np.abs(gauss_newton(sample, start, problem, FitCallback()).weights - whole.weights).max() < 0.1

@@ -23,7 +23,7 @@ from learn.improve.plan import Plan
 from learn.improve.plots import PICTURES, draw
 from learn.improve.start import begin
 from learn.improve.state import Folder, LoopState, load_state, table_of
-from learn.improve.steps import Taught
+from learn.improve.steps import RoundFit
 from learn.request import Events
 from match.errors import MatchError
 from match.games import Tally
@@ -104,7 +104,7 @@ def test_a_killed_run_goes_on_to_the_same_end(
 def test_ctrl_c_ends_with_the_best_so_far_and_the_next_run_goes_on(
     tmp_path: Path, poor: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = loop.steps.teach
+    real = loop.steps.fit_round
 
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
@@ -117,22 +117,22 @@ def test_ctrl_c_ends_with_the_best_so_far_and_the_next_run_goes_on(
     assert len(improved(tmp_path / "run", poor).state.rounds) == 2
 
 
-def teaching(*arguments: Any) -> Taught:
+def teaching(*arguments: Any) -> RoundFit:
     """A fit that finds something new."""
     best = np.array(arguments[2])
     best[-1] += 1
-    return Taught(best, 12, 600, error_before=0.2, error_after=0.1)
+    return RoundFit(best, 12, 600, error_before=0.2, error_after=0.1)
 
 
 def proving(verdict: bool) -> Callable[..., Any]:
     """A match in which the new weights win all games, or lose them."""
 
-    def meet(*_: object, **__: object) -> Tally:
+    def play_trial(*_: object, **__: object) -> Tally:
         tally = Tally()
         tally.points[2 if verdict else 0], tally.pairs[4 if verdict else 0] = 400, 200
         return tally
 
-    return meet
+    return play_trial
 
 
 def test_what_is_proved_is_put_in_use_and_the_old_is_kept(

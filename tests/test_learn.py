@@ -13,16 +13,16 @@ import pytest
 
 from engine.board.fen import parse_fen
 from engine.common.command import CommandError, UsageError
-from engine.console.learn_options import read_order
+from engine.console.learn_options import read_arguments
 from engine.console.learning import learn_weights
 from eval.linear.evaluate import features_of
 from eval.linear.registry import TERMS
 from eval.linear.weights import defaults, learned_k, load, save
 from formats.pgn_games import read_games
-from learn.fit import Task, Watcher, fit_k, gauss_newton
+from learn.fit import FitCallback, FitProblem, fit_k, gauss_newton
 from learn.learning import Settings, learn, split
 from learn.positions import FEATURE_SCALE, Rows, Selection, rows_of_games
-from learn.sample import Point, Sample, sample_of
+from learn.sample import FitParameters, Sample, sample_of
 from tests.rows import mean_error
 
 BOUNDS = np.array([term.bounds for term in TERMS], dtype=np.float64)
@@ -32,12 +32,12 @@ POSITIONAL = np.arange(5, len(TERMS))
 
 def random_games(count: int, seed: int) -> str:
     """PGN of random games that end by move 35, won by the side with more material."""
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     texts = []
     for _ in range(count):
         board = chess.Board()
         while not board.is_game_over() and board.ply() < 70:
-            board.push(chance.choice(list(board.legal_moves)))
+            board.push(rng.choice(list(board.legal_moves)))
         worth = {chess.PAWN: 1, chess.KNIGHT: 3, chess.BISHOP: 3, chess.ROOK: 5, chess.QUEEN: 9, chess.KING: 0}
         balance = sum(worth[p.piece_type] * (1 if p.color else -1) for p in board.piece_map().values())
         game = chess.pgn.Game.from_board(board)
@@ -55,10 +55,10 @@ def pgn(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def made_up_sample(weights: np.ndarray, k: float, count: int, seed: int) -> Sample:
     """Rows of plausible size whose results are drawn from what `weights` and `k` predict."""
-    chance = np.random.default_rng(seed)
-    features = np.rint(FEATURE_SCALE * chance.normal(0, 1, (count, len(TERMS)))).astype(np.int16)
+    rng = np.random.default_rng(seed)
+    features = np.rint(FEATURE_SCALE * rng.normal(0, 1, (count, len(TERMS)))).astype(np.int16)
     expected = 1 / (1 + np.exp(-(features @ weights) / FEATURE_SCALE / k))
-    results = (chance.random(count) < expected).astype(np.float32)
+    results = (rng.random(count) < expected).astype(np.float32)
     none = np.zeros(count, dtype=np.uint8)
     game = np.arange(count, dtype=np.int32)
     rows = Rows(features, none, game, none.astype(np.int16), results, none.astype(np.int16))
@@ -98,10 +98,10 @@ def test_the_fit_finds_the_weights_that_made_the_results() -> None:
     truth = defaults()
     truth[POSITIONAL] = np.clip(truth[POSITIONAL] * 0.5, BOUNDS[POSITIONAL, 0], BOUNDS[POSITIONAL, 1])
     sample = made_up_sample(truth, 1000.0, 60_000, seed=3)
-    start = Point(defaults(), 1 / 700)
-    end = gauss_newton(sample, start, Task(POSITIONAL, BOUNDS, True, defaults()), Watcher())
+    start = FitParameters(defaults(), 1 / 700)
+    end = gauss_newton(sample, start, FitProblem(POSITIONAL, BOUNDS, True, defaults()), FitCallback())
     assert mean_error(sample, end) < mean_error(sample, start)
-    assert mean_error(sample, end) <= mean_error(sample, Point(truth, 1 / 1000)) + 1e-5
+    assert mean_error(sample, end) <= mean_error(sample, FitParameters(truth, 1 / 1000)) + 1e-5
     assert abs(end.k - 1000) < 60
     assert np.abs(end.weights - truth)[POSITIONAL].max() < 30
     assert (end.weights[:5] == truth[:5]).all()
@@ -111,7 +111,9 @@ def test_weights_stay_within_their_bounds() -> None:
     truth = defaults()
     truth[5] = 150.0  # PawnDoubled may not be positive
     sample = made_up_sample(truth, 500.0, 20_000, seed=4)
-    end = gauss_newton(sample, Point(defaults(), 1 / 500), Task(POSITIONAL, BOUNDS, True, defaults()), Watcher())
+    end = gauss_newton(
+        sample, FitParameters(defaults(), 1 / 500), FitProblem(POSITIONAL, BOUNDS, True, defaults()), FitCallback()
+    )
     assert end.weights[5] == 0
     assert (end.weights >= BOUNDS[:, 0]).all()
     assert (end.weights <= BOUNDS[:, 1]).all()
@@ -120,29 +122,29 @@ def test_weights_stay_within_their_bounds() -> None:
 def test_k_is_where_the_error_is_least() -> None:
     sample = made_up_sample(defaults(), 321.0, 20_000, seed=5)
     k = fit_k(sample, defaults()).k
-    best = mean_error(sample, Point(defaults(), 1 / k))
+    best = mean_error(sample, FitParameters(defaults(), 1 / k))
     assert abs(k - 321) < 20
-    assert best <= mean_error(sample, Point(defaults(), 1 / (k * 1.02)))
-    assert best <= mean_error(sample, Point(defaults(), 1 / (k / 1.02)))
+    assert best <= mean_error(sample, FitParameters(defaults(), 1 / (k * 1.02)))
+    assert best <= mean_error(sample, FitParameters(defaults(), 1 / (k / 1.02)))
 
 
 def test_no_game_lies_in_both_parts(pgn: Path) -> None:
     rows = rows_of_games(read_games(pgn.read_bytes()), Selection())
     sample = split(rows, Settings())
-    train, valid = (set(sample.games(held)) for held in (False, True))
+    train, valid = (set(sample.games(is_validation)) for is_validation in (False, True))
     assert not train & valid
     assert 0.1 < len(valid) / GAMES < 0.3
 
 
 def test_noise_teaches_nothing_and_is_not_accepted() -> None:
-    chance = np.random.default_rng(6)
-    features = (FEATURE_SCALE * chance.normal(0, 1, (4000, len(TERMS)))).astype(np.int16)
+    rng = np.random.default_rng(6)
+    features = (FEATURE_SCALE * rng.normal(0, 1, (4000, len(TERMS)))).astype(np.int16)
     game = np.repeat(np.arange(100), 40).astype(np.int32)
-    results = (chance.integers(0, 3, 100) / 2).astype(np.float32)
+    results = (rng.integers(0, 3, 100) / 2).astype(np.float32)
     none = np.zeros(4000, dtype=np.uint8)
     rows = Rows(features, none, game, none.astype(np.int16), results, none.astype(np.int16))
     flat = np.where(np.arange(len(TERMS)) < 5, defaults(), np.clip(0.0, BOUNDS[:, 0], BOUNDS[:, 1]))
-    learned = learn(split(rows, Settings()), flat, Settings(k=1e6), Watcher())
+    learned = learn(split(rows, Settings()), flat, Settings(k=1e6), FitCallback())
     assert not learned.accepted
 
 
@@ -200,11 +202,19 @@ def test_games_that_cannot_teach_are_refused_with_the_reason(tmp_path: Path, tex
 
 
 @pytest.mark.parametrize(
-    "words", [[], ["a.pgn", "6"], ["a.pgn", "9", "6"], ["a.pgn", "0", "27"], ["a.pgn", "1", "28"], ["a.pgn", "--what"]]
+    "words",
+    [
+        [],
+        ["a.pgn", "6"],
+        ["a.pgn", "9", "6"],
+        ["a.pgn", "0", "27"],
+        ["a.pgn", "1", str(len(TERMS) + 1)],
+        ["a.pgn", "--what"],
+    ],
 )
 def test_a_wrong_command_line_is_refused(words: list[str]) -> None:
     with pytest.raises(UsageError):
-        read_order(words)
+        read_arguments(words)
 
 
 def test_a_game_that_cannot_be_read_is_reported_and_the_rest_used(pgn: Path, tmp_path: Path) -> None:

@@ -29,20 +29,20 @@ from formats.pgn_games import Fault, read_games
 from formats.sources import SourceError, count_lines, find_files
 from learn.checking import check_rows
 from learn.fen_file import lines_of
-from learn.inputs import Reading, read_rows
+from learn.inputs import ReadOptions, read_rows
 from learn.positions import PositionBlock, Quiet, Rows, Selection, block_of_games, rows_of_block, rows_of_games
 from learn.quiet import is_open, select_quiet
 from tests.pipes import pipe_with
 
 SELFPLAY = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"
-READING = Reading(Selection(), defaults())
+READING = ReadOptions(Selection(), defaults())
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -"
 
 
-def read(*paths: Path, reading: Reading = READING) -> tuple[Rows, int, list[str], list[Fault]]:
+def read(*paths: Path, options: ReadOptions = READING) -> tuple[Rows, int, list[str], list[Fault]]:
     lines: list[str] = []
     faults: list[tuple[Path, Fault]] = []
-    rows, games = read_rows(paths, reading, lines.append, faults)
+    rows, games = read_rows(paths, options, lines.append, faults)
     return rows, games, lines, [fault for _, fault in faults]
 
 
@@ -143,8 +143,8 @@ def test_files_are_found_by_name_by_pattern_and_without_ending(tmp_path: Path) -
 def test_a_fen_file_holds_the_rows_of_its_games(tmp_path: Path, expected: Rows) -> None:
     pgn = tmp_path / "games.pgn"
     pgn.write_bytes(SELFPLAY.read_bytes() + b"\n1. e4 e5 2. Ke3 1-0\n")
-    keep = Reading(Selection(), defaults(), keep_fen=True)
-    rows, games, lines, faults = read(pgn, reading=keep)
+    keep = ReadOptions(Selection(), defaults(), keep_fen=True)
+    rows, games, lines, faults = read(pgn, options=keep)
     assert lines[0] == f"Creating file '{tmp_path / 'games.fen'}'"
     assert len(faults) == 1
     first, *written, last = (tmp_path / "games.fen").read_text().splitlines()
@@ -152,7 +152,7 @@ def test_a_fen_file_holds_the_rows_of_its_games(tmp_path: Path, expected: Rows) 
     assert len(written) == len(rows) == len(expected)
     board, operations = chess.Board.from_epd(" ".join(written[-1].split(" ")[:4] + written[-1].split(" ")[6:]))
     assert board.is_valid() and operations["c7"] == "710" and operations["c9"] in ("1-0", "0-1", "1/2-1/2")
-    again, games_again, lines, _ = read(pgn, reading=keep)
+    again, games_again, lines, _ = read(pgn, options=keep)
     assert lines[0].startswith("Using file") and "1 games could not be read" in lines[-1]
     assert games == games_again == 710
     assert_equal(again, expected)
@@ -163,18 +163,18 @@ def test_a_fen_file_holds_the_rows_of_its_games(tmp_path: Path, expected: Rows) 
 def test_a_fen_file_of_something_else_is_not_used(tmp_path: Path, change: str) -> None:
     pgn, fen = tmp_path / "games.pgn", tmp_path / "games.fen"
     pgn.write_bytes(SELFPLAY.read_bytes()[:50_000])
-    keep = Reading(Selection(), defaults(), keep_fen=True)
-    read(pgn, reading=keep)
+    keep = ReadOptions(Selection(), defaults(), keep_fen=True)
+    read(pgn, options=keep)
     if change == "file":
         pgn.write_bytes(SELFPLAY.read_bytes()[:40_000])
     elif change == "settings":
-        keep = Reading(Selection(skip_first=8), defaults(), keep_fen=True)
+        keep = ReadOptions(Selection(skip_first=8), defaults(), keep_fen=True)
     elif change == "cut short":
         fen.write_bytes(fen.read_bytes()[:-20])
     else:
         fen.write_text(f"{START} [0.5]\n")
     before = fen.read_bytes()
-    rows, _, lines, _ = read(pgn, reading=keep)
+    rows, _, lines, _ = read(pgn, options=keep)
     assert_equal(rows, rows_of_games(read_games(pgn.read_bytes()), keep.selection))
     if change == "another program's":
         assert fen.read_bytes() == before and "not Merino's" in lines[0]
@@ -282,7 +282,7 @@ def test_positions_without_a_game_count_as_one_each(tmp_path: Path) -> None:
     rows, games, lines, _ = read(path)
     assert games == 3 and rows.game.tolist() == [0, 1, 2] and rows.to_end.tolist() == [0, 0, 0]
     assert "name no game (c7)" in lines[1] and "(c8)" in lines[2]
-    rows, games, lines, _ = read(path, reading=Reading(Selection(unique=True), defaults()))
+    rows, games, lines, _ = read(path, options=ReadOptions(Selection(unique=True), defaults()))
     assert len(rows) == 2 and lines[-1] == "Duplicates left out: 1"
     assert rows.labels().tolist() == [1.0, 0.5]
 
@@ -331,8 +331,8 @@ def test_a_line_of_progress_is_wiped_before_the_next_text(tmp_path: Path) -> Non
     (tmp_path / "a.pgn").write_bytes(SELFPLAY.read_bytes())
     for _ in range(2):  # the second time from the .fen file
         with shown(lambda line: stream.write(f"{line}\n"), stream, lambda: float(next(now))) as events:
-            reading = Reading(Selection(), defaults(), keep_fen=True)
-            read_rows([tmp_path / "a.pgn"], reading, events.say, [], events.progressed)
+            options = ReadOptions(Selection(), defaults(), keep_fen=True)
+            read_rows([tmp_path / "a.pgn"], options, events.say, [], events.progressed)
     seen = stream.getvalue()
     assert "Reading a.pgn: " in seen and "Reading a.fen: " in seen
     for told in ("a.pgn: ", "Using file ", "a.fen: "):
@@ -364,7 +364,7 @@ def test_games_are_read_from_a_pipe(expected: Rows, pack: Callable[[bytes], byte
     with pipe_with(pack(SELFPLAY.read_bytes())) as out:
         lines: list[str] = []
         rows, games = read_rows(
-            find_files([f"/dev/fd/{out}"]), Reading(Selection(), defaults(), True), lines.append, []
+            find_files([f"/dev/fd/{out}"]), ReadOptions(Selection(), defaults(), True), lines.append, []
         )
     assert games == 710
     assert_equal(rows, expected)
@@ -375,21 +375,21 @@ def test_a_hyphen_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     with pipe_with(SELFPLAY.read_bytes()) as out, os.fdopen(os.dup(out), encoding="utf-8") as file:
         monkeypatch.setattr("sys.stdin", file)
         lines: list[str] = []
-        games = read_rows(find_files(["-"]), Reading(Selection(), defaults(), True), lines.append, [])[1]
+        games = read_rows(find_files(["-"]), ReadOptions(Selection(), defaults(), True), lines.append, [])[1]
     assert games == 710
     assert lines[0].startswith("standard input: 710 games, ")
 
 
 def test_standard_input_that_gives_nothing_is_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    reading = Reading(Selection(), defaults())
+    options = ReadOptions(Selection(), defaults())
     for stdin, reason in ((None, "is closed"), (Terminal(), "is the keyboard here")):
         monkeypatch.setattr("sys.stdin", stdin)
         with pytest.raises(SourceError, match=reason):
-            read_rows(find_files(["-"]), reading, print, [])
+            read_rows(find_files(["-"]), options, print, [])
     with pipe_with(b"") as out, os.fdopen(os.dup(out), encoding="utf-8") as file:
         monkeypatch.setattr("sys.stdin", file)
         with pytest.raises(SourceError, match="no finished game with a usable position in standard input"):
-            read_rows(find_files(["-"]), reading, print, [])
+            read_rows(find_files(["-"]), options, print, [])
 
 
 def test_progress_in_a_pipe_is_silent_unless_it_takes_long() -> None:
@@ -434,8 +434,8 @@ def test_positions_where_something_hangs_are_left_out_or_played_out() -> None:
 
 
 def test_quiet_positions_are_those_whose_score_quiescence_does_not_change(expected: Rows) -> None:
-    rows, _, _, _ = read(SELFPLAY, reading=Reading(Selection(quiet=Quiet.ONLY), defaults()))
-    resolved, _, _, _ = read(SELFPLAY, reading=Reading(Selection(quiet=Quiet.RESOLVED), defaults()))
+    rows, _, _, _ = read(SELFPLAY, options=ReadOptions(Selection(quiet=Quiet.ONLY), defaults()))
+    resolved, _, _, _ = read(SELFPLAY, options=ReadOptions(Selection(quiet=Quiet.RESOLVED), defaults()))
     assert 0.3 * len(expected) < len(rows) < 0.95 * len(expected)
     assert len(rows) < len(resolved) <= len(expected)
 
@@ -450,13 +450,13 @@ def test_the_decided_end_of_a_game_can_be_left_out() -> None:
 def test_a_fen_file_of_quiet_positions_is_made_anew_for_other_weights(tmp_path: Path) -> None:
     pgn = tmp_path / "games.pgn"
     pgn.write_bytes(SELFPLAY.read_bytes()[:50_000])
-    reading = Reading(Selection(quiet=Quiet.ONLY, skip_decided=800), defaults(), keep_fen=True)
-    rows, _, _, _ = read(pgn, reading=reading)
-    again, _, lines, _ = read(pgn, reading=reading)
+    options = ReadOptions(Selection(quiet=Quiet.ONLY, skip_decided=800), defaults(), keep_fen=True)
+    rows, _, _, _ = read(pgn, options=options)
+    again, _, lines, _ = read(pgn, options=options)
     assert_equal(again, rows)
     assert lines[0].startswith("Using file")
-    other = Reading(reading.selection, defaults() * 0.9, keep_fen=True)
-    assert read(pgn, reading=other)[2][0].startswith("Creating file")
+    other = ReadOptions(options.selection, defaults() * 0.9, keep_fen=True)
+    assert read(pgn, options=other)[2][0].startswith("Creating file")
 
 
 @pytest.mark.parametrize(("game", "to_end", "before"), [(-1, 3, 0), (0, -1, 0), (0, 3, -1)])

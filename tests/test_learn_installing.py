@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from engine.common.command import CommandError, UsageError
-from engine.console.learn_options import read_order
+from engine.console.learn_options import read_arguments
 from engine.console.learning import learn_weights
 from engine.shell.learn import run_learn
 from eval.linear.registry import TERMS
@@ -122,7 +122,7 @@ def test_to_prove_more_strength_is_another_match(
     assert learned(weights, told, "--prove") == weights
     assert asked == [STRONGER]
     with pytest.raises(UsageError, match="--no-match"):
-        read_order(["a.pgn", "--prove", "--no-match"])
+        read_arguments(["a.pgn", "--prove", "--no-match"])
 
 
 def test_who_stops_the_fit_waits_for_no_match(weights: Path, told: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,10 +258,10 @@ def test_the_old_weights_are_kept_where_the_file_has_their_ending(tmp_path: Path
     assert (tmp_path / "w.old.old").read_bytes() == before
 
 
-def passed(elo: float, times: int, chance: np.random.Generator) -> tuple[float, float]:
+def passed(elo: float, times: int, rng: np.random.Generator) -> tuple[float, float]:
     """The share of simulated matches of this strength that NOT_WEAKER lets pass, and that it refuses."""
     seen = np.array([21, 44, 84, 44, 21]) / 214  # the pairs of a match at these nodes, made even
-    pairs = chance.choice(5, (times, NOT_WEAKER.most_games // 2), p=_likeliest_with_mean(seen, score_of(elo)))
+    pairs = rng.choice(5, (times, NOT_WEAKER.most_games // 2), p=_likeliest_with_mean(seen, score_of(elo)))
     test, verdict = NOT_WEAKER.test, np.zeros(times)
     for played in range(10, pairs.shape[1] + 1, 10):
         counts = np.array([np.bincount(row[:played], minlength=5) for row in pairs])
@@ -272,14 +272,14 @@ def passed(elo: float, times: int, chance: np.random.Generator) -> tuple[float, 
 
 
 @pytest.fixture(scope="module")
-def chance() -> Iterator[np.random.Generator]:
+def rng() -> Iterator[np.random.Generator]:
     yield np.random.default_rng(4)
 
 
 @pytest.mark.parametrize(("elo", "least", "most"), [(-60, 0, 0.01), (-30, 0, 0.09), (0, 0.82, 1), (15, 0.95, 1)])
 def test_equal_weights_mostly_pass_their_match_and_weaker_ones_do_not(
-    chance: np.random.Generator, elo: float, least: float, most: float
+    rng: np.random.Generator, elo: float, least: float, most: float
 ) -> None:
-    share, refused = passed(elo, 300, chance)
+    share, refused = passed(elo, 300, rng)
     assert least <= share <= most
     assert refused >= 0.8 or elo > -30

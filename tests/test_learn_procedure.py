@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.common.command import CommandError
-from engine.console.learn_options import read_order
+from engine.console.learn_options import read_arguments
 from engine.console.learning import learn_weights
 from engine.shell.cli import main
 from eval.linear.weights import defaults, load, save
@@ -62,7 +62,7 @@ def test_a_request_is_answered_by_a_result_and_nothing_is_printed(
 
 
 def test_what_is_for_a_file_is_asked_for_and_what_is_printed_is_not() -> None:
-    printed, kept = read_order(["a.pgn", "--table", "-"]), read_order(["a.pgn", "--table", "t.csv", "--json"])
+    printed, kept = read_arguments(["a.pgn", "--table", "-"]), read_arguments(["a.pgn", "--table", "t.csv", "--json"])
     assert printed.as_csv and printed.request.csv is None
     assert kept.as_json and not kept.as_csv and kept.request.csv == "t.csv"
     assert kept.request.files == ("a.pgn",)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from engine.common.command import CommandError, UsageError
-from engine.console.learn_options import read_order
+from engine.console.learn_options import read_arguments
 from engine.console.learning import learn_weights
 from engine.shell.cli import main
 from engine.shell.learn import run_learn
@@ -21,15 +21,15 @@ from eval.linear.registry import TERMS
 from eval.linear.weights import SHIPPED, defaults, load, save
 from learn import procedure
 from learn.calibration import calibration
-from learn.fit import Watcher
+from learn.fit import FitCallback
 from learn.learning import ARTICLE, Learned, Settings, learn, split
 from learn.passes import gather
 from learn.plots import draw
 from learn.record import load_record
 from learn.report import RARE_GAMES, Summary, WeightLine, summarise
-from learn.sample import Point, sample_of
+from learn.run_log import COLUMNS, fold
+from learn.sample import FitParameters, sample_of
 from learn.tables import as_csv, render
-from learn.telling import COLUMNS, fold
 from tests.rows import SELFPLAY, made_up_rows, selfplay_rows, some_games
 
 BEFORE_TRAINING = SHIPPED / "greko2015-before-training.txt"
@@ -94,7 +94,7 @@ def test_the_article_is_followed_to_the_letter(tmp_path: Path) -> None:
     steps = [line for line in lines if STEP.fullmatch(line)]
     assert lines[lines.index("Start optimization...") + 1] == steps[0]
     assert steps[0].endswith("K = 150.0")
-    assert "Parameter 6 of 27: PawnDoubled = -10" in lines
+    assert f"Parameter 6 of {len(TERMS)}: PawnDoubled = -10" in lines
     assert any(" [1.7] -11" in line for line in steps)
     numbers = [int(line.split()[0]) for line in steps]
     assert numbers == list(range(len(steps)))
@@ -104,20 +104,20 @@ def test_the_article_is_followed_to_the_letter(tmp_path: Path) -> None:
 
 def test_the_error_of_the_article_is_the_root_of_the_weighted_sum_over_the_positions() -> None:
     rows = selfplay_rows()
-    held = np.zeros(len(rows), dtype=np.bool_)
-    held[::5] = True
+    is_validation = np.zeros(len(rows), dtype=np.bool_)
+    is_validation[::5] = True
     weights = load(BEFORE_TRAINING)
-    sums = gather(sample_of(rows, held, 20.0), Point(weights, 1 / 150))
+    sums = gather(sample_of(rows, is_validation, 20.0), FitParameters(weights, 1 / 150))
     error = 1 / (1 + np.exp(-(rows.features @ weights) / 256 / 150)) - rows.labels()
     weighted = np.exp(-rows.to_end / 20) * error**2
-    expected = [np.sqrt(weighted[part].sum() / part.sum()) for part in (~held, held)]
+    expected = [np.sqrt(weighted[part].sum() / part.sum()) for part in (~is_validation, is_validation)]
     assert ARTICLE.errors(sums) == pytest.approx(expected, rel=1e-5)
 
 
 def test_what_is_asked_for_by_itself_holds_beside_the_article() -> None:
     for words in (["--article", "--lambda", "40"], ["--lambda", "40", "--article"]):
-        settings = read_order(["games.pgn", *words]).request.settings
-        assert (settings.lam, settings.k, settings.method) == (40.0, 150.0, "descent")
+        settings = read_arguments(["games.pgn", *words]).request.settings
+        assert (settings.decay, settings.k, settings.method) == (40.0, 150.0, "descent")
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_what_is_asked_for_by_itself_holds_beside_the_article() -> None:
 )
 def test_an_option_that_makes_no_sense_is_refused(words: list[str]) -> None:
     with pytest.raises(UsageError, match=r"^learn: "):
-        read_order(["games.pgn", *words])
+        read_arguments(["games.pgn", *words])
 
 
 @pytest.mark.parametrize("word", ["-h", "--help"])
@@ -158,7 +158,7 @@ def test_what_is_odd_about_a_weight_is_told() -> None:
     settings = Settings(k=800.0, prior=0.0)
     sample = split(rows, settings)
     lines: dict[str, WeightLine] = {}
-    for line in summarise(sample, learn(sample, defaults(), settings, Watcher()), settings, 1, 0.0).weights:
+    for line in summarise(sample, learn(sample, defaults(), settings, FitCallback()), settings, 1, 0.0).weights:
         lines[line.name] = line
     assert "at its bound" in lines["PawnDoubled"].flags
     assert "sign against its meaning" in lines["RookMobility"].flags
@@ -172,7 +172,7 @@ def test_what_is_odd_about_a_weight_is_told() -> None:
 def test_true_weights_are_well_calibrated_and_false_ones_are_not() -> None:
     rows = made_up_rows(defaults(), 800.0, 40_000, seed=8)
     sample = sample_of(rows, np.ones(len(rows), dtype=np.bool_))
-    sharp, true = (calibration(sample, Point(defaults(), 1 / k)) for k in (300.0, 800.0))
+    sharp, true = (calibration(sample, FitParameters(defaults(), 1 / k)) for k in (300.0, 800.0))
     assert sum(each.positions for each in true) == len(rows)
     misses = [np.mean([abs(each.scored - each.predicted) / each.error for each in bins]) for bins in (true, sharp)]
     assert misses[0] < 2 < misses[1]
@@ -212,7 +212,7 @@ def test_nothing_is_drawn_for_a_folder_that_cannot_be_written(folder: Path, monk
 def test_thirty_games_are_too_few_to_leave_new_weights() -> None:
     rows = some_games(selfplay_rows(), np.arange(30))
     sample = split(rows, Settings())
-    found = learn(sample, defaults(), Settings(), Watcher())
+    found = learn(sample, defaults(), Settings(), FitCallback())
     assert not found.accepted
     assert np.abs(found.end.weights - defaults()).max() < 20
 
@@ -225,7 +225,7 @@ def summary() -> Summary:
     rows = made_up_rows(truth, 800.0, 5_000, seed=9)
     settings = Settings(k=800.0, prior=0.0)
     sample = split(rows, settings)
-    return summarise(sample, learn(sample, defaults(), settings, Watcher()), settings, 1000, 12.3)
+    return summarise(sample, learn(sample, defaults(), settings, FitCallback()), settings, 1000, 12.3)
 
 
 def test_a_report_fits_into_eighty_columns_and_breaks_no_word(folder: Path, summary: Summary) -> None:
@@ -268,11 +268,11 @@ def test_whether_a_change_is_more_than_noise_is_a_column(summary: Summary) -> No
 
 def test_the_sentence_and_the_table_of_the_article_tell_of_one_error() -> None:
     sample = split(selfplay_rows(), ARTICLE)
-    learned = learn(sample, load(BEFORE_TRAINING), replace(ARTICLE, method="gauss-newton"), Watcher())
+    learned = learn(sample, load(BEFORE_TRAINING), replace(ARTICLE, method="gauss-newton"), FitCallback())
     found = summarise(sample, learned, ARTICLE, 710, 1.0)
     assert found.gain == pytest.approx(found.valid_before - found.valid_after, rel=1e-9)
-    assert found.gain != pytest.approx(learned.gain.fall, rel=0.05)
-    assert found.gain / found.gain_error == pytest.approx(learned.gain.fall / learned.gain.error)
+    assert found.gain != pytest.approx(learned.gain.decrease, rel=0.05)
+    assert found.gain / found.gain_error == pytest.approx(learned.gain.decrease / learned.gain.error)
     text = "\n".join(render(found, root_of_sum=True))
     assert text.count(f"{abs(found.gain):.6f}") == 2
 
@@ -305,7 +305,7 @@ def test_rounded_weights_have_no_zero_with_a_sign() -> None:
     truth = defaults()
     truth[5:] = np.clip(0.0, *np.array([term.bounds for term in TERMS[5:]]).T)
     sample = split(made_up_rows(truth, 800.0, 20_000, seed=3), Settings(k=800.0))
-    end = learn(sample, truth, Settings(k=800.0), Watcher()).end.weights
+    end = learn(sample, truth, Settings(k=800.0), FitCallback()).end.weights
     assert (end == 0).any() and not np.signbit(end[end == 0]).any()
 
 

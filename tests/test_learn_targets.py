@@ -10,7 +10,7 @@ import pytest
 
 from engine.board.fen import parse_fen
 from engine.common.command import UsageError
-from engine.console.learn_options import read_order
+from engine.console.learn_options import read_arguments
 from eval.linear.phases import by_stage, in_two_phases
 from eval.linear.registry import TERMS
 from eval.linear.weights import defaults
@@ -19,14 +19,14 @@ from formats.pgn_games import read_games
 from formats.pgn_scores import MATE, NO_SCORE
 from learn import rescoring
 from learn.errors import LearnError
-from learn.fit import Watcher
-from learn.inputs import Reading, read_rows
+from learn.fit import FitCallback
+from learn.inputs import ReadOptions, read_rows
 from learn.learning import METHODS, Learned, Settings, learn, split
 from learn.passes import gather
 from learn.positions import Rows, Selection
 from learn.report import summarise
 from learn.rescoring import Rescore, RescoringStoppedError
-from learn.sample import Point, sample_of
+from learn.sample import FitParameters, sample_of
 from learn.targets import Target, scale_of_scores
 from tests.rows import made_up_rows
 
@@ -71,9 +71,9 @@ def test_scores_written_are_read_back() -> None:
 
 
 def test_the_scale_of_scores_is_the_one_that_fits_the_results() -> None:
-    chance = np.random.default_rng(1)
-    scores = chance.integers(-600, 600, 40_000).astype(np.int16)
-    results = (chance.random(len(scores)) < 1 / (1 + np.exp(-scores / 170))).astype(np.float32)
+    rng = np.random.default_rng(1)
+    scores = rng.integers(-600, 600, 40_000).astype(np.int16)
+    results = (rng.random(len(scores)) < 1 / (1 + np.exp(-scores / 170))).astype(np.float32)
     assert scale_of_scores(scores, results) == pytest.approx(170, rel=0.05)
 
 
@@ -91,8 +91,8 @@ def scored_rows(count: int) -> Rows:
 
 
 def learned(rows: Rows, **settings: object) -> Learned:
-    chosen = replace(Settings(phases=2, lam=None, k=K), **settings)  # type: ignore[arg-type]
-    return learn(split(rows, chosen), defaults(), chosen, Watcher())
+    chosen = replace(Settings(phases=2, decay=None, k=K), **settings)  # type: ignore[arg-type]
+    return learn(split(rows, chosen), defaults(), chosen, FitCallback())
 
 
 def test_a_target_is_the_blend_of_result_and_expected_score() -> None:
@@ -149,19 +149,19 @@ def pgn(tmp_path: Path, games: int = 12) -> Path:
 
 def read(path: Path, rescore: Rescore | None = None, **selection: object) -> tuple[Rows, list[str]]:
     told: list[str] = []
-    reading = Reading(Selection(**selection), defaults(), needs_scores=True, rescore=rescore)  # type: ignore[arg-type]
-    return read_rows([path], reading, told.append, [])[0], told
+    options = ReadOptions(Selection(**selection), defaults(), needs_scores=True, rescore=rescore)  # type: ignore[arg-type]
+    return read_rows([path], options, told.append, [])[0], told
 
 
 def test_stages_that_few_positions_have_can_count_as_much_as_others() -> None:
     rows = scored_rows(2_000)
     stage = np.where(np.arange(len(rows)) % 10 == 0, 5, 60).astype(np.uint8)
-    held = np.zeros(len(rows), bool)
-    plain, even = (sample_of(replace(rows, stage=stage), held, even_stages=each) for each in (False, True))
+    is_validation = np.zeros(len(rows), bool)
+    plain, even = (sample_of(replace(rows, stage=stage), is_validation, even_stages=each) for each in (False, True))
     assert (plain.stage_weight == 1).all()
     assert even.stage_weight[5] == pytest.approx(4 / 0.9, rel=0.1)  # four times, where nine times were even
-    point = Point(truth(), 1 / K)
-    old, new = (gather(each, point).importance[0] for each in (plain, even))
+    parameters = FitParameters(truth(), 1 / K)
+    old, new = (gather(each, parameters).sample_weight[0] for each in (plain, even))
     assert new == pytest.approx(old)
 
 
@@ -222,7 +222,7 @@ def test_a_mate_and_a_position_without_moves_have_scores() -> None:
     ("text", "share"), [("result", 1.0), ("search", 0.0), ("blend=0.5", 0.5), ("blend=0", 0.0), ("blend=1", 1.0)]
 )
 def test_a_target_is_named_on_the_command_line(text: str, share: float) -> None:
-    assert read_order(["a.pgn", "--target", text]).request.settings.target.share == share
+    assert read_arguments(["a.pgn", "--target", text]).request.settings.target.share == share
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_a_target_is_named_on_the_command_line(text: str, share: float) -> None:
 )
 def test_what_makes_no_sense_is_refused(words: list[str], fault: str) -> None:
     with pytest.raises(UsageError, match=fault):
-        read_order(["a.pgn", *words])
+        read_arguments(["a.pgn", *words])
 
 
 def test_two_phases_do_not_become_one_by_themselves() -> None:
@@ -247,4 +247,4 @@ def test_two_phases_do_not_become_one_by_themselves() -> None:
     start[0] += 5
     rows = scored_rows(500)
     with pytest.raises(LearnError, match="two phases"):
-        learn(split(rows, Settings()), start, Settings(phases=1), Watcher())
+        learn(split(rows, Settings()), start, Settings(phases=1), FitCallback())

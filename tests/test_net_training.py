@@ -100,13 +100,15 @@ def test_another_seed_makes_another_net() -> None:
 
 
 def test_a_net_learns_what_pieces_are_worth() -> None:
-    settings = TrainingSettings(Shape("ALL", 16), Objective(0, 200.0, 2.0), epochs=40, batch=32, rate=0.01, apart=0.1)
+    settings = TrainingSettings(
+        Shape("ALL", 16), Objective(0, 200.0, 2.0), epochs=40, batch=32, rate=0.01, validation=0.1
+    )
     trainer, states = Trainer(SAMPLE, settings), list[TrainingState]()
     trained = trainer.run(states.append)
     ended = [state for state in states if state.is_epoch]
     assert len(ended) == 40
     assert trained.error < 0.1 * ended[0].error
-    assert trained.apart < 0.8 * ended[0].apart
+    assert trained.validation_error < 0.8 * ended[0].validation_error
     assert trained.network.about["training"]["epochs"] == 40
     assert 0 < trained.network.about["training"]["rounding_cp"] < 20
     assert trained.network.about["data"]["positions"] == len(SAMPLE)
@@ -145,12 +147,15 @@ def test_the_scale_of_scores_is_found() -> None:
 def test_the_command_trains_a_net_that_can_be_loaded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, out = tmp_path / "p.bin", tmp_path / "n.net"
     path.write_bytes(SAMPLE.tobytes())
-    order = ["train", str(path), "--out", str(out), "--epochs", "2", "--hidden", "16,8", "--features", "all+h"]
-    assert main(order) == 0
+    words = ["train", str(path), "--out", str(out), "--epochs", "2", "--hidden", "16,8", "--features", "all+h"]
+    assert main(words) == 0
     assert "Done: 2 epochs" in capsys.readouterr().out
     assert load_net(out).shape == Shape("ALL+H", 16, 8)
     assert len((tmp_path / "n.net.log").read_text().splitlines()) == 2
     assert not (tmp_path / "n.net.state").exists()
+    assert main([*words, "--quiet"]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("Done: ") and said.out.count("\n") == 1 and not said.err
 
 
 @pytest.mark.parametrize(

@@ -245,10 +245,10 @@ def test_joined_games_keep_their_order_and_results() -> None:
 
 def made_up(games: int, seed: int, weights: np.ndarray = TRUE_WEIGHTS, vectors_each: int = 1) -> Vectors:
     """Games with random balances, whose results are drawn from what `weights` predict of the last of them."""
-    chance = np.random.default_rng(seed)
-    differences = chance.integers(-1, 2, (games, vectors_each, len(PIECES))).astype(np.int8)
-    differences[:, :, 0] = chance.integers(-3, 4, (games, vectors_each))
-    won = chance.random(games) < 1 / (1 + np.exp(-(differences[:, -1] @ weights)))
+    rng = np.random.default_rng(seed)
+    differences = rng.integers(-1, 2, (games, vectors_each, len(PIECES))).astype(np.int8)
+    differences[:, :, 0] = rng.integers(-3, 4, (games, vectors_each))
+    won = rng.random(games) < 1 / (1 + np.exp(-(differences[:, -1] @ weights)))
     game = np.repeat(np.arange(games, dtype=np.int32), vectors_each)
     return Vectors(differences.reshape(-1, len(PIECES)), game, np.where(won, 2, 0).astype(np.int8))
 

@@ -23,7 +23,7 @@ from formats.pgn_games import read_games
 from study.errors import StudyError
 from study.points.capablanca import CONDITIONS, PointsVerdict
 from study.points.matrix import read_matrix, render_matrix
-from study.points.reading import Oddities, read_source
+from study.points.reading import SourceFaults, read_source
 from study.points.score_graph import score_graph
 from study.points.sets import DRAWN, LOST, WON, Collection, Filters, grouped
 from study.points.values import HALF
@@ -379,11 +379,11 @@ def test_games_that_cannot_be_read_are_named_and_the_others_used(
 
 
 def test_a_reader_notices_oddities_and_prints_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path, noticed = tmp_path / "some.pgn", list[Oddities]()
+    path, noticed = tmp_path / "some.pgn", list[SourceFaults]()
     path.write_text("1. e4 d5 2. exd5 c6 3. a3 a6 1-0\n\n1. e4 Ke4 1-0\n\n1. d4 d5 *\n")
     source = read_source(path, True, lambda what: nullcontext(print_nothing), noticed.append)
-    (odd,) = noticed
-    assert (odd.label, len(odd.faults), odd.unfinished) == ("some.pgn", 1, 1)
+    (faults,) = noticed
+    assert (faults.label, len(faults.faults), faults.unfinished) == ("some.pgn", 1, 1)
     assert source.vectors.games == 2 and capsys.readouterr() == ("", "")
 
 

@@ -22,26 +22,26 @@ BEFORE = "100 400 400 600 1200 -10 -10 -10 10 120 100 5 50 10 10 20 20 100 10 60
 AFTER = "100 400 400 600 1200 -10 -19 -5 9 128 101 9 200 27 7 19 20 95 9 72 24 17 40 99 -41 33 120"
 
 
-def test_the_27_terms_have_the_names_and_the_order_of_the_article():
-    assert [term.name for term in TERMS] == NAMES
-    assert len(set(NAMES)) == 27
-    assert list(naive.TERMS) == NAMES
+def test_the_first_27_terms_have_the_names_and_the_order_of_the_article():
+    names = [term.name for term in TERMS]
+    assert names[: len(NAMES)] == NAMES and len(set(NAMES)) == 27
+    assert list(naive.TERMS) == names and len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize("term", TERMS, ids=NAMES)
+@pytest.mark.parametrize("term", TERMS, ids=lambda term: term.name)
 def test_a_term_says_in_a_sentence_what_it_counts(term):
     assert term.sentence.endswith(".") and term.sentence[0].isupper()
     assert 5 <= len(term.sentence) <= 130
 
 
-@pytest.mark.parametrize("term", TERMS, ids=NAMES)
+@pytest.mark.parametrize("term", TERMS, ids=lambda term: term.name)
 def test_the_bounds_of_a_term_leave_room_and_let_it_be_worth_nothing(term):
     low, high = term.bounds
     assert low <= 0 <= high and low < high
 
 
-@pytest.mark.parametrize("term", TERMS, ids=NAMES)
-def test_a_term_is_in_the_group_and_phase_of_the_article(term):
+@pytest.mark.parametrize("term", TERMS, ids=lambda term: term.name)
+def test_a_term_is_in_the_group_and_phase_of_its_naive_version(term):
     assert term.group.multiplier == naive.TERMS[term.name].multiplier
     assert term.phase.name.lower() == naive.TERMS[term.name].phase
 
@@ -58,10 +58,11 @@ def test_the_groups_have_grekos_multipliers():
 
 
 @pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.txt")), ids=lambda path: path.name)
-def test_a_shipped_weights_file_names_exactly_these_terms(path):
+def test_a_shipped_weights_file_names_all_terms_or_those_of_the_article(path):
     lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
-    assert [name for name, _ in lines] == NAMES
-    assert len(load(path)) == 27
+    is_grekos = path.name.startswith("greko2015")
+    assert [name for name, _ in lines] == (NAMES if is_grekos else [term.name for term in TERMS])
+    assert len(load(path)) == len(TERMS)
 
 
 @pytest.mark.parametrize(

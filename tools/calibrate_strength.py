@@ -238,11 +238,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="of the openings (1)")
     parser.add_argument("--concurrency", type=int, default=1, help="pairs of games at a time (1)")
     parser.add_argument("--stockfish", default=shutil.which("stockfish") or "/usr/games/stockfish")
-    wish = parser.parse_args()
+    args = parser.parse_args()
     print("| UCI_Elo | Against | Games | Result | Measured | 95% |")
     print("| ---: | --- | ---: | --- | ---: | --- |", flush=True)
-    for player, opponent in wish.pairs:
-        match = play_match(player, opponent, wish.games, wish.stockfish, wish.seed, wish.concurrency)
+    for player, opponent in args.pairs:
+        match = play_match(player, opponent, args.games, args.stockfish, args.seed, args.concurrency)
         print(row(match), flush=True)
 
 

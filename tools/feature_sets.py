@@ -66,18 +66,18 @@ class Row(NamedTuple):
 
 def main(words: list[str] | None = None) -> None:
     """Train, play, and print the table after each set."""
-    order = _parser().parse_args(words)
-    order.out.mkdir(parents=True, exist_ok=True)
-    records = np.array(open_packed(order.positions)[: order.most])
+    args = _parser().parse_args(words)
+    args.out.mkdir(parents=True, exist_ok=True)
+    records = np.array(open_packed(args.positions)[: args.most])
     rows: list[Row] = []
-    base = _nets(BASE, records, order)
+    base = _nets(BASE, records, args)
     for name in SETS:
-        nets = base if name == BASE else _nets(name, records, order)
-        elo = [] if name == BASE else _played(nets[0], base[0], name, order)
+        nets = base if name == BASE else _nets(name, records, args)
+        elo = [] if name == BASE else _played(nets[0], base[0], name, args)
         errors = [net.about["training"] for net in nets]
         rows.append(Row(name, [1000 * e["error"] for e in errors], [1000 * e["error_apart"] for e in errors], elo))
-        text = render(rows, len(records), order)
-        write_whole(order.out / "table.md", text.encode())
+        text = render(rows, len(records), args)
+        write_whole(args.out / "table.md", text.encode())
         print(text, flush=True)
 
 
@@ -95,18 +95,18 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _nets(name: str, records: np.ndarray, order: argparse.Namespace) -> list[Network]:
+def _nets(name: str, records: np.ndarray, args: argparse.Namespace) -> list[Network]:
     """The nets of a set, one for each seed, trained or found in the folder."""
     found = []
     k = round(fit_k(records), 1)
-    for seed in range(1, order.seeds + 1):
-        path = order.out / f"{name.replace('+', '-')}-{order.hidden}-{order.epochs}-{len(records)}-{seed}.net"
+    for seed in range(1, args.seeds + 1):
+        path = args.out / f"{name.replace('+', '-')}-{args.hidden}-{args.epochs}-{len(records)}-{seed}.net"
         if not path.exists():
-            settings = TrainingSettings(Shape(name, order.hidden), Objective(k=k), epochs=order.epochs, seed=seed)
+            settings = TrainingSettings(Shape(name, args.hidden), Objective(k=k), epochs=args.epochs, seed=seed)
 
             def tell(state: TrainingState, name: str = name, seed: int = seed) -> None:
                 if state.is_epoch:
-                    told = f"{name} seed {seed} epoch {state.epoch}: {state.error:.6f} {state.apart:.6f}"
+                    told = f"{name} seed {seed} epoch {state.epoch}: {state.error:.6f} {state.validation_error:.6f}"
                     print(told, file=sys.stderr, flush=True)
 
             save_net(Trainer(records, settings, checkpoint=path.with_suffix(".state")).run(tell).network, path)
@@ -115,28 +115,28 @@ def _nets(name: str, records: np.ndarray, order: argparse.Namespace) -> list[Net
     return found
 
 
-def _played(net: Network, base: Network, name: str, order: argparse.Namespace) -> list[str]:
+def _played(net: Network, base: Network, name: str, args: argparse.Namespace) -> list[str]:
     """Elo against ALL at equal nodes and, where it is asked for, at equal time."""
-    if not order.games:
+    if not args.games:
         return []
     players = OwnPlayer(name, NetEvaluation(net, name)), OwnPlayer(BASE, NetEvaluation(base, BASE))
-    controls = [TimeControl(order.nodes)]
-    if order.tc:
-        controls.append(TimeControl(clock=Clock(*(round(1000 * seconds) for seconds in order.tc))))
+    controls = [TimeControl(args.nodes)]
+    if args.tc:
+        controls.append(TimeControl(clock=Clock(*(round(1000 * seconds) for seconds in args.tc))))
     found = []
     for control in controls:
-        tally = run_match(MatchConfig(players, control, games=order.games), 1).tally
+        tally = run_match(MatchConfig(players, control, games=args.games), 1).tally
         score = estimate(tally.counts)
         found.append(f"{score.elo:+.0f} +- {score.elo_error:.0f}")
     return found
 
 
-def render(rows: list[Row], positions: int, order: argparse.Namespace) -> str:
+def render(rows: list[Row], positions: int, args: argparse.Namespace) -> str:
     """The table so far."""
     played = ["Elo at equal nodes", "Elo at equal time"][: max(len(row.elo) for row in rows)]
     heads = ["Set", "Features", "Error apart", "spread", "Error learnt", *played, "thesis: error", "thesis: Elo"]
     lines = [
-        f"{positions} positions, {order.hidden} neurons, {order.epochs} epochs, {order.seeds} seeds; errors x 1000",
+        f"{positions} positions, {args.hidden} neurons, {args.epochs} epochs, {args.seeds} seeds; errors x 1000",
         "",
         "| " + " | ".join(heads) + " |",
         "| --- |" + " ---: |" * (len(heads) - 1),

@@ -152,26 +152,26 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=2, help="of as many blocks as there are numbers, or more (2)")
     parser.add_argument("--games", type=int, default=24, help="in a block (24)")
     parser.add_argument("--nodes", type=int, default=10_000, help="a move (10000)")
-    order = parser.parse_args()
+    args = parser.parse_args()
     try:
-        compared, fixed = read(order.file.read_text(encoding="utf-8"))
-        kept = order.file.with_suffix(".blocks.jsonl")
-        blocks = kept_blocks(kept, subject(compared, fixed, order.nodes))
+        compared, fixed = read(args.file.read_text(encoding="utf-8"))
+        kept = args.file.with_suffix(".blocks.jsonl")
+        blocks = kept_blocks(kept, subject(compared, fixed, args.nodes))
     except (OSError, ValueError) as error:
-        parser.error(f"{order.file}: {error}")
+        parser.error(f"{args.file}: {error}")
     try:
-        for second in islice(deals(len(compared)), len(blocks), order.rounds * round_of(len(compared))):
+        for second in islice(deals(len(compared)), len(blocks), args.rounds * round_of(len(compared))):
             first, other = (
                 player("A", compared, fixed, second),
                 player("B", compared, fixed, [not one for one in second]),
             )
-            blocks.append(play(first, other, second, order.games, order.nodes, len(blocks) + 1))
+            blocks.append(play(first, other, second, args.games, args.nodes, len(blocks) + 1))
             with kept.open("a") as file:
                 file.write(json.dumps(blocks[-1]._asdict()) + "\n")
     except KeyboardInterrupt:
         print(file=sys.stderr)
     except MerinoError as error:
-        sys.exit(f"{order.file}: {error}")
+        sys.exit(f"{args.file}: {error}")
     if len(blocks) < round_of(len(compared)):
         sys.exit(
             f"{len(blocks)} blocks are kept in {kept}; the first round of {round_of(len(compared))} tells something"

@@ -148,7 +148,7 @@ def _play_both(board: Board, opening: Opening) -> PairOutcome:
     return PairOutcome(float(points - 2))
 
 
-class _Asked:
+class _PairsToPlay:
     """The pairs of a tune still to be played, beginning with those handed out before an interruption.
 
     Yields None while enough pairs are in progress.
@@ -183,9 +183,9 @@ def play_tune(
     lost_in_a_row = 0
     with ExitStack() as stack:
         workers = executor or stack.enter_context(threads(at_a_time))
-        asked = _Asked(tune, stack.enter_context(begun()))
+        pairs = _PairsToPlay(tune, stack.enter_context(begun()))
         ahead = max(tune.configuration.ahead, len(tune.waiting))
-        for outcome in stack.enter_context(closing(ordered(workers, play, asked, ahead))):
+        for outcome in stack.enter_context(closing(ordered(workers, play, pairs, ahead))):
             if outcome.fault:
                 log.warning("pair %d is lost: %s", len(tune.done) + 1, outcome.fault)
             tune.tell(outcome.y)

@@ -32,14 +32,14 @@ def improve(words: Sequence[str], say: Say, command: str = "merino improve") -> 
     Lines go to `say`, progress to standard error.
     """
     parser = improve_parser(command)
-    order = parser.parse_args(list(words))
-    if order.hours is None and order.rounds is None:
+    args = parser.parse_args(list(words))
+    if args.hours is None and args.rounds is None:
         parser.error("give --hours H or --rounds N: without, it would never end")
-    folder = order.state or user_folder("data") / "improve"
+    folder = args.state or user_folder("data") / "improve"
     try:
-        with shown(_drop if order.quiet else say, progress_stream(order.quiet)) as events:
-            until = Until(order.hours, order.rounds)
-            found = begin(folder, order.weights, _asked(order, parser), until, events, order.concurrency)
+        with shown(shared.unless_quiet(say, args.quiet), progress_stream(args.quiet)) as events:
+            until = Until(args.hours, args.rounds)
+            found = begin(folder, args.weights, _asked(args, parser), until, events, args.concurrency)
     except (SourceError, EvaluationError, MatchError) as error:
         raise CommandError(f"improve: {error}") from error
     except OSError as error:
@@ -60,7 +60,7 @@ def improve_parser(command: str = "merino improve") -> Parser:
         "other ones need another folder.",
         examples=(
             "merino improve --hours 3",
-            "merino improve --rounds 20 --from weights/greko2015-before-training.txt --state from-greko",
+            "merino improve --rounds 20 --weights weights/greko2015-before-training.txt --state from-greko",
             "merino plot from-greko",
         ),
     )
@@ -68,8 +68,8 @@ def improve_parser(command: str = "merino improve") -> Parser:
     add("--hours", type=_hours, metavar="H", help="stop after so many hours of this run")
     add("--rounds", type=positive, metavar="N", help="stop once there are so many rounds in all")
     add = parser.group("games that teach").add_argument
-    add("--nodes", type=positive, metavar="N", help=f"nodes a move (default: {USUAL.nodes})")
-    add("--games", type=positive, metavar="N", help=f"games a round (default: {USUAL.games})")
+    add("--nodes", type=positive, metavar="N", help=f"nodes per move (default: {USUAL.nodes})")
+    add("--games", type=positive, metavar="N", help=f"games per round (default: {USUAL.games})")
     add("--window", type=positive, metavar="N", help=f"rounds whose games teach (default: {USUAL.window})")
     shared.add_concurrency(parser, "games")
     add = parser.group("fit").add_argument
@@ -78,32 +78,33 @@ def improve_parser(command: str = "merino improve") -> Parser:
     add("--phases", type=int, choices=(1, 2), help=f"values a weight has (default: {USUAL.phases})")
     add("--terms", type=terms, metavar="LIST", help=f"terms that may move (default: {USUAL.first}-{USUAL.last})")
     add = parser.group("match that decides").add_argument
-    add("--match-nodes", type=positive, metavar="N", help=f"nodes a move (default: {USUAL.match_nodes})")
+    add("--match-nodes", type=positive, metavar="N", help=f"nodes per move (default: {USUAL.match_nodes})")
     add("--match-games", type=positive, metavar="N", help=f"games at most (default: {USUAL.match_games})")
     sentence = f"bounds in normalised Elo (default: {USUAL.elo0:g} {USUAL.elo1:g})"
     keys = ("elo0", "elo1")
     add("--sprt", action=KeyValues, keys=keys, plain=keys, kind=any_number, metavar=("ELO0", "ELO1"), help=sentence)
     sentence = f"games against the start after each proof, to show the way; 0 for none (default: {USUAL.gauge})"
     add("--gauge", type=natural, metavar="N", help=sentence)
-    sentence = "begin with these and leave the weights in use alone (default: those in use)"
-    parser.group(shared.EVALUATION).add_argument("--from", dest="weights", metavar="FILE", help=sentence)
-    parser.add_argument("--seed", type=natural, metavar="N", help=f"seed of all chance (default: {USUAL.seed})")
+    sentence = "weights file to start from, which leaves the weights in use alone (default: the weights in use)"
+    start = parser.group(shared.EVALUATION).add_argument("--weights", metavar="FILE", help=sentence)
+    parser.also_accept("--from", start)
+    parser.add_argument("--seed", type=natural, metavar="N", help=f"seed of all random choices (default: {USUAL.seed})")
     shared.add_state(parser, "FOLDER")
     shared.add_quiet(parser)
     return parser
 
 
-def _asked(order: argparse.Namespace, parser: Parser) -> dict[str, Any]:
+def _asked(args: argparse.Namespace, parser: Parser) -> dict[str, Any]:
     """The settings of the Plan that were given."""
-    given = {each.name: getattr(order, each.name, None) for each in fields(Plan)}
-    if order.target is not None:
-        given["share"] = order.target.share
-    if order.sprt is not None:
-        given |= order.sprt
-    if order.terms is not None:
-        if "names" in order.terms:
+    given = {each.name: getattr(args, each.name, None) for each in fields(Plan)}
+    if args.target is not None:
+        given["share"] = args.target.share
+    if args.sprt is not None:
+        given |= args.sprt
+    if args.terms is not None:
+        if "names" in args.terms:
             parser.error("--terms takes one range here, as 6-27")
-        given |= order.terms
+        given |= args.terms
     return {name: value for name, value in given.items() if value is not None}
 
 
@@ -116,10 +117,6 @@ def _hours(text: str) -> float:
     if not 0 < value < 1e6:
         raise argparse.ArgumentTypeError(f"'{text[:40]}' is no number of hours above 0")
     return value
-
-
-def _drop(_: str) -> None:
-    """Say nothing."""
 
 
 def _tell(found: Improvement, say: Say, command: str) -> None:

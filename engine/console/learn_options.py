@@ -25,7 +25,7 @@ PLAY = "match of the new weights against the old ones"  # title of a group
 
 
 @dataclass(frozen=True)
-class Order:
+class LearnArguments:
     """A `learn` command as read: what to learn, or a weights file to put in use, and what to print."""
 
     request: LearnRequest
@@ -40,65 +40,65 @@ class Order:
         return self.as_json or self.as_csv
 
 
-def read_order(arguments: Sequence[str], command: str = "merino learn") -> Order:
+def read_arguments(arguments: Sequence[str], command: str = "merino learn") -> LearnArguments:
     """Read what follows `command`; raises UsageError, and SystemExit after printing the help."""
     parser = learn_parser(command)
-    order = parser.parse_intermixed_args(_without_old_quiet(arguments))
-    files = [word for word in order.words if not _is_number(word)] if order.words else []
-    numbers = [int(word) for word in order.words if _is_number(word)]
-    if order.use is not None:
+    args = parser.parse_intermixed_args(_without_old_quiet(arguments))
+    files = [word for word in args.words if not _is_number(word)] if args.words else []
+    numbers = [int(word) for word in args.words if _is_number(word)]
+    if args.use is not None:
         nothing = vars(parser.parse_intermixed_args([]))
-        given = {name for name, value in vars(order).items() if name not in nothing or value != nothing[name]}
+        given = {name for name, value in vars(args).items() if name not in nothing or value != nothing[name]}
         if given - {"use", "weights", "quiet"}:
             parser.error("--use FILE learns nothing and goes with --weights only")
-        return Order(LearnRequest((), weights=order.weights), order.use, is_quiet=order.quiet)
+        return LearnArguments(LearnRequest((), weights=args.weights), args.use, is_quiet=args.quiet)
     if not files:
         parser.error("missing: FILE")
     if len(numbers) not in (0, 2):
         parser.error("give the first and the last term, or neither")
-    if numbers and order.terms is not None:
+    if numbers and args.terms is not None:
         parser.error("give the terms once, as FIRST LAST or by --terms")
-    if order.json and order.table == "-":
+    if args.json and args.table == "-":
         parser.error("--json and --table - both want standard output; give --table a file")
-    if order.rescore is not None and not order.target.needs_scores:
+    if args.rescore is not None and not args.target.needs_scores:
         parser.error("--rescore makes scores, which --target result does not use; give another --target")
-    if order.prove and order.no_match:
+    if args.prove and args.no_match:
         parser.error("--prove plays the match that --no-match leaves out; give one of them")
-    chosen = _between(*numbers) if numbers else order.terms or {}
-    return Order(_request(order, files, chosen), None, order.json, order.table == "-", order.quiet)
+    chosen = _between(*numbers) if numbers else args.terms or {}
+    return LearnArguments(_request(args, files, chosen), None, args.json, args.table == "-", args.quiet)
 
 
-def _request(order: argparse.Namespace, files: Sequence[str], chosen: dict[str, object]) -> LearnRequest:
-    settings = PRESETS[order.preset] if order.preset else Settings()
+def _request(args: argparse.Namespace, files: Sequence[str], chosen: dict[str, object]) -> LearnRequest:
+    settings = PRESETS[args.preset] if args.preset else Settings()
     asked = {
-        "method": order.method,
-        "loss": order.loss and Loss(order.loss),
-        "seed": order.seed,
-        "resamplings": order.bootstrap,
-        "split_by_position": order.split and order.split == "position",
-        "phases": order.phases,
-        "target": order.target,
-        "even_stages": order.even_stages,
+        "method": args.method,
+        "loss": args.loss and Loss(args.loss),
+        "seed": args.seed,
+        "resamplings": args.bootstrap,
+        "split_by_position": args.split and args.split == "position",
+        "phases": args.phases,
+        "target": args.target,
+        "even_stages": args.even_stages,
     }
     changes = {name: value for name, value in asked.items() if value is not None} | chosen
-    changes |= {name: vars(order)[name] for name in ("lam", "k", "prior") if name in order}
+    changes |= {name: vars(args)[name] for name in ("decay", "k", "prior") if name in args}
     selection = Selection(
-        order.skip_first, order.skip_last, order.skip_decided, POSITIONS[order.positions], order.dedup, order.per_game
+        args.skip_first, args.skip_last, args.skip_decided, POSITIONS[args.positions], args.dedup, args.per_game
     )
     return LearnRequest(
         tuple(files),
         replace(settings, **changes),
         selection,
-        rescore=order.rescore,
-        weights=order.weights,
-        out=order.out,
-        dry_run=order.dry_run,
-        csv=None if order.table == "-" else order.table,
-        record=order.record,
-        keep_fen=not order.no_cache,
-        plays_match=not order.no_match,
-        prove=order.prove,
-        concurrency=order.concurrency,
+        rescore=args.rescore,
+        weights=args.weights,
+        out=args.out,
+        dry_run=args.dry_run,
+        csv=None if args.table == "-" else args.table,
+        record=args.record,
+        keep_fen=not args.no_cache,
+        plays_match=not args.no_match,
+        prove=args.prove,
+        concurrency=args.concurrency,
     )
 
 
@@ -155,11 +155,11 @@ def _add_fit(parser: Parser) -> None:
     add("--loss", choices=list(map(str, Loss)), help=f"error to minimise (default: {Settings.loss})")
     decay = add(
         "--decay",
-        dest="lam",
+        dest="decay",
         type=_number_or("off", 0.1),
         default=argparse.SUPPRESS,
         metavar="PLIES|off",
-        help=f"a position n plies before the end of its game weighs e^(-n/PLIES) (default: {Settings.lam:g})",
+        help=f"a position n plies before the end of its game weighs e^(-n/PLIES) (default: {Settings.decay:g})",
     )
     parser.also_accept("--lambda", decay)
     sentence = "scale: a score of s centipawns predicts 1 / (1 + e^(-s/K)) (default: fit)"
@@ -276,6 +276,6 @@ def _resamplings(text: str) -> int:
     return int(text)
 
 
-def is_standard_input(order: Order) -> bool:
+def is_standard_input(args: LearnArguments) -> bool:
     """Whether games are to be read from standard input."""
-    return str(Path("-")) in order.request.files
+    return str(Path("-")) in args.request.files

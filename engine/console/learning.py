@@ -13,8 +13,8 @@ from engine.common.command import CommandError
 from engine.common.interrupt import INTERRUPTED
 from engine.common.live_line import LivePrinter
 from engine.common.progress import ProgressOfMany
-from engine.console.learn_options import Order, is_standard_input, learn_parser, read_order
-from engine.console.shared_options import progress_stream
+from engine.console.learn_options import LearnArguments, is_standard_input, learn_parser, read_arguments
+from engine.console.shared_options import progress_stream, unless_quiet
 from eval.evaluation import EvaluationError
 from formats.sources import SourceError
 from learn.errors import LearnStoppedError
@@ -41,34 +41,32 @@ def learn_weights(arguments: Sequence[str], say: Say, trial: StrengthTest = NOT_
     if {"-h", "--help"} & set(arguments):
         say(learn_parser("learn").format_help().rstrip())
         return None
-    order = read_order(arguments, "learn")
-    if is_standard_input(order):
+    args = read_arguments(arguments, "learn")
+    if is_standard_input(args):
         raise CommandError("learn: '-' is standard input, which the console reads; name a file")
-    result = carry_out(order, say, trial, "learn")
-    print(for_machines(order, result), end="")
+    result = carry_out(args, say, trial, "learn")
+    print(for_machines(args, result), end="")
     return result.outcome.written if result.outcome.in_use else None
 
 
-def carry_out(order: Order, say: Say, trial: StrengthTest = NOT_WEAKER, command: str = "merino learn") -> LearnResult:
+def carry_out(
+    args: LearnArguments, say: Say, trial: StrengthTest = NOT_WEAKER, command: str = "merino learn"
+) -> LearnResult:
     """Learn, or put in use what was learned before; `command` is how one calls `learn`. Raises CommandError."""
-    stream = progress_stream(order.is_quiet)
+    stream = progress_stream(args.is_quiet)
     try:
-        with shown(_drop if order.is_quiet else say, stream) as events:
-            if order.use is not None:
-                result = use_weights(order.use, order.request.weights, events.say)
+        with shown(unless_quiet(say, args.is_quiet), stream) as events:
+            if args.use is not None:
+                result = use_weights(args.use, args.request.weights, events.say)
             else:
-                result = learn_from_files(order.request, events, trial, command)
+                result = learn_from_files(args.request, events, trial, command)
     except LearnStoppedError as error:
         raise StoppedError(f"learn: {error}") from error
     except (SourceError, EvaluationError) as error:
         raise CommandError(f"learn: {error}") from error
-    if order.is_quiet and not order.is_for_machines:
+    if args.is_quiet and not args.is_for_machines:
         say(_in_a_line(result))
     return result
-
-
-def _drop(_: str) -> None:
-    """Say nothing."""
 
 
 def _in_a_line(result: LearnResult) -> str:
@@ -79,13 +77,13 @@ def _in_a_line(result: LearnResult) -> str:
     return f"{outcome.verdict}: the new weights are in '{outcome.written}'{'' if outcome.in_use else ', not in use'}"
 
 
-def for_machines(order: Order, result: LearnResult) -> str:
+def for_machines(args: LearnArguments, result: LearnResult) -> str:
     """What is to be printed for programs: nothing, if nothing was asked for."""
     if result.summary is None:
         return ""
-    if order.as_json:
+    if args.as_json:
         return json.dumps(result.summary.as_json()) + "\n"
-    return as_csv(result.summary) if order.as_csv else ""
+    return as_csv(result.summary) if args.as_csv else ""
 
 
 @contextmanager

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
 
 from engine.console.command_line import OUTPUT as _OUTPUT
 from engine.console.command_line import Parser, file_path, natural, positive, scale
+
+Say = Callable[[str], object]
 
 HASH_MB = 64
 
@@ -107,6 +110,15 @@ def add_quiet(parser: Parser) -> None:
     """--quiet."""
     sentence = "print results and errors only, no progress and no remarks"
     parser.group(OUTPUT).add_argument("--quiet", action="store_true", help=sentence)
+
+
+def unless_quiet(say: Say, is_quiet: bool) -> Say:
+    """What prints remarks: `say`, or after --quiet what drops them."""
+    return _drop if is_quiet else say
+
+
+def _drop(_: str) -> None:
+    """Say nothing."""
 
 
 class _Nowhere(io.StringIO):

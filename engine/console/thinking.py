@@ -52,6 +52,6 @@ class ThinkingLine:
 
     def _fitted(self, line: Line) -> str:
         """The line cut after a move, so that it does not wrap."""
-        room = self._terminal.width - 1
-        text = line_text(line, self._board, is_narrow=room < _NARROW)
-        return text if len(text) <= room else _DANGLING_NUMBER.sub("", text[:room].rpartition(" ")[0])
+        columns = self._terminal.width - 1
+        text = line_text(line, self._board, is_narrow=columns < _NARROW)
+        return text if len(text) <= columns else _DANGLING_NUMBER.sub("", text[:columns].rpartition(" ")[0])

@@ -129,9 +129,9 @@ def _settings(asked: Asked) -> Settings:
 
 def _step(step: Step, settings: Settings, began: float) -> dict[str, Any]:
     train, valid = settings.errors(step.sums)
-    values = step.point.weights
+    values = step.parameters.weights
     weights = dict(zip(column_names(TERMS, phases_of(values, len(TERMS))), values.tolist(), strict=True))
-    return {"seconds": step.at - began, "train": train, "valid": valid, "k": step.point.k, "weights": weights}
+    return {"seconds": step.at - began, "train": train, "valid": valid, "k": step.parameters.k, "weights": weights}
 
 
 def _with_weights(evaluation: Evaluation, weights: Mapping[str, float], k: float) -> Evaluation:

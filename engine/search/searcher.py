@@ -122,7 +122,7 @@ class Searcher:
         self._stop_flag[0] = 0
         self._released.clear()
         self._pondering = limits.ponder
-        run = _Run(self, position.copy(), limits, on_line, on_current_move)
+        run = _SearchRun(self, position.copy(), limits, on_line, on_current_move)
         self._run = run
         self._thread = threading.Thread(target=lambda: on_done(run.go()), name="search", daemon=True)
         self._thread.start()
@@ -151,7 +151,7 @@ class Searcher:
             self._thread.join()
 
 
-class _Run:
+class _SearchRun:
     """One search from start to result."""
 
     def __init__(

@@ -33,27 +33,27 @@ MOST_NAMED = 20  # faulty games in the sentence at the end
 
 def run_annotate(arguments: Sequence[str]) -> int:
     """Annotate the games of a file: 0, 1 if some are faulty, 130 after Ctrl-C. Raises CommandError."""
-    order = _parser().parse_args(arguments)
-    picture, out = order.plot, order.out
+    args = _parser().parse_args(arguments)
+    picture, out = args.plot, args.out
     _check(picture, out)
-    evaluation = evaluation_of(order.weights, order.k)
-    search = SearchRequest.of(order, Limits(nodes=NODES))
+    evaluation = evaluation_of(args.weights, args.k)
+    search = SearchRequest.of(args, Limits(nodes=NODES))
     with errors_named("annotate", StudyError):
-        sources = read_sources(order.file)
+        sources = read_sources(args.file)
         encoding = sources.encoding if out else "utf-8"
         request = AnnotationRequest(
             sources, evaluation, search.limits, search.hash_mb, search.threads, encoding, picture
         )
-        progress = _Progress(len(sources.games), order.quiet)
+        progress = _AnnotationProgress(len(sources.games), args.quiet)
         if out is None:
-            return _annotate(request, search, _Printed(progress), progress, order.quiet)
+            return _annotate(request, search, _Printed(progress), progress, args.quiet)
         with Partial(out, request.identity) as partial:
-            if partial.games and not order.quiet:
+            if partial.games and not args.quiet:
                 _tell(
                     f"Continuing after game {len(partial.games)} of {len(sources.games)}, the end of '{partial.path}'."
                 )
             try:
-                return _annotate(request, search, partial, progress, order.quiet)
+                return _annotate(request, search, partial, progress, args.quiet)
             except OSError as error:
                 kept = f"the finished games are in '{partial.path}', and the same command continues from there"
                 raise CommandError(f"annotate: cannot write '{out}': {error.strerror}; {kept}") from error
@@ -62,7 +62,7 @@ def run_annotate(arguments: Sequence[str]) -> int:
 class _Printed:
     """Games printed as they are done, in UTF-8 or what the terminal reads."""
 
-    def __init__(self, progress: _Progress) -> None:
+    def __init__(self, progress: _AnnotationProgress) -> None:
         self.games: list[bytes] = []
         self._progress = progress
 
@@ -77,7 +77,7 @@ class _Printed:
         """Nothing is left to do."""
 
 
-class _Progress:
+class _AnnotationProgress:
     """How far a game is, on a terminal."""
 
     def __init__(self, count: int, is_quiet: bool) -> None:
@@ -95,7 +95,11 @@ class _Progress:
 
 
 def _annotate(
-    request: AnnotationRequest, search: SearchRequest, keeper: AnnotationKeeper, progress: _Progress, is_quiet: bool
+    request: AnnotationRequest,
+    search: SearchRequest,
+    keeper: AnnotationKeeper,
+    progress: _AnnotationProgress,
+    is_quiet: bool,
 ) -> int:
     """Annotate the games that are not yet done, and print a line about each; the exit code."""
     games = request.sources.games

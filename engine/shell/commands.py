@@ -41,12 +41,12 @@ def perft(arguments: list[str]) -> int:
     )
     parser.add_argument("depth", metavar="N", type=_depth, help=f"depth in plies, 1 to {MAX_DEPTH}")
     parser.add_argument("fen", nargs="*", default=[], metavar="FEN", help="default: the starting position")
-    order = parser.parse_args(arguments)
+    args = parser.parse_args(arguments)
     try:
-        position = Position(" ".join(order.fen) or START_FEN)
+        position = Position(" ".join(args.fen) or START_FEN)
     except FenError as error:
         raise CommandError(f"perft: {error}") from error
-    print_divide(position, order.depth, print)
+    print_divide(position, args.depth, print)
     return 0
 
 
@@ -60,8 +60,8 @@ def evaluate(arguments: list[str]) -> int:
     )
     parser.add_argument("file", metavar="FILE", help="FENs, one per line; - for standard input")
     shared.add_weights(parser)
-    order = parser.parse_args(arguments)
-    name, evaluation = order.file, _load_evaluation(order.weights)[1]
+    args = parser.parse_args(arguments)
+    name, evaluation = args.file, _load_evaluation(args.weights)[1]
     number_of_faults = 0
     try:
         with sys.stdin.buffer if name == "-" else Path(name).open("rb") as file:
@@ -105,8 +105,8 @@ def warmup(arguments: list[str]) -> int:
     )
     parser.add_argument("parts", nargs="*", default=[], metavar="PART", help=f"{', '.join(known)} (default: all)")
     shared.add_quiet(parser)
-    order = parser.parse_args(arguments)
-    wanted = order.parts
+    args = parser.parse_args(arguments)
+    wanted = args.parts
     unknown = [name for name in wanted if name not in known]
     if unknown:
         hint = did_you_mean(unknown[0], known)
@@ -115,9 +115,9 @@ def warmup(arguments: list[str]) -> int:
     for name, warm_up in chosen.items():
         began = time.perf_counter()
         warm_up()
-        if not order.quiet:
+        if not args.quiet:
             print(f"{name:<7}{time.perf_counter() - began:7.1f} s", flush=True)
-    if not order.quiet:
+    if not args.quiet:
         print(f"ready; the compiled code is in {CACHE.parent if CACHE else 'memory only'}")
     return 0
 

@@ -21,7 +21,7 @@ from formats.epd import EpdTest, read_tasks
 MOVE_MS = 1000  # per position, without another limit
 
 
-class _Watch:
+class _SolutionWatch:
     """Follows the lines of one search and notes since when its move has been the right one."""
 
     def __init__(self, task: EpdTest, position: Position) -> None:
@@ -39,7 +39,7 @@ class _Watch:
 def solve(searcher: Searcher, task: EpdTest, limits: Limits) -> tuple[SearchResult, Line | None]:
     """Search a task; the result, and the report since which the answer was right to the end, if it was."""
     searcher.clear()
-    watch = _Watch(task, task.position)
+    watch = _SolutionWatch(task, task.position)
     result = searcher.search(task.position, limits, watch)
     mate = result.line.score.mate if result.line else None
     answered = result.best is not None and task.is_solved_by(Move(result.best).uci(), mate)
@@ -48,17 +48,17 @@ def solve(searcher: Searcher, task: EpdTest, limits: Limits) -> tuple[SearchResu
 
 def run_epd(arguments: Sequence[str]) -> int:
     """The command: a row a position, then how many were solved. 0, or 1 if lines were wrong; raises CommandError."""
-    order = _parser().parse_args(arguments)
-    limits = Limits(depth=order.depth, nodes=order.nodes, movetime=order.movetime)
+    args = _parser().parse_args(arguments)
+    limits = Limits(depth=args.depth, nodes=args.nodes, movetime=args.movetime)
     if limits == Limits():
         limits = Limits(movetime=MOVE_MS)
     try:
-        tasks, faults = read_tasks(order.file)
+        tasks, faults = read_tasks(args.file)
     except OSError as error:
-        raise CommandError(f"epd: cannot read '{order.file}': {error.strerror}") from error
+        raise CommandError(f"epd: cannot read '{args.file}': {error.strerror}") from error
     for fault in faults:
         print(fault, file=sys.stderr)
-    searcher = _searcher(order)
+    searcher = _searcher(args)
     solved, at_depth = 0, 0
     for number, task in enumerate(tasks, start=1):
         result, since = solve(searcher, task, limits)
@@ -83,10 +83,10 @@ def _parser() -> Parser:
     return parser
 
 
-def _searcher(order: argparse.Namespace) -> Searcher:
+def _searcher(args: argparse.Namespace) -> Searcher:
     """What solves; raises CommandError."""
     try:
-        searcher = Searcher(order.hash, order.threads, load(active_file(order.weights)))
+        searcher = Searcher(args.hash, args.threads, load(active_file(args.weights)))
     except (EvaluationError, MemoryError) as error:
         raise CommandError(f"epd: {str(error) or 'there is not enough memory'}") from error
     searcher.move_overhead = 0

@@ -44,6 +44,7 @@ def run_explain(arguments: Sequence[str]) -> int:
     """Explain a FEN, each position of a file, or a move; raises CommandError."""
     parser = Parser(
         prog="merino explain",
+        usage="merino explain FEN [MOVE] [options]\n       merino explain FILE [options]",
         description="Explain a position, or what a move changes in it, term by term.",
         examples=(
             "merino explain 'r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3' Bb5",
@@ -59,59 +60,59 @@ def run_explain(arguments: Sequence[str]) -> int:
     add("--hide-zero", action="store_true", help="leave out terms that make no difference")
     add("--report", action="store_true", help="print the whole report as JSON, moves too; with a limit, after a search")
     _add_options(parser, MOVE_MS)
-    order = parser.parse_intermixed_args(arguments)
-    evaluation = evaluation_of(order.weights, order.k)
-    if not looks_like_fen(order.words[0]):
-        if len(order.words) > 1:
-            raise UsageError(f"explain: expected a FEN or one file, not '{' '.join(order.words)[:60]}'")
-        positions = read_positions(file_path(order.words[0]), "explain")
-        _say_positions(order, positions, evaluation, is_list=True)
+    args = parser.parse_intermixed_args(arguments)
+    evaluation = evaluation_of(args.weights, args.k)
+    if not looks_like_fen(args.words[0]):
+        if len(args.words) > 1:
+            raise UsageError(f"explain: expected a FEN or one file, not '{' '.join(args.words)[:60]}'")
+        positions = read_positions(file_path(args.words[0]), "explain")
+        _say_positions(args, positions, evaluation, is_list=True)
         return 0
-    setup, rest = take_setup(order.words, "explain")
+    setup, rest = take_setup(args.words, "explain")
     position = setup.position
     if position is None:
         _exactly_nothing(rest, setup)
-        _say_setup(order, setup, evaluation)
+        _say_setup(args, setup, evaluation)
         return 0
     if not rest:
-        _say_positions(order, [position], evaluation, is_list=False)
+        _say_positions(args, [position], evaluation, is_list=False)
         return 0
-    report = _report_moves(order, position, _exactly(rest, 1, "explain"), evaluation, with_pieces=order.pieces)
+    report = _report_moves(args, position, _exactly(rest, 1, "explain"), evaluation, with_pieces=args.pieces)
     (move,) = report.moves
-    found = report.to_dict() if order.report else {"fen": report.fen, **move_json(report, move)}
-    _say(order, found, render_move(report, move, _width()))
+    found = report.to_dict() if args.report else {"fen": report.fen, **move_json(report, move)}
+    _say(args, found, render_move(report, move, _width()))
     return 0
 
 
 def _say_positions(
-    order: argparse.Namespace, positions: Sequence[Position], evaluation: Evaluation, is_list: bool
+    args: argparse.Namespace, positions: Sequence[Position], evaluation: Evaluation, is_list: bool
 ) -> None:
-    if order.report:
-        found = [report.to_dict() for report in _full_reports(order, positions, evaluation)]
+    if args.report:
+        found = [report.to_dict() for report in _full_reports(args, positions, evaluation)]
     else:
         reports = [report_evaluation(position.record, position.fen(), evaluation) for position in positions]
-        if not order.json:
-            texts = (_text(order, report, f"{position}\n") for report, position in zip(reports, positions, strict=True))
+        if not args.json:
+            texts = (_text(args, report, f"{position}\n") for report, position in zip(reports, positions, strict=True))
             print(f"\n\n{'-' * 79}\n\n".join(texts))
             return
         found = [explanation_json(report) for report in reports]
     print(json.dumps(found if is_list else found[0]))
 
 
-def _say_setup(order: argparse.Namespace, setup: Setup, evaluation: Evaluation) -> None:
+def _say_setup(args: argparse.Namespace, setup: Setup, evaluation: Evaluation) -> None:
     """A position against the rules: its value and that of each piece, by the evaluation alone."""
     report = report_setup(setup, evaluation)
     board = chess.BaseBoard(setup.fen.split(maxsplit=1)[0])
     fault = textwrap.fill(f"{_against_rules(setup)} What follows is the evaluation alone.", _width())
-    order.pieces = True
-    found = report.to_dict() if order.report else explanation_json(report)
-    _say(order, found, _text(order, report, f"{board}\n\n{fault}\n"))
+    args.pieces = True
+    found = report.to_dict() if args.report else explanation_json(report)
+    _say(args, found, _text(args, report, f"{board}\n\n{fault}\n"))
 
 
-def _text(order: argparse.Namespace, report: PositionReport, board: str) -> str:
+def _text(args: argparse.Namespace, report: PositionReport, board: str) -> str:
     """FEN, board and terms of a report, with --pieces also what each piece is worth."""
-    parts = [report.fen, board, render(report, not order.ascii, _width(), order.sort, order.hide_zero)]
-    return "\n".join([*parts, *(["", render_pieces(report)] if order.pieces else [])])
+    parts = [report.fen, board, render(report, not args.ascii, _width(), args.sort, args.hide_zero)]
+    return "\n".join([*parts, *(["", render_pieces(report)] if args.pieces else [])])
 
 
 def _against_rules(setup: Setup) -> str:
@@ -125,11 +126,11 @@ def _exactly_nothing(rest: Sequence[str], setup: Setup) -> None:
 
 
 def _full_reports(
-    order: argparse.Namespace, positions: Sequence[Position], evaluation: Evaluation
+    args: argparse.Namespace, positions: Sequence[Position], evaluation: Evaluation
 ) -> list[PositionReport]:
     """The whole report of each position, searched if a limit is given."""
-    search = SearchRequest.of(order, Limits())
-    if order.static or not search.is_limited:
+    search = SearchRequest.of(args, Limits())
+    if args.static or not search.is_limited:
         return [report_position(position, evaluation) for position in positions]
     searcher, reports = searcher_of(search, evaluation), []
     for position in positions:
@@ -142,6 +143,7 @@ def run_compare(arguments: Sequence[str]) -> int:
     """Compare two moves in a position, or two files of weights; raises CommandError."""
     parser = Parser(
         prog="merino compare",
+        usage="merino compare FEN MOVE MOVE [options]\n       merino compare A.txt B.txt [FEN] [options]",
         description="Compare two moves in a position, or two weights files.",
         examples=(
             "merino compare '4k3/8/8/8/8/8/4P3/4K3 w - - 0 1' e4 Kd2",
@@ -150,23 +152,23 @@ def run_compare(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("words", nargs="+", metavar="FEN MOVE1 MOVE2 | A.txt B.txt [FEN]", help="what to compare")
     _add_options(parser, MOVE_MS)
-    order = parser.parse_intermixed_args(arguments)
-    if looks_like_fen(order.words[0]):
-        position, rest = take_position(order.words, "compare")
-        evaluation = evaluation_of(order.weights, order.k)
-        report = _report_moves(order, position, _exactly(rest, 2, "compare"), evaluation)
+    args = parser.parse_intermixed_args(arguments)
+    if looks_like_fen(args.words[0]):
+        position, rest = take_position(args.words, "compare")
+        evaluation = evaluation_of(args.weights, args.k)
+        report = _report_moves(args, position, _exactly(rest, 2, "compare"), evaluation)
         found = {"fen": report.fen, "moves": [move_json(report, move) for move in report.moves]}
-        _say(order, found, render_two_moves(report, _width()))
+        _say(args, found, render_two_moves(report, _width()))
         return 0
-    if len(order.words) < 2:
+    if len(args.words) < 2:
         raise UsageError("compare: expected a FEN and two moves, or two weights files")
-    first_file, second_file, *fen = order.words
-    both = [evaluation_of(name, order.k) for name in (first_file, second_file)]
+    first_file, second_file, *fen = args.words
+    both = [evaluation_of(name, args.k) for name in (first_file, second_file)]
     position, rest = take_position(fen, "compare") if fen else (Position(), [])
     _exactly(rest, 0, "compare")
     compared = compare_weights(position, *both)
     text = render_two_weights(compared, (first_file, second_file), _width())
-    _say(order, {"fen": position.fen(), **compared.to_dict()}, text)
+    _say(args, {"fen": position.fen(), **compared.to_dict()}, text)
     return 0
 
 
@@ -174,18 +176,19 @@ def run_moves(arguments: Sequence[str]) -> int:
     """Rank the legal moves of a FEN; raises CommandError."""
     parser = Parser(
         prog="merino moves",
+        usage="merino moves FEN [options]",
         description="Rank the legal moves of a position by search or, with --static, by evaluation.",
         examples=("merino moves '4k3/8/8/8/8/8/4P3/4K3 w - - 0 1' --static",),
     )
     parser.add_argument("words", nargs="+", metavar="FEN", help="the position")
     _add_options(parser, RANKING_MS)
-    order = parser.parse_intermixed_args(arguments)
-    position, rest = take_position(order.words, "moves")
+    args = parser.parse_intermixed_args(arguments)
+    position, rest = take_position(args.words, "moves")
     _exactly(rest, 0, "moves")
-    evaluation = evaluation_of(order.weights, order.k)
-    search = SearchRequest.of(order, Limits(movetime=RANKING_MS))
-    report = report_position(position, evaluation, _analyser(order, search, evaluation), search.limits)
-    _say(order, {"fen": report.fen, "moves": moves_json(report)}, render_ranking(report, _width()))
+    evaluation = evaluation_of(args.weights, args.k)
+    search = SearchRequest.of(args, Limits(movetime=RANKING_MS))
+    report = report_position(position, evaluation, _analyser(args, search, evaluation), search.limits)
+    _say(args, {"fen": report.fen, "moves": moves_json(report)}, render_ranking(report, _width()))
     return 0
 
 
@@ -198,7 +201,7 @@ def _add_options(parser: Parser, milliseconds: int) -> None:
 
 
 def _report_moves(
-    order: argparse.Namespace,
+    args: argparse.Namespace,
     position: Position,
     texts: Sequence[str],
     evaluation: Evaluation,
@@ -206,13 +209,13 @@ def _report_moves(
 ) -> PositionReport:
     """The report of the moves of these texts; raises MoveRejected."""
     moves = [read_move(position, text) for text in texts]
-    search = SearchRequest.of(order, Limits(movetime=MOVE_MS))
-    searching = _analyser(order, search, evaluation)
+    search = SearchRequest.of(args, Limits(movetime=MOVE_MS))
+    searching = _analyser(args, search, evaluation)
     return report_moves(position, moves, evaluation, searching, search.limits, with_pieces)
 
 
-def _analyser(order: argparse.Namespace, search: SearchRequest, evaluation: Evaluation) -> Analyser | None:
-    return None if order.static else analyser(searcher_of(search, evaluation))
+def _analyser(args: argparse.Namespace, search: SearchRequest, evaluation: Evaluation) -> Analyser | None:
+    return None if args.static else analyser(searcher_of(search, evaluation))
 
 
 def _exactly(rest: Sequence[str], count: int, command: str) -> Sequence[str]:
@@ -223,8 +226,8 @@ def _exactly(rest: Sequence[str], count: int, command: str) -> Sequence[str]:
     return rest
 
 
-def _say(order: argparse.Namespace, found: Mapping[str, object], text: str) -> None:
-    is_json = order.json or getattr(order, "report", False)
+def _say(args: argparse.Namespace, found: Mapping[str, object], text: str) -> None:
+    is_json = args.json or getattr(args, "report", False)
     print(json.dumps(found) if is_json else text)
 
 

@@ -23,6 +23,7 @@ def run_explorer(arguments: Sequence[str]) -> int:
     """Serve the page; 0 after Ctrl-C. Raises CommandError."""
     parser = Parser(
         prog="merino explorer",
+        usage="merino explorer [FEN | FILE.pgn] [options]",
         description="Open a page in the browser that shows a position and its reasons.",
         examples=("merino explorer", "merino explorer games.pgn --port 0 --no-browser"),
     )
@@ -31,8 +32,8 @@ def run_explorer(arguments: Sequence[str]) -> int:
     sentence = "port to listen on, 0 for any free one (default: %(default)s)"
     parser.add_argument("--port", type=_port, default=PORT, metavar="N", help=sentence)
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
-    order = parser.parse_args(arguments)
-    begun = _first(order.words)
+    args = parser.parse_args(arguments)
+    begun = _first(args.words)
     try:
         import starlette  # noqa: F401, PLC0415 (an extra)
         import uvicorn  # noqa: F401, PLC0415
@@ -47,8 +48,8 @@ def run_explorer(arguments: Sequence[str]) -> int:
     with errors_named("explorer", MerinoError):
         serve(
             Kept(first_text=begun.text, first_file=begun.file, first_is_free=begun.is_free),
-            order.port,
-            not order.no_browser,
+            args.port,
+            not args.no_browser,
             _say,
         )
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -34,17 +35,18 @@ def run_features(arguments: Sequence[str]) -> int:
     parser.add_argument("fen", nargs="*", default=[], metavar="FEN", help="default: the starting position")
     parser.add_argument("--stats", metavar="FILE.pgn", help="measure what moves of these games change, by block")
     shared.add_json(parser)
-    wish = parser.parse_args(arguments)
+    shared.add_quiet(parser)
+    args = parser.parse_args(arguments)
     try:
-        wanted = features(wish.expression)
+        wanted = features(args.expression)
     except FeatureError as error:
         raise UsageError(f"features: {error}") from error
-    if wish.stats is not None:
-        if wish.fen:
+    if args.stats is not None:
+        if args.fen:
             raise UsageError("features: --stats takes the positions of its games, and no FEN")
-        _print_changes(wanted, Path(wish.stats).expanduser(), wish.json)
+        _print_changes(wanted, Path(args.stats).expanduser(), args)
     else:
-        _print_active(wanted, wish.fen or START_FEN.split(), wish.json)
+        _print_active(wanted, args.fen or START_FEN.split(), args.json)
     return 0
 
 
@@ -68,12 +70,13 @@ def _print_active(wanted: FeatureSet, words: Sequence[str], as_json: bool) -> No
             print(f"{index:>8}  {wanted.words(index)}")
 
 
-def _print_changes(wanted: FeatureSet, path: Path, as_json: bool) -> None:
-    with errors_named("features", SourceError), open_source(path) as source, Progress("Reading") as progress:
+def _print_changes(wanted: FeatureSet, path: Path, args: argparse.Namespace) -> None:
+    progress = Progress("Reading", shared.progress_stream(args.quiet))
+    with errors_named("features", SourceError), open_source(path) as source, progress:
         found = measure_changes(wanted, _games(source, progress))
     if not found.moves:
         raise UsageError(f"features: '{path}' holds no game with moves")
-    if as_json:
+    if args.json:
         print(json.dumps({"moves": found.moves, "blocks": [change.__dict__ for change in found.blocks]}))
         return
     _print_table(found)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from engine.common.interrupt import INTERRUPTED
 from engine.console.improving import improve
-from engine.console.learn_options import read_order
+from engine.console.learn_options import read_arguments
 from engine.console.learning import carry_out, for_machines
 from engine.shell.plot import run_plot
 from learn.installing import Verdict
@@ -18,13 +18,13 @@ def run_learn(arguments: Sequence[str]) -> int:
     """The command `learn`: 0 whatever the verdict on the new weights, 130 after Ctrl-C; raises CommandError."""
     if arguments[:1] == ["plot"] and not Path("plot").exists():
         return run_plot(arguments[1:])
-    order = read_order(arguments)
+    args = read_arguments(arguments)
 
     def say(line: str) -> None:
-        print(line, file=sys.stderr if order.is_for_machines else sys.stdout, flush=True)
+        print(line, file=sys.stderr if args.is_for_machines else sys.stdout, flush=True)
 
-    result = carry_out(order, say)
-    print(for_machines(order, result), end="")
+    result = carry_out(args, say)
+    print(for_machines(args, result), end="")
     return INTERRUPTED if result.outcome.verdict in (Verdict.STOPPED, Verdict.INTERRUPTED) else 0
 
 

@@ -38,23 +38,23 @@ def run_match(words: Sequence[str]) -> int:
         return _match(_parser().parse_args(words))
 
 
-def _match(order: argparse.Namespace) -> int:
-    players = read_player(order.a), read_player(order.b)
-    config, sprt = options.read_config(order, players), options.read_test(order)
-    with LivePrinter(shared.progress_stream(order.quiet)) as show:
-        output = options.output(order, "Merino match", order.state, show)
-        result, fault = options.run_and_catch(config, order, output, sprt)
+def _match(args: argparse.Namespace) -> int:
+    players = read_player(args.a), read_player(args.b)
+    config, sprt = options.read_config(args, players), options.read_test(args)
+    with LivePrinter(shared.progress_stream(args.quiet)) as show:
+        output = options.output(args, "Merino match", args.state, show)
+        result, fault = options.run_and_catch(config, args, output, sprt)
     if fault and not result.tally.games:
         raise fault
     text = summary(options.names(players), str(config), config.conditions, result.tally, sprt, result.seconds)
-    if not (order.json and order.quiet):
-        print(text, file=sys.stderr if order.json else sys.stdout)
-    if order.json:
+    if not (args.json and args.quiet):
+        print(text, file=sys.stderr if args.json else sys.stdout)
+    if args.json:
         print(json.dumps(as_json(options.names(players), result.tally, sprt)))
     if fault:
         raise fault
     if result.interrupted:
-        options.remarks(order)(options.interrupted(order.state))
+        options.remarks(args)(options.interrupted(args.state))
         return INTERRUPTED
     return 0
 
@@ -92,17 +92,17 @@ def _validate(words: Sequence[str]) -> int:
     sentence = "simulated matches per row (default: %(default)s)"
     parser.add_argument("--matches", metavar="N", type=positive, default=MATCHES, help=sentence)
     shared.add_seed(parser, "the simulated games")
-    order = parser.parse_args(words)
-    random = np.random.default_rng(order.seed)
-    chance = 1.96 * (0.05 * 0.95 / order.matches) ** 0.5
-    print(f"Sequential test, {order.matches} simulated matches a row; true Elo at elo0, between, and at elo1.")
-    print(f"By chance alone a share of 5% or 95% comes out up to {chance:.1%} off (19 times of 20), here and below.")
+    args = parser.parse_args(words)
+    random = np.random.default_rng(args.seed)
+    margin = 1.96 * (0.05 * 0.95 / args.matches) ** 0.5
+    print(f"Sequential test, {args.matches} simulated matches a row; true Elo at elo0, between, and at elo1.")
+    print(f"By chance alone a share of 5% or 95% comes out up to {margin:.1%} off (19 times of 20), here and below.")
     print("| Test | alpha, beta | Pairs | True Elo | elo1 accepted | promised | Pairs a match |")
     print("| --- | --- | --- | ---: | ---: | --- | ---: |")
     for sprt in TESTS:
         for name, shape in SHAPES.items():
             for elo in (sprt.elo0, (sprt.elo0 + sprt.elo1) / 2, sprt.elo1):
-                trial = simulate_test(sprt, shares_for(shape, elo, sprt.model), order.matches, random)
+                trial = simulate_test(sprt, shares_for(shape, elo, sprt.model), args.matches, random)
                 promise = {sprt.elo0: f"at most {sprt.alpha:.1%}", sprt.elo1: f"at least {1 - sprt.beta:.1%}"}
                 row = (
                     sprt,
@@ -112,12 +112,12 @@ def _validate(words: Sequence[str]) -> int:
                     f"{trial.accepted / trial.matches:.1%}",
                 )
                 print(f"| {' | '.join(map(str, row))} | {promise.get(elo, '')} | {trial.pairs:.0f} |", flush=True)
-    print(f"\n95% interval of the Elo, {order.matches} simulated matches a cell: how often it holds the true one")
+    print(f"\n95% interval of the Elo, {args.matches} simulated matches a cell: how often it holds the true one")
     print("| True Elo | Pairs | " + " | ".join(f"{number} of them" for number in PAIRS_OF_BARS) + " |")
     print("| ---: | --- |" + " ---: |" * len(PAIRS_OF_BARS))
     for elo in ELOS_OF_BARS:
         for name, shape in SHAPES.items():
             shares = shares_for(shape, elo, Model.LOGISTIC)
-            cells = [f"{coverage(shares, number, order.matches, random):.1%}" for number in PAIRS_OF_BARS]
+            cells = [f"{coverage(shares, number, args.matches, random):.1%}" for number in PAIRS_OF_BARS]
             print(f"| {elo:g} | {name} | {' | '.join(cells)} |", flush=True)
     return 0

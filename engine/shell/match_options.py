@@ -133,17 +133,17 @@ def player_forms() -> str:
     return f"A player is {FORMS}."
 
 
-def read_config(order: argparse.Namespace, players: tuple[Player, Player]) -> MatchConfig:
+def read_config(args: argparse.Namespace, players: tuple[Player, Player]) -> MatchConfig:
     """The terms of a match."""
     return MatchConfig(
         players,
-        time_control(order.nodes, order.depth, order.movetime, order.tc, order.hash),
-        order.games,
-        order.seed,
-        order.openings,
-        order.plies,
-        adjudication(order.resign, order.draw, order.longest),
-        margin=order.timemargin,
+        time_control(args.nodes, args.depth, args.movetime, args.tc, args.hash),
+        args.games,
+        args.seed,
+        args.openings,
+        args.plies,
+        adjudication(args.resign, args.draw, args.longest),
+        margin=args.timemargin,
     )
 
 
@@ -170,52 +170,52 @@ def time_control(
     return TimeControl(nodes if limited else NODES, depth, movetime, tc, hash_mb)
 
 
-def read_test(order: argparse.Namespace) -> Sprt | None:
+def read_test(args: argparse.Namespace) -> Sprt | None:
     """The sequential test, if there is to be one; raises UsageError."""
-    if order.sprt is None:
+    if args.sprt is None:
         return None
-    elo0, elo1 = order.sprt["elo0"], order.sprt["elo1"]
+    elo0, elo1 = args.sprt["elo0"], args.sprt["elo1"]
     if not elo0 < elo1:
         raise UsageError(f"--sprt takes the lower Elo first, not {elo0:g} {elo1:g}")
-    if not (0 < order.alpha < 0.5 and 0 < order.beta < 0.5):
+    if not (0 < args.alpha < 0.5 and 0 < args.beta < 0.5):
         raise UsageError("--alpha and --beta must lie between 0 and 0.5")
-    return Sprt(elo0, elo1, order.alpha, order.beta, Model(order.model))
+    return Sprt(elo0, elo1, args.alpha, args.beta, Model(args.model))
 
 
-def concurrency(order: argparse.Namespace, config: MatchConfig) -> int:
+def concurrency(args: argparse.Namespace, config: MatchConfig) -> int:
     """Games at the same time."""
-    if order.concurrency is not None:
-        return int(order.concurrency)
+    if args.concurrency is not None:
+        return int(args.concurrency)
     if config.time_control.is_timed:
         return 1  # a clock is fair only where each game has its core
     return cores()
 
 
 def output(
-    order: argparse.Namespace,
+    args: argparse.Namespace,
     event: str,
     state: Path | None,
     show: Callable[[str], object],
     line: Callable[[Tally, int, float | None, Sprt | None], str] = live_line,
 ) -> MatchOutput:
     """Where the games go; raises MatchError where they cannot be written, before any is played."""
-    if order.pgn is not None and state is not None and order.pgn.resolve() == state.resolve():
+    if args.pgn is not None and state is not None and args.pgn.resolve() == state.resolve():
         raise MatchError(f"--pgn and --state are both '{state}'; name two files")
-    for path, whole in ((order.pgn, False), (state, True)):
+    for path, whole in ((args.pgn, False), (state, True)):
         try:
             if path is not None:
                 check_writable(path, whole)
         except OSError as error:
             raise MatchError(f"cannot write '{path}': {error.strerror}") from error
-    return MatchOutput(show, order.pgn, state, event, line, remarks(order))
+    return MatchOutput(show, args.pgn, state, event, line, remarks(args))
 
 
 def run_and_catch(
-    config: MatchConfig, order: argparse.Namespace, goes_to: MatchOutput, sprt: Sprt | None = None
+    config: MatchConfig, args: argparse.Namespace, goes_to: MatchOutput, sprt: Sprt | None = None
 ) -> tuple[MatchResult, MatchError | None]:
     """The match as far as it was played, and what broke it off: raise that after the result has been shown."""
     try:
-        return run_match(config, concurrency(order, config), sprt, goes_to), None
+        return run_match(config, concurrency(args, config), sprt, goes_to), None
     except BrokenOffError as error:
         return error.result, error
     except MatchError as error:
@@ -238,18 +238,14 @@ def interrupted(state: Path | None) -> str:
     return f"Interrupted; the same command continues from '{state}'." if state else "Interrupted."
 
 
-def remarks(order: argparse.Namespace) -> Callable[[str], object]:
+def remarks(args: argparse.Namespace) -> Callable[[str], object]:
     """Where remarks go: standard error, or nowhere after --quiet."""
-    return _drop if order.quiet else say
+    return shared.unless_quiet(say, args.quiet)
 
 
 def say(sentence: str) -> None:
     """Print a remark on standard error."""
     print(sentence, file=sys.stderr, flush=True)
-
-
-def _drop(_: str) -> None:
-    """Print nothing."""
 
 
 def names(players: Sequence[Player]) -> list[str]:

@@ -34,12 +34,12 @@ def run_net(arguments: Sequence[str]) -> int:
     sentence = "positions for the values of pieces (default: those of the bench)"
     parser.add_argument("--positions", type=file_path, metavar="FILE", help=sentence)
     shared.add_json(parser)
-    order = parser.parse_args(arguments)
+    args = parser.parse_args(arguments)
     with errors_named("net", EvaluationError, PackedError, SourceError):
-        path = find_net(order.file)
-        net = load_net(order.file)
-        means = piece_means(net, _positions(order))
-    if order.json:
+        path = find_net(args.file)
+        net = load_net(args.file)
+        means = piece_means(net, _positions(args))
+    if args.json:
         told = {"file": str(path), "text": net.describe(1000).splitlines(), "pieces": [mean.__dict__ for mean in means]}
         print(json.dumps(told))
         return 0
@@ -48,12 +48,12 @@ def run_net(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _positions(order: argparse.Namespace) -> np.ndarray:
-    if order.positions is None:
+def _positions(args: argparse.Namespace) -> np.ndarray:
+    if args.positions is None:
         return np.concatenate([parse_fen(fen) for fen in POSITIONS])
-    records = np.concatenate(list(packed_positions(order.positions, Filter())))
+    records = np.concatenate(list(packed_positions(args.positions, Filter())))
     if not len(records):
-        raise PackedError(f"'{order.positions}' holds no position with a score and a result")
+        raise PackedError(f"'{args.positions}' holds no position with a score and a result")
     return unpack(records[:: max(1, len(records) // MOST)][:MOST])
 
 

@@ -25,14 +25,14 @@ FORMATS = tuple(ending.lstrip(".") for ending in ENDINGS)
 
 def run_plot(arguments: Sequence[str]) -> int:
     """Write a file for each picture; raises CommandError."""
-    order = _parser().parse_args(arguments)
-    path = order.record or active_file().parent / RECORD_NAME
-    if order.record is None and not path.exists():
+    args = _parser().parse_args(arguments)
+    path = args.record or active_file().parent / RECORD_NAME
+    if args.record is None and not path.exists():
         raise UsageError(f"plot: there is no record of a learning run in '{path}' yet; run 'merino learn', or name one")
     if path.is_dir():
-        _plot(path / STATE_NAME, order.out or path, order.format, load_state, IMPROVE_PICTURES, draw_improve)
+        _plot(path / STATE_NAME, args.out or path, args.format, load_state, IMPROVE_PICTURES, draw_improve)
     else:
-        _plot(path, order.out or path.parent, order.format, load_record, PICTURES, draw)
+        _plot(path, args.out or path.parent, args.format, load_record, PICTURES, draw)
     return 0
 
 

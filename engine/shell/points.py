@@ -24,7 +24,7 @@ from study.points.board import board_values
 from study.points.board_text import board_as_csv, board_as_object, render_board
 from study.points.matrix import render_matrix
 from study.points.picture import MOST_SETS, draw, draw_steps
-from study.points.reading import Oddities, read_source
+from study.points.reading import SourceFaults, read_source
 from study.points.report import as_csv, as_object, steps_as_csv
 from study.points.score_graph import OTHER_ALPHAS
 from study.points.sets import BY, DRAWN, LOST, RESULTS, WON, Filters
@@ -36,60 +36,59 @@ from study.points.work import BY_PHASE, LEAST_GAMES, MOST_SETS_SHOWN, PointsRequ
 
 def run_points(arguments: Sequence[str]) -> int:
     """The command in a shell: 0 if it told something; raises CommandError."""
-    order = _parser().parse_args(arguments)
-    request = _request(order)
-    _check(order)
-    stream = shared.progress_stream(order.quiet)
+    args = _parser().parse_args(arguments)
+    request = _request(args)
+    _check(args)
+    stream = shared.progress_stream(args.quiet)
 
     def progress(what: str) -> Progress:
         return Progress(what, stream)
 
-    oddities = _ignore if order.quiet else _tell_oddities
-    if order.board:
-        return _run_board(order, request, progress, oddities)
+    notice = _ignore if args.quiet else _print_faults
+    if args.board:
+        return _run_board(args, request, progress, notice)
     with errors_named("points", SourceError, StudyError):
         sources = [
-            read_source(path, request.needs_tags, progress, oddities, request.extras)
-            for path in find_files(order.files)
+            read_source(path, request.needs_tags, progress, notice, request.extras) for path in find_files(args.files)
         ]
         found = sets_of(sources, request)
-    if found.left_out and not order.quiet:
+    if found.left_out and not args.quiet:
         print(f"smaller sets, not shown (--min-games, --top): {found.left_out}", file=sys.stderr)
-    if order.plot and len(found.sets) > MOST_SETS:
+    if args.plot and len(found.sets) > MOST_SETS:
         raise CommandError(f"points: a picture shows at most {MOST_SETS} sets, not {len(found.sets)}; see --top")
-    if order.matrix:
-        _write_matrix(order.matrix, found.sets)
+    if args.matrix:
+        _write_matrix(args.matrix, found.sets)
     values = _values(found.sets, request)
-    if order.plot:
-        ending = order.plot.suffix.lower()
-        _write(order.plot, draw_steps(values, ending) if order.steps else draw(values, ending, order.alphas))
-    if order.json:
-        objects = [as_object(points, order.alphas) for points in values]
-        print(json.dumps(objects if order.by or len(sources) > 1 else objects[0]))
-    elif order.csv:
-        print(steps_as_csv(values) if order.steps else as_csv(values), end="")
+    if args.plot:
+        ending = args.plot.suffix.lower()
+        _write(args.plot, draw_steps(values, ending) if args.steps else draw(values, ending, args.alphas))
+    if args.json:
+        objects = [as_object(points, args.alphas) for points in values]
+        print(json.dumps(objects if args.by or len(sources) > 1 else objects[0]))
+    elif args.csv:
+        print(steps_as_csv(values) if args.steps else as_csv(values), end="")
     else:
-        print(render_steps(values) if order.steps else render(values, order.alphas))
+        print(render_steps(values) if args.steps else render(values, args.alphas))
     return 0
 
 
 def _run_board(
-    order: argparse.Namespace,
+    args: argparse.Namespace,
     request: PointsRequest,
     progress: Callable[[str], Progress],
-    oddities: Callable[[Oddities], object],
+    notice: Callable[[SourceFaults], object],
 ) -> int:
     """What the pieces of each file are worth on the board."""
-    evaluation, found = evaluation_of(order.weights), []
+    evaluation, found = evaluation_of(args.weights), []
     with errors_named("points", SourceError, StudyError, EvaluationError):
-        for path in find_files(order.files):
-            board = board_values(path, evaluation, request.filters, progress, oddities)
+        for path in find_files(args.files):
+            board = board_values(path, evaluation, request.filters, progress, notice)
             values = values_of([(board.label, board.vectors)], request).values
             found.append((board, values[0] if values else None))
-    if order.json:
+    if args.json:
         objects = [board_as_object(board, points) for board, points in found]
         print(json.dumps(objects if len(found) > 1 else objects[0]))
-    elif order.csv:
+    elif args.csv:
         print(board_as_csv([board for board, _ in found]), end="")
     else:
         print("\n\n".join(render_board(board, points) for board, points in found))
@@ -161,37 +160,37 @@ def _alphas(text: str) -> tuple[float, ...]:
     return found
 
 
-def _request(order: argparse.Namespace) -> PointsRequest:
-    if order.result in (WON, LOST) and not order.player:
-        raise UsageError(f"points: --result {order.result} needs --player")
-    filters = Filters(order.player, order.result, order.min_elo, order.max_elo, order.max_elo_gap, order.eco)
+def _request(args: argparse.Namespace) -> PointsRequest:
+    if args.result in (WON, LOST) and not args.player:
+        raise UsageError(f"points: --result {args.result} needs --player")
+    filters = Filters(args.player, args.result, args.min_elo, args.max_elo, args.max_elo_gap, args.eco)
     return PointsRequest(
         filters,
-        order.by,
-        order.min_games,
-        order.top,
-        order.draws,
-        order.seed,
-        order.features,
-        order.steps,
-        order.target == "search",
+        args.by,
+        args.min_games,
+        args.top,
+        args.draws,
+        args.seed,
+        args.features,
+        args.steps,
+        args.target == "search",
     )
 
 
-def _check(order: argparse.Namespace) -> None:
+def _check(args: argparse.Namespace) -> None:
     """Say what cannot be done before the work rather than after it."""
-    if order.weights and not order.board:
+    if args.weights and not args.board:
         raise UsageError("points: --weights needs --board")
     for option in ("by", "features", "steps", "plot", "matrix"):
-        if order.board and getattr(order, option):
+        if args.board and getattr(args, option):
             raise UsageError(f"points: --board does not go with --{option}")
-    if order.matrix and (order.features or order.by == BY_PHASE):
+    if args.matrix and (args.features or args.by == BY_PHASE):
         raise UsageError("points: --matrix writes the five differences alone; leave out --features and --by phase")
-    if order.plot and order.plot.suffix.lower() not in ENDINGS:
-        raise UsageError(f"points: --plot writes {' or '.join(ENDINGS)} files, not '{order.plot}'")
-    if order.plot:
+    if args.plot and args.plot.suffix.lower() not in ENDINGS:
+        raise UsageError(f"points: --plot writes {' or '.join(ENDINGS)} files, not '{args.plot}'")
+    if args.plot:
         load_matplotlib()
-    for name in filter(None, (order.plot, order.matrix)):
+    for name in filter(None, (args.plot, args.matrix)):
         try:
             check_writable(name)
         except OSError as error:
@@ -204,15 +203,15 @@ def _reason(error: OSError) -> str:
     return "it is a folder" if isinstance(error, IsADirectoryError) else str(error.strerror)
 
 
-def _ignore(_: Oddities) -> None:
+def _ignore(_: SourceFaults) -> None:
     """Say nothing."""
 
 
-def _tell_oddities(odd: Oddities) -> None:
-    if odd.faults:
-        print(f"{odd.label}: games left out: {len(odd.faults)}, the first at {odd.faults[0]}", file=sys.stderr)
-    if odd.unfinished:
-        print(f"{odd.label}: games without a result, which count as drawn: {odd.unfinished}", file=sys.stderr)
+def _print_faults(source: SourceFaults) -> None:
+    if source.faults:
+        print(f"{source.label}: games left out: {len(source.faults)}, the first at {source.faults[0]}", file=sys.stderr)
+    if source.unfinished:
+        print(f"{source.label}: games without a result, which count as drawn: {source.unfinished}", file=sys.stderr)
 
 
 def _values(sets: Sequence[tuple[str, Vectors]], request: PointsRequest) -> Sequence[PointValues]:

@@ -29,22 +29,22 @@ WIDTH = 40  # of the longest bar
 def run_positions(arguments: Sequence[str]) -> int:
     """The command in a shell; raises CommandError."""
     parser = _parser()
-    wish = parser.parse_args(arguments)
-    if (wish.shuffle or wish.split) and wish.out is None:
+    args = parser.parse_args(arguments)
+    if (args.shuffle or args.split) and args.out is None:
         raise UsageError("positions: --shuffle and --split need --out, where to write")
     with errors_named("positions", PackedError, SourceError), _writing():
-        files = find_files(wish.files)
-        if wish.out is None:
-            _tell(count_positions(_read(files, wish)), wish.json)
+        files = find_files(args.files)
+        if args.out is None:
+            _tell(count_positions(_read(files, args)), args.json)
         else:
-            _convert(files, wish)
+            _convert(files, args)
     return 0
 
 
 def _parser() -> Parser:
     parser = Parser(
         prog="merino positions",
-        description="Tell what files of scored positions hold, or write them in another form.",
+        description="Show what files of scored positions hold, or write them in another form.",
         examples=("merino positions games.pgn", "merino positions a.bin b.pgn --out all.bin --shuffle"),
         notes="Read are packed positions (bulletformat, 32 bytes each), PGN with scores behind the moves, lines "
         "'FEN | score | result' and EPD with ce and c9. --out writes packed ones, or text if it ends in .txt or .epd.",
@@ -61,12 +61,13 @@ def _parser() -> Parser:
     sentence = "write this share of the games to another file"
     add("--split", nargs=2, metavar=("SHARE", "FILE"), help=sentence)
     shared.add_json(parser)
+    shared.add_quiet(parser)
     return parser
 
 
-def _read(files: Sequence[Path], wish: argparse.Namespace) -> Iterator[np.ndarray]:
-    chosen = Filter(wish.max_score, wish.noisy)
-    progress = ProgressOfMany()
+def _read(files: Sequence[Path], args: argparse.Namespace) -> Iterator[np.ndarray]:
+    chosen = Filter(args.max_score, args.noisy)
+    progress = ProgressOfMany(shared.progress_stream(args.quiet))
     for path in files:
         found = 0
         for chunk in packed_positions(path, chosen, partial(progress, f"Reading {path.name}")):
@@ -77,35 +78,35 @@ def _read(files: Sequence[Path], wish: argparse.Namespace) -> Iterator[np.ndarra
             raise CommandError(f"positions: '{path}' holds no position with a score and a result")
 
 
-def _convert(files: Sequence[Path], wish: argparse.Namespace) -> None:
+def _convert(files: Sequence[Path], args: argparse.Namespace) -> None:
     kept_out: list[np.ndarray] = []
-    chunks = _read(files, wish)
-    share, second = _split_of(wish)
-    for target in [wish.out] + ([second] if second else []):
+    chunks = _read(files, args)
+    share, second = _split_of(args)
+    for target in [args.out] + ([second] if second else []):
         check_writable(target)
         if any(path.exists() and target.exists() and path.samefile(target) for path in files):
             raise UsageError(f"positions: '{target}' is read and cannot be written at the same time")
     if second:
         chunks = _without(chunks, share, kept_out)
-    if wish.shuffle:
-        chunks = shuffled(chunks, wish.out.resolve().parent, wish.seed)
-    count = write_packed_file(wish.out, chunks)
-    print(f"{count} positions are in '{wish.out}'")
+    if args.shuffle:
+        chunks = shuffled(chunks, args.out.resolve().parent, args.seed)
+    count = write_packed_file(args.out, chunks)
+    print(f"{count} positions are in '{args.out}'")
     if second:
         apart = write_packed_file(second, kept_out or [np.zeros(0, dtype=PACKED)])
         print(f"{apart} positions of other games are in '{second}'")
 
 
-def _split_of(wish: argparse.Namespace) -> tuple[float, Path | None]:
-    if not wish.split:
+def _split_of(args: argparse.Namespace) -> tuple[float, Path | None]:
+    if not args.split:
         return 0.0, None
     try:
-        share = float(wish.split[0])
+        share = float(args.split[0])
     except ValueError:
         share = 0.0
     if not 0 < share < 1:
-        raise UsageError(f"positions: --split takes a share between 0 and 1, not '{wish.split[0]}'")
-    return share, Path(wish.split[1]).expanduser()
+        raise UsageError(f"positions: --split takes a share between 0 and 1, not '{args.split[0]}'")
+    return share, Path(args.split[1]).expanduser()
 
 
 def _without(chunks: Iterator[np.ndarray], share: float, kept_out: list[np.ndarray]) -> Iterator[np.ndarray]:

@@ -16,7 +16,7 @@ from engine.common.interrupt import INTERRUPTED
 from engine.common.nearest import did_you_mean
 from engine.console import shared_options as shared
 from engine.console.command_line import Parser
-from engine.console.learn_options import read_order
+from engine.console.learn_options import read_arguments
 from engine.console.learning import shown
 from eval.evaluation import EvaluationError
 from eval.linear.weights import SHIPPED
@@ -40,15 +40,19 @@ _REFUSED = ("weights", "out", "dry_run", "csv", "record", "plays_match", "prove"
 
 def run_recipes(words: Sequence[str]) -> int:
     """The command in a shell: 0, or 130 after Ctrl-C; raises CommandError."""
-    order = _parser().parse_args(list(words))
-    comparison = _read(order.file, dict(order.source or ()))
-    folder = order.state or Path(f"{order.file.stem}-recipes")
+    args = _parser().parse_args(list(words))
+    given = dict[str, Path](args.source or ())
+    for name, path in given.items():
+        if not path.is_file():
+            raise UsageError(f"recipes: --source {name}: there is no file '{path}'")
+    comparison = _read(args.file, given)
+    folder = args.state or Path(f"{args.file.stem}-recipes")
     found: list[RecipeResult] = []
     interrupted = False
     try:
-        with shown(_drop if order.quiet or order.json else print, shared.progress_stream(order.quiet)) as events:
+        with shown(shared.unless_quiet(print, args.quiet or args.json), shared.progress_stream(args.quiet)) as events:
             try:
-                for outcome in compare(comparison, folder, events, order.concurrency):
+                for outcome in compare(comparison, folder, events, args.concurrency):
                     found.append(outcome)
                     events.say(_line(outcome))
             except (ComparisonStoppedError, KeyboardInterrupt):
@@ -57,11 +61,11 @@ def run_recipes(words: Sequence[str]) -> int:
         raise CommandError(f"recipes: {error}") from error
     except OSError as error:
         raise CommandError(f"recipes: cannot write '{error.filename or folder}': {error.strerror}") from error
-    if order.json:
+    if args.json:
         print(json.dumps([outcome.as_json() for outcome in found], indent=1))
     else:
         print("\n" + "\n".join(table(found, comparison)))
-    if interrupted and not order.quiet:
+    if interrupted and not args.quiet:
         print(f"Stopped; the same command goes on in '{folder}'.")
     return INTERRUPTED if interrupted else 0
 
@@ -98,8 +102,8 @@ def _file(text: str) -> Path:
 def _source(text: str) -> tuple[str, Path]:
     name, equals, file = text.partition("=")
     path = Path(file).expanduser()
-    if not equals or not path.is_file():
-        raise argparse.ArgumentTypeError(f"'{text[:60]}' is not of the form NAME=FILE with a file that is there")
+    if not equals or not name:
+        raise argparse.ArgumentTypeError(f"'{text[:60]}' is not of the form NAME=FILE")
     return name, path.absolute()
 
 
@@ -168,15 +172,15 @@ def _recipe(path: Path, name: str, table: object, sources: Mapping[str, object])
     if "weights" in table:
         return Recipe(name, _NOTHING, _weights(path, table["weights"]), note)
     try:
-        order = read_order(shlex.split(str(table["learn"])), where)
+        args = read_arguments(shlex.split(str(table["learn"])), where)
     except (UsageError, SystemExit) as error:
         raise ValueError(f"{where}: {error}") from error
-    wrong = [field for field in _REFUSED if getattr(order.request, field) != getattr(_NOTHING, field)]
-    if wrong or order.use is not None or order.is_for_machines:
+    wrong = [field for field in _REFUSED if getattr(args.request, field) != getattr(_NOTHING, field)]
+    if wrong or args.use is not None or args.is_for_machines:
         raise ValueError(f"{where}: a recipe says from what and how to learn, and nothing else ({', '.join(wrong)})")
-    for file in order.request.files:
+    for file in args.request.files:
         _check_source(where, file, sources)
-    return Recipe(name, replace(order.request, keep_fen=False), None, note)
+    return Recipe(name, replace(args.request, keep_fen=False), None, note)
 
 
 def _weights(path: Path, name: object) -> Path:
@@ -239,7 +243,3 @@ def _line(outcome: RecipeResult) -> str:
     games, elo = _elo(outcome)
     learned = f"learned from {outcome.games} games, {outcome.positions} positions" if outcome.games else "measured"
     return f"{outcome.name}: {learned}{f'; Elo {elo} in {games} games' if games else ''}"
-
-
-def _drop(_: str) -> None:
-    """Say nothing."""

@@ -25,11 +25,11 @@ class SearchRequest:
     is_limited: bool
 
     @classmethod
-    def of(cls, order: argparse.Namespace, default: Limits) -> SearchRequest:
+    def of(cls, args: argparse.Namespace, default: Limits) -> SearchRequest:
         """What a command line asks for, `default` where it names no limit."""
-        limits = Limits(depth=order.depth, nodes=order.nodes, movetime=order.movetime)
+        limits = Limits(depth=args.depth, nodes=args.nodes, movetime=args.movetime)
         is_limited = limits != Limits()
-        return cls(limits if is_limited else default, order.threads, order.hash, is_limited)
+        return cls(limits if is_limited else default, args.threads, args.hash, is_limited)
 
 
 def add_weights_options(parser: Parser) -> None:

@@ -58,38 +58,38 @@ def _parser() -> Parser:
     return parser
 
 
-def _play(order: argparse.Namespace) -> int:
-    if order.pgn is None and order.positions is None:
-        order.pgn = Path("selfplay.pgn")
-    file = find_net(order.evalfile) if order.evalfile else active_file(order.weights)
+def _play(args: argparse.Namespace) -> int:
+    if args.pgn is None and args.positions is None:
+        args.pgn = Path("selfplay.pgn")
+    file = find_net(args.evalfile) if args.evalfile else active_file(args.weights)
     try:
         player = OwnPlayer("Merino", load(file))
     except EvaluationError as error:
         raise UsageError(f"selfplay: {error}") from error
     config = MatchConfig(
         (player, player),
-        options.time_control(order.nodes, order.depth),
-        order.count,
-        order.seed,
-        order.openings,
-        order.plies,
-        options.adjudication(order.resign),
-        Variety(order.early, order.early_loss, order.seed),
+        options.time_control(args.nodes, args.depth),
+        args.count,
+        args.seed,
+        args.openings,
+        args.plies,
+        options.adjudication(args.resign),
+        Variety(args.early, args.early_loss, args.seed),
     )
-    with LivePrinter(shared.progress_stream(order.quiet)) as show:
-        output = options.output(order, "Merino self-play", order.state, show, count_line)
-        output = replace(output, positions=order.positions)
-        result, fault = options.run_and_catch(config, order, output)
+    with LivePrinter(shared.progress_stream(args.quiet)) as show:
+        output = options.output(args, "Merino self-play", args.state, show, count_line)
+        output = replace(output, positions=args.positions)
+        result, fault = options.run_and_catch(config, args, output)
     if fault and not result.tally.games:
         raise fault
     drawn = result.tally.points[1]
-    written = "' and '".join(str(path) for path in (order.pgn, order.positions) if path)
+    written = "' and '".join(str(path) for path in (args.pgn, args.positions) if path)
     print(f"{result.tally.games} games, {drawn} of them drawn, played with '{file}'; they are in '{written}'.")
     if fault:
         raise fault
-    if not order.quiet:
-        print(f"To learn from them: merino {'learn' if order.pgn else 'train'} {order.pgn or order.positions}")
+    if not args.quiet:
+        print(f"To learn from them: merino {'learn' if args.pgn else 'train'} {args.pgn or args.positions}")
     if result.interrupted:
-        options.remarks(order)(options.interrupted(order.state))
+        options.remarks(args)(options.interrupted(args.state))
         return INTERRUPTED
     return 0

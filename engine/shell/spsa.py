@@ -40,9 +40,9 @@ _GROUPS = {"S1": ("S1x4", "S1/4", "S1h"), "all": tuple(SETTINGS)}
 
 def run_spsa(arguments: Sequence[str]) -> int:
     """The command in a shell: 0 if it ran; raises CommandError."""
-    order = _parser().parse_args(list(arguments))
+    args = _parser().parse_args(list(arguments))
     try:
-        code: int = order.run(order)
+        code: int = args.run(args)
     except (TuneError, EvaluationError, MatchError) as error:
         raise CommandError(f"spsa: {error}") from error
     return code
@@ -192,48 +192,48 @@ def _sizes(text: str) -> list[int]:
     return [positive(part) for part in text.split(",")]
 
 
-def _simulate(order: argparse.Namespace) -> int:
-    settings = [name for asked in order.settings for name in _GROUPS.get(asked, (asked,))]
+def _simulate(args: argparse.Namespace) -> int:
+    settings = [name for asked in args.settings for name in _GROUPS.get(asked, (asked,))]
     for name in settings:
         if name not in SETTINGS:
             raise UsageError(
                 f"spsa simulate: there is no setting '{name}' among {', '.join(SETTINGS)}{did_you_mean(name, SETTINGS)}"
             )
-    if order.runs < 2:
+    if args.runs < 2:
         raise UsageError("spsa simulate: --runs must be at least 2, since one run has no standard error")
     cells: list[Cell] = []
     for number, name in enumerate(dict.fromkeys(settings)):
-        block = _cells(order, name)
+        block = _cells(args, name)
         cells += block
-        if not order.json:  # what is done is shown: Ctrl-C or a full disk does not take it away
+        if not args.json:  # what is done is shown: Ctrl-C or a full disk does not take it away
             print("\n".join([*([""] if number else []), *simulation_table(block)]), flush=True)
-    if order.json:
+    if args.json:
         print(json.dumps(simulation_json(cells), indent=1))
     return 0
 
 
-def _cells(order: argparse.Namespace, name: str) -> list[Cell]:
+def _cells(args: argparse.Namespace, name: str) -> list[Cell]:
     """The results of each method in one setting."""
     cells = []
-    for size in order.parameters:
-        for method in order.methods:
-            _progress(order, f"{name}, {size} parameters, {method.name.lower()}")
-            cells.append(simulate(method, SETTINGS[name], size, order.pairs, order.runs, order.seed, order.concurrency))
-    _progress(order, "")
+    for size in args.parameters:
+        for method in args.methods:
+            _progress(args, f"{name}, {size} parameters, {method.name.lower()}")
+            cells.append(simulate(method, SETTINGS[name], size, args.pairs, args.runs, args.seed, args.concurrency))
+    _progress(args, "")
     return cells
 
 
-def _progress(order: argparse.Namespace, text: str) -> None:
+def _progress(args: argparse.Namespace, text: str) -> None:
     """Show what is being worked on, on a terminal only."""
-    if sys.stderr.isatty() and not order.quiet:
+    if sys.stderr.isatty() and not args.quiet:
         print(f"\r{text:<60}", end="" if text else "\r", file=sys.stderr, flush=True)
 
 
-def _plan(order: argparse.Namespace) -> int:
+def _plan(args: argparse.Namespace) -> int:
     known = own_parameters()
-    parameters = read_file(order.file, known)
-    tau = math.sqrt(2 * (1 - order.draw_ratio)) if order.draw_ratio is not None else math.sqrt(FIRST_TAU2)
-    gamma = {"gamma": 0.0} if order.constant else {}
+    parameters = read_file(args.file, known)
+    tau = math.sqrt(2 * (1 - args.draw_ratio)) if args.draw_ratio is not None else math.sqrt(FIRST_TAU2)
+    gamma = {"gamma": 0.0} if args.constant else {}
     starts, at_c = np.array([row.elo for row in parameters]), np.array([row.elo_at_c for row in parameters])
     for sentence in rounding_warnings(parameters):
         print(f"Warning: {sentence}", file=sys.stderr)
@@ -241,10 +241,10 @@ def _plan(order: argparse.Namespace) -> int:
         f"{len(parameters)} parameters; {starts.sum():.4g} Elo to gain, {at_c.sum():.4g} Elo lost by a player with "
         f"all of them displaced by c_end; deviation of a pair's result {tau:.3f}"
     )
-    if order.pairs:
-        print(f"{order.pairs} pairs leave {loss_left(order.pairs, starts, at_c, tau, **gamma):.3g} Elo to gain")
+    if args.pairs:
+        print(f"{args.pairs} pairs leave {loss_left(args.pairs, starts, at_c, tau, **gamma):.3g} Elo to gain")
         return 0
-    target = order.target or starts.sum() / 2
+    target = args.target or starts.sum() / 2
     if target >= starts.sum():
         print(f"No games are needed: the start is thought to lose no more than {starts.sum():.3g} Elo")
         return 0
@@ -253,10 +253,10 @@ def _plan(order: argparse.Namespace) -> int:
     return 0
 
 
-def _convert(order: argparse.Namespace) -> int:
-    parameters = read_file(order.file, own_parameters())
+def _convert(args: argparse.Namespace) -> int:
+    parameters = read_file(args.file, own_parameters())
     starts = [row.start for row in parameters]
-    steps = [row.r_end or best_step(row, parameters, order.pairs) for row in parameters]
+    steps = [row.r_end or best_step(row, parameters, args.pairs) for row in parameters]
     print("\n".join(["# fishtest", *fishtest_lines(parameters, starts, steps)]))
     print("\n".join(["# OpenBench", *openbench_lines(parameters, starts, steps)]))
     return 0

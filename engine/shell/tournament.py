@@ -43,33 +43,33 @@ def _named(kind: Schedule, sentence: str, words: Sequence[str]) -> int:
 
 
 def _run(kind: Schedule, sentence: str, words: Sequence[str]) -> int:
-    order = _parser(kind, sentence).parse_args(words)
-    pool = [read_player(text) for text in getattr(order, "pool", None) or ()]
-    versions = [read_player(text) for text in order.players]
+    args = _parser(kind, sentence).parse_args(words)
+    pool = [read_player(text) for text in getattr(args, "pool", None) or ()]
+    versions = [read_player(text) for text in args.players]
     players = [*versions, *pool]
     names = options.names(players)
     if len(players) < 2 or len(set(names)) < len(names):
         raise UsageError(f"{kind}: at least two players with different names are needed; ',name=X' names a player")
-    anchor, rating = _read_anchor(order.anchor, names, 0 if pool else len(names) - 1)
-    if order.state is not None:
-        _make_folder(order.state)
+    anchor, rating = _read_anchor(args.anchor, names, 0 if pool else len(names) - 1)
+    if args.state is not None:
+        _make_folder(args.state)
     pairings = kind.pairings(len(versions), len(pool))
-    result = run_tournament(pairings, lambda pairing: _play(kind, order, players, pairing))
+    result = run_tournament(pairings, lambda pairing: _play(kind, args, players, pairing))
     if result.fault and not result.tallies:
         raise result.fault
     rows = rate(names, result.tallies, anchor, rating)
-    if not (order.json and order.quiet):
+    if not (args.json and args.quiet):
         text = table(rows, names[anchor])
         if pool:
             text = f"{pool_table(names[: len(versions)], names[len(versions) :], result.tallies, rows)}\n\n{text}"
-        print("\n" + text, file=sys.stderr if order.json else sys.stdout)
-    if order.json:
+        print("\n" + text, file=sys.stderr if args.json else sys.stdout)
+    if args.json:
         lost = {names[0] + " - " + names[1]: faults(tally) for names, tally in _with_names(names, result.tallies)}
         print(json.dumps({"ratings": [asdict(row) for row in rows], "faults": lost}))
     if result.fault:
         raise result.fault
     if result.interrupted:
-        options.remarks(order)(options.interrupted(order.state))
+        options.remarks(args)(options.interrupted(args.state))
     return INTERRUPTED if result.interrupted else 0
 
 
@@ -103,20 +103,20 @@ def _parser(kind: Schedule, sentence: str) -> Parser:
 
 
 def _play(
-    kind: Schedule, order: Namespace, players: list[Player], pairing: tuple[int, int]
+    kind: Schedule, args: Namespace, players: list[Player], pairing: tuple[int, int]
 ) -> tuple[MatchResult, MatchError | None]:
     """One match of the tournament, and what broke it off."""
     first, second = (players[index] for index in pairing)
-    config = options.read_config(order, (first, second))
+    config = options.read_config(args, (first, second))
     title = f"{first.label} - {second.label}"
-    state = None if order.state is None else order.state / f"{pairing[0] + 1}-{pairing[1] + 1}.json"
-    with LivePrinter(shared.progress_stream(order.quiet)) as show:
-        output = options.output(order, f"Merino {kind}", state, lambda line: show(f"{title}  {line}"))
-        result, fault = options.run_and_catch(config, order, output)
+    state = None if args.state is None else args.state / f"{pairing[0] + 1}-{pairing[1] + 1}.json"
+    with LivePrinter(shared.progress_stream(args.quiet)) as show:
+        output = options.output(args, f"Merino {kind}", state, lambda line: show(f"{title}  {line}"))
+        result, fault = options.run_and_catch(config, args, output)
     if not result.tally.games:
         return result, fault
     lost = faults_text((first.label, second.label), result.tally)
-    options.remarks(order)(f"{title}: {counts_text(result.tally)}  faults: {lost}")
+    options.remarks(args)(f"{title}: {counts_text(result.tally)}  faults: {lost}")
     return result, fault
 
 

@@ -33,39 +33,40 @@ SETTINGS, OBJECTIVE, SHAPE = TrainingSettings(), Objective(), Shape()
 
 def run_train(arguments: Sequence[str]) -> int:
     """The command in a shell: 0, or 130 after Ctrl-C; raises CommandError."""
-    order = _parser().parse_args(arguments)
-    out: Path = order.out
+    args = _parser().parse_args(arguments)
+    out: Path = args.out
     with errors_named("train", PackedError, SourceError, TrainingError, EvaluationError):
-        shape = _shape(order)
+        shape = _shape(args)
         checkpoint = out.with_name(out.name + ".state")
         try:
             for path in (out, checkpoint):
                 check_writable(path)
-            records, names = _records(order)
-            k = order.k or fit_k(records)
+            records, names = _records(args)
+            k = args.k or fit_k(records)
             settings = TrainingSettings(
                 shape,
-                Objective(order.blend, round(k, 1), order.power),
-                order.epochs,
-                order.batch,
-                order.rate,
+                Objective(args.blend, round(k, 1), args.power),
+                args.epochs,
+                args.batch,
+                args.rate,
                 SETTINGS.decay,
-                not order.no_mirror,
-                order.apart,
-                order.seed,
+                not args.no_mirror,
+                args.validation,
+                args.seed,
             )
-            start = load_net(order.start) if order.start else None
+            start = load_net(args.start) if args.start else None
             trainer = Trainer(
                 records,
                 settings,
-                {"files": names} | ({"note": order.note} if order.note else {}),
+                {"files": names} | ({"note": args.note} if args.note else {}),
                 checkpoint,
-                order.threads,
+                args.threads,
                 start,
             )
-            print(f"{shape}\n{len(records)} positions, K {k:.1f}, {order.epochs} epochs")
-            with LivePrinter() as show:
-                found = trainer.run(_Teller(show, out.with_name(out.name + ".log")))
+            if not args.quiet:
+                print(f"{shape}\n{len(records)} positions, K {k:.1f}, {args.epochs} epochs")
+            with LivePrinter(shared.progress_stream(args.quiet)) as show:
+                found = trainer.run(_TrainingLog(show, out.with_name(out.name + ".log")))
             save_net(found.network, out)
             if not found.interrupted:
                 checkpoint.unlink(missing_ok=True)
@@ -91,7 +92,7 @@ def _parser() -> Parser:
     add("--hidden", default=str(SHAPE.hidden), metavar="N[,M]", help=sentence)
     sentence = "of the neurons (default: %(default)s)"
     add("--activation", choices=ACTIVATIONS, default=SHAPE.activation, help=sentence)
-    add("--note", metavar="TEXT", help="what the net is to tell about its positions")
+    add("--note", metavar="TEXT", help="a note on the positions, kept in the net")
     add("--start", type=file_path, metavar="FILE", help="net to go on from (default: random weights)")
     add = parser.group("training").add_argument
     sentence = "passes over all positions (default: %(default)s)"
@@ -105,35 +106,37 @@ def _parser() -> Parser:
     sentence = "power of the error, such as 2 (default: %(default)s)"
     add("--power", type=number_above_zero, metavar="X", default=OBJECTIVE.power, help=sentence)
     add("--k", type=scale, metavar="CP", help="scale of the scores (default: fitted to the results)")
-    sentence = "share of the games that are only looked at (default: %(default)s)"
-    add("--apart", type=share, metavar="X", default=SETTINGS.apart, help=sentence)
+    sentence = "share of the games kept for validation (default: %(default)s)"
+    validation = add("--validation", type=share, metavar="X", default=SETTINGS.validation, help=sentence)
+    parser.also_accept("--apart", validation)
     add("--no-mirror", action="store_true", help="never exchange left and right")
     add = parser.group(shared.OUTPUT).add_argument
     add("--out", type=file_path, metavar="FILE", default=Path("merino.net"), help="the net (default: %(default)s)")
+    shared.add_quiet(parser)
     return parser
 
 
-def _shape(order: argparse.Namespace) -> Shape:
-    words = order.hidden.split(",")
+def _shape(args: argparse.Namespace) -> Shape:
+    words = args.hidden.split(",")
     if not 1 <= len(words) <= 2 or not all(word.strip().isdecimal() for word in words):
-        raise UsageError(f"train: --hidden takes one number, or two as in 64,32, not '{order.hidden[:20]}'")
-    shape = Shape(order.features, int(words[0]), int(words[1]) if len(words) > 1 else 0, order.activation)
+        raise UsageError(f"train: --hidden takes one number, or two as in 64,32, not '{args.hidden[:20]}'")
+    shape = Shape(args.features, int(words[0]), int(words[1]) if len(words) > 1 else 0, args.activation)
     return Shape(shape.feature_set.name, shape.hidden, shape.second, shape.activation)
 
 
-def _records(order: argparse.Namespace) -> tuple[np.ndarray, list[str]]:
+def _records(args: argparse.Namespace) -> tuple[np.ndarray, list[str]]:
     """All positions; one packed file stays on the disk."""
-    files = find_files(order.files)
+    files = find_files(args.files)
     names = [path.name for path in files]
     if len(files) == 1 and files[0] != STANDARD_INPUT and _is_packed(files[0]):
         return open_packed(files[0]), names
-    progress, parts = ProgressOfMany(), []
+    progress, parts = ProgressOfMany(shared.progress_stream(args.quiet)), []
     for path in files:
         parts += list(packed_positions(path, Filter(), partial(progress, f"Reading {path.name}")))
     progress.wipe()
     records = np.concatenate(parts) if parts else np.zeros(0, dtype=PACKED)
     if not len(records):
-        raise TrainingError(f"'{order.files[0]}' holds no position with a score and a result")
+        raise TrainingError(f"'{args.files[0]}' holds no position with a score and a result")
     return records, names
 
 
@@ -142,23 +145,24 @@ def _is_packed(path: Path) -> bool:
         return b"\0" in file.read(4096) and path.suffix not in (".gz", ".bz2", ".xz", ".zst")
 
 
-class _Teller:
-    """Shows how training goes on one line, and writes a line of a log for each epoch."""
+class _TrainingLog:
+    """Shows the progress of training on one line, and appends a line to a log for each epoch."""
 
     def __init__(self, show: LivePrinter, log: Path) -> None:
         self._show, self._log = show, log
 
     def __call__(self, state: TrainingState) -> None:
-        """Tell it."""
-        apart = "" if state.apart is None else f", apart {state.apart:.6f}"
+        """Show the state; at the end of an epoch, log it."""
+        validation = "" if state.validation_error is None else f", validation {state.validation_error:.6f}"
         left = round(state.seconds_left)
         time_left = f"{left} s left" if left < 100 else f"{left // 60} min left"
         self._show(
-            f"epoch {state.epoch}/{state.epochs}: error {state.error:.6f}{apart}, "
+            f"epoch {state.epoch}/{state.epochs}: error {state.error:.6f}{validation}, "
             f"{state.speed / 1e6:.2f} M positions/s, {time_left}"
         )
         if state.is_epoch:
-            row = {name: getattr(state, name) for name in ("epoch", "error", "apart", "best", "speed")}
+            row = {"epoch": state.epoch, "error": state.error, "apart": state.validation_error, "best": state.best}
+            row["speed"] = state.speed
             with self._log.open("a", encoding="utf-8") as file:
                 file.write(json.dumps({"time": round(time.time()), **row}) + "\n")
 
@@ -166,8 +170,8 @@ class _Teller:
 def _tell(found: Trained, out: Path) -> None:
     ended = "Interrupted after" if found.interrupted else "Done:"
     print(
-        f"{ended} {found.epochs} epochs in {found.seconds:.0f} s; error {found.error:.6f}, of games kept apart "
-        f"{found.apart:.6f}; the net is in '{out}'"
+        f"{ended} {found.epochs} epochs in {found.seconds:.0f} s; error {found.error:.6f}, on validation games "
+        f"{found.validation_error:.6f}; the net is in '{out}'"
     )
     if found.interrupted:
         print("The same command goes on from there.")

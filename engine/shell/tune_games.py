@@ -44,30 +44,30 @@ SAVE_EVERY = 30.0  # seconds
 LEAST_AHEAD = 8  # pairs under way; more only make the estimates they are made from older
 
 
-def tune_new(order: argparse.Namespace) -> int:
+def tune_new(args: argparse.Namespace) -> int:
     """Begin a tune and play it."""
-    path = order.state or order.file.with_suffix(".tune.npz")
+    path = args.state or args.file.with_suffix(".tune.npz")
     if path.exists():
         raise UsageError(f"spsa tune: '{path}' exists; 'merino spsa resume {path}' continues it")
-    engine = _command(order.engine) if order.engine else ()
+    engine = _command(args.engine) if args.engine else ()
     known = engine_options(engine) if engine else own_parameters()
-    parameters = tuple(read_file(order.file, known))
-    check_known(parameters, known, f"the engine '{order.engine}'" if engine else NAME)
+    parameters = tuple(read_file(args.file, known))
+    check_known(parameters, known, f"the engine '{args.engine}'" if engine else NAME)
     if not engine:
         check_own(parameters)
     for sentence in rounding_warnings(parameters):
-        _remark(order, f"Warning: {sentence}")
+        _remark(args, f"Warning: {sentence}")
     configuration = Configuration(
         parameters=parameters,
-        method=order.method,
-        pairs=order.pairs,
-        seed=order.seed,
-        ahead=max(LEAST_AHEAD, 4 * order.concurrency),
-        time_control=time_control(order.nodes, order.depth, order.movetime, order.tc),
-        openings=order.openings,
-        plies=order.plies,
+        method=args.method,
+        pairs=args.pairs,
+        seed=args.seed,
+        ahead=max(LEAST_AHEAD, 4 * args.concurrency),
+        time_control=time_control(args.nodes, args.depth, args.movetime, args.tc),
+        openings=args.openings,
+        plies=args.plies,
         margin=MARGIN_MS,
-        identity={} if engine else load(active_file(order.weights)).identity,
+        identity={} if engine else load(active_file(args.weights)).identity,
         engine=engine,
     )
     tune = Tune.new(configuration)
@@ -75,7 +75,7 @@ def tune_new(order: argparse.Namespace) -> int:
         raise UsageError(
             f"spsa tune: '{_weights_file(path)}' exists, and the tuned weights would replace it; name another --state"
         )
-    return _play(tune, path, order)
+    return _play(tune, path, args)
 
 
 def _command(text: str) -> tuple[str, ...]:
@@ -87,50 +87,50 @@ def _command(text: str) -> tuple[str, ...]:
     return (found, *words[1:])
 
 
-def tune_on(order: argparse.Namespace) -> int:
+def tune_on(args: argparse.Namespace) -> int:
     """Continue an interrupted tune."""
-    tune = load_tune(order.state)
-    _remark(order, f"Continuing after {len(tune.done)} of {tune.configuration.pairs} pairs.")
-    return _play(tune, order.state, order)
+    tune = load_tune(args.state)
+    _remark(args, f"Continuing after {len(tune.done)} of {tune.configuration.pairs} pairs.")
+    return _play(tune, args.state, args)
 
 
-def replay_games(order: argparse.Namespace) -> int:
+def replay_games(args: argparse.Namespace) -> int:
     """Print what each method makes of the games of a tune."""
-    tune = load_tune(order.state)
-    _check_picture(order.plot)
-    for method in order.methods:
+    tune = load_tune(args.state)
+    _check_picture(args.plot)
+    for method in args.methods:
         settings, state, _ = replay(tune, method)
         _tell(f"{method.name.lower()} after {len(tune.done) - tune.lost} pairs:")
         for line in value_table(tune.configuration.parameters, settings, state):
             _tell(line)
-    if order.plot:
-        _write(order.plot, draw(tune, order.methods[0], order.plot.suffix))
+    if args.plot:
+        _write(args.plot, draw(tune, args.methods[0], args.plot.suffix))
     return 0
 
 
-def _play(tune: Tune, path: Path, order: argparse.Namespace) -> int:
+def _play(tune: Tune, path: Path, args: argparse.Namespace) -> int:
     """Play to the end or until Ctrl-C, and print the result so far, whatever ends the games; 130 after Ctrl-C."""
-    _check_targets(tune, path, order.plot)
+    _check_targets(tune, path, args.plot)
     _write_state(tune, path)
-    interrupted, fault = _play_pairs(tune, path, order)
+    interrupted, fault = _play_pairs(tune, path, args)
     if interrupted and not fault:
-        _remark(order, f"Interrupted after {len(tune.done)} pairs; 'merino spsa resume {path}' continues.")
+        _remark(args, f"Interrupted after {len(tune.done)} pairs; 'merino spsa resume {path}' continues.")
     method = Method[tune.configuration.method.upper()]
     for line in result_lines(tune, method, tune.settings, tune.state):
         _tell(line)
     if fault:
         raise fault
-    tuned = None if interrupted else _conclude(tune, path, order)
-    if order.plot:
-        _write(order.plot, draw(tune, method, order.plot.suffix))
-    if tuned and order.prove:
-        interrupted = _prove(tuned, tune.configuration, order)
+    tuned = None if interrupted else _conclude(tune, path, args)
+    if args.plot:
+        _write(args.plot, draw(tune, method, args.plot.suffix))
+    if tuned and args.prove:
+        interrupted = _prove(tuned, tune.configuration, args)
     return INTERRUPTED if interrupted else 0
 
 
-def _play_pairs(tune: Tune, path: Path, order: argparse.Namespace) -> tuple[bool, CommandError | None]:
+def _play_pairs(tune: Tune, path: Path, args: argparse.Namespace) -> tuple[bool, CommandError | None]:
     """Play, and keep the file up to date: whether it was interrupted, and what else ended it before its end."""
-    progress, saved = TuneProgress(lambda line: _remark(order, line)), [time.monotonic()]
+    progress, saved = TuneProgress(lambda line: _remark(args, line)), [time.monotonic()]
 
     def note(now: Tune) -> None:
         progress(now)
@@ -140,7 +140,7 @@ def _play_pairs(tune: Tune, path: Path, order: argparse.Namespace) -> tuple[bool
 
     interrupted, fault = False, None
     try:
-        play_tune(tune, order.concurrency, note)
+        play_tune(tune, args.concurrency, note)
     except KeyboardInterrupt:
         interrupted = True
     except (OpeningError, FenError, MatchError, TuneError) as error:
@@ -154,7 +154,7 @@ def _play_pairs(tune: Tune, path: Path, order: argparse.Namespace) -> tuple[bool
     return interrupted, fault
 
 
-def _conclude(tune: Tune, path: Path, order: argparse.Namespace) -> tuple[Player, Player]:
+def _conclude(tune: Tune, path: Path, args: argparse.Namespace) -> tuple[Player, Player]:
     """Write the tuned weights and print how to confirm them by a match; the players of that match."""
     configuration, file = tune.configuration, _weights_file(path)
     tuned, start = tuned_players(tune)
@@ -166,17 +166,17 @@ def _conclude(tune: Tune, path: Path, order: argparse.Namespace) -> tuple[Player
         _tell(f"The tuned weights are in '{file}'")
     player = as_player(configuration, tuned_values(tune).tolist(), file)
     _tell(f"As a player of 'merino match': {shlex.quote(player)}")
-    _remark(order, f"To confirm it by {PROOF} against the values at the start: merino spsa resume {path} --prove")
+    _remark(args, f"To confirm it by {PROOF} against the values at the start: merino spsa resume {path} --prove")
     return tuned, start
 
 
-def _prove(players: tuple[Player, Player], configuration: Configuration, order: argparse.Namespace) -> bool:
+def _prove(players: tuple[Player, Player], configuration: Configuration, args: argparse.Namespace) -> bool:
     """Play the tuned values against the start until the test is decided, from openings that the tune did not use.
 
     True if it was interrupted.
     """
-    with LivePrinter(progress_stream(order.quiet)) as show:
-        result = run_match(proof_terms(configuration, players), order.concurrency, PROOF, MatchOutput(show))
+    with LivePrinter(progress_stream(args.quiet)) as show:
+        result = run_match(proof_terms(configuration, players), args.concurrency, PROOF, MatchOutput(show))
     counts = result.tally.counts
     _tell(live_line(result.tally, MOST_PROOF_GAMES, None, PROOF))
     said = {"H0": "not confirmed", "H1": "confirmed: the tuned values are stronger", "": "not decided"}
@@ -184,9 +184,9 @@ def _prove(players: tuple[Player, Player], configuration: Configuration, order: 
     return result.interrupted
 
 
-def _remark(order: argparse.Namespace, line: str) -> None:
+def _remark(args: argparse.Namespace, line: str) -> None:
     """Print a line that is no result."""
-    if not order.quiet:
+    if not args.quiet:
         _tell(line)
 
 

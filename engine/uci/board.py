@@ -48,13 +48,13 @@ def _with_position(command: Callable[[UciSession, str, Position], None]) -> Call
 
 def go(session: UciSession, text: str) -> None:
     """Search, or count for `perft`."""
-    wish = parse_go(text.split(), lambda move: _find_move(session.position, move))
-    for remark in wish.remarks:
+    parsed = parse_go(text.split(), lambda move: _find_move(session.position, move))
+    for remark in parsed.remarks:
         session.output.info(remark)
-    if wish.perft is None:
-        session.search(wish.limits)
+    if parsed.perft is None:
+        session.search(parsed.limits)
     else:
-        _divide(session, str(wish.perft))
+        _divide(session, str(parsed.perft))
 
 
 def perft(session: UciSession, text: str) -> None:

@@ -118,10 +118,10 @@ def _laid_out(network: Network) -> tuple[np.ndarray, list[np.ndarray]]:
     numbers = np.zeros(play.NUMBERS, dtype=np.uint64)
     kept = []
     for place, array in arrays.items():
-        room = aligned_bytes(max(array.nbytes, 1))
-        room[: array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        numbers[place] = room.ctypes.data
-        kept.append(room)
+        block = aligned_bytes(max(array.nbytes, 1))
+        block[: array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        numbers[place] = block.ctypes.data
+        kept.append(block)
     numbers[play.BLOCKS], numbers[play.SECOND] = blocks, shape.second
     numbers[play.SQUARES] = shape.activation == "screlu"
     numbers[play.FEATURES], numbers[play.MOST], numbers[play.TERMS] = wanted.size, wanted.most, len(wanted.terms)

@@ -41,7 +41,7 @@ class Part(NamedTuple):
     offset: int
 
 
-class _Term(NamedTuple):
+class _Summand(NamedTuple):
     """Tuples of some blocks: their indices times strides, added to an offset."""
 
     offset: int
@@ -55,7 +55,7 @@ class FeatureSet:
     name: str
     size: int
     parts: tuple[Part, ...]
-    terms: tuple[_Term, ...]
+    terms: tuple[_Summand, ...]
 
     @cached_property
     def program(self) -> np.ndarray:
@@ -74,12 +74,12 @@ class FeatureSet:
 
     def active(self, positions: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         """The sorted indices of what is active as White and as Black sees each of POSITION[n]."""
-        room = np.zeros((2, self.most), dtype=np.int32)
+        active = np.zeros((2, self.most), dtype=np.int32)
         counts = np.zeros(2, dtype=np.int64)
         found = []
         for index in range(len(positions)):
-            _active(positions[index : index + 1], self.program, room, counts)
-            white, black = (np.sort(row[:count]) for row, count in zip(room, counts, strict=True))
+            _active(positions[index : index + 1], self.program, active, counts)
+            white, black = (np.sort(row[:count]) for row, count in zip(active, counts, strict=True))
             found.append((white, black))
         return found
 
@@ -105,14 +105,14 @@ def features(expression: str) -> FeatureSet:
 
 @cache
 def _parsed(expression: str) -> FeatureSet:
-    reader = _Reader(expression)
+    reader = _ExpressionReader(expression)
     parts = reader.whole()
-    terms: list[_Term] = []
+    terms: list[_Summand] = []
     listed: list[Part] = []
     offset = 0
     for name, size, own in parts:
         listed.append(Part(name, size, offset))
-        terms += [_Term(offset + term.offset, term.factors) for term in own]
+        terms += [_Summand(offset + term.offset, term.factors) for term in own]
         offset += size
     found = FeatureSet("+".join(name for name, *_ in parts), offset, tuple(listed), tuple(terms))
     if found.size > LARGEST:
@@ -122,10 +122,10 @@ def _parsed(expression: str) -> FeatureSet:
     return found
 
 
-_Parsed = tuple[str, int, tuple[_Term, ...]]  # name, size, terms
+_Parsed = tuple[str, int, tuple[_Summand, ...]]  # name, size, terms
 
 
-class _Reader:
+class _ExpressionReader:
     """Reads an expression: sums of products of blocks and of sums in parentheses."""
 
     def __init__(self, text: str) -> None:
@@ -169,7 +169,7 @@ class _Reader:
             known = ", ".join(BLOCKS)
             self._fail(f"no block '{word}' (there are {known})" if name.isidentifier() else "a block is expected")
         self._take()
-        return [(name, BLOCKS[name].size, (_Term(0, ((name, 1),)),))]
+        return [(name, BLOCKS[name].size, (_Summand(0, ((name, 1),)),))]
 
     def _next(self) -> str:
         """The token that follows, "" at the end."""
@@ -191,10 +191,10 @@ def _joined(parts: list[_Parsed]) -> _Parsed:
     """Summands as one."""
     if len(parts) == 1:
         return parts[0]
-    terms: list[_Term] = []
+    terms: list[_Summand] = []
     offset = 0
     for _, size, own in parts:
-        terms += [_Term(offset + term.offset, term.factors) for term in own]
+        terms += [_Summand(offset + term.offset, term.factors) for term in own]
         offset += size
     return f"({'+'.join(name for name, *_ in parts)})", offset, tuple(terms)
 
@@ -203,7 +203,7 @@ def _times(first: _Parsed, second: _Parsed) -> _Parsed:
     """The product: a pair (a, b) has the index a * size of the second + b."""
     size = second[1]
     terms = [
-        _Term(a.offset * size + b.offset, tuple((block, stride * size) for block, stride in a.factors) + b.factors)
+        _Summand(a.offset * size + b.offset, tuple((block, stride * size) for block, stride in a.factors) + b.factors)
         for a in first[2]
         for b in second[2]
     ]

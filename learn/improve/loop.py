@@ -12,8 +12,8 @@ from engine.common.work import cores
 from learn.improve import steps
 from learn.improve.plan import Plan
 from learn.improve.state import Folder, LoopState, Round
-from learn.improve.steps import Hands, StepStoppedError, Taught
-from learn.installing import Places, install
+from learn.improve.steps import RoundFit, StepContext, StepStoppedError
+from learn.installing import WeightsPaths, install
 from learn.request import Events
 from match.games import Tally
 from match.report import duration, signed
@@ -61,12 +61,12 @@ class Improver:
         until: Until,
         events: Events,
         threads: int | None = None,
-        places: Places | None = None,
+        paths: WeightsPaths | None = None,
     ) -> None:
-        """`places` is where proven weights are put in use, None to leave them in the folder."""
+        """`paths` is where proven weights are put in use, None to leave them in the folder."""
         self._folder, self._state, self._until = folder, state, until
-        self._events, self._places = events, places
-        self._hands = Hands(threads or cores(), events, self._look)
+        self._events, self._paths = events, paths
+        self._hands = StepContext(threads or cores(), events, self._look)
         self._began = self._counted = time.monotonic()
 
     def run(self) -> Improvement:
@@ -85,7 +85,7 @@ class Improver:
             interrupted = not self._is_time_up()
         finally:
             self._note_time()
-        in_use = self._places.target if self._places and self._state.in_use else None
+        in_use = self._paths.target if self._paths and self._state.in_use else None
         return Improvement(self._state, self._folder.best, interrupted, in_use)
 
     def _seconds(self) -> float:
@@ -116,11 +116,11 @@ class Improver:
     def _put_in_use(self) -> None:
         """Put the best where weights are used, if a round has proved it since that was done last."""
         number = self._state.last_proven
-        if self._places is None or number <= self._state.in_use:
+        if self._paths is None or number <= self._state.in_use:
             return
-        content, target = self._folder.best.read_bytes(), self._places.target
+        content, target = self._folder.best.read_bytes(), self._paths.target
         if not target.exists() or target.read_bytes() != content:  # else a run was killed right behind
-            install(self._places, content, self._say)
+            install(self._paths, content, self._say)
         self._state = replace(self._state, in_use=number)
         self._folder.save(self._state)
 
@@ -135,46 +135,48 @@ class Improver:
         steps.play(plan, number, best, folder, self._hands)
         window = range(max(1, number - plan.window + 1), number + 1)
         games = [self._folder.of_round(each) / steps.GAMES for each in window]
-        taught = steps.teach(plan, number, best, games, folder, self._hands)
+        fitted = steps.fit_round(plan, number, best, games, folder, self._hands)
         self._events.say(
-            f"  learned from {taught.games} games, {taught.positions} positions; error on games kept aside "
-            f"{taught.error_before:.6f} -> {taught.error_after:.6f}"
+            f"  learned from {fitted.games} games, {fitted.positions} positions; error on games kept aside "
+            f"{fitted.error_before:.6f} -> {fitted.error_after:.6f}"
         )
-        verdict, tally = self._proved(number, taught, best, folder)
+        verdict, tally = self._proved(number, fitted, best, folder)
         elo = estimate(tally.counts) if tally.games else None
-        start = self._from_start(number, verdict, taught, folder)
+        start = self._from_start(number, verdict, fitted, folder)
         found = Round(
             number=number,
             verdict=verdict,
-            games=taught.games,
-            positions=taught.positions,
-            error_before=taught.error_before,
-            error_after=taught.error_after,
+            games=fitted.games,
+            positions=fitted.positions,
+            error_before=fitted.error_before,
+            error_after=fitted.error_after,
             match_games=tally.games,
             elo=None if elo is None else elo.elo,
             elo_error=None if elo is None else elo.elo_error,
             from_start=start[0],
             from_start_error=start[1],
             seconds=self._seconds(),
-            weights=tuple(taught.weights.tolist()),
+            weights=tuple(fitted.weights.tolist()),
         )
         self._say(_line_of(found, plan, tally))
         return found
 
-    def _proved(self, number: int, taught: Taught, best: np.ndarray, folder: Path) -> tuple[str, Tally]:
+    def _proved(self, number: int, fitted: RoundFit, best: np.ndarray, folder: Path) -> tuple[str, Tally]:
         """What the match of the new weights against the best shows, and its games."""
-        if _are_same(taught.weights, best):
+        if _are_same(fitted.weights, best):
             return SAME, Tally()
-        if taught.error_after > taught.error_before:
+        if fitted.error_after > fitted.error_before:
             return WORSE, Tally()
         trial = self._state.plan.trial(number)
         low, high = trial.test.bounds
         most = f"{trial.most_games} games at most"
         self._events.say(f"  {trial.test} at {trial.time_control} a move, settled at {low:.2f} or {high:.2f}, {most}")
-        tally = steps.meet(taught.weights, best, trial, folder / "match.state", self._hands)
+        tally = steps.play_trial(fitted.weights, best, trial, folder / "match.state", self._hands)
         return trial.test.verdict(tally.counts) or OPEN, tally
 
-    def _from_start(self, number: int, verdict: str, taught: Taught, folder: Path) -> tuple[float | None, float | None]:
+    def _from_start(
+        self, number: int, verdict: str, fitted: RoundFit, folder: Path
+    ) -> tuple[float | None, float | None]:
         """The Elo of the best from now on against the start, and its error, as a match apart shows it."""
         plan, rounds = self._state.plan, self._state.rounds
         if verdict != "H1":
@@ -183,7 +185,7 @@ class Improver:
             return None, None
         start = np.array(self._state.weights)
         trial = plan.gauge_trial(number)
-        tally = steps.meet(taught.weights, start, trial, folder / "gauge.state", self._hands, decides=False)
+        tally = steps.play_trial(fitted.weights, start, trial, folder / "gauge.state", self._hands, decides=False)
         found: Estimate = estimate(tally.counts)
         return found.elo, found.elo_error
 

@@ -71,7 +71,7 @@ class Plan:
             last=self.last,
             phases=self.phases,
             target=Target(self.share),
-            lam=None,
+            decay=None,
             seed=self.seed_of(number, 1),
         )
 

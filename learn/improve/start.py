@@ -12,7 +12,7 @@ from learn.errors import LearnError
 from learn.improve.loop import Improvement, Improver, Until
 from learn.improve.plan import Plan
 from learn.improve.state import Folder, LoopState
-from learn.installing import places_of
+from learn.installing import weights_paths
 from learn.learning import start_of
 from learn.request import Events
 
@@ -40,10 +40,10 @@ def begin(
         else:
             _check_same(path, state, weights, asked)
             events.say(f"Going on in '{path}' after {len(state.rounds)} rounds")
-        places = places_of(None) if state.changes_use else None
-        if places is not None:
-            places.check_writable()
-        return Improver(folder, state, until, events, threads, places).run()
+        paths = weights_paths(None) if state.changes_use else None
+        if paths is not None:
+            paths.check_writable()
+        return Improver(folder, state, until, events, threads, paths).run()
 
 
 def check(plan: Plan) -> Plan:

@@ -18,10 +18,10 @@ from eval.linear.family import LinearEvaluation
 from eval.linear.phases import in_two_phases
 from eval.linear.registry import TERMS
 from eval.linear.weights import load
-from learn.fit import Watcher
+from learn.fit import FitCallback
 from learn.improve.plan import WIN, Plan
 from learn.improve.state import weights_text
-from learn.inputs import Reading, read_rows
+from learn.inputs import ReadOptions, read_rows
 from learn.learning import learn, split
 from learn.positions import Selection
 from learn.request import Events
@@ -41,24 +41,24 @@ class StepStoppedError(Exception):
 
 
 @dataclass(frozen=True)
-class Hands:
+class StepContext:
     """Who does the work and who is told: games at a time, events, and what is called several times a second.
 
-    `look` may raise KeyboardInterrupt, to end a step as Ctrl-C does.
+    `poll` may raise KeyboardInterrupt, to end a step as Ctrl-C does.
     """
 
     threads: int
     events: Events
-    look: Callable[[], object]
+    poll: Callable[[], object]
 
     def show(self, line: str) -> None:
         """Show how a match stands."""
         self.events.stands(line)
-        self.look()
+        self.poll()
 
 
 @dataclass(frozen=True)
-class Taught:
+class RoundFit:
     """What a fit came to: the weights, from how many games and positions, and the error on games kept aside."""
 
     weights: np.ndarray
@@ -73,7 +73,7 @@ def player(name: str, weights: np.ndarray) -> OwnPlayer:
     return OwnPlayer(name, LinearEvaluation(weights))
 
 
-def play(plan: Plan, number: int, best: np.ndarray, folder: Path, hands: Hands) -> None:
+def play(plan: Plan, number: int, best: np.ndarray, folder: Path, context: StepContext) -> None:
     """Play the games of a round; raises StepStoppedError and MatchError."""
     both = player("Merino", best)
     config = MatchConfig(
@@ -84,24 +84,26 @@ def play(plan: Plan, number: int, best: np.ndarray, folder: Path, hands: Hands) 
         adjudication=WIN,
         variety=plan.variety(number),
     )
-    output = MatchOutput(hands.show, folder / GAMES, folder / "games.state", "Merino self-play", count_line)
-    if run_match(config, hands.threads, None, output).interrupted:
+    output = MatchOutput(context.show, folder / GAMES, folder / "games.state", "Merino self-play", count_line)
+    if run_match(config, context.threads, None, output).interrupted:
         raise StepStoppedError
 
 
-def teach(plan: Plan, number: int, best: np.ndarray, games: list[Path], folder: Path, hands: Hands) -> Taught:
+def fit_round(
+    plan: Plan, number: int, best: np.ndarray, games: list[Path], folder: Path, context: StepContext
+) -> RoundFit:
     """Learn from the games of these files; the candidate is left in the folder. Raises LearnError."""
     if (folder / FIT).exists():
         found = json.loads((folder / FIT).read_bytes())
-        return Taught(load(folder / CANDIDATE), **found)
+        return RoundFit(load(folder / CANDIDATE), **found)
     settings = plan.settings(number)
     start = in_two_phases(best, len(TERMS)) if plan.phases == 2 else best
-    reading = Reading(Selection(), best, needs_scores=settings.target.needs_scores)
-    rows, count = read_rows(games, reading, lambda _: None, [], hands.events.progressed)
-    learned = learn(split(rows, settings), start, settings, Watcher())
+    options = ReadOptions(Selection(), best, needs_scores=settings.target.needs_scores)
+    rows, count = read_rows(games, options, lambda _: None, [], context.events.progressed)
+    learned = learn(split(rows, settings), start, settings, FitCallback())
     if learned.interrupted:
         raise StepStoppedError
-    taught = {
+    fitted = {
         "games": count,
         "positions": len(rows),
         "error_before": learned.before.valid,
@@ -109,12 +111,12 @@ def teach(plan: Plan, number: int, best: np.ndarray, games: list[Path], folder: 
     }
     text = weights_text(learned.end.weights, [f"round {number}, from {count} games, {len(rows)} positions"])
     write_whole(folder / CANDIDATE, text.encode())
-    write_whole(folder / FIT, json.dumps(taught).encode())
-    return Taught(load(folder / CANDIDATE), **taught)  # type: ignore[arg-type]
+    write_whole(folder / FIT, json.dumps(fitted).encode())
+    return RoundFit(load(folder / CANDIDATE), **fitted)  # type: ignore[arg-type]
 
 
-def meet(
-    new: np.ndarray, old: np.ndarray, trial: StrengthTest, state: Path, hands: Hands, decides: bool = True
+def play_trial(
+    new: np.ndarray, old: np.ndarray, trial: StrengthTest, state: Path, context: StepContext, decides: bool = True
 ) -> Tally:
     """Play a match, until its test is settled if it decides; raises StepStoppedError and MatchError."""
     config = MatchConfig(
@@ -124,7 +126,7 @@ def meet(
         trial.seed,
         adjudication=trial.adjudication,
     )
-    result = run_match(config, hands.threads, trial.test if decides else None, MatchOutput(hands.show, state=state))
+    result = run_match(config, context.threads, trial.test if decides else None, MatchOutput(context.show, state=state))
     if result.interrupted:
         raise StepStoppedError
     return result.tally

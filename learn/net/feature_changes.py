@@ -45,8 +45,10 @@ def measure_changes(wanted: FeatureSet, games: Iterable[Games]) -> FeatureChange
     moves = 0
     for some in games:
         for row, part in zip(sums, parts, strict=True):
-            room = np.zeros((2, part.most), dtype=np.int32)
-            _count_changes(some.table, some.moves, some.starts, part.program, room, np.zeros(part.size, np.int64), row)
+            active = np.zeros((2, part.most), dtype=np.int32)
+            _count_changes(
+                some.table, some.moves, some.starts, part.program, active, np.zeros(part.size, np.int64), row
+            )
         moves += int(some.table["plies"][some.table["fault"] == NO_FAULT].sum())
     means = sums / max(1, 2 * moves)
     return FeatureChanges(
@@ -55,7 +57,7 @@ def measure_changes(wanted: FeatureSet, games: Iterable[Games]) -> FeatureChange
 
 
 @entry
-def _count_changes(games, moves, starts, program, room, marks, sums):
+def _count_changes(games, moves, starts, program, active, marks, sums):
     """Add to `sums`, int64[3], what is active, added and removed in both views over all moves of the games."""
     stack = np.zeros(2, dtype=POSITION)
     view, scratch = np.zeros(VIEW_SIZE, dtype=np.uint64), np.zeros(SCRATCH, dtype=np.int32)
@@ -69,22 +71,22 @@ def _count_changes(games, moves, starts, program, room, marks, sums):
             make(stack[1], stack[0], np.int64(moves[game.first + ply]))
             for side in range(2):
                 stamp += 1
-                _add_change(stack, side, program, room, marks, stamp, sums, view, scratch)
+                _add_change(stack, side, program, active, marks, stamp, sums, view, scratch)
             copy_record(stack[0], stack[1])
 
 
 @kernel
-def _add_change(stack, side, program, room, marks, stamp, sums, view, scratch):
+def _add_change(stack, side, program, active, marks, stamp, sums, view, scratch):
     """Add what one move changes as `side` sees it; `stamp` marks what was active before."""
     look(stack[0], side, view)
-    before = active_features(view, program, scratch, room[0])
+    before = active_features(view, program, scratch, active[0])
     look(stack[1], side, view)
-    after = active_features(view, program, scratch, room[1])
+    after = active_features(view, program, scratch, active[1])
     for index in range(before):
-        marks[room[0, index]] = stamp
+        marks[active[0, index]] = stamp
     kept = 0
     for index in range(after):
-        kept += marks[room[1, index]] == stamp
+        kept += marks[active[1, index]] == stamp
     sums[0] += before
     sums[1] += after - kept
     sums[2] += before - kept

@@ -179,11 +179,11 @@ class Gradient:
         parts = len(gradients)
         wanted = self._layout.feature_set
         rows = rows_of_pieces(wanted)
-        room = -(-len(places) // parts)
+        length = -(-len(places) // parts)
 
         def work(thread: int) -> None:
             for part in range(thread, parts, self._threads):
-                chosen = places[part * room : (part + 1) * room]
+                chosen = places[part * length : (part + 1) * length]
                 self._sums[part] = _pass(
                     weights, records, chosen, options, wanted.program, rows, wanted.most, gradients[part]
                 )
@@ -265,7 +265,7 @@ def _pass_over(weights, records, places, options, program, rows, most, gradient)
     active, counts = np.zeros((2, most), dtype=np.int32), np.zeros(2, dtype=np.int64)
     memory = np.zeros(8 * width + LANES + 3 * o.second, dtype=np.float32)
     address = U64(memory.ctypes.data)
-    room = array_at(address, np.float32, (4, 2 * width))  # sums, outputs of neurons, slopes, scratch
+    buffers = array_at(address, np.float32, (4, 2 * width))  # sums, outputs of neurons, slopes, scratch
     second = array_at(address + U64(4 * (8 * width + LANES)), np.float32, (3, o.second))
     total = 0.0
     for number in range(len(places)):
@@ -278,8 +278,8 @@ def _pass_over(weights, records, places, options, program, rows, most, gradient)
         else:
             _features_of_views(record, is_mirrored, program, views, scratch, active, counts)
         for side in range(2):
-            add_inputs(weights, active[side], counts[side], width, o.features, room[0, side * width :])
-        output = forward(weights, o, room, second, squares)
+            add_inputs(weights, active[side], counts[side], width, o.features, buffers[0, side * width :])
+        output = forward(weights, o, buffers, second, squares)
         predicted = _sigmoid(output * SCALE / o.k)
         target = o.blend * (record.result * 0.5) + (1.0 - o.blend) * _sigmoid(record.score / o.k)
         off = predicted - target
@@ -289,9 +289,9 @@ def _pass_over(weights, records, places, options, program, rows, most, gradient)
         steepness = abs(off) ** (o.power - 1.0)
         total += steepness * abs(off)
         slope = o.power * (steepness if off > 0 else -steepness) * predicted * (1.0 - predicted) * SCALE / o.k
-        backward(weights, gradient, o, room, second, squares, np.float32(slope))
+        backward(weights, gradient, o, buffers, second, squares, np.float32(slope))
         for side in range(2):
-            add_to_inputs(gradient, active[side], counts[side], width, o.features, room[2, side * width :])
+            add_to_inputs(gradient, active[side], counts[side], width, o.features, buffers[2, side * width :])
     return total
 
 

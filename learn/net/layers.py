@@ -73,39 +73,39 @@ def _dot(a, b, scratch):
 
 
 @kernel
-def forward(weights, o, room, second, squares):
-    """The output of the net from the sums in room[0]; what neurons give is left in room[1] and second[1]."""
+def forward(weights, o, buffers, second, squares):
+    """The output of the net from the sums in buffers[0]; what neurons give is left in buffers[1] and second[1]."""
     first = 2 * o.width
     behind = (o.features + 1) * o.width
-    _activate(room[0, :first], room[1, :first], squares)
+    _activate(buffers[0, :first], buffers[1, :first], squares)
     if o.second == 0:
         output = weights[behind : behind + first]
-        return _dot(room[1, :first], output, room[3]) + weights[behind + first]
+        return _dot(buffers[1, :first], output, buffers[3]) + weights[behind + first]
     sums = second[0]
     bias = behind + first * o.second
     for j in range(o.second):
         sums[j] = weights[bias + j]
     for k in range(first):
-        value = room[1, k]
+        value = buffers[1, k]
         if value != np.float32(0):
             row = weights[behind + k * o.second : behind + (k + 1) * o.second]
             for j in range(o.second):
                 sums[j] += value * row[j]
     _activate(sums, second[1], squares)
     last = bias + o.second
-    return _dot(second[1], weights[last : last + o.second], room[3]) + weights[last + o.second]
+    return _dot(second[1], weights[last : last + o.second], buffers[3]) + weights[last + o.second]
 
 
 @kernel
-def backward(weights, gradient, o, room, second, squares, slope):
-    """Add the gradient of all behind the first layer; the slopes of its sums are left in room[2]."""
+def backward(weights, gradient, o, buffers, second, squares, slope):
+    """Add the gradient of all behind the first layer; the slopes of its sums are left in buffers[2]."""
     first = 2 * o.width
     behind = (o.features + 1) * o.width
-    slopes = room[2]
+    slopes = buffers[2]
     if o.second == 0:
         for k in range(first):
             slopes[k] = slope * weights[behind + k]
-            gradient[behind + k] += slope * room[1, k]
+            gradient[behind + k] += slope * buffers[1, k]
         gradient[behind + first] += slope
     else:
         bias = behind + first * o.second
@@ -119,10 +119,10 @@ def backward(weights, gradient, o, room, second, squares, slope):
             gradient[bias + j] += second[2, j]
         for k in range(first):
             row = weights[behind + k * o.second : behind + (k + 1) * o.second]
-            slopes[k] = _dot(second[2], row, room[3])
-            value = room[1, k]
+            slopes[k] = _dot(second[2], row, buffers[3])
+            value = buffers[1, k]
             if value != np.float32(0):
                 target = gradient[behind + k * o.second : behind + (k + 1) * o.second]
                 for j in range(o.second):
                     target[j] += value * second[2, j]
-    _activate_back(room[0, :first], room[1, :first], slopes, squares)
+    _activate_back(buffers[0, :first], buffers[1, :first], slopes, squares)

@@ -1,4 +1,4 @@
-"""Training a net from packed positions: batches, a schedule, games kept apart, checkpoints, and the best at the end."""
+"""Training a net from packed positions: batches, a schedule, validation games, checkpoints, and the best at the end."""
 
 from __future__ import annotations
 
@@ -45,12 +45,13 @@ class TrainingSettings:
     rate: float = 0.001
     decay: float = 0.01  # of a weight in a step, times the rate
     mirror: bool = True
-    apart: float = 0.02  # share of the games that are only looked at
+    validation: float = 0.02  # share of the games kept for validation
     seed: int = 1
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Plain data, by the names that nets keep: the share for validation is `apart` there."""
         found: dict[str, Any] = asdict(self)
+        found["apart"] = found.pop("validation")
         return found
 
 
@@ -62,7 +63,7 @@ class TrainingState:
     epochs: int
     done: float  # of all, 0..1
     error: float  # so far in this epoch, of the positions learnt from
-    apart: float | None  # of those kept apart, after the last epoch
+    validation_error: float | None  # after the last epoch
     best: float | None
     speed: float  # positions a second
     seconds_left: float
@@ -75,7 +76,7 @@ class Trained:
 
     network: Network
     error: float  # of the last epoch, of the positions learnt from
-    apart: float  # the best, of those kept apart
+    validation_error: float  # the best
     epochs: int
     seconds: float
     interrupted: bool
@@ -132,10 +133,10 @@ class Trainer:
         self._about: dict[str, Any] = {"data": {**recipe, **(about or {})}, "settings": settings.as_json()}
         if start is not None:
             self._about["start"] = digest(as_bytes(start))
-        apart = is_held_out(records["game"], settings.apart)
-        self._places, self._apart = np.flatnonzero(~apart), np.asarray(records[apart])
-        if not len(self._places) or not len(self._apart):
-            raise TrainingError(f"{len(records)} positions are too few to keep some games apart")
+        is_validation = is_held_out(records["game"], settings.validation)
+        self._places, self._validation = np.flatnonzero(~is_validation), np.asarray(records[is_validation])
+        if not len(self._places) or not len(self._validation):
+            raise TrainingError(f"{len(records)} positions are too few to keep some games for validation")
         self._weights = np.zeros(self._layout.size, dtype=np.float32)
         self._moments = np.zeros((2, self._layout.size), dtype=np.float32)
         self._step = self._epoch = 0
@@ -179,7 +180,7 @@ class Trainer:
         self._seconds += time.monotonic() - began
         self._epoch += 1
         self._error = total / seen
-        error = gradient.error(self._weights, self._apart, self._layout.options(settings.objective))
+        error = gradient.error(self._weights, self._validation, self._layout.options(settings.objective))
         if error < self._best:
             self._best, self._best_weights = error, self._weights.copy()
         if report:
@@ -230,8 +231,8 @@ class Trainer:
         return replace(rounded, about=about)
 
     def _rounding_error(self, layers: Mapping[str, np.ndarray], rounded: Network) -> float:
-        """How many centipawns whole numbers cost: mean difference over some of the positions kept apart."""
-        chosen = unpack(self._apart[:: max(1, len(self._apart) // ROUNDED)][:ROUNDED])
+        """How many centipawns whole numbers cost: mean difference over some validation positions."""
+        chosen = unpack(self._validation[:: max(1, len(self._validation) // ROUNDED)][:ROUNDED])
         exact, whole = (exact_scores(rounded.shape, each, chosen) for each in (layers, rounded.as_floats))
         return float(np.abs(exact - whole).mean())
 

@@ -21,4 +21,4 @@ def warm_up() -> None:
     records = np.repeat(packed_of_games(games, Filter()), 50)
     records["game"] = np.arange(len(records))
     count_positions([records])
-    Trainer(records, TrainingSettings(Shape("H", 1), epochs=1, apart=0.5), threads=1).run()
+    Trainer(records, TrainingSettings(Shape("H", 1), epochs=1, validation=0.5), threads=1).run()

@@ -64,7 +64,7 @@ class Sources:
     digest: str
 
 
-class _Reader(FaultKeeper):
+class _GameReader(FaultKeeper):
     """Keeps faults, also those in brackets that do not match, at which python-chess would stop with an IndexError."""
 
     def begin_variation(self) -> Any:
@@ -106,7 +106,7 @@ def games_of(text: str) -> Iterator[GameSource]:
     """The games of a PGN text, each as it is read."""
     file, start, line = io.StringIO(text), 0, 1
     for number in count(1):
-        game = chess.pgn.read_game(file, Visitor=_Reader)
+        game = chess.pgn.read_game(file, Visitor=_GameReader)
         if game is None:
             return
         end = file.tell()

@@ -28,14 +28,14 @@ from formats.pgn_tokens import BLACK_WON, WHITE_WON
 from formats.sources import SourceError, name_of, open_source, plain_name
 from study.errors import StudyError
 from study.points.matrix import is_matrix
-from study.points.reading import Oddities, ProgressOf, oddities_of
+from study.points.reading import ProgressOf, SourceFaults, faults_of
 from study.points.sets import Collection, Filters
 from study.points.vectors import PHASES, PIECES, Vectors, joined, phase_of, vectors_of_games
 
 WAYS = ("removal", "attributed")
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 TEAM_44 = (1.00, 2.94, 3.13, 4.96, 9.87)  # the table of their report
-TEAM_44_FORETOLD = 0.75  # how often White's expected score above one half foretold the winner, by their report
+TEAM_44_PREDICTED = 0.75  # how often White's expected score above one half foretold the winner, by their report
 GAMES_AT_ONCE = 32  # whose positions are valued together
 _LOWEST, _HIGHEST = -4000, 8000  # centipawns; values beyond count as these in quantiles, not in means
 _BINS = _HIGHEST - _LOWEST + 1
@@ -56,7 +56,7 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class Foretold:
+class Prediction:
     """How often the side with an expected score above one half has won: the share of positions of decided games.
 
     A position at one half foretells nobody and counts half. `share` is nan where there is no position; `error` is half
@@ -73,7 +73,7 @@ class BoardValues:
     """What the pieces are worth on the board in these games.
 
     `spreads` are in pawns, by way, piece and phase, None for all phases; `pawns` what such a pawn is in centipawns;
-    `foretold` by phase, None for all; `vectors` those of the same games, for the regression.
+    `predictions` by phase, None for all; `vectors` those of the same games, for the regression.
     """
 
     label: str
@@ -82,7 +82,7 @@ class BoardValues:
     positions: int
     pawns: dict[str, float]
     spreads: dict[tuple[str, str, str | None], Spread]
-    foretold: dict[str | None, Foretold]
+    predictions: dict[str | None, Prediction]
     vectors: Vectors
 
 
@@ -129,16 +129,16 @@ class BoardTally:
         places = [int(np.searchsorted(reached, share * number)) + _LOWEST for share in QUANTILES]
         return Spread(number, mean, math.sqrt(max(0.0, square - mean**2)), tuple(map(float, places)))
 
-    def foretold(self, phase: int | None) -> Foretold:
+    def predictions(self, phase: int | None) -> Prediction:
         """The share of positions foretold right, the games being drawn at random."""
         phases = slice(None) if phase is None else slice(phase, phase + 1)
         right, seen = (np.concatenate(parts)[:, phases].sum(axis=1) for parts in (self.right, self.seen))
         total = seen.sum()
         if not total:
-            return Foretold(0, math.nan, math.nan)
+            return Prediction(0, math.nan, math.nan)
         share = right.sum() / total
         error = 1.96 * math.sqrt(float(((right - share * seen) ** 2).sum())) / total
-        return Foretold(int(total), float(share), float(error))
+        return Prediction(int(total), float(share), float(error))
 
 
 @entry
@@ -165,8 +165,8 @@ def _phases(positions, phases):
 
 def positions_of(games: Games, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Every position after a move of the games of these numbers, POSITION[n], and the place of its game in them."""
-    room = int(games.table["plies"][numbers].sum())
-    positions, game = np.empty(room, dtype=POSITION), np.zeros(room, dtype=np.int32)
+    capacity = int(games.table["plies"][numbers].sum())
+    positions, game = np.empty(capacity, dtype=POSITION), np.zeros(capacity, dtype=np.int32)
     _unfold(games.table, numbers, games.starts, games.moves, positions, game)
     return positions, game
 
@@ -176,28 +176,28 @@ def board_values(
     evaluation: Evaluation,
     filters: Filters,
     progress_of: ProgressOf,
-    notice: Callable[[Oddities], object],
+    notice: Callable[[SourceFaults], object],
 ) -> BoardValues:
     """The values of the pieces on the board in the games of a file that pass.
 
     Raises SourceError, StudyError where there are no such games, and EvaluationError where the evaluation does not
     tell what pieces are worth.
     """
-    parts: list[tuple[Vectors, Oddities]] = []
+    parts: list[tuple[Vectors, SourceFaults]] = []
     tally = BoardTally()
     with open_source(path) as stream:
         if is_matrix(stream.head, plain_name(path).suffix.lower()):
             raise StudyError(f"'{stream.name}' is a matrix: it has no positions")
         with progress_of(f"Valuing {stream.name}") as progress:
             work = in_order(lambda text: _part_of(text, evaluation, filters, name_of(path)), games_of(stream))
-            for vectors, odd, part in work:
-                parts.append((vectors, odd))
+            for vectors, source_faults, part in work:
+                parts.append((vectors, source_faults))
                 tally.add(part)
                 progress(stream.done)
-    faults = [fault for _, odd in parts for fault in odd.faults]
-    unfinished = sum(odd.unfinished for _, odd in parts)
+    faults = [fault for _, source_faults in parts for fault in source_faults.faults]
+    unfinished = sum(source_faults.unfinished for _, source_faults in parts)
     if faults or unfinished:
-        notice(Oddities(name_of(path), faults, unfinished))
+        notice(SourceFaults(name_of(path), faults, unfinished))
     vectors = joined([vectors for vectors, _ in parts])
     if not tally.positions:
         raise SourceError(f"{name_of(path, quoted=True)} holds no game that can be read and passes the filters")
@@ -206,18 +206,18 @@ def board_values(
 
 def _part_of(
     text: GamesText, evaluation: Evaluation, filters: Filters, label: str
-) -> tuple[Vectors, Oddities, BoardTally]:
+) -> tuple[Vectors, SourceFaults, BoardTally]:
     """What a thread makes of some of a file's games."""
     games = play_games(text.data, text.table, 1, text.lines_before)
     vectors, numbers = vectors_of_games(games)
-    odd = oddities_of(label, games)
+    source_faults = faults_of(label, games)
     if filters != Filters():
         chosen = Collection.of_games(games, numbers, vectors.results).chosen(filters)
         vectors, numbers = vectors.of_games(chosen), numbers[chosen]
     tally = BoardTally()
     for first in range(0, len(numbers), GAMES_AT_ONCE):
         add_games(tally, games, numbers[first : first + GAMES_AT_ONCE], evaluation)
-    return vectors, odd, tally
+    return vectors, source_faults, tally
 
 
 def add_games(tally: BoardTally, games: Games, numbers: np.ndarray, evaluation: Evaluation) -> None:
@@ -272,6 +272,6 @@ def _told(label: str, evaluation: Evaluation, tally: BoardTally, vectors: Vector
         tally.positions,
         pawns,
         spreads,
-        {name: tally.foretold(phase) for phase, name in named},
+        {name: tally.predictions(phase) for phase, name in named},
         vectors,
     )

@@ -7,7 +7,7 @@ import io
 import math
 from collections.abc import Sequence
 
-from study.points.board import QUANTILES, TEAM_44, TEAM_44_FORETOLD, WAYS, BoardValues, Foretold, Spread
+from study.points.board import QUANTILES, TEAM_44, TEAM_44_PREDICTED, WAYS, BoardValues, Prediction, Spread
 from study.points.values import PointValues
 from study.points.vectors import PHASES, PIECE_NAMES, PIECES
 
@@ -35,7 +35,7 @@ def render_board(board: BoardValues, points: PointValues | None) -> str:
     rows.append(f"{'Team 44, by a network':<24}" + "".join(_number(value, 8) for value in TEAM_44))
     for way in WAYS:
         rows += ["", *_spreads(board, way)]
-    rows += ["", *_foretold(board)]
+    rows += ["", *_predictions(board)]
     return "\n".join(row.rstrip() for row in rows)
 
 
@@ -51,13 +51,13 @@ def _spreads(board: BoardValues, way: str) -> list[str]:
     return rows
 
 
-def _foretold(board: BoardValues) -> list[str]:
+def _predictions(board: BoardValues) -> list[str]:
     rows = ["How often the side with an expected score above one half has won in the end"]
     for phase in _PHASES:
-        found = board.foretold[phase]
+        found = board.predictions[phase]
         share = "-" if math.isnan(found.share) else f"{found.share:.1%} +- {found.error:.1%}"
         rows.append(f"{phase or 'all':<12}{share:>16} of {found.positions:,} positions of decided games")
-    return [*rows, f"{'Team 44':<12}{TEAM_44_FORETOLD:>16.0%}"]
+    return [*rows, f"{'Team 44':<12}{TEAM_44_PREDICTED:>16.0%}"]
 
 
 def _number(value: float, width: int) -> str:
@@ -80,8 +80,8 @@ def board_as_object(board: BoardValues, points: PointValues | None) -> dict[str,
         if points is None
         else {piece: _finite(value / 100) for piece, value in zip(PIECES, points.values.tolist(), strict=True)},
         "team_44": dict(zip(PIECES, TEAM_44, strict=True)),
-        "foretold": [{"phase": phase, **_foretold_object(board.foretold[phase])} for phase in _PHASES],
-        "team_44_foretold": TEAM_44_FORETOLD,
+        "foretold": [{"phase": phase, **_prediction_object(board.predictions[phase])} for phase in _PHASES],
+        "team_44_foretold": TEAM_44_PREDICTED,
     }
 
 
@@ -91,7 +91,7 @@ def _spread_object(found: Spread) -> dict[str, object]:
     return {"number": found.number, **spread, "quantiles": quantiles}
 
 
-def _foretold_object(found: Foretold) -> dict[str, object]:
+def _prediction_object(found: Prediction) -> dict[str, object]:
     return {"positions": found.positions, "share": _finite(found.share), "error": _finite(found.error)}
 
 

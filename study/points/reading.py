@@ -25,7 +25,7 @@ ProgressOf = Callable[[str], AbstractContextManager[Callable[[float | None], obj
 
 
 @dataclass(frozen=True)
-class Oddities:
+class SourceFaults:
     """What is odd about the games of a file: those left out, and how many have no result and count as drawn."""
 
     label: str
@@ -64,7 +64,7 @@ class PointsSource:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _VectorPart:
     """What a thread made of some of a file's games."""
 
     vectors: Vectors
@@ -77,7 +77,7 @@ def read_source(
     path: Path,
     with_tags: bool,
     progress_of: ProgressOf,
-    notice: Callable[[Oddities], object],
+    notice: Callable[[SourceFaults], object],
     extras: Extras = NOTHING_MORE,
 ) -> PointsSource:
     """The vectors of a file, and with `with_tags` what its games tell of themselves.
@@ -97,30 +97,30 @@ def read_source(
     faults = [fault for part in parts for fault in part.faults]
     unfinished = sum(part.unfinished for part in parts)
     if faults or unfinished:
-        notice(Oddities(name_of(path), faults, unfinished))
+        notice(SourceFaults(name_of(path), faults, unfinished))
     vectors = joined([part.vectors for part in parts])
     if not vectors.games:
         raise SourceError(f"{name_of(path, quoted=True)} holds no game that can be read")
     return PointsSource(name_of(path), vectors, Collection.joined([part.collection for part in parts]))
 
 
-def _parts(stream: Stream, with_tags: bool, extras: Extras, progress_of: ProgressOf) -> Iterator[_Part]:
+def _parts(stream: Stream, with_tags: bool, extras: Extras, progress_of: ProgressOf) -> Iterator[_VectorPart]:
     with progress_of(f"Reading {stream.name}") as progress:
         for part in in_order(lambda text: _part_of(text, with_tags, extras), games_of(stream)):
             yield part
             progress(stream.done)
 
 
-def _part_of(text: GamesText, with_tags: bool, extras: Extras) -> _Part:
+def _part_of(text: GamesText, with_tags: bool, extras: Extras) -> _VectorPart:
     games = play_games(text.data, text.table, 1, text.lines_before, extras.scores)
     vectors, numbers = vectors_of_games(games, extras.features, extras.phase, extras.scores)
     count = vectors.games if with_tags else 0
     collection = Collection.of_games(games, numbers[:count], vectors.results[:count])
-    odd = oddities_of("", games)
-    return _Part(vectors, collection, tuple(odd.faults), odd.unfinished)
+    faults = faults_of("", games)
+    return _VectorPart(vectors, collection, tuple(faults.faults), faults.unfinished)
 
 
-def oddities_of(label: str, games: Games) -> Oddities:
+def faults_of(label: str, games: Games) -> SourceFaults:
     """What is odd about these games."""
     unfinished = int(np.count_nonzero((games.table["result"] == UNFINISHED) & (games.table["plies"] > 0)))
-    return Oddities(label, tuple(games.faults()), unfinished)
+    return SourceFaults(label, tuple(games.faults()), unfinished)

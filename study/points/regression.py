@@ -107,13 +107,13 @@ def bootstrap(cells: Cells, vectors: Vectors, samples: int, seed: int) -> np.nda
 
     `cells` are those of `vectors`. Games and not vectors are drawn: the vectors of a game share its result.
     """
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     parts = []
     for first in range(0, samples, BATCH):
         count = min(BATCH, samples - first)
         drawn = np.empty((count, vectors.games), dtype=np.float64)
         for row in drawn:
-            row[:] = np.bincount(chance.integers(0, vectors.games, vectors.games), minlength=vectors.games)
+            row[:] = np.bincount(rng.integers(0, vectors.games, vectors.games), minlength=vectors.games)
         trials, scores = np.zeros((2, count, len(cells.table)))
         _tally(drawn, vectors.game, cells.cell, cells.score, trials, scores)
         parts.append(fit(cells.table, trials, scores))

@@ -212,9 +212,9 @@ def vectors_of_games(
     """
     table = games.table
     numbers = np.flatnonzero((table["fault"] == NO_FAULT) & (table["plies"] > 0))
-    room = int(table["plies"][numbers].sum()) + 1  # the row behind the last is written before it is found not new
-    rows, game = np.zeros((room, _COLUMNS), dtype=np.int8), np.zeros(room, dtype=np.int32)
-    last_move = np.zeros(room, dtype=np.int64)
+    capacity = int(table["plies"][numbers].sum()) + 1  # the row behind the last is written before it is found not new
+    rows, game = np.zeros((capacity, _COLUMNS), dtype=np.int8), np.zeros(capacity, dtype=np.int32)
+    last_move = np.zeros(capacity, dtype=np.int64)
     watched = np.repeat([True, features, phase], [len(PIECES), len(FEATURES), 1])
     found = _extract(table, numbers, games.starts, games.moves, watched, rows, game, last_move)
     balance, extra, last = np.split(rows[:found], [len(PIECES), _PHASE], axis=1)

@@ -54,7 +54,7 @@ class GameSets:
 
 
 @dataclass(frozen=True)
-class Findings:
+class PointsResult:
     """The values of the sets that can have some, and label and number of games of those that are too small."""
 
     values: Sequence[PointValues]
@@ -93,7 +93,7 @@ def _by_phase(vectors: Vectors, least: int) -> GameSets:
     return GameSets(large, len(sets) - len(large))
 
 
-def values_of(sets: Sequence[tuple[str, Vectors]], request: PointsRequest) -> Findings:
+def values_of(sets: Sequence[tuple[str, Vectors]], request: PointsRequest) -> PointsResult:
     """The values of each set; none where no set has games enough to fit.
 
     Raises StudyError where scores of searches are asked for and too few games have some.
@@ -104,7 +104,7 @@ def values_of(sets: Sequence[tuple[str, Vectors]], request: PointsRequest) -> Fi
             values.append(point_values(label, vectors, request.draws, request.seed, request.descent))
         else:
             too_small.append((label, vectors.games))
-    return Findings(values, too_small)
+    return PointsResult(values, too_small)
 
 
 def _nothing_found(sources: Sequence[PointsSource], filters: Filters) -> str:

@@ -13,17 +13,17 @@ import numpy as np
 
 from eval.linear.phases import column_names, phases_of
 from eval.linear.registry import TERMS
-from learn.fit import Step, Watcher
+from learn.fit import FitCallback, Step
 from learn.learning import Settings
 from learn.request import Events, Say
-from learn.sample import Point
+from learn.sample import FitParameters
 
 COLUMNS = 80
 COMMAND = " " * 4  # begins a line to copy, which is never broken
 _WORD = re.compile(r"(?:(?<!\w)'[^']*'|\S)+(?: \+- \S+)?")  # a quoted name is one word, and a number with its error
 
 
-class Diary:
+class RunLog:
     """Passes lines on, and copies them to a log from the moment that is opened, those before included.
 
     A context, at whose end the log is closed.
@@ -59,7 +59,7 @@ class Diary:
                 self._log.close()
             self._log = None
 
-    def __enter__(self) -> Diary:
+    def __enter__(self) -> RunLog:
         return self
 
     def __exit__(
@@ -79,16 +79,16 @@ class Diary:
             self._say(f"The log ends here: cannot write '{name}': {error.strerror}")
 
 
-def _names(point: Point) -> list[str]:
-    return column_names(TERMS, phases_of(point.weights, len(TERMS)))
+def _names(parameters: FitParameters) -> list[str]:
+    return column_names(TERMS, phases_of(parameters.weights, len(TERMS)))
 
 
-class StepTeller(Watcher):
+class StepLog(FitCallback):
     """A line for each step: its number, both errors, the time, and what moved; and progress in between."""
 
     def __init__(self, events: Events, settings: Settings) -> None:
         self._events, self._settings = events, settings
-        self._last: Point | None = None
+        self._last: FitParameters | None = None
         self._number = 0
 
     def stepped(self, step: Step) -> None:
@@ -98,23 +98,23 @@ class StepTeller(Watcher):
         self._events.say(f"{self._number} {train:.12f} {valid:.12f} {time} {self._moved(step)}".rstrip())
         self._events.stepped(step)
         self._number += 1
-        self._last = step.point
+        self._last = step.parameters
 
     def _moved(self, step: Step) -> str:
         if step.term is not None:
-            return f"[{step.cycle}.{step.term + 1}] {step.point.weights[step.term] + 0.0:g}"
+            return f"[{step.cycle}.{step.term + 1}] {step.parameters.weights[step.term] + 0.0:g}"
         if self._last is None or step.cycle is not None:
-            return f"K = {step.point.k:.1f}"
-        change = step.point.weights - self._last.weights
+            return f"K = {step.parameters.k:.1f}"
+        change = step.parameters.weights - self._last.weights
         index = int(np.argmax(np.abs(change)))
         if abs(change[index]) < 0.05:
-            return f"K = {step.point.k:.1f}"
-        return f"{_names(step.point)[index]} {change[index]:+.1f}"
+            return f"K = {step.parameters.k:.1f}"
+        return f"{_names(step.parameters)[index]} {change[index]:+.1f}"
 
-    def trying(self, term: int, point: Point) -> None:
+    def trying(self, term: int, parameters: FitParameters) -> None:
         """Tell which weight the fit turns to."""
-        names = _names(point)
-        self._events.say(f"Parameter {term + 1} of {len(names)}: {names[term]} = {point.weights[term] + 0.0:g}")
+        names = _names(parameters)
+        self._events.say(f"Parameter {term + 1} of {len(names)}: {names[term]} = {parameters.weights[term] + 0.0:g}")
 
     def progressed(self, what: str, done: float) -> None:
         """Tell how far some work has come."""

@@ -1,11 +1,11 @@
-"""The command `merino`, also as `python -m engine`. It hears Ctrl-C from the first import on."""
+"""The command `merino`, also as `python -m engine`. It handles Ctrl-C from the first import on."""
 
 import sys
 
 
 def main() -> int:
     """Run the command line; the exit code."""
-    # ruff: noqa: PLC0415 (imports that Ctrl-C may meet)
+    # ruff: noqa: PLC0415 (imports that Ctrl-C may interrupt)
     try:
         from engine.common.interrupt import EndingAtOnce, end_at_once_from_here
 

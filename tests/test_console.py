@@ -486,7 +486,7 @@ def test_the_beginning_of_a_move_is_answered_with_the_moves(talk: Talk) -> None:
     for typed in ("N", "n"):
         text = talk.say(typed)
         assert text.startswith(f"'{typed}' is too short for new, which ends the game: type it in full. ")
-        assert text.endswith("Moves that begin so: Na3, Nc3, Nf3, Nh3.\n")
+        assert text.endswith("Moves with this beginning: Na3, Nc3, Nf3, Nh3.\n")
     assert talk.say("q") == "'q' is too short for quit, which ends the game: type it in full.\n"
 
 
@@ -536,5 +536,5 @@ def test_a_game_without_a_move_is_not_kept(talk: Talk) -> None:
 
 
 def test_a_capture_that_takes_nothing_is_refused(talk: Talk) -> None:
-    assert talk.say("Nxf3") == "Nxf3: there is nothing to take on f3; try Nf3.\n"
+    assert talk.say("Nxf3") == "Nxf3: there is nothing to capture on f3; try Nf3.\n"
     assert talk.moves == []

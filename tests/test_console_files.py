@@ -178,8 +178,8 @@ def test_a_position_is_loaded_by_its_line(talk: Talk, path: Path) -> None:
     [
         (TWO_GAMES, 3, "ends with game 2"),
         (f"{START_FEN}\n", 2, "ends with position 1"),
-        ("", 1, "holds no game and no position"),
-        ("hello world\n", 1, "holds no game and no position"),
+        ("", 1, "holds neither games nor positions"),
+        ("hello world\n", 1, "holds neither games nor positions"),
         ("8/8/8/8/8/8/8/8 w - - 0 1\n", 1, "line 1 of"),
         ('[FEN "nonsense"]\n\n1. e4 *\n', 1, "game 1 of"),
         ('[Variant "Atomic"]\n\n1. e4 *\n', 1, "is one of atomic, which merino does not play"),

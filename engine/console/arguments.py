@@ -1,4 +1,4 @@
-"""Reading the arguments of a console command; a wrong one raises UsageError, which says what was expected."""
+"""Parsers for the arguments of console commands; a wrong one raises UsageError, which says what was expected."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from eval.families import load
 
 
 def whole_number(text: str, what: str, low: int, high: int, default: int | None = None) -> int:
-    """The whole number in `text`; `default`, if there is one, for an empty text."""
+    """The whole number in `text`; for an empty text `default`, if there is one."""
     if not text and default is not None:
         return default
     if not text.isascii() or not text.isdigit() or not low <= int(text[:18]) <= high:
@@ -33,14 +33,14 @@ def number(text: str, what: str, low: float, high: float) -> float:
 
 
 def minutes(text: str) -> float:
-    """Minutes as "5", "0.5" or "5:30", the form of the xboard protocol."""
+    """Minutes as "5", "0.5" or "5:30", as in the XBoard protocol."""
     whole, colon, seconds = text.partition(":")
     total = number(whole, "the base time in minutes", 0, 10000)
     return total + number(seconds, "the seconds of the base time", 0, 59) / 60 if colon else total
 
 
 def no_argument(text: str) -> None:
-    """Raise UsageError if there is one."""
+    """Raise UsageError if there is an argument."""
     if text:
         raise UsageError(f"expected no argument, found '{text[:40]}'")
 

@@ -11,7 +11,7 @@ from engine.board.game import Position
 from engine.board.move import Move
 from engine.console.terminal import Terminal
 
-_TEXT_STYLE = "\ufe0e"  # after a pawn, which would else be drawn as a coloured picture
+_TEXT_STYLE = "\ufe0e"  # after a pawn, which some fonts would draw as a coloured picture
 _GLYPHS = {"P": "♟" + _TEXT_STYLE, "N": "♞", "B": "♝", "R": "♜", "Q": "♛", "K": "♚"}
 _STARTING_COUNTS = {"P": 8, "N": 2, "B": 2, "R": 2, "Q": 1}
 _VALUES = {"P": 1, "N": 3, "B": 3, "R": 5, "Q": 9}
@@ -23,7 +23,7 @@ _PIECES = {WHITE: 231, BLACK: 16}
 
 
 def draw(position: Position, terminal: Terminal, flipped: bool = False) -> str:
-    """The board of `position` with coordinates, the last move marked and what each side has taken beside it."""
+    """The board of `position` with coordinates, the last move marked, and the captures of each side beside it."""
     marked = _squares_of(position.moves[-1], position.turn) if position.moves else set()
     ranks = range(8) if flipped else range(7, -1, -1)
     files = range(7, -1, -1) if flipped else range(8)
@@ -65,7 +65,7 @@ def _piece(letter: str | None, terminal: Terminal) -> str:
 
 
 def _tray(position: Position, colour: int, terminal: Terminal) -> str:
-    """What `colour` has taken, the heavy pieces first, and by how much it is ahead."""
+    """The captures of `colour`, heavy pieces first, and its lead in material."""
     letters = [piece for square in range(64) if (piece := position.piece_at(square))]
     own, foe = (str.upper, str.lower) if colour == WHITE else (str.lower, str.upper)
     missing = [kind for kind, count in _STARTING_COUNTS.items() for _ in range(count - letters.count(foe(kind)))]

@@ -30,21 +30,21 @@ class Parser(argparse.ArgumentParser):
         self.examples, self.notes = tuple(examples), notes
         self._positionals.title = "arguments"
         self._named_groups: dict[str, argparse._ArgumentGroup] = {}
-        self.other_spellings: dict[str, str] = {}  # what is accepted beside what the help shows
+        self.other_spellings: dict[str, str] = {}  # accepted besides what the help shows
 
     def group(self, title: str) -> argparse._ArgumentGroup:
-        """The group of options with this title, the same one at each call."""
+        """The group of options with this title; the same object at each call."""
         if title not in self._named_groups:
             self._named_groups[title] = self.add_argument_group(title)
         return self._named_groups[title]
 
     def also_accept(self, other: str, action: argparse.Action) -> None:
-        """Accept another name of an option, an older one for instance; the help does not show it."""
+        """Accept another name of an option, for instance an older one; the help does not show it."""
         self._option_string_actions[other] = action
         self.other_spellings[other] = action.option_strings[0]
 
     def also_accept_form(self, other: str, shown: argparse.Action, **settings: Any) -> None:
-        """The same where the other option has another form: `settings` are those of `add_argument`."""
+        """The same for an option with different arguments: `settings` are those of `add_argument`."""
         self.add_argument(other, dest=shown.dest, default=argparse.SUPPRESS, help=argparse.SUPPRESS, **settings)
         self.other_spellings[other] = shown.option_strings[0]
 
@@ -89,7 +89,7 @@ class Parser(argparse.ArgumentParser):
         return super().parse_known_args(words, namespace)
 
     def _is_ours(self, word: str) -> bool:
-        """Whether this word, and not only those before it, is for this parser and not for a subcommand."""
+        """Whether this word is for this parser, not for a subcommand."""
         return word != "--" and (self._subparsers is None or word.startswith("-"))
 
     def _begins_an_option(self, word: str) -> bool:

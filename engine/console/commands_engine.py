@@ -15,7 +15,7 @@ from eval.evaluation import EvaluationError
 from eval.families import DEFAULT_FILE, load
 
 TEXT_COLUMN = 32
-OF_THE_PROTOCOL = ("ponder", "uci_analysemode", "uci_engineabout")  # options that only a GUI has a use for
+OF_THE_PROTOCOL = ("ponder", "uci_analysemode", "uci_engineabout")  # options that are useful only for a GUI
 
 
 @command("weights", Section.ENGINE, "[ACTION [FILE]]")
@@ -75,7 +75,7 @@ def _compare_weights(session: Session, path: Path) -> None:
     session.say(f"{'':24}in use    file  change")
     for name, number in {**mine, **others}.items():
         if name not in mine or name not in others or number.part_of in mine.keys() & others.keys():
-            continue  # its parts are shown, or that of which it is a part
+            continue  # its parts or its whole are shown
         old, new = mine[name].value, others[name].value
         if old != new:
             session.say(f"  {name:<20}{old:8.6g}{new:8.6g}{new - old:+8.6g}")
@@ -105,7 +105,7 @@ def threads(session: Session, arguments: str) -> None:
 
 
 def _bounds(option: str) -> tuple[int, int]:
-    """What the UCI option of this name allows."""
+    """The values that this UCI option allows."""
     return OPTIONS[option].bounds or (1, 1)
 
 
@@ -113,7 +113,7 @@ def _bounds(option: str) -> tuple[int, int]:
 def set_option(session: Session, arguments: str) -> None:
     """List the engine's options, or set one.
 
-    These are the UCI options that a GUI shows: `option MultiPV 3`. Upper and lower case are alike.
+    These are the UCI options that a GUI shows: `option MultiPV 3`. Case does not matter.
     """
     if not arguments:
         for option in _options():
@@ -182,9 +182,9 @@ def learn(session: Session, arguments: str) -> None:
 
 @command("improve", Section.ENGINE, "--hours H")
 def improve(session: Session, arguments: str) -> None:
-    """Play, learn and prove by a match, round after round, and play on with what is proved stronger.
+    """Play, learn and prove by a match, round after round; the game continues with what is proved stronger.
 
-    `--rounds N` ends after so many rounds. Ctrl-C ends it with the best so far; the same command goes on from there.
+    `--rounds N` ends after N rounds. Ctrl-C ends it with the best so far; the same command continues from there.
     """
     try:
         words = shlex.split(arguments)

@@ -27,9 +27,9 @@ EVAL_OPTIONS = ("sort", "hide-zero", "json")
 
 @command("eval", Section.EXPLAIN, "[FILE] [HOW ...]")
 def evaluation(session: Session, arguments: str) -> None:
-    """Show what each term gives each side, and the total.
+    """Show the value of each term for each side, and the total.
 
-    This is the static evaluation, without a search; with a weights file, that by those weights. `eval sort` puts the
+    This is the static evaluation, without a search, by the weights in use or by those of a file. `eval sort` puts the
     largest terms first, `eval hide-zero` leaves out terms that make no difference, `eval json` prints JSON.
     """
     words = arguments.split()
@@ -51,9 +51,9 @@ def evaluation(session: Session, arguments: str) -> None:
 def pieces(session: Session, arguments: str) -> None:
     """Show the value of each piece on the board, computed in three ways.
 
-    Removal: the fall of its owner's evaluation without the piece. Attributed: the terms that the piece brings its
-    owner; together with the shared rest they sum to the evaluation. Relative: removal in pawns. With a square, it shows
-    the terms of the piece there.
+    Removal: how much its owner's evaluation falls without the piece. Attributed: what the piece adds to its owner's
+    terms; these values and a shared remainder add up to the evaluation. Relative: removal in pawns. With a square, it
+    shows the terms of the piece there.
     """
     report = _report(session, session.runtime.evaluation)
     if not arguments or arguments in PIECE_VALUES:
@@ -88,7 +88,7 @@ def explain_move(session: Session, arguments: str) -> None:
 def compare(session: Session, arguments: str) -> None:
     """Compare two moves term by term, at once and at the end of their principal variations.
 
-    `compare A.txt B.txt` compares two weights files instead: this position, its pieces and its moves by each.
+    `compare A.txt B.txt` compares two weights files instead: this position, its pieces and its moves under each.
     """
     from engine.console import studying  # noqa: PLC0415 (when it is first needed)
 
@@ -118,7 +118,7 @@ def _move(session: Session, text: str) -> Move:
 def analyze(session: Session, arguments: str) -> None:
     """Analyse the position until Enter or Ctrl-C.
 
-    Any other command ends the analysis too and is then carried out. In a script the engine thinks as long as for a
+    Any other command also ends the analysis and is then carried out. In a script the engine thinks as long as for a
     move.
     """
     no_argument(arguments)

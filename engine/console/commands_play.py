@@ -99,7 +99,7 @@ def switch(session: Session, arguments: str) -> None:
 
 
 def _take_side(session: Session, colour: int) -> None:
-    """Let the person play a side, seen from there; the engine moves if it is the other's turn."""
+    """Let the person play a side, with the board seen from there; the engine moves if it is its turn."""
     session.is_forced = False
     session.is_flipped = colour == BLACK
     session.say(f"You play {side_name(colour)}.")
@@ -169,7 +169,7 @@ def draw(session: Session, arguments: str) -> None:
     if not session.is_forced:
         result, _ = session.think(session.pace.limits(session.position.turn))
         if result.line is None or result.line.score < 0:  # the mover's score: the person's
-            session.say("The engine declines: it thinks it is ahead.")
+            session.say("The engine declines, because it thinks it is ahead.")
             return
     session.declare(DRAW_AGREED)
 

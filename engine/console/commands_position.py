@@ -57,7 +57,7 @@ def edit(session: Session, arguments: str) -> None:
 
 
 def edited(position: Position, changes: Iterable[str]) -> str:
-    """The FEN of the position after some changes, which may be against the rules; raises UsageError."""
+    """The FEN of the position after some changes, which may break the rules; raises UsageError."""
     board = board_of(position)
     board.ep_square, board.halfmove_clock = None, 0
     for change in changes:
@@ -75,7 +75,7 @@ def edited(position: Position, changes: Iterable[str]) -> str:
 
 
 def _set_up(session: Session, fen: str) -> None:
-    """Begin a game from a position; raises CommandError and then keeps the old one."""
+    """Start a game from a position; raises CommandError and then keeps the old game."""
     try:
         position = position_of(fen)
     except FenError as error:
@@ -86,7 +86,7 @@ def _set_up(session: Session, fen: str) -> None:
 
 @command("flip", Section.POSITION)
 def flip(session: Session, arguments: str) -> None:
-    """Turn the board around."""
+    """Flip the board."""
     no_argument(arguments)
     session.is_flipped = not session.is_flipped
     session.show_board()

@@ -1,4 +1,4 @@
-"""What Tab offers: what can follow is read off the usage of each command."""
+"""Completion by Tab, derived from the usage of each command."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.uci.options import OPTIONS
 
 
 def completions(session: Session, line: str, word: str) -> list[str]:
-    """What `word`, the last of `line`, may become: commands and moves, and after a command what its usage names."""
+    """Completions of `word`, the last of `line`: commands and moves, and after a command what its usage names."""
     first, *_ = [*line.split(), ""]
     if line[: len(line) - len(word)].strip() == "":
         offered: Iterable[str] = [*(command.name for command in COMMANDS), *_moves(session, word)]

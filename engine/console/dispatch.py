@@ -20,7 +20,7 @@ from engine.notation.san import MoveRejected, looks_like_move, san_moves
 
 
 def dispatch(session: Session, line: str) -> int | None:
-    """Carry out a line; an exit code ends the console. No input raises an exception.
+    """Carry out a line; returns an exit code to end the console. No input raises an exception.
 
     An exact command comes first, then a legal move, then the only command that begins with the word: a shortened
     command never hides a move.
@@ -42,7 +42,7 @@ def dispatch(session: Session, line: str) -> int | None:
 
 
 def _played(session: Session, text: str) -> bool:
-    """Play `text` if it is a move; raises MoveRejected or CommandError if it has the form of one but cannot be."""
+    """Play `text` if it is a move; raises MoveRejected or CommandError if it looks like a move but is not legal."""
     try:
         session.play_text(text)
     except MoveRejected as rejection:
@@ -60,15 +60,15 @@ def _run(session: Session, command: ConsoleCommand, arguments: str) -> int | Non
 
 
 def _abbreviated(session: Session, word: str) -> ConsoleCommand:
-    """The only command that begins with `word`; raises CommandError with what might have been meant.
+    """The only command that begins with `word`; raises CommandError with possible meanings.
 
-    None that ends the game is taken for it: the word may be the beginning of a move, as N is of Nf3.
+    Commands that end the game are excluded: the word may be the beginning of a move, as N is of Nf3.
     """
     found = by_prefix(word)
     if len(found) == 1 and found[0].ends_game:
         name = next(name for name in found[0].names if name.startswith(word.lower()))
         moves = _moves_that_begin(session, word)
-        hint = f". Moves that begin so: {', '.join(moves)}" if moves else ""
+        hint = f". Moves with this beginning: {', '.join(moves)}" if moves else ""
         raise CommandError(f"'{word}' is too short for {name}, which ends the game: type it in full{hint}")
     if len(found) == 1:
         return found[0]
@@ -98,7 +98,7 @@ def _explain_unknown(session: Session, word: str) -> str:
 
 
 def _sentence(text: str) -> str:
-    """A message with a capital letter, unless it begins with a move or a quotation, and a full stop."""
+    """The message with a full stop and, unless it begins with a move or a quotation, a capital letter."""
     first = text.partition(" ")[0]
     capital = text[:1].upper() + text[1:] if first.isalpha() else text
     return capital if capital.endswith((".", "?", "!")) else f"{capital}."

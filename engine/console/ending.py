@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from engine.board.fen import COLOUR_NAMES
 from engine.board.game import RESULTS, Outcome, Termination
 
-UNFINISHED = "*"  # the result of a game that goes on, as PGN writes it
+UNFINISHED = "*"  # the result of an unfinished game, as PGN writes it
 
 
 @dataclass(frozen=True)
 class Ending:
-    """The end of a game: the result as PGN writes it, and how it came about."""
+    """The end of a game: the result as PGN writes it, and the reason."""
 
     result: str
     words: str
@@ -25,7 +25,7 @@ DRAW_AGREED = Ending(RESULTS[None], "a draw by agreement")
 
 
 def by_rule(outcome: Outcome) -> Ending:
-    """The end that the rules make of a position: "1-0, White wins by checkmate"."""
+    """The end of the game by the rules: "1-0, White wins by checkmate"."""
     if outcome.winner is not None:
         return Ending(outcome.result, f"{side_name(outcome.winner)} wins by {outcome.termination.value}")
     article = "the " if outcome.termination is Termination.FIFTY_MOVES else ""
@@ -33,7 +33,7 @@ def by_rule(outcome: Outcome) -> Ending:
 
 
 def resignation(colour: int) -> Ending:
-    """The end when a side gives up."""
+    """The end when a side resigns."""
     return Ending(RESULTS[1 - colour], f"{side_name(colour)} resigns")
 
 

@@ -1,4 +1,4 @@
-"""The command `improve`, carried out with its lines and its progress shown; the same at the console and in a shell."""
+"""Runs the command `improve` and shows its lines and progress; the same at the console and in a shell."""
 
 from __future__ import annotations
 

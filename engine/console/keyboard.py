@@ -1,4 +1,4 @@
-"""Where lines come from: a person with history and completion, or a pipe, whose lines are echoed."""
+"""Sources of lines: a person, with history and completion, or a pipe, whose lines are echoed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def read_piped(source: IO[bytes], out: TextIO, prompt: str) -> str | None:
 
 
 def overheard() -> list[str]:
-    """The lines typed at the terminal while nobody asked for one; "quit" for its end (Ctrl-D)."""
+    """The lines typed at the terminal without a prompt; "quit" for its end (Ctrl-D)."""
     if sys.platform == "win32" or not select.select([sys.stdin], [], [], 0)[0]:
         return []
     try:
@@ -51,10 +51,10 @@ def overheard() -> list[str]:
 
 @contextmanager
 def line_editing(complete: Complete, is_able: bool = True) -> Iterator[Reader]:
-    """What reads lines from the terminal, with arrow keys, the lines of earlier sessions, and completion by Tab.
+    """Reads lines from the terminal, with arrow keys, the history of earlier sessions, and completion by Tab.
 
-    prompt_toolkit does it where it is installed and the terminal is able, else readline, else the terminal alone.
-    `complete` gets the line and the word in it, and returns what the word may become.
+    It uses prompt_toolkit if it is installed and the terminal allows it, else readline, else the terminal alone.
+    `complete` gets the line and the word in it, and returns the completions.
     """
     folder = user_folder("data")
     reader = _toolkit_reader(complete, folder / "console_history_toolkit") if is_able else None
@@ -89,7 +89,7 @@ def _read_typed(prompt: str) -> str | None:
 def _woken_once() -> Iterator[None]:
     """Wake readline up a moment after it has begun to wait.
 
-    A Ctrl-C that comes between its prompt and its waiting would otherwise be heeded only at the next key.
+    Otherwise a Ctrl-C between the prompt and the waiting would take effect only at the next key.
     """
     if not hasattr(signal, "setitimer"):  # Windows, which has no readline either
         yield
@@ -116,7 +116,7 @@ def _readline_set_up(complete: Complete, history: Path) -> Iterator[None]:
 
 
 def _completer(complete: Complete) -> Callable[[str, int], str | None]:
-    """Readline asks for one match after the other; None ends the list."""
+    """Readline requests one match after the other; None ends the list."""
     matches: list[str] = []
 
     def match(word: str, index: int) -> str | None:

@@ -1,4 +1,4 @@
-"""The command `learn`, carried out with its lines and its progress shown; the same at the console and in a shell."""
+"""Runs the command `learn` and shows its lines and progress; the same at the console and in a shell."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Say = Callable[[str], object]
 
 
 class StoppedError(CommandError):
-    """Ctrl-C where there was nothing yet to keep; the message says how things stand."""
+    """Ctrl-C before there was anything to keep; the message says what the state is."""
 
     exit_code = INTERRUPTED
 
@@ -35,8 +35,8 @@ class StoppedError(CommandError):
 def learn_weights(arguments: Sequence[str], say: Say, trial: StrengthTest = NOT_WEAKER) -> Path | None:
     """Carry out a `learn` command typed at the console; the file of new weights if they are in use now.
 
-    Each line goes to `say`, what is for machines to standard output. `trial` is the match that decides whether new
-    weights are used, if no other is asked for. Raises CommandError.
+    Each line goes to `say`, output for programs to standard output. `trial` is the match that decides whether new
+    weights are used, unless the command chooses another. Raises CommandError.
     """
     if {"-h", "--help"} & set(arguments):
         say(learn_parser("learn").format_help().rstrip())
@@ -70,7 +70,7 @@ def carry_out(
 
 
 def _in_a_line(result: LearnResult) -> str:
-    """The result where nothing else is printed: the verdict, and the file of the new weights if there is one."""
+    """The result if nothing else is printed: the verdict, and the file of the new weights if there is one."""
     outcome = result.outcome
     if outcome.written is None:
         return f"{outcome.verdict}: the weights are unchanged"

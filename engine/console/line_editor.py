@@ -24,7 +24,7 @@ class _Completer(Completer):
         self._complete = complete
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        """What the word before the cursor may become."""
+        """The completions of the word before the cursor."""
         line = document.text_before_cursor
         word = document.get_word_before_cursor(WORD=True)
         for text in self._complete(line, word):
@@ -32,7 +32,7 @@ class _Completer(Completer):
 
 
 def toolkit_reader(complete: Callable[[str, str], list[str]], history: Path) -> Callable[[str], str | None]:
-    """What asks for a line; it returns None at Ctrl-D and raises KeyboardInterrupt at Ctrl-C."""
+    """A function that asks for a line; it returns None at Ctrl-D and raises KeyboardInterrupt at Ctrl-C."""
     session: PromptSession[str] = PromptSession(
         history=_history(history),
         completer=_Completer(complete),

@@ -27,12 +27,12 @@ def run_typed(session: Session) -> int:
 
 
 def run_piped(session: Session, source: IO[bytes]) -> int:
-    """Work off the lines of a pipe or file; the exit code."""
+    """Run the lines of a pipe or file; returns the exit code."""
     return run_lines(session, lambda prompt: read_piped(source, session.out, prompt))
 
 
 def run_lines(session: Session, read: Reader) -> int:
-    """Obey the lines that `read` returns for each prompt until it returns None, or one says to leave; the exit code."""
+    """Run the lines that `read` returns at each prompt until it returns None or a line quits; returns the exit code."""
     while True:
         try:
             line = _next_line(session, read)
@@ -47,7 +47,7 @@ def run_lines(session: Session, read: Reader) -> int:
 
 
 def _next_line(session: Session, read: Reader) -> str | None:
-    """The next line that was typed while the engine thought, shown after its prompt, or else one that is asked for."""
+    """The next line typed while the engine was thinking, shown after its prompt; else a line read at the prompt."""
     if not session.typed_ahead:
         return read(session.prompt)
     line = session.typed_ahead.popleft()
@@ -56,12 +56,12 @@ def _next_line(session: Session, read: Reader) -> str | None:
 
 
 def _obey(session: Session, line: str) -> int | None:
-    """Carry out a line. A fault of ours is told and logged, and does not cost the person their game."""
+    """Run a line. An internal error is reported and logged, and the game is kept."""
     try:
         return dispatch(session, line)
     except OSError:
-        raise  # the output is gone: nobody to talk to
+        raise  # the output is gone
     except Exception as error:
         log.exception("the console failed at %r", line[:200])
-        session.say(f"Merino made a mistake ({type(error).__name__}: {error}); please report it. The game goes on.")
+        session.say(f"Internal error ({type(error).__name__}: {error}); please report it. The game continues.")
         return None

@@ -1,4 +1,4 @@
-"""How long the engine thinks on a move at the console."""
+"""The thinking time of the engine at the console."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ SHORTEST_CLOCK_MS = 100  # the engine's clock never falls below this: nobody los
 
 
 class Pace(Protocol):
-    """What sets the limits of each search."""
+    """Sets the limits of each search."""
 
     def limits(self, colour: int) -> Limits:
         """The limits for the next move of a side."""
 
     def spend(self, colour: int, elapsed_ms: int) -> None:
-        """Note that a side has thought this long and moved."""
+        """Record that a side has thought this long and moved."""
 
     def fresh(self) -> Pace:
-        """The same for a new game."""
+        """The same pace for a new game."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,10 @@ class FixedPace:
         return self.per_move
 
     def spend(self, colour: int, elapsed_ms: int) -> None:
-        """Nothing is counted."""
+        """Nothing to record."""
 
     def fresh(self) -> FixedPace:
-        """Itself: nothing was counted."""
+        """Itself: nothing was recorded."""
         return self
 
 
@@ -78,7 +78,7 @@ class ClockPace:
         return Limits(time=(self._left[WHITE], self._left[BLACK]), increment=increment, moves_to_go=to_go)
 
     def spend(self, colour: int, elapsed_ms: int) -> None:
-        """Take the time off a side's clock and add the increment, and the base time when a period is over."""
+        """Subtract the time from a side's clock and add the increment, and the base time when a period ends."""
         self._made[colour] += 1
         new_period = self.moves and self._made[colour] % self.moves == 0
         bonus = self.increment_ms + (self.base_ms if new_period else 0)

@@ -1,4 +1,4 @@
-"""The table of console commands: what `@command` records. Help, completion and look-up are derived from it."""
+"""The table of console commands, filled by `@command`; help, completion and look-up are derived from it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Section(Enum):
 
 @dataclass(frozen=True)
 class ConsoleCommand:
-    """One command. `run` takes the session and the rest of the line; an exit code ends the console, None goes on."""
+    """One command. `run` takes the session and the rest of the line; an exit code ends the console, None continues."""
 
     name: str
     section: Section
@@ -34,7 +34,7 @@ class ConsoleCommand:
     sentence: str  # the first sentence of the docstring
     details: str  # what follows it
     run: Action
-    ends_game: bool  # the game at hand is over or left by it; so it is obeyed only where it is typed in full
+    ends_game: bool  # it ends or leaves the current game, so it must be typed in full
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -65,11 +65,11 @@ def command(
 
 
 def by_name(word: str) -> ConsoleCommand | None:
-    """The command of exactly this name or alias, in any case."""
+    """The command with exactly this name or alias, in any case."""
     return next((entry for entry in COMMANDS if word.lower() in entry.names), None)
 
 
 def by_prefix(word: str) -> list[ConsoleCommand]:
-    """The commands whose name begins with `word`; if there is none, those of which an alias does."""
+    """The commands whose name begins with `word`; if there is none, those with such an alias."""
     named = [entry for entry in COMMANDS if entry.name.startswith(word.lower())]
     return named or [entry for entry in COMMANDS if any(alias.startswith(word.lower()) for alias in entry.aliases)]

@@ -1,4 +1,4 @@
-"""The game as PGN: what its tags say, and saving it."""
+"""The game as PGN: its tags, and saving it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FIRST_TAG = re.compile(rb"^\[Event ", re.MULTILINE)
 
 
 class Scoresheet:
-    """What is noted about a game beside its moves. A game that was loaded keeps its tags while its moves are those."""
+    """What is recorded about a game besides its moves. A loaded game keeps its tags until its moves change."""
 
     def __init__(self, tags: Mapping[str, str] | None = None, moves: Sequence[int] = ()) -> None:
         """For a game read from a file, its tags and its moves."""
@@ -33,7 +33,7 @@ class Scoresheet:
         self._saved_moves: list[Move] = []
 
     def note_mover(self, colour: int, is_engine: bool) -> None:
-        """The engine, or the person, has moved for a side."""
+        """Record that the engine, or the person, has moved for a side."""
         self._engine_plays[colour] = is_engine
 
     def pgn(self, position: Position, result: str) -> str:
@@ -51,7 +51,7 @@ class Scoresheet:
         return game_text(UNKNOWN_TAGS | start | variant | tags | {"Result": result}, [*words, result]).rstrip("\n")
 
     def save(self, path: Path, position: Position, result: str) -> int:
-        """Add the game to a PGN file, in place of what was saved of it before; its number there.
+        """Add the game to a PGN file, replacing an earlier version of it; returns its number there.
 
         Raises CommandError and then changes nothing.
         """
@@ -59,7 +59,7 @@ class Scoresheet:
         try:
             content = path.read_bytes() if path.exists() else b""
             if content.strip() and not _TAG.search(content):
-                raise CommandError(f"'{path}' is there already and is no PGN file: choose another name")
+                raise CommandError(f"'{path}' already exists and is not a PGN file: choose another name")
             if self._has_grown_since_saved_as(path, position) and self._saved_as:
                 content = content.removesuffix(self._saved_as[1])
             if content.strip():
@@ -71,7 +71,7 @@ class Scoresheet:
         return len(_FIRST_TAG.findall(content)) + 1
 
     def _has_grown_since_saved_as(self, path: Path, position: Position) -> bool:
-        """Whether what was saved there is the beginning of the present game, not another course of it."""
+        """Whether what was saved there is the beginning of the present game, not a different continuation."""
         is_there = self._saved_as is not None and self._saved_as[0] == path
         return is_there and position.moves[: len(self._saved_moves)] == self._saved_moves
 

@@ -50,7 +50,7 @@ def _full_moves(text: str) -> int:
 
 
 def play(session: Session, plies: int, limits: Limits) -> None:
-    """Play until the game ends, but at most this number of plies, and say which it was."""
+    """Play until the game ends, but at most this number of plies, and print which it was."""
     session.show_board()
     line: Line | None = None
     while session.position.outcome() is None and len(session.position.moves) < plies:

@@ -1,4 +1,4 @@
-"""A game at the console: what the commands act upon."""
+"""The state of the console, on which its commands act."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 DEFAULT_SECONDS = 2.0
 NARROWEST_TEXT, WIDEST_TEXT = 40, 80  # columns
-_MOVE_NOW = ("", "stop", "?")  # what one may type while the engine thinks
+_MOVE_NOW = ("", "stop", "?")  # what may be typed while the engine thinks
 
 
 @dataclass(frozen=True)
 class LeftGame:
-    """A game as it was when another took its place."""
+    """A game that was replaced by another."""
 
     position: Position
     sheet: Scoresheet
@@ -48,8 +48,8 @@ class LeftGame:
 class Session:
     """The game, the engine that answers, and how it is shown.
 
-    `is_live` says that a person looks on: then the board is shown after each move. `overhear` returns the lines
-    that have been typed while the engine thinks.
+    With `is_live` a person is watching, and the board is shown after each move. `overhear` returns the lines typed
+    while the engine thinks.
     """
 
     def __init__(self, runtime: Runtime, terminal: Terminal, out: TextIO, is_live: bool = False) -> None:
@@ -58,7 +58,7 @@ class Session:
         self.out = out
         self.is_live = is_live
         self.overhear: Callable[[], list[str]] = list
-        self.typed_ahead: deque[str] = deque()  # lines to be obeyed before the next is asked for
+        self.typed_ahead: deque[str] = deque()  # lines to run before the next prompt
         self.position = Position()
         self.sheet = Scoresheet()
         self.undone: list[Move] = []  # moves taken back, the next to be played again last
@@ -66,12 +66,14 @@ class Session:
         self.thought_ms = [0, 0]  # by the engine in this game, for White and for Black
         self.is_forced = False  # the person moves for both sides
         self.is_flipped = False
-        self.shows_board = True  # after each move, if somebody looks on
+        self.shows_board = True  # after each move, if a person is watching
         self.goes_on_in_uci = False
         self._declared: Ending | None = None  # by resignation or agreement
-        self._left: list[LeftGame] = []  # the games that others took the place of, the last one last
-        self._returned_from: list[LeftGame] = []  # those that were left for an earlier one
-        self._is_untouched = True  # whether no move has been played or taken back since the game came here
+        self._left: list[LeftGame] = []  # the games that were replaced, the last one last
+        self._returned_from: list[LeftGame] = []  # the games left by returning to an earlier one
+        self._is_untouched = (
+            True  # whether no move has been played or taken back since this game became the current one
+        )
 
     @property
     def prompt(self) -> str:
@@ -80,18 +82,18 @@ class Session:
 
     @property
     def ending(self) -> Ending | None:
-        """How the game ended, by the rules or by what was declared, or None while it goes on."""
+        """How the game ended, by the rules, resignation or agreement; None while it continues."""
         outcome = self.position.outcome()
         return by_rule(outcome) if outcome else self._declared
 
     @property
     def result(self) -> str:
-        """The result as PGN writes it, "*" while the game goes on."""
+        """The result as PGN writes it, "*" while the game continues."""
         return self.ending.result if self.ending else UNFINISHED
 
     @property
     def text_width(self) -> int:
-        """Columns for text that is broken into lines."""
+        """The number of columns for wrapped text."""
         return min(WIDEST_TEXT, max(NARROWEST_TEXT, self.terminal.width - 1))
 
     def say(self, text: str) -> None:
@@ -100,7 +102,7 @@ class Session:
         self.out.flush()
 
     def tell(self, text: str) -> None:
-        """Print a sentence, for a person broken into lines that fit."""
+        """Print a sentence; for a person, wrapped into lines that fit."""
         self.say(textwrap.fill(text, self.text_width, break_long_words=False) if self.is_live else text)
 
     def say_row(self, head: str, text: str, column: int) -> None:
@@ -113,15 +115,15 @@ class Session:
         self.say(draw(self.position, self.terminal, self.is_flipped))
 
     def new_game(self, fen: str = START_FEN, chess960: bool = False) -> None:
-        """Begin anew from a FEN, the person with White; raises FenError and then keeps the game."""
+        """Start a new game from a FEN, with White for the person; raises FenError and then keeps the old game."""
         self._begin(Position(fen, chess960), Scoresheet(), is_forced=False, is_flipped=False)
 
     def set_up(self, position: Position) -> None:
-        """Begin anew from a position, with the sides as they are."""
+        """Start a new game from a position, with the same sides."""
         self._begin(position, Scoresheet(), self.is_forced, self.is_flipped)
 
     def resume(self, loaded: Loaded) -> None:
-        """Go on with what was read from a file."""
+        """Continue with what was read from a file."""
         sheet = Scoresheet(loaded.tags, loaded.position.moves)
         self._begin(loaded.position, sheet, self.is_forced, self.is_flipped)
 
@@ -135,12 +137,12 @@ class Session:
 
     @property
     def can_return(self) -> bool:
-        """Whether to take something back means to return to the game that was left for this one."""
+        """Whether undo returns to the game that was left for this one."""
         return bool(self._left) and (self._is_untouched or not self.position.moves)
 
     @property
     def can_go_forward(self) -> bool:
-        """Whether to do something again means to leave the game that one has just returned to."""
+        """Whether redo leaves the game that undo has just returned to."""
         return bool(self._returned_from) and self._is_untouched
 
     def return_to_game(self) -> None:
@@ -161,7 +163,7 @@ class Session:
         self.report_if_over()
 
     def _take_up(self, game: LeftGame) -> None:
-        if self.pace.fresh() == game.pace.fresh():  # else the person has set another limit meanwhile
+        if self.pace.fresh() == game.pace.fresh():  # otherwise the person has set another limit meanwhile
             self.pace = game.pace
         self.position, self.sheet, self.undone = game.position, game.sheet, game.undone
         self.thought_ms, self._declared = game.thought_ms, game.declared
@@ -199,7 +201,7 @@ class Session:
             self.engine_move()
 
     def engine_move(self) -> bool:
-        """Let the engine move for the side to move; False if the person cut its thoughts short. Raises CommandError."""
+        """Let the engine move; returns False if the person interrupted its search. Raises CommandError."""
         self.require_running()
         mover = self.position.turn
         result, was_interrupted = self.think(self.pace.limits(mover))
@@ -215,12 +217,12 @@ class Session:
         return not was_interrupted
 
     def think(self, limits: Limits, is_analysis: bool = False) -> tuple[SearchResult, bool]:
-        """Search the present position and show the thoughts; the result, and whether the person cut it short."""
+        """Search the position and show the progress; returns the result, and whether the person interrupted it."""
         display = ThinkingLine(self.position, self.terminal, self.out, keeps_all=is_analysis)
         return think(self.runtime.searcher, self.position, limits, display, lambda: self.is_stop_requested(is_analysis))
 
     def is_stop_requested(self, is_analysis: bool = False) -> bool:
-        """Whether the person wants the engine to stop thinking. What else is typed meanwhile is obeyed after it."""
+        """Whether the person wants the engine to stop thinking. Other lines typed meanwhile run after the search."""
         is_stop_requested = False
         for line in self.overhear():
             if not self.typed_ahead and not is_stop_requested and line.strip().lower() in _MOVE_NOW:
@@ -230,7 +232,7 @@ class Session:
         return is_stop_requested or (is_analysis and bool(self.typed_ahead))
 
     def undo(self, count: int) -> None:
-        """Take back up to `count` moves and name them; raises CommandError if there are none."""
+        """Take back up to `count` moves and print them; raises CommandError if there are none."""
         if not self.position.moves:
             raise CommandError("no move has been played yet")
         self._is_untouched = False
@@ -243,7 +245,7 @@ class Session:
         self.show_if_live()
 
     def redo(self, count: int) -> None:
-        """Play again up to `count` moves that were taken back and name them; raises CommandError if there are none."""
+        """Replay up to `count` moves that were taken back and print them; raises CommandError if there are none."""
         if not self.undone:
             raise CommandError("no move has been taken back")
         self._is_untouched = False
@@ -267,18 +269,18 @@ class Session:
 
     @staticmethod
     def require_best(result: SearchResult) -> Move:
-        """The move that a search found; raises CommandError where it was too short for one."""
+        """The move that a search found; raises CommandError if it was too short for one."""
         if result.best is None:
-            raise CommandError("the engine found no move in so short a search")
+            raise CommandError("the search was too short to find a move")
         return Move(result.best)
 
     def show_if_live(self) -> None:
-        """Print the board if somebody looks on and wants to see it."""
+        """Print the board if a person is watching and wants to see it."""
         if self.is_live and self.shows_board:
             self.show_board()
 
     def _push(self, move: Move, is_engine: bool) -> None:
-        """Play a legal move; what was taken back stays to be redone only if this is that move."""
+        """Play a legal move; moves that were taken back can be redone only if this is the first of them."""
         self._is_untouched = False
         self.sheet.note_mover(self.position.turn, is_engine)
         self.position.push(move)

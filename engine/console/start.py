@@ -1,4 +1,4 @@
-"""From the loaded engine to the first prompt, and to the last."""
+"""Starts the console once the engine is loaded, and runs it to the end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FALLBACK_HASH_MB = 16
 
 
 def open_session(hash_mb: int, threads: int, weights: str | None = None, ascii_only: bool = False) -> Session:
-    """A session on standard output with the engine loaded; what was asked for and cannot be had is told."""
+    """A session on standard output with the engine loaded; requests that failed are reported."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     runtime = Runtime(FALLBACK_HASH_MB)
@@ -31,15 +31,15 @@ def open_session(hash_mb: int, threads: int, weights: str | None = None, ascii_o
     try:
         runtime.set_hash(hash_mb)
     except MemoryError as error:
-        session.say(f"{error}; the table of positions has {FALLBACK_HASH_MB} MB.")
+        session.say(f"{error}; the transposition table has {FALLBACK_HASH_MB} MB.")
     runtime.searcher.set_threads(threads)
-    runtime.searcher.move_overhead = 0  # between us and the person there is no network
+    runtime.searcher.move_overhead = 0  # no network between the engine and the person
     runtime.evaluation.explain(Position().record)
     return session
 
 
 def converse(session: Session) -> int:
-    """Greet, and obey what comes on standard input until it ends or says so; the exit code."""
+    """Greet, and run the commands on standard input until it ends or quits; returns the exit code."""
     session.say(f"Weights: {session.runtime.weights_file}")
     session.say("Type a move such as e4, Nf3 or e2e4, or help.")
     is_typed = sys.stdin.isatty()

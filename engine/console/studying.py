@@ -1,6 +1,6 @@
-"""What the console's `explain`, `compare` and `moves` do where moves, a search or other weights are studied.
+"""The console's `explain`, `compare` and `moves` for moves, searches and other weights.
 
-The commands import this when it is first needed, since not every game needs it.
+The commands import this only when it is needed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from study.explain.text import render_move, render_ranking, render_two_moves, re
 from study.explain.two_weights import compare_weights
 from study.reporting import report_moves, report_position
 
-MOVE_MS, RANKING_MS = 1000, 5000  # where the pace is one of time: it is for playing
+MOVE_MS, RANKING_MS = 1000, 5000  # if the pace is a time, which is meant for playing
 
 
 def explain_move(session: Session, text: str) -> None:
@@ -34,7 +34,7 @@ def compare(session: Session, arguments: str) -> None:
     """Compare two moves, or two files of weights; raises UsageError, MoveRejected or CommandError."""
     words = arguments.split()
     if len(words) != 2:
-        raise UsageError("two moves are expected, or two files of weights")
+        raise UsageError("expected two moves, or two weights files")
     if all(looks_like_move(word) for word in words):
         session.say(render_two_moves(_report(session, words), session.text_width))
         return
@@ -66,6 +66,6 @@ def _analyser(session: Session) -> Analyser:
 
 
 def _limits(session: Session, milliseconds: int) -> Limits:
-    """The depth or the nodes of the pace, where it is one of those, else so many milliseconds."""
+    """The depth or nodes of the pace, if it limits those; else this many milliseconds."""
     limits = session.pace.limits(session.position.turn)
     return limits if limits.depth or limits.nodes else Limits(movetime=milliseconds)

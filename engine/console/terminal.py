@@ -1,4 +1,4 @@
-"""What the terminal at the other end can show, found out once."""
+"""The abilities of the terminal, determined once."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import TextIO
 
 _WITHOUT_COLOUR = ("", "dumb", "unknown")
-_WITHOUT_CHESS_GLYPHS = ("linux",)  # the kernel's own console: its font has none
+_WITHOUT_CHESS_GLYPHS = ("linux",)  # the kernel's own console, whose font has no chess symbols
 
 
 @dataclass(frozen=True)
 class Terminal:
-    """What output may contain."""
+    """What the output may contain."""
 
     colour: bool = False  # 256 colours by escape sequences
     unicode: bool = False  # characters beyond ASCII
@@ -23,16 +23,16 @@ class Terminal:
 
     @property
     def width(self) -> int:
-        """Columns, as the window is now."""
+        """The present width of the window in columns."""
         return shutil.get_terminal_size().columns
 
     def bold(self, text: str) -> str:
-        """Stand out, where that is possible."""
+        """The text in bold, if possible."""
         return f"\x1b[1m{text}\x1b[0m" if self.colour else text
 
 
 def detect(stream: TextIO, environ: Mapping[str, str] = os.environ, ascii_only: bool = False) -> Terminal:
-    """What `stream` can show, by the customs of terminals: NO_COLOR, TERM, the encoding, and being one at all."""
+    """What `stream` can show, judged by NO_COLOR, TERM, its encoding, and whether it is a terminal."""
     kind = environ.get("TERM", "xterm" if sys.platform == "win32" else "")
     is_able = stream.isatty() and kind not in _WITHOUT_COLOUR and not kind.startswith("vt")
     if is_able and sys.platform == "win32":

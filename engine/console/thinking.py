@@ -1,4 +1,4 @@
-"""The engine's thoughts on one line of a terminal, written over as they deepen."""
+"""The engine's search on one line of a terminal, overwritten as it deepens."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NARROW = 70  # columns
 class ThinkingLine:
     """Shows the lines of one search: in place on a terminal, else only the last one.
 
-    With `keeps_all`, as for analysis, each line that is complete stays, and so do the second-best lines and further.
+    With `keeps_all`, for analysis, all complete lines stay, including those of MultiPV.
     """
 
     def __init__(self, position: Position, terminal: Terminal, out: TextIO, keeps_all: bool = False) -> None:
@@ -40,14 +40,14 @@ class ThinkingLine:
             self._out.flush()
 
     def finish(self) -> None:
-        """Leave the last line standing."""
+        """Keep the last line on the screen."""
         if self._last is not None:
             self._out.write("\n" if self._terminal.rewrites else f"{self._fitted(self._last)}\n")
         self._out.flush()
 
     @staticmethod
     def _is_next(old: Line, new: Line) -> bool:
-        """Whether a line is more than a newer state of the one before."""
+        """Whether a line differs from the one before by more than being newer."""
         return old.bound == "" and (old.depth, old.multipv, old.pv) != (new.depth, new.multipv, new.pv)
 
     def _fitted(self, line: Line) -> str:

@@ -1,1 +1,1 @@
-"""Moves as people write them, and why one is rejected."""
+"""Moves as people write them, and the reasons why moves are rejected."""

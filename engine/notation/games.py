@@ -1,4 +1,4 @@
-"""A game of PGN that python-chess has read, as a position of ours with the moves that led there."""
+"""PGN games read by python-chess, as positions of ours with the moves that led there."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class VariantError(MerinoError):
 
 @dataclass(frozen=True)
 class Loaded:
-    """What was read: the position at its end, the tags of the game, and what there is to tell."""
+    """What was read: the final position, the tags of the game, and a remark."""
 
     position: Position
     remark: str
@@ -33,7 +33,7 @@ class FaultKeeper(chess.pgn.GameBuilder[chess.pgn.Game]):
 
 
 def loaded(game: chess.pgn.Game, number: int) -> Loaded:
-    """A game that python-chess has read, as far as it is legal. Raises VariantError, FenError or IllegalMoveError."""
+    """A game read by python-chess, up to its first illegal move. Raises VariantError, FenError or IllegalMoveError."""
     tags = game.headers
     if tags.get("Variant", "").lower() not in ("", "standard", "chess") and not tags.is_chess960():
         raise VariantError(f"game {number} is one of {tags['Variant']}, which Merino does not play")

@@ -1,4 +1,4 @@
-"""Positions as FEN texts: what looks like one, and the rules, usual or Chess960, that it asks for."""
+"""Positions as FEN: what looks like one, and whether it needs the rules of Chess960."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ def looks_like_fen(text: str) -> bool:
 
 
 def position_of(fen: str) -> Position:
-    """The position of a FEN, as Chess960 if its castling rights ask for that; raises FenError."""
+    """The position of a FEN, as Chess960 if its castling rights require that; raises FenError."""
     plain = Position(fen, chess960=True).fen()
     return Position(fen, chess960=needs_chess960(plain))
 
 
 def needs_chess960(fen: str) -> bool:
-    """Whether a FEN holds castling rights that only Chess960 knows."""
+    """Whether a FEN has castling rights that only Chess960 allows."""
     return chess.Board(fen, chess960=True).has_chess960_castling_rights()

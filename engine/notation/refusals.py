@@ -1,4 +1,4 @@
-"""Why a move cannot be played, in words: what a person reads who typed it. The rules are python-chess's."""
+"""Why a move cannot be played, in words for the person who typed it. The rules are python-chess's."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import chess
 
 MOST_SUGGESTIONS = 10
 
-# How much a reason tells about what the person overlooked; the lowest of several is given.
+# How well a reason tells what the person overlooked; of several, the one with the lowest rank is given.
 _KING_IN_CHECK, _BLOCKED, _WRONG_TURN, _OUT_OF_REACH = range(4)
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why not, and what might have been meant: legal moves in short notation."""
+    """The reason, and what might have been meant: legal moves in short notation."""
 
     reason: str
     suggestions: tuple[str, ...] = ()
@@ -29,7 +29,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class MoveRequest:
-    """A move as it was written: what is None was left open. `piece` None means coordinates, whatever stands there."""
+    """A move as it was written; None means unspecified. `piece` None means coordinates, whatever the piece there."""
 
     text: str
     piece: int | None = None
@@ -38,11 +38,11 @@ class MoveRequest:
     target: int = 0
     promotion: int | None = None
     takes: bool = False  # written as a capture: "x"
-    castling: str = ""  # "kingside" or "queenside"; then nothing else counts
+    castling: str = ""  # "kingside" or "queenside"; then the rest is ignored
 
     @property
     def origin(self) -> int | None:
-        """The square to start from, where the text names it fully."""
+        """The square of origin, if the text names it fully."""
         return None if self.file is None or self.rank is None else chess.square(self.file, self.rank)
 
     def candidates(self, board: chess.Board) -> list[chess.Move]:
@@ -57,7 +57,7 @@ class MoveRequest:
         return [move for move in legal if board.is_castling(move) and self._is_castling_by_coordinates(board, move)]
 
     def starts_from(self, square: int) -> bool:
-        """Whether a piece on `square` is one it may mean."""
+        """Whether it may mean the piece on `square`."""
         return self.file in (None, chess.square_file(square)) and self.rank in (None, chess.square_rank(square))
 
     def _fits(self, board: chess.Board, move: chess.Move) -> bool:
@@ -67,18 +67,18 @@ class MoveRequest:
         if self.takes and not board.is_capture(move):
             return False
         if kind == chess.PAWN and self.file is None and chess.square_file(move.from_square) != _file(self.target):
-            return False  # a pawn that takes is written with its file: exd5
+            return False  # a pawn capture is written with its file: exd5
         return self.promotion in (None, move.promotion)
 
     def _is_castling_by_coordinates(self, board: chess.Board, move: chess.Move) -> bool:
-        """Castling also goes by where the king ends up, and by the rook he takes."""
+        """Castling may also be written by the king's destination, or by the rook he takes."""
         wing = 6 if board.is_kingside_castling(move) else 2
         end = chess.square(wing, chess.square_rank(move.from_square))
         return move.from_square == self.origin and self.target in (end, move.to_square)
 
 
 def why_not(board: chess.Board, request: MoveRequest, candidates: Sequence[chess.Move]) -> Refusal:
-    """The refusal of a request that `candidates`, its legal readings, do not settle."""
+    """The refusal of a request; `candidates` are its legal readings, none or several."""
     if candidates:
         return _unsettled(board, candidates)
     if not any(board.legal_moves):
@@ -88,7 +88,7 @@ def why_not(board: chess.Board, request: MoveRequest, candidates: Sequence[chess
     quiet = replace(request, takes=False).candidates(board)
     if quiet:
         there = chess.square_name(request.target)
-        return Refusal(f"there is nothing to take on {there}", tuple(sorted(board.san(move) for move in quiet)))
+        return Refusal(f"there is nothing to capture on {there}", tuple(sorted(board.san(move) for move in quiet)))
     rank, reason = _reason(board, request)
     return Refusal(reason) if rank == _WRONG_TURN else Refusal(reason, *_suggestions(board, request))
 
@@ -96,7 +96,7 @@ def why_not(board: chess.Board, request: MoveRequest, candidates: Sequence[chess
 def _unsettled(board: chess.Board, candidates: Sequence[chess.Move]) -> Refusal:
     choices = tuple(board.san(move) for move in candidates)
     if all(move.promotion for move in candidates):
-        return Refusal("say what the pawn becomes", choices)
+        return Refusal("name the piece that the pawn becomes", choices)
     return Refusal("more than one piece can go there", tuple(sorted(choices)), "say")
 
 
@@ -116,7 +116,7 @@ def _reason(board: chess.Board, request: MoveRequest) -> tuple[int, str]:
 
 
 def _why_not_there(board: chess.Board, request: MoveRequest, origin: int) -> tuple[int, str]:
-    """Why the piece on a square that the text names cannot go."""
+    """Why the piece on the square named by the text cannot move."""
     piece = board.piece_at(origin)
     if piece is None:
         return _OUT_OF_REACH, f"there is no piece on {chess.square_name(origin)}"
@@ -142,7 +142,7 @@ def _no_such_piece(board: chess.Board, request: MoveRequest, any_exists: bool) -
 
 
 def _why_not_from(board: chess.Board, origin: int, request: MoveRequest) -> tuple[int, str]:
-    """Why the mover's piece on `origin` cannot go to the target, and how telling that is."""
+    """Why the piece on `origin` cannot go to the target, and the rank of the reason."""
     target, kind = request.target, board.piece_type_at(origin)
     if board.color_at(target) == board.turn:
         return _BLOCKED, f"{_name(board.turn)}'s own {_kind(board, target)} is on {chess.square_name(target)}"
@@ -165,12 +165,12 @@ def _piece_obstacle(board: chess.Board, origin: int, target: int) -> tuple[int, 
         nearest = min(blockers, key=lambda square: chess.square_distance(origin, square))
         return _BLOCKED, f"{_the(board, nearest)} blocks the way of {_the(board, origin)}"
     if board.piece_type_at(origin) == chess.KING and abs(target - origin) == 2:
-        return _OUT_OF_REACH, "a king goes one step; castling is written O-O or O-O-O"
+        return _OUT_OF_REACH, "a king moves one step; castling is written O-O or O-O-O"
     return _OUT_OF_REACH, f"{_the(board, origin)} cannot reach {chess.square_name(target)}"
 
 
 def _pawn_obstacle(board: chess.Board, origin: int, target: int) -> tuple[int, str] | None:
-    """What keeps a pawn from a square, or None if only its king's safety does."""
+    """What keeps a pawn from a square; None if it is only the safety of its king."""
     forward = 1 if board.turn == chess.WHITE else -1
     steps = (chess.square_rank(target) - chess.square_rank(origin)) * forward
     sideways = abs(_file(target) - _file(origin))
@@ -178,7 +178,7 @@ def _pawn_obstacle(board: chess.Board, origin: int, target: int) -> tuple[int, s
     if sideways == 1 and steps == 1:
         if board.piece_at(target) or target == board.ep_square:
             return None
-        return _BLOCKED, f"there is nothing to take on {chess.square_name(target)}{_late_en_passant(board, target)}"
+        return _BLOCKED, f"there is nothing to capture on {chess.square_name(target)}{_late_en_passant(board, target)}"
     if sideways or not 1 <= steps <= 2:
         return _OUT_OF_REACH, f"{_the(board, origin)} cannot reach {chess.square_name(target)}"
     for step in range(1, steps + 1):
@@ -186,22 +186,22 @@ def _pawn_obstacle(board: chess.Board, origin: int, target: int) -> tuple[int, s
         if board.piece_at(square):
             return _BLOCKED, f"{_the(board, square)} blocks the way of {_the(board, origin)}"
     if steps == 2 and not is_home:
-        return _OUT_OF_REACH, f"{_the(board, origin)} has moved before and goes one step only"
+        return _OUT_OF_REACH, f"{_the(board, origin)} is not on its first square and moves only one step"
     return None
 
 
 def _late_en_passant(board: chess.Board, target: int) -> str:
-    """A remark where somebody seems to think of en passant."""
+    """A remark, if the person may have thought of en passant."""
     behind = target + (-8 if board.turn == chess.WHITE else 8)
     passed_rank = 5 if board.turn == chess.WHITE else 2
     is_pawn = board.piece_at(behind) == chess.Piece(chess.PAWN, not board.turn)
     if chess.square_rank(target) == passed_rank and is_pawn:
-        return " (en passant only at once after the double step)"
+        return " (en passant only directly after the double step)"
     return ""
 
 
 def _king_danger(board: chess.Board, origin: int, target: int) -> str:
-    """How a move that is right but for its king leaves him in check."""
+    """How an otherwise legal move leaves the king in check."""
     after = board.copy(stack=False)
     after.push(chess.Move(origin, target))
     king = after.king(board.turn)
@@ -236,7 +236,7 @@ def _why_not_castling(board: chess.Board, kingside: bool) -> str:
         if attackers:
             meets = "end" if square == king_end else "pass"
             return f"the king would {meets} on {chess.square_name(square)}, which {_the(board, min(attackers))} attacks"
-    return "the rook shields the king where it stands"  # Chess960: a rook pinned along the first rank
+    return "the rook shields the king from a check"  # Chess960: a rook pinned along the first rank
 
 
 def _castling_rook(board: chess.Board, kingside: bool) -> int | None:
@@ -248,7 +248,7 @@ def _castling_rook(board: chess.Board, kingside: bool) -> int | None:
 
 
 def _suggestions(board: chess.Board, request: MoveRequest) -> tuple[tuple[str, ...], str]:
-    """Legal moves close to what was asked, and the words that introduce them."""
+    """Legal moves similar to the request, and the words that introduce them."""
     legal = list(board.legal_moves)
     origin = request.origin
     if origin is not None and board.color_at(origin) == board.turn:

@@ -1,6 +1,6 @@
-"""Moves as people write them: SAN out; SAN or coordinates in. The rules behind the words are python-chess's.
+"""Moves as people write them: SAN as output, SAN or coordinates as input. The rules are python-chess's.
 
-`san(position, move)` is "Nf3"; `read_move(position, "g1f3")` is that move, or raises MoveRejected saying why not.
+`san(position, move)` is "Nf3"; `read_move(position, "g1f3")` is that move, or raises MoveRejected, which says why not.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ANNOTATION = re.compile(r"(?:\s*e\.p\.)?[+#!?]*$")
 
 
 class MoveRejected(MerinoError):
-    """A text that is no legal move here; `refusal` is the reason, and None where the text is no move at all."""
+    """A text that is not a legal move here; `refusal` is the reason, None if the text is not a move at all."""
 
     def __init__(self, text: str, refusal: Refusal | None) -> None:
         self.refusal = refusal
@@ -47,7 +47,7 @@ def start_board_of(position: Position) -> chess.Board:
 
 
 def as_chess_move(move: int, chess960: bool) -> chess.Move:
-    """One of our moves as python-chess has it."""
+    """One of our moves as a move of python-chess."""
     return chess.Move.from_uci(Move(move).uci(chess960))
 
 
@@ -56,7 +56,7 @@ def as_move(board: chess.Board, move: chess.Move) -> Move:
     origin, destination, kind = move.from_square, move.to_square, NORMAL
     if board.is_castling(move):
         kind = CASTLING
-        if not board.chess960:  # which names where the king ends up; ours name the rook
+        if not board.chess960:  # python-chess names the king's destination, ours the rook
             destination = chess.square(7 if board.is_kingside_castling(move) else 0, chess.square_rank(origin))
     elif board.is_en_passant(move):
         kind = EN_PASSANT
@@ -73,7 +73,7 @@ def san(position: Position, move: int) -> str:
 
 
 def san_moves(position: Position, moves: Iterable[int]) -> list[str]:
-    """Alternatives from one position in short notation, in their order."""
+    """Alternative moves of one position in short notation, in the same order."""
     board = board_of(position)
     return [board.san(as_chess_move(move, position.chess960)) for move in moves]
 
@@ -90,12 +90,12 @@ def san_paragraph(position: Position, width: int = 78) -> str:
 
 
 def looks_like_move(text: str) -> bool:
-    """Whether a text has the form of a move, be it legal or not."""
+    """Whether a text has the form of a move, legal or not."""
     return _read_request(text) is not None
 
 
 def read_request(text: str) -> MoveRequest:
-    """What a text asks for, be it legal or not; raises MoveRejected where it has not the form of a move.
+    """The move a text describes, legal or not; raises MoveRejected if it does not have the form of a move.
 
     Takes short and long notation and coordinates, castling with letters or zeros, promotion with or without "=";
     a move number before it and "+#!?" after it are ignored.
@@ -116,12 +116,12 @@ def requested_move(position: Position, request: MoveRequest) -> Move:
 
 
 def read_move(position: Position, text: str) -> Move:
-    """The legal move a person means by `text`; raises MoveRejected with the reason."""
+    """The legal move that a person means by `text`; raises MoveRejected with the reason."""
     return requested_move(position, read_request(text))
 
 
 def _off_board(text: str) -> Refusal | None:
-    """The refusal of what would be a move on a larger board."""
+    """The refusal of a move to a square outside the board."""
     found = _OFF_BOARD.fullmatch(_bare(text))
     return Refusal(f"there is no square {found['to']}") if found else None
 
@@ -132,7 +132,7 @@ def _bare(text: str) -> str:
 
 
 def _read_request(text: str) -> MoveRequest | None:
-    """What a text asks for, or None if it has not the form of a move."""
+    """The move a text describes, or None if it does not have the form of a move."""
     written = _bare(text)
     castling = _CASTLING.fullmatch(written)
     if castling:

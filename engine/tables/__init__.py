@@ -1,1 +1,1 @@
-"""Files that others made: opening books and endgame tables."""
+"""Opening books and endgame tables."""

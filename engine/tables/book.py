@@ -17,23 +17,23 @@ class BookError(ValueError):
 
 
 class Book:
-    """A book, open."""
+    """An open book."""
 
     def __init__(self, file: Path) -> None:
         """Raises BookError."""
         try:
             self._reader = chess.polyglot.open_reader(file)
         except OSError as error:
-            raise BookError(f"cannot read book '{file}': {error.strerror or 'it is no Polyglot book'}") from error
+            raise BookError(f"cannot read book '{file}': {error.strerror or 'it is not a Polyglot book'}") from error
         if not len(self._reader):
             raise BookError(f"book '{file}' is empty")
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._reader.close()
 
     def move(self, position: Position, random: Random) -> Move | None:
-        """One of the moves of the book in this position, drawn by their weights; None where there is none."""
+        """A random move of the book in this position, by their weights; None if there is none."""
         board = board_of(position)
         try:
             entry = self._reader.weighted_choice(board, random=random)

@@ -1,4 +1,4 @@
-"""Syzygy endgame tables at the root, read by python-chess: which moves keep the result that the tables know."""
+"""Syzygy endgame tables at the root, read by python-chess: which moves keep the result in the tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class TablebaseError(ValueError):
 
 
 class Tables(Protocol):
-    """What is asked of `chess.syzygy.Tablebase`. Both raise KeyError where a table is missing."""
+    """The part of `chess.syzygy.Tablebase` used here. Both methods raise KeyError if a table is missing."""
 
     def probe_wdl(self, board: chess.Board) -> int:
         """The result for the side to move: WIN to LOSS."""
@@ -38,7 +38,7 @@ class Advice(NamedTuple):
 
 
 def open_tables(path: str) -> Tables:
-    """The tables in the folders of `path`, which are separated as the system does; raises TablebaseError."""
+    """The tables in the folders of `path`, separated by the system's separator; raises TablebaseError."""
     tables = chess.syzygy.Tablebase()
     for folder in filter(None, path.split(os.pathsep)):
         try:
@@ -51,9 +51,9 @@ def open_tables(path: str) -> Tables:
 
 
 def advise(tables: Tables, position: Position) -> Advice | None:
-    """The moves that keep the result; None where the tables do not know all that is needed. Raises TablebaseError.
+    """The moves that keep the result; None if a table that is needed is missing. Raises TablebaseError.
 
-    Of winning moves these are the ones nearest to the next capture or pawn move, so that each brings the win nearer.
+    Of winning moves these are the ones nearest to the next capture or pawn move, so that each makes progress.
     """
     board = board_of(position)
     if chess.popcount(board.occupied) > chess.syzygy.TBPIECES or board.castling_rights:
@@ -69,14 +69,14 @@ def advise(tables: Tables, position: Position) -> Advice | None:
 
 
 def _rank(tables: Tables, board: chess.Board, move: chess.Move) -> tuple[int, int]:
-    """How good a move is: its result for the mover, then the shorter way if it wins."""
+    """The value of a move: its result for the mover; among wins, the shorter one."""
     board.push(move)
     try:
         if board.is_checkmate():
             return WIN, 1
         result, distance = -tables.probe_wdl(board), abs(tables.probe_dtz(board))
         if abs(result) == WIN and distance + board.halfmove_clock >= FIFTY_MOVES:
-            result //= 2  # too late by the clock
+            result //= 2  # too late for the fifty-move rule
         # A capture or pawn move is itself what the distance counts to.
         return result, -distance if result > DRAW and board.halfmove_clock else 0
     finally:

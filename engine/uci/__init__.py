@@ -22,16 +22,16 @@ from engine.uci.commands import COMMANDS, STANDARD
 from engine.uci.output import Output
 from engine.uci.session import UciSession
 
-TERMINATION_SECONDS = 0.35  # for the last words after SIGTERM; who sends it may kill us soon after
+TERMINATION_SECONDS = 0.35  # for the final output after SIGTERM; the sender may kill us soon after
 _CHUNK_BYTES = 1 << 16
 
 
 def serve(_: Sequence[str] = (), first_line: str = "") -> NoReturn:
     """Serve the GUI on standard input until `quit` or the end of input, then end the process.
 
-    `first_line` is obeyed before all that comes in.
+    `first_line` is run before the input.
     As with Stockfish the end of input stops the search, which still gives its move; a count or a bench is finished.
-    SIGTERM ends all of it at once, and orderly: the search gives its move, the log is closed, and the code is 0.
+    SIGTERM ends everything at once in an orderly way: the search gives its move, the log is closed, and the code is 0.
     """
     session = _new_session()
     try:
@@ -65,9 +65,9 @@ def serve_one(words: Sequence[str]) -> NoReturn:
 
 
 def read_lines(descriptor: int) -> Iterator[str]:
-    """The lines that come in, of any length, each as soon as it ends in LF, CRLF or CR; bad bytes replaced.
+    """The input lines, of any length, each as soon as it ends in LF, CRLF or CR; invalid bytes are replaced.
 
-    Raises CommandError where nothing can be read.
+    Raises CommandError if the input cannot be read.
     """
     parts: list[bytes] = []
     while chunk := _read(descriptor):
@@ -87,7 +87,7 @@ def _read(descriptor: int) -> bytes:
 
 
 def execute(session: UciSession, line: str) -> None:
-    """Run the command in a line, if there is one; anything unknown is passed over."""
+    """Run the command in a line, if there is one; anything unknown is ignored."""
     if line.lstrip().startswith("#"):
         return
     command, rest = find_command(line)
@@ -100,7 +100,7 @@ def execute(session: UciSession, line: str) -> None:
 def find_command(line: str) -> tuple[Command | None, str]:
     """The command of a line and the text after its name; None where there is none.
 
-    As the protocol has it, unknown words before a command are skipped: `joho isready` means `isready`. That goes for
+    As the protocol has it, unknown words before a command are skipped: `joho isready` means `isready`. This applies to
     the protocol's own commands; the others, some of them single letters, must come first.
     """
     words = line.split()
@@ -112,8 +112,8 @@ def find_command(line: str) -> tuple[Command | None, str]:
 
 
 def _new_session() -> UciSession:
-    """A session on standard output, in which no thread dies unheard: a GUI would wait for its move for ever."""
-    WATCH.is_silent = True  # `engine.uci.cold_start` tells the GUI, and what it does not expect it may not bear
+    """A session on standard output that reports faults of all threads, so that no GUI waits for its move for ever."""
+    WATCH.is_silent = True  # `engine.uci.cold_start` informs the GUI; other output might confuse it
     session = UciSession(Output(sys.stdout.buffer))
 
     def fail(fault: threading.ExceptHookArgs) -> None:
@@ -123,17 +123,17 @@ def _new_session() -> UciSession:
         os._exit(1)
 
     threading.excepthook = fail
-    if hasattr(signal, "sigwait"):  # Windows has no such signal to wait for
+    if hasattr(signal, "sigwait"):  # Windows has no signals to wait for
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # for all threads: they are started after this
         threading.Thread(target=_end_on_sigterm, args=(session,), name="sigterm", daemon=True).start()
     return session
 
 
 def _end_on_sigterm(session: UciSession) -> NoReturn:
-    """End the process when it is told to terminate, whatever the other threads do: one of them may compile."""
+    """End the process on SIGTERM, whatever the other threads do: one of them may be compiling."""
     signal.sigwait({signal.SIGTERM})
     session.close(TERMINATION_SECONDS)
-    os._exit(0)  # nothing is flushed: a thread may be writing to a GUI that reads no more
+    os._exit(0)  # nothing is flushed: a thread may be writing to a GUI that has stopped reading
 
 
 def _leave(code: int) -> NoReturn:

@@ -1,4 +1,4 @@
-"""Work that takes long and is no search: counting, the bench. While it runs the GUI is still heard."""
+"""Long work that is not a search: perft, the bench. Commands of the GUI are still handled while it runs."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ IsStopped = Callable[[], bool]
 
 
 class BackgroundJobs:
-    """Runs one background job after the other, on threads of their own."""
+    """Runs background jobs one after the other, each on a thread of its own."""
 
     def __init__(self) -> None:
         self._stopped = threading.Event()
         self._last: threading.Thread | None = None
 
     def start(self, work: Callable[[IsStopped], object]) -> None:
-        """Run `work` after the background jobs before it; it returns soon once the function it gets says so."""
+        """Run `work` after the background jobs before it; it must return once the function it gets is true."""
         previous, stopped = self._last, self._stopped
 
         def run() -> None:
@@ -29,11 +29,11 @@ class BackgroundJobs:
         self._last.start()
 
     def stop(self) -> None:
-        """Let every background job so far return now."""
+        """Stop every background job so far."""
         self._stopped.set()
         self._stopped = threading.Event()
 
     def wait(self, seconds: float | None = None) -> None:
-        """Wait until every background job has returned, but only so long."""
+        """Wait until every background job has returned, but not longer than this."""
         if self._last is not None:
             self._last.join(seconds)

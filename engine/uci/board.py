@@ -34,7 +34,7 @@ def set_position(session: UciSession, text: str) -> None:
 
 
 def _with_position(command: Callable[[UciSession, str, Position], None]) -> Callable[[UciSession, str], None]:
-    """A command that is about the position, and says so where there is no valid one."""
+    """Turn a function into a command about the position, which reports an error if there is no valid one."""
 
     @functools.wraps(command)
     def run(session: UciSession, text: str) -> None:
@@ -90,7 +90,7 @@ def evaluate(session: UciSession, _: str, position: Position) -> None:
 
 @_with_position
 def flip(session: UciSession, _: str, position: Position) -> None:
-    """Go on with the position seen from the other side of the board."""
+    """Continue with the colours swapped and the board turned over."""
     session.set_position(lambda: Position(_flipped(position.fen())))
 
 
@@ -116,7 +116,7 @@ def export_weights(session: UciSession, text: str) -> None:
 
 
 def compiler(session: UciSession, _: str) -> None:
-    """The versions of what compiles the engine, and the processor it compiles for."""
+    """The versions of the compiler's parts, and the processor it compiles for."""
     session.output.say(
         f"Python {platform.python_version()} ({platform.python_implementation()}) on {sys.platform}",
         f"numba {numba.__version__}, llvmlite {llvmlite.__version__}, numpy {np.__version__}",
@@ -125,7 +125,7 @@ def compiler(session: UciSession, _: str) -> None:
 
 
 def _read_position(words: list[str]) -> Position:
-    """The position that the words after `position` describe; raises ValueError."""
+    """The position described by the words after `position`; raises ValueError."""
     moves_at = words.index("moves") if "moves" in words else len(words)
     if words[:1] == ["startpos"]:
         position = Position()

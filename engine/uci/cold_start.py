@@ -1,8 +1,8 @@
-"""The first start on a machine: what a GUI gets while the engine still compiles.
+"""The first start on a machine: the answers to a GUI while the engine still compiles.
 
-Compiling takes longer than a GUI waits for `readyok` and longer than some clocks can spare. So `readyok` comes after
-some seconds all the same, and a `go` under a clock that cannot wait is answered by `engine.uci.fallback`. Once it is
-compiled, the code is in the cache and later starts are not cold. Imports nothing heavy.
+Compiling takes longer than a GUI waits for `readyok`, and longer than some clocks allow. So `readyok` comes after some
+seconds in any case, and `engine.uci.fallback` answers a `go` whose clock cannot wait. Once it is compiled, the code is
+in the cache and later starts are not cold. Imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 READY_SECONDS = 7.0  # from the start to `readyok` at the latest; GUIs wait ten to fifteen
 WARM_SECONDS = 2.5  # a start that takes longer is cold
-CLOCK_SHARE = 0.1  # of the time left that may pass in waiting for the compiler
+CLOCK_SHARE = 0.1  # share of the time left that may be spent waiting for the compiler
 QUICK_SECONDS = 0.3  # for a move by the fallback
 _NEWS = "compiling for this machine, which is done once and takes about half a minute"
 
@@ -48,7 +48,7 @@ class ColdStart:
             self._loaded.wait(self._left(READY_SECONDS))
 
     def is_warm(self) -> bool:
-        """Whether the engine is loaded, as it is soon on every start but the first."""
+        """Whether the engine is loaded, as it soon is on every start except the first."""
         return self._loaded.wait(self._left(WARM_SECONDS))
 
     def position(self, text: str) -> None:
@@ -56,7 +56,7 @@ class ColdStart:
         self._position, self._has_position = text, True
 
     def take_position(self) -> str | None:
-        """The position that the engine has not been told of yet."""
+        """The position that the engine has not received yet."""
         text = self._position if self._has_position else None
         self._has_position = False
         return text
@@ -70,22 +70,22 @@ class ColdStart:
         self._thread.start()
 
     def stop(self) -> None:
-        """Let the `go` under way be answered now, and wait for that."""
+        """Answer the current `go` now, and wait until that is done."""
         self.stop_waiting()
         self.wait()
 
     def wait(self, seconds: float | None = None) -> None:
-        """Wait until the `go` under way, if any, has been answered or handed over, but only so long."""
+        """Wait until the current `go`, if any, is answered or handed over, but not longer than this."""
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(seconds)
 
     @property
     def is_stop_requested(self) -> bool:
-        """Whether the last `go` has been told to stop."""
+        """Whether the last `go` has been stopped."""
         return self._hurry.is_set()
 
     def stop_waiting(self) -> None:
-        """Let the `go` under way be answered now."""
+        """Answer the current `go` now."""
         self._hurry.set()
 
     def _play(self, text: str, hand_over: Callable[[str], None]) -> None:
@@ -99,7 +99,7 @@ class ColdStart:
         self._answer(board, text)
 
     def _wait_for_engine(self, seconds: float | None) -> bool:
-        """Whether the engine is there before the time is up and before `stop`."""
+        """Wait for the engine; whether it is loaded before the time is up and before `stop`."""
         deadline = None if seconds is None else time.perf_counter() + seconds
         while not self._loaded.is_set():
             if self._hurry.is_set() or deadline is not None and time.perf_counter() >= deadline:
@@ -120,7 +120,7 @@ class ColdStart:
         self._output.say(f"info depth {found.depth} score cp {found.score} time {spent} pv {move}", f"bestmove {move}")
 
     def _read_board(self) -> chess.Board | None:
-        """The position as python-chess has it, or None where it is not valid."""
+        """The position for python-chess, or None if it is not valid."""
         import chess  # noqa: PLC0415
 
         words = self._position.split()
@@ -148,7 +148,7 @@ class ColdStart:
 
 
 def _longest_wait(limits: Limits, board: chess.Board | None) -> float | None:
-    """How long a search may wait for the compiler, in seconds; None for ever, where no clock runs."""
+    """How long a search may wait for the compiler, in seconds; None without a clock: for ever."""
     if board is None:
         return 0.0
     if limits.ponder or limits.infinite:

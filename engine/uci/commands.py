@@ -1,4 +1,4 @@
-"""The table of the UCI commands, and those of them that need no numba. Imports nothing heavy.
+"""The table of the UCI commands, and the functions of those that do not need numba. Imports nothing heavy.
 
 A command's function gets the session and the text after the command's name. Those of `engine.uci.board` are called
 only once the engine is loaded.
@@ -46,7 +46,7 @@ COMMANDS = by_name((*PROTOCOL, *EXTRAS))
 def run(session: UciSession, command: Command, text: str) -> None:
     """Run a command with the text after its name, once the engine is loaded if it needs that.
 
-    Only `position` and `go` do not wait for the compiler on the first start of all: a clock may run.
+    Only `position` and `go` do not wait for the compiler on the first start, because a clock may be running.
     """
     if command.target.startswith(_HERE):
         command.load()(session, text)
@@ -61,12 +61,12 @@ def run(session: UciSession, command: Command, text: str) -> None:
 
 
 def _is_count(text: str) -> bool:
-    """Whether a `go` counts positions and asks for no move."""
+    """Whether a `go` is a perft and needs no move."""
     return parse_go(text.split(), lambda move: None).perft is not None
 
 
 def _run_loaded(session: UciSession, command: Command, text: str) -> None:
-    """Run a command that needs the engine, after the position that came while it was loading."""
+    """Run a command that needs the engine, after the position received while it was loading."""
     session.ready()
     with session.turn:
         waiting = session.cold.take_position()
@@ -76,14 +76,14 @@ def _run_loaded(session: UciSession, command: Command, text: str) -> None:
 
 
 def _take_over(session: UciSession, go: Command, text: str) -> None:
-    """Run the `go` that waited for the compiler, and the `stop` that came meanwhile, if one did."""
+    """Run the `go` that waited for the compiler, and a `stop` that came meanwhile."""
     _run_loaded(session, go, text)
     if session.cold.is_stop_requested:
         session.stop()
 
 
 def introduce(session: UciSession, _: str) -> None:
-    """Name, author and options; only then is there time to load the engine."""
+    """Print name, author and options; only then load the engine."""
     options = (option.line() for option in OPTIONS.values())
     session.output.say(f"id name {NAME} {__version__}", f"id author {AUTHOR}", *options, "uciok")
     session.start_loading()
@@ -110,22 +110,22 @@ def setoption(session: UciSession, text: str) -> None:
 
 
 def new_game(session: UciSession, _: str) -> None:
-    """End the search and forget what was learnt."""
+    """End the search and clear tables and histories."""
     session.new_game()
 
 
 def stop(session: UciSession, _: str) -> None:
-    """Have the bestmove now."""
+    """Print the bestmove now."""
     session.stop()
 
 
 def ponder_hit(session: UciSession, _: str) -> None:
-    """Go on under the clock."""
+    """Continue the search on the clock."""
     session.ponder_hit()
 
 
 def debug(session: UciSession, text: str) -> None:
-    """On unless it says `off`."""
+    """Debug mode on, unless the text is `off`."""
     session.debug = text.split()[:1] != ["off"]
 
 

@@ -1,7 +1,7 @@
-"""A move in a fraction of a second without compiled code, for a first start whose clock will not wait.
+"""A move in a fraction of a second without compiled code, for a first start on a clock that cannot wait.
 
-The first start on a machine compiles for a while. A GUI allows ten to fifteen seconds and then the clock runs,
-so until the engine is there this plays: two plies and captures over python-chess, by material and centre.
+The first start on a machine compiles for a while. A GUI waits ten to fifteen seconds, then the clock runs. Until the
+engine is loaded, this module plays: two plies and captures with python-chess, by material and centre.
 """
 
 import time
@@ -43,7 +43,7 @@ def quick_move(board: chess.Board, deadline: float, allowed: list[chess.Move] | 
             moves.remove(best)
             moves.insert(0, best)
     except _OutOfTimeError:
-        pass  # the deadline is how this search ends; `found` is from the last whole depth
+        pass  # this search ends by its deadline; `found` is from the last complete depth
     return found
 
 
@@ -86,7 +86,7 @@ def _search(board: chess.Board, alpha: int, beta: int, depth: int, deadline: flo
 
 
 def _promise(board: chess.Board, move: chess.Move) -> int:
-    """What a move seems to win at once."""
+    """The immediate gain of a move."""
     victim, attacker = board.piece_type_at(move.to_square), board.piece_type_at(move.from_square)
     gain = 10 * _VALUES[victim] - _VALUES[attacker] // 10 if victim and attacker else 0
     return gain + (10 * _VALUES[move.promotion] if move.promotion else 0)

@@ -1,4 +1,4 @@
-"""Reading `go`: every token anywhere, in any order, and nothing that is wrong stops the rest."""
+"""Parser of `go`: tokens may come in any order, and a faulty one does not stop the rest."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import NamedTuple
 from engine.search.limits import MAX_PLY, Limits
 
 _FLAGS = ("infinite", "ponder")
-_LONGEST_MS = 10**9  # twelve days, as much as a timer of any system takes
+_LONGEST_MS = 10**9  # twelve days, the longest time that timers of all systems accept
 
-# How far a number is believed; outside, the nearest bound is taken.
+# Bounds of the numbers; values outside are clamped.
 _RANGES = {
     "wtime": (1, _LONGEST_MS),
     "btime": (1, _LONGEST_MS),
@@ -27,7 +27,7 @@ _RANGES = {
 _MOVE = re.compile(r"[a-h][1-8][a-h][1-8][nbrqNBRQ]?|0000")
 _NUMBER = re.compile(r"([+-]?[0-9]+)(?:\.[0-9]*)?")
 _MOST_REMARKS = 10
-_DIGITS = 4000  # Python refuses to read longer numbers
+_DIGITS = 4000  # longer numbers are an error in Python
 
 
 class Go(NamedTuple):
@@ -71,7 +71,7 @@ def parse_go(words: Sequence[str], find_move: Callable[[str], int | None]) -> Go
 
 
 def _limits(numbers: dict[str, int], flags: set[str], search_moves: Sequence[int]) -> Limits:
-    """The limits. Without any, the search is infinite; a clock that is missing is taken to be as the other."""
+    """The limits. Without any, the search is infinite; a missing clock is taken to equal the other."""
     white, black = numbers.get("wtime"), numbers.get("btime")
     is_limited = any(word in numbers for word in ("depth", "nodes", "mate", "movetime", "wtime", "btime"))
     return Limits(
@@ -94,6 +94,6 @@ def _legal(texts: Sequence[str], find_move: Callable[[str], int | None]) -> list
 
 
 def _read_number(text: str) -> int | None:
-    """The whole part of a number, since some GUIs send milliseconds with a fraction; None where it is none."""
+    """The whole part of a number (some GUIs send milliseconds with a fraction); None if it is not a number."""
     match = _NUMBER.fullmatch(text)
     return int(match[1][:_DIGITS]) if match else None

@@ -1,8 +1,8 @@
 """The UCI options: the one table behind the `option` lines, the parser of values, the console and the docs.
 
-Each option is a function that puts a value into effect; its docstring is the sentence users read. Most act upon the
-engine, once it is loaded; some upon the conversation with the GUI, at once. Imports nothing heavy: the table is
-printed before numba is loaded.
+Each option is a function that applies a value; its docstring is the sentence that users read. Most act on the engine,
+once it is loaded; some act at once, on the dialogue with the GUI. Imports nothing heavy: the table is printed before
+numba is loaded.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ _TRUTHS = {"true": True, "on": True, "yes": True, "1": True, "false": False, "of
 
 
 class OptionError(ValueError):
-    """A `setoption` that cannot be followed; the message says why."""
+    """A `setoption` that cannot be carried out; the message says why."""
 
 
 class Dialogue(Protocol):
-    """What the options that do not concern the engine act upon: how and to whom we speak."""
+    """The object of options that do not concern the engine: the dialogue with the GUI."""
 
     chess960: bool  # castling is written as king takes own rook
     show_wdl: bool
 
     def log_to(self, name: str) -> None:
-        """Copy all that is said and heard to the end of a file; no more where the name is empty. Raises OSError."""
+        """Append all input and output to a file; an empty name ends that. Raises OSError."""
 
     def note_opponent(self, opponent: str) -> None:
-        """Note whom we play."""
+        """Note the opponent."""
 
 
 class UciOption(NamedTuple):
-    """One option. `apply` puts a value into effect; where `needs_idle`, only while no search runs.
+    """One option. `apply` applies a value; if `needs_idle`, only while no search runs.
 
-    It acts upon the Runtime, or where it `is_about_dialogue` upon the Dialogue.
+    It acts on the Runtime, or if `is_about_dialogue` on the Dialogue.
     """
 
     name: str
@@ -67,7 +67,7 @@ class UciOption(NamedTuple):
         return line if self.bounds is None else f"{line} min {self.bounds[0]} max {self.bounds[1]}"
 
     def read(self, text: str) -> Value:
-        """The value `text` means, not yet clamped; raises OptionError."""
+        """The value of `text`, not yet clamped; raises OptionError."""
         if self.kind == "button":
             return None
         if self.kind == "string":
@@ -84,7 +84,7 @@ class UciOption(NamedTuple):
             raise OptionError(f"{self.name} must be a number, not '{text[:40]}'") from error
 
     def clamp(self, value: Value) -> Value:
-        """The value within the bounds, where there are any."""
+        """The value clamped to the bounds, if there are any."""
         if self.bounds is None or not isinstance(value, int):
             return value
         return min(max(value, self.bounds[0]), self.bounds[1])
@@ -153,7 +153,7 @@ def _move_overhead(runtime: Runtime, milliseconds: int) -> None:
     runtime.searcher.move_overhead = milliseconds
 
 
-# Three options, one strength: the last one set holds. GUIs like to send all options at once, as they were announced,
+# Three options, one strength: the last one set counts. GUIs like to send all options at once, as they were announced,
 # most of them at their defaults; so a UCI_Elo without UCI_LimitStrength and a Skill Level of 20 weaken nothing and
 # undo nothing.
 

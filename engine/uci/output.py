@@ -1,4 +1,4 @@
-"""What goes out: whole lines in UTF-8, flushed at once, from any thread; and the reports of one search."""
+"""Output: whole lines in UTF-8, flushed at once, from any thread; and the reports of a search."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from engine.search.limits import Line, Score, SearchResult
 
 
-_LONGEST_INFO = 500  # characters; some quote what came in, which may be a megabyte
+_LONGEST_INFO = 500  # characters; some messages quote the input, which may be a megabyte long
 
 
 class Output:
-    """Lines to a GUI. Several threads may speak; no line is ever torn."""
+    """Lines to a GUI. Several threads may write; lines are never mixed."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -28,7 +28,7 @@ class Output:
         self._log: TextIO | None = None
 
     def log_to(self, name: str) -> None:
-        """Copy all that is said and heard to the end of a file; no more where the name is empty. Raises OSError."""
+        """Append all input and output to a file; an empty name ends that. Raises OSError."""
         log = Path(name).expanduser().open("a", encoding="utf-8", errors="backslashreplace") if name else None
         with self._turn:
             if self._log is not None:
@@ -36,7 +36,7 @@ class Output:
             self._log = log
 
     def close(self, seconds: float) -> None:
-        """Close the log, but wait only so long for what is just being said: nobody may be reading it."""
+        """Close the log, but do not wait longer than this for output in progress: nobody may be reading it."""
         if self._turn.acquire(timeout=seconds):
             try:
                 if self._log is not None:
@@ -52,7 +52,7 @@ class Output:
                 self._note(">>", line)
 
     def say(self, *lines: str) -> None:
-        """Write these lines together. Ends the process if nobody reads them any more."""
+        """Write these lines together. Ends the process if nobody reads them any longer."""
         text = "".join(f"{line}\n" for line in lines)
         try:
             with self._turn:
@@ -67,7 +67,7 @@ class Output:
             os._exit(1)
 
     def _note(self, direction: str, line: str) -> None:
-        """Write a line to the log, if there is one; a log that cannot be written is given up."""
+        """Write a line to the log, if there is one; if that fails, the log is closed."""
         if self._log is None:
             return
         now = time.time()
@@ -80,22 +80,22 @@ class Output:
             self._stream.write(f"info string error: Debug Log File: {error.strerror}\n".encode("ascii", "replace"))
 
     def info(self, text: str) -> None:
-        """Say something to the user, in one line; characters that steer a terminal are written as numbers."""
+        """Print a line for the user; control characters are written as numbers."""
         shown = text[:_LONGEST_INFO]
         if not shown.isprintable():
             shown = "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in shown)
         self.say(f"info string {shown}")
 
     def error(self, text: object) -> None:
-        """Report a fault in what came in; the session goes on."""
+        """Report a fault in the input; the session continues."""
         self.info(f"error: {text}")
 
 
 class Report:
-    """What one search tells the GUI; `write_move` turns its moves into text.
+    """The reports of one search to the GUI; `write_move` turns its moves into text.
 
-    With the scale `k` of expected scores, lines tell chances to win, draw and lose. `table_hits` is how many positions
-    endgame tables knew.
+    With the scale `k` of expected scores, lines include chances to win, draw and lose. `table_hits` is the number of
+    positions found in endgame tables.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class Report:
         self._output.say(f"info depth {depth} currmove {self._write_move(move)} currmovenumber {number}")
 
     def done(self, result: SearchResult) -> None:
-        """Show the final line unless it stands there already, then the best move."""
+        """Show the final line, unless it is already the last one shown, then the best move."""
         lines = []
         if result.line is not None and result.line != self._shown:
             lines.append(self._text(result.line))
@@ -138,7 +138,7 @@ class Report:
 
 
 def _win_draw_loss(score: Score, k: float) -> tuple[int, int, int]:
-    """Of a thousand games for the side to move, as its score promises; a mate is no promise but certain."""
+    """Wins, draws and losses of a thousand games for the side to move, by its score; a mate is certain."""
     if score.mate is not None:
         return (1000, 0, 0) if score > 0 else (0, 0, 1000)
     return win_draw_loss(expected_score(score, k))

@@ -1,4 +1,4 @@
-"""What a session needs of the engine once numba is loaded: a searcher and its weights, a book, endgame tables."""
+"""The loaded engine of a session: a searcher and its weights, a book, endgame tables."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Runtime:
     """A searcher, warmed up, and the files in use: weights, book and endgame tables."""
 
     def __init__(self, hash_mb: int) -> None:
-        """Takes the active weights file, or the shipped one and a `weights_error` where that cannot be used."""
+        """Uses the active weights file; if that fails, the shipped one, with a `weights_error`."""
         warm_up()
         self.weights_error = ""
         self.weights_file = active_file().absolute()
@@ -36,7 +36,7 @@ class Runtime:
             self.weights_error = str(error)
             self.weights_file = DEFAULT_FILE
             self.evaluation = default()
-        self.terms = self.evaluation  # by the weights file, also while a net evaluates
+        self.terms = self.evaluation  # by the weights file, even while a net evaluates
         self.net_file: Path | None = None
         self.own_book = False
         self.book: Book | None = None
@@ -47,18 +47,18 @@ class Runtime:
         self.searcher.clear()
 
     def set_hash(self, megabytes: int) -> None:
-        """A new table of this size, touched to its end so that no search pays for it; raises MemoryError.
+        """Make a table of this size and touch all of it, so that no search pays for that; raises MemoryError.
 
-        What the system promises but does not have would end the process when used, so that is refused too.
+        Memory that the system promises but does not have would end the process when used, so it is refused too.
         """
         free = _free_megabytes()
         if free is not None and megabytes > free:
-            raise MemoryError(f"{megabytes} MiB are more than the {free} MiB of memory that are free")
+            raise MemoryError(f"{megabytes} MiB are more than the {free} MiB of free memory")
         self.searcher.set_hash(megabytes)
         self.searcher.clear()
 
     def use_weights(self, name: str) -> Path:
-        """Take the weights from the file `name`, the active one if empty; raises EvaluationError and keeps the old."""
+        """Use the weights of the file `name`, the active one if empty; raises EvaluationError and keeps the old."""
         file = active_file(name or None).absolute()
         self.terms = load(file)
         if self.net_file is None:
@@ -67,7 +67,7 @@ class Runtime:
         return file
 
     def use_net(self, name: str) -> None:
-        """Evaluate by the net `name`, by the terms if empty; raises EvaluationError and keeps what there was."""
+        """Evaluate with the net `name`, with the terms if empty; raises EvaluationError and keeps the old one."""
         file = find_net(name) if name else None
         self._evaluate_by(self.terms if file is None else load_net(str(file)))
         self.net_file = file
@@ -77,7 +77,7 @@ class Runtime:
         self.searcher.set_evaluation(evaluation)
 
     def use_book(self, name: str) -> None:
-        """Take the book `name`, none if empty; raises BookError and keeps the old."""
+        """Use the book `name`, none if empty; raises BookError and keeps the old one."""
         book = None
         if name:
             from engine.tables.book import Book  # noqa: PLC0415 (few play with a book of the engine)
@@ -88,7 +88,7 @@ class Runtime:
         self.book = book
 
     def use_tables(self, path: str) -> None:
-        """Take the endgame tables in `path`, none if empty; raises TablebaseError and keeps the old."""
+        """Use the endgame tables in `path`, none if empty; raises TablebaseError and keeps the old ones."""
         tables = None
         if path:
             from engine.tables.tablebase import open_tables  # noqa: PLC0415 (few have the tables)
@@ -97,16 +97,16 @@ class Runtime:
         self.tables = tables
 
     def book_move(self, position: Position, limits: Limits) -> Move | None:
-        """The move of the book for a search with these limits; None where there is none or it is not to be used."""
+        """The book move for a search with these limits; None if there is none or the book is not used."""
         is_play = not (limits.infinite or limits.ponder or limits.search_moves or limits.mate)
         if self.book is None or not self.own_book or not is_play or self.searcher.is_analysing:
             return None
         return self.book.move(position, self.searcher.random)
 
     def keep_result(self, position: Position, limits: Limits) -> tuple[Limits, int]:
-        """The limits narrowed to the moves that keep what endgame tables promise, and how many positions they knew.
+        """The limits restricted to moves that keep the result in the endgame tables, and the number of positions found.
 
-        Unchanged where several lines are asked for, which are to show the other moves too, or where play is weakened.
+        Unchanged with MultiPV, which shows the other moves too, and in weakened play.
         Raises TablebaseError.
         """
         searcher = self.searcher
@@ -123,7 +123,7 @@ class Runtime:
 
 
 def _free_megabytes() -> int | None:
-    """Memory free for us, where Linux says so; else None."""
+    """The free memory, if Linux reports it; else None."""
     meminfo = Path("/proc/meminfo")
     if not meminfo.exists():
         return None

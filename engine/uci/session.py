@@ -1,4 +1,4 @@
-"""The state of one UCI session: the engine that loads behind it, the position, the options, the search.
+"""The state of one UCI session: the engine loading in the background, the position, the options, the search.
 
 Commands run on the thread that reads the input, searches on threads of their own. Imports nothing heavy: numba is
 loaded in the background once the first command has been answered.
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from engine.search.limits import Limits
     from engine.uci.runtime import Runtime
 
-LAST_WORDS_SECONDS = 3.0  # how long `quit` waits at most for the bestmove of a search under way
+LAST_WORDS_SECONDS = 3.0  # how long `quit` waits at most for the bestmove of a running search
 
 
 class UciSession:
-    """One GUI, or one user at a pipe. Only the thread that runs the commands calls its methods, but for `close`.
+    """One GUI, or one user at a pipe. Only the thread that runs the commands calls its methods, except `close`.
 
-    It is the Dialogue that options act upon.
+    It is the Dialogue that options act on.
     """
 
     def __init__(self, output: Output) -> None:
@@ -36,7 +36,7 @@ class UciSession:
         self.debug = False
         self.is_over = False  # set by `quit`
         self.show_wdl = False
-        self.waits_for_compiler = False  # whether even a first start waits for the compiler: where no GUI does
+        self.waits_for_compiler = False  # whether even a first start waits for the compiler, as without a GUI
         self.position: Position | None = None  # None: not loaded yet, or the last one sent was wrong
         self._runtime: Runtime | None = None
         self._loaded = threading.Event()
@@ -60,12 +60,12 @@ class UciSession:
         self.cold.chess960 = is_on
 
     def note_opponent(self, opponent: str) -> None:
-        """Note whom we play: for those who debug."""
+        """Note the opponent, for debugging."""
         if self.debug:
             self.output.info(f"opponent: {opponent or 'unknown'}")
 
     def log_to(self, name: str) -> None:
-        """Copy all that is said and heard to the end of a file; no more where the name is empty. Raises OSError."""
+        """Append all input and output to a file; an empty name ends that. Raises OSError."""
         self.output.log_to(name)
 
     def start_loading(self) -> None:
@@ -75,27 +75,27 @@ class UciSession:
             self._loader.start()
 
     def is_warm(self) -> bool:
-        """Whether the engine is loaded; waits for it as long as a start with compiled code takes."""
+        """Whether the engine is loaded; waits as long as a start with compiled code takes."""
         self.start_loading()
         if self.waits_for_compiler:
             self._wait_until_loaded()
         return self.cold.is_warm()
 
     def wait_until_ready(self) -> None:
-        """Wait until the engine is loaded and has taken the options, or as long as a GUI allows."""
+        """Wait until the engine is loaded with the options set, or as long as a GUI allows."""
         self.start_loading()
         self.cold.wait_until_ready()
         if self._loaded.is_set():
             self.ready()
 
     def ready(self) -> Runtime:
-        """The engine, once it is loaded and has taken the options set so far."""
+        """The engine, once it is loaded with the options set so far."""
         runtime = self._wait_until_loaded()
         self._apply_pending(runtime)
         return runtime
 
     def set_position(self, make: Callable[[], Position]) -> None:
-        """Take the position that `make` returns; none, if it raises ValueError."""
+        """Set up the position that `make` returns; none if it raises ValueError."""
         self._wait_until_loaded()
         self.position = None
         try:
@@ -125,13 +125,13 @@ class UciSession:
             self._apply_pending(self._runtime)
 
     def new_game(self) -> None:
-        """End the search and forget what it has learnt."""
+        """End the search and clear tables and histories."""
         self.cold.stop()
         self.end_search()
         self.set_option("Clear Hash", "")
 
     def search(self, limits: Limits) -> None:
-        """Start a search of the position, after the one under way, if any, has given its move."""
+        """Start a search of the position, after a running one has given its move."""
         self.end_search()
         self._background_jobs.stop()
         runtime = self.ready()
@@ -161,37 +161,37 @@ class UciSession:
         runtime.searcher.start(position, limits, report.line, done, report.current_move)
 
     def run_in_background(self, work: Callable[[IsStopped], object]) -> None:
-        """Let `work` run after the background jobs before it until `stop` or the next search, which it is told of."""
+        """Run `work` after the background jobs before it; `stop` or the next search tells it to end."""
         self.end_search()
         self._background_jobs.start(work)
 
     def stop(self) -> None:
-        """Let the search under way, if any, give its move now, and background jobs end."""
+        """Let a running search give its move now, and background jobs end."""
         self.cold.stop_waiting()
         self._stop_search()
         self._background_jobs.stop()
 
     def ponder_hit(self) -> None:
-        """The move pondered on was played: the search under way goes on within its limits."""
+        """The move pondered on was played: the running search continues within its limits."""
         self.cold.stop_waiting()
         if self._runtime is not None and self._is_searching:
             self._runtime.searcher.ponder_hit()
 
     def wait(self) -> None:
-        """Wait for the search under way, if any, to give its move by itself, and for background jobs."""
+        """Wait for a running search to give its move by itself, and for background jobs."""
         self.cold.wait()
         self._bestmove_said.wait()
         self._background_jobs.wait()
 
     def end_search(self) -> None:
-        """Stop the search under way, if any, and wait for its move."""
+        """Stop a running search and wait for its move."""
         self._stop_search()
         self._bestmove_said.wait()
 
     def close(self, seconds: float = LAST_WORDS_SECONDS) -> None:
-        """End the session: stop the search and let it give its move, but wait only so long. BackgroundJobs are dropped.
+        """End the session: stop the search and wait for its move, at most this long. Background jobs are dropped.
 
-        It may be called from any thread.
+        Any thread may call it.
         """
         deadline = time.monotonic() + seconds
         self.stop()
@@ -200,7 +200,7 @@ class UciSession:
         self.output.close(max(0.0, deadline - time.monotonic()))
 
     def finish_background_jobs(self) -> None:
-        """Wait for background jobs, however long they take."""
+        """Wait for background jobs without a limit."""
         self._background_jobs.wait()
 
     def _stop_search(self) -> None:
@@ -222,8 +222,8 @@ class UciSession:
         return self._runtime
 
     def _apply_pending(self, runtime: Runtime) -> None:
-        """Put into effect what has been set, except what must wait for the end of a search."""
-        self.cold.wait()  # a `go` that is being handed over takes these options too, and then searches
+        """Apply the options set so far, except those that must wait for the end of a search."""
+        self.cold.wait()  # a `go` that is being handed over uses these options too
         for name in list(self._pending):
             option = find(name)
             if option.needs_idle:
@@ -236,7 +236,7 @@ class UciSession:
                 self._say_weights(runtime)
 
     def _apply(self, option: UciOption, target: Runtime | UciSession, value: Value) -> bool:
-        """Put a value into effect; whether that went well, and if not, why is said."""
+        """Apply a value; returns whether that worked; if not, the reason is printed."""
         try:
             option.apply(target, value)
         except MemoryError as error:
@@ -251,7 +251,7 @@ class UciSession:
         return False
 
     def _consult_tables(self, runtime: Runtime, position: Position, limits: Limits) -> tuple[Limits, int]:
-        """The limits that keep what endgame tables promise, and how many positions they knew."""
+        """The limits that keep the result in the endgame tables, and the number of positions found."""
         try:
             return runtime.keep_result(position, limits)
         except ValueError as error:
@@ -260,7 +260,7 @@ class UciSession:
             return limits, 0
 
     def _say_weights(self, runtime: Runtime) -> None:
-        """Say which weights are in use, unless that is what was said last."""
+        """Print which weights are in use, unless they were printed last."""
         if runtime.weights_error:
             self.output.error(runtime.weights_error)
             runtime.weights_error = ""

@@ -139,9 +139,9 @@ def test_errors_come_in_the_words_of_the_console(page: TestClient) -> None:
         "e2e5 is not"
     )
     assert "'hello' is not a move" in refused(page.post("/api/read", json={"text": "hello", "fen": start}))
-    assert "no weights are called 'x'" in refused(page.get("/api/explain", params={"fen": start, "weights": "x"}))
+    assert "there are no weights 'x'" in refused(page.get("/api/explain", params={"fen": start, "weights": "x"}))
     assert "line 2: " in refused(page.post("/api/pgn", json={"text": '\n[White "A"]\n\n1. e4 e5 2. Ke3 *'}))
-    assert refused(page.post("/api/pgn", json={"text": "no game"})) == "the PGN holds no game with a move"
+    assert refused(page.post("/api/pgn", json={"text": "no game"})) == "the PGN has no game with a move"
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"fen": 5}', b'{"fen": "x", "moves": "e4"}', b"[" * 100_000])
@@ -262,7 +262,7 @@ def test_weights_of_the_user_are_found_and_no_other_file(
     os.utime(own, ns=(1, 1))
     assert shelf.find().numbers["RookOpen"].value == 34, "read anew"
     for name in (str(own), "../default", "../../pyproject.toml", "yours/../weights.txt"):
-        assert "no weights are called" in refused(page.get("/api/explain", params={"fen": ENDGAME, "weights": name}))
+        assert "there are no weights" in refused(page.get("/api/explain", params={"fen": ENDGAME, "weights": name}))
 
 
 @pytest.mark.parametrize(
@@ -357,7 +357,7 @@ def test_all_that_is_said_of_some_work_carries_its_id(page: TestClient) -> None:
 
 def test_a_wrong_request_over_a_socket_is_answered(page: TestClient) -> None:
     with connect(page, "/ws/search") as socket:
-        for text, reason in (("{", "no JSON"), ('{"fen": "x"}', "a FEN has 4 to 6 fields")):
+        for text, reason in (("{", "not JSON"), ('{"fen": "x"}', "a FEN has 4 to 6 fields")):
             socket.send_text(text)
             assert reason in heard(socket, "error")[-1]["error"]
 

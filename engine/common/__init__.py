@@ -1,1 +1,1 @@
-"""What every part may use: commands and their errors, files written whole."""
+"""Used by all other packages: commands and their errors, atomic writing of files, progress, the map of work."""

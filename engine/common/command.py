@@ -1,4 +1,4 @@
-"""A row in a table of commands: what is written, what runs, what it is for. Imports nothing heavy."""
+"""A row in a table of commands: name, function and purpose. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from engine.common.home import HOME
 
 
 class CommandError(MerinoError):
-    """A command that could not do its work, by no fault of the program; the message says why."""
+    """A command could not do its work, for a reason outside the program; the message says why."""
 
     exit_code = 1
 
 
 class UsageError(CommandError):
-    """A command line that cannot be followed; the message says why."""
+    """A command line that cannot be understood; the message says why."""
 
     exit_code = 2
 
@@ -36,7 +36,7 @@ class Command(NamedTuple):
         return self.usage.split(maxsplit=1)[0]
 
     def load(self) -> Callable[..., Any]:
-        """The function that does it."""
+        """The function that runs it."""
         module, _, function = self.target.partition(":")
         return getattr(import_module(HOME + module), function)
 

@@ -1,8 +1,8 @@
-"""The base of all errors that are no fault of the program."""
+"""The base of all errors that are not faults of the program."""
 
 
 class MerinoError(Exception):
-    """Something that cannot be done; the message is a sentence for the user that says what, where and why.
+    """Something cannot be done; the message is a sentence for the user that says what, where and why.
 
-    Each package has its own below this one. Who talks to the user, and nobody else, catches it and prints it.
+    Each package derives its own from this one. Only the parts that talk to the user catch and print it.
     """

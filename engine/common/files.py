@@ -1,4 +1,4 @@
-"""Files written whole or not at all: what a crash, a full disk or a second writer finds is the old file or the new."""
+"""Atomic writing of files: after a crash, a full disk or a second writer a file is either the old one or the new."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from typing import IO
 if sys.platform != "win32":
     import fcntl
 
-_MARK, _ENDING = ".merino-", ".new"  # of a file that is to take the place of another
+_MARK, _ENDING = ".merino-", ".new"  # of a file that will replace another
 
 log = logging.getLogger(__name__)
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Put `content` in place of what the file held; raises OSError and then leaves it as it was."""
+    """Replace the content of a file; raises OSError and then leaves it unchanged."""
     write_together({path: content})
 
 
 def write_together(contents: Mapping[Path, bytes]) -> None:
-    """Put each content in place of what its file held; raises OSError, and none is changed unless all could be written.
+    """Replace the contents of files; raises OSError, and changes none unless all could be written.
 
-    Only putting them in place is left for the end, one file after another in the order given. What is no file, such as
-    a pipe, is written into. The error names the file that it is about.
+    The replacements are the last step, one file after another in the order given. A pipe or other non-file is written
+    to. The error names its file.
     """
     drafts: list[_Draft] = []
     try:
@@ -53,9 +53,9 @@ def write_together(contents: Mapping[Path, bytes]) -> None:
 
 @contextmanager
 def writing_whole(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write into that takes the place of `path` at the end of the block, unless that ends with an error.
+    """A file to write to that replaces `path` at the end of the block, unless the block ends with an error.
 
-    The disk is not waited for: this is for large files that can be made again.
+    It does not wait for the disk: it is for large files that can be made again.
     """
     draft = _Draft(path.resolve())
     try:
@@ -68,9 +68,9 @@ def writing_whole(path: Path) -> Iterator[IO[bytes]]:
 
 
 def check_writable(path: Path, whole: bool = True) -> None:
-    """Raise the OSError that writing this file would; for looking before the work rather than after it.
+    """Raise the OSError that writing this file would raise; for checks before the work.
 
-    `whole`: as `write_whole` does, else by adding to its end. Changes nothing.
+    `whole`: writing as `write_whole` does; else appending. Changes nothing.
     """
     target = path.resolve()
     with _naming(path):
@@ -78,7 +78,7 @@ def check_writable(path: Path, whole: bool = True) -> None:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if target.is_file() and not whole:
             target.open("ab").close()
-        elif target.exists() and not target.is_file():  # a pipe, which to open might wait for a reader
+        elif target.exists() and not target.is_file():  # opening a pipe might wait for a reader
             if not os.access(target, os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         else:
@@ -86,9 +86,9 @@ def check_writable(path: Path, whole: bool = True) -> None:
 
 
 def lock(file: IO[bytes]) -> None:
-    """Wait until nobody else holds the lock of this open file, then hold it until the file is closed.
+    """Lock this open file until it is closed; waits for other holders.
 
-    Where a system or its disk knows no locks, nothing happens. Only those who ask for it heed a lock.
+    Without support for locks in the system or disk, it does nothing. Locks are advisory.
     """
     if sys.platform != "win32":
         with suppress(OSError):  # a disk without locks, such as some of a network
@@ -96,9 +96,9 @@ def lock(file: IO[bytes]) -> None:
 
 
 def try_lock(file: IO[bytes]) -> bool:
-    """Hold the lock of this open file until it is closed, if nobody else holds it; whether that is so.
+    """Lock this open file until it is closed, if nobody else holds the lock; returns whether it did.
 
-    Where a system or its disk knows no locks, it always is.
+    Without support for locks in the system or disk, it always returns True.
     """
     if sys.platform != "win32":
         try:
@@ -111,7 +111,7 @@ def try_lock(file: IO[bytes]) -> bool:
 
 
 class _Draft:
-    """A file beside `target` that is to take its place. It is locked, which tells others that its writer lives."""
+    """A file beside `target` that will replace it. Its lock tells others that its writer is alive."""
 
     def __init__(self, target: Path) -> None:
         """Make it; raises OSError."""
@@ -121,22 +121,22 @@ class _Draft:
         self.file, self._path = _locked_file(target)
 
     def finish(self, durable: bool) -> None:
-        """Give it the rights of its target and, if `durable`, wait until it is on the disk; raises OSError."""
+        """Give it the permissions of its target and, if `durable`, wait until it is on the disk; raises OSError."""
         self.file.flush()
         if durable:
             os.fsync(self.file.fileno())
         self._path.chmod(self._mode)
 
     def put(self) -> None:
-        """Put it in place of its target; raises OSError."""
+        """Replace its target; raises OSError."""
         if sys.platform == "win32":
             self.file.close()  # an open file cannot be moved there; elsewhere it keeps its lock until it is in place
         self._path.replace(self._target)
         self.file.close()
 
     def discard(self) -> None:
-        """Remove it, unless it is in place."""
-        with suppress(OSError):  # on a full disk, for what has not been written yet and is not wanted any more
+        """Remove it, unless it has replaced its target."""
+        with suppress(OSError):  # on a full disk, for unwritten content that is no longer needed
             self.file.close()
         self._path.unlink(missing_ok=True)
 
@@ -153,7 +153,7 @@ def _locked_file(target: Path) -> tuple[IO[bytes], Path]:
 
 
 def _remove_leftovers(target: Path) -> None:
-    """Delete what writers of this very file left beside it when they were killed: what nobody holds locked."""
+    """Delete leftovers of killed writers of this file: those that nobody has locked."""
     if sys.platform == "win32":
         return
     pattern = re.compile(re.escape(target.name + _MARK) + r"[a-z0-9_]+" + re.escape(_ENDING))
@@ -166,13 +166,13 @@ def _remove_leftovers(target: Path) -> None:
             with path.open("rb") as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 path.unlink()
-        except OSError as error:  # its writer lives, or it is somebody else's
+        except OSError as error:  # its writer is alive, or it belongs to somebody else
             log.info("%s stays: %s", path, error)
 
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Let an OSError name this file: a full disk names none, a locked folder one that nobody asked for."""
+    """Let an OSError name this file: a full disk names none, a locked folder an internal one."""
     try:
         yield
     except OSError as error:

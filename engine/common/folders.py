@@ -8,7 +8,7 @@ from pathlib import Path
 def user_folder(kind: str) -> Path:
     """The user's folder for Merino's files of this `kind` ("cache" or "data") on this system.
 
-    MERINO_HOME, where set, holds both: `$MERINO_HOME/cache` and `$MERINO_HOME/data`.
+    MERINO_HOME, if set, holds both: `$MERINO_HOME/cache` and `$MERINO_HOME/data`.
     """
     home = os.environ.get("MERINO_HOME")
     if home:

@@ -1,7 +1,7 @@
-"""Ctrl-C while modules are being loaded: nothing has begun yet, so the process ends at once and without a word.
+"""Ctrl-C while modules are being loaded: nothing has started yet, so the process ends at once and silently.
 
-As an exception it would come up in the midst of any import, where it prints a traceback or is lost. Imports next to
-nothing, since this is the first thing that is loaded.
+As an exception it would occur inside any import, where it prints a traceback or is lost. Imports almost nothing,
+because it is loaded first.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import signal
 
-INTERRUPTED = 130  # the exit code of a command that Ctrl-C ended
+INTERRUPTED = 130  # the exit code of a command ended by Ctrl-C
 
 
 class EndingAtOnce:
-    """While the block runs, Ctrl-C ends the process. Where it is ignored or handled otherwise, that stays."""
+    """While the block runs, Ctrl-C ends the process. If it is ignored or handled otherwise, that stays so."""
 
     def __enter__(self) -> None:
         _replace(signal.default_int_handler, _end)
@@ -23,7 +23,7 @@ class EndingAtOnce:
 
 
 def end_at_once_from_here() -> None:
-    """The same to the end of the process: what is left is its own end."""
+    """The same until the end of the process."""
     _replace(signal.default_int_handler, _end)
 
 

@@ -1,4 +1,4 @@
-"""A line of a terminal that is written anew again and again, and wiped before other text is shown."""
+"""A line of a terminal that is rewritten repeatedly, and cleared before other text is shown."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import sys
 from types import TracebackType
 from typing import TextIO
 
-COLUMNS = 80  # of a terminal that does not tell how wide it is
+COLUMNS = 80  # of a terminal of unknown width
 LINE_EVERY = 20  # of the lines that are shown where nobody can see them change
 LEFT_OUT = ("[", "LOS", "LLR", "+")  # how those parts of a match's line begin that go first where it is too long
 
 
 class LiveLine:
-    """One line on `stream` (standard error if None). Where that is no terminal, each text is a line of its own."""
+    """One line on `stream` (standard error if None). If that is not a terminal, each text is a line of its own."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = sys.stderr if stream is None else stream
@@ -22,15 +22,15 @@ class LiveLine:
 
     @property
     def columns(self) -> int:
-        """How long a text may be: a longer one would go on in a second line, which cannot be wiped."""
+        """The greatest length of a text: a longer one would wrap into a second line, which cannot be cleared."""
         try:
             width = os.get_terminal_size(self._stream.fileno()).columns
-        except (OSError, ValueError):  # of a stream without a file, or a terminal that does not tell
+        except (OSError, ValueError):  # of a stream without a file, or a terminal of unknown width
             width = 0
         return (width or COLUMNS) - 1
 
     def show(self, text: str) -> None:
-        """Show a text in place of the last."""
+        """Replace the last text by this one."""
         if self.rewrites:
             text = text[: self.columns]
             self._stream.write(f"\r{text:<{self._width}}")
@@ -40,7 +40,7 @@ class LiveLine:
         self._stream.flush()
 
     def wipe(self) -> None:
-        """Leave the line empty, for what comes next."""
+        """Clear the line for other text."""
         if self._width:
             self._stream.write("\r" + " " * self._width + "\r")
             self._stream.flush()
@@ -48,9 +48,9 @@ class LiveLine:
 
 
 class LivePrinter:
-    """Shows the state of a match on standard error: over the last one on a terminal, elsewhere now and then.
+    """Shows the state of a match on standard error: rewritten on a terminal, elsewhere now and then.
 
-    A context, at whose end the line is wiped.
+    A context; its end clears the line.
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:
@@ -66,7 +66,7 @@ class LivePrinter:
         self._count += 1
 
     def end(self) -> None:
-        """Take the line away, before other text is shown."""
+        """Clear the line, before other text is shown."""
         self._line.wipe()
 
     def __enter__(self) -> LivePrinter:
@@ -79,7 +79,7 @@ class LivePrinter:
 
 
 def shortened(line: str, columns: int) -> str:
-    """A match's line with as many of its parts as so many columns hold: the time that is left stays longest."""
+    """A match's line with as many of its parts as fit into the columns; the time left is dropped last."""
     parts = line.split("  ")
     for start in LEFT_OUT:
         if len("  ".join(parts)) > columns:

@@ -9,7 +9,7 @@ LONGEST_WORD = 60  # letters that are compared; nobody mistypes a longer name
 
 
 def nearest(word: str, known: Iterable[str], count: int = 1, likeness: float = LIKENESS) -> list[str]:
-    """Up to `count` of the known names that are like `word`, the most alike first; upper and lower case are alike."""
+    """Up to `count` known names similar to `word`, the most similar first; case does not matter."""
     from difflib import get_close_matches  # noqa: PLC0415 (only after a mistake; not on the way to uciok)
 
     by_lower_case = {name.lower(): name for name in known}

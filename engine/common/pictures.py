@@ -1,4 +1,4 @@
-"""What all pictures share: matplotlib, if it is there, and the bytes of a figure."""
+"""Shared by all pictures: matplotlib, if installed, and the bytes of a figure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SETTINGS = {
     "axes.spines.right": False,
     "axes.spines.top": False,
     "font.size": 10,
-    "svg.hashsalt": "merino",  # so that the same games make the same file
+    "svg.hashsalt": "merino",  # so that the same games give the same file
 }
 _DOTS_PER_INCH = 160
 
@@ -26,7 +26,7 @@ class PictureError(MerinoError):
 def load_matplotlib() -> tuple[Any, ModuleType]:
     """The class of figures, which draws without a screen, and the module of settings.
 
-    Raises PictureError where matplotlib is not installed.
+    Raises PictureError if matplotlib is not installed.
     """
     try:
         import matplotlib as style  # noqa: PLC0415 (heavy, and an extra)

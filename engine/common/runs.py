@@ -1,8 +1,8 @@
-"""A run of work: what its threads keep from one unit to the next, and how it is stopped.
+"""A run of work: the resources that its threads keep from one unit to the next, and how it is stopped.
 
 A unit of work is plain data with the name of its run. In the process that began the run, all threads share one stop
-flag, and the end of the run waits for them. In another process, which hears of no end, a unit goes on to its own end;
-what is kept there is closed when a unit of another run comes, or with the process.
+flag, and the end of the run waits for them. Another process does not learn of the end: its units run to their own end,
+and its resources are closed when a unit of another run comes, or with the process.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ import numpy as np
 
 Kept = TypeVar("Kept")
 
-_STARTED = uuid4().hex  # together with the process id the name of this process, in a forked one too
+_STARTED = uuid4().hex  # with the process id, names this process, also after a fork
 _NUMBERS = count()
 _LOCK = threading.Lock()
-_RUNS: dict[RunName, Run] = {}  # that began in this process, or have had units in it
-_GUESTS: dict[RunName, Finalize] = {}  # those of other processes, with what ends them here, at the latest with us
+_RUNS: dict[RunName, Run] = {}  # begun in this process, or with units in it
+_GUESTS: dict[RunName, Finalize] = {}  # those of other processes, with what ends them here, at the latest at exit
 
 
 class RunName(NamedTuple):
-    """The name of a run, the same in all processes that work for it."""
+    """The name of a run, the same in all its processes."""
 
     process: str  # in which it began
     number: int
 
 
 class Stoppable(Protocol):
-    """What a run stops and closes."""
+    """A resource that a run stops and closes."""
 
     def stop(self) -> None:
-        """End what is under way soon; called from another thread."""
+        """End the current work soon; called from another thread."""
 
     def close(self) -> None:
-        """Let go of what is open; nothing is under way."""
+        """Release all resources; no work is in progress."""
 
 
 class Run:
@@ -56,11 +56,11 @@ class Run:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether nothing of it is wanted any more."""
+        """Whether the run has ended."""
         return bool(self.stop_flag[0])
 
     def kept(self, make: Callable[[], Kept]) -> Kept:
-        """What this thread keeps for the run, made by `make` the first time. One thing a thread."""
+        """The resource that this thread keeps for the run, made by `make` the first time; one per thread."""
         thread = threading.get_ident()
         if thread not in self._kept:
             self._kept[thread] = make()
@@ -84,23 +84,23 @@ class Run:
             thing.close()
 
     def enter(self) -> None:
-        """A unit of work begins."""
+        """Note the start of a unit of work."""
         with self._changed:
             self._busy += 1
 
     def leave(self) -> None:
-        """A unit of work has ended."""
+        """Note the end of a unit of work."""
         with self._changed:
             self._busy -= 1
             self._changed.notify_all()
 
     @property
     def is_idle(self) -> bool:
-        """Whether no unit is under way."""
+        """Whether no unit is running."""
         return not self._busy
 
     def end(self) -> None:
-        """Stop what is under way, wait for its end, and close what was kept."""
+        """Stop the running units, wait for their end, and close the resources."""
         self.stop_flag[0] = 1
         with self._changed:
             watched = list(self._watched) if self._busy else []
@@ -115,7 +115,7 @@ class Run:
 
 @contextmanager
 def begun() -> Generator[RunName, None, None]:
-    """The name of a new run, which ends with the block."""
+    """A new run, which ends with the block; its name."""
     name, run = RunName(_this_process(), next(_NUMBERS)), Run()
     with _LOCK:
         _RUNS[name] = run
@@ -143,7 +143,7 @@ def _this_process() -> str:
 
 
 def _entered(name: RunName) -> Run | None:
-    """The run with one more unit under way; that of another process is made known here, in the place of idle ones."""
+    """The run, with one more unit running; a run of another process is registered here and replaces idle ones."""
     idle: list[Finalize] = []
     with _LOCK:
         run = _RUNS.get(name)
@@ -161,7 +161,7 @@ def _entered(name: RunName) -> Run | None:
 
 
 def _forget() -> None:
-    """What this process has copied from the one that it was forked from is not its own."""
+    """Forget the runs copied from the parent process by a fork."""
     global _LOCK  # noqa: PLW0603 (another thread may have held it)
     _LOCK = threading.Lock()
     _RUNS.clear()

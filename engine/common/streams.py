@@ -1,4 +1,4 @@
-"""The standard streams where they are closed, or cannot be written. Imports nothing heavy."""
+"""Standard streams that are closed or cannot be written to. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _STAND_INS = (os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)
 def open_closed_streams() -> None:
     """Give each standard stream that was closed before we started a stand-in, so that no file takes its place.
 
-    Input is at its end, output fails as it does on a full disk, and errors go nowhere: there is nobody to tell.
+    Input is at its end, output fails as on a full disk, and errors are dropped.
     """
     for descriptor, (name, mode) in enumerate(zip(_NAMES, _STAND_INS, strict=True)):
         if getattr(sys, name) is None:
@@ -24,12 +24,12 @@ def open_closed_streams() -> None:
 
 
 def is_lost_output(error: OSError) -> bool:
-    """Whether this is what writing raises where nobody reads, the disk is full or the stream is closed."""
+    """Whether this error means that nobody reads the output, the disk is full or the stream is closed."""
     return error.filename is None and error.errno in _LOST
 
 
 def lost_output() -> OSError | None:
-    """Why standard output cannot be written, if it cannot; what waits to be written is then thrown away."""
+    """Why standard output cannot be written, if so; unwritten output is then discarded."""
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -39,7 +39,7 @@ def lost_output() -> OSError | None:
 
 
 def complain(text: str) -> None:
-    """Say on standard error what is wrong; where that cannot be written either, the exit code alone tells it."""
+    """Print on standard error what is wrong; if that fails too, only the exit code tells."""
     try:
         print(text, file=sys.stderr, flush=True)
     except OSError:
@@ -47,5 +47,5 @@ def complain(text: str) -> None:
 
 
 def _give_up(stream: TextIO) -> None:
-    """Let what waits to be written go nowhere: the interpreter tries again at its end, and would fail again."""
+    """Discard unwritten output: the interpreter would try again at its end, and fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,7 +1,7 @@
-"""An ordered map of work over an executor: threads of this process, other processes, or machines with its face.
+"""An ordered map of work over an executor: threads of this process, other processes, or other machines.
 
-A unit of work is a function of plain data. Results come in the order of the items, whoever was faster, so that what is
-made of them does not depend on how many hands there were.
+A unit of work is a function of plain data. Results come in the order of the items, so that what follows from them does
+not depend on the number of workers.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TypeVar
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-MOST_READERS = 8  # threads for the pieces of a file, which one thread cuts and gathers
+MOST_READERS = 8  # threads for the pieces of a file, which one thread cuts and collects
 
 
 def cores() -> int:
@@ -31,11 +31,11 @@ def threads(count: int | None = None) -> ThreadPoolExecutor:
 def ordered(
     executor: Executor, work: Callable[[Item], Result], items: Iterator[Item], ahead: int
 ) -> Generator[Result, None, None]:
-    """What `work` makes of each item, in the order of the items.
+    """The results of `work` for each item, in the order of the items.
 
-    At most `ahead` items are under way or wait for an earlier one. `items` is asked for the next whenever there is room
-    for one; an iterator that has none for now may have more once a result is taken. When the generator is closed, or
-    `work` raises, nothing more is handed out and what is still under way is dropped. Raises what `work` raises.
+    At most `ahead` items are running or waiting for an earlier one. The next item is requested whenever there is room;
+    an iterator that has none for now may have more once a result is taken. When the generator is closed, or `work`
+    raises, no more items are handed out and running ones are dropped. Raises what `work` raises.
     """
     under_way: deque[Future[Result]] = deque()
     try:
@@ -52,7 +52,7 @@ def ordered(
 
 
 def in_order(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-    """The same by threads of its own, as many as pieces of a file are worth; only a few items are under way."""
+    """The same with threads of its own, a few, as for the pieces of a file; only a few items run at a time."""
     count = min(MOST_READERS, cores())
     with threads(count) as pool:
         yield from ordered(pool, work, iter(items), ahead=count + 1)
@@ -65,7 +65,7 @@ def _fill(
     ahead: int,
     under_way: deque[Future[Result]],
 ) -> None:
-    """Hand out items until `ahead` are under way or there is none for now."""
+    """Hand out items until `ahead` are running or there are none for now."""
     while len(under_way) < ahead:
         try:
             item = next(items)

@@ -1,4 +1,4 @@
-"""The answers to the page's requests, each from a study: plain functions of what was asked, to plain data."""
+"""The answers to the page's requests: plain functions from requests to plain data, each based on a study."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ Answer = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Start:
-    """What the page asks for first. `text` is what was given on the command line, as if it were typed."""
+    """What the page requests first. `text` is that of the command line, treated as if typed."""
 
     name: str
     version: str
     text: str | None
-    file: str | None  # where the text comes from
-    free: bool  # whether it is a position against the rules
+    file: str | None  # the source of the text
+    free: bool  # whether it is a position that breaks the rules
     highest_level: int
 
 
@@ -45,7 +45,7 @@ def start(_: Asked, kept: Kept) -> Answer:
 
 
 def explain(asked: Asked, kept: Kept) -> Answer:
-    """GET and POST /api/explain: the report of a position; with `free` also of one against the rules."""
+    """GET and POST /api/explain: the report of a position; with `free` also of one that breaks the rules."""
     evaluation = asked.evaluation(kept.shelf)
     if asked.flag("free") and not asked.texts("moves"):
         return _told(report_setup(set_up(asked.text("fen")), evaluation))
@@ -53,7 +53,7 @@ def explain(asked: Asked, kept: Kept) -> Answer:
 
 
 def move(asked: Asked, kept: Kept) -> Answer:
-    """POST /api/move: a move as a person writes it, played; with the report of what comes of it."""
+    """POST /api/move: play a move as a person writes it; the move and the report of the new position."""
     evaluation, position = asked.evaluation(kept.shelf), asked.position()
     played = read_move(position, asked.text("move"))
     name = san(position, played)
@@ -64,7 +64,7 @@ def move(asked: Asked, kept: Kept) -> Answer:
 
 
 def read(asked: Asked, _: Kept) -> Answer:
-    """POST /api/read: what a text is, be it a FEN, an EPD, moves or PGN."""
+    """POST /api/read: read a text, which may be a FEN, an EPD, moves or PGN."""
     free = asked.flag("free")
     position = asked.position() if asked.has("fen") else None
     return asdict(read_text(asked.text("text"), position, free))
@@ -112,7 +112,7 @@ def _two_moves(asked: Asked, kept: Kept) -> Answer:
 
 
 def weights(asked: Asked, kept: Kept) -> Answer:
-    """GET /api/weights: what can be chosen, the terms, and the values of those asked for or in use."""
+    """GET /api/weights: the weights to choose from, the terms, and the values of the chosen or used weights."""
     wanted = asked.text("weights", IN_USE) or IN_USE
     evaluation = asked.evaluation(kept.shelf)
     numbers = evaluation.numbers
@@ -128,18 +128,18 @@ def weights(asked: Asked, kept: Kept) -> Answer:
 
 
 def add_weights(asked: Asked, kept: Kept) -> Answer:
-    """POST /api/weights: take a weights file that the page has opened."""
+    """POST /api/weights: keep a weights file that the page has opened."""
     return asdict(kept.shelf.read(asked.text("name")[:80], asked.text("text")))
 
 
 def weights_text(asked: Asked, kept: Kept) -> Answer:
-    """POST /api/weights/text: the weights file of an evaluation, for the page to save where the user says."""
+    """POST /api/weights/text: the weights file of an evaluation, which the page saves where the user chooses."""
     found = changed(kept.shelf.find(asked.text("weights", IN_USE) or IN_USE), asked.numbers("changes"))
     return {"text": text_of(found, f"Made with the explorer of {NAME} {__version__}")}
 
 
 def learning(_: Asked, kept: Kept) -> Answer:
-    """GET /api/learning: the record of the last run of `learn`, here or else on the disk; null if there is none."""
+    """GET /api/learning: the record of the last run of `learn`, on this page or on disk; null if there is none."""
     if kept.record is not None:
         return {"record": kept.record}
     for entry in kept.shelf.entries():
@@ -150,7 +150,7 @@ def learning(_: Asked, kept: Kept) -> Answer:
 
 
 def _told(report: PositionReport) -> Answer:
-    """A report as data, its score on top as well."""
+    """A report as data, with its score also at the top level."""
     return {"score_cp": report.static.score_cp, **report.to_dict()}
 
 

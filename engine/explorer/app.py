@@ -41,7 +41,7 @@ _PIECES = {f"{'w' if letter.isupper() else 'b'}{letter.upper()}": letter for let
 
 
 def create_app(kept: Kept, port: int) -> Starlette:
-    """The application that answers on this port."""
+    """The application that serves this port."""
     running: set[Stop] = set()
     routes: list[BaseRoute] = [
         Route(path, _endpoint(answer, kept), methods=[method]) for method, path, answer in ANSWERS
@@ -74,7 +74,7 @@ def _endpoint(answer: Callable[[Asked, Kept], Answer], kept: Kept) -> Callable[[
 
 
 def _of_query(request: Request) -> Asked:
-    """What is asked for by an address: texts, the moves with blanks or commas between, and `free=1`."""
+    """The request in an address: texts, the moves separated by blanks or commas, and `free=1`."""
     fields: dict[str, Any] = dict(request.query_params)
     if "moves" in fields:
         fields["moves"] = fields["moves"].replace(",", " ").split()
@@ -93,7 +93,7 @@ def _channel(work: Work, kept: Kept, running: set[Stop]) -> Callable[[WebSocket]
 
 
 async def _page_file(request: Request) -> Response:
-    """A file of the page: one of those that lie in its folder, by its bare name."""
+    """A file of the page: one of the files in its folder, by its bare name."""
     name = request.path_params.get("name", "index.html")
     found = next((entry for entry in PAGE.iterdir() if entry.name == name and entry.is_file()), None)
     if found is None:
@@ -103,7 +103,7 @@ async def _page_file(request: Request) -> Response:
 
 
 async def _piece(request: Request) -> Response:
-    """The drawing of a piece that python-chess has: wK, bN and so on."""
+    """python-chess's drawing of a piece: wK, bN and so on."""
     letter = _PIECES.get(request.path_params["name"])
     if letter is None:
         return await _not_found(request, None)

@@ -1,4 +1,4 @@
-"""What the page asks for, read from JSON: every field is looked at before anything is done with it."""
+"""The requests of the page, read from JSON: every field is checked before it is used."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class RequestError(MerinoError):
 
 
 class Asked:
-    """The fields of a request. Each method raises RequestError where a field is missing or not of its kind."""
+    """The fields of a request. Each method raises RequestError if a field is missing or of the wrong type."""
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
         self._fields = fields
@@ -33,9 +33,9 @@ class Asked:
         try:
             fields = json.loads(body)
         except (ValueError, RecursionError) as error:
-            raise RequestError("the request is no JSON") from error
+            raise RequestError("the request is not JSON") from error
         if not isinstance(fields, dict):
-            raise RequestError("the request is no JSON object")
+            raise RequestError("the request is not a JSON object")
         return cls(fields)
 
     def has(self, name: str) -> bool:
@@ -43,7 +43,7 @@ class Asked:
         return self._fields.get(name) is not None
 
     def text(self, name: str, default: str | None = None, most: int = MOST_TEXT) -> str:
-        """A text of at most so many characters."""
+        """A text of at most this many characters."""
         value = self._fields.get(name, default)
         if not isinstance(value, str):
             raise RequestError(f"the request needs a text '{name}'")
@@ -52,32 +52,32 @@ class Asked:
         return value
 
     def number(self, name: str, low: int, high: int) -> int | None:
-        """A whole number within bounds, None where it is not there."""
+        """A whole number within bounds, None if it is missing."""
         value = self._fields.get(name)
         if value is None:
             return None
         if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-            raise RequestError(f"'{name}' is no whole number from {low} to {high}")
+            raise RequestError(f"'{name}' is not a whole number from {low} to {high}")
         return value
 
     def flag(self, name: str) -> bool:
-        """Whether something is asked for; false where it is not there."""
+        """Whether something is requested; false if it is missing."""
         value = self._fields.get(name, False)
         if not isinstance(value, bool):
             raise RequestError(f"'{name}' is neither true nor false")
         return value
 
     def texts(self, name: str) -> list[str]:
-        """A list of texts, empty where it is not there."""
+        """A list of texts, empty if it is missing."""
         value = self._fields.get(name, [])
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise RequestError(f"'{name}' is no list of texts")
+            raise RequestError(f"'{name}' is not a list of texts")
         if len(value) > MOST_MOVES:
             raise RequestError(f"'{name}' holds more than {MOST_MOVES} entries")
         return value
 
     def numbers(self, name: str) -> dict[str, float]:
-        """Numbers by name, none where it is not there."""
+        """Numbers by name, none if it is missing."""
         value = self._fields.get(name) or {}
         if not isinstance(value, dict):
             raise RequestError(f"'{name}' is no object of numbers")
@@ -87,7 +87,7 @@ class Asked:
         return {key: float(item) for key, item in value.items()}
 
     def part(self, name: str) -> Asked:
-        """An object in the request, an empty one where it is not there."""
+        """An object in the request, an empty one if it is missing."""
         value = self._fields.get(name) or {}
         if not isinstance(value, dict):
             raise RequestError(f"'{name}' is no object")

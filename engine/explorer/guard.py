@@ -1,7 +1,7 @@
-"""Who may ask the server, and how much: it answers this machine's own page and nobody else.
+"""The guard of the server: it answers only the page on this machine, and limits the size of requests.
 
-A page of somebody else's could send requests to this port, or let its own name point to 127.0.0.1 (DNS rebinding). Both
-show: in `Origin`, which must be ours where it is given, and in `Host`, which must name this machine.
+Another website could send requests to this port, or let its own name point to 127.0.0.1 (DNS rebinding). The first
+shows in `Origin`, which must be ours if given, the second in `Host`, which must name this machine.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class TooLargeError(Exception):
 
 
 class Guard:
-    """Refuses what is not the page's own request, bounds its size, and puts the security headers on every answer."""
+    """Refuses requests that are not the page's own or too large, and adds the security headers to every answer."""
 
     def __init__(self, app: ASGIApp, port: int) -> None:
         self._app = app
@@ -71,7 +71,7 @@ class Guard:
             await _refuse(send, 413, f"the request is larger than {MOST_BYTES >> 20} MiB")
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
-        """Status and reason, or None where nothing is wrong."""
+        """Status and reason of a refusal, or None."""
         headers = dict[bytes, list[bytes]]()
         for name, value in scope["headers"]:
             headers.setdefault(name.lower(), []).append(value)
@@ -101,7 +101,7 @@ class Guard:
 
 
 def _policy(sockets: str) -> str:
-    """The content security policy: nothing but what this server sends, and no place in a frame."""
+    """The content security policy: only content from this server, and never inside a frame."""
     return (
         f"default-src 'self'; connect-src 'self' {sockets}; base-uri 'none'; form-action 'none'; "
         "frame-ancestors 'none'; object-src 'none'"
@@ -109,13 +109,13 @@ def _policy(sockets: str) -> str:
 
 
 def _is_visit(scope: Scope, headers: dict[bytes, list[bytes]]) -> bool:
-    """Whether a person follows a link to the page, which any other page may hold."""
+    """Whether a person follows a link to the page, which may be on any other page."""
     is_page = scope["type"] == "http" and scope["method"] == "GET" and scope["path"] == "/"
     return is_page and headers.get(b"sec-fetch-mode") == [b"navigate"]
 
 
 def _bounded(receive: Receive) -> Receive:
-    """`receive` that raises TooLargeError where a body goes beyond its bound, whatever its headers say."""
+    """`receive` that raises TooLargeError if a body exceeds its limit, whatever its headers say."""
     size = 0
 
     async def receiving() -> Message:

@@ -1,4 +1,4 @@
-"""What the server keeps while it runs. The page's own state, the game above all, is kept by the page."""
+"""The state of the server while it runs. The page keeps its own state, above all the game."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ class Kept:
 
     @staticmethod
     def record_beside(weights: str, name: str) -> Path | None:
-        """The record that `learn` has left beside a weights file, if it has."""
+        """The record that `learn` left beside a weights file, if any."""
         path = Path(weights).with_name(name)
         return path if path.is_file() else None

@@ -1,6 +1,6 @@
-"""Learning that the page follows: the weights learned from games it sent, and what pieces are worth in them.
+"""Learning shown on the page: the weights learned from its games, and what pieces are worth in them.
 
-Nothing of the user's is written. The games lie in a folder of their own while the work lasts.
+No file of the user is changed. The games are in a temporary folder while the work lasts.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ GAMES = "games.pgn"
 
 
 def learn(asked: Asked, kept: Kept, say: Say, stop: Stop) -> Message:
-    """Learn from the games of a text, say how it goes, and keep record and weights."""
+    """Learn from the games of a text, report the progress, and keep record and weights."""
     evaluation, name = asked.evaluation(kept.shelf), asked.text("name", GAMES)[:80]
     settings = _settings(asked)
     began: list[float] = []
 
     def heed() -> None:
         if stop.is_set:
-            raise KeyboardInterrupt  # as the learner expects it: the best so far is kept
+            raise KeyboardInterrupt  # as the learner expects it, which keeps the best so far
 
     def stepped(step: Step) -> None:
         began.append(step.at)
@@ -102,7 +102,9 @@ def points(asked: Asked, _: Kept, say: Say, stop: Stop) -> Message:
             request = PointsRequest()
             findings = values_of(sets_of([replace(source, label=name)], request).sets, request)
     if not findings.values:
-        raise RequestError("too few games to fit: two decided games are needed, and a pawn more on a side in one")
+        raise RequestError(
+            "too few games to fit: two decided games are needed, one of them with a pawn more on one side"
+        )
     return {"type": "done", "points": as_object(findings.values[0])}
 
 

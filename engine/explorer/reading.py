@@ -1,4 +1,4 @@
-"""What a person types or pastes into the one box of the page: a FEN, an EPD, moves, or games as PGN."""
+"""Text typed or pasted into the box of the page: a FEN, an EPD, moves, or games as PGN."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class PlayedMove:
 
 @dataclass(frozen=True)
 class GameView:
-    """A game: who plays, from where, and how; `fault` says where it cannot be read on, null where nothing is wrong."""
+    """A game: players, start and moves; `fault` says where it cannot be read further, or is null."""
 
     number: int  # in its file, from 1
     label: str
@@ -46,7 +46,7 @@ class GameView:
 
 @dataclass(frozen=True)
 class Read:
-    """What a text was found to be: `kind` is fen, moves or pgn. `remark` is what else there is to say of it."""
+    """A text that was read: `kind` is fen, moves or pgn. `remark` is a further note."""
 
     kind: str
     games: tuple[GameView, ...]
@@ -55,22 +55,22 @@ class Read:
 
 @dataclass(frozen=True)
 class CoursePoint:
-    """A position in the course of a game, by the evaluation alone; the first is that before any move."""
+    """A position of a game by the static evaluation; the first is the one before any move."""
 
     fen: str
     score_cp: int  # White's
     expected_score: float  # White's, 0 to 1
-    terms: Mapping[str, float]  # net centipawns of each term that is not nothing
+    terms: Mapping[str, float]  # net centipawns of each term that is not zero
 
 
 def read_text(text: str, position: Position | None, free: bool = False) -> Read:
-    """What a text means; moves without the number 1 go on from `position`. With `free`, a FEN may be against the rules.
+    """Read a text; moves without the number 1 continue from `position`. With `free`, a FEN may break the rules.
 
     Raises FenError, MoveRejected and RequestError.
     """
     text = text.strip().lstrip("\ufeff")
     if not text:
-        raise RequestError("nothing is typed: a FEN, an EPD, a PGN or moves are expected")
+        raise RequestError("the text is empty: expected a FEN, an EPD, a PGN or moves")
     if looks_like_fen(text):
         return _read_position(text, free)
     if text.startswith("[") or set(text) & set("{(;"):
@@ -78,19 +78,19 @@ def read_text(text: str, position: Position | None, free: bool = False) -> Read:
     words = _MOVE_NUMBER.sub(" ", text).split()
     begins = re.match(r"1\.(?!\.)", text)
     if free and position is None and not begins:
-        raise RequestError("the position on the board is against the rules, so that it has no moves")
+        raise RequestError("the position on the board breaks the rules, so it has no moves")
     start = Position() if begins or position is None else position.copy()
     return Read("moves", (_played(start, [word for word in words if word not in _RESULTS]),))
 
 
 def read_pgn(text: str) -> Read:
-    """The games of a PGN text; raises RequestError where it holds none that can be read."""
+    """The games of a PGN text; raises RequestError if it holds none that can be read."""
     found = list(islice(games_of(text), MOST_GAMES + 1))
     sources = [
         source for source in found[:MOST_GAMES] if source.moves or source.fault or source.game.headers.get("FEN")
     ]
     if not sources:
-        raise RequestError("the PGN holds no game with a move")
+        raise RequestError("the PGN has no game with a move")
     if all(source.fault for source in sources):
         first = sources[0]
         raise RequestError(f"game {first.number}, line {first.line}: {first.fault}")

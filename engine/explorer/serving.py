@@ -22,11 +22,11 @@ GRACE_SECONDS = 1
 
 
 class ServerError(MerinoError):
-    """A server that cannot run; the message says why."""
+    """The server cannot run; the message says why."""
 
 
 def serve(kept: Kept, port: int, opens_browser: bool, say: Callable[[str], object]) -> None:
-    """Serve on this port, 0 for any free one, until Ctrl-C; `say` is told where once it listens. Raises ServerError."""
+    """Serve on this port, 0 for any free one, until Ctrl-C; `say` gets its address. Raises ServerError."""
     listener = _listen(port)
     with listener:
         port = listener.getsockname()[1]

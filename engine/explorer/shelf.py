@@ -1,4 +1,4 @@
-"""The evaluations that the page may choose from: those on the disk, those it sent itself, and what was learned here."""
+"""The evaluations that the page may choose from: those on disk, those it sent, and those learned here."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ MOST_OWN = 50  # sent by the page or learned; the oldest go first
 
 
 class UnknownWeightsError(MerinoError):
-    """A name under which the page may not find any weights."""
+    """An unknown id of weights."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One evaluation to choose: by `id`; `name` is for people, `file` where it lies, if it lies anywhere."""
+    """An evaluation to choose by `id`; `name` is for people, `file` its file, if it has one."""
 
     id: str
     name: str
@@ -33,7 +33,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class TermEntry:
-    """A term of the evaluation, for those who look at its weight."""
+    """A term of the evaluation, shown with its weight."""
 
     number: int  # from 1
     name: str
@@ -75,7 +75,7 @@ class Shelf:
         entries = {entry.id: entry for entry in self.entries()}
         entry = entries.get(name) or entries.get(name.removesuffix(".txt"))
         if entry is None or entry.file is None:
-            raise UnknownWeightsError(f"no weights are called {name[:60]!r}; there are {', '.join(entries)}")
+            raise UnknownWeightsError(f"there are no weights {name[:60]!r}, only {', '.join(entries)}")
         return self._loaded(Path(entry.file))
 
     def add(self, name: str, evaluation: Evaluation) -> Entry:
@@ -89,7 +89,7 @@ class Shelf:
             return entry
 
     def read(self, name: str, text: str) -> Entry:
-        """Keep what a weights file called `name` holds; raises EvaluationError."""
+        """Keep the content of a weights file named `name`; raises EvaluationError."""
         with tempfile.TemporaryDirectory(prefix="merino-") as folder:
             path = Path(folder) / "weights.txt"
             path.write_text(text, encoding="utf-8")
@@ -101,7 +101,7 @@ class Shelf:
         return self.add(name, evaluation)
 
     def _loaded(self, path: Path) -> Evaluation:
-        """The evaluation of a file, read anew only where that has changed."""
+        """The evaluation of a file, read again only if the file has changed."""
         stamp = path.stat().st_mtime_ns if path.exists() else -1
         with self._lock:
             known = self._read.get(path)
@@ -113,12 +113,12 @@ class Shelf:
 
 
 def changed(evaluation: Evaluation, changes: Mapping[str, float]) -> Evaluation:
-    """The evaluation with other weights; raises EvaluationError where one is none or out of its bounds."""
+    """The evaluation with some weights changed; raises EvaluationError for an unknown one or one out of its bounds."""
     return evaluation.with_numbers(changes) if changes else evaluation
 
 
 def text_of(evaluation: Evaluation, header: str) -> str:
-    """The weights file of an evaluation; raises EvaluationError where it has none."""
+    """The text of an evaluation's weights file; raises EvaluationError if it has none."""
     with tempfile.TemporaryDirectory(prefix="merino-") as folder:
         path = Path(folder) / "weights.txt"
         evaluation.save(path, [header])

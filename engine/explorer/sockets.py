@@ -1,4 +1,4 @@
-"""WebSockets: work that tells how it goes, on a thread of its own, until it is done, stopped, or its tab is closed."""
+"""WebSockets: work on its own thread that reports its progress until it is done, stopped, or its tab is closed."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from engine.explorer.keeping import Kept
 
 MOST_AT_ONCE = 12  # pieces of work
 MOST_IDS = 10**9
-GATHERING_SECONDS = 0.06  # in which messages are gathered before they are sent
+GATHERING_SECONDS = 0.06  # in which messages are collected before they are sent
 
 Message = Mapping[str, Any]
 Say = Callable[[Message], None]
 
-FAULTS = (MerinoError, ValueError)  # what work may raise to say that it cannot be done; ValueError of moves
+FAULTS = (MerinoError, ValueError)  # errors of work that cannot be done; ValueError is that of moves
 
 
 class Stop:
-    """Asks work to end. `when` is called at once where work must be told rather than look."""
+    """Asks work to end. `when` registers an action for work that does not check by itself."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
@@ -37,7 +37,7 @@ class Stop:
         return self._event.is_set()
 
     def set(self) -> None:
-        """Let the work end."""
+        """Ask the work to end."""
         with self._lock:
             self._event.set()
             actions, self._actions = self._actions, []
@@ -53,12 +53,12 @@ class Stop:
         action()
 
 
-# Does what was asked for, says how it goes, and returns the last message.
+# Does the work, reports its progress, and returns the last message.
 Work = Callable[[Asked, Kept, Say, Stop], Message]
 
 
 class Channel:
-    """One WebSocket and the work behind it: a message begins new work, and ends that before it."""
+    """A WebSocket and its work: a message starts new work and ends the work before it."""
 
     def __init__(self, socket: WebSocket, kept: Kept, work: Work, running: set[Stop]) -> None:
         self._socket, self._kept, self._work, self._running = socket, kept, work, running
@@ -68,13 +68,13 @@ class Channel:
         self._thread: threading.Thread | None = None
 
     async def serve(self) -> None:
-        """Talk until the tab is closed; then the work is told to end."""
+        """Handle messages until the tab is closed; then end the work."""
         await self._socket.accept()
         sender = asyncio.create_task(self._send())
         try:
             while True:
                 await self._hear(await self._socket.receive_text())
-        except (WebSocketDisconnect, KeyError):  # KeyError of a message that is no text
+        except (WebSocketDisconnect, KeyError):  # KeyError for a message that is not text
             pass
         finally:
             self._end_work()
@@ -93,7 +93,7 @@ class Channel:
         if self._thread is not None:
             await asyncio.to_thread(self._thread.join)
         if len(self._running) >= MOST_AT_ONCE:
-            self._outbox.put_nowait({"type": "error", "error": f"{MOST_AT_ONCE} tabs are at work already"})
+            self._outbox.put_nowait({"type": "error", "error": f"{MOST_AT_ONCE} tabs are already working"})
             return
         self._stop = Stop()
         self._running.add(self._stop)
@@ -122,7 +122,7 @@ class Channel:
             self._loop.call_soon_threadsafe(self._outbox.put_nowait, message)
 
     async def _send(self) -> None:
-        """Send what is said, several messages at a time as one list."""
+        """Send the reports, several messages at a time as one list."""
         while True:
             messages = [await self._outbox.get()]
             await asyncio.sleep(GATHERING_SECONDS)
@@ -131,4 +131,4 @@ class Channel:
             try:
                 await self._socket.send_json(messages)
             except (WebSocketDisconnect, RuntimeError):
-                return  # the tab has been closed meanwhile: nobody listens any more
+                return  # the tab has been closed meanwhile

@@ -1,4 +1,4 @@
-"""Searches that the page follows: of a position, for a move to play, and of each move of a game."""
+"""Searches shown on the page: of a position, for a move to play, and of each move of a game."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NODES_A_MOVE = 20_000  # in a game, without another limit
 
 @dataclass(frozen=True)
 class Depth:
-    """How far a search is."""
+    """The progress of a search."""
 
     depth: int
     nodes: int
@@ -41,7 +41,7 @@ class Depth:
 
 
 def search(asked: Asked, kept: Kept, say: Say, stop: Stop) -> Message:
-    """Search a position and say each line that is found, without end unless a limit is given."""
+    """Search a position and report each line found, without end unless a limit is given."""
     position, evaluation = asked.position(), asked.evaluation(kept.shelf)
     limits = _limits(asked)
     if limits == Limits():
@@ -77,7 +77,7 @@ def play(asked: Asked, kept: Kept, _: Say, stop: Stop) -> Message:
 
 
 def annotate(asked: Asked, kept: Kept, say: Say, stop: Stop) -> Message:
-    """Tell of each move of a game what it loses, as `merino annotate` does."""
+    """Report for each move of a game what it loses, as `merino annotate` does."""
     start, evaluation = position_of(asked.text("fen")), asked.evaluation(kept.shelf)
     limits = _limits(asked)
     limits = Limits(nodes=NODES_A_MOVE) if limits == Limits() else limits
@@ -94,7 +94,7 @@ def annotate(asked: Asked, kept: Kept, say: Say, stop: Stop) -> Message:
 
 
 def _annotated(position: Position, told: AnnotatedMove) -> dict[str, Any]:
-    """A move made in a position, with what was better if it was a mistake."""
+    """A move of a game, with the better line if it was a mistake."""
     grade, best = told.grade, told.better.best[:BETTER]
     return {
         "san": told.san,
@@ -121,7 +121,7 @@ def _searcher(evaluation: Evaluation) -> Searcher:
     try:
         searcher = Searcher(HASH_MB, evaluation=evaluation)
     except MemoryError as error:
-        raise RequestError("there is not enough memory for one more search") from error
+        raise RequestError("not enough memory for another search") from error
     searcher.move_overhead = 0
     return searcher
 

@@ -150,9 +150,9 @@ def test_what_is_no_file_of_positions_is_refused_with_the_place(tmp_path: Path, 
     ("line", "said"),
     [
         ("8/8/8/8/8/8/8/8 w - - 0 1 | 3 | 1.0", ":2:"),
-        (f"{chess.STARTING_FEN} | x | 1.0", "no score"),
+        (f"{chess.STARTING_FEN} | x | 1.0", "not a score"),
         (f"{chess.STARTING_FEN} | 99999 | 1.0", "two bytes"),
-        (f"{chess.STARTING_FEN} | 9 | 2.0", "no result"),
+        (f"{chess.STARTING_FEN} | 9 | 2.0", "not a result"),
         (f"{chess.STARTING_FEN} 1-0", "neither"),
     ],
 )

@@ -34,9 +34,7 @@ def write_pair(settings, state, number, random, plus, minus):
     """
     size = len(plus)
     write_estimate(settings, state, plus)
-    scale = shrinking(settings, number)
-    if settings.method == _AUTO:
-        scale = WIDEST * _level(random)
+    scale = WIDEST * _level(random) if settings.method == _AUTO else shrinking(settings.pairs, number)
     word = 0
     for i in range(size):
         if i % _BITS == 0:

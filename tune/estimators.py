@@ -164,11 +164,11 @@ def absorb(settings, state, number, plus, minus, y):
     """Change `state` by the result `y` of pair `number`; `plus` and `minus` are float64[d]."""
     tau2 = noise(settings, state)
     if settings.method == _SPSA:
-        _step(settings, state.mean[0], number, plus, minus, y)
+        _step(settings, state.mean, number, plus, minus, y)
     elif settings.method == _BSPSAS:
-        _update_alone(settings, state.mean[0], state.spread[0, 0], plus, minus, y, tau2)
+        _update_alone(settings, state.mean, state.spread, plus, minus, y, tau2)
     elif settings.method == _BSPSA:
-        _update_jointly(settings, state.mean[0], state.covariance, plus, minus, y, tau2)
+        _update_jointly(settings, state.mean, state.covariance, plus, minus, y, tau2)
     else:
         _update_bank(settings, state, plus, minus, y, tau2)
     state.moments[0] += 1.0
@@ -186,124 +186,131 @@ def noise(settings, state):
 @kernel
 def write_estimate(settings, state, theta):
     """Put the estimate into `theta`, float64[d]: the mean of the filters by their evidence, clipped to the bounds."""
-    filters, size = state.mean.shape
-    if filters == 1:
-        theta[:] = state.mean[0]
-    else:
-        best = state.evidence.max()
-        total = 0.0
-        theta[:] = 0.0
-        for index in range(filters):
-            if state.evidence[index] > best - 30.0:  # the others count for less than 1e-13
-                share = np.exp(state.evidence[index] - best)
-                total += share
-                theta += share * state.mean[index]
-        theta /= total
+    mean, evidence = state.mean, state.evidence
+    filters, size = mean.shape
+    best, total = evidence[0], 0.0
+    for index in range(1, filters):
+        best = max(best, evidence[index])
     for i in range(size):
-        theta[i] = min(max(theta[i], settings.low[i]), settings.high[i])
+        theta[i] = 0.0
+    for index in range(filters):
+        if evidence[index] > best - 30.0:  # the others count for less than 1e-13
+            share = np.exp(evidence[index] - best)
+            total += share
+            for i in range(size):
+                theta[i] += share * mean[index, i]
+    for i in range(size):
+        theta[i] = min(max(theta[i] / total, settings.low[i]), settings.high[i])
 
 
 @kernel
-def shrinking(settings, number):
-    """The factor of c_end at pair `number`: (17), 1 at the last pair."""
-    return (settings.pairs / number) ** GAMMA
+def shrinking(pairs, number):
+    """By what c_end is multiplied at pair `number` of so many: (17) with the last pair as the unit."""
+    return (pairs / number) ** GAMMA
 
 
 @kernel
-def _step(settings, theta, number, plus, minus, y):
+def _step(settings, mean, number, plus, minus, y):
     """SPSA: r_n y times half the difference played, where r_n = a_n / c_n^2 (17)."""
     stability = STABILITY_SHARE * settings.pairs
-    fading = ((stability + settings.pairs) / (stability + number)) ** ALPHA / shrinking(settings, number) ** 2
-    for i in range(len(theta)):
-        moved = theta[i] + settings.r_end[i] * fading * 0.5 * (plus[i] - minus[i]) * y
-        theta[i] = min(max(moved, settings.low[i]), settings.high[i])
+    fading = ((stability + settings.pairs) / (stability + number)) ** ALPHA / shrinking(settings.pairs, number) ** 2
+    for i in range(len(plus)):
+        moved = mean[0, i] + settings.r_end[i] * fading * 0.5 * (plus[i] - minus[i]) * y
+        mean[0, i] = min(max(moved, settings.low[i]), settings.high[i])
 
 
 @kernel
-def _slope(settings, plus, minus, i):
-    """A_i of (6) for any two vectors: how much ln(win / loss) grows per unit of the optimum."""
-    return (plus[i] - minus[i]) / (settings.sigma[i] * settings.sigma[i])
+def _slope(sigma, plus, minus, i):
+    """A_i of (6) in general position: how much ln(win / loss) gains with each unit of the optimum."""
+    return (plus[i] - minus[i]) / (sigma[i] * sigma[i])
 
 
 @kernel
-def _innovation(settings, mean, plus, minus, y):
-    """The result minus the prediction of `mean`, to first order."""
-    for i in range(len(mean)):
-        y -= _slope(settings, plus, minus, i) * (mean[i] - 0.5 * (plus[i] + minus[i]))
+def _innovation(sigma, mean, plus, minus, y):
+    """The result less what the one filter's `mean` predicts to first order."""
+    for i in range(len(plus)):
+        y -= _slope(sigma, plus, minus, i) * (mean[0, i] - 0.5 * (plus[i] + minus[i]))
     return y
 
 
 @kernel
-def _update_alone(settings, mean, variance, plus, minus, y, tau2):
-    """BSPSAS: updates each parameter as if the others were known, (9) and (10).
+def _update_alone(settings, mean, spread, plus, minus, y, tau2):
+    """BSPSAS: each parameter as if the others were known, (9) and (10).
 
     It leaves out the sum of (9) over the other parameters, which is noise that grows with the distance from the origin.
     """
-    surprise = _innovation(settings, mean, plus, minus, y)
-    for i in range(len(mean)):
-        slope = _slope(settings, plus, minus, i)
-        share = 1.0 / (tau2 + slope * slope * variance[i])
-        mean[i] += slope * variance[i] * surprise * share
-        variance[i] *= tau2 * share
+    sigma = settings.sigma
+    surprise = _innovation(sigma, mean, plus, minus, y)
+    for i in range(len(plus)):
+        slope, variance = _slope(sigma, plus, minus, i), spread[0, 0, i]
+        share = 1.0 / (tau2 + slope * slope * variance)
+        mean[0, i] += slope * variance * surprise * share
+        spread[0, 0, i] = variance * tau2 * share
 
 
 @kernel
 def _update_jointly(settings, mean, covariance, plus, minus, y, tau2):
-    """BSPSA: (13) to (16), with the inverse updated by the Sherman-Morrison formula."""
-    surprise = _innovation(settings, mean, plus, minus, y)
-    size = len(mean)
+    """BSPSA: (13) to (16) with the inverse updated in place of solved for, by Sherman and Morrison."""
+    sigma = settings.sigma
+    surprise = _innovation(sigma, mean, plus, minus, y)
+    size = len(plus)
     gain = np.zeros(size)
     for i in range(size):
-        slope = _slope(settings, plus, minus, i)
+        slope = _slope(sigma, plus, minus, i)
         for j in range(size):
             gain[j] += slope * covariance[i, j]
     variance = tau2
     for i in range(size):
-        variance += _slope(settings, plus, minus, i) * gain[i]
+        variance += _slope(sigma, plus, minus, i) * gain[i]
     for i in range(size):
         share = gain[i] / variance
-        mean[i] += share * surprise
+        mean[0, i] += share * surprise
         for j in range(size):
             covariance[i, j] -= share * gain[j]
 
 
 @kernel
 def _update_bank(settings, state, plus, minus, y, tau2):
-    """AUTO: every filter sees the pair, and its evidence records how well it predicted the result."""
-    size = state.mean.shape[1]
-    slopes, reaches = np.empty(size), np.empty(size)
+    """AUTO: every filter sees the pair, and its evidence tells how well it foresaw the result."""
+    size = len(plus)
+    seen = np.empty((4, size))  # slope, middle, and c over the largest c to the powers 1 and 2
     for i in range(size):
-        slopes[i] = _slope(settings, plus, minus, i)
-        reaches[i] = 0.5 * abs(plus[i] - minus[i]) / (settings.c_end[i] * WIDEST)
+        reach = 0.5 * abs(plus[i] - minus[i]) / (settings.c_end[i] * WIDEST)
+        seen[0, i] = _slope(settings.sigma, plus, minus, i)
+        seen[1, i] = 0.5 * (plus[i] + minus[i])
+        seen[2, i] = reach
+        seen[3, i] = reach * reach
     for index in range(len(state.mean)):
-        _update_filter(state, settings.bank[index], index, plus, minus, slopes, reaches, y, tau2)
+        _update_filter(state.mean, state.bias, state.spread, state.evidence, settings.bank, index, seen, y, tau2)
 
 
 @kernel
-def _update_filter(state, row, index, plus, minus, slopes, reaches, y, tau2):
+def _update_filter(means, biases, spreads, evidence, bank, index, seen, y, tau2):
     """One filter of the bank: an estimate and a bias for each parameter, and their 2 x 2 covariance.
 
-    The players of perturbation c are equal not at the optimum but at a distance of bias * (c / largest c)^power from
-    it; this describes a lopsided strength curve. `reaches` is float64[d], c / largest c.
+    The players of perturbation c are equal not at the optimum but off it by bias * (c / largest c)^power, which is how
+    a lopsided strength curve looks. `seen` is of `_update_bank`. Nothing is divided in the loops: a division takes as
+    long as all else in them.
     """
-    mean, bias, spread = state.mean[index], state.bias[index], state.spread[index]
-    power, multiplier = row[1], row[2]
-    size = len(mean)
-    expected, variance = 0.0, tau2
+    size, multiplier = seen.shape[1], bank[index, 2]
+    power = 2 if bank[index, 1] == 1.0 else 3
+    expected, known = 0.0, 0.0
     for i in range(size):
-        slope = slopes[i] * multiplier
-        reach = reaches[i] if power == 1.0 else reaches[i] * reaches[i]
-        expected += slope * (mean[i] + reach * bias[i] - 0.5 * (plus[i] + minus[i]))
-        variance += slope * slope * (spread[0, i] + reach * (2.0 * spread[1, i] + reach * spread[2, i]))
-    surprise = y - 2.0 * np.tanh(0.5 * expected)
-    state.evidence[index] -= 0.5 * (surprise * surprise / variance + np.log(variance))
+        slope, reach = seen[0, i], seen[power, i]
+        expected += slope * (means[index, i] + reach * biases[index, i] - seen[1, i])
+        covariance = 2.0 * spreads[index, 1, i] + reach * spreads[index, 2, i]
+        known += slope * slope * (spreads[index, 0, i] + reach * covariance)
+    surprise = y - 2.0 * np.tanh(0.5 * multiplier * expected)
+    variance = tau2 + multiplier * multiplier * known
+    evidence[index] -= 0.5 * (surprise * surprise / variance + np.log(variance))
+    share = 1.0 / variance
+    step = surprise * share
     for i in range(size):
-        slope = slopes[i] * multiplier
-        reach = reaches[i] if power == 1.0 else reaches[i] * reaches[i]
-        gain = slope * (spread[0, i] + reach * spread[1, i])
-        bias_gain = slope * (spread[1, i] + reach * spread[2, i])
-        mean[i] += gain * surprise / variance
-        bias[i] += bias_gain * surprise / variance
-        spread[0, i] -= gain * gain / variance
-        spread[1, i] -= gain * bias_gain / variance
-        spread[2, i] -= bias_gain * bias_gain / variance
+        slope, reach = seen[0, i] * multiplier, seen[power, i]
+        gain = slope * (spreads[index, 0, i] + reach * spreads[index, 1, i])
+        bias_gain = slope * (spreads[index, 1, i] + reach * spreads[index, 2, i])
+        means[index, i] += gain * step
+        biases[index, i] += bias_gain * step
+        spreads[index, 0, i] -= gain * gain * share
+        spreads[index, 1, i] -= gain * bias_gain * share
+        spreads[index, 2, i] -= bias_gain * bias_gain * share

@@ -14,6 +14,7 @@ import numpy as np
 
 from engine.common.work import cores, ordered, threads
 from engine.compiled.jit import entry, kernel
+from engine.compiled.memory import array_at
 from match.rng import seed_state
 from tune.design import write_pair
 from tune.estimators import (
@@ -24,6 +25,7 @@ from tune.estimators import (
     WIDEST,
     EstimatorSettings,
     Method,
+    State,
     absorb,
     initial_state,
     write_estimate,
@@ -212,13 +214,52 @@ def _play(settings, state, curve, random):
     """Tune for all pairs of `settings`; the Elo lost at the end. `state` and `random` are changed."""
     size = len(settings.low)
     plus, minus = np.empty(size), np.empty(size)
+    rules, knowledge = _unowned_settings(settings), _unowned_state(state)
     for number in range(1, settings.pairs + 1):
-        write_pair(settings, state, number, random, plus, minus)
+        write_pair(rules, knowledge, number, random, plus, minus)
         gain = elo_lost(curve, minus) - elo_lost(curve, plus)
         y = _game(gain, random) + _game(gain, random)
-        absorb(settings, state, number, plus, minus, np.float64(y))
+        absorb(rules, knowledge, number, plus, minus, np.float64(y))
     write_estimate(settings, state, plus)
     return elo_lost(curve, plus)
+
+
+@kernel
+def _unowned(array):
+    """The same array without a count of those who use it: counting takes longer than a step of the simplest method.
+
+    Only for what the caller of an entry keeps alive.
+    """
+    return array_at(array.ctypes.data, array.dtype, array.shape)
+
+
+@kernel
+def _unowned_settings(s):
+    return EstimatorSettings(
+        s.method,
+        s.pairs,
+        s.tau,
+        _unowned(s.low),
+        _unowned(s.high),
+        _unowned(s.whole),
+        _unowned(s.c_end),
+        _unowned(s.r_end),
+        _unowned(s.sigma),
+        _unowned(s.sigma_0),
+        _unowned(s.bank),
+    )
+
+
+@kernel
+def _unowned_state(s):
+    return State(
+        _unowned(s.moments),
+        _unowned(s.mean),
+        _unowned(s.bias),
+        _unowned(s.spread),
+        _unowned(s.covariance),
+        _unowned(s.evidence),
+    )
 
 
 @entry

@@ -46,11 +46,14 @@ def naive_loss(name: str, x: np.ndarray, size: int) -> float:
         return float((k * x**2 * (1 + 0.5 * np.tanh(x / 100))).sum())
     if name == "S2c":
         return float((k * x**2 * np.maximum(0.2, 1 + 0.3 * x / 400)).sum())
+    if name == "L2":
+        better = 8 * (x[0] / 100) ** 2 * (3 if x[0] < 0 else 1)
+        return float(min(better, 3 + 8 * (x[0] / 100 - 1.4) ** 2) + (k * x[1:] ** 2).sum())
     assert name == "S0"
     return float((k * x**2).sum())
 
 
-@pytest.mark.parametrize("name", ["S0", "S2", "S2c"])
+@pytest.mark.parametrize("name", ["S0", "S2", "S2c", "L2"])
 @pytest.mark.parametrize("method", list(Method))
 def test_the_simulation_uses_the_rules_that_games_use(method, name):
     size, pairs = 3, 60
@@ -75,7 +78,7 @@ def test_a_run_is_a_plain_function_of_data_that_can_be_sent_elsewhere():
     setting = SETTINGS["S3"]
     task = RunTask(tuner_settings(Method.AUTO, setting, 3, 50), setting.curve(3), seed=1, run=2)
     cell = simulate(CONTENDERS["auto"], setting, 3, 50, runs=3, seed=1, at_a_time=2)
-    assert play_run(task) == play_run(pickle.loads(pickle.dumps(task))) == cell.losses[2]
+    assert play_run(task) == play_run(pickle.loads(pickle.dumps(task))) == (cell.losses[2], cell.firsts[2])
 
 
 @pytest.mark.parametrize("size", [1, 4, 16])
@@ -106,7 +109,8 @@ def test_the_simulation_is_the_same_on_one_thread_and_on_two():
 def test_a_curve_loses_nothing_at_its_optimum_and_about_two_elo_at_the_start(name):
     curve = SETTINGS[name].curve(4)
     assert _lost(curve, np.zeros(4)) == 0
-    assert loss_at_start(SETTINGS[name], 4) == pytest.approx({"S2": 2.7616, "S2c": 2.15}.get(name, TOTAL_ELO), abs=1e-3)
+    others = {"S2": 2.7616, "S2c": 2.15, "L1": 5.78, "L2": 5.78, "L3": 5.78}
+    assert loss_at_start(SETTINGS[name], 4) == pytest.approx(others.get(name, TOTAL_ELO), abs=1e-3)
 
 
 @pytest.mark.parametrize(("size", "loss"), [(1, 0.00028), (4, 0.0045), (16, 0.069), (64, 0.729)])
@@ -170,3 +174,33 @@ def test_auto_is_no_worse_than_its_control_in_a_short_tune(setting, size):
     )
     assert auto.mean < control.mean + 2 * (auto.error**2 + control.error**2) ** 0.5
     assert auto.gain > 0
+
+
+@pytest.mark.parametrize(
+    ("setting", "method", "ends"),
+    [
+        ("L1", "bspsas", (0, 0)),  # its perturbations reach beyond both optima: between them
+        ("L2", "bspsas-wide", (0, 8)),  # a steep side drives it away from the better one
+        ("L1", "bspsas-narrow", (8, 0)),
+        ("L1", "bspsas-twice", (8, 0)),
+        ("L3", "spsa", (0, 0)),  # too near-sighted to get anywhere
+        ("S0", "bspsas", None),
+    ],
+)
+def test_where_a_method_ends_between_two_optima_depends_on_its_perturbations(setting, method, ends):
+    cell = simulate(CONTENDERS[method], SETTINGS[setting], 1, 20_000, FEW_RUNS, seed=6)
+    assert (cell.ends is None) == (ends is None)
+    assert cell.ends == pytest.approx(ends, abs=1)
+
+
+def test_a_second_tune_begins_where_the_first_ended():
+    contender = CONTENDERS["bspsas-twice"]
+    cell = simulate(contender, SETTINGS["S0"], 2, 400, 2, seed=9)
+    rows = [tuner_settings(Method.BSPSAS, SETTINGS["S0"], 2, 200, reach) for reach in (2.2, 0.55)]
+    at, random = np.full(2, START), seed_state(9, 2, 1)
+    for settings, spread in zip(rows, (START, START / 2), strict=True):
+        told = settings._replace(sigma_0=np.full(2, spread))
+        state = initial_state(told, at)
+        _play(told, state, SETTINGS["S0"].curve(2), random)
+        at = estimate(told, state)
+    assert cell.losses[1] == naive_loss("S0", at, 2) != naive_loss("S0", np.full(2, START), 2)

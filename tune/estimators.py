@@ -273,44 +273,54 @@ def _update_jointly(settings, mean, covariance, plus, minus, y, tau2):
 def _update_bank(settings, state, plus, minus, y, tau2):
     """AUTO: every filter sees the pair, and its evidence tells how well it foresaw the result."""
     size = len(plus)
-    seen = np.empty((4, size))  # slope, middle, and c over the largest c to the powers 1 and 2
+    seen, gains = np.empty((4, size)), np.empty((4, size))
     for i in range(size):
         reach = 0.5 * abs(plus[i] - minus[i]) / (settings.c_end[i] * WIDEST)
-        seen[0, i] = _slope(settings.sigma, plus, minus, i)
-        seen[1, i] = 0.5 * (plus[i] + minus[i])
-        seen[2, i] = reach
-        seen[3, i] = reach * reach
+        seen[_SLOPE, i] = _slope(settings.sigma, plus, minus, i)
+        seen[_MIDDLE, i] = 0.5 * (plus[i] + minus[i])
+        seen[_REACH, i] = reach
+        seen[_REACH_2, i] = reach * reach
     for index in range(len(state.mean)):
-        _update_filter(state.mean, state.bias, state.spread, state.evidence, settings.bank, index, seen, y, tau2)
+        _update_filter(state.mean, state.bias, state.spread, state.evidence, settings.bank, index, seen, gains, y, tau2)
+
+
+# Rows of `seen`, what is known of a pair by parameter: A_i, the middle of both vectors, and c over the largest c to the
+# powers 1 and 2. Rows of `gains`, of one filter: how much mean and bias gain with the surprise, and two sums by term.
+_SLOPE, _MIDDLE, _REACH, _REACH_2 = range(4)
+_MEAN, _BIAS, _EXPECTED, _KNOWN = range(4)
 
 
 @kernel
-def _update_filter(means, biases, spreads, evidence, bank, index, seen, y, tau2):
-    """One filter of the bank: an estimate and a bias for each parameter, and their 2 x 2 covariance.
+def _update_filter(means, biases, spreads, evidence, bank, f, seen, gains, y, tau2):
+    """Filter `f` of the bank: an estimate and a bias for each parameter, and their 2 x 2 covariance.
 
     The players of perturbation c are equal not at the optimum but off it by bias * (c / largest c)^power, which is how
-    a lopsided strength curve looks. `seen` is of `_update_bank`. Nothing is divided in the loops: a division takes as
-    long as all else in them.
+    a lopsided strength curve looks. The loops are so many because LLVM computes several parameters at once only where
+    it has few arrays to tell apart.
     """
-    size, multiplier = seen.shape[1], bank[index, 2]
-    power = 2 if bank[index, 1] == 1.0 else 3
+    size, multiplier = seen.shape[1], bank[f, 2]
+    power = _REACH if bank[f, 1] == 1.0 else _REACH_2
+    for i in range(size):
+        gains[_MEAN, i] = seen[_SLOPE, i] * (spreads[f, 0, i] + seen[power, i] * spreads[f, 1, i])
+    for i in range(size):
+        gains[_BIAS, i] = seen[_SLOPE, i] * (spreads[f, 1, i] + seen[power, i] * spreads[f, 2, i])
+    for i in range(size):
+        gains[_EXPECTED, i] = seen[_SLOPE, i] * (means[f, i] + seen[power, i] * biases[f, i] - seen[_MIDDLE, i])
+    for i in range(size):
+        gains[_KNOWN, i] = seen[_SLOPE, i] * (gains[_MEAN, i] + seen[power, i] * gains[_BIAS, i])
     expected, known = 0.0, 0.0
     for i in range(size):
-        slope, reach = seen[0, i], seen[power, i]
-        expected += slope * (means[index, i] + reach * biases[index, i] - seen[1, i])
-        covariance = 2.0 * spreads[index, 1, i] + reach * spreads[index, 2, i]
-        known += slope * slope * (spreads[index, 0, i] + reach * covariance)
+        expected += gains[_EXPECTED, i]
+        known += gains[_KNOWN, i]
     surprise = y - 2.0 * np.tanh(0.5 * multiplier * expected)
     variance = tau2 + multiplier * multiplier * known
-    evidence[index] -= 0.5 * (surprise * surprise / variance + np.log(variance))
-    share = 1.0 / variance
-    step = surprise * share
+    evidence[f] -= 0.5 * (surprise * surprise / variance + np.log(variance))
+    step, share = multiplier * surprise / variance, multiplier * multiplier / variance
     for i in range(size):
-        slope, reach = seen[0, i] * multiplier, seen[power, i]
-        gain = slope * (spreads[index, 0, i] + reach * spreads[index, 1, i])
-        bias_gain = slope * (spreads[index, 1, i] + reach * spreads[index, 2, i])
-        means[index, i] += gain * step
-        biases[index, i] += bias_gain * step
-        spreads[index, 0, i] -= gain * gain * share
-        spreads[index, 1, i] -= gain * bias_gain * share
-        spreads[index, 2, i] -= bias_gain * bias_gain * share
+        means[f, i] += gains[_MEAN, i] * step
+        spreads[f, 0, i] -= gains[_MEAN, i] * gains[_MEAN, i] * share
+    for i in range(size):
+        spreads[f, 1, i] -= gains[_MEAN, i] * gains[_BIAS, i] * share
+    for i in range(size):
+        biases[f, i] += gains[_BIAS, i] * step
+        spreads[f, 2, i] -= gains[_BIAS, i] * gains[_BIAS, i] * share

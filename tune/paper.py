@@ -37,7 +37,8 @@ class Figure(NamedTuple):
 def figure_for(cell: Cell) -> Figure | None:
     """The paper's figure for this cell, or None."""
     method = cell.contender.method
-    if (cell.setting, cell.pairs, cell.contender.reach) != (SETTING, PAIRS, REACH):
+    contender = cell.contender
+    if (cell.setting, cell.pairs, contender.reach, contender.second) != (SETTING, PAIRS, REACH, 0):
         return None
     if cell.parameters not in _GAINS.get(method, {}):
         return None

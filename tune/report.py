@@ -8,6 +8,8 @@ from typing import Any
 from tune import paper
 from tune.simulator import SETTINGS, Cell
 
+_TWO_OPTIMA = "at optima: how many runs end at the better one, how many at the worse; the others end at neither"
+
 
 def simulation_table(cells: Sequence[Cell]) -> list[str]:
     """Methods side by side: a block for each setting, and in it the loss and gain in Elo by number of parameters."""
@@ -21,6 +23,7 @@ def simulation_table(cells: Sequence[Cell]) -> list[str]:
             f"{setting}: {SETTINGS[setting].sentence}",
             f"{first.pairs} pairs, {len(first.losses)} runs a cell: Elo still lost, its mean and standard error;",
             "below it the Elo gained, and in brackets the standard deviation of a run",
+            *([_TWO_OPTIMA] if first.ends else []),
             "parameters" + "".join(f"{name:>22}" for name in names),
         ]
         for size in dict.fromkeys(cell.parameters for cell in block):
@@ -29,6 +32,9 @@ def simulation_table(cells: Sequence[Cell]) -> list[str]:
             lines.append(
                 f"{'gain':>10}" + "".join(f"{_gain(row[name].gain, row[name].deviation):>22}" for name in names)
             )
+            ends = [ends for name in names if (ends := row[name].ends)]
+            if ends:
+                lines.append(f"{'at optima':>10}" + "".join(f"{f'{better}, {worse}':>22}" for better, worse in ends))
             figures = {name: paper.figure_for(cell) for name, cell in row.items()}
             if any(figures.values()):
                 cited = [_figure(figure.loss, figure.error) if (figure := figures[name]) else "" for name in names]
@@ -59,6 +65,8 @@ def _cell_json(cell: Cell) -> dict[str, Any]:
         "mean_gain_elo": cell.gain,
         "standard_deviation": cell.deviation,
     }
+    if cell.ends:
+        found["runs_at_better_optimum"], found["runs_at_worse_optimum"] = cell.ends
     figure = paper.figure_for(cell)
     if figure:
         found |= {

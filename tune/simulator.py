@@ -27,6 +27,7 @@ from tune.estimators import (
     Method,
     State,
     absorb,
+    estimate,
     initial_state,
     write_estimate,
 )
@@ -37,15 +38,23 @@ START, BOUND, TOTAL_ELO = 100.0, 1000.0, 2.0
 DRAW_RATE, TAU = 0.82, 0.6
 # The control for AUTO: BSPSAS with perturbations of the same mean square as AUTO's.
 WIDE_REACH = REACH * WIDEST * float(np.sqrt((LEVEL_SHARES * LEVELS**2).sum() * (1 - 2 * GAMMA)))
-QUADRATIC, TANH, CUBIC = 0, 1, 2
+# What finds the better of two optima: perturbations so much smaller that they do not reach beyond both.
+NARROWER = 0.25
+QUADRATIC, TANH, CUBIC, TWO_OPTIMA, LOPSIDED_OPTIMA = range(5)
+# Of a curve with two optima, in units of START and in Elo: the steepness of both, where the worse one is and what is
+# lost there, and by how much steeper the lopsided curve is beyond the better one.
+STEEPNESS, WORSE_AT, WORSE_ELO, BEYOND = 8.0, 1.4, 3.0, 3.0
+# A run ends at an optimum if the first parameter is as near as this share of the way between both.
+NEAR = 0.25
 ROTATION_SEED = 5
 
 
 class Curve(NamedTuple):
     """A strength curve with its optimum at 0: the Elo lost at x.
 
-    It is sum k_i x_i^2 times a factor that makes it lopsided by `shape`, or x^T H x if `matrix`, float64[d, d], is not
-    empty. `steepness` is k, float64[d].
+    It is sum k_i x_i^2 times a factor that makes it lopsided by `shape`, or x^T H x where `matrix`, float64[d, d], is
+    not of size 0. `steepness` is k, float64[d]. With TWO_OPTIMA the first parameter has a worse optimum besides, and
+    with LOPSIDED_OPTIMA the better one is steeper on the far side.
     """
 
     steepness: np.ndarray
@@ -55,7 +64,10 @@ class Curve(NamedTuple):
 
 @dataclass(frozen=True)
 class Setting:
-    """A stress test: the true curve, and the factor by which the tuner's idea of its Elo is wrong."""
+    """A row of stress tests: what the true curve is, and by what factor the tuner's idea of its Elo is wrong.
+
+    `sight` is how far the tuner thinks the optimum to be, in units of START.
+    """
 
     name: str
     sentence: str
@@ -63,9 +75,18 @@ class Setting:
     shape: int = QUADRATIC
     uneven: bool = False
     rotated: bool = False
+    sight: float = 1.0
+
+    @property
+    def has_two_optima(self) -> bool:
+        """Whether the first parameter has a worse optimum beside the better one, nearer the start."""
+        return self.shape in (TWO_OPTIMA, LOPSIDED_OPTIMA)
 
     def curve(self, size: int) -> Curve:
-        """The true curve for `size` parameters; TOTAL_ELO is lost at the start, on a lopsided one roughly."""
+        """The true curve for `size` parameters.
+
+        TOTAL_ELO is lost at the start, more or less on a lopsided one, and more where there are two optima.
+        """
         even = np.full(size, TOTAL_ELO / size / START**2)
         matrix = np.zeros((0, 0))
         if self.uneven:
@@ -88,17 +109,27 @@ SETTINGS = {
         ),
         Setting("S2", "lopsided: one side is up to three times as steep as the other", shape=TANH),
         Setting("S2c", "lopsided by a cubic term", shape=CUBIC),
-        Setting("S3", "quadratic, with rotated axes", rotated=True),
+        Setting("S3", "quadratic, but its axes are turned", rotated=True),
+        Setting("L1", "the first parameter has a worse optimum, nearer the start than the better", shape=TWO_OPTIMA),
+        Setting("L2", "the same, and the better optimum is three times as steep beyond", shape=LOPSIDED_OPTIMA),
+        Setting(
+            "L3", "as L1, and the tuner thinks the optimum ten times as near as it is", shape=TWO_OPTIMA, sight=0.1
+        ),
     )
 }
 
 
 class Contender(NamedTuple):
-    """A contender in a simulation: a method, and its last perturbation over the distance of the optimum."""
+    """What takes part in a simulation: a method, and its last perturbation over the distance of the optimum.
+
+    `second` is that of a second tune from where the first ends, each with half of the pairs; 0 for none. The tuner
+    then thinks the optimum half as far.
+    """
 
     name: str
     method: Method
     reach: float = REACH
+    second: float = 0.0
 
 
 CONTENDERS = {
@@ -106,13 +137,20 @@ CONTENDERS = {
     for contender in (
         *(Contender(method.name.lower(), method) for method in Method),
         Contender("bspsas-wide", Method.BSPSAS, WIDE_REACH),
+        Contender("bspsas-narrow", Method.BSPSAS, REACH * NARROWER),
+        Contender("bspsas-twice", Method.BSPSAS, second=REACH * NARROWER),
     )
 }
+# Those of the table; the others are for curves with two optima, and far behind on the paper's.
+USUAL = tuple(name for name in CONTENDERS if name not in ("bspsas-narrow", "bspsas-twice"))
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of the table: the Elo that each of its runs still loses, float64[runs]; `start_loss` is that before."""
+    """One cell of the table: the Elo that each of its runs still loses, float64[runs]; `start_loss` is that before.
+
+    `firsts`, float64[runs], is where each of them has left the first parameter, whose optimum is 0.
+    """
 
     contender: Contender
     setting: str
@@ -120,6 +158,16 @@ class Cell:
     pairs: int
     losses: np.ndarray
     start_loss: float
+    firsts: np.ndarray
+
+    @property
+    def ends(self) -> tuple[int, int] | None:
+        """How many runs end at the better of two optima and how many at the worse; None where there is one."""
+        if not SETTINGS[self.setting].has_two_optima:
+            return None
+        near = NEAR * WORSE_AT * START
+        better, worse = (int((abs(self.firsts - at) < near).sum()) for at in (0.0, WORSE_AT * START))
+        return better, worse
 
     @property
     def mean(self) -> float:
@@ -148,13 +196,24 @@ def tuner_settings(method: Method, setting: Setting, size: int, pairs: int, reac
     `reach` is the last perturbation over the distance of the optimum. SPSA's step is that of (18) for `pairs`;
     at the paper's 200,000 it is within 13% of the authors'.
     """
-    sigma = elo_width(np.full(size, START), np.full(size, TOTAL_ELO / size * setting.told))
-    r_end = spsa_step(TOTAL_ELO, size, pairs, TOTAL_ELO / size * reach**2, TAU)
+    distance, elo = setting.sight * START, TOTAL_ELO * setting.sight**2
+    sigma = elo_width(np.full(size, distance), np.full(size, elo / size * setting.told))
+    r_end = spsa_step(elo, size, pairs, elo / size * reach**2, TAU)
     bank = BANK if method is Method.AUTO else np.zeros((1, 4))
     limit, even = np.full(size, BOUND), np.ones(size)
     whole = np.zeros(size, dtype=bool)
     return EstimatorSettings(
-        int(method), pairs, TAU, -limit, limit, whole, even * reach * START, even * r_end, sigma, even * START, bank
+        int(method),
+        pairs,
+        TAU,
+        -limit,
+        limit,
+        whole,
+        even * reach * distance,
+        even * r_end,
+        sigma,
+        even * distance,
+        bank,
     )
 
 
@@ -166,13 +225,27 @@ class RunTask:
     curve: Curve
     seed: int
     run: int
+    second: EstimatorSettings | None = None  # of a second tune from where the first ends
 
 
-def play_run(task: RunTask) -> float:
-    """The Elo lost at the end of a run."""
+class RunEnd(NamedTuple):
+    """The end of a run: the Elo that is lost there, and its first parameter."""
+
+    loss: float
+    first: float
+
+
+def play_run(task: RunTask) -> RunEnd:
+    """Play a run to its end."""
     size = len(task.settings.low)
-    state = initial_state(task.settings, np.full(size, START))
-    return float(_play(task.settings, state, task.curve, seed_state(task.seed, size, task.run)))
+    at, random = np.full(size, START), seed_state(task.seed, size, task.run)
+    loss = 0.0
+    for settings in (task.settings, task.second):
+        if settings is not None:
+            state = initial_state(settings, at)
+            loss = float(_play(settings, state, task.curve, random))
+            at = estimate(settings, state)
+    return RunEnd(loss, float(at[0]))
 
 
 def loss_at_start(setting: Setting, size: int) -> float:
@@ -194,13 +267,17 @@ def simulate(
 
     `executor` plays `at_a_time` runs at a time (None for one a core); None for threads of this process.
     """
-    settings = tuner_settings(contender.method, setting, size, pairs, contender.reach)
+    first = pairs - pairs // 2 if contender.second else pairs
+    settings, second = tuner_settings(contender.method, setting, size, first, contender.reach), None
+    if contender.second:
+        second = tuner_settings(contender.method, setting, size, pairs // 2, contender.second)
+        second = second._replace(sigma_0=second.sigma_0 / 2)
     curve = setting.curve(size)
-    tasks = (RunTask(settings, curve, seed, run) for run in range(runs))
+    tasks = (RunTask(settings, curve, seed, run, second) for run in range(runs))
     hands = at_a_time or cores()
     with nullcontext(executor) if executor else threads(hands) as workers:
-        losses = np.array(list(ordered(workers, play_run, tasks, 2 * hands)))
-    return Cell(contender, setting.name, size, pairs, losses, loss_at_start(setting, size))
+        losses, firsts = np.array(list(ordered(workers, play_run, tasks, 2 * hands))).T
+    return Cell(contender, setting.name, size, pairs, losses, loss_at_start(setting, size), firsts)
 
 
 def _spread_evenly(most: float, size: int) -> np.ndarray:
@@ -287,7 +364,10 @@ def elo_lost(curve, x):
             for j in range(len(x)):
                 lost += x[i] * curve.matrix[i, j] * x[j]
         return lost
-    for i in range(len(x)):
+    first = 0
+    if curve.shape == TWO_OPTIMA or curve.shape == LOPSIDED_OPTIMA:
+        lost, first = _two_optima(x[0] / START, curve.shape == LOPSIDED_OPTIMA), 1
+    for i in range(first, len(x)):
         factor = 1.0
         if curve.shape == TANH:
             factor = 1.0 + 0.5 * np.tanh(x[i] / START)
@@ -295,3 +375,10 @@ def elo_lost(curve, x):
             factor = max(0.2, 1.0 + 0.3 * x[i] / (4.0 * START))
         lost += curve.steepness[i] * factor * x[i] * x[i]
     return lost
+
+
+@kernel
+def _two_optima(x, lopsided):
+    """The Elo lost at `x` in units of START: the lower of two parabolas, one with its optimum at 0, the other worse."""
+    better = STEEPNESS * x * x * (BEYOND if lopsided and x < 0.0 else 1.0)
+    return min(better, WORSE_ELO + STEEPNESS * (x - WORSE_AT) ** 2)

@@ -92,7 +92,9 @@ COMMANDS = by_name(
             "Play each player against each other one and rate them.",
         ),
         Command("selfplay N", "engine.shell.selfplay:run_selfplay", "Write games of Merino against itself."),
-        Command("spsa COMMAND ...", "engine.shell.spsa:run_spsa", "Tune parameters by games; simulate or plan a tune."),
+        Command(
+            "spsa COMMAND ...", "engine.shell.spsa:run_spsa", "Tune parameters by games; scan one; simulate or plan."
+        ),
         Command(
             "positions FILE ...",
             "engine.shell.position_files:run_positions",

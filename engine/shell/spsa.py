@@ -17,6 +17,7 @@ from engine.common.work import cores
 from engine.console import shared_options as shared
 from engine.console.command_line import Parser, file_path, number_above_zero, positive, share
 from engine.shell.match_options import add_time_control
+from engine.shell.scan import add_scan
 from engine.shell.tune_games import replay_games, tune_new, tune_on
 from eval.evaluation import EvaluationError
 from match.errors import MatchError
@@ -32,7 +33,7 @@ from tune.parameters import (
 )
 from tune.plan import loss_left, pairs_needed
 from tune.report import simulation_json, simulation_table
-from tune.simulator import CONTENDERS, SETTINGS, Cell, simulate
+from tune.simulator import CONTENDERS, SETTINGS, USUAL, Cell, simulate
 
 METHODS = {method.name.lower(): method for method in Method}
 _GROUPS = {"S1": ("S1x4", "S1/4", "S1h"), "all": tuple(SETTINGS)}
@@ -51,13 +52,21 @@ def run_spsa(arguments: Sequence[str]) -> int:
 def _parser() -> Parser:
     parser = Parser(
         prog="merino spsa",
-        description="Tune parameters by games (SPSA and its relatives), simulate such tunes, or plan one.",
+        description="Tune parameters by games (SPSA and its relatives), scan one, simulate such tunes, or plan one.",
         notes="'merino spsa COMMAND -h' explains a command.",
         examples=("merino spsa plan mine.toml --target 2", "merino spsa tune mine.toml --pairs 5000 --prove"),
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     _add_simulate(commands)
     _add_games(commands)
+    scan = _command(
+        commands,
+        "scan",
+        "Play values of a weight or number of the search against one: Elo against value, and its optima.",
+        "merino spsa scan RookOpen --from -40 --to 80 --points 7 --games 400 --nodes 500 --state rook --plot rook.svg",
+        "merino spsa scan razor_margin --values 100,200,400,800",
+    )
+    add_scan(scan)
     _add_files(commands)
     return parser
 
@@ -79,7 +88,7 @@ def _add_simulate(commands: argparse._SubParsersAction[Parser]) -> None:
     add = parser.add_argument
     known = ", ".join([*SETTINGS, *_GROUPS])
     add("settings", nargs="*", default=["S0"], metavar="SETTING", help=f"{known} (default: S0)")
-    _add_names(parser, CONTENDERS)
+    _add_names(parser, CONTENDERS, USUAL)
     add("--parameters", type=_sizes, metavar="N,N", default=list(paper.SIZES), help="numbers of parameters, as 4,16")
     add("--pairs", type=positive, metavar="N", default=paper.PAIRS, help="game pairs per run (default: %(default)s)")
     add(
@@ -173,8 +182,8 @@ def _add_parameter_file(parser: Parser) -> None:
     parser.add_argument("file", type=file_path, metavar="FILE", help=sentence)
 
 
-def _add_names(parser: Parser, known: Mapping[str, Any]) -> None:
-    """`--methods`: some of those known, by name."""
+def _add_names(parser: Parser, known: Mapping[str, Any], usual: Sequence[str] | None = None) -> None:
+    """`--methods`: some of those known, by name; without it those that are usual, all for None."""
 
     def chosen(text: str) -> list[Any]:
         unknown = [name for name in text.split(",") if name not in known]
@@ -184,8 +193,9 @@ def _add_names(parser: Parser, known: Mapping[str, Any]) -> None:
             )
         return [known[name] for name in text.split(",")]
 
-    sentence = f"some of {','.join(known)} (default: all)"
-    parser.add_argument("--methods", type=chosen, metavar="NAME,NAME", default=list(known.values()), help=sentence)
+    sentence = f"some of {', '.join(known)} (default: {','.join(usual) if usual else 'all'})"
+    default = [known[name] for name in usual or known]
+    parser.add_argument("--methods", type=chosen, metavar="NAME,NAME", default=default, help=sentence)
 
 
 def _sizes(text: str) -> list[int]:

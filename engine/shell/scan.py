@@ -1,0 +1,137 @@
+"""`merino spsa scan NAME`: Elo against the value of a weight or a number of the search, by matches."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from engine.common.command import CommandError, UsageError
+from engine.common.files import check_writable, write_whole
+from engine.common.interrupt import INTERRUPTED
+from engine.common.live_line import LivePrinter
+from engine.common.pictures import ENDINGS, load_matplotlib
+from engine.console import shared_options as shared
+from engine.console.command_line import Parser, positive
+from engine.shell import match_options as options
+from eval.families import active_file, load
+from match.errors import MatchError
+from match.report import counts_text
+from match.runner import MatchResult
+from tune.scan import ScanRequest, find_number, make_request, run_scan, values_between
+from tune.scan_report import draw_scan, scan_csv, scan_json, scan_table, verdict
+
+GAMES, POINTS = 400, 9
+
+
+def add_scan(parser: Parser) -> None:
+    """The options of the command."""
+    add = parser.add_argument
+    add("name", metavar="NAME", help="a weight, or a number of the search")
+    add("--from", dest="low", type=_whole, metavar="V", help="the least value (default: its lower bound)")
+    add("--to", dest="high", type=_whole, metavar="V", help="the greatest value (default: its upper bound)")
+    add("--points", type=_two_or_more, metavar="N", help=f"how many values, evenly between (default: {POINTS})")
+    add("--values", type=_wholes, metavar="V,V", help="these values instead")
+    add("--against", type=_whole, metavar="V", help="the value that all play against (default: the one in use)")
+    options.add_game_options(parser, GAMES, "of each value")
+    shared.add_weights(parser)
+    shared.add_state(parser, "FOLDER")
+    form = parser.group(shared.OUTPUT).add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print one JSON object")
+    form.add_argument("--csv", action="store_true", help="print CSV, one row per value")
+    shared.add_plot(parser, "Elo against value")
+    shared.add_quiet(parser)
+    parser.set_defaults(run=scan)
+
+
+def scan(order: argparse.Namespace) -> int:
+    """Scan, and show what was played, whatever ended it: 0, or 130 after Ctrl-C. Raises CommandError."""
+    request = _request(order)
+    _check(order)
+    found = run_scan(request, lambda value: _play(order, request, value))
+    if found.fault and len(found.points) == 1:
+        raise found.fault
+    if order.json:
+        print(json.dumps(scan_json(found, str(options.read_config(order, request.players(request.against))))))
+    elif order.csv:
+        print(scan_csv(found), end="")
+    else:
+        print("\n".join([*scan_table(found), verdict(found)]))
+    if order.plot:
+        _draw(order.plot, draw_scan(found, order.plot.suffix.lower()))
+    if found.fault:
+        raise found.fault
+    if found.interrupted:
+        options.remarks(order)(options.interrupted(order.state))
+    return INTERRUPTED if found.interrupted else 0
+
+
+def _request(order: argparse.Namespace) -> ScanRequest:
+    evaluation = load(active_file(order.weights))
+    name, number = find_number(order.name, evaluation)
+    ends = (order.low, order.high, order.points)
+    if order.values is not None:
+        if any(end is not None for end in ends):
+            raise UsageError("spsa scan: --values does not go with --from, --to and --points")
+        return make_request(name, order.values, order.against, evaluation)
+    low = round(number.low) if order.low is None else order.low
+    high = round(number.high) if order.high is None else order.high
+    if not low < high:
+        raise UsageError(f"spsa scan: --from {low} is not below --to {high}")
+    return make_request(name, values_between(low, high, order.points or POINTS), order.against, evaluation)
+
+
+def _check(order: argparse.Namespace) -> None:
+    """Say what cannot be done before the games rather than after them."""
+    if order.plot:
+        if order.plot.suffix.lower() not in ENDINGS:
+            raise UsageError(f"spsa scan: --plot writes {' or '.join(ENDINGS)}, not '{order.plot}'")
+        load_matplotlib()
+        try:
+            check_writable(order.plot)
+        except OSError as error:
+            raise CommandError(f"spsa: cannot write '{order.plot}': {error.strerror}") from error
+    if order.state is not None:
+        try:
+            order.state.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CommandError(f"spsa: cannot make folder '{order.state}': {error.strerror}") from error
+
+
+def _play(order: argparse.Namespace, request: ScanRequest, value: int) -> tuple[MatchResult, MatchError | None]:
+    """The match of one value, and what broke it off."""
+    config = options.read_config(order, request.players(value))
+    title = config.players[0].label
+    state = None if order.state is None else order.state / f"{value}.json"
+    with LivePrinter(shared.progress_stream(order.quiet)) as show:
+        output = options.output(order, "Merino scan", state, lambda line: show(f"{title}  {line}"))
+        result, fault = options.run_and_catch(config, order, output)
+    if result.tally.games:
+        options.remarks(order)(f"{title}: {counts_text(result.tally)}")
+    return result, fault
+
+
+def _draw(path: Path, content: bytes) -> None:
+    try:
+        write_whole(path, content)
+    except OSError as error:
+        raise CommandError(f"spsa: cannot write '{path}': {error.strerror}") from error
+    print(f"The picture is in '{path}'", file=sys.stderr)
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"'{text[:40]}' is not a whole number") from error
+
+
+def _wholes(text: str) -> list[int]:
+    return [_whole(part) for part in text.split(",")]
+
+
+def _two_or_more(text: str) -> int:
+    if positive(text) < 2:
+        raise argparse.ArgumentTypeError("a scan has two points at least")
+    return positive(text)

@@ -1,0 +1,194 @@
+"""A scan: Elo against the value of one number, all values played against the same one, and which optima that proves.
+
+Two optima are proved where a value between them is worse than either by more than chance would bring. Of n values any
+two may be compared, n (n - 1) / 2 times; each comparison is made so strict that all of them together tell of a second
+optimum that is not there in one scan of twenty at most (Bonferroni).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from engine.common.nearest import did_you_mean
+from engine.search.parameters import PARAMETERS, current_name, parameter_values
+from eval.evaluation import Evaluation, Number
+from match.errors import MatchError
+from match.games import Tally
+from match.players import OwnPlayer
+from match.runner import MatchResult
+from match.statistics import COIN, Estimate, estimate, moments
+from tune.parameters import TuneError
+
+CHANCE = 0.05  # that a scan of a curve with one optimum tells of two
+PlayValue = Callable[[int], tuple[MatchResult, MatchError | None]]
+
+
+@dataclass(frozen=True)
+class ScanRequest:
+    """Which number is scanned: its values, ascending, and the one that they meet. The rest is as in `evaluation`."""
+
+    name: str
+    values: tuple[int, ...]
+    against: int
+    evaluation: Evaluation
+
+    def players(self, value: int) -> tuple[OwnPlayer, OwnPlayer]:
+        """The player with this value, and the one whom all values meet."""
+        return self._player(value), self._player(self.against)
+
+    def _player(self, value: int) -> OwnPlayer:
+        label, change = f"{self.name}={value}", {self.name: value}
+        if self.name in self.evaluation.numbers:
+            return OwnPlayer(label, self.evaluation.with_numbers(change))
+        return OwnPlayer(label, self.evaluation, parameter_values(change))
+
+
+@dataclass(frozen=True)
+class ScanPoint:
+    """What one value scored: `results` are losses, draws and wins, `pairs` the pentanomial counts.
+
+    The value that the others meet is a point, too: it plays no games and is 0 by definition.
+    """
+
+    value: int
+    results: tuple[int, ...] = (0, 0, 0)
+    pairs: tuple[int, ...] = (0, 0, 0, 0, 0)
+
+    @classmethod
+    def of(cls, value: int, tally: Tally) -> ScanPoint:
+        """The point that these games make."""
+        return cls(value, tuple(tally.points.tolist()), tuple(tally.pairs.tolist()))
+
+    @property
+    def games(self) -> int:
+        """How many were played; 0 for the value that the others meet."""
+        return sum(self.results)
+
+    @property
+    def estimate(self) -> Estimate:
+        """Elo against the value that all meet, half its 95% interval, and LOS; infinite Elo for a clean score."""
+        return estimate(self._counts) if self.games else Estimate(0.0, 0.0, 0.0, 0.0, 0.5)
+
+    @property
+    def score(self) -> float:
+        """The mean score of a game, 0 to 1."""
+        return float(moments(self._counts)[1]) if self.games else 0.5
+
+    @property
+    def score_error(self) -> float:
+        """The standard error of the score."""
+        if not self.games:
+            return 0.0
+        number, _, variance = (float(moment) for moment in moments(self._counts))
+        return math.sqrt((number * variance + COIN) / (number + 1) / number)
+
+    @property
+    def _counts(self) -> np.ndarray:
+        return np.array(self.pairs if sum(self.pairs) else self.results)
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A scan as far as it was played: points by ascending value; what broke it off."""
+
+    request: ScanRequest
+    points: tuple[ScanPoint, ...]
+    interrupted: bool = False
+    fault: MatchError | None = None
+
+    @property
+    def best(self) -> ScanPoint:
+        """The point with the best score."""
+        return max(self.points, key=lambda point: point.score)
+
+    @property
+    def optima(self) -> tuple[ScanPoint, ...]:
+        """The optima that are proved, by ascending value; none where no two values differ by more than chance."""
+        limit = limit_for(len(self.points))
+        if not any(_is_better(one, other, limit) for one in self.points for other in self.points):
+            return ()
+        found: list[ScanPoint] = []
+        for point in sorted(self.points, key=lambda point: -point.score):
+            if all(self._are_apart(point, better, limit) for better in found):
+                found.append(point)
+        return tuple(sorted(found, key=lambda point: point.value))
+
+    def between(self, one: ScanPoint, other: ScanPoint) -> tuple[ScanPoint, ...]:
+        """The points between two values."""
+        low, high = sorted((one.value, other.value))
+        return tuple(point for point in self.points if low < point.value < high)
+
+    def _are_apart(self, one: ScanPoint, other: ScanPoint, limit: float) -> bool:
+        """Whether a value between them is worse than either."""
+        return any(_is_better(one, low, limit) and _is_better(other, low, limit) for low in self.between(one, other))
+
+
+def limit_for(points: int) -> float:
+    """By how many standard errors two of so many points must differ."""
+    comparisons = max(1, points * (points - 1) // 2)
+    return NormalDist().inv_cdf(1 - CHANCE / comparisons)
+
+
+def _is_better(one: ScanPoint, other: ScanPoint, limit: float) -> bool:
+    return one.score - other.score > limit * math.hypot(one.score_error, other.score_error)
+
+
+def known_numbers(evaluation: Evaluation) -> dict[str, Number]:
+    """What can be scanned: the numbers of this evaluation and those of the search."""
+    search = {row.name: Number(float(row.default), float(row.bounds[0]), float(row.bounds[1])) for row in PARAMETERS}
+    return {**evaluation.numbers, **search}
+
+
+def values_between(low: int, high: int, points: int) -> tuple[int, ...]:
+    """So many whole numbers from `low` to `high`, evenly; fewer where there are not so many."""
+    return tuple(sorted({round(low + (high - low) * step / (points - 1)) for step in range(points)}))
+
+
+def make_request(name: str, values: Iterable[int], against: int | None, evaluation: Evaluation) -> ScanRequest:
+    """The scan of a number of `evaluation` or of the search; raises TuneError for what cannot be scanned.
+
+    Where `against` is None all values meet the one in use.
+    """
+    name, number = find_number(name, evaluation)
+    reference = round(number.value) if against is None else against
+    scanned = tuple(sorted(set(values)))
+    for value in (*scanned, reference):
+        if not number.low <= value <= number.high:
+            raise TuneError(f"{name} = {value} is outside {number.low:g}..{number.high:g}")
+    if set(scanned) <= {reference}:
+        raise TuneError(f"{name}: no value is left to scan besides {reference}, which the others would meet")
+    return ScanRequest(name, scanned, reference, evaluation)
+
+
+def find_number(name: str, evaluation: Evaluation) -> tuple[str, Number]:
+    """A number that can be scanned, by its name of today; raises TuneError with the nearest one."""
+    known, name = known_numbers(evaluation), current_name(name)
+    if name not in known:
+        raise TuneError(f"there is no weight or number of the search '{name}'{did_you_mean(name, known)}")
+    return name, known[name]
+
+
+def run_scan(request: ScanRequest, play: PlayValue) -> Scan:
+    """Let `play` play each value in turn; none follows one that was interrupted or broken off.
+
+    Where a scan ends early, it has the points that have games by then.
+    """
+    points = [ScanPoint(request.against)]
+    for value in request.values:
+        if value == request.against:
+            continue
+        result, fault = play(value)
+        if result.tally.games:
+            points.append(ScanPoint.of(value, result.tally))
+        if result.interrupted or fault:
+            return Scan(request, _ascending(points), result.interrupted, fault)
+    return Scan(request, _ascending(points))
+
+
+def _ascending(points: Iterable[ScanPoint]) -> tuple[ScanPoint, ...]:
+    return tuple(sorted(points, key=lambda point: point.value))

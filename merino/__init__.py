@@ -54,6 +54,7 @@ NAMES = {
     "engine.board.move": ("Move",),
     "engine.common.errors": ("MerinoError",),
     "engine.notation.san": ("MoveRejected", "read_move", "san"),
+    "engine.report.schema": ("PositionReport",),
     "engine.search.limits": ("Limits", "Line", "Score", "SearchResult"),
     "engine.search.searcher": ("Searcher",),
     "eval.evaluation": ("Evaluation", "EvaluationError"),
@@ -65,7 +66,6 @@ NAMES = {
     "match.statistics": ("Estimate", "Sprt"),
     "match.time_control": ("Clock", "TimeControl"),
     "merino.library": ("evaluate", "explain", "learn", "load_evaluation", "play_match"),
-    "engine.report.schema": ("PositionReport",),
 }  # the module of each name, from which it is taken when it is first asked for; a test compares it with the imports
 _MODULES = {name: module for module, names in NAMES.items() for name in names}
 

@@ -41,6 +41,7 @@ OTHER_SPELLINGS = {
     "learn g.pgn --threads 2": "learn g.pgn --concurrency 2",
     "improve --threads 2": "improve --concurrency 2",
     "improve --from f": "improve --weights f",
+    "recipes f --threads 2": "recipes f --concurrency 2",
     "train p.bin --apart 0.1": "train p.bin --validation 0.1",
     "learn g.pgn --lambda off": "learn g.pgn --decay off",
     "learn g.pgn --unique": "learn g.pgn --dedup",

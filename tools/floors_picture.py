@@ -21,7 +21,11 @@ FACES = ("shell", "explorer", "console", "uci")
 GROUPS = (  # colour, what it says, and its folders
     ("#f2b56b", "for people and programs", ("merino", *(f"engine/{name}" for name in FACES))),
     ("#a8cf8e", "the work on games and weights", ("study", "tune", "learn", "match", "formats")),
-    ("#8db7e8", "the player", ("engine/tables", "engine/notation", "engine/search", "eval", "engine/board")),
+    (
+        "#8db7e8",
+        "the player",
+        ("engine/tables", "engine/report", "engine/notation", "engine/search", "eval", "engine/board"),
+    ),
     ("#c9c4bb", "for all", ("engine/compiled", "engine/common")),
 )
 

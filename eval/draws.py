@@ -10,6 +10,11 @@ from eval.material import units
 ROOK_UNITS = 5  # less than this does not win without pawns
 BISHOP_UNITS = 3
 
+# The rules as `rule_of` tells them.
+KNOWN_DRAW = "a known draw: neither side can force a win"
+CANNOT_WIN = "the side ahead has no pawns and less than a rook: it cannot win"
+OPPOSITE_BISHOPS = "bishops of opposite colours are the only pieces: half the sum"
+
 
 @kernel
 def is_known_draw(position):
@@ -109,3 +114,15 @@ def final_scores(positions: np.ndarray, white_scores: np.ndarray) -> np.ndarray:
 def after_rules(position: np.ndarray, score: float) -> float:
     """White's `score` of POSITION[1] after the draw rules, not yet rounded."""
     return float(_apply_rules(position, score))
+
+
+def rule_of(record: np.ndarray, score: float) -> str | None:
+    """Which draw rule changes White's `score` of POSITION[1], None where none does."""
+    # Told from what the rules make of a pawn more and of a pawn less.
+    ahead, behind = after_rules(record, 100.0), after_rules(record, -100.0)
+    if ahead == behind == 0.0:
+        return KNOWN_DRAW
+    leader = ahead if score > 0 else behind
+    if score == 0 or abs(leader) == 100.0:
+        return None
+    return CANNOT_WIN if leader == 0.0 else OPPOSITE_BISHOPS

@@ -14,19 +14,16 @@ from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
+from engine.board.bitboard import BLACK_PIECE, EMPTY, KING, PAWN, PIECE_LETTERS, SQUARES
 from engine.common.errors import MerinoError
 from eval.draws import final_scores
+from eval.explanation import Explanation, PieceValue, PieceValues, explain_whole
 from eval.outlook import DEFAULT_K, expected_score
 from eval.removal import removals
-
-if TYPE_CHECKING:
-    from eval.linear.breakdown import Explanation
-    from eval.linear.pieces import PieceValues
-
 
 WIDTH = 80  # columns of text
 
@@ -56,7 +53,8 @@ class Evaluation(ABC):
 
     name: str
     k: float = DEFAULT_K
-    has_terms = False  # whether `explain` and `value_pieces` tell its score by terms
+    has_terms = False  # whether `explain` tells its score by terms
+    has_attributed = False  # whether `attributed` can tell
 
     @property
     @abstractmethod
@@ -118,20 +116,33 @@ class Evaluation(ABC):
         raise EvaluationError(f"{self.name} cannot be read by people")
 
     def explain(self, record: np.ndarray) -> Explanation:
-        """The score of POSITION[1] taken apart; raises EvaluationError where a family cannot do that."""
-        raise EvaluationError(f"{self.name} does not tell its score by terms")
+        """The score of POSITION[1] taken apart: by terms where a family has them, else whole and with the reason."""
+        white, score = float(self.white_scores(record)[0]), int(self.scores(record)[0])
+        return explain_whole(record, white, score, self.k, f"{Path(self.name).name} does not tell its score by terms")
 
     def value_pieces(self, record: np.ndarray) -> PieceValues:
-        """What each piece of POSITION[1] is worth; raises EvaluationError where a family cannot tell."""
-        raise EvaluationError(f"{self.name} does not tell what a piece is worth")
+        """What each piece of POSITION[1] is worth: by removal, and what it adds to the score where a family can tell.
+
+        The pawn of relative values is the mean pawn on the board; without one they are None.
+        """
+        board, removal = record[0]["board"].tolist(), self.removals(record)[0].tolist()
+        attributed = self.attributed(record)[0].tolist() if self.has_attributed else [None] * len(board)
+        pawns = [removal[square] for square in SQUARES if board[square] % BLACK_PIECE == PAWN]
+        pawn = sum(pawns) / len(pawns) if pawns else 0.0
+        pieces = []
+        for square in (square for square in SQUARES if board[square] != EMPTY):
+            worth = None if board[square] % BLACK_PIECE == KING else removal[square]
+            relative = worth / pawn if worth is not None and pawn else None
+            pieces.append(PieceValue(square, PIECE_LETTERS[board[square]], worth, relative, attributed[square]))
+        return PieceValues(self.explain(record), tuple(pieces))
 
     def removals(self, positions: np.ndarray) -> np.ndarray:
         """What the owner of each piece loses without it: int64[n, 64] in centipawns, 0 for kings and empty squares."""
         return removals(positions, self.scores)
 
     def attributed(self, positions: np.ndarray) -> np.ndarray:
-        """What the terms that each piece brings its side are worth to it: float64[n, 64] in centipawns.
+        """What each piece adds to the score for its owner, by terms or a value of its own: float64[n, 64], centipawns.
 
-        Raises EvaluationError where a family cannot tell.
+        Raises EvaluationError unless the family `has_attributed`.
         """
-        raise EvaluationError(f"{self.name} does not tell what a piece brings its side")
+        raise EvaluationError(f"{self.name} does not tell what a piece adds to the score")

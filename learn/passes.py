@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from engine.compiled.jit import entry, kernel
-from eval.linear.phases import FULL_BOARD, by_stage
+from eval.linear.phases import by_stage
+from eval.material import FULL_BOARD
 from learn.positions import FEATURE_SCALE
 from learn.sample import FitParameters, Loss, Sample
 from learn.targets import ZERO_SCORE

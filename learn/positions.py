@@ -20,7 +20,7 @@ from engine.board.position import POSITION
 from engine.compiled.jit import entry, kernel
 from engine.compiled.memory import copy_record
 from eval.linear.evaluate import NUMBER_OF_TERMS, side_counts
-from eval.linear.phases import stage_of
+from eval.material import stage_of
 from formats.pgn_games import NO_FAULT, Games
 from formats.pgn_scores import NO_SCORE
 from formats.pgn_tokens import UNFINISHED

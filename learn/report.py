@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from eval.linear.phases import FULL_BOARD, column_names, phases_of
+from eval.linear.phases import column_names, phases_of
 from eval.linear.registry import TERMS, Term
+from eval.material import FULL_BOARD
 from learn.learning import Learned, Settings
 from learn.passes import carrier_counts
 from learn.sample import Sample

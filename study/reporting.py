@@ -27,8 +27,7 @@ def report_position(
 ) -> PositionReport:
     """The report of a position and all its legal moves: by the evaluation, or by an analyser's search within `limits`.
 
-    Raises StudyError where the search was too short for all moves, EvaluationError where the evaluation does not tell
-    its score by terms.
+    Raises StudyError where the search was too short for all moves.
     """
     moves = position.legal_moves
     found = dict[int, Line]()
@@ -50,7 +49,7 @@ def report_moves(
 ) -> PositionReport:
     """The report of a position and of some of its legal moves, in their order, each searched by itself within `limits`.
 
-    A search too short for a line leaves that out. Raises EvaluationError as `report_position` does.
+    A search too short for a line leaves that out.
     """
     found = dict[int, Line]()
     if analyser:
@@ -69,10 +68,7 @@ def report_moves(
 
 
 def report_setup(setup: Setup, evaluation: Evaluation) -> PositionReport:
-    """The report of a position as set up, by the evaluation alone; without moves where the rules do not allow it.
-
-    Raises EvaluationError as `report_position` does.
-    """
+    """The report of a position as set up, by the evaluation alone; without moves where the rules do not allow it."""
     if setup.position is not None:
         return report_position(setup.position, evaluation)
     return replace(report_evaluation(setup.record, setup.fen, evaluation), fault=setup.fault)

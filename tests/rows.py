@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from eval.linear.phases import FULL_BOARD, by_stage
+from eval.linear.phases import by_stage
+from eval.material import FULL_BOARD
 from formats.pgn_games import read_games
 from learn.passes import gather
 from learn.positions import FEATURE_SCALE, Rows, Selection, rows_of_games

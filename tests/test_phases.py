@@ -18,9 +18,10 @@ from eval.families import from_identity
 from eval.linear.evaluate import features_of, scores_of, stages_of, white_scores_of
 from eval.linear.explain import Change, explain, value_pieces
 from eval.linear.family import LinearEvaluation, render_terms
-from eval.linear.phases import FULL_BOARD, by_stage, column_names, halves, in_two_phases, simplest, with_values
+from eval.linear.phases import by_stage, column_names, halves, in_two_phases, simplest, with_values
 from eval.linear.registry import TERMS
 from eval.linear.weights import DEFAULT_FILE, as_mapping, defaults, load, parse, rewrite, save
+from eval.material import FULL_BOARD
 from tests.boards import playouts, records
 
 N = len(TERMS)

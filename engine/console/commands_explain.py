@@ -14,12 +14,11 @@ from engine.console.session import Session
 from engine.notation.san import read_move, san
 from engine.report.older_json import evaluation_json
 from engine.report.schema import PositionReport
-from engine.report.static import report_evaluation
+from engine.report.static import report_evaluation, with_beside
 from engine.report.text import PIECE_VALUES, render, render_piece, render_pieces
 from engine.search.bench import run_bench
 from engine.search.limits import Limits
 from eval.evaluation import Evaluation
-from eval.net.text import render_by_pieces
 
 DEEPEST_PERFT = 10
 EVAL_OPTIONS = ("sort", "hide-zero", "json")
@@ -36,10 +35,9 @@ def evaluation(session: Session, arguments: str) -> None:
     wanted = [word for word in words if word in EVAL_OPTIONS]
     name = " ".join(word for word in words if word not in EVAL_OPTIONS)
     chosen = evaluation_in(name) if name else session.runtime.evaluation
+    report = _report(session, chosen, with_pieces=not chosen.has_terms)
     if not chosen.has_terms:
-        session.say(render_by_pieces(chosen, session.runtime.terms, session.position.record))
-        return
-    report = _report(session, chosen, with_pieces=False)
+        report = with_beside(report, session.position.record, session.runtime.terms)
     if "json" in wanted:
         session.say(json.dumps(evaluation_json(report)))
         return

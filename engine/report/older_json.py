@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.report.schema import ChangeReport, LineReport, MoveReport, PieceChangeReport, PieceReport, PositionReport
+from engine.report.schema import (
+    BesideReport,
+    ChangeReport,
+    LineReport,
+    MoveReport,
+    PieceChangeReport,
+    PieceReport,
+    PositionReport,
+)
 from engine.report.text import owners
 
 
@@ -20,6 +28,7 @@ def evaluation_json(report: PositionReport) -> dict[str, Any]:
         **({"fault": report.fault} if report.fault else {}),
         "score_cp": static.score_cp,
         "sum_cp": static.sum_cp,
+        "untold_cp": static.untold_cp,
         "rule": static.rule,
         "rule_cp": static.rule_cp,
         "rounding_cp": static.rounding_cp,
@@ -29,6 +38,8 @@ def evaluation_json(report: PositionReport) -> dict[str, Any]:
         "middlegame_share": {"white": static.white_middlegame, "black": static.black_middlegame},
         "stage": static.stage,
         "terms": [vars(term) for term in report.terms],
+        "without_terms": report.without_terms,
+        **({"beside": _beside(report.beside)} if report.beside else {}),
     }
 
 
@@ -48,6 +59,7 @@ def change_json(change: ChangeReport) -> dict[str, Any]:
         "before_cp": change.before_cp,
         "after_cp": change.after_cp,
         "change_cp": change.change_cp,
+        "untold_cp": change.untold_cp,
         "rule_cp": change.rule_cp,
         "rounding_cp": change.rounding_cp,
         "terms_cp": {term.name: term.change_cp for term in change.terms},
@@ -99,13 +111,18 @@ def _sign(report: PositionReport) -> int:
     return 1 if report.to_move == "white" else -1
 
 
+def _beside(beside: BesideReport) -> dict[str, Any]:
+    """What another evaluation says; its pieces as the report has them, from White's view."""
+    return {**vars(beside), "pieces": [vars(piece) for piece in beside.pieces]}
+
+
 def _piece(piece: PieceReport) -> dict[str, Any]:
     return {
         "square": piece.square,
         "piece": piece.piece,
         "removal_cp": None if piece.removal_cp is None else int(owners(piece.piece, piece.removal_cp)),
         "relative_pawns": None if piece.relative_pawns is None else owners(piece.piece, piece.relative_pawns),
-        "attributed_cp": owners(piece.piece, piece.attributed_cp),
+        "attributed_cp": None if piece.attributed_cp is None else owners(piece.piece, piece.attributed_cp),
         "terms": {name: owners(piece.piece, cp) for name, cp in piece.terms.items()},
     }
 

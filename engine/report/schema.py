@@ -49,7 +49,8 @@ class StaticReport:
     """The evaluation without a search. `sum_cp`, `rule_cp` and `rounding_cp` add up to `score_cp`."""
 
     score_cp: Annotated[int, "the score in centipawns"]
-    sum_cp: Annotated[float, "the sum of `net_cp` of all terms"]
+    sum_cp: Annotated[float, "the sum of `net_cp` of all terms, and `untold_cp`"]
+    untold_cp: Annotated[float, "what no term tells: all of it where the evaluation has no terms, else 0"]
     rule: Annotated[str | None, "the draw rule that changes the sum, in words"]
     rule_cp: Annotated[float, "what it adds to the sum"]
     rounding_cp: Annotated[float, "what rounding to whole centipawns adds"]
@@ -70,11 +71,12 @@ class TermChangeReport:
 
 @dataclass(frozen=True)
 class ChangeReport:
-    """What moves change in the evaluation. The terms, `rule_cp` and `rounding_cp` add up to `change_cp`."""
+    """What moves change in the evaluation. Terms, `untold_cp`, `rule_cp` and `rounding_cp` add up to `change_cp`."""
 
     before_cp: Annotated[int, "the score without a search before the moves"]
     after_cp: Annotated[int, "the score without a search after them"]
     change_cp: Annotated[int, "the difference"]
+    untold_cp: Annotated[float, "what of it no term tells: all but rule and rounding where an evaluation has no terms"]
     rule_cp: Annotated[float, "what of it is the work of draw rules"]
     rounding_cp: Annotated[float, "what of it is rounding"]
     rule: Annotated[str | None, "the draw rule in force after the moves, in words"]
@@ -102,9 +104,9 @@ class PieceChangeReport:
     removal_before_cp: Annotated[int | None, "its `removal_cp` before the move"]
     removal_after_cp: Annotated[int | None, "the same after the move"]
     removal_change_cp: Annotated[int | None, "the difference; all is lost of a piece that is taken; null for kings"]
-    attributed_before_cp: Annotated[float, "its `attributed_cp` before the move"]
+    attributed_before_cp: Annotated[float | None, "its `attributed_cp` before the move"]
     attributed_after_cp: Annotated[float | None, "the same after the move"]
-    attributed_change_cp: Annotated[float, "the difference"]
+    attributed_change_cp: Annotated[float | None, "the difference"]
 
 
 @dataclass(frozen=True)
@@ -151,30 +153,60 @@ class PieceReport:
     piece: Annotated[str, 'its letter, "N" for a white knight, "n" for a black one']
     removal_cp: Annotated[int | None, "how much the score falls when it is taken off the board; null for kings"]
     relative_pawns: Annotated[float | None, "the same in pawns; null for kings, and where a pawn weighs nothing"]
-    attributed_cp: Annotated[float, "what the terms that it brings its side add to the score"]
+    attributed_cp: Annotated[
+        float | None,
+        "what it adds to the score: the terms that it brings its side, or the value that a net gives it",
+    ]
     terms: Annotated[Mapping[str, float], "these terms by name, in centipawns"]
 
 
 @dataclass(frozen=True)
+class BesidePieceReport:
+    """A piece by the evaluation beside. What Black's pieces are worth is negative."""
+
+    square: Annotated[str, 'where it stands, as "e4"']
+    removal_cp: Annotated[int | None, "how much that score falls when it is taken off the board; null for kings"]
+    attributed_cp: Annotated[float | None, "what it adds to that score; null where the evaluation does not tell"]
+
+
+@dataclass(frozen=True)
+class BesideReport:
+    """What another evaluation says of the position."""
+
+    evaluation: Annotated[str, "its name"]
+    score_cp: Annotated[int, "its score in centipawns"]
+    expected_score: Annotated[float, "the share of the points that White may expect by it, 0 to 1"]
+    shared_cp: Annotated[float | None, "with `attributed_cp` of all pieces the sum; null where it does not tell these"]
+    pieces: Annotated[tuple[BesidePieceReport, ...], "the pieces, from a1 to h8"]
+
+
+@dataclass(frozen=True)
 class PositionReport:
-    """The whole report. `attributed_cp` of all pieces and `shared_cp` add up to `sum_cp`."""
+    """The whole report. `attributed_cp` of all pieces and `shared_cp` add up to `sum_cp`.
+
+    An evaluation without terms, such as a net, has none in `terms`, and `without_terms` says so.
+    """
 
     version: Annotated[int, "of this schema"]
     fen: Annotated[str, "the position"]
     to_move: Annotated[str, "white or black"]
     fault: Annotated[str | None, "why the rules do not allow the position, so that it has no moves; null where they do"]
     ending: Annotated[str | None, "why the game is over; null while it goes on"]
-    evaluation: Annotated[str, "by what it was evaluated: the name of the weights file"]
+    evaluation: Annotated[str, "by what it was evaluated: the name of the weights file or the net"]
     k: Annotated[float, "the scale of the expected score in centipawns"]
     static: Annotated[StaticReport, "the evaluation without a search"]
     search: Annotated[SearchReport | None, "what a search says; null where none was asked for, or no move is legal"]
     terms: Annotated[tuple[TermReport, ...], "the terms of the evaluation"]
+    without_terms: Annotated[str | None, "why there are no terms; null where there are"]
     groups: Annotated[tuple[GroupReport, ...], "the groups of the terms, in the order in which they are shown"]
     pieces: Annotated[tuple[PieceReport, ...], "the pieces, from a1 to h8; none if they were not asked for"]
-    shared_cp: Annotated[float, "what pieces bring together, less what is counted for more than one of them"]
+    shared_cp: Annotated[
+        float | None, "what pieces bring together, less what is counted twice; null where no piece tells what it adds"
+    ]
     shared_terms: Annotated[Mapping[str, float], "the same by term"]
     moves: Annotated[tuple[MoveReport, ...], "the legal moves, best first; or those asked for, in their order"]
     summary: Annotated[tuple[str, ...], "the evaluation in a few English sentences"]
+    beside: Annotated[BesideReport | None, "what another evaluation says; null where none was asked for"] = None
 
     def line_of(self, move: MoveReport) -> LineReport | None:
         """The line of the search that begins with this move, None where there is none."""

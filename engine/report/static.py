@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from engine.board.bitboard import SQUARE_NAMES, WHITE
 from engine.notation.scores import score_text
 from engine.report.schema import (
     VERSION,
+    BesidePieceReport,
+    BesideReport,
     ChangeReport,
     GroupReport,
     PieceChangeReport,
@@ -24,18 +27,14 @@ from engine.report.schema import (
 from engine.report.summary import summarise
 from engine.search.limits import Score
 from eval.evaluation import Evaluation
-from eval.linear.change import Change
-from eval.linear.explain import Explanation, PieceValue, PieceValues, TermLine
+from eval.explanation import Change, Explanation, PieceValue, PieceValues, TermLine
 from eval.linear.registry import Group
 
 NOISE = 1e-9  # centipawns; what two sums of the same numbers may differ by
 
 
 def report_evaluation(record: np.ndarray, fen: str, evaluation: Evaluation, with_pieces: bool = True) -> PositionReport:
-    """What the evaluation says of `record`, POSITION[1], whose FEN is `fen`: a report without search and moves.
-
-    Raises EvaluationError where the evaluation does not tell its score by terms.
-    """
+    """What the evaluation says of `record`, POSITION[1], whose FEN is `fen`: a report without search and moves."""
     values = evaluation.value_pieces(record) if with_pieces else PieceValues(evaluation.explain(record), (), ())
     explanation = values.explanation
     return PositionReport(
@@ -49,12 +48,30 @@ def report_evaluation(record: np.ndarray, fen: str, evaluation: Evaluation, with
         static=_static(explanation),
         search=None,
         terms=tuple(map(_term, explanation.lines)),
-        groups=tuple(_group(group, explanation.of_group(group)) for group in Group),
+        without_terms=explanation.without_terms,
+        groups=tuple(_group(group, explanation.of_group(group)) for group in Group if explanation.lines),
         pieces=tuple(map(_piece, values.pieces)),
         shared_cp=values.shared_cp,
         shared_terms={credit.name: credit.cp for credit in values.shared},
         moves=(),
         summary=summarise(explanation),
+    )
+
+
+def with_beside(report: PositionReport, record: np.ndarray, evaluation: Evaluation | None) -> PositionReport:
+    """The report of POSITION[1] with what another evaluation says of it beside; with None as it was."""
+    return report if evaluation is None else replace(report, beside=_beside(record, evaluation))
+
+
+def _beside(record: np.ndarray, evaluation: Evaluation) -> BesideReport:
+    values = evaluation.value_pieces(record)
+    pieces = map(_piece, values.pieces)
+    return BesideReport(
+        evaluation=evaluation.name,
+        score_cp=values.explanation.score_white,
+        expected_score=values.explanation.expected_score,
+        shared_cp=values.shared_cp,
+        pieces=tuple(BesidePieceReport(piece.square, piece.removal_cp, piece.attributed_cp) for piece in pieces),
     )
 
 
@@ -64,6 +81,7 @@ def report_change(change: Change) -> ChangeReport:
         before_cp=change.before.score_white,
         after_cp=change.after.score_white,
         change_cp=change.score,
+        untold_cp=change.untold,
         rule_cp=change.rule,
         rounding_cp=change.rounding,
         rule=change.after.rule,
@@ -82,7 +100,7 @@ def report_score(score: Score, turn: int, evaluation: Evaluation) -> ScoreReport
 
 def report_piece_change(before: PieceReport, after: PieceReport | None) -> PieceChangeReport:
     """What a move makes of a piece, which is taken where there is no `after`."""
-    removal = before.removal_cp
+    removal, attributed = before.removal_cp, before.attributed_cp
     return PieceChangeReport(
         piece=before.piece,
         square=before.square,
@@ -91,9 +109,11 @@ def report_piece_change(before: PieceReport, after: PieceReport | None) -> Piece
         removal_before_cp=removal,
         removal_after_cp=after.removal_cp if after else None,
         removal_change_cp=None if removal is None else ((after.removal_cp or 0) if after else 0) - removal,
-        attributed_before_cp=before.attributed_cp,
+        attributed_before_cp=attributed,
         attributed_after_cp=after.attributed_cp if after else None,
-        attributed_change_cp=(after.attributed_cp if after else 0.0) - before.attributed_cp,
+        attributed_change_cp=None
+        if attributed is None
+        else ((after.attributed_cp or 0.0) if after else 0.0) - attributed,
     )
 
 
@@ -107,6 +127,7 @@ def difference(first: ChangeReport, second: ChangeReport) -> ChangeReport:
         before_cp=first.after_cp,
         after_cp=second.after_cp,
         change_cp=second.after_cp - first.after_cp,
+        untold_cp=second.untold_cp - first.untold_cp,
         rule_cp=second.rule_cp - first.rule_cp,
         rounding_cp=second.rounding_cp - first.rounding_cp,
         rule=second.rule,
@@ -115,13 +136,16 @@ def difference(first: ChangeReport, second: ChangeReport) -> ChangeReport:
 
 
 def between(first: PositionReport, second: PositionReport) -> ChangeReport:
-    """What differs between two reports of the same terms."""
-    pairs = zip(first.terms, second.terms, strict=True)
+    """What differs between two reports of a position; without terms where one of them has none."""
+    has_terms = bool(first.terms and second.terms)
+    pairs = zip(first.terms, second.terms, strict=True) if has_terms else ()
     terms = [TermChangeReport(a.name, a.group, b.net_cp - a.net_cp) for a, b in pairs if b.net_cp != a.net_cp]
+    whole = [report.static.untold_cp if has_terms else report.static.sum_cp for report in (first, second)]
     return ChangeReport(
         before_cp=first.static.score_cp,
         after_cp=second.static.score_cp,
         change_cp=second.static.score_cp - first.static.score_cp,
+        untold_cp=whole[1] - whole[0],
         rule_cp=second.static.rule_cp - first.static.rule_cp,
         rounding_cp=second.static.rounding_cp - first.static.rounding_cp,
         rule=second.static.rule,
@@ -133,6 +157,7 @@ def _static(explanation: Explanation) -> StaticReport:
     return StaticReport(
         score_cp=explanation.score_white,
         sum_cp=explanation.sum,
+        untold_cp=explanation.untold,
         rule=explanation.rule,
         rule_cp=explanation.rule_cp,
         rounding_cp=explanation.rounding,
@@ -178,6 +203,6 @@ def _piece(piece: PieceValue) -> PieceReport:
         piece=piece.letter,
         removal_cp=None if piece.removal is None else sign * piece.removal,
         relative_pawns=None if piece.relative is None else sign * float(piece.relative),
-        attributed_cp=sign * piece.attributed,
+        attributed_cp=None if piece.attributed is None else sign * piece.attributed,
         terms={credit.name: sign * credit.cp for credit in piece.credits},
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from engine.board.bitboard import BLACK, WHITE
 from engine.board.fen import COLOUR_NAMES
 from engine.report.schema import ChangeReport
-from eval.linear.breakdown import Explanation
+from eval.explanation import Explanation
 from eval.linear.registry import Group
 
 NAMED = 3  # at most so many groups or terms in a list
@@ -27,13 +27,18 @@ def summarise(explanation: Explanation) -> tuple[str, ...]:
         if score
         else "Neither side is ahead."
     ]
+    if explanation.without_terms:
+        return (*sentences, f"{explanation.without_terms}.", *_rule_sentence(explanation))
     if abs(explanation.group_net(Group.MATERIAL)) < LEAST:
         sentences.append(f"{Group.MATERIAL.title} is level.")
     sentences += _for_and_against("By groups", COLOUR_NAMES[leader], COLOUR_NAMES[1 - leader], groups)
     sentences += _for_and_against("By single terms", COLOUR_NAMES[leader], COLOUR_NAMES[1 - leader], terms)
+    return (*sentences, *_rule_sentence(explanation))
+
+
+def _rule_sentence(explanation: Explanation) -> Iterable[str]:
     if explanation.rule:
-        sentences.append(f"A draw rule changes the sum by {explanation.rule_cp:+.0f} centipawns: {explanation.rule}.")
-    return tuple(sentences)
+        yield f"A draw rule changes the sum by {explanation.rule_cp:+.0f} centipawns: {explanation.rule}."
 
 
 def summarise_change(change: ChangeReport, what: str, colour: int) -> tuple[str, ...]:

@@ -27,8 +27,11 @@ def render(
     """The full table: each group with its terms, each side's share, the net as number and bar, and the total.
 
     Where `width` is less than the table needs, weights and counts are left out. With `by_size` the terms come by the
-    size of their net instead of by group; with `hide_zero` those that add nothing to the net are left out.
+    size of their net instead of by group; with `hide_zero` those that add nothing to the net are left out. Of an
+    evaluation without terms the value of each piece is shown instead, and what another one says beside it.
     """
+    if report.without_terms:
+        return _render_whole(report, width)
     is_narrow = width < WIDTH - 1
     rows = [*_summary(report, min(width, WIDTH)), ""]
     rows += [_NARROW_HEADER] if is_narrow else [_COLUMNS, _HEADER]
@@ -47,6 +50,48 @@ def render(
     return "\n".join(row.rstrip() for row in rows)
 
 
+def _render_whole(report: PositionReport, width: int) -> str:
+    """The score of an evaluation without terms, the value of each piece, and the score of the evaluation beside it."""
+    rows = [*_summary(report, min(width, WIDTH)), ""]
+    if report.pieces:
+        cells = {piece.square: _in_pawns(piece, piece.removal_cp) for piece in report.pieces}
+        rows += ["Value of each piece for its owner by removal, in pawns", *_board(cells).splitlines(), ""]
+    if report.pieces and report.shared_cp is not None:
+        cells = {piece.square: _in_pawns(piece, _own_value(piece)) for piece in report.pieces}
+        rows += ["Value that it gives each piece itself", *_board(cells).splitlines(), ""]
+    static = report.static
+    if static.rule:
+        rows.append(f"Rule, {static.rule_cp:+.1f} centipawns: {static.rule}")
+    score = f"Score for White {pawns(static.score_cp)}"
+    rows.append(f"{score}; by {report.beside.evaluation} {pawns(report.beside.score_cp)}" if report.beside else score)
+    return "\n".join(row.rstrip() for row in rows)
+
+
+def render_beside(report: PositionReport) -> str:
+    """What the evaluation beside says: its score, and the value of each piece, its own where it gives one."""
+    beside = report.beside
+    if beside is None:
+        return ""
+    values = {piece.square: piece for piece in beside.pieces}
+    is_own = beside.shared_cp is not None
+    cells = {}
+    for piece in report.pieces:
+        other = values[piece.square]
+        is_king = piece.removal_cp is None
+        cells[piece.square] = _in_pawns(piece, None if is_king else other.attributed_cp if is_own else other.removal_cp)
+    how = "what it says that each piece adds" if is_own else "removal"
+    head = f"By {beside.evaluation}: {pawns(beside.score_cp)} for White, expected score {beside.expected_score:.1%}"
+    return f"{head}\nIn pawns for the owner, {how}:\n{_board(cells)}"
+
+
+def _own_value(piece: PieceReport) -> float | None:
+    return None if piece.removal_cp is None else piece.attributed_cp
+
+
+def _in_pawns(piece: PieceReport, value: float | None) -> str:
+    return f"{piece.piece}     " if value is None else f"{piece.piece} {owners(piece.piece, value) / 100:5.2f}"
+
+
 def render_change(change: ChangeReport) -> str:
     """The score before and after, and the terms that change, the most first. They sum to the change of the score."""
     rows = [f"{pawns(change.before_cp)} becomes {pawns(change.after_cp)} for White, by evaluation alone"]
@@ -57,9 +102,10 @@ def render_change(change: ChangeReport) -> str:
     return "\n".join(rows)
 
 
-def leftovers(change: ChangeReport) -> tuple[tuple[str, float], tuple[str, float]]:
-    """What changes the score beside the terms: draw rules and rounding, in centipawns for White."""
-    return ("(draw rule)", change.rule_cp), ("(rounding)", change.rounding_cp)
+def leftovers(change: ChangeReport) -> tuple[tuple[str, float], ...]:
+    """What changes the score beside the terms, in centipawns for White: what none tells, draw rules and rounding."""
+    parts = ("(no term)", change.untold_cp), ("(draw rule)", change.rule_cp), ("(rounding)", change.rounding_cp)
+    return parts if change.untold_cp else parts[1:]
 
 
 def largest_terms(change: ChangeReport, most: int, least: float) -> str:
@@ -75,10 +121,14 @@ def render_pieces(report: PositionReport, ways: Sequence[str] = PIECE_VALUES) ->
         "attributed": "Attributed: centipawns of the terms that the piece brings its owner",
         "relative": "Relative: removal in pawns",
     }
+    if report.without_terms:
+        titles["attributed"] = "Attributed: centipawns that the evaluation itself gives the piece"
+        titles["relative"] = "Relative: removal in units of the mean pawn on the board"
+    ways = [way for way in ways if way != "attributed" or report.shared_cp is not None]
     parts = [f"{titles[way]}\n{_board({p.square: _cell(p, way) for p in report.pieces})}" for way in ways]
-    if "attributed" in ways:
-        white = sum(piece.attributed_cp for piece in report.pieces if piece.piece.isupper())
-        black = sum(piece.attributed_cp for piece in report.pieces if piece.piece.islower())
+    if "attributed" in ways and report.shared_cp is not None:
+        white = sum(piece.attributed_cp or 0.0 for piece in report.pieces if piece.piece.isupper())
+        black = sum(piece.attributed_cp or 0.0 for piece in report.pieces if piece.piece.islower())
         total = f"White's pieces {white:.1f}, less Black's {-black:.1f}, shared {report.shared_cp:+.1f}"
         parts.append(f"{total}: sum {report.static.sum_cp:+.1f}")
     return "\n\n".join(parts)
@@ -93,8 +143,10 @@ def render_piece(piece: PieceReport) -> str:
     rows = [
         f"{piece.piece} on {piece.square}, as its owner sees it",
         f"  {'removal':<21}{shown}",
-        f"  {'attributed':<21}{owners(piece.piece, piece.attributed_cp):+.1f} centipawns{':' if terms else ''}",
     ]
+    if piece.attributed_cp is not None:
+        own = owners(piece.piece, piece.attributed_cp)
+        rows.append(f"  {'attributed':<21}{own:+.1f} centipawns{':' if terms else ''}")
     return "\n".join([*rows, *(f"    {name:<22}{number(owners(piece.piece, cp), '+')}" for name, cp in terms)])
 
 
@@ -136,7 +188,8 @@ def _summary(report: PositionReport, width: int) -> Iterable[str]:
     phase = "Phase (middlegame/endgame): {} for White's terms, {} for Black's".format(*shares)
     if any(term.weight_mg != term.weight_eg for term in report.terms):
         phase += f"; weights with two values: {static.stage:.0%}/{1 - static.stage:.0%}"
-    yield textwrap.fill(phase, width, subsequent_indent="  ")
+    if report.terms:
+        yield textwrap.fill(phase, width, subsequent_indent="  ")
     yield textwrap.fill(" ".join(report.summary), width)
 
 

@@ -18,12 +18,11 @@ from engine.board.bitboard import SQUARE_NAMES, WHITE
 from engine.board.divide import print_divide
 from engine.board.game import IllegalMoveError, Position
 from engine.notation.scores import pawns
-from engine.report.static import report_evaluation
+from engine.report.static import report_evaluation, with_beside
 from engine.report.text import render
 from engine.search.bench import run_bench
 from engine.uci.go import parse_go
 from engine.uci.session import UciSession
-from eval.net.text import render_by_pieces
 
 _RULER = " " + "+---" * 8 + "+"
 
@@ -77,10 +76,10 @@ def show(session: UciSession, _: str, position: Position) -> None:
 def evaluate(session: UciSession, _: str, position: Position) -> None:
     """The score of the position by evaluation alone, term by term."""
     runtime = session.ready()
-    if not runtime.evaluation.has_terms:
-        session.output.say(*render_by_pieces(runtime.evaluation, runtime.terms, position.record).splitlines())
-        return
-    report = report_evaluation(position.record, position.fen(), runtime.evaluation, with_pieces=False)
+    by_pieces = not runtime.evaluation.has_terms
+    report = report_evaluation(position.record, position.fen(), runtime.evaluation, with_pieces=by_pieces)
+    if runtime.evaluation is not runtime.terms:
+        report = with_beside(report, position.record, runtime.terms)
     score = report.static.score_cp
     session.output.say(
         *render(report, unicode=False).splitlines(),

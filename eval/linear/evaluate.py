@@ -12,10 +12,10 @@ import eval.linear.terms  # noqa: F401  (fills the registry)
 from engine.board.bitboard import BLACK, WHITE
 from engine.compiled.jit import entry, kernel
 from eval.draws import final_score
-from eval.linear.phases import by_stage, phases_of, stage_of
+from eval.linear.phases import by_stage, phases_of
 from eval.linear.registry import TERMS
 from eval.linear.view import view
-from eval.material import FULL_SET
+from eval.material import middlegame_share, stage_of
 
 COUNTS = tuple(term.count for term in TERMS)
 MULTIPLIERS = tuple(term.group.multiplier for term in TERMS)
@@ -25,11 +25,8 @@ NUMBER_OF_TERMS = len(TERMS)
 
 @kernel
 def phase_shares(side_view):
-    """How much a term of each `Phase` counts for a side, by the pieces its opponent has left.
-
-    As in GreKo the middlegame's share goes beyond 1, and the endgame's below 0, against promoted queens.
-    """
-    middlegame = side_view.enemy_units / FULL_SET
+    """How much a term of each `Phase` counts for a side, by the pieces its opponent has left."""
+    middlegame = middlegame_share(side_view.enemy_units)
     return 1.0, middlegame, 1.0 - middlegame
 
 

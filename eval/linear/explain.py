@@ -10,9 +10,10 @@ All are frozen dataclasses. `engine.report` makes a report of them, and of that 
 search builds on it in `study`.
 """
 
-from eval.linear.breakdown import CANNOT_WIN, KNOWN_DRAW, OPPOSITE_BISHOPS, Explanation, TermLine, explain
-from eval.linear.change import Change, TermChange
-from eval.linear.pieces import Credit, PieceValue, PieceValues, value_pieces
+from eval.draws import CANNOT_WIN, KNOWN_DRAW, OPPOSITE_BISHOPS
+from eval.explanation import Change, Credit, Explanation, PieceValue, PieceValues, TermChange, TermLine
+from eval.linear.breakdown import explain
+from eval.linear.pieces import value_pieces
 
 __all__ = [
     "CANNOT_WIN",

@@ -14,12 +14,14 @@ from engine.compiled.jit import entry, kernel
 from engine.compiled.memory import array_at
 from engine.compiled.recursion import evaluation_address
 from eval.evaluation import WIDTH, Evaluation, Number
-from eval.linear.breakdown import Explanation, explain
+from eval.explanation import Explanation, PieceValues
+from eval.linear.breakdown import explain
 from eval.linear.evaluate import NUMBER_OF_TERMS, scores_of, weighted_sum, white_scores_of
-from eval.linear.phases import SUFFIXES, by_stage, halves, simplest, stage_of, with_values
-from eval.linear.pieces import PieceValues, attributed_of, value_pieces
+from eval.linear.phases import SUFFIXES, by_stage, halves, simplest, with_values
+from eval.linear.pieces import attributed_of, value_pieces
 from eval.linear.registry import TERMS, Group, Phase, Term
 from eval.linear.weights import as_mapping, learned_k, load, note_of_k, save
+from eval.material import stage_of
 from eval.outlook import DEFAULT_K
 
 ROW_BYTES = U64(8 * NUMBER_OF_TERMS)  # of the weights at one stage
@@ -44,7 +46,7 @@ def _install(records):
 class LinearEvaluation(Evaluation):
     """The terms under these weights in centipawns: float64[terms] in the order of the registry, or two phases of it."""
 
-    has_terms = True
+    has_terms = has_attributed = True
 
     def __init__(self, weights: np.ndarray, k: float = DEFAULT_K, name: str = "terms") -> None:
         self.weights = simplest(np.asarray(weights, dtype=np.float64), NUMBER_OF_TERMS)

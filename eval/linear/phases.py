@@ -12,20 +12,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from engine.board.bitboard import BLACK, WHITE
-from engine.compiled.jit import kernel
 from eval.linear.registry import Term
-from eval.material import FULL_SET, units
+from eval.material import FULL_BOARD
 
-FULL_BOARD = 2 * FULL_SET  # the units of both sides at the start
 STAGES = FULL_BOARD + 1  # from a bare board of pawns, 0, to the full board
 SUFFIXES = ("_mg", "_eg")  # of the names of a weight's two values
-
-
-@kernel
-def stage_of(position):
-    """The stage of a position, int64: 0 for the endgame to FULL_BOARD."""
-    return min(units(position, WHITE) + units(position, BLACK), FULL_BOARD)
 
 
 def phases_of(weights: np.ndarray, terms: int) -> int:

@@ -15,86 +15,31 @@ All counts are those of the term definitions; there is no second list of terms h
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from engine.board.bitboard import (
-    BLACK,
     BLACK_PIECE,
     EMPTY,
     KING,
     ONE,
     PIECE_LETTERS,
     SQUARES,
-    WHITE,
     bit,
     lsb,
 )
 from engine.board.position import king_square
 from engine.compiled.jit import entry, kernel
-from eval.linear.breakdown import Explanation, explain
+from eval.explanation import Credit, PieceValue, PieceValues
+from eval.linear.breakdown import explain
 from eval.linear.evaluate import NUMBER_OF_TERMS, counts_of_view, scores_of
-from eval.linear.phases import stage_of
 from eval.linear.registry import TERMS
 from eval.linear.view import not_counting, seen_by, view
+from eval.material import stage_of
 from eval.outlook import DEFAULT_K
 from eval.removal import removals
 
 PAWN_VALUE = [term.name for term in TERMS].index("VAL_P")  # the unit of relative values
-
-
-@dataclass(frozen=True)
-class Credit:
-    """A term to which a piece adds, or that pieces share. `count` includes phase share and group multiplier."""
-
-    number: int  # from 1, in the order of the registry
-    name: str
-    count: float
-    cp: float  # weight times count
-
-
-@dataclass(frozen=True)
-class PieceValue:
-    """One piece. All values are centipawns for its owner, except `relative`, which is in pawns."""
-
-    square: int  # 0 for a1 to 63 for h8
-    letter: str  # "N" for a white knight, "n" for a black one
-    removal: int | None  # None for kings
-    relative: float | None  # None for kings, and where a pawn weighs nothing
-    credits: tuple[Credit, ...]  # the terms it adds to, in the order of the registry
-
-    @property
-    def colour(self) -> int:
-        """WHITE or BLACK."""
-        return WHITE if self.letter.isupper() else BLACK
-
-    @property
-    def attributed(self) -> float:
-        """The terms that this piece brings its side."""
-        return math.fsum(credit.cp for credit in self.credits)
-
-
-@dataclass(frozen=True)
-class PieceValues:
-    """All pieces of a position and what they share. White's attributed less Black's plus `shared_cp` is the sum."""
-
-    explanation: Explanation
-    pieces: tuple[PieceValue, ...]  # from a1 to h8
-    shared: tuple[Credit, ...]  # by term, for White; not given to any one piece, or taken off again
-
-    @property
-    def shared_cp(self) -> float:
-        """The shared rest in centipawns for White."""
-        return math.fsum(credit.cp for credit in self.shared)
-
-    def attributed(self, colour: int) -> float:
-        """What the pieces of one colour bring it, in centipawns."""
-        return math.fsum(piece.attributed for piece in self.pieces if piece.colour == colour)
-
-    def at(self, square: int) -> PieceValue | None:
-        """The piece on a square, None where there is none."""
-        return next((piece for piece in self.pieces if piece.square == square), None)
 
 
 @kernel
@@ -164,13 +109,15 @@ def value_pieces(record: np.ndarray, weights: np.ndarray, k: float = DEFAULT_K) 
     occupied = [square for square in SQUARES if board[square] != EMPTY]
     worth = removals(record, lambda positions: scores_of(positions, weights))[0]
     removal = {square: int(worth[square]) for square in occupied if board[square] % BLACK_PIECE != KING}
+    brought = {square: _credits(credited[square], numbers) for square in occupied}
     pieces = tuple(
         PieceValue(
             square=square,
             letter=PIECE_LETTERS[board[square]],
             removal=removal.get(square),
             relative=removal[square] / numbers[PAWN_VALUE] if square in removal and numbers[PAWN_VALUE] else None,
-            credits=_credits(credited[square], numbers),
+            attributed=math.fsum(credit.cp for credit in brought[square]),
+            credits=brought[square],
         )
         for square in occupied
     )

@@ -63,7 +63,7 @@ def _name_of(change: PieceChangeReport) -> str:
 
 def _is_something(change: PieceChangeReport) -> bool:
     """Whether the move makes anything of the piece: moves it, takes it, or changes a value of it."""
-    values = (change.removal_change_cp or 0, change.attributed_change_cp)
+    values = (change.removal_change_cp or 0, change.attributed_change_cp or 0.0)
     return change.square_after != change.square or any(abs(value) >= LEAST_CHANGE for value in values)
 
 
@@ -100,7 +100,7 @@ def _rows_of_two(names: Sequence[str], pairs: Sequence[tuple[ChangeReport, Chang
     sides = [tuple(map(_parts, pair)) for pair in pairs]
     table = {
         name: [value for a, b in sides for value in (a.get(name, 0.0), b.get(name, 0.0))]
-        for name in (*names, *(name for name, _ in leftovers(pairs[0][0])))
+        for name in (*names, *dict(pair for change in pairs[0] for pair in leftovers(change)))
     }
     terms = []
     for name, values in table.items():
@@ -141,10 +141,11 @@ def render_ranking(report: PositionReport, width: int) -> str:
     if not report.moves:
         return "There is no legal move."
     if report.search is None:
-        rows = [f"rank {'move':<{_SAN}}{'at once':>8}  what it changes most, in centipawns for White"]
+        said = "" if report.without_terms else "  what it changes most, in centipawns for White"
+        rows = [f"rank {'move':<{_SAN}}{'at once':>8}{said}"]
         rows += [
             f"{move.rank:4} {move.san:<{_SAN}}{pawns(move.change.after_cp):>8}  "
-            + (largest_terms(move.change, MOST_TERMS, LEAST_CHANGE) or "nothing")
+            + (largest_terms(move.change, MOST_TERMS, LEAST_CHANGE) or ("" if report.without_terms else "nothing"))
             for move in report.moves
         ]
     else:
@@ -162,7 +163,9 @@ def render_two_weights(compared: WeightsComparison, names: tuple[str, str], widt
     change = compared.change
     head = f"{'weight A':>9}{'weight B':>9}{'net A':>9}{'net B':>9}{'change':>9}"
     rows = [f"A: {names[0]}", f"B: {names[1]}", "", "Terms: net in centipawns for White", f"{'term':<{_NAME}}{head}"]
-    pairs = list(zip(compared.first.terms, compared.second.terms, strict=True))
+    if not (compared.first.terms and compared.second.terms):
+        rows[3:] = [*_rows_of_one_side(compared.first, compared.second)]
+    pairs = list(zip(compared.first.terms, compared.second.terms, strict=False))
     for a, b in sorted(pairs, key=lambda pair: (-abs(pair[1].net_cp - pair[0].net_cp), pair[0].name)):
         net = b.net_cp - a.net_cp
         if abs(net) >= LEAST_CHANGE or a.weight != b.weight:
@@ -177,12 +180,30 @@ def render_two_weights(compared: WeightsComparison, names: tuple[str, str], widt
     return "\n".join(_cut(row.rstrip(), width) for row in rows)
 
 
+def _rows_of_one_side(first: PositionReport, second: PositionReport) -> Iterable[str]:
+    """The terms of the evaluation that has any, the largest first, and why the other one has none."""
+    for name, report in (("A", first), ("B", second)):
+        if report.without_terms:
+            yield f"{name}: {report.without_terms}."
+            continue
+        yield f"Terms of {name}: net in centipawns for White"
+        shown = (term for term in report.terms if abs(term.net_cp) >= LEAST_CHANGE)
+        for term in sorted(shown, key=lambda term: (-abs(term.net_cp), term.name)):
+            yield f"{term.name:<{_NAME}}{term.weight:9.5g}{number(term.net_cp, '+', 9)}"
+    yield ""
+
+
 def _rows_of_kinds(kinds: Iterable[KindComparison]) -> Iterable[str]:
     yield "Pieces: mean centipawns for their owner"
     yield f"kind  on board   removal A{'B':>9}{'change':>9}   attributed A{'B':>9}{'change':>9}"
     for kind in kinds:
         removal = _three(kind.removal_cp) if kind.removal_cp else f"{'none':>12}{'':18}"
-        yield f"{kind.kind:<5}{kind.count:9}{removal}{_three(kind.attributed_cp, 15)}"
+        a, b = kind.attributed_cp
+        if a is not None and b is not None:
+            attributed = _three((a, b), 15)
+        else:
+            attributed = "".join(f"{'none' if v is None else f'{v:.1f}':>{w}}" for v, w in ((a, 15), (b, 9)))
+        yield f"{kind.kind:<5}{kind.count:9}{removal}{attributed}"
 
 
 def _three(pair: tuple[float, float], first: int = 12) -> str:

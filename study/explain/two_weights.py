@@ -1,4 +1,4 @@
-"""One position under two sets of weights: what each says of the terms, the pieces and the moves."""
+"""One position under two evaluations: what each says of the terms, the pieces and the moves."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class KindComparison:
     kind: str  # "N"
     count: int
     removal_cp: tuple[float, float] | None  # None for kings
-    attributed_cp: tuple[float, float]
+    attributed_cp: tuple[float | None, float | None]  # None where an evaluation does not tell
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class WeightsComparison:
 
 
 def compare_weights(position: Position, first: Evaluation, second: Evaluation) -> WeightsComparison:
-    """`position` under two sets of weights; raises EvaluationError where one does not tell its score by terms."""
+    """`position` under two evaluations; without what terms add where one of them has none."""
     return compare_reports(report_position(position, first), report_position(position, second))
 
 
@@ -87,16 +87,16 @@ def _move(first: MoveReport, second: MoveReport, sign: int) -> MoveComparison:
 def _kind(kind: str, first: Sequence[PieceReport], second: Sequence[PieceReport]) -> KindComparison:
     pairs = [(a, b) for a, b in zip(first, second, strict=True) if a.piece.upper() == kind]
     if not pairs:
-        return KindComparison(kind, 0, None, (0.0, 0.0))
+        return KindComparison(kind, 0, None, (None, None))
     letters = [a.piece for a, _ in pairs]
-    removal = None
-    if kind != "K":
-        removal = _means([(a.removal_cp or 0, b.removal_cp or 0) for a, b in pairs], letters)
-    attributed = _means([(a.attributed_cp, b.attributed_cp) for a, b in pairs], letters)
-    return KindComparison(kind, len(pairs), removal, attributed)
+    sides = list(zip(*pairs, strict=True))
+    removal = [_mean([piece.removal_cp for piece in side], letters) for side in sides]
+    attributed = [_mean([piece.attributed_cp for piece in side], letters) for side in sides]
+    known = (removal[0], removal[1]) if removal[0] is not None and removal[1] is not None else None
+    return KindComparison(kind, len(pairs), known, (attributed[0], attributed[1]))
 
 
-def _means(pairs: Sequence[tuple[float, float]], letters: Sequence[str]) -> tuple[float, float]:
-    """The mean of the values under each of the weights for the owners of the pieces with these letters."""
-    own = [(owners(letter, a), owners(letter, b)) for letter, (a, b) in zip(letters, pairs, strict=True)]
-    return fmean(a for a, _ in own), fmean(b for _, b in own)
+def _mean(values: Sequence[float | None], letters: Sequence[str]) -> float | None:
+    """The mean for the owners of the pieces with these letters, None where one of the values is."""
+    known = [owners(letter, value) for letter, value in zip(letters, values, strict=True) if value is not None]
+    return fmean(known) if len(known) == len(values) else None

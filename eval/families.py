@@ -11,15 +11,28 @@ import numpy as np
 from eval.evaluation import Evaluation, EvaluationError
 from eval.linear.family import LinearEvaluation
 from eval.linear.weights import DEFAULT_FILE, SHIPPED, active_file
-from eval.net.family import NetEvaluation
-from eval.net.file import is_net_file
+from eval.net.file import is_net_file, network_of
+from eval.net.file import load_net as read_net_file
+from eval.net.piece_family import net_evaluation
 
-__all__ = ["DEFAULT_FILE", "active_file", "default", "find_net", "from_identity", "load", "load_net"]
+__all__ = ["DEFAULT_FILE", "active_file", "default", "find_net", "from_identity", "load", "load_named", "load_net"]
 
 
 def load(path: Path) -> Evaluation:
     """The evaluation that a file holds; raises EvaluationError."""
-    return NetEvaluation.load(path) if is_net_file(path) else LinearEvaluation.load(path)
+    return net_evaluation(read_net_file(path), str(path)) if is_net_file(path) else LinearEvaluation.load(path)
+
+
+def load_named(name: str) -> Evaluation:
+    """The evaluation in a file of weights or of a net, or in one of this name in the folder of those that come with us.
+
+    Raises EvaluationError.
+    """
+    path = Path(name).expanduser()
+    if path.exists():
+        return load(path)
+    places = (SHIPPED / name, *(SHIPPED / f"{name}{ending}" for ending in (".txt", ".net")))
+    return load(next((place for place in places if place.is_file()), path))
 
 
 def find_net(name: str) -> Path:
@@ -36,7 +49,8 @@ def find_net(name: str) -> Path:
 
 def load_net(name: str) -> Evaluation:
     """The net that `find_net` finds; raises EvaluationError."""
-    return NetEvaluation.load(find_net(name))
+    path = find_net(name)
+    return net_evaluation(read_net_file(path), str(path))
 
 
 def default() -> Evaluation:
@@ -47,7 +61,7 @@ def default() -> Evaluation:
 def from_identity(identity: Mapping[str, Any]) -> Evaluation:
     """The evaluation with this `identity`; raises EvaluationError."""
     if set(identity) == {"net"}:
-        return NetEvaluation.from_identity(str(identity["net"]))
+        return net_evaluation(network_of(str(identity["net"])))
     if set(identity) != {"weights"}:
         raise EvaluationError(f"no family of evaluations is known by {', '.join(identity) or 'nothing'}")
     return LinearEvaluation(np.array(identity["weights"]))

@@ -22,9 +22,11 @@ from engine.search.transposition import TranspositionTable
 from engine.search.tree import make_move, make_null_move
 from engine.search.worker import Worker
 from eval.evaluation import Evaluation, EvaluationError
+from eval.explanation import Change
 from eval.families import default, from_identity
 from eval.net.family import NetEvaluation
 from eval.net.network import Shape, quantised
+from eval.net.piece_family import net_evaluation
 from formats.openings import Opening
 from match.compiled_board import CompiledBoard
 from match.config import MatchConfig
@@ -37,7 +39,7 @@ from tests.material_family import MaterialEvaluation
 def random_net(*layers: object) -> NetEvaluation:
     shape, draw = Shape(*layers), np.random.default_rng(1)  # type: ignore[arg-type]
     weights = {name: draw.normal(0, 0.2, size) for name, size in shape.layers().items()}
-    return NetEvaluation(quantised(shape, weights, 200.0, {}))
+    return net_evaluation(quantised(shape, weights, 200.0, {}))
 
 
 FAMILIES: dict[str, Callable[[], Evaluation]] = {
@@ -47,6 +49,7 @@ FAMILIES: dict[str, Callable[[], Evaluation]] = {
     "net": lambda: random_net("ALL", 64),
     "net of two layers": lambda: random_net("ALL", 20, 8, "crelu"),
     "net of many features": lambda: random_net("KING*H+PV+MC", 16),
+    "piece-value net": lambda: random_net("ALL", 20, 0, "screlu", True),
 }
 STARTS = (
     chess.STARTING_FEN,
@@ -111,6 +114,32 @@ def test_colours_turned_turn_nothing_else(family: Evaluation) -> None:
     scores = family.scores(records(boards))
     assert (scores == family.scores(records([board.mirror() for board in boards]))).all()
     assert scores.any()
+
+
+def test_every_family_explains_its_score_and_values_the_pieces(family: Evaluation) -> None:
+    for board in [chess.Board(DRAWS[0]), *random_positions(12)]:
+        record = parse_fen(board.fen())
+        values = family.value_pieces(record)
+        told, sign = values.explanation, 1 if board.turn else -1
+        assert told.score_white == sign * int(family.scores(record)[0])
+        assert told.sum == pytest.approx(float(family.white_scores(record)[0]))
+        assert told.sum + told.rule_cp + told.rounding == pytest.approx(told.score_white)
+        assert bool(told.lines) == family.has_terms != bool(told.without_terms)
+        assert {piece.square: piece.letter for piece in values.pieces} == {
+            square: piece.symbol() for square, piece in board.piece_map().items()
+        }
+        removals = family.removals(record)[0]
+        assert all(piece.removal == removals[piece.square] for piece in values.pieces if piece.letter not in "Kk")
+        assert values.is_attributed == family.has_attributed
+        if values.shared_cp is not None:
+            total = values.attributed(0) - values.attributed(1) + values.shared_cp
+            assert total == pytest.approx(told.sum, abs=1e-6)
+
+
+def test_a_change_between_two_families_has_no_terms_and_adds_up() -> None:
+    record = parse_fen(STARTS[1])
+    change = Change(default().explain(record), MaterialEvaluation().explain(record))
+    assert change.terms == () and change.score == pytest.approx(change.untold + change.rule + change.rounding)
 
 
 def test_the_same_positions_get_the_same_scores(family: Evaluation) -> None:
@@ -239,8 +268,7 @@ def test_an_identity_that_no_family_has_is_refused() -> None:
 def test_what_a_family_cannot_do_is_refused_by_name(tmp_path) -> None:
     family, record = MaterialEvaluation(), Position().record
     for refused in (
-        lambda: family.explain(record),
-        lambda: family.value_pieces(record),
+        lambda: family.attributed(record),
         lambda: family.describe(),
         lambda: family.save(tmp_path / "w.txt"),
         lambda: family.with_numbers({"x": 1}),

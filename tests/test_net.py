@@ -8,14 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engine.board.bitboard import BLACK_PIECE, KING, WHITE
 from eval.evaluation import EvaluationError
 from eval.families import from_identity, load
 from eval.net.family import NetEvaluation
-from eval.net.file import as_bytes, load_net, save_net
-from eval.net.network import NetError, Network, Shape, exact_scores, quantised
+from eval.net.file import as_bytes, load_net, read_net, save_net
+from eval.net.network import SCALE, VALUE, NetError, Network, Shape, exact_scores, quantised
+from eval.net.piece_family import PieceNetEvaluation, net_evaluation
+from eval.net.rows import NO_ROW, PIECE_ROWS, ROW_OF_FEATURE
 from tests.test_features import boards, records
 
 SHAPES = (Shape("ALL", 64), Shape("ALL", 40, 0, "crelu"), Shape("ALL+H+MC", 70, 16), Shape("KING*H", 32, 5, "crelu"))
+PIECE_SHAPES = (Shape("ALL", 20, piece_values=True), Shape("ALL", 64, 0, "crelu", True))
 
 
 def random_net(shape: Shape, seed: int = 1) -> Network:
@@ -24,14 +28,14 @@ def random_net(shape: Shape, seed: int = 1) -> Network:
     return quantised(shape, weights, 210.0, {"data": {"positions": 5}})
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("shape", SHAPES + PIECE_SHAPES, ids=str)
 def test_scores_are_those_of_the_net_written_plainly(shape: Shape) -> None:
     net, positions = random_net(shape), records(boards(60))
-    found = NetEvaluation(net).white_scores(positions)
+    found = net_evaluation(net).white_scores(positions)
     assert found == pytest.approx(exact_scores(shape, net.as_floats, positions), abs=1e-6)
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("shape", SHAPES + PIECE_SHAPES, ids=str)
 def test_a_net_that_is_written_is_read_again(tmp_path: Path, shape: Shape) -> None:
     net, path = random_net(shape), tmp_path / "n.net"
     save_net(net, path)
@@ -43,6 +47,58 @@ def test_a_net_that_is_written_is_read_again(tmp_path: Path, shape: Shape) -> No
     again = from_identity(json.loads(json.dumps(evaluation.identity)))
     positions = records(boards(10))
     assert (again.scores(positions) == evaluation.scores(positions)).all()
+
+
+@pytest.mark.parametrize("shape", PIECE_SHAPES, ids=str)
+def test_the_values_of_the_pieces_are_the_score(shape: Shape) -> None:
+    net, positions = random_net(shape), records(boards(60))
+    evaluation = net_evaluation(net)
+    values = evaluation.attributed(positions)
+    sides = np.where(positions["board"] >= BLACK_PIECE, -1, 1)
+    to_move = np.where(positions["side"] == WHITE, 1, -1) * float(net.as_floats["output_bias"][0]) * SCALE
+    assert (values * sides).sum(axis=1) + to_move == pytest.approx(evaluation.white_scores(positions), abs=1e-6)
+    assert (values[(positions["board"] & 7) >= KING] == 0).all()
+    for found, views in zip(values, shape.feature_set.active(positions), strict=True):
+        assert sorted(found[found != 0]) == pytest.approx(plain_values(net, *views), abs=1e-6)
+
+
+def plain_values(net: Network, *views: np.ndarray) -> list[float]:
+    """What each piece is worth to its owner by the definition, sorted."""
+    weights, found = net.as_floats, []
+    sums = [np.clip(weights["inputs"][view].sum(axis=0) + weights["input_bias"], 0, 1) for view in views]
+    neurons = [each**2 if net.shape.activation == "screlu" else each for each in sums]
+    for side, view in enumerate(views):
+        both = np.concatenate([neurons[side], neurons[1 - side]])
+        rows = [row for row in ROW_OF_FEATURE[view] if row != NO_ROW]
+        found += [SCALE * float(weights["values"][r] @ both + VALUE * weights["value_constants"][r]) for r in rows]
+    return sorted(found)
+
+
+def test_every_piece_but_the_king_has_a_row_for_each_square() -> None:
+    rows = ROW_OF_FEATURE[ROW_OF_FEATURE != NO_ROW]
+    assert sorted(rows) == list(range(PIECE_ROWS)) and PIECE_ROWS == 5 * 64
+
+
+def test_an_older_reader_refuses_a_piece_value_net() -> None:
+    content = as_bytes(random_net(PIECE_SHAPES[0]))
+    assert content.startswith(b"Merino net 2\n") and as_bytes(random_net(SHAPES[0])).startswith(b"Merino net 1\n")
+    with pytest.raises(NetError, match="bytes"):
+        read_net(content.replace(b"net 2", b"net 1", 1))
+    with pytest.raises(NetError, match="units of piece values"):
+        read_net(content.replace(b'"unit": 4', b'"unit": 5', 1))
+
+
+def test_a_piece_value_net_has_one_layer_of_pieces() -> None:
+    for shape in (("H", 16, 0), ("ALL", 16, 8)):
+        with pytest.raises(NetError, match="features ALL and one layer"):
+            Shape(*shape, piece_values=True)
+
+
+def test_constants_that_sums_of_sixteen_bits_cannot_hold_are_refused() -> None:
+    net = random_net(PIECE_SHAPES[0])
+    net.weights["value_constants"][7] = 3000
+    with pytest.raises(NetError, match="3000"):
+        PieceNetEvaluation(net)
 
 
 def test_a_net_of_the_usual_trainer_is_read(tmp_path: Path) -> None:

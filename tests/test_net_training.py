@@ -10,9 +10,11 @@ import chess
 import numpy as np
 import pytest
 
+from engine.board.bitboard import KING
 from engine.shell.cli import main
 from eval.net.file import load_net
 from eval.net.network import Shape, exact_scores
+from eval.net.piece_family import net_evaluation
 from formats.packed import pack, unpack
 from learn.net.gradient import Gradient, Layout, Objective
 from learn.net.training import Trainer, TrainingError, TrainingSettings, TrainingState, fit_k
@@ -44,7 +46,14 @@ def weights_of(layout: Layout, seed: int = 2) -> np.ndarray:
 
 @pytest.mark.parametrize(
     "shape",
-    [Shape("ALL", 16), Shape("ALL", 20, 0, "crelu"), Shape("H+V", 16, 5), Shape("KING*H", 16, 16, "crelu")],
+    [
+        Shape("ALL", 16),
+        Shape("ALL", 20, 0, "crelu"),
+        Shape("H+V", 16, 5),
+        Shape("KING*H", 16, 16, "crelu"),
+        Shape("ALL", 20, piece_values=True),
+        Shape("ALL", 16, 0, "crelu", True),
+    ],
     ids=str,
 )
 def test_the_error_is_that_of_the_net_written_plainly(shape: Shape) -> None:
@@ -60,7 +69,12 @@ def test_the_error_is_that_of_the_net_written_plainly(shape: Shape) -> None:
 
 @pytest.mark.parametrize(
     ("shape", "power"),
-    [(Shape("ALL", 16), 2.6), (Shape("H+V", 20, 0, "crelu"), 2.0), (Shape("H", 16, 5), 2.6)],
+    [
+        (Shape("ALL", 16), 2.6),
+        (Shape("H+V", 20, 0, "crelu"), 2.0),
+        (Shape("H", 16, 5), 2.6),
+        (Shape("ALL", 20, piece_values=True), 2.6),
+    ],
     ids=str,
 )
 def test_the_gradient_is_that_of_finite_differences(shape: Shape, power: float) -> None:
@@ -92,6 +106,16 @@ def test_threads_change_nothing(shape: Shape) -> None:
     nets = [Trainer(SAMPLE, settings, threads=threads).run().network for threads in (1, 3)]
     for name, array in nets[0].weights.items():
         assert np.array_equal(array, nets[1].weights[name]), name
+
+
+def test_a_piece_value_net_learns_a_value_for_each_piece() -> None:
+    shape = Shape("ALL", 8, piece_values=True)
+    settings = TrainingSettings(shape, Objective(0, 200.0, 2.0), epochs=40, batch=32, rate=0.01, apart=0.1)
+    evaluation = net_evaluation(Trainer(SAMPLE, settings).run().network)
+    positions = unpack(SAMPLE)
+    kinds, values = positions["board"] & 7, evaluation.attributed(positions)
+    means = [values[kinds == kind].mean() for kind in range(KING)]
+    assert 0 < means[0] < min(means[1:3]) <= max(means[1:3]) < means[3] < means[4], means
 
 
 def test_another_seed_makes_another_net() -> None:
@@ -164,6 +188,7 @@ def test_the_command_trains_a_net_that_can_be_loaded(tmp_path: Path, capsys: pyt
         (["--hidden", "x"], 2, "--hidden"),
         (["--hidden", "9999"], 1, "neurons"),
         (["--features", "ALL+"], 1, "at the end"),
+        (["--piece-values", "--features", "H"], 1, "features ALL"),
         (["--blend", "2"], 2, "--blend"),
         (["--epochs", "0"], 2, "epochs"),
         (["--out", "/nowhere/at/all.net"], 1, "/nowhere/at"),

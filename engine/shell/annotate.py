@@ -36,7 +36,7 @@ def run_annotate(arguments: Sequence[str]) -> int:
     args = _parser().parse_args(arguments)
     picture, out = args.plot, args.out
     _check(picture, out)
-    evaluation = evaluation_of(args.weights, args.k)
+    evaluation = evaluation_of(args.weights, args.k, args.evalfile)
     search = SearchRequest.of(args, Limits(nodes=NODES))
     with errors_named("annotate", StudyError):
         sources = read_sources(args.file)

@@ -18,8 +18,8 @@ from engine.notation.positions import looks_like_fen
 from engine.notation.san import read_move
 from engine.report.older_json import explanation_json, move_json, moves_json
 from engine.report.schema import PositionReport
-from engine.report.static import report_evaluation
-from engine.report.text import render, render_pieces
+from engine.report.static import report_evaluation, with_beside
+from engine.report.text import render, render_beside, render_pieces
 from engine.search.limits import Limits
 from engine.shell.positions import read_positions, take_position, take_setup
 from engine.shell.search_options import (
@@ -58,24 +58,29 @@ def run_explain(arguments: Sequence[str]) -> int:
     add("--pieces", action="store_true", help="also print the value of each piece, computed in three ways")
     add("--sort", action="store_true", help="largest terms first instead of by group")
     add("--hide-zero", action="store_true", help="leave out terms that make no difference")
+    sentence = "weights or a net whose score and values stand beside (default: the terms, where a net evaluates)"
+    add("--beside", metavar="FILE", help=sentence)
     add("--report", action="store_true", help="print the whole report as JSON, moves too; with a limit, after a search")
     _add_options(parser, MOVE_MS)
     args = parser.parse_intermixed_args(arguments)
-    evaluation = evaluation_of(args.weights, args.k)
+    evaluation = evaluation_of(args.weights, args.k, args.evalfile)
+    beside = None
+    if args.beside or not evaluation.has_terms:
+        beside = evaluation_of(args.beside or args.weights)
     if not looks_like_fen(args.words[0]):
         if len(args.words) > 1:
             raise UsageError(f"explain: expected a FEN or one file, not '{' '.join(args.words)[:60]}'")
         positions = read_positions(file_path(args.words[0]), "explain")
-        _say_positions(args, positions, evaluation, is_list=True)
+        _say_positions(args, positions, evaluation, beside, is_list=True)
         return 0
     setup, rest = take_setup(args.words, "explain")
     position = setup.position
     if position is None:
         _exactly_nothing(rest, setup)
-        _say_setup(args, setup, evaluation)
+        _say_setup(args, setup, evaluation, beside)
         return 0
     if not rest:
-        _say_positions(args, [position], evaluation, is_list=False)
+        _say_positions(args, [position], evaluation, beside, is_list=False)
         return 0
     report = _report_moves(args, position, _exactly(rest, 1, "explain"), evaluation, with_pieces=args.pieces)
     (move,) = report.moves
@@ -85,12 +90,20 @@ def run_explain(arguments: Sequence[str]) -> int:
 
 
 def _say_positions(
-    args: argparse.Namespace, positions: Sequence[Position], evaluation: Evaluation, is_list: bool
+    args: argparse.Namespace,
+    positions: Sequence[Position],
+    evaluation: Evaluation,
+    beside: Evaluation | None,
+    is_list: bool,
 ) -> None:
     if args.report:
-        found = [report.to_dict() for report in _full_reports(args, positions, evaluation)]
+        reports = _full_reports(args, positions, evaluation)
     else:
         reports = [report_evaluation(position.record, position.fen(), evaluation) for position in positions]
+    reports = [with_beside(report, each.record, beside) for report, each in zip(reports, positions, strict=True)]
+    if args.report:
+        found = [report.to_dict() for report in reports]
+    else:
         if not args.json:
             texts = (_text(args, report, f"{position}\n") for report, position in zip(reports, positions, strict=True))
             print(f"\n\n{'-' * 79}\n\n".join(texts))
@@ -99,9 +112,9 @@ def _say_positions(
     print(json.dumps(found if is_list else found[0]))
 
 
-def _say_setup(args: argparse.Namespace, setup: Setup, evaluation: Evaluation) -> None:
+def _say_setup(args: argparse.Namespace, setup: Setup, evaluation: Evaluation, beside: Evaluation | None) -> None:
     """A position against the rules: its value and that of each piece, by the evaluation alone."""
-    report = report_setup(setup, evaluation)
+    report = with_beside(report_setup(setup, evaluation), setup.record, beside)
     board = chess.BaseBoard(setup.fen.split(maxsplit=1)[0])
     fault = textwrap.fill(f"{_against_rules(setup)} What follows is the evaluation alone.", _width())
     args.pieces = True
@@ -112,7 +125,8 @@ def _say_setup(args: argparse.Namespace, setup: Setup, evaluation: Evaluation) -
 def _text(args: argparse.Namespace, report: PositionReport, board: str) -> str:
     """FEN, board and terms of a report, with --pieces also what each piece is worth."""
     parts = [report.fen, board, render(report, not args.ascii, _width(), args.sort, args.hide_zero)]
-    return "\n".join([*parts, *(["", render_pieces(report)] if args.pieces else [])])
+    parts += ["", render_pieces(report)] if args.pieces else []
+    return "\n".join([*parts, *(["", render_beside(report)] if report.beside else [])])
 
 
 def _against_rules(setup: Setup) -> str:
@@ -155,7 +169,7 @@ def run_compare(arguments: Sequence[str]) -> int:
     args = parser.parse_intermixed_args(arguments)
     if looks_like_fen(args.words[0]):
         position, rest = take_position(args.words, "compare")
-        evaluation = evaluation_of(args.weights, args.k)
+        evaluation = evaluation_of(args.weights, args.k, args.evalfile)
         report = _report_moves(args, position, _exactly(rest, 2, "compare"), evaluation)
         found = {"fen": report.fen, "moves": [move_json(report, move) for move in report.moves]}
         _say(args, found, render_two_moves(report, _width()))
@@ -185,7 +199,7 @@ def run_moves(arguments: Sequence[str]) -> int:
     args = parser.parse_intermixed_args(arguments)
     position, rest = take_position(args.words, "moves")
     _exactly(rest, 0, "moves")
-    evaluation = evaluation_of(args.weights, args.k)
+    evaluation = evaluation_of(args.weights, args.k, args.evalfile)
     search = SearchRequest.of(args, Limits(movetime=RANKING_MS))
     report = report_position(position, evaluation, _analyser(args, search, evaluation), search.limits)
     _say(args, {"fen": report.fen, "moves": moves_json(report)}, render_ranking(report, _width()))

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +21,14 @@ from eval.families import find_net, load_net
 from formats.packed import Filter, PackedError, unpack
 from formats.packed_files import packed_positions
 from formats.sources import SourceError
-from learn.net.piece_values import PieceMean, piece_means
+from learn.net.piece_values import ALL, NAMES, PieceMean, piece_means
+from study.points.reading import read_source
+from study.points.report import as_object
+from study.points.work import PointsRequest, sets_of, values_of
 
 MOST = 2000  # positions
+LETTERS = dict(zip(NAMES, "PNBRQ", strict=True))
+TEAM_44 = (1.00, 2.94, 3.13, 4.96, 9.87)  # means of the report whose idea a piece-value net is, in pawns
 
 
 def run_net(arguments: Sequence[str]) -> int:
@@ -33,19 +41,73 @@ def run_net(arguments: Sequence[str]) -> int:
     parser.add_argument("file", metavar="FILE", help="a net, or the name of one in weights/")
     sentence = "positions for the values of pieces (default: those of the bench)"
     parser.add_argument("--positions", type=file_path, metavar="FILE", help=sentence)
+    sentence = "games whose piece values by regression, as 'merino points' has them, stand beside"
+    parser.add_argument("--games", type=file_path, metavar="FILE.pgn", help=sentence)
     shared.add_json(parser)
     args = parser.parse_args(arguments)
     with errors_named("net", EvaluationError, PackedError, SourceError):
         path = find_net(args.file)
         net = load_net(args.file)
-        means = piece_means(net, _positions(args))
+        positions = _positions(args)
+        means = piece_means(net, positions)
+        own = piece_means(net, positions, own=True) if net.has_attributed else ()
+        regression = _by_regression(args.games) if args.games else None
     if args.json:
-        told = {"file": str(path), "text": net.describe(1000).splitlines(), "pieces": [mean.__dict__ for mean in means]}
-        print(json.dumps(told))
+        print(
+            json.dumps(
+                {
+                    "file": str(path),
+                    "text": net.describe(1000).splitlines(),
+                    "pieces": [mean.__dict__ for mean in means],
+                    "own_values": [mean.__dict__ for mean in own],
+                    "regression": regression,
+                }
+            )
+        )
         return 0
     print(f"{path}\n{net.describe()}\n\nvalue of pieces by removal, in pawns: mean and standard deviation")
     _print_means(means)
+    if own:
+        print("\nvalue that the net gives each piece, in pawns: mean and standard deviation")
+        _print_means(own)
+    _print_ratios(means, own, regression)
     return 0
+
+
+def _by_regression(path: Path) -> dict[str, float | None]:
+    """The values of the pieces in the games of a file, a pawn being 1, by the letters of the pieces."""
+
+    @contextmanager
+    def silent(_: str) -> Iterator[Any]:
+        yield lambda _: None
+
+    request = PointsRequest()
+    source = read_source(path, False, silent, lambda _: None)
+    findings = values_of(sets_of([source], request).sets, request)
+    if not findings.values:
+        raise SourceError(f"'{path}' holds too few decided games for a regression")
+    values: Any = as_object(findings.values[0])["values"]
+    return {letter: None if values[letter] is None else values[letter] / 100 for letter in LETTERS.values()}
+
+
+def _print_ratios(
+    means: Sequence[PieceMean], own: Sequence[PieceMean], regression: Mapping[str, float | None] | None
+) -> None:
+    """The means of all positions in units of the pawn, with others beside."""
+    rows = [("by removal", _in_pawns(means))]
+    rows += [("as the net gives it", _in_pawns(own))] if own else []
+    rows += [("Team 44", list(TEAM_44))] if own else []
+    rows += [("regression", [regression[letter] for letter in LETTERS.values()])] if regression else []
+    print("\nthe mean pawn being 1")
+    print(f"{'':<22}" + "".join(f"{letter:>8}" for letter in LETTERS.values()))
+    for name, values in rows:
+        print(f"{name:<22}" + "".join(f"{'-' if value is None else f'{value:.2f}':>8}" for value in values))
+
+
+def _in_pawns(means: Sequence[PieceMean]) -> list[float | None]:
+    found = {mean.piece: mean.mean for mean in means if mean.phase == ALL}
+    pawn = found.get(NAMES[0])
+    return [found[name] / pawn if pawn and name in found else None for name in NAMES]
 
 
 def _positions(args: argparse.Namespace) -> np.ndarray:

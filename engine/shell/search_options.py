@@ -12,7 +12,7 @@ from engine.search.limits import Limits
 from engine.search.searcher import Searcher
 from engine.search.warmup import warm_up
 from eval.evaluation import Evaluation, EvaluationError
-from eval.families import active_file, load
+from eval.families import active_file, load, load_named, load_net
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,10 @@ class SearchRequest:
 
 
 def add_weights_options(parser: Parser) -> None:
-    """--weights and --k."""
+    """--weights, --evalfile and --k."""
     shared.add_weights(parser)
+    sentence = "evaluate by this net, or the one of this name in weights/, instead of by the terms"
+    parser.group(shared.EVALUATION).add_argument("--evalfile", metavar="NET", help=sentence)
     shared.add_k(parser)
 
 
@@ -45,13 +47,13 @@ def add_search_options(parser: Parser, nodes: int | None = None, movetime: int |
     shared.add_hash(parser)
 
 
-def evaluation_of(name: str | None, k: float | None = None) -> Evaluation:
-    """The evaluation in the file of this name, or that in use, with the K asked for or else its own.
+def evaluation_of(name: str | None, k: float | None = None, net: str | None = None) -> Evaluation:
+    """The evaluation in the file of this name, or that in use, with the K asked for or else its own; or a net.
 
     Raises CommandError.
     """
     try:
-        found = load(active_file(name))
+        found = load_net(net) if net else load_named(name) if name else load(active_file())
     except EvaluationError as error:
         raise CommandError(str(error)) from error
     return found if k is None else found.with_k(k)

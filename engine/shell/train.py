@@ -6,6 +6,7 @@ import argparse
 import json
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -92,6 +93,8 @@ def _parser() -> Parser:
     add("--hidden", default=str(SHAPE.hidden), metavar="N[,M]", help=sentence)
     sentence = "of the neurons (default: %(default)s)"
     add("--activation", choices=ACTIVATIONS, default=SHAPE.activation, help=sentence)
+    sentence = "a piece-value net: the score is the sum of a value for each piece"
+    add("--piece-values", action="store_true", help=sentence)
     add("--note", metavar="TEXT", help="a note on the positions, kept in the net")
     add("--start", type=file_path, metavar="FILE", help="net to go on from (default: random weights)")
     add = parser.group("training").add_argument
@@ -120,8 +123,9 @@ def _shape(args: argparse.Namespace) -> Shape:
     words = args.hidden.split(",")
     if not 1 <= len(words) <= 2 or not all(word.strip().isdecimal() for word in words):
         raise UsageError(f"train: --hidden takes one number, or two as in 64,32, not '{args.hidden[:20]}'")
-    shape = Shape(args.features, int(words[0]), int(words[1]) if len(words) > 1 else 0, args.activation)
-    return Shape(shape.feature_set.name, shape.hidden, shape.second, shape.activation)
+    second = int(words[1]) if len(words) > 1 else 0
+    shape = Shape(args.features, int(words[0]), second, args.activation, args.piece_values)
+    return replace(shape, features=shape.feature_set.name)
 
 
 def _records(args: argparse.Namespace) -> tuple[np.ndarray, list[str]]:

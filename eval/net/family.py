@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,11 +17,13 @@ from engine.compiled.recursion import evaluation_address
 from eval.evaluation import WIDTH, Evaluation
 from eval.net import play
 from eval.net.features import SCRATCH
-from eval.net.file import as_bytes, digest, load_net, read_net, save_net
-from eval.net.network import NetError, Network
+from eval.net.file import as_bytes, as_text, digest, save_net
+from eval.net.network import QV, NetError, Network
 from eval.net.play import fill_sums, net_at, output_of, white_score, white_score_by_lists
-from eval.net.rows import is_by_piece, rows_of_pieces
+from eval.net.rows import NO_ROW, ROW_OF_FEATURE, is_by_piece, rows_of_pieces
 from eval.net.view import VIEW_SIZE
+
+MOST_PIECES = 15  # of a side, without the king
 
 
 class NetEvaluation(Evaluation):
@@ -32,23 +33,10 @@ class NetEvaluation(Evaluation):
         self.network, self.name, self.k = network, name, network.k
         self._numbers, self._arrays = _laid_out(network)
 
-    @classmethod
-    def load(cls, path: Path) -> NetEvaluation:
-        """The net in a file; raises NetError."""
-        return cls(load_net(path), str(path))
-
     @property
     def identity(self) -> dict[str, Any]:
         """The file of the net, as text."""
-        return {"net": base64.b64encode(as_bytes(self.network)).decode()}
-
-    @classmethod
-    def from_identity(cls, text: str) -> NetEvaluation:
-        """The net of an identity; raises NetError."""
-        try:
-            return cls(read_net(base64.b64decode(text, validate=True)))
-        except ValueError as error:
-            raise NetError(f"an identity of a net cannot be read: {error}") from error
+        return {"net": as_text(self.network)}
 
     def install(self, record: np.ndarray) -> object:
         """See Evaluation."""
@@ -57,8 +45,11 @@ class NetEvaluation(Evaluation):
         numbers[play.PLIES] = plies
         kept = self._accumulators(plies)
         record[0]["accumulators"], record[0]["evaluation_data"] = kept.ctypes.data, numbers.ctypes.data
-        (_install if is_by_piece(self.network.shape.feature_set) else _install_by_lists)(record)
+        self._install(record)
         return kept, numbers, self._arrays
+
+    def _install(self, record: np.ndarray) -> None:
+        (_install if is_by_piece(self.network.shape.feature_set) else _install_by_lists)(record)
 
     def _accumulators(self, plies: int) -> np.ndarray:
         """Room for what is kept by ply."""
@@ -100,10 +91,11 @@ def _laid_out(network: Network) -> tuple[np.ndarray, list[np.ndarray]]:
     """The numbers of `eval.net.play`, uint64, and the arrays that they point to."""
     shape, weights = network.shape, network.weights
     wanted = shape.feature_set
-    blocks = -(-shape.hidden // LANES)
+    inputs = _with_values(weights) if shape.piece_values else weights["inputs"]
+    blocks = -(-inputs.shape[1] // LANES)
     width = LANES * blocks
     arrays = {
-        play.INPUTS: _widened(weights["inputs"], width),
+        play.INPUTS: _widened(inputs, width),
         play.INPUT_BIAS: _widened(weights["input_bias"][None], width),
         play.OUTPUT_BIAS: weights["output_bias"],
         play.PROGRAM: wanted.program,
@@ -113,7 +105,7 @@ def _laid_out(network: Network) -> tuple[np.ndarray, list[np.ndarray]]:
     if shape.second:
         arrays[play.MIDDLE] = _halves(weights["middle"].T, shape.hidden, width)
         arrays[play.MIDDLE_BIAS], arrays[play.OUTPUT] = weights["middle_bias"], weights["output"]
-    else:
+    elif not shape.piece_values:
         arrays[play.OUTPUT] = _halves(weights["output"][None], shape.hidden, width)
     numbers = np.zeros(play.NUMBERS, dtype=np.uint64)
     kept = []
@@ -122,10 +114,24 @@ def _laid_out(network: Network) -> tuple[np.ndarray, list[np.ndarray]]:
         block[: array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         numbers[place] = block.ctypes.data
         kept.append(block)
-    numbers[play.BLOCKS], numbers[play.SECOND] = blocks, shape.second
+    numbers[play.BLOCKS], numbers[play.SECOND], numbers[play.HIDDEN] = blocks, shape.second, shape.hidden
     numbers[play.SQUARES] = shape.activation == "screlu"
     numbers[play.FEATURES], numbers[play.MOST], numbers[play.TERMS] = wanted.size, wanted.most, len(wanted.terms)
     return numbers, kept
+
+
+def _with_values(weights: Mapping[str, np.ndarray]) -> np.ndarray:
+    """The rows of a piece-value net's inputs, each with that of its piece and its constant behind, int16[features, n].
+
+    Zeros stand behind those of the other side's pieces. Raises NetError.
+    """
+    constants = weights["value_constants"]
+    largest = int(np.abs(constants.astype(np.int64)).max(initial=0))
+    if largest * MOST_PIECES > np.iinfo(np.int16).max:
+        raise NetError(f"a constant of {largest} / {QV} is too large: {MOST_PIECES} of them are beyond 16 bits")
+    behind = np.concatenate([weights["values"], constants[:, None]], axis=1)
+    rows = np.where((ROW_OF_FEATURE == NO_ROW)[:, None], 0, behind[ROW_OF_FEATURE])
+    return np.concatenate([weights["inputs"], rows.astype(np.int16)], axis=1)
 
 
 def _widened(rows: np.ndarray, width: int) -> np.ndarray:

@@ -1,13 +1,15 @@
 """Files of nets: ours, with a header that tells all, and the `quantised.bin` of the usual trainer's simplest net.
 
 Ours: a line `Merino net 1`, a line of JSON, zeros up to a multiple of 64 bytes, then the layers in the order of
-`Shape.layers`, int16, little-endian. The usual trainer (bullet) writes (768 -> N) x 2 -> 1 without a header: weights by
-feature, their bias, the weights behind, their bias, filled up to a multiple of 64 bytes; inputs by colour, role and
-square, squared clipped ReLU.
+`Shape.layers`, int16, little-endian. The number is the version: 1 for nets with one output, 2 for piece-value nets,
+whose header says so and whose layers are others, so that a reader that knows only 1 refuses them. The usual trainer
+(bullet) writes (768 -> N) x 2 -> 1 without a header: weights by feature, their bias, the weights behind, their bias,
+filled up to a multiple of 64 bytes; inputs by colour, role and square, squared clipped ReLU.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 from collections.abc import Mapping
@@ -19,13 +21,14 @@ import numpy as np
 
 from engine.common.files import write_whole
 from eval.evaluation import EvaluationError
-from eval.net.network import QA, QB, SCALE, NetError, Network, Shape
+from eval.net.network import QA, QB, QR, QV, SCALE, VALUE, NetError, Network, Shape
 from eval.outlook import DEFAULT_K
 
 MAGIC = b"Merino net "
-VERSION = 1
+ONE_OUTPUT, PIECE_VALUES = 1, 2  # versions
 ALIGNMENT = 64
 FOREIGN_ENDING = ".bin"
+_PIECE_VALUES = {"rows": QR, "constants": QV, "unit": VALUE}
 
 
 def is_net_file(path: Path) -> bool:
@@ -57,7 +60,10 @@ def as_bytes(network: Network) -> bytes:
         "k": network.k,
         "about": dict(network.about),
     }
-    head = MAGIC + f"{VERSION}\n{json.dumps(header)}\n".encode()
+    if shape.piece_values:
+        header["piece_values"] = _PIECE_VALUES
+    version = PIECE_VALUES if shape.piece_values else ONE_OUTPUT
+    head = MAGIC + f"{version}\n{json.dumps(header)}\n".encode()
     head += bytes(-len(head) % ALIGNMENT)
     return head + b"".join(network.weights[name].astype("<i2").tobytes() for name in shape.layers())
 
@@ -82,12 +88,13 @@ def read_net(content: bytes) -> Network:
 def _ours(content: bytes) -> Network:
     lines = content.split(b"\n", 2)
     version = lines[0].removeprefix(MAGIC)
-    if version != str(VERSION).encode():
-        raise NetError(f"its version is {version[:20].decode('latin-1')!r}, and {VERSION} is known here")
+    if version not in (b"%d" % ONE_OUTPUT, b"%d" % PIECE_VALUES):
+        known = f"{ONE_OUTPUT} and {PIECE_VALUES} are known here"
+        raise NetError(f"its version is {version[:20].decode('latin-1')!r}, and {known}")
     if len(lines) < 3:
         raise NetError("its header is cut off")
     header = _header(lines[1])
-    shape = _shape(header)
+    shape = _shape(header, int(version) == PIECE_VALUES)
     at = len(lines[0]) + len(lines[1]) + 2
     at += -at % ALIGNMENT
     sizes = shape.layers()
@@ -114,9 +121,14 @@ def _header(line: bytes) -> dict[str, Any]:
     return header
 
 
-def _shape(header: Mapping[str, Any]) -> Shape:
+def _shape(header: Mapping[str, Any], piece_values: bool) -> Shape:
     try:
-        shape = Shape(str(header["features"]), int(header["hidden"]), int(header["second"]), str(header["activation"]))
+        sizes = int(header["hidden"]), int(header["second"])
+        if piece_values and header["piece_values"] != _PIECE_VALUES:
+            raise NetError(
+                f"its units of piece values are {header['piece_values']}, and {_PIECE_VALUES} are known here"
+            )
+        shape = Shape(str(header["features"]), *sizes, str(header["activation"]), piece_values)
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, EvaluationError):
             raise
@@ -151,6 +163,19 @@ def _foreign_order() -> np.ndarray:
     place, role, colour = index // 12, index % 12 // 2, index % 2
     square = place % 8 * 8 + place // 8
     return 384 * colour + 64 * role + square
+
+
+def as_text(network: Network) -> str:
+    """The file of a net as text of letters and digits, for an identity."""
+    return base64.b64encode(as_bytes(network)).decode()
+
+
+def network_of(text: str) -> Network:
+    """The net of what `as_text` made; raises NetError."""
+    try:
+        return read_net(base64.b64decode(text, validate=True))
+    except ValueError as error:
+        raise NetError(f"an identity of a net cannot be read: {error}") from error
 
 
 def digest(content: bytes) -> str:

@@ -3,6 +3,11 @@
 (features -> N) x 2 -> 1: each side's view adds up a row of N weights for every active feature, both sums are clipped
 (the side to move comes first), and a last row of weights makes one number of them, `SCALE` centipawns to 1. A second
 layer of M neurons may stand between: (features -> N) x 2 -> M -> 1.
+
+A piece-value net, (features -> N) x 2 -> a value for each piece, has a last row for each piece on each square instead,
+kings left out. A piece's row, as its owner sees it, takes the neurons of its owner's view and then those of the other
+one, and adds a constant: that is what the piece is worth to its owner, given the board. The score is the sum of White's
+values less Black's, and a constant for the side to move.
 """
 
 from __future__ import annotations
@@ -16,8 +21,11 @@ import numpy as np
 
 from eval.evaluation import EvaluationError
 from eval.net.features import FeatureSet, features
+from eval.net.rows import NO_ROW, PIECE_ROWS, ROW_OF_FEATURE, is_by_piece
 
 QA, QB, SCALE = 255, 64, 400  # 1.0 in the first layer, in those behind it, and in centipawns
+QR = 1024  # 1.0 in the rows of pieces: they are added up, so that rounding adds up too
+VALUE, QV = 4, 2048  # 1.0 in the constants of pieces, in units of SCALE and as a whole number
 ACTIVATIONS = ("crelu", "screlu")  # clipped to 0..1, and that squared
 LARGEST_WEIGHT = 127 / QB  # beyond it sums and products of 16 bits would run over
 MOST_NEURONS, MOST_SECOND = 1024, 128
@@ -29,12 +37,16 @@ class NetError(EvaluationError):
 
 @dataclass(frozen=True)
 class Shape:
-    """What a net consists of: the expression of its features, neurons of its layers (0: no second), activation."""
+    """What a net consists of: the expression of its features, neurons of its layers (0: no second), activation.
+
+    With `piece_values` it is a piece-value net.
+    """
 
     features: str = "ALL"
     hidden: int = 64
     second: int = 0
     activation: str = "screlu"
+    piece_values: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.hidden <= MOST_NEURONS or not 0 <= self.second <= MOST_SECOND:
@@ -44,6 +56,8 @@ class Shape:
             )
         if self.activation not in ACTIVATIONS:
             raise NetError(f"the activation is {' or '.join(ACTIVATIONS)}, not '{self.activation}'")
+        if self.piece_values and (self.second or not is_by_piece(self.feature_set)):
+            raise NetError("a piece-value net has the features ALL and one layer")
 
     @property
     def feature_set(self) -> FeatureSet:
@@ -53,11 +67,15 @@ class Shape:
     def __str__(self) -> str:
         second = f"-> {self.second} " if self.second else ""
         size = self.feature_set.size
-        return f"({self.features}: {size} -> {self.hidden}) x 2 {second}-> 1, {self.activation}"
+        last = "a value for each piece" if self.piece_values else "1"
+        return f"({self.features}: {size} -> {self.hidden}) x 2 {second}-> {last}, {self.activation}"
 
     def layers(self) -> dict[str, tuple[int, ...]]:
         """The shapes of the arrays of weights, by name, in the order of the file."""
         found = {"inputs": (self.feature_set.size, self.hidden), "input_bias": (self.hidden,)}
+        if self.piece_values:
+            rows = {"values": (PIECE_ROWS, 2 * self.hidden), "value_constants": (PIECE_ROWS,)}
+            return found | rows | {"output_bias": (1,)}
         last = 2 * self.hidden
         if self.second:
             found |= {"middle": (2 * self.hidden, self.second), "middle_bias": (self.second,)}
@@ -67,7 +85,8 @@ class Shape:
 
 def quantum(layer: str) -> int:
     """What 1.0 is in the whole numbers of a layer."""
-    return {"inputs": QA, "input_bias": QA, "middle": QB, "output": QB}.get(layer, QA * QB)
+    known = {"inputs": QA, "input_bias": QA, "middle": QB, "output": QB, "values": QR, "value_constants": QV}
+    return known.get(layer, QA * QB)
 
 
 @dataclass(frozen=True)
@@ -102,6 +121,9 @@ def exact_scores(shape: Shape, weights: Mapping[str, np.ndarray], positions: np.
     squares = shape.activation == "screlu"
     for record, (white, black) in zip(positions, shape.feature_set.active(positions), strict=True):
         sums = [weights["inputs"][active].sum(axis=0) + weights["input_bias"] for active in (white, black)]
+        if shape.piece_values:
+            found.append(_sum_of_values(weights, [_clipped(each, squares) for each in sums], (white, black), record))
+            continue
         if record["side"]:
             sums.reverse()
         layer = _clipped(np.concatenate(sums), squares)
@@ -110,6 +132,19 @@ def exact_scores(shape: Shape, weights: Mapping[str, np.ndarray], positions: np.
         value = float(layer @ weights["output"] + weights["output_bias"][0]) * SCALE
         found.append(-value if record["side"] else value)
     return np.array(found)
+
+
+def _sum_of_values(
+    weights: Mapping[str, np.ndarray], neurons: list[np.ndarray], active: tuple[np.ndarray, ...], record: np.void
+) -> float:
+    """White's score by a piece-value net."""
+    score = float(weights["output_bias"][0]) * (-1 if record["side"] else 1)
+    for side, sign in enumerate((1, -1)):
+        rows = ROW_OF_FEATURE[active[side]]
+        rows = rows[rows != NO_ROW]
+        both = np.concatenate([neurons[side], neurons[1 - side]])
+        score += sign * float((weights["values"][rows] @ both + VALUE * weights["value_constants"][rows]).sum())
+    return score * SCALE
 
 
 def _clipped(values: np.ndarray, squares: bool) -> np.ndarray:

@@ -37,8 +37,9 @@ from eval.net.view import VIEW_SIZE, look
     TERMS,
     MOST,  # features that can be active at once
     PLIES,
+    HIDDEN,  # neurons of the first layer, not filled up
     NUMBERS,
-) = range(16)
+) = range(17)
 
 # What `accumulators` points to: sums int16[plies, 2, 32 * blocks], keys uint64[plies], and for features that belong to
 # no one piece lists int32[plies, 2, 1 + most] (each begins with its length) and marks int64[1 + features].
@@ -110,7 +111,7 @@ def _row(net, feature):
 
 
 @kernel
-def _update_by_piece(net, before, move, old, new):
+def update_by_piece(net, before, move, old, new):
     """The sums `new` after a move in the position `before`, from `old`, where features are pieces.
 
     Both are addresses of the sums of two views, which a row of `PIECE_ROWS` changes at once.
@@ -239,10 +240,10 @@ def white_score(s, ply):
     keys = keys_of(s, net)
     known = last_valid(s, keys, ply)
     if known < 0:
-        known = _fill_root(s, net, keys)
+        known = fill_root(s, net, keys)
     for at in range(known, ply):
         old = sums_at(s, net, at)
-        _update_by_piece(net, s.positions[at], s.plies[at].move, old, old + U64(2) * net.row)
+        update_by_piece(net, s.positions[at], s.plies[at].move, old, old + U64(2) * net.row)
         keys[at + 1] = s.positions[at + 1].key
     return _score_at(s, net, ply)
 
@@ -254,7 +255,7 @@ def white_score_by_lists(s, ply):
     keys = keys_of(s, net)
     known = last_valid(s, keys, ply)
     if known < 0:
-        known = _fill_root(s, net, keys)
+        known = fill_root(s, net, keys)
     lists = _lists_of(s, net)
     behind = np.uint64(lists.ctypes.data) + U64(4 * lists.size)
     marks = array_at(behind, np.int64, 1 + np.int64(net.numbers[FEATURES]))
@@ -286,7 +287,7 @@ def _lists_of(s, net):
 
 
 @kernel
-def _fill_root(s, net, keys):
+def fill_root(s, net, keys):
     """The sums of the root from scratch; its ply, 0."""
     view, scratch = np.zeros(VIEW_SIZE, dtype=np.uint64), np.zeros(SCRATCH, dtype=np.int32)
     fill_sums(net, s.positions[0], s.accumulators, view, scratch, _lists_of(s, net)[0])

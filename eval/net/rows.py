@@ -1,4 +1,8 @@
-"""Feature sets whose features each belong to one piece on one square, so that pieces tell what is active."""
+"""Feature sets whose features each belong to one piece on one square, so that pieces tell what is active.
+
+A piece-value net has rows of its own, one for each piece but the king on each square, as the owner of the piece sees
+it: place * 5 + role, the place being that of the feature in ALL.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,23 @@ from functools import cache
 
 import numpy as np
 
-from engine.board.bitboard import BLACK_PIECE, EMPTY
+from engine.board.bitboard import BLACK_PIECE, EMPTY, KING
 from engine.board.position import POSITION
 from eval.net.features import FeatureSet
 
 PIECES = 14  # mailbox codes of pieces
+PIECE_ROWS = 64 * KING
+NO_ROW = -1
+
+
+def _row_of_feature(feature: int) -> int:
+    place, piece = divmod(feature, 12)
+    role, is_other = divmod(piece, 2)
+    return NO_ROW if is_other or role == KING else place * KING + role
+
+
+# Of a piece, by its feature of ALL as its owner sees it; NO_ROW for kings and for the other side's.
+ROW_OF_FEATURE = np.array([_row_of_feature(feature) for feature in range(768)], dtype=np.int32)
 
 
 def is_by_piece(wanted: FeatureSet) -> bool:

@@ -3,14 +3,14 @@
 import numpy as np
 
 from engine.board.game import Position
-from eval.net.family import NetEvaluation
 from eval.net.network import Network, Shape
+from eval.net.piece_family import net_evaluation
 
 
 def warm_up(record: np.ndarray) -> None:
-    """Score a position with an empty net, and install that in `record`, a search record SEARCH[1] that nobody needs."""
-    shape = Shape("H", 1)
-    weights = {name: np.zeros(size, dtype=np.int16) for name, size in shape.layers().items()}
-    net = NetEvaluation(Network(shape, weights, 1.0))
-    net.white_scores(Position().record)
-    net.install(record)
+    """Score a position with empty nets, and install them in `record`, a search record SEARCH[1] that nobody needs."""
+    for shape in (Shape("H", 1), Shape(piece_values=True)):
+        weights = {name: np.zeros(size, dtype=np.int16) for name, size in shape.layers().items()}
+        net = net_evaluation(Network(shape, weights, 1.0))
+        net.white_scores(Position().record)
+        net.install(record)

@@ -22,10 +22,11 @@ from engine.compiled.memory import array_at, prefetch
 from engine.compiled.records import record_dtype
 from eval.net.features import SCRATCH, FeatureSet, active_features
 from eval.net.network import SCALE, Shape
-from eval.net.rows import rows_of_pieces
+from eval.net.rows import PIECE_ROWS, rows_of_pieces
 from eval.net.view import VIEW_SIZE, look_back
 from formats.packed import read_view
 from learn.net.layers import add_inputs, add_to_inputs, backward, forward
+from learn.net.piece_layers import add_to_values, backward_values, forward_values, gather_values
 
 LANES = 16
 PARTS, PARTS_OF_LARGE = 16, 4  # of a batch; for nets with many weights fewer, as each part has a gradient of its own
@@ -38,6 +39,7 @@ OPTIONS = record_dtype(
         ("second", np.int64),  # of the second, filled up; 0 for none
         ("features", np.int64),
         ("squares", np.int64),  # 1 for squared clipped ReLU
+        ("values", np.int64),  # 1 for a piece-value net
         ("blend", np.float64),
         ("k", np.float64),
         ("power", np.float64),
@@ -81,6 +83,9 @@ class Layout:
         """The layers in order, filled up. That of the middle is by input, so that a row is what one input adds."""
         width, second = self.width, self.second
         found: dict[str, tuple[int, ...]] = {"inputs": (self.feature_set.size, width), "input_bias": (width,)}
+        if self.shape.piece_values:
+            rows = {"values": (PIECE_ROWS, 2 * width), "value_constants": (PIECE_ROWS,)}
+            return found | rows | {"output_bias": (LANES,)}
         if second:
             found |= {"middle": (2 * width, second), "middle_bias": (second,)}
         return found | {"output": (second or 2 * width,), "output_bias": (LANES,)}
@@ -103,6 +108,10 @@ class Layout:
         """The layers as `Shape.layers` has them, without what was filled up."""
         views, hidden, second = self.views(vector), self.shape.hidden, self.shape.second
         found = {"inputs": views["inputs"][:, :hidden], "input_bias": views["input_bias"][:hidden]}
+        if self.shape.piece_values:
+            found["values"] = self._both(views["values"].T).T
+            found["value_constants"] = views["value_constants"]
+            return found | {"output_bias": views["output_bias"][:1]}
         rows = self._both(views["middle" if second else "output"])
         if second:
             found |= {"middle": rows[:, :second], "middle_bias": views["middle_bias"][:second]}
@@ -116,12 +125,17 @@ class Layout:
         views, hidden, second = self.views(vector), self.shape.hidden, self.shape.second
         vector[:] = 0
         views["inputs"][:, :hidden], views["input_bias"][:hidden] = layers["inputs"], layers["input_bias"]
+        views["output_bias"][:1] = layers["output_bias"]
+        if self.shape.piece_values:
+            by_view = views["values"].reshape(PIECE_ROWS, 2, self.width)
+            by_view[:, :, :hidden] = layers["values"].reshape(PIECE_ROWS, 2, hidden)
+            views["value_constants"][:] = layers["value_constants"]
+            return
         both = views["middle" if second else "output"].reshape(2, self.width, -1)
         source = layers["middle" if second else "output"].reshape(2, hidden, -1)
         both[:, :hidden, : source.shape[2]] = source
         if second:
             views["middle_bias"][:second], views["output"][:second] = layers["middle_bias"], layers["output"]
-        views["output_bias"][:1] = layers["output_bias"]
 
     def _both(self, rows: np.ndarray) -> np.ndarray:
         """What belongs to the neurons of both views, without those that were filled up."""
@@ -133,6 +147,7 @@ class Layout:
         options = np.zeros(1, dtype=OPTIONS)
         options["width"], options["second"], options["features"] = self.width, self.second, self.feature_set.size
         options["squares"] = self.shape.activation == "screlu"
+        options["values"] = self.shape.piece_values
         options["blend"], options["k"], options["power"] = objective.blend, objective.k, objective.power
         options["mirror"] = mirror
         return options
@@ -263,10 +278,10 @@ def _pass_over(weights, records, places, options, program, rows, most, gradient)
     views = np.zeros((2, VIEW_SIZE), dtype=np.uint64)
     scratch = np.zeros(SCRATCH, dtype=np.int32)
     active, counts = np.zeros((2, most), dtype=np.int32), np.zeros(2, dtype=np.int64)
-    memory = np.zeros(8 * width + LANES + 3 * o.second, dtype=np.float32)
+    memory = np.zeros(10 * width + LANES + 3 * o.second, dtype=np.float32)
     address = U64(memory.ctypes.data)
-    buffers = array_at(address, np.float32, (4, 2 * width))  # sums, outputs of neurons, slopes, scratch
-    second = array_at(address + U64(4 * (8 * width + LANES)), np.float32, (3, o.second))
+    buffers = array_at(address, np.float32, (5, 2 * width))  # sums, outputs of neurons, slopes, scratch, sums of values
+    second = array_at(address + U64(4 * (10 * width + LANES)), np.float32, (3, o.second))
     total = 0.0
     for number in range(len(places)):
         ahead = places[min(number + AHEAD, len(places) - 1)]
@@ -279,7 +294,11 @@ def _pass_over(weights, records, places, options, program, rows, most, gradient)
             _features_of_views(record, is_mirrored, program, views, scratch, active, counts)
         for side in range(2):
             add_inputs(weights, active[side], counts[side], width, o.features, buffers[0, side * width :])
-        output = forward(weights, o, buffers, second, squares)
+        if o.values:
+            constant = gather_values(weights, o, active, counts, buffers[4])
+            output = forward_values(weights, o, buffers, constant, squares)
+        else:
+            output = forward(weights, o, buffers, second, squares)
         predicted = _sigmoid(output * SCALE / o.k)
         target = o.blend * (record.result * 0.5) + (1.0 - o.blend) * _sigmoid(record.score / o.k)
         off = predicted - target
@@ -289,7 +308,11 @@ def _pass_over(weights, records, places, options, program, rows, most, gradient)
         steepness = abs(off) ** (o.power - 1.0)
         total += steepness * abs(off)
         slope = o.power * (steepness if off > 0 else -steepness) * predicted * (1.0 - predicted) * SCALE / o.k
-        backward(weights, gradient, o, buffers, second, squares, np.float32(slope))
+        if o.values:
+            add_to_values(gradient, o, active, counts, buffers[1], np.float32(slope))
+            backward_values(gradient, o, buffers, squares, np.float32(slope))
+        else:
+            backward(weights, gradient, o, buffers, second, squares, np.float32(slope))
         for side in range(2):
             add_to_inputs(gradient, active[side], counts[side], width, o.features, buffers[2, side * width :])
     return total

@@ -41,7 +41,7 @@ def add_to_inputs(gradient, active, count, width, features, slopes):
 
 
 @kernel
-def _activate(sums, out, squares):
+def activate(sums, out, squares):
     """Clipped to 0..1, and squared where that is wanted."""
     for k in range(len(sums)):
         clipped = min(max(sums[k], np.float32(0)), np.float32(1))
@@ -49,7 +49,7 @@ def _activate(sums, out, squares):
 
 
 @kernel
-def _activate_back(sums, out, slopes, squares):
+def activate_back(sums, out, slopes, squares):
     """`slopes`, those of the outputs of neurons, become those of their sums."""
     for k in range(len(sums)):
         inside = np.float32(1) if np.float32(0) < sums[k] < np.float32(1) else np.float32(0)
@@ -58,7 +58,7 @@ def _activate_back(sums, out, slopes, squares):
 
 
 @kernel
-def _dot(a, b, scratch):
+def dot(a, b, scratch):
     """The product of two rows. Products are added up by halves, which the compiler can do many at a time."""
     left = len(a)
     for k in range(left):
@@ -77,10 +77,10 @@ def forward(weights, o, buffers, second, squares):
     """The output of the net from the sums in buffers[0]; what neurons give is left in buffers[1] and second[1]."""
     first = 2 * o.width
     behind = (o.features + 1) * o.width
-    _activate(buffers[0, :first], buffers[1, :first], squares)
+    activate(buffers[0, :first], buffers[1, :first], squares)
     if o.second == 0:
         output = weights[behind : behind + first]
-        return _dot(buffers[1, :first], output, buffers[3]) + weights[behind + first]
+        return dot(buffers[1, :first], output, buffers[3]) + weights[behind + first]
     sums = second[0]
     bias = behind + first * o.second
     for j in range(o.second):
@@ -91,9 +91,9 @@ def forward(weights, o, buffers, second, squares):
             row = weights[behind + k * o.second : behind + (k + 1) * o.second]
             for j in range(o.second):
                 sums[j] += value * row[j]
-    _activate(sums, second[1], squares)
+    activate(sums, second[1], squares)
     last = bias + o.second
-    return _dot(second[1], weights[last : last + o.second], buffers[3]) + weights[last + o.second]
+    return dot(second[1], weights[last : last + o.second], buffers[3]) + weights[last + o.second]
 
 
 @kernel
@@ -114,15 +114,15 @@ def backward(weights, gradient, o, buffers, second, squares, slope):
             gradient[last + j] += slope * second[1, j]
             second[2, j] = slope * weights[last + j]
         gradient[last + o.second] += slope
-        _activate_back(second[0], second[1], second[2], squares)
+        activate_back(second[0], second[1], second[2], squares)
         for j in range(o.second):
             gradient[bias + j] += second[2, j]
         for k in range(first):
             row = weights[behind + k * o.second : behind + (k + 1) * o.second]
-            slopes[k] = _dot(second[2], row, buffers[3])
+            slopes[k] = dot(second[2], row, buffers[3])
             value = buffers[1, k]
             if value != np.float32(0):
                 target = gradient[behind + k * o.second : behind + (k + 1) * o.second]
                 for j in range(o.second):
                     target[j] += value * second[2, j]
-    _activate_back(buffers[0, :first], buffers[1, :first], slopes, squares)
+    activate_back(buffers[0, :first], buffers[1, :first], slopes, squares)

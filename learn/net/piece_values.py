@@ -10,6 +10,7 @@ from engine.board.bitboard import EMPTY, KING
 from eval.evaluation import Evaluation
 
 NAMES = ("pawn", "knight", "bishop", "rook", "queen")
+ALL = "all"  # phases together
 PHASES = {"opening": (21, 99), "middlegame": (9, 21), "endgame": (0, 9)}  # units of pieces, from and below
 _UNITS = (0, 1, 1, 2, 4, 0)
 
@@ -25,14 +26,18 @@ class PieceMean:
     deviation: float
 
 
-def piece_means(evaluation: Evaluation, positions: np.ndarray) -> tuple[PieceMean, ...]:
-    """By removal, over POSITION[n]."""
-    board, values = positions["board"], evaluation.removals(positions)
+def piece_means(evaluation: Evaluation, positions: np.ndarray, own: bool = False) -> tuple[PieceMean, ...]:
+    """By removal over POSITION[n], or with `own` by what the evaluation itself says that each piece adds.
+
+    Raises EvaluationError for `own` unless the evaluation `has_attributed`.
+    """
+    board = positions["board"]
+    values = evaluation.attributed(positions) if own else evaluation.removals(positions)
     counted = (board != EMPTY) & (board & 7 != KING)
     kinds, flat = board[counted] & 7, values[counted]
     units = np.repeat([_units(position) for position in positions], counted.sum(axis=1))
     found = []
-    for phase, (low, high) in {"all": (0, 99), **PHASES}.items():
+    for phase, (low, high) in {ALL: (0, 99), **PHASES}.items():
         for kind, name in enumerate(NAMES):
             chosen = flat[(kinds == kind) & (units >= low) & (units < high)]
             if len(chosen):

@@ -1,0 +1,87 @@
+"""The last layer of a piece-value net forward and backward for one position, float32; weights as `Layout` lays them.
+
+`neurons` has those of the view of the side to move first. A piece of the other side takes them the other way round,
+and its value is subtracted: so all values together are one row of weights, put together for each position.
+"""
+
+import numpy as np
+
+from engine.compiled.jit import kernel
+from eval.net.network import VALUE
+from eval.net.rows import NO_ROW, PIECE_ROWS, ROW_OF_FEATURE
+from learn.net.layers import activate, activate_back, dot
+
+
+@kernel
+def _first_value(o):
+    """Where the rows of the pieces begin in the vector of the weights."""
+    return (o.features + 1) * o.width
+
+
+@kernel
+def _first_constant(o):
+    """Where the constants of the pieces begin."""
+    return _first_value(o) + PIECE_ROWS * 2 * o.width
+
+
+@kernel
+def gather_values(weights, o, active, counts, mixed):
+    """Fill `mixed` with the weights that all values together give the neurons; the sum of the constants.
+
+    `active`, int32[2, most], is what both sides see, the side to move first.
+    """
+    width, first, constants = o.width, _first_value(o), _first_constant(o)
+    mixed[: 2 * width] = np.float32(0)
+    total = np.float32(0)
+    for side in range(2):
+        sign = np.float32(-1) if side else np.float32(1)
+        own, other = mixed[side * width : (side + 1) * width], mixed[(1 - side) * width : (2 - side) * width]
+        for index in range(counts[side]):
+            row = ROW_OF_FEATURE[active[side, index]]
+            if row == NO_ROW:
+                continue
+            start = first + 2 * width * row
+            a, b = weights[start : start + width], weights[start + width : start + 2 * width]
+            for k in range(width):
+                own[k] += sign * a[k]
+                other[k] += sign * b[k]
+            total += sign * weights[constants + row]
+    return total
+
+
+@kernel
+def forward_values(weights, o, buffers, constant, squares):
+    """The output of the net from the sums in buffers[0] and the row in buffers[4]; neurons leave theirs in [1]."""
+    both = 2 * o.width
+    activate(buffers[0, :both], buffers[1, :both], squares)
+    last = weights[_first_constant(o) + PIECE_ROWS]
+    return dot(buffers[1, :both], buffers[4, :both], buffers[3]) + np.float32(VALUE) * constant + last
+
+
+@kernel
+def add_to_values(gradient, o, active, counts, neurons, slope):
+    """Add to the gradient of the rows and constants of the pieces on the board."""
+    width, first, constants = o.width, _first_value(o), _first_constant(o)
+    for side in range(2):
+        signed = -slope if side else slope
+        own, other = neurons[side * width : (side + 1) * width], neurons[(1 - side) * width : (2 - side) * width]
+        for index in range(counts[side]):
+            row = ROW_OF_FEATURE[active[side, index]]
+            if row == NO_ROW:
+                continue
+            start = first + 2 * width * row
+            a, b = gradient[start : start + width], gradient[start + width : start + 2 * width]
+            for k in range(width):
+                a[k] += signed * own[k]
+                b[k] += signed * other[k]
+            gradient[constants + row] += np.float32(VALUE) * signed
+
+
+@kernel
+def backward_values(gradient, o, buffers, squares, slope):
+    """Add the gradient of the constant of the side to move; the slopes of the first layer's sums go to buffers[2]."""
+    both = 2 * o.width
+    gradient[_first_constant(o) + PIECE_ROWS] += slope
+    for k in range(both):
+        buffers[2, k] = slope * buffers[4, k]
+    activate_back(buffers[0, :both], buffers[1, :both], buffers[2], squares)

@@ -1,0 +1,132 @@
+"""Positions, moves and comparisons explained by nets: in a shell, as JSON, and what a command tells of piece values."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.board.game import Position
+from engine.shell.cli import main
+from eval.families import DEFAULT_FILE, default, load_named
+from eval.net.file import save_net
+from eval.net.network import Shape
+from eval.net.piece_family import net_evaluation
+from tests.test_net import random_net
+from tests.test_net_play import material_net
+
+MIDDLEGAME = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R1BQ1RK1 b - - 0 9"
+DRAW = "8/8/4k3/8/8/3KN3/8/8 w - - 0 1"
+
+
+@pytest.fixture
+def net(tmp_path: Path) -> str:
+    path = tmp_path / "material.net"
+    save_net(material_net(), path)
+    return str(path)
+
+
+@pytest.fixture
+def piece_net(tmp_path: Path) -> str:
+    path = tmp_path / "pieces.net"
+    save_net(random_net(Shape("ALL", 16, piece_values=True)), path)
+    return str(path)
+
+
+def told(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+    assert main([*words]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_net_explains_a_position_with_the_terms_beside(net: str, capsys: pytest.CaptureFixture[str]) -> None:
+    report = told(capsys, "explain", MIDDLEGAME, "--evalfile", net, "--report", "--static")
+    assert report["terms"] == report["groups"] == [] and report["shared_cp"] is None
+    assert report["without_terms"] == "material.net does not tell its score by terms"
+    assert report["static"]["score_cp"] == 0 and report["static"]["untold_cp"] == report["static"]["sum_cp"]
+    values = {piece["square"]: (piece["removal_cp"], piece["attributed_cp"]) for piece in report["pieces"]}
+    assert values["d1"] == (900, None) and values["d8"] == (-900, None) and values["g1"] == (None, None)
+    assert len(report["moves"]) == len(Position(MIDDLEGAME).legal_moves)
+    assert all(not move["change"]["terms"] for move in report["moves"])
+    beside = report["beside"]
+    assert beside["score_cp"] == -int(default().scores(Position(MIDDLEGAME).record)[0])
+    removals = default().removals(Position(MIDDLEGAME).record)[0]
+    assert next(piece for piece in beside["pieces"] if piece["square"] == "d1")["removal_cp"] == removals[3]
+
+
+def test_the_text_of_a_net_shows_score_pieces_and_terms_beside(net: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", MIDDLEGAME, "--evalfile", net, "--pieces"]) == 0
+    text = capsys.readouterr().out
+    for part in ("does not tell its score by terms", "Q  9.00", "Score for White +0.00; by", "In pawns for the owner"):
+        assert part in text, part
+    assert "Mobility" not in text
+    assert main(["explain", DRAW, "--evalfile", net]) == 0
+    assert "a known draw" in capsys.readouterr().out
+
+
+def test_a_piece_value_net_tells_its_value_of_each_piece(piece_net: str, capsys: pytest.CaptureFixture[str]) -> None:
+    report = told(capsys, "explain", MIDDLEGAME, "--evalfile", piece_net, "--report", "--static")
+    total = sum(piece["attributed_cp"] for piece in report["pieces"]) + report["shared_cp"]
+    assert total == pytest.approx(report["static"]["sum_cp"])
+    beside = told(capsys, "explain", MIDDLEGAME, "--beside", piece_net, "--json")
+    own = {piece["square"]: piece["attributed_cp"] for piece in report["pieces"]}
+    assert {piece["square"]: piece["attributed_cp"] for piece in beside["beside"]["pieces"]} == own
+    assert len(beside["terms"]) == 27 and beside["score_cp"] != beside["beside"]["score_cp"]
+
+
+def test_moves_and_what_they_change_are_told_by_a_net(net: str, capsys: pytest.CaptureFixture[str]) -> None:
+    ranked = told(capsys, "moves", MIDDLEGAME, "--evalfile", net, "--static", "--json")["moves"]
+    assert {move["evaluation_cp"] for move in ranked} == {0, 100}
+    taking = "4k3/8/8/3p4/4P3/8/8/4K3 w - - 0 1"
+    assert main(["moves", taking, "--evalfile", net, "--static"]) == 0
+    assert "nothing" not in capsys.readouterr().out
+    changed = told(capsys, "explain", taking, "exd5", "--evalfile", net, "--static", "--json")["at_once"]
+    assert (changed["change_cp"], changed["untold_cp"], changed["terms_cp"]) == (100, pytest.approx(100), {})
+    assert main(["explain", taking, "exd5", "--evalfile", net, "--static", "--pieces"]) == 0
+    assert "p d5 taken" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_net_and_the_terms_are_compared(net: str, turned: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [net, str(DEFAULT_FILE)][:: -1 if turned else 1]
+    found = told(capsys, "compare", *files, MIDDLEGAME, "--json")
+    kinds = {kind["kind"]: kind for kind in found["pieces"]}
+    assert kinds["Q"]["removal_cp"][turned] == 900 and kinds["Q"]["attributed_cp"][turned] is None
+    assert kinds["Q"]["attributed_cp"][not turned] is not None
+    assert any(move["ranks"][0] != move["ranks"][1] for move in found["moves"])
+    assert main(["compare", *files, MIDDLEGAME]) == 0
+    text = capsys.readouterr().out
+    assert f"{'AB'[turned]}: material.net does not tell its score by terms." in text
+    assert f"Terms of {'BA'[turned]}: net in centipawns" in text
+
+
+def test_games_are_annotated_by_a_net(net: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    games = tmp_path / "g.pgn"
+    games.write_text("1. e4 d5 2. exd5 Qxd5 3. Nc3 Qxg2 4. Bxg2 *\n")
+    assert main(["annotate", str(games), "--evalfile", net, "--nodes", "300"]) == 0
+    assert "3... Qxg2 $4" in capsys.readouterr().out
+
+
+def test_an_evaluation_of_a_name_is_that_which_comes_with_merino() -> None:
+    assert load_named("default").identity == default().identity
+    assert not load_named("gen1").has_terms
+
+
+def test_piece_values_of_a_net_are_told_by_phase(piece_net: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = told(capsys, "net", piece_net, "--json")
+    own = {(row["piece"], row["phase"]): row for row in found["own_values"]}
+    evaluation = net_evaluation(random_net(Shape("ALL", 16, piece_values=True)))
+    assert set(own) == {(row["piece"], row["phase"]) for row in found["pieces"]} and evaluation.has_attributed
+    assert main(["net", piece_net, "--games", "games/selfplay.pgn"]) == 0
+    text = capsys.readouterr().out
+    assert "value that the net gives each piece" in text and "2.94" in text and "regression" in text
+
+
+def test_the_net_of_piece_values_that_comes_along_knows_the_order_of_the_pieces() -> None:
+    evaluation = load_named("pieces1")
+    record = Position().record
+    values, kinds = evaluation.attributed(record)[0], record[0]["board"] & 7
+    pawn, knight, bishop, rook, queen = (float(np.mean(values[kinds == kind])) for kind in range(5))
+    assert pawn < knight < bishop < rook < queen and 2 < knight / pawn < 6

@@ -1,5 +1,6 @@
 """The server of the explorer: its answers, its refusals, and what may be asked of it."""
 
+import base64
 import json
 import os
 import signal
@@ -211,6 +212,49 @@ def test_two_weights_files_are_compared(page: TestClient) -> None:
     assert len(told["moves"]) == len(Position(MIDDLEGAME).legal_moves) and told["summary"]
 
 
+def test_a_net_and_the_terms_are_compared_either_way_round(page: TestClient) -> None:
+    for names in (("default", "gen1.net"), ("gen1.net", "default"), ("pieces1", "gen1")):
+        both = {side: {"weights": name} for side, name in zip(("first", "second"), names, strict=True)}
+        told = page.post("/api/compare", json={"fen": MIDDLEGAME, **both}).json()
+        for side, name in zip(("first", "second"), names, strict=True):
+            assert bool(told[side]["terms"]) == (name == "default") != bool(told[side]["without_terms"])
+        assert told["change"]["change_cp"] == told["second"]["score_cp"] - told["first"]["score_cp"]
+        assert told["change"]["terms_cp"] == {} and any(move["ranks"][0] != move["ranks"][1] for move in told["moves"])
+
+
+def test_what_stands_beside_suits_the_evaluation(page: TestClient) -> None:
+    assert explained(page, ENDGAME)["beside"] is None
+    told = explained(page, ENDGAME, beside="usual")["beside"]
+    assert "pieces1" in told["evaluation"] and told["shared_cp"] is not None
+    own = {piece["square"]: piece["attributed_cp"] for piece in told["pieces"]}
+    same = explained(page, ENDGAME, weights="pieces1.net")
+    assert own == {piece["square"]: piece["attributed_cp"] for piece in same["pieces"]}
+    by_terms = explained(page, ENDGAME, weights="gen1.net", beside="usual")["beside"]
+    assert by_terms["score_cp"] == explained(page, ENDGAME, weights="in-use")["score_cp"]
+    moved = page.post("/api/move", json={"fen": ENDGAME, "move": "Kb4", "beside": "gen1"}).json()
+    assert moved["report"]["beside"]["score_cp"] == explained(page, moved["fen"], weights="gen1.net")["score_cp"]
+    assert "there are no weights 'x'" in refused(page.post("/api/explain", json={"fen": ENDGAME, "beside": "x"}))
+
+
+def test_a_net_is_listed_opened_and_has_no_weights_to_save(page: TestClient) -> None:
+    listed = {entry["id"]: entry for entry in page.get("/api/weights").json()["weights"]}
+    assert listed["gen1.net"]["has_terms"] is False and listed["gen1.net"]["values_pieces"] is False
+    assert listed["pieces1.net"]["values_pieces"] is True and listed["default"]["has_terms"] is True
+    told = page.get("/api/weights", params={"weights": "gen1.net"}).json()
+    assert told["values"] == {} and told["has_terms"] is False and "ALL: 768" in told["about"]
+    content = base64.b64encode(DEFAULT_FILE.with_name("gen1.net").read_bytes()).decode()
+    entry = page.post("/api/weights", json={"name": "mine.net", "content": content}).json()
+    assert entry["has_terms"] is False
+    score = explained(page, MIDDLEGAME, weights=entry["id"])["score_cp"]
+    assert score == explained(page, MIDDLEGAME, weights="gen1.net")["score_cp"]
+    wrong = refused(page.post("/api/weights", json={"name": "mine.net", "content": content[:400]}))
+    assert wrong.startswith("'mine.net' is no net") and "/" not in wrong.split(":")[0]
+    assert "base64" in refused(page.post("/api/weights", json={"name": "mine.net", "content": "?"}))
+    assert "no weights that could be saved" in refused(page.post("/api/weights/text", json={"weights": "gen1.net"}))
+    points = page.post("/api/course", json={"fen": MIDDLEGAME, "moves": ["e3e4"], "weights": "gen1.net"}).json()
+    assert [point["terms"] for point in points["points"]] == [{}, {}]
+
+
 def test_two_moves_are_compared(page: TestClient) -> None:
     body = {"fen": MIDDLEGAME, "first_move": "e4", "second_move": "Ne5", "weights": "default"}
     told = page.post("/api/compare", json=body).json()
@@ -393,6 +437,28 @@ def test_learning_is_followed_step_by_step_and_kept(page: TestClient, kept: Kept
     assert page.get("/api/learning").json() == {"record": last["record"]}
     values = page.get("/api/weights", params={"weights": last["weights"]["id"]}).json()["values"]
     assert values == {line["name"]: line["new"] for line in last["record"]["summary"]["weights"]}
+
+
+def test_learning_takes_target_phases_and_positions_a_game(page: TestClient) -> None:
+    games = (ROOT / "games" / "selfplay.pgn").read_text(encoding="utf-8")
+    games = "".join(f"[Event {part}" for part in games.split("[Event ")[1:41])
+    body = {"text": games, "name": "few.pgn", "weights": "default", "first": 20, "last": 22}
+    more = {"target": "blend=0.5", "rescore": 20, "phases": 2, "per_game": 3}
+    with connect(page, "/ws/learn") as socket:
+        socket.send_json({**body, **more})
+        last = heard(socket, "done")[-1]
+        assert last["type"] == "done", last
+        lines = {line["name"] for line in last["record"]["summary"]["weights"]}
+        assert {"BishopMobility_mg", "BishopMobility_eg"} <= lines
+        assert last["record"]["summary"]["positions"] <= 3 * 40
+        for wrong, said in (
+            ({"rescore": 20}, "choose another target"),
+            ({"target": "blend=2"}, "blend=X needs an X from 0 to 1"),
+            ({"phases": 3}, "'phases'"),
+            ({"weights": "gen1.net"}, "no weights to learn"),
+        ):
+            socket.send_json({**body, **wrong})
+            assert said in heard(socket, "done")[-1]["error"]
 
 
 def test_learning_from_nothing_says_so_by_the_name_of_the_file(page: TestClient) -> None:

@@ -14,7 +14,7 @@ from selenium.webdriver.common.keys import Keys
 
 from engine.board.game import Position
 from engine.report.schema import PositionReport
-from eval.families import default
+from eval.families import DEFAULT_FILE, default, load_named
 from eval.linear.registry import TERMS
 from study.reporting import report_position
 from tests.browser import HEIGHT, ROOT, WIDTH, Explorer, Page, needs_browser, square
@@ -25,6 +25,7 @@ MIDDLEGAME = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R1BQ1RK1 w - - 0 9"
 PROMOTING = "8/P3k3/8/8/8/8/4K3/8 w - - 0 1"
 BLUNDERS = "1. e4 e5 2. Nf3 Nc6 3. Bc4 Nd4 4. Nxe5 Qg5 5. Nxf7 Qxg2 6. Rf1 Qxe4+ 7. Be2 Nf3#"
 NASTY = '[White "<img src=x onerror=alert(1)>"]\n[Black "<script>alert(2)</script>"]\n[Result "*"]\n\n1. e4 e5 *\n'
+BOTH = ("gen1", "default")
 TABS = ("terms", "pieces", "moves", "compare", "weights", "games", "learning")
 
 
@@ -278,6 +279,59 @@ def test_two_weights_files_stand_side_by_side(page: Page) -> None:
     assert page.text("#compare-scores tbody tr td") == f"{told(MIDDLEGAME).static.score_cp / 100:+.2f}"
 
 
+def choose(page: Page, select: str, value: str) -> None:
+    """Choose from a list, as its user does."""
+    script = (
+        "const found = document.querySelector(arguments[0]); if (!found) return false;"
+        "found.value = arguments[1]; found.dispatchEvent(new Event('change')); return found.value === arguments[1]"
+    )
+    page.until(lambda: page.run(script, select, value))
+
+
+def test_a_net_stands_on_either_side_of_a_comparison(page: Page) -> None:
+    page.open(at(MIDDLEGAME))
+    page.tab("compare")
+    choose(page, "#compare-second", "gen1.net")
+    page.until(lambda: "gen1 has no terms" in page.text("#compare-without"))
+    assert "Weight A" in page.text("#compare-terms") and page.all("#compare-moves tbody tr")
+    choose(page, "#compare-first", "gen1.net")
+    choose(page, "#compare-second", "default")
+    page.until(lambda: "Weight B" in page.text("#compare-terms"))
+    scores = [f"{load_named(name).explain(Position(MIDDLEGAME).record).score_white / 100:+.2f}" for name in BOTH]
+    shown = [page.text(f"#compare-scores tbody tr td:nth-of-type({column})") for column in (1, 2)]
+    assert shown == ["0.00" if score in ("+0.00", "-0.00") else score for score in scores]
+
+
+def test_a_net_shows_score_and_pieces_and_says_that_it_has_no_terms(page: Page, tmp_path: Path) -> None:
+    page.open(at(MIDDLEGAME))
+    page.tab("weights")
+    net = tmp_path / "mine.net"
+    net.write_bytes(DEFAULT_FILE.with_name("gen1.net").read_bytes())
+    page.choose_file("#weights-open", net)
+    page.until(lambda: "mine.net" in page.text("#weights-chosen option:checked") and page.all("#net-about"))
+    assert page.run("return document.getElementById('weights-save').disabled")
+    page.tab("terms")
+    page.until(lambda: "mine.net does not tell its score by terms" in page.text("#without-terms"))
+    removals = load_named("gen1").removals(Position(MIDDLEGAME).record)[0]
+    page.until(lambda: page.values["d1"] == f"{removals[chess.D1] / 100:+.2f}")
+    by_terms = default().explain(Position(MIDDLEGAME).record).score_white
+    assert page.text("#beside-score") == f"{by_terms / 100:+.2f}"
+    assert not page.all("#way [data-value=attributed]")
+
+
+def test_the_value_that_a_net_gives_each_piece_is_shown_by_one_key(page: Page) -> None:
+    page.open(at(MIDDLEGAME))
+    page.until(lambda: page.all("#way [data-value=beside]"))
+    page.keys("v", "v", "v")
+    own = load_named("pieces1").attributed(Position(MIDDLEGAME).record)[0]
+    page.until(lambda: page.values.get("d1") == f"{own[chess.D1] / 100:+.2f}")
+    assert page.values["d8"] == f"{-own[chess.D8] / 100:+.2f}" and page.values["g1"] == "\u2013"
+    page.tab("weights")
+    choose(page, "#beside-chosen", "")
+    page.until(lambda: not page.all("#way [data-value=beside]"))
+    assert not page.text("#beside-score")
+
+
 def test_a_game_is_drawn_clicked_and_its_mistakes_are_marked(page: Page) -> None:
     page.enter(f'[White "Anna"]\n[Black "Bert"]\n[Result "0-1"]\n\n{BLUNDERS} 0-1')
     page.until(lambda: len(page.moves) == 14 and page.all("#course .series"))
@@ -419,9 +473,18 @@ def test_learning_is_watched_and_its_weights_explored(page: Page) -> None:
     page.tab("learning")
     page.choose_file("#learn-open", ROOT / "games" / "selfplay.pgn")
     page.until(lambda: page.text("#learn-open") == "selfplay.pgn")
+    assert not page.all("#learn-blend") and not page.all("#learn-rescore")
+    choose(page, "#learn-target", "blend")
+    page.until(lambda: page.all("#learn-blend") and page.all("#learn-rescore"))
+    page.run("const f = document.querySelector('#learn-rescore'); f.value = 0; f.dispatchEvent(new Event('change'))")
+    page.until(lambda: "Nodes for scores takes a whole number" in page.error)
+    choose(page, "#learn-target", "result")
+    choose(page, "#learn-phases", "2")
     page.click("#learn-start")
     page.until(lambda: page.all("#learned tbody tr") and page.all(".charts .series path"))
     assert "710 games" in page.text("#learn-verdict")
+    rows = page.run("return [...document.querySelectorAll('#learned tbody th')].map((cell) => cell.textContent)")
+    assert rows[0].endswith(", middlegame") and rows[1] == rows[0].replace("middlegame", "endgame")
     page.click("#learn-use")
     page.tab("weights")
     page.until(lambda: "learned from selfplay.pgn" in page.text("#weights-chosen option:checked"))

@@ -16,7 +16,7 @@ from engine.notation.positions import position_of
 from engine.notation.san import read_move, san
 from engine.report.older_json import change_json, move_json
 from engine.report.schema import PositionReport
-from engine.report.static import difference
+from engine.report.static import difference, with_beside
 from engine.report.summary import summarise_change
 from engine.search.strength import FULL_LEVEL
 from learn.record import RECORD_NAME, load_record
@@ -46,10 +46,12 @@ def start(_: Asked, kept: Kept) -> Answer:
 
 def explain(asked: Asked, kept: Kept) -> Answer:
     """GET and POST /api/explain: the report of a position; with `free` also of one that breaks the rules."""
-    evaluation = asked.evaluation(kept.shelf)
+    evaluation, beside = asked.evaluation(kept.shelf), asked.beside(kept.shelf)
     if asked.flag("free") and not asked.texts("moves"):
-        return _told(report_setup(set_up(asked.text("fen")), evaluation))
-    return _told(report_position(asked.position(), evaluation))
+        setup = set_up(asked.text("fen"))
+        return _told(with_beside(report_setup(setup, evaluation), setup.record, beside))
+    position = asked.position()
+    return _told(with_beside(report_position(position, evaluation), position.record, beside))
 
 
 def move(asked: Asked, kept: Kept) -> Answer:
@@ -59,7 +61,7 @@ def move(asked: Asked, kept: Kept) -> Answer:
     name = san(position, played)
     position.push(played)
     moves = [position.uci(each) for each in position.moves]
-    report = _told(report_position(position, evaluation))
+    report = _told(with_beside(report_position(position, evaluation), position.record, asked.beside(kept.shelf)))
     return {"san": name, "uci": moves[-1], "moves": moves, "fen": position.fen(), "report": report}
 
 
@@ -121,6 +123,8 @@ def weights(asked: Asked, kept: Kept) -> Answer:
         "weights": [asdict(entry) for entry in kept.shelf.entries()],
         "chosen": wanted,
         "k": evaluation.k,
+        "has_terms": evaluation.has_terms,
+        "about": "" if evaluation.has_terms else evaluation.describe(),
         "values": {name: number.value for name, number in own.items()},
         "bounds": {name: [number.low, number.high] for name, number in own.items()},
         "terms": terms(),
@@ -128,8 +132,8 @@ def weights(asked: Asked, kept: Kept) -> Answer:
 
 
 def add_weights(asked: Asked, kept: Kept) -> Answer:
-    """POST /api/weights: keep a weights file that the page has opened."""
-    return asdict(kept.shelf.read(asked.text("name")[:80], asked.text("text")))
+    """POST /api/weights: keep a weights file or a net that the page has opened."""
+    return asdict(kept.shelf.read(asked.text("name")[:80], asked.content()))
 
 
 def weights_text(asked: Asked, kept: Kept) -> Answer:

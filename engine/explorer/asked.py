@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 from collections.abc import Mapping
@@ -9,7 +10,7 @@ from typing import Any
 
 from engine.board.game import Position
 from engine.common.errors import MerinoError
-from engine.explorer.shelf import IN_USE, Shelf, changed
+from engine.explorer.shelf import IN_USE, USUAL, Shelf, changed
 from engine.notation.positions import position_of
 from eval.evaluation import Evaluation
 
@@ -98,6 +99,25 @@ class Asked:
         position = position_of(self.text("fen"))
         position.push_all(self.texts("moves"))
         return position
+
+    def beside(self, shelf: Shelf) -> Evaluation | None:
+        """The evaluation `beside`, None where none is asked for; raises what Shelf raises too.
+
+        USUAL asks for what suits the evaluation that the request names: see `Shelf.usual_beside`.
+        """
+        if not self._fields.get("beside"):
+            return None
+        name = self.text("beside")
+        return shelf.usual_beside(self.evaluation(shelf)) if name == USUAL else shelf.find(name)
+
+    def content(self) -> bytes:
+        """A file: `content` in base64, or else the characters of `text`."""
+        if not self.has("content"):
+            return self.text("text").encode()
+        try:
+            return base64.b64decode(self.text("content"), validate=True)
+        except ValueError as error:
+            raise RequestError(f"'content' is no base64 ({error})") from error
 
     def evaluation(self, shelf: Shelf) -> Evaluation:
         """The evaluation `weights`, with its numbers in `changes`; raises what Shelf raises too."""

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 import tempfile
+from argparse import ArgumentTypeError
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from engine.console.learn_options import target
 from engine.explorer.asked import Asked, RequestError
 from engine.explorer.keeping import Kept
 from engine.explorer.sockets import Message, Say, Stop
@@ -23,20 +25,27 @@ from formats.sources import SourceError
 from learn.errors import LearnError
 from learn.fit import Step
 from learn.learning import METHODS, Settings
+from learn.positions import Selection
 from learn.procedure import learn_from_files
 from learn.request import Events, LearnRequest
+from learn.targets import RESULT, Target
 from study.points.reading import read_source
 from study.points.report import as_object
 from study.points.work import PointsRequest, sets_of, values_of
 
 MOST_TEXT = 64 << 20  # characters of the games of a run
+MOST_NODES, MOST_A_GAME = 1_000_000, 1000  # of the search of a position; positions of a game
 GAMES = "games.pgn"
 
 
 def learn(asked: Asked, kept: Kept, say: Say, stop: Stop) -> Message:
     """Learn from the games of a text, report the progress, and keep record and weights."""
     evaluation, name = asked.evaluation(kept.shelf), asked.text("name", GAMES)[:80]
-    settings = _settings(asked)
+    if not evaluation.has_terms:
+        raise RequestError(f"{evaluation.name} has no weights to learn; choose a weights file to start from")
+    settings, rescore = _settings(asked), asked.number("rescore", 1, MOST_NODES)
+    if rescore is not None and not settings.target.needs_scores:
+        raise RequestError("searched scores are not used where the result is the target; choose another target")
     began: list[float] = []
 
     def heed() -> None:
@@ -61,6 +70,8 @@ def learn(asked: Asked, kept: Kept, say: Say, stop: Stop) -> Message:
         request = LearnRequest(
             files=(str(games),),
             settings=settings,
+            selection=replace(Selection(), per_game=asked.number("per_game", 1, MOST_A_GAME)),
+            rescore=rescore,
             weights=str(weights),
             dry_run=True,
             record=str(record),
@@ -126,7 +137,17 @@ def _settings(asked: Asked) -> Settings:
     last = asked.number("last", 1, terms) or usual.last
     if first > last:
         raise RequestError(f"the first term, {first}, comes after the last, {last}")
-    return replace(usual, first=first, last=last, method=method)
+    return replace(
+        usual, first=first, last=last, method=method, target=_target(asked), phases=asked.number("phases", 1, 2)
+    )
+
+
+def _target(asked: Asked) -> Target:
+    """What is to be predicted, in the words of `merino learn --target`."""
+    try:
+        return target(asked.text("target", RESULT))
+    except ArgumentTypeError as error:
+        raise RequestError(f"'target': {error}") from error
 
 
 def _step(step: Step, settings: Settings, began: float) -> dict[str, Any]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import tempfile
 import threading
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from engine.common.errors import MerinoError
 from engine.common.folders import user_folder
-from eval.evaluation import Evaluation
+from eval.evaluation import Evaluation, EvaluationError
 from eval.families import DEFAULT_FILE, active_file, load
 from eval.linear.registry import TERMS
 
-IN_USE = "in-use"
+IN_USE, USUAL = "in-use", "usual"
 MOST_OWN = 50  # sent by the page or learned; the oldest go first
 
 
@@ -24,11 +24,17 @@ class UnknownWeightsError(MerinoError):
 
 @dataclass(frozen=True)
 class Entry:
-    """An evaluation to choose by `id`; `name` is for people, `file` its file, if it has one."""
+    """An evaluation to choose by `id`; `name` is for people, `file` its file, if it has one.
+
+    `has_terms`: it explains its score by terms, whose weights can be changed and saved. `values_pieces`: it has none,
+    but says what each piece adds to the score.
+    """
 
     id: str
     name: str
     file: str | None
+    has_terms: bool = True
+    values_pieces: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,13 +63,14 @@ class Shelf:
     def entries(self) -> list[Entry]:
         """All that can be chosen, those in use first."""
         in_use = active_file().absolute()
-        found = [Entry(IN_USE, f"in use: {in_use.stem}", str(in_use))]
+        found = [self._entry(IN_USE, f"in use: {in_use.stem}", in_use)]
         shipped = sorted(DEFAULT_FILE.parent.glob("*.txt"), key=lambda path: (path != DEFAULT_FILE, path.name))
-        found += [Entry(path.stem, path.stem, str(path)) for path in shipped]
-        folder = user_folder("data")
+        found += [self._entry(path.stem, path.stem, path) for path in shipped]
         found += [
-            Entry(f"yours/{path.name}", f"yours: {path.name}", str(path)) for path in sorted(folder.glob("*.txt"))
+            self._entry(path.name, f"net {path.stem}", path) for path in sorted(DEFAULT_FILE.parent.glob("*.net"))
         ]
+        for path in sorted(path for path in user_folder("data").glob("*") if path.suffix in (".txt", ".net")):
+            found.append(self._entry(f"yours/{path.name}", f"yours: {path.name}", path))
         with self._lock:
             return found + [entry for entry, _ in self._own.values()]
 
@@ -73,32 +80,47 @@ class Shelf:
             if name in self._own:
                 return self._own[name][1]
         entries = {entry.id: entry for entry in self.entries()}
-        entry = entries.get(name) or entries.get(name.removesuffix(".txt"))
+        entry = entries.get(name) or entries.get(name.removesuffix(".txt")) or entries.get(f"{name}.net")
         if entry is None or entry.file is None:
             raise UnknownWeightsError(f"there are no weights {name[:60]!r}, only {', '.join(entries)}")
         return self._loaded(Path(entry.file))
+
+    def usual_beside(self, evaluation: Evaluation) -> Evaluation | None:
+        """What stands beside an evaluation: the terms in use where it has none; else a net that values each piece."""
+        if not evaluation.has_terms:
+            return self.find()
+        entry = next((entry for entry in self.entries() if entry.values_pieces), None)
+        return self.find(entry.id) if entry else None
 
     def add(self, name: str, evaluation: Evaluation) -> Entry:
         """Keep an evaluation under a new id until the server ends."""
         with self._lock:
             self._count += 1
-            entry = Entry(f"own-{self._count}", name, None)
+            entry = _described(Entry(f"own-{self._count}", name, None), evaluation)
             self._own[entry.id] = (entry, evaluation)
             while len(self._own) > MOST_OWN:
                 del self._own[next(iter(self._own))]
             return entry
 
-    def read(self, name: str, text: str) -> Entry:
-        """Keep the content of a weights file named `name`; raises EvaluationError."""
+    def read(self, name: str, content: bytes) -> Entry:
+        """Keep the content of a file named `name`, of weights or of a net; raises EvaluationError."""
         with tempfile.TemporaryDirectory(prefix="merino-") as folder:
-            path = Path(folder) / "weights.txt"
-            path.write_text(text, encoding="utf-8")
+            path = Path(folder) / f"file{Path(name).suffix[:8]}"
+            path.write_bytes(content)
             try:
                 evaluation = load(path)
             except MerinoError as error:
                 raise type(error)(str(error).replace(str(path), name)) from error
         evaluation.name = name
         return self.add(name, evaluation)
+
+    def _entry(self, name: str, title: str, path: Path) -> Entry:
+        """The entry of a file; one that cannot be read counts as one of terms, and whoever chooses it is told."""
+        entry = Entry(name, title, str(path))
+        try:
+            return _described(entry, self._loaded(path))
+        except EvaluationError:
+            return entry
 
     def _loaded(self, path: Path) -> Evaluation:
         """The evaluation of a file, read again only if the file has changed."""
@@ -112,6 +134,11 @@ class Shelf:
         return known[1]
 
 
+def _described(entry: Entry, evaluation: Evaluation) -> Entry:
+    has_terms = evaluation.has_terms
+    return replace(entry, has_terms=has_terms, values_pieces=evaluation.has_attributed and not has_terms)
+
+
 def changed(evaluation: Evaluation, changes: Mapping[str, float]) -> Evaluation:
     """The evaluation with some weights changed; raises EvaluationError for an unknown one or one out of its bounds."""
     return evaluation.with_numbers(changes) if changes else evaluation
@@ -119,6 +146,8 @@ def changed(evaluation: Evaluation, changes: Mapping[str, float]) -> Evaluation:
 
 def text_of(evaluation: Evaluation, header: str) -> str:
     """The text of an evaluation's weights file; raises EvaluationError if it has none."""
+    if not evaluation.has_terms:
+        raise EvaluationError(f"{evaluation.name} has no weights that could be saved as a file")
     with tempfile.TemporaryDirectory(prefix="merino-") as folder:
         path = Path(folder) / "weights.txt"
         evaluation.save(path, [header])

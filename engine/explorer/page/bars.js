@@ -1,6 +1,6 @@
 // Two bar charts, one a side: the value of each piece, moving with the board.
 
-import { h, number, pawns, plural, replace } from "./dom.js";
+import { h, number, pawns, plural, replace, shortName } from "./dom.js";
 import { nameOf, picture } from "./board.js";
 import { WAYS, listen, shown, state, valueOf } from "./store.js";
 
@@ -57,8 +57,13 @@ export function makeBars(panel) {
                 ),
             );
         });
+        const beside = report.beside;
         const shared =
-            state.way === "attributed"
+            state.way === "beside" && beside
+                ? beside.shared_cp === null
+                    ? `By ${shortName(beside.evaluation)}, by removal.`
+                    : `The values of ${shortName(beside.evaluation)} with a rest of ${pawns(beside.shared_cp)} sum to its score.`
+                : (state.way === "attributed" || state.way === "none") && report.shared_cp !== null
                 ? `Attributed values with the shared rest of ${pawns(report.shared_cp)} sum to ${pawns(report.static.sum_cp)}.`
                 : "Removal values hold what pieces do for each other, and so do not add up to the score.";
         replace(

@@ -1,7 +1,7 @@
 // Two evaluations side by side: weights, terms, piece values, and the moves whose rank they change.
 
 import { post } from "./api.js";
-import { h, number, pawns, percent, replace, showError, spaced, worded } from "./dom.js";
+import { h, number, pawns, percent, replace, shortName, showError, spaced, worded } from "./dom.js";
 import { picture } from "./board.js";
 import { catalogue, chooser, onCatalogue, openWeights, useWeights } from "./weights.js";
 import { listen, question, state } from "./store.js";
@@ -53,7 +53,35 @@ function table(id, heads, rows) {
 const figure = (value) =>
     Math.abs(value) < LEAST ? h("span", { class: "nothing" }, "\u00b7") : number(value, 1, true);
 
+/** The terms of the one evaluation that has them, and why the other has none. */
+function oneSided(told) {
+    const [withTerms, without] = told.first.terms.length ? [told.first, told.second] : [told.second, told.first];
+    const side = withTerms === told.first ? "A" : "B";
+    const reason = h("p", { class: "note", id: "compare-without" }, `${shortName(without.evaluation)} has no terms.`);
+    if (!withTerms.terms.length) return [reason, h("p", { class: "note" }, "Nor has the other.")];
+    return [
+        reason,
+        table(
+            "compare-terms",
+            ["Term", `Weight ${side}`, `Net ${side}`],
+            withTerms.terms
+                .filter((term) => Math.abs(term.net_cp) >= LEAST)
+                .sort((x, y) => Math.abs(y.net_cp) - Math.abs(x.net_cp))
+                .map((term) =>
+                    h(
+                        "tr",
+                        {},
+                        h("th", { scope: "row" }, spaced(term.name)),
+                        h("td", {}, number(term.weight, 0)),
+                        h("td", {}, figure(term.net_cp)),
+                    ),
+                ),
+        ),
+    ];
+}
+
 function termTable() {
+    if (!found.first.terms.length || !found.second.terms.length) return oneSided(found);
     const second_terms = new Map(found.second.terms.map((term) => [term.name, term]));
     const rows = found.first.terms
         .map((term) => [term, second_terms.get(term.name)])
@@ -98,7 +126,9 @@ function kinds() {
                 ...(kind.removal_cp ?? [null, null]).map((value) =>
                     h("td", {}, value === null ? "\u2013" : pawns(value)),
                 ),
-                ...kind.attributed_cp.map((value) => h("td", {}, pawns(value))),
+                ...kind.attributed_cp.map((value) =>
+                    h("td", {}, value === null ? "\u2013" : pawns(value)),
+                ),
             ),
         ),
     );
@@ -191,7 +221,7 @@ export function makeCompare(panel, isShown) {
                         ask();
                     }),
                 ),
-                h("button", { type: "button", onclick: open }, "Open a file as B"),
+                h("button", { type: "button", id: "compare-open", onclick: open }, "Open a file as B"),
             ),
             found
                 ? [

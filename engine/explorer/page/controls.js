@@ -2,7 +2,7 @@
 
 import { channel } from "./api.js";
 import { byId, h, replace, segments, showError } from "./dom.js";
-import { WAYS, changed, goTo, listen, play, question, setFree, setGame, START, state } from "./store.js";
+import { changed, goTo, listen, play, question, setFree, setGame, START, state, ways } from "./store.js";
 
 let level = 20;
 let sides = "none"; // what Merino plays: none, white or black
@@ -41,8 +41,9 @@ export function flip() {
 }
 
 export function nextWay() {
-    const at = WAYS.findIndex(([name]) => name === state.way);
-    setWay(WAYS[(at + 1) % WAYS.length][0]);
+    const there = ways();
+    const at = there.findIndex(([name]) => name === state.way);
+    setWay(there[(at + 1) % there.length][0]);
 }
 
 function setWay(way) {
@@ -59,6 +60,9 @@ export function setMode(mode) {
     else setGame({ fen: state.free });
 }
 
+const names = () => [state.way, ...ways().map(([name]) => name)].join();
+let offered = "";
+
 function drawSwitches() {
     segments(
         byId("mode"),
@@ -69,7 +73,8 @@ function drawSwitches() {
         state.mode,
         setMode,
     );
-    segments(byId("way"), WAYS, state.way, setWay);
+    segments(byId("way"), ways(), state.way, setWay);
+    offered = names();
 }
 
 function draw() {
@@ -196,6 +201,7 @@ export function makeControls(highestLevel) {
             thinking = false;
             link.stop();
         }
+        if (topics.has("report") && offered !== names()) drawSwitches();
         if (topics.has("report")) answerInTurn();
     });
 }

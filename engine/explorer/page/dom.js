@@ -47,6 +47,9 @@ export function number(value, digits = 0, sign = false) {
 /** Centipawns as pawns with a sign. */
 export const pawns = (centipawns, digits = 2) => number(centipawns / 100, digits, true);
 
+/** The name of an evaluation without the folders and the ending of its file. */
+export const shortName = (name) => name.replace(/^.*[\\/]/, "").replace(/\.(txt|net|bin)$/, "");
+
 /** A share as a percentage. */
 export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}%`;
 
@@ -114,13 +117,23 @@ export async function saveFile(name, content, kind) {
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
-/** Ask the user for a file; its name and text. */
-export function openFile(accept) {
+/** Text of base64, as the server takes files. */
+async function base64(file) {
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    let text = "";
+    for (let at = 0; at < bytes.length; at += 8192) text += String.fromCharCode(...bytes.subarray(at, at + 8192));
+    return btoa(text);
+}
+
+/** Ask the user for a file; its name and text, or with `whole` its `content` in base64. */
+export function openFile(accept, whole = false) {
     return new Promise((resolve, reject) => {
         const input = h("input", { type: "file", accept });
         input.addEventListener("change", () => {
             const file = input.files[0];
-            if (file) file.text().then((text) => resolve({ name: file.name, text }), reject);
+            if (!file) return;
+            if (whole) base64(file).then((content) => resolve({ name: file.name, content }), reject);
+            else file.text().then((text) => resolve({ name: file.name, text }), reject);
         });
         input.click();
     });

@@ -10,6 +10,11 @@ const INTERVAL = 1.96;
 const MOST_BYTES = 60e6;
 let games = null; // { name, text }
 let first = 6;
+let target = "result"; // or "search", or "blend", with the share of the result in `blend`
+let blend = 0.5;
+let phases = null; // values a weight has, 1 or 2; null for as many as at the start
+let rescore = null; // nodes that each position is searched for its score; null for the scores in the games
+let perGame = null; // positions of a game; null for all
 let steps = [];
 let record = null;
 let learned = null; // the entry of the new weights
@@ -35,6 +40,10 @@ function begin(kind) {
         lines = [];
         record = learned = null;
         message.first = first;
+        message.target = target === "blend" ? `blend=${blend}` : target;
+        message.phases = phases;
+        message.per_game = perGame;
+        message.rescore = target === "result" ? null : rescore;
     } else points = null;
     links[kind].send(message);
     draw();
@@ -188,9 +197,133 @@ function bars(line, scale) {
     );
 }
 
+/** A field for a whole number, empty for none. */
+function countField(id, label, value, most, title, set) {
+    return h(
+        "label",
+        { title },
+        `${label} `,
+        h("input", {
+            id,
+            type: "number",
+            min: 1,
+            max: most,
+            step: 1,
+            value: value ?? "",
+            placeholder: "all",
+            onchange: (event) => {
+                const text = event.target.value;
+                const number = Number(text);
+                if (text !== "" && !(Number.isInteger(number) && number >= 1 && number <= most)) {
+                    showError(`${label} takes a whole number from 1 to ${most}, or nothing`);
+                    event.target.value = value ?? "";
+                    return;
+                }
+                showError(null);
+                set(text === "" ? null : number);
+            },
+        }),
+    );
+}
+
+function select(id, label, choices, chosen, title, set) {
+    return h(
+        "label",
+        { title },
+        `${label} `,
+        h(
+            "select",
+            { id, onchange: (event) => set(event.target.value) },
+            choices.map(([value, name]) => h("option", { value, selected: value === chosen }, name)),
+        ),
+    );
+}
+
+/** What is to be predicted and from which positions, as `merino learn` has it. */
+function settings() {
+    const share = h("input", {
+        id: "learn-blend",
+        type: "number",
+        min: 0,
+        max: 1,
+        step: 0.05,
+        value: blend,
+        "aria-label": "Share of the result in the target",
+        onchange: (event) => {
+            const value = Number(event.target.value);
+            if (event.target.value === "" || !(value >= 0 && value <= 1)) {
+                showError("the share of the result is a number from 0 to 1");
+                event.target.value = blend;
+                return;
+            }
+            showError(null);
+            blend = value;
+        },
+    });
+    const rescoring = countField(
+        "learn-rescore",
+        "Nodes for scores",
+        rescore,
+        1_000_000,
+        "Search each position so long for its score; empty for the scores behind the moves in the games",
+        (value) => {
+            rescore = value;
+        },
+    );
+    rescoring.querySelector("input").placeholder = "in games";
+    return h(
+        "div",
+        { class: "panel-bar" },
+        select(
+            "learn-target",
+            "Target",
+            [
+                ["result", "result"],
+                ["search", "search"],
+                ["blend", "blend"],
+            ],
+            target,
+            "What is to be predicted: the result of the game, what a search says, or a blend of both",
+            (value) => {
+                target = value;
+                draw();
+                byId("learn-target").focus();
+            },
+        ),
+        target === "blend" ? h("label", {}, "of the result ", share) : null,
+        target === "result" ? null : rescoring,
+        select(
+            "learn-phases",
+            "Phases",
+            [
+                ["", "as they are"],
+                ["1", "1"],
+                ["2", "2"],
+            ],
+            phases === null ? "" : String(phases),
+            "One value for each weight, or one for the middlegame and one for the endgame",
+            (value) => {
+                phases = value === "" ? null : Number(value);
+            },
+        ),
+        countField("learn-per-game", "Positions a game", perGame, 1000, "At most so many of each game, drawn by chance", (value) => {
+            perGame = value;
+        }),
+    );
+}
+
+const chosenName = () => catalogue.weights.find((entry) => entry.id === state.weights)?.name ?? "the weights chosen";
+
+/** The lines of the weights, the two values of a term one after the other. */
+function inPairs(lines) {
+    const base = (line) => line.name.replace(/_[me]g$/, "");
+    const order = [...new Set(lines.map(base))];
+    return [...lines].sort((a, b) => order.indexOf(base(a)) - order.indexOf(base(b)));
+}
+
 function result() {
     const told = record.summary;
-    const free = told.weights.filter((line) => !line.flags.includes("frozen"));
+    const free = inPairs(told.weights.filter((line) => !line.flags.includes("frozen")));
     const scale = Math.max(...free.flatMap((line) => [line.low, line.high, line.old, line.new].map(Math.abs)), 1);
     const verdict = told.accepted
         ? "better beyond doubt on games not learned from"
@@ -376,7 +509,7 @@ export function makeLearning(panel, isShown) {
                                   type: "button",
                                   class: "main",
                                   id: "learn-start",
-                                  disabled: !games,
+                                  disabled: !games || !catalogue.has_terms,
                                   onclick: () => begin("learn"),
                               },
                               "Learn the weights",
@@ -389,10 +522,13 @@ export function makeLearning(panel, isShown) {
                       ],
                 h("span", { class: "note", id: "learn-state", role: "status" }, progress),
             ),
+            settings(),
             h(
                 "p",
                 { class: "note" },
-                `Learning starts from ${catalogue.weights.find((entry) => entry.id === state.weights)?.name ?? "the weights chosen"}, and changes no file.`,
+                catalogue.has_terms
+                    ? `Learning starts from ${chosenName()}, and changes no file.`
+                    : `${chosenName()} has no weights to learn: choose a weights file under Weights.`,
             ),
             steps.length || record
                 ? [

@@ -167,7 +167,9 @@ export function makeMoves(panel, isShown) {
         const columns = report.terms.map((term) => term.name).filter((name) => (totals.get(name) ?? 0) >= LEAST);
         const largest = Math.max(
             1,
-            ...report.moves.flatMap((move) => move.change.terms.map((term) => Math.abs(term.change_cp))),
+            ...report.moves.flatMap((move) =>
+                (report.without_terms ? [move.change] : move.change.terms).map((each) => Math.abs(each.change_cp)),
+            ),
         );
         const scale = Math.min(largest, 120);
         const value = (move) => {

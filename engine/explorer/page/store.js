@@ -1,7 +1,7 @@
 // What the page knows: the game or the free position, the weights, what is chosen; and the report of what is shown.
 
 import { explain } from "./api.js";
-import { say, showError, pawns, percent } from "./dom.js";
+import { pawns, percent, say, shortName, showError } from "./dom.js";
 
 export const START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 export const EMPTY = "8/8/8/8/8/8/8/8 w - - 0 1";
@@ -13,8 +13,12 @@ export const WAYS = [
         "What the terms add that the piece brings its side; with the shared rest they sum to the score",
     ],
     ["relative", "Relative", "Removal in units of a pawn's weight"],
+    ["beside", "Beside", "What the evaluation beside says of the piece: its own value where it gives one, else removal"],
     ["none", "Off", "No values on the board"],
 ];
+
+/** Beside the terms a net that values each piece, and the terms beside a net. */
+export const USUAL = "usual";
 
 export const state = {
     mode: "game",
@@ -25,6 +29,7 @@ export const state = {
     label: "", // whose game it is
     weights: "in-use",
     changes: {}, // weights moved by hand
+    beside: USUAL, // the evaluation whose score and values stand beside, by its id; null for none
     way: "removal",
     flipped: false,
     term: null, // the term whose squares are lit
@@ -32,6 +37,7 @@ export const state = {
     preview: null, // { report, move } of a move that has not been let go
 };
 
+const LONGEST_LABEL = 8; // characters; a longer name does not fit above the board of a phone
 const listeners = [];
 
 /** Be told when something changes: "report", "preview", "moves", "mode", "view" or "weights". */
@@ -45,7 +51,7 @@ export const playedMoves = () => state.moves.slice(0, state.at);
 
 /** What is on the board, as the server is asked for it; `more` are moves beyond. */
 export function question(...more) {
-    const weights = { weights: state.weights, changes: state.changes };
+    const weights = { weights: state.weights, changes: state.changes, beside: state.beside };
     if (state.mode === "free") return { fen: state.free, moves: more, free: !more.length, ...weights };
     return { fen: state.fen, moves: [...playedMoves().map((move) => move.uci), ...more], free: false, ...weights };
 }
@@ -57,9 +63,11 @@ export async function refresh({ silent = false } = {}) {
     const number = ++asked;
     state.preview = null;
     try {
-        const report = await explain(question());
+        const report = await explained(question());
         if (number !== asked) return;
         state.report = report;
+        if (report.without_terms) state.term = null;
+        if (!ways().some(([name]) => name === state.way)) state.way = "removal";
         changed("report");
         if (!silent) speak();
     } catch (error) {
@@ -129,7 +137,7 @@ export async function preview(uci) {
         return;
     }
     if (state.preview?.move === uci) return;
-    const report = await explain(question(uci)).catch(() => null);
+    const report = await explained(question(uci)).catch(() => null);
     if (number !== previewed || !report) return;
     state.preview = { report, move: uci };
     changed("preview");
@@ -138,11 +146,38 @@ export async function preview(uci) {
 /** The values and the score shown now: those that would be where a move is tried. */
 export const shown = () => state.preview?.report ?? state.report;
 
+/** The kinds of value that the report has: a net does not tell what a piece adds, unless it is a piece-value net. */
+export function ways() {
+    const report = state.report;
+    const has = { attributed: report?.shared_cp !== null, beside: Boolean(report?.beside) };
+    const title = report?.beside ? shortName(report.beside.evaluation) : "";
+    return WAYS.filter(([name]) => has[name] ?? true).map(([name, label, what]) => [
+        name,
+        name === "beside" && title.length <= LONGEST_LABEL ? title : label,
+        what,
+    ]);
+}
+
+/** What the evaluation beside says of a piece, in centipawns for White; null for kings. */
+function besideOf(piece, report) {
+    const told = report?.beside?.pieces.find((each) => each.square === piece.square);
+    return !told || piece.removal_cp === null ? null : (told.attributed_cp ?? told.removal_cp);
+}
+
+/** Keep with each piece what stands beside. */
+function joined(report) {
+    for (const piece of report.pieces) piece.beside_cp = besideOf(piece, report);
+    return report;
+}
+
+const explained = (asked) => explain(asked).then(joined);
+
 /** The value of a piece as chosen, in pawns for White; null where it has none. */
 export function valueOf(piece) {
+    if (state.way === "beside") return piece.beside_cp === null ? null : piece.beside_cp / 100;
     if (state.way === "removal") return piece.removal_cp === null ? null : piece.removal_cp / 100;
     if (state.way === "relative") return piece.relative_pawns;
-    return piece.attributed_cp / 100;
+    return piece.attributed_cp === null ? null : piece.attributed_cp / 100;
 }
 
 /** The pieces of the board of a FEN: letters by square. */

@@ -1,6 +1,6 @@
 // The table of terms: what each adds for each side, and where it comes from.
 
-import { h, number, pawns, percent, replace, spaced } from "./dom.js";
+import { h, number, pawns, percent, replace, shortName, spaced } from "./dom.js";
 import { picture } from "./board.js";
 import { changed, listen, shown, state } from "./store.js";
 
@@ -159,10 +159,29 @@ function totals(report) {
     ];
 }
 
+/** What is said in the place of the table where an evaluation has no terms. */
+function withoutTerms(report) {
+    const beside = report.beside;
+    return [
+        h("p", { class: "empty", id: "without-terms" }, `${report.without_terms}.`),
+        h(
+            "p",
+            {},
+            `Its score is ${pawns(report.score_cp)} pawns`,
+            beside ? `; by ${shortName(beside.evaluation)} it is ${pawns(beside.score_cp)}.` : ".",
+            " What each piece is worth to it stands on the board and under Pieces; under Compare it stands beside the terms.",
+        ),
+    ];
+}
+
 export function makeTerms(panel) {
     function draw() {
         const report = shown();
         if (!report) return;
+        if (report.without_terms) {
+            replace(panel, withoutTerms(report));
+            return;
+        }
         const focused = document.activeElement?.closest?.("[data-term], [data-sort]");
         const seen = report.terms.filter((term) => showsAll || isSomething(term) || term.name === state.term);
         const scale = Math.max(1, ...report.terms.map(size)),

@@ -1,6 +1,6 @@
 // The score in a line, White's expected score as a bar beside the board, and the sentences.
 
-import { byId, h, pawns, percent, replace, worded } from "./dom.js";
+import { byId, h, pawns, percent, replace, shortName, worded } from "./dom.js";
 import { listen, shown, state } from "./store.js";
 
 export function makeVerdict() {
@@ -38,6 +38,14 @@ export function makeVerdict() {
                         h("dd", {}, tried ? `${pawns(change)}` : status),
                     ),
                     h("div", {}, h("dt", {}, "Middlegame"), h("dd", {}, percent(middlegame))),
+                    report.beside
+                        ? h(
+                              "div",
+                              { title: report.beside.evaluation },
+                              h("dt", {}, `By ${shortName(report.beside.evaluation)}`),
+                              h("dd", { id: "beside-score" }, pawns(report.beside.score_cp)),
+                          )
+                        : null,
                 ),
             ),
             report.fault ? h("p", { class: "fault" }, `No moves: ${report.fault}.`) : null,

@@ -3,9 +3,9 @@
 import { get, post } from "./api.js";
 import { byId, framed, h, number, openFile, replace, saveFile, say, showError, spaced } from "./dom.js";
 import { learnTerms } from "./terms.js";
-import { changed, listen, refresh, state } from "./store.js";
+import { USUAL, changed, listen, refresh, state } from "./store.js";
 
-export let catalogue = { weights: [], terms: [], values: {} };
+export let catalogue = { weights: [], terms: [], values: {}, has_terms: true, about: "" };
 const watchers = [];
 
 /** Be told when there are other weights to choose from. */
@@ -16,6 +16,12 @@ export async function loadWeights() {
     catalogue = await get(`/api/weights?weights=${encodeURIComponent(state.weights)}`);
     learnTerms(catalogue.terms);
     watchers.forEach((watcher) => watcher());
+}
+
+/** Let another evaluation stand beside, none with null. */
+export async function useBeside(id) {
+    state.beside = id;
+    await refresh();
 }
 
 /** Use other weights from now on. */
@@ -32,19 +38,20 @@ export async function useWeights(id, changes = {}) {
     }
 }
 
-/** A list of all weights to choose from. */
-export function chooser(id, chosen, choose) {
+/** A list of all evaluations to choose from, behind `others` as pairs of id and name. */
+export function chooser(id, chosen, choose, others = []) {
     return h(
         "select",
         { id, onchange: (event) => choose(event.target.value) },
+        others.map(([value, name]) => h("option", { value, selected: value === (chosen ?? "") }, name)),
         catalogue.weights.map((entry) => h("option", { value: entry.id, selected: entry.id === chosen }, entry.name)),
     );
 }
 
-/** Open a weights file of the user's; its id. */
+/** Open a weights file or a net of the user's; its id. */
 export async function openWeights() {
-    const { name, text } = await openFile(".txt,text/plain");
-    const entry = await post("/api/weights", { name, text });
+    const { name, content } = await openFile(".txt,.net,.bin,text/plain", true);
+    const entry = await post("/api/weights", { name, content });
     await loadWeights();
     return entry.id;
 }
@@ -165,7 +172,16 @@ export function makeWeights(panel) {
                     "Weights ",
                     chooser("weights-chosen", state.weights, (id) => useWeights(id)),
                 ),
-                h("button", { type: "button", onclick: open }, "Open a file"),
+                h("button", { type: "button", id: "weights-open", onclick: open }, "Open a file"),
+                h(
+                    "label",
+                    {},
+                    "Beside ",
+                    chooser("beside-chosen", state.beside, (id) => useBeside(id || null), [
+                        [USUAL, "as usual"],
+                        ["", "nothing"],
+                    ]),
+                ),
                 h(
                     "button",
                     {
@@ -183,14 +199,20 @@ export function makeWeights(panel) {
                 ),
                 h(
                     "button",
-                    { type: "button", id: "weights-save", class: "main", onclick: save },
+                    { type: "button", id: "weights-save", class: "main", disabled: !catalogue.has_terms, onclick: save },
                     "Save as weights file",
                 ),
             ),
+            catalogue.has_terms
+                ? null
+                : [
+                      h("p", { class: "empty" }, "A net has no weights that can be read or moved one by one."),
+                      h("pre", { class: "about", id: "net-about" }, catalogue.about),
+                  ],
             h(
                 "div",
                 { class: "slider-groups" },
-                groups.map((group) => {
+                (catalogue.has_terms ? groups : []).map((group) => {
                     const mine = catalogue.terms.filter((term) => term.group === group);
                     return h(
                         "fieldset",

@@ -83,8 +83,8 @@ def explain(
 
     With `limits` the moves and lines are those of a search, by `searcher` or a new one; without, nothing is searched.
     A FEN against the rules is told too, without moves, where its board is one. `evaluation` None is the one in use.
-    Raises FenError; StudyError where the search was too short for all moves; EvaluationError where the evaluation,
-    a net for instance, does not tell its score by terms.
+    Of an evaluation without terms, such as a net, `terms` is empty and `without_terms` says so. Raises FenError, and
+    StudyError where the search was too short for all moves.
 
     Examples:
         >>> report = explain("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1")

@@ -43,7 +43,8 @@ def test_tables_are_up_to_date(page):
 
 @pytest.mark.parametrize("table", TABLES["TABLES"])
 def test_each_table_stands_in_one_page(table):
-    assert sum(text_of(page).count(f"<!-- {table} -->") for page in PAGES) == 1
+    for mark in (f"<!-- {table} -->", f"<!-- /{table} -->"):
+        assert sum(text_of(page).count(mark) for page in PAGES) == 1
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -52,7 +52,7 @@ def learn_weights(arguments: Sequence[str], say: Say, trial: StrengthTest = NOT_
 def carry_out(
     args: LearnArguments, say: Say, trial: StrengthTest = NOT_WEAKER, command: str = "merino learn"
 ) -> LearnResult:
-    """Learn, or put in use what was learned before; `command` is how one calls `learn`. Raises CommandError."""
+    """Learn, or put earlier results in use; `command` is the name of the command for messages. Raises CommandError."""
     stream = progress_stream(args.is_quiet)
     try:
         with shown(unless_quiet(say, args.is_quiet), stream) as events:
@@ -78,7 +78,7 @@ def _in_a_line(result: LearnResult) -> str:
 
 
 def for_machines(args: LearnArguments, result: LearnResult) -> str:
-    """What is to be printed for programs: nothing, if nothing was asked for."""
+    """The output for programs; empty if none was requested."""
     if result.summary is None:
         return ""
     if args.as_json:

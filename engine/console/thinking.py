@@ -51,7 +51,7 @@ class ThinkingLine:
         return old.bound == "" and (old.depth, old.multipv, old.pv) != (new.depth, new.multipv, new.pv)
 
     def _fitted(self, line: Line) -> str:
-        """The line cut after a move, so that it does not wrap."""
+        """The line, cut after a move so that it does not wrap."""
         columns = self._terminal.width - 1
         text = line_text(line, self._board, is_narrow=columns < _NARROW)
         return text if len(text) <= columns else _DANGLING_NUMBER.sub("", text[:columns].rpartition(" ")[0])

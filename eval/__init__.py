@@ -1,1 +1,1 @@
-"""Merino's evaluations: the contract of all families, and the family of the terms."""
+"""Merino's evaluations: the contract, the family of the terms, and the family of the nets."""

@@ -1,4 +1,4 @@
-"""What every evaluation knows of draws: positions worth nothing, and scores that cannot be what an evaluation says."""
+"""Draw knowledge shared by all evaluations: drawn positions, and scores that are too high for the material."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from engine.board.position import king_square, occupied_squares, pieces_of
 from engine.compiled.jit import entry, kernel
 from eval.material import units
 
-ROOK_UNITS = 5  # less than this does not win without pawns
+ROOK_UNITS = 5  # less than this cannot win without pawns
 BISHOP_UNITS = 3
 
 # The rules as `rule_of` tells them.
@@ -18,7 +18,7 @@ OPPOSITE_BISHOPS = "bishops of opposite colours are the only pieces: half the su
 
 @kernel
 def is_known_draw(position):
-    """Dead draws: at most one minor each without pawns, and the rook pawn with the wrong bishop."""
+    """Known draws: at most one minor piece each without pawns, and the rook pawn with the wrong bishop."""
     white, black = units(position, WHITE), units(position, BLACK)
     if position.pieces[PAWN] == ZERO:
         return white < ROOK_UNITS and black < ROOK_UNITS
@@ -46,7 +46,7 @@ def _is_wrong_bishop(position, strong, own_units, enemy_units):
 
 @kernel
 def cannot_win(position, colour):
-    """Whether a side has neither pawns nor a rook's worth of pieces, so that it cannot be ahead."""
+    """Whether a side has neither pawns nor a rook's worth of pieces, so that it cannot win."""
     return pieces_of(position, colour, PAWN) == ZERO and units(position, colour) < ROOK_UNITS
 
 
@@ -61,7 +61,7 @@ def are_opposite_bishops(position):
 
 @kernel
 def rules_may_apply(position):
-    """Whether a side has no pawns or both have few pieces, as every rule asks: a quick look that mostly says no."""
+    """Whether a side has no pawns or both have few pieces, which every rule requires: a quick test, mostly false."""
     pawns = position.pieces[PAWN]
     if pawns & position.colours[WHITE] == ZERO or pawns & position.colours[BLACK] == ZERO:
         return True
@@ -70,13 +70,13 @@ def rules_may_apply(position):
 
 @kernel
 def is_material_draw(position):
-    """`is_known_draw`, found out quickly."""
+    """`is_known_draw`, with a quick test first."""
     return rules_may_apply(position) and is_known_draw(position)
 
 
 @kernel
 def apply_rules(position, score):
-    """White's score, a real number, after the rules: 0 for known draws, capped or halved where a win is unlikely."""
+    """White's score, a real number, after the draw rules: 0 for known draws, capped or halved if a win is unlikely."""
     if not rules_may_apply(position):
         return score
     if is_known_draw(position):
@@ -88,7 +88,7 @@ def apply_rules(position, score):
 
 @kernel
 def final_score(position, score):
-    """White's `score`, a real number, as the score of the side to move: after the rules, rounded, int64 centipawns."""
+    """White's `score`, a real number, turned to the side to move after the draw rules and rounded: int64 centipawns."""
     whole = np.int64(np.rint(apply_rules(position, score)))
     return whole if position.side == WHITE else -whole
 

@@ -1,10 +1,10 @@
-"""What an evaluation is: the contract between every family of them and all who use one.
+"""The contract of evaluations, between every family and all code that uses one.
 
-A family turns a position into White's score, a real number in centipawns, by compiled code. All that follows is the
-same for every family and written once: draw rules, rounding and the turn to the side to move (`eval.draws`), the
-expected score (`eval.outlook`), and what the search makes of a static evaluation (`engine.search.static_eval`).
+A family turns a position into White's score, a real number in centipawns, by compiled code. Everything after that is
+shared by all families and written once: draw rules, rounding and the side to move (`eval.draws`), the expected score
+(`eval.outlook`), and how the search adjusts a static evaluation (`engine.search.static_eval`).
 
-Nothing that searches, plays, tunes or explains knows a family by name: `eval.families` makes one from a file.
+Code that searches, plays, tunes or explains knows no family by name: `eval.families` makes one from a file.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ WIDTH = 80  # columns of text
 
 
 class EvaluationError(MerinoError, ValueError):
-    """An evaluation that cannot be read, or cannot do what was asked of it; the message says why."""
+    """An evaluation cannot be read, or cannot do what was asked; the message says why."""
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number of an evaluation that can be tuned, and its bounds.
+    """A tunable number of an evaluation, and its bounds.
 
-    `part_of` is the name of the one that it is a part of: where that is a number too, it changes all its parts at once.
+    `part_of` is the name of the whole that it is a part of; if that is a number too, it changes all its parts at once.
     """
 
     value: float
@@ -46,7 +46,7 @@ class Number:
 
 
 class Evaluation(ABC):
-    """An evaluation that can be played with. It does not change once it is made.
+    """An evaluation to play with. It is immutable.
 
     `name` is for people; `k` is the scale of the expected score in centipawns.
     """
@@ -59,11 +59,11 @@ class Evaluation(ABC):
     @property
     @abstractmethod
     def identity(self) -> dict[str, Any]:
-        """All that its scores depend on, as plain JSON data: `eval.families.from_identity` makes it again."""
+        """Everything its scores depend on, as plain JSON data for `eval.families.from_identity`."""
 
     @abstractmethod
     def install(self, record: np.ndarray) -> object:
-        """Let `record`, a search record SEARCH[1], evaluate so.
+        """Let `record`, a search record SEARCH[1], use this evaluation.
 
         Sets `evaluation`, the address of a kernel (record, ply) -> White's score before draw rules, float64, and what
         that kernel needs: `evaluation_data`, and for a family that updates itself move by move `accumulators`.
@@ -75,7 +75,7 @@ class Evaluation(ABC):
         """White's scores of POSITION[n] before draw rules and rounding, float64[n], each from scratch."""
 
     def scores(self, positions: np.ndarray) -> np.ndarray:
-        """Scores of POSITION[n] in centipawns for the side to move, int64[n], draws known."""
+        """Scores of POSITION[n] in centipawns for the side to move, int64[n], after the draw rules."""
         return final_scores(positions, self.white_scores(positions))
 
     def with_k(self, k: float) -> Self:
@@ -85,23 +85,23 @@ class Evaluation(ABC):
         return other
 
     def expected_score(self, centipawns: float) -> float:
-        """The share of the points that a side with this score may expect, 0..1."""
+        """The expected score of a side with this score, 0..1."""
         return expected_score(centipawns, self.k)
 
     @property
     def numbers(self) -> Mapping[str, Number]:
-        """What can be tuned of it, by name; nothing where a family has no such numbers."""
+        """Its tunable numbers by name; empty for a family without any."""
         return {}
 
     def with_numbers(self, values: Mapping[str, float]) -> Evaluation:
         """The same with other values for some of its numbers.
 
-        Raises EvaluationError for a name that is none, and for a value out of its bounds.
+        Raises EvaluationError for an unknown name and for a value out of its bounds.
         """
         numbers = self.numbers
         for name, value in values.items():
             if name not in numbers:
-                raise EvaluationError(f"{self.name} has no number called {name!r}")
+                raise EvaluationError(f"{self.name} has no number named {name!r}")
             low, high = numbers[name].low, numbers[name].high
             if not low <= value <= high:
                 raise EvaluationError(f"{name} = {value:g} is outside {low:g}..{high:g}")
@@ -112,8 +112,8 @@ class Evaluation(ABC):
         raise EvaluationError(f"{self.name} has no file of its own")
 
     def describe(self, width: int = WIDTH) -> str:
-        """What it consists of, as text of at most `width` columns; raises EvaluationError where it cannot tell."""
-        raise EvaluationError(f"{self.name} cannot be read by people")
+        """Its description, as text of at most `width` columns; raises EvaluationError if it has none."""
+        raise EvaluationError(f"{self.name} cannot be shown as text")
 
     def explain(self, record: np.ndarray) -> Explanation:
         """The score of POSITION[1] taken apart: by terms where a family has them, else whole and with the reason."""

@@ -1,4 +1,4 @@
-"""Evaluations made from files and from what identifies them: the only place that knows which families there are."""
+"""Makes evaluations from files and identities: the only place that knows which families exist."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def load_named(name: str) -> Evaluation:
 
 
 def find_net(name: str) -> Path:
-    """The file of a net: a path, or the name of a file in the folder of the weights that come with Merino.
+    """The file of a net: a path, or the name of a file in the weights folder that comes with Merino.
 
     Raises EvaluationError.
     """
@@ -63,5 +63,5 @@ def from_identity(identity: Mapping[str, Any]) -> Evaluation:
     if set(identity) == {"net"}:
         return net_evaluation(network_of(str(identity["net"])))
     if set(identity) != {"weights"}:
-        raise EvaluationError(f"no family of evaluations is known by {', '.join(identity) or 'nothing'}")
+        raise EvaluationError(f"unknown family of evaluations: {', '.join(identity) or 'nothing'}")
     return LinearEvaluation(np.array(identity["weights"]))

@@ -1,4 +1,4 @@
-"""What a piece is worth by removal, for every family: how much the score falls for its owner without it."""
+"""Piece values by removal, for every family: how much the score falls for its owner without the piece."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ POSITIONS_AT_ONCE = 1024  # whose copies, one for each piece, fit into the proce
 
 @entry
 def _without_each(positions, without, places):
-    """Fill `without` with each position less one of its pieces, kings left out, and `places` with 64 * index + square.
+    """Fill `without` with the positions after removing each piece except kings, and `places` with 64 * index + square.
 
-    How many there are.
+    Returns their number.
     """
     found = 0
     for index in range(len(positions)):
@@ -42,8 +42,8 @@ def _without_each(positions, without, places):
 def removals(positions: np.ndarray, scores: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     """What the owner of the piece on each square loses when it is taken off the board, the side to move unchanged.
 
-    int64[n, 64] in centipawns for POSITION[n], 0 for kings and empty squares. `scores` gives those of POSITION[m] for
-    the side to move, int64[m], draws known.
+    int64[n, 64] in centipawns for POSITION[n], 0 for kings and empty squares. `scores` returns those of POSITION[m]
+    for the side to move, int64[m], after the draw rules.
     """
     parts = [
         _removals(positions[first : first + POSITIONS_AT_ONCE], scores)

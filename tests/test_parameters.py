@@ -34,7 +34,7 @@ def test_a_parameter_under_both_its_names_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("changes", "message"),
-    [({"razor_dpth": 1}, "no search parameter is called 'razor_dpth'"), ({"razor_depth": 7}, "outside 0..6")],
+    [({"razor_dpth": 1}, "there is no search parameter 'razor_dpth'"), ({"razor_depth": 7}, "outside 0..6")],
 )
 def test_an_unknown_name_or_a_value_out_of_bounds_is_refused(changes: dict[str, int], message: str) -> None:
     with pytest.raises(ParameterError, match=message):

@@ -276,7 +276,7 @@ def test_a_configuration_of_the_terms_has_the_text_and_the_hash_that_it_always_h
 def test_a_configuration_keeps_the_identity_of_any_family(identity: dict[str, object]):
     written = replace(configuration(), identity=identity)
     assert configuration_from(written.text()) == written
-    with pytest.raises(EvaluationError, match="no family of evaluations is known by"):
+    with pytest.raises(EvaluationError, match="unknown family of evaluations"):
         _ = written.evaluation
 
 

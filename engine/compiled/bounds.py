@@ -1,4 +1,4 @@
-"""Bounds checks in compiled code, `make test-bounds`: what is out of bounds is named by its file, line and function.
+"""Bounds checks in compiled code, `make test-bounds`: errors name file, line and function.
 
 numba checks every index where NUMBA_BOUNDSCHECK is set, and raises an IndexError that does not say where. Only then is
 this module imported.
@@ -16,7 +16,7 @@ _place = [""]  # the line that is being compiled
 
 
 def name_lines() -> None:
-    """Let every bounds check that is compiled from now on say where it stands."""
+    """Let every bounds check compiled from now on name its place."""
     compile_statement = Lower.lower_inst
 
     def lower_inst(self: Any, statement: Any) -> Any:

@@ -5,7 +5,7 @@
 
 Nothing else in the project calls `njit` (a test holds this). The cache of each group of packages lives in a per-user
 folder named by a hash of every source file that its code may come from and of the versions that compile it, because
-numba itself looks only at the file of the cached function: a changed callee would go unseen and stale code would run.
+numba itself checks only the file of the cached function: a changed callee would go unnoticed and stale code would run.
 """
 
 import logging
@@ -40,11 +40,11 @@ if CHECKS_BOUNDS:
 
 @cache
 def cache_of(group: str) -> Path | None:
-    """The folder of this group's compiled code, or None where nothing can be written."""
+    """The folder of this group's compiled code, or None if none can be written."""
     return compile_cache(group, numba.__version__, *(["bounds"] if CHECKS_BOUNDS else []))
 
 
-CACHE = cache_of(CACHE_GROUPS[0])  # of all that play needs
+CACHE = cache_of(CACHE_GROUPS[0])  # of everything that play needs
 ENTRIES: list[Any] = []  # all that have been declared
 
 install()
@@ -67,12 +67,12 @@ def in_python(compiled: Any) -> Callable[..., Any]:
 
 
 def primitive(meaning: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
-    """Make the decorated function an intrinsic of numba; where nothing is compiled, `meaning` runs instead."""
+    """Make the decorated function an intrinsic of numba; without compiling, `meaning` runs instead."""
     return (lambda define: meaning) if INTERPRETED else intrinsic
 
 
 def entry(function: Callable[..., Any]) -> Any:
-    """Compile `function` for Python: cached where a folder can be written, without the GIL."""
+    """Compile `function` for Python: cached if a folder can be written, and without the GIL."""
     compiled = numba.njit(no_cfunc_wrapper=True, **_OPTIONS)(function)
     if INTERPRETED:
         return compiled

@@ -1,4 +1,4 @@
-"""Memory that threads share: atomic words at an address, records copied and cleared as a block.
+"""Memory shared by threads: atomic words at an address, and records copied and cleared as a block.
 
 The transposition table and the stop flag are numpy arrays whose address travels in the search record, since a
 record is one pointer and an array argument is seven words at every level of a recursion.
@@ -62,7 +62,7 @@ def store_word(typing, address, word):
 
 @primitive(lambda address: None)
 def prefetch(typing, address):
-    """Ask for the cache line at `address`; the answer will be there by the time it is read."""
+    """Prefetch the cache line at `address`."""
 
     def generate(context, builder, signature, args):
         pointer = builder.inttoptr(args[0], ir.IntType(8).as_pointer())

@@ -1,12 +1,12 @@
-"""How numba puts code together here: whole programs at once, and indices that do not count from the end.
+"""How numba assembles code here: whole programs at once, and indices that do not count from the end.
 
-By itself numba takes every function through LLVM alone, and again inside each of its callers. Here a kernel is only
-translated, and LLVM sees it once, together with the entry that reaches it: a program into which nobody else calls, so
-that nothing has to be kept for callers that there are not.
+By default numba optimises every function with LLVM alone, and again inside each of its callers. Here a kernel is only
+translated, and LLVM sees it once, together with the entry that reaches it. Nobody else calls into this program, so
+nothing has to be kept for other callers.
 
-By itself numba also lets every index be negative, as Python does, and finds out for each whether it is. No kernel makes
-use of that, and a search spent a sixth of its time on it. A negative constant still counts from the end; with bounds
-checks any other negative index is an IndexError.
+By default numba also allows negative indices, as Python does, and tests the sign of every index. No kernel uses that,
+and a search spent a sixth of its time on it. A negative constant still counts from the end; with bounds checks any
+other negative index is an IndexError.
 """
 
 from typing import Any
@@ -20,7 +20,7 @@ _wrapped_index, _set_env = arrayobj.fix_integer_index, JITCPUCodegen.set_env
 
 
 class ProgramLibrary(JITCodeLibrary):  # type: ignore[misc]
-    """The code of one function, which becomes a program with all that it reaches once its address is asked for."""
+    """The code of one function, which becomes a program with all that it reaches once its address is requested."""
 
     def get_pointer_to_function(self, name: str) -> int:
         """The address of a function of this library; 0 where it has none of this name: what only kernels call."""
@@ -31,7 +31,7 @@ class ProgramLibrary(JITCodeLibrary):  # type: ignore[misc]
         return int(super().get_pointer_to_function(name))
 
     def finalize(self) -> None:
-        """Link all that is reached from here, hide it from all others, and let LLVM do its work."""
+        """Link everything that is reached from here, hide it from all others, and run LLVM."""
         own = _defined(self._final_module)
         for library in self._reached():
             self._reload_init.update(library._reload_init)
@@ -54,7 +54,7 @@ class ProgramLibrary(JITCodeLibrary):  # type: ignore[misc]
         return list(found)
 
     def _ensure_finalized(self) -> None:
-        """Leave a function that is linked into a program as it is."""
+        """Leave a function that is linked into a program unchanged."""
 
     def _optimize_functions(self, module: Any) -> None:
         """Optimise nothing ahead of the whole program."""
@@ -66,19 +66,19 @@ def _defined(module: Any) -> set[str]:
 
 
 def _index(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
-    """An index as it is, where numba's own function looks whether it is negative; that one still for constants."""
+    """The index unchanged, instead of numba's test for negative ones; constants still get that test."""
     if not kind.signed or isinstance(index, ir.Constant):
         return _wrapped_index(context, builder, kind, index, size)
     return context.cast(builder, index, kind, types.intp)
 
 
 def _set_environment(self: Any, name: str, environment: Any) -> None:
-    """Tell a program of its constants; a kernel has none until it is part of one."""
+    """Set the constants of a program; a kernel has none until it is part of one."""
     if self._engine.is_symbol_defined(name):
         _set_env(self, name, environment)
 
 
 def install() -> None:
-    """Let numba work so from now on, in this process."""
+    """Change numba in this process."""
     JITCPUCodegen._library_class, JITCPUCodegen.set_env = ProgramLibrary, _set_environment
     arrayobj.fix_integer_index = _index

@@ -1,9 +1,9 @@
 """Mutual recursion between kernels: a function calls itself through its address, kept in the search record.
 
 numba compiles mutual recursion, but code that it loads back from the cache then jumps to address 0 (so does
-self-recursion first called with a literal). Called through an address, no kernel is recursive in numba's eyes,
-and the steps of a search can be functions of their own that search deeper. An evaluation is called in the same way, so
-that the search need not be compiled anew for another.
+self-recursion first called with a literal). Called through an address, no kernel is recursive for numba, and the steps
+of a search can be separate functions that search deeper. An evaluation is called in the same way, so that another
+evaluation does not make the search compile again.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ from numba.core import cgutils
 from engine.compiled.jit import CHECKS_BOUNDS, primitive
 
 _INTEGERS = (types.int64,) * 4
-_INTERPRETED: list[Any] = []  # functions, whose place stands for their address where nothing is compiled
+_INTERPRETED: list[Any] = []  # functions; their index is their address where nothing is compiled
 
 
 def _place_of(function, record):

@@ -10,12 +10,12 @@ from engine.report.schema import ChangeReport
 from eval.explanation import Explanation
 from eval.linear.registry import Group
 
-NAMED = 3  # at most so many groups or terms in a list
-LEAST = 0.5  # centipawns; less is not worth a word
+NAMED = 3  # groups or terms in a list, at most
+LEAST = 0.5  # centipawns; smaller values are not mentioned
 
 
 def summarise(explanation: Explanation) -> tuple[str, ...]:
-    """Who is ahead, by which groups and by which terms, and what stands against it: each a sentence."""
+    """Sentences: who is ahead, by which groups and terms, and what counts against it."""
     score = explanation.score_white
     leader = BLACK if score < 0 else WHITE
     sign = -1 if leader == BLACK else 1
@@ -42,7 +42,7 @@ def _rule_sentence(explanation: Explanation) -> Iterable[str]:
 
 
 def summarise_change(change: ChangeReport, what: str, colour: int) -> tuple[str, ...]:
-    """What `what`, as "Nf3", does for the side `colour`: how much, and by which terms. Each a sentence."""
+    """Sentences on what `what`, such as "Nf3", does for the side `colour`: how much, and by which terms."""
     sign = -1 if colour == BLACK else 1
     total = sign * change.change_cp
     if total:
@@ -54,7 +54,7 @@ def summarise_change(change: ChangeReport, what: str, colour: int) -> tuple[str,
 
 
 def _for_and_against(head: str, side: str, other: str, values: Iterable[tuple[str, float]]) -> Iterable[str]:
-    """The largest values above nothing, which are for `side`, and the largest below, as one sentence or none."""
+    """The largest positive values, which are for `side`, and the largest negative ones, as one sentence or none."""
     known = list(values)
     good = _largest(known, lambda value: value >= LEAST)
     bad = _largest(known, lambda value: value <= -LEAST)
@@ -65,6 +65,6 @@ def _for_and_against(head: str, side: str, other: str, values: Iterable[tuple[st
 
 
 def _largest(values: Iterable[tuple[str, float]], counts: Callable[[float], bool]) -> str:
-    """The largest of the values that count: "RookOpen 20, Rook7th 12"; sizes without sign."""
+    """The largest relevant values: "RookOpen 20, Rook7th 12"; sizes without sign."""
     chosen = sorted((pair for pair in values if counts(pair[1])), key=lambda pair: -abs(pair[1]))[:NAMED]
     return ", ".join(f"{name} {abs(value):.0f}" for name, value in chosen)

@@ -1,1 +1,1 @@
-"""The search: alpha-beta and what makes it fast, and the `Searcher` that Python code drives it with."""
+"""The search: alpha-beta with its techniques, and the `Searcher` by which Python code drives it."""

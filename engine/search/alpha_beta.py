@@ -1,4 +1,4 @@
-"""A node of the alpha-beta tree: principal variation search and the list of what is tried at a node, in its order.
+"""A node of the alpha-beta tree: principal variation search (PVS), and the list of what a node tries, in order.
 
 All scores are for the side to move at the node, in centipawns. `s` is the search record of the thread.
 """
@@ -25,7 +25,7 @@ from engine.search.static_eval import static_evaluation
 from engine.search.transposition import EXACT, LOWER_BOUND, bound_of, entry_is_pv, entry_move, entry_score, probe, store
 from engine.search.tree import count_node, is_draw, make_move, search_child, update_pv
 
-DEEPER_PER_PLY = 2  # centipawns on `deeper_margin` for each ply: a deeper second search must be earned
+DEEPER_PER_PLY = 2  # centipawns added to `deeper_margin` for each ply: a deeper second search needs a better score
 
 
 @kernel
@@ -68,7 +68,7 @@ def alpha_beta(s, ply, alpha, beta, depth):
 
 @kernel
 def search_moves(s, ply, alpha, beta, depth):
-    """Search the moves that the move picker hands out; the best score, fail-soft."""
+    """Search the moves that the move picker hands out; returns the best score, fail-soft."""
     here, position = s.plies[ply], s.positions[ply]
     old_alpha, best, best_move, searched = alpha, np.int64(-INFINITE), np.int64(NO_MOVE), 0
     while True:
@@ -114,7 +114,7 @@ def store_result(s, ply, best, best_move, bound, depth):
     here, position = s.plies[ply], s.positions[ply]
     store(s, ply, position.key, best_move, best, here.raw_eval, depth, bound, here.tt_pv)
     if position.checkers != ZERO or best_move != NO_MOVE and is_noisy(position, best_move):
-        return  # the score comes from tactics, which a static evaluation need not see
+        return  # the score comes from tactics, which a static evaluation cannot see
     error = best - here.static_eval
     if bound == EXACT or (bound == LOWER_BOUND) == (error > 0):
         update_correction_history(s, ply, error, depth)
@@ -135,8 +135,8 @@ def is_searched_at_root(s, move):
 def search_move(s, ply, alpha, beta, depth, move, is_quiet, searched, best):
     """Principal variation search of one move.
 
-    The first move gets the full window. A later one is expected to be worse: a null window, at reduced depth, is enough
-    to show it. Where it fails high it is searched again at full depth, and if it lies in the window, with all of that.
+    The first move gets the full window. Later ones are expected to be worse, which a null window at reduced depth can
+    show. A move that fails high is searched again at full depth, and with the full window if its score lies in it.
     """
     here, p, is_pv = s.plies[ply], s.parameters, beta - alpha > 1
     new_depth = depth - 1 + (here.extension if move == here.hash_move else 0)
@@ -145,7 +145,7 @@ def search_move(s, ply, alpha, beta, depth, move, is_quiet, searched, best):
     if searched == 1:
         return search_child(s, ply, alpha, beta, new_depth, not is_pv and not here.is_cut_node)
     if s.positions[ply + 1].checkers != ZERO:
-        reduction = 0  # a check may force
+        reduction = 0  # a check may be forcing
     here.reduction = reduction = max(0, min(reduction, new_depth - 1))
     score = search_child(s, ply, alpha, alpha + 1, new_depth - reduction, reduction > 0 or not here.is_cut_node)
     here.reduction = 0

@@ -1,8 +1,8 @@
-"""Correction history: how far the search has found the static evaluation off in positions of this kind.
+"""Correction history: how far off the static evaluation was in similar positions, according to the search.
 
-Kinds are those with the same pawns, with the same other pieces of a side, and after the same last move. Each kind's
-entry, for the side to move, follows the error, score of the search minus static evaluation; the weighted sum is added
-to the next static evaluation there.
+Similar positions have the same pawns, the same other pieces of a side, or the same last move. Each has an entry, for
+the side to move, that follows the error: score of the search minus static evaluation. The weighted sum of the entries
+is added to the next static evaluation.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ _LIMIT_BITS = 10  # gravity keeps every entry within 2 ** _LIMIT_BITS
 _BONUS_MAX = 256  # so that one surprise cannot fill an entry
 _BONUS_DIVISOR = 8  # of error times depth
 _SHIFT = U64(64 - CORRECTION_BITS)
-# odd numbers without a pattern, one a piece, so that sums of products spread evenly
+# odd numbers without a pattern, one per piece, so that sums of products spread evenly
 _KNIGHT, _BISHOP, _ROOK, _QUEEN, _KING = (
     U64(factor)
     for factor in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F, 0xE7037ED1A0B428DB)
@@ -44,7 +44,7 @@ def _pieces_index(position, colour):
 
 @kernel
 def _correction(s, ply):
-    """What to add to the static evaluation, centipawns for the side to move."""
+    """The correction to add to the static evaluation, in centipawns for the side to move."""
     position, p = s.positions[ply], s.parameters
     side = side_to_move(position)
     pawns = int(s.pawn_correction_history[side, np.int64(position.pawn_key >> _SHIFT)])
@@ -56,7 +56,7 @@ def _correction(s, ply):
 
 @kernel
 def set_static_eval(s, ply, tt_entry):
-    """Fill in `raw_eval`, the static evaluation (from the table if it is there), and `static_eval`, corrected.
+    """Set `raw_eval`, the static evaluation (from the transposition table if stored), and `static_eval`, corrected.
 
     Both are NO_SCORE in check.
     """
@@ -72,13 +72,13 @@ def set_static_eval(s, ply, tt_entry):
 
 @kernel
 def _gravity(entry, bonus):
-    """`entry` after a bonus or malus, which counts the less the nearer `entry` is to the limit on that side."""
+    """`entry` after a bonus or malus with gravity: near the limit on that side it changes less."""
     return entry + bonus - (entry * abs(bonus) >> _LIMIT_BITS)
 
 
 @kernel
 def update_correction_history(s, ply, error, depth):
-    """Remember that a search to `depth` found the static evaluation here too low by `error` centipawns."""
+    """Record that a search to `depth` found the static evaluation here too low by `error` centipawns."""
     position = s.positions[ply]
     side = side_to_move(position)
     bonus = max(-_BONUS_MAX, min(error * depth // _BONUS_DIVISOR, _BONUS_MAX))

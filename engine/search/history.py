@@ -1,8 +1,8 @@
-"""What the search remembers of moves, to try the good ones first: histories, killers, counter moves.
+"""Memory of the search for move ordering: butterfly, continuation and capture history, killers, counter moves.
 
-Butterfly history: how a quiet move has done by its side and squares. Continuation history: how it has done as an answer
-to the move before, and as the follow-up of the own one before that. Capture history: how a capture has done by piece,
-square and victim. Each grows by bonus and malus, with gravity.
+Butterfly history: how a quiet move has done by its side and squares. Continuation history: how it has done as an
+answer to the last move, and as a follow-up to the side's own move before. Capture history: how a capture has done by
+piece, square and victim. Each changes by bonus and malus, with gravity.
 """
 
 from engine.board.move import NO_MOVE, destination_of, origin_of
@@ -13,7 +13,7 @@ from engine.search.see import captured_type
 from engine.search.state import MAX_QUIETS
 
 HISTORY_BITS = 14  # gravity keeps every value within 2 ** HISTORY_BITS
-CONTINUATION_PLIES = 2  # of continuation history: the opponent's last move and our own before it
+CONTINUATION_PLIES = 2  # of continuation history: the opponent's last move and our own move before it
 
 
 @kernel
@@ -30,7 +30,7 @@ def piece_to_before(s, ply, back):
 
 @kernel
 def quiet_histories(s, ply):
-    """What a quiet move is looked up in at this node: butterfly history by its squares, continuation histories."""
+    """The tables for quiet moves at this node: butterfly history by squares, and the continuation histories."""
     return (
         s.butterfly_history[side_to_move(s.positions[ply])],
         s.continuation_history[piece_to_before(s, ply, 1)],
@@ -61,7 +61,7 @@ def noisy_history(s, ply, move):
 
 @kernel
 def _gravity(value, bonus):
-    """`value` after a bonus or malus, which counts the less the nearer `value` is to the limit on that side."""
+    """`value` after a bonus or malus with gravity: near the limit on that side it changes less."""
     return value + bonus - (value * abs(bonus) >> HISTORY_BITS)
 
 
@@ -88,7 +88,7 @@ def _update_noisy(s, ply, move, bonus):
 
 @kernel
 def note_searched(s, ply, move, is_quiet):
-    """Note a move that was searched at this node: it gets a malus if a later one is the best."""
+    """Record a move that was searched at this node: it gets a malus if a later one is the best."""
     here = s.plies[ply]
     if is_quiet:
         if here.quiets < MAX_QUIETS:
@@ -101,13 +101,13 @@ def note_searched(s, ply, move, is_quiet):
 
 @kernel
 def _bonus(s, depth):
-    """What the best move of a node gains in its history, the more the deeper it was searched."""
+    """The history bonus of the best move of a node, larger for a deeper search."""
     return min(s.parameters.history_bonus * depth, s.parameters.history_bonus_max)
 
 
 @kernel
 def update_histories(s, ply, best_move, depth):
-    """After the moves of a node: a bonus for the best, or, where all failed low, for the quiet move that led here."""
+    """After the moves of a node: a bonus for the best one, or if all failed low, for the quiet move that led here."""
     if best_move != NO_MOVE:
         _update_best(s, ply, best_move, depth)
     elif ply > 0:

@@ -1,4 +1,4 @@
-"""Iterative deepening with aspiration windows, and the loop of those who need no reports.
+"""Iterative deepening with aspiration windows, and a loop without reports.
 
 `Worker` drives the same steps from Python, one window at a time.
 """
@@ -14,17 +14,17 @@ from engine.search.limits import MATE_IN_MAX_PLY
 from engine.search.state import INFINITE, NO_SCORE, PAST
 
 NO_LIMIT = 1 << 62
-LEAST_NODES = 1000  # whatever the limit: there should be a move to play
+LEAST_NODES = 1000  # whatever the limit, so that there is a move to play
 ASPIRATION_DEPTH = 5  # first iteration with a narrow window
-WIDEST_WINDOW = 1000  # half-width beyond which the window is opened for good
-FAIL_HIGH_PLIES = 3  # that an iteration may be searched less deeply when its score keeps rising
+WIDEST_WINDOW = 1000  # half-width beyond which the window is opened fully
+FAIL_HIGH_PLIES = 3  # by which an iteration may be searched less deeply when its score keeps rising
 
 
 @kernel
 def set_root(s, position, keys, count, age):
-    """Get ready to search `position` without a limit. `keys[:count]` are those of the game so far, the present last.
+    """Prepare to search `position` without a limit. `keys[:count]` are those of the game so far, the present one last.
 
-    `age` is that of the table. Of earlier searches only the histories are left.
+    `age` is that of the table. Only the histories of earlier searches are kept.
     """
     copy_record(s.positions[0], position)
     s.past = min(count - 1, PAST)
@@ -52,7 +52,7 @@ def aspiration_window(s, depth, guess):
 
 @kernel
 def widened_window(score, alpha, beta, width):
-    """Where to search again after `score` fell outside (alpha, beta): alpha, beta, and the new half-width."""
+    """The next window after `score` fell outside (alpha, beta): alpha, beta, and the new half-width."""
     width += width // 2
     if width > WIDEST_WINDOW:
         return -INFINITE, INFINITE, width
@@ -63,9 +63,9 @@ def widened_window(score, alpha, beta, width):
 
 @kernel
 def fail_high_depth(s, score, beta, searched, depth):
-    """How deep to search again at iteration `depth` after `score` fell outside the window at depth `searched`.
+    """The depth of the next search in iteration `depth` after `score` fell outside the window at depth `searched`.
 
-    A ply less after each fail high: the move is good enough, how good can be told at less cost.
+    A ply less after each fail high: the move is good enough, and a shallower search can tell how good.
     """
     if score < beta or s.full_width:
         return depth
@@ -76,16 +76,16 @@ def fail_high_depth(s, score, beta, searched, depth):
 def search_root(s, alpha, beta, depth):
     """The score of the root at `depth` in (alpha, beta), fail-soft."""
     s.root_depth = depth
-    s.plies[1].cutoffs = 0  # nobody two plies up does it
+    s.plies[1].cutoffs = 0  # there is no node two plies above to do it
     return call_at(s.alpha_beta, s, 0, alpha, beta, depth)
 
 
 @kernel
 def deepen(s, nodes, last_depth):
-    """Search the root within `nodes` and `last_depth`: the best move, its score for the side to move, the depth.
+    """Search the root within `nodes` and `last_depth`; returns best move, its score for the side to move, depth.
 
-    There must be a legal move. The first iteration may take LEAST_NODES to find the best; where even that does not do,
-    it is the first legal one at score 0. Of an iteration that is broken off, what it has found counts.
+    There must be a legal move. The first iteration may use LEAST_NODES; if even that finds no best move, the result is
+    the first legal move with score 0. The result of an interrupted iteration counts.
     """
     generate(s.positions[0], s.moves[0], ALL, FULL)
     best, best_score, guess, depth = np.int64(s.moves[0, 0]), np.int64(0), np.int64(NO_SCORE), 1

@@ -1,4 +1,4 @@
-"""What a search may use and what it tells: plain data, importable without numba."""
+"""The limits and reports of a search: plain data, importable without numba."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Score(int):
 
 
 class Line(NamedTuple):
-    """One report of a search under way: what `info` shows."""
+    """A report of a running search: what `info` shows."""
 
     depth: int
     seldepth: int
@@ -64,7 +64,7 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The end of a search: the best move (None where there is no legal move), a move to ponder on, the last line."""
+    """The result of a search: the best move (None if there is no legal move), a move to ponder on, the last line."""
 
     best: int | None
     ponder: int | None

@@ -1,6 +1,6 @@
 """The move picker: hash move, good captures by MVV, killers, counter move, quiet moves by history, losing captures.
 
-`next_move` hands them out one at a time and generates them in stages: a cutoff by the hash move costs no generation.
+`next_move` hands out one move at a time and generates them in stages, so that a cutoff by the hash move needs none.
 """
 
 from engine.board.bitboard import BISHOP, FULL, KING, KNIGHT, ONE, PAWN, QUEEN, ROOK, bit, lsb, pawn_attacks, type_of
@@ -20,8 +20,8 @@ from engine.search.history import noisy_history, piece_to_before, quiet_historie
 from engine.search.see import captured_type, see_at_least
 
 _HASH, _NOISY_GENERATION, _GOOD_NOISY, _QUIET_GENERATION, _QUIETS, _BAD_NOISY, _DONE = range(7)
-_VICTIM_WEIGHT = 16  # centipawns of the victim against points of capture history, which reach 2 ** 14
-_KILLER_SCORES = (200_000, 190_000)  # above all that histories and threats of a quiet move can add up to
+_VICTIM_WEIGHT = 16  # weight of the victim's centipawns relative to capture history, which reaches 2 ** 14
+_KILLER_SCORES = (200_000, 190_000)  # above any sum of histories and threats of a quiet move
 _COUNTER_SCORE = 180_000
 
 
@@ -82,7 +82,7 @@ def is_losing_capture_stage(s, ply):
 def _generate_noisy(s, ply):
     """Captures and promotions by MVV: the most valuable victim first.
 
-    Among victims alike capture history decides, where MVV/LVA has the least valuable attacker first.
+    Capture history decides among equal victims, instead of the least valuable attacker as in MVV/LVA.
     """
     here, position = s.plies[ply], s.positions[ply]
     here.next = here.bad_end = 0
@@ -99,7 +99,7 @@ def _generate_noisy(s, ply):
 def _generate_quiets(s, ply):
     """Quiet moves, behind the losing captures in memory: killers and counter move first, then by history and threats.
 
-    Killers cut off at this ply before, in a sibling node; the counter move did as an answer to the last move.
+    Killers caused a cutoff in a sibling node at this ply; the counter move did so as an answer to the last move.
     """
     here, position = s.plies[ply], s.positions[ply]
     counter, histories = int(s.counter_moves[piece_to_before(s, ply, 1)]), quiet_histories(s, ply)
@@ -121,11 +121,11 @@ def _generate_quiets(s, ply):
 
 @kernel
 def _take_best(s, ply):
-    """Selection sort, one step: swap the best-scored move that is left to the front and hand it out."""
+    """One step of selection sort: swap the best remaining move to the front and hand it out."""
     here = s.plies[ply]
     moves, scores = s.moves[ply, here.next : here.end], s.scores[ply, here.next : here.end]
     best_score, best = scores[0], 0
-    for score in scores:  # in two loops, of which the compiler turns the first into one over vectors
+    for score in scores:  # in two loops, of which the compiler vectorises the first
         best_score = max(best_score, score)
     while scores[best] != best_score:
         best += 1

@@ -1,6 +1,6 @@
-"""Every number the search can be tuned by: name, default, bounds and what it does.
+"""Every tunable number of the search: name, default, bounds and what it does.
 
-The rows become fields of the search record (`s.parameters.name`), never compiled-in constants.
+The rows become fields of the search record (`s.parameters.name`), not constants of the compiled code.
 Margins, bonuses and values are centipawns unless a row says otherwise, depths are plies.
 """
 
@@ -14,7 +14,7 @@ from engine.compiled.records import record_dtype
 
 @dataclass(frozen=True)
 class Parameter:
-    """One tunable number of the search; `was` is an older name, still accepted wherever a user names it."""
+    """A tunable number of the search; `was` is an older name, still accepted from users."""
 
     name: str
     default: int
@@ -179,7 +179,7 @@ PARAMETER_DTYPE = record_dtype([(parameter.name, np.int64) for parameter in PARA
 
 
 class ParameterError(ValueError):
-    """A parameter that does not exist or a value outside its bounds."""
+    """An unknown parameter, or a value outside its bounds."""
 
 
 def parameter_values(changes: Mapping[str, int] | None = None) -> tuple[int, ...]:
@@ -190,7 +190,7 @@ def parameter_values(changes: Mapping[str, int] | None = None) -> tuple[int, ...
     for given, value in (changes or {}).items():
         name = current_name(given)
         if name not in values:
-            raise ParameterError(f"no search parameter is called {given!r}")
+            raise ParameterError(f"there is no search parameter {given!r}")
         if name in changed:
             raise ParameterError(f"{name} is given twice, once by its old name")
         changed[name] = value
@@ -202,7 +202,7 @@ def parameter_values(changes: Mapping[str, int] | None = None) -> tuple[int, ...
 
 
 def current_name(name: str) -> str:
-    """The name of a parameter today, if this is what it was called before; else the name as it is."""
+    """The present name of a parameter, if this is its old name; else the name itself."""
     return OLD_NAMES.get(name, name)
 
 

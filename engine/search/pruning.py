@@ -1,7 +1,7 @@
-"""Pruning: the techniques that decide a node before its moves are searched, and those that skip a single move.
+"""Pruning: techniques that decide a node before its moves are searched, and techniques that skip single moves.
 
-`prune_node` and `prune_move` list them in the order in which they are tried. Each leaves mate scores alone: a margin
-in centipawns says nothing about them.
+`prune_node` and `prune_move` list them in the order in which they are tried. None applies to mate scores: a margin in
+centipawns says nothing about them.
 """
 
 from engine.board.bitboard import ZERO
@@ -31,16 +31,16 @@ NO_CUTOFF = -INFINITE - 1
 
 @kernel
 def mate_distance_pruning(ply, alpha, beta):
-    """The window without scores that cannot be reached any more; empty where a shorter mate was found elsewhere.
+    """Mate distance pruning: the window without unreachable scores; empty if a shorter mate was found elsewhere.
 
-    At best the side to move mates by its next move, at worst it is mated now.
+    At best the side to move mates with its next move, at worst it is mated now.
     """
     return max(alpha, ply - MATE_SCORE), min(beta, MATE_SCORE - ply - 1)
 
 
 @kernel
 def transposition_table_cutoff(tt_entry, score, beta, depth):
-    """Whether an earlier search of this position, at least as deep, decides a null-window node by its score."""
+    """Transposition table cutoff: whether an earlier search, at least as deep, decides a null-window node."""
     if tt_entry == ZERO or entry_depth(tt_entry) < depth:
         return False
     bound = entry_bound(tt_entry)
@@ -49,7 +49,7 @@ def transposition_table_cutoff(tt_entry, score, beta, depth):
 
 @kernel
 def tt_adjusted_eval(tt_entry, static_eval, ply):
-    """The static evaluation, or the score of the table where its bound says that it is nearer the truth."""
+    """The static evaluation, or the score of the table if its bound shows that it is closer to the truth."""
     score, bound = entry_score(tt_entry, ply), entry_bound(tt_entry)
     if bound == EXACT or bound == (LOWER_BOUND if score > static_eval else UPPER_BOUND):
         return score
@@ -58,7 +58,7 @@ def tt_adjusted_eval(tt_entry, static_eval, ply):
 
 @kernel
 def is_improving(s, ply):
-    """Whether the static evaluation has risen since this side's last move: its plans work, so prune and reduce less."""
+    """Improving: the static evaluation has risen since this side's last move, so prune and reduce less."""
     if ply >= 2 and s.plies[ply - 2].static_eval != NO_SCORE:
         return s.plies[ply].static_eval > s.plies[ply - 2].static_eval
     return ply >= 4 and s.plies[ply].static_eval > s.plies[ply - 4].static_eval
@@ -82,9 +82,9 @@ def prune_node(s, ply, alpha, beta, depth, tt_entry):
 
 @kernel
 def reverse_futility_pruning(s, ply, beta, depth, adjusted_eval):
-    """Near the leaves a side so far above beta keeps enough of it whatever the opponent does. Its score or NO_CUTOFF.
+    """Reverse futility pruning: near the leaves a score far above beta stays above it. A score or NO_CUTOFF.
 
-    Nobody has searched that score, so a part of its distance above beta is taken off. Mates are certain.
+    The score has not been searched, so part of its distance above beta is taken off. Mates are certain.
     """
     p = s.parameters
     if depth > p.reverse_futility_depth:
@@ -98,7 +98,7 @@ def reverse_futility_pruning(s, ply, beta, depth, adjusted_eval):
 
 @kernel
 def razoring(s, ply, alpha, beta, depth, adjusted_eval):
-    """Near the leaves and far below alpha only captures can help: ask quiescence. Its score, or NO_CUTOFF if above."""
+    """Razoring: near the leaves and far below alpha only captures can help, so ask quiescence. A score or NO_CUTOFF."""
     p = s.parameters
     if depth > p.razor_depth or adjusted_eval + p.razor_margin * (1 + depth * depth) >= alpha:
         return NO_CUTOFF
@@ -108,7 +108,7 @@ def razoring(s, ply, alpha, beta, depth, adjusted_eval):
 
 @kernel
 def null_move_pruning(s, ply, beta, depth, adjusted_eval):
-    """Pass: if the opponent cannot use two moves in a row, this node fails high. Its score or NO_CUTOFF."""
+    """Null move pruning: if a pass still fails high, a move will too. A score or NO_CUTOFF."""
     p, here = s.parameters, s.plies[ply]
     if depth < p.null_move_depth or adjusted_eval < beta or here.static_eval < beta:
         return NO_CUTOFF
@@ -125,7 +125,7 @@ def null_move_pruning(s, ply, beta, depth, adjusted_eval):
     score = score if score < MATE_IN_MAX_PLY else beta  # a mate after a pass proves nothing
     if depth < p.null_move_verify_depth or s.null_move_verified_ply > 0:
         return score
-    # Deep in the tree an undetected zugzwang costs most: verify that a move does as well as the pass.
+    # At high depth an undetected zugzwang costs most: verify that a move does as well as the pass.
     s.null_move_verified_ply = ply
     verified = call_at(s.alpha_beta, s, ply, beta - 1, beta, max(1, reduced))
     s.null_move_verified_ply = 0
@@ -136,13 +136,13 @@ def null_move_pruning(s, ply, beta, depth, adjusted_eval):
 
 @kernel
 def probcut(s, ply, beta, depth, tt_entry):
-    """A capture that beats beta by a margin in a shallower search will beat it here. Its score or NO_CUTOFF."""
+    """Probcut: a capture that beats beta by a margin in a shallower search will beat it here. A score or NO_CUTOFF."""
     p, here = s.parameters, s.plies[ply]
     if depth < p.probcut_depth:
         return NO_CUTOFF
     target, shallow = beta + p.probcut_margin, depth - p.probcut_reduction
     if tt_entry != ZERO and entry_depth(tt_entry) >= shallow and entry_score(tt_entry, ply) < target:
-        return NO_CUTOFF  # the table knows better
+        return NO_CUTOFF  # a stored score says otherwise
     init_move_picker(s, ply, entry_move(tt_entry), True)
     while True:
         move = next_move(s, ply)
@@ -163,7 +163,7 @@ def probcut(s, ply, beta, depth, tt_entry):
 
 @kernel
 def prune_move(s, ply, move, is_quiet, alpha, depth, searched):
-    """Whether to skip a later move of a node that has a score already, where the side to move has pieces."""
+    """Whether to skip a later move of a node that already has a score, if the side to move has pieces."""
     position, p = s.positions[ply], s.parameters
     if ply == 0 or searched == 0 or s.full_width or not has_pieces(position, side_to_move(position)):
         return False
@@ -185,7 +185,7 @@ def prune_move(s, ply, move, is_quiet, alpha, depth, searched):
 
 @kernel
 def late_move_pruning(s, ply, depth):
-    """Moves are ordered: after so many quiet moves near the leaves the rest will not help. Skips all that are left."""
+    """Late move pruning: near the leaves, after a number of quiet moves the rest will not help. Skips them all."""
     p, here = s.parameters, s.plies[ply]
     if depth > p.late_move_pruning_depth:
         return False
@@ -198,14 +198,14 @@ def late_move_pruning(s, ply, depth):
 
 @kernel
 def history_pruning(s, depth, history):
-    """A quiet move that has failed nearly everywhere else will fail here."""
+    """History pruning: a quiet move that has failed nearly everywhere else will fail here."""
     p = s.parameters
     return depth <= p.history_pruning_depth and history < -p.history_pruning_margin * depth
 
 
 @kernel
 def futility_pruning(s, ply, alpha, depth, history):
-    """Near the leaves a quiet move cannot make up for a static evaluation so far below alpha."""
+    """Futility pruning: near the leaves a quiet move cannot make up for a static evaluation far below alpha."""
     p = s.parameters
     needed = alpha - s.plies[ply].static_eval - p.futility_base - p.futility_margin * depth
     return depth <= p.futility_depth and history < (needed + 1) * p.futility_history  # history // divisor <= needed
@@ -213,7 +213,7 @@ def futility_pruning(s, ply, alpha, depth, history):
 
 @kernel
 def noisy_futility_pruning(s, ply, move, alpha, depth):
-    """Futility pruning of captures: even the piece for nothing, and a margin, leave this side below alpha.
+    """Futility pruning of captures: even winning the piece for nothing, plus a margin, leaves this side below alpha.
 
     Promotions and checks are searched, and so is everything in check.
     """
@@ -227,5 +227,5 @@ def noisy_futility_pruning(s, ply, move, alpha, depth):
 
 @kernel
 def see_pruning(s, ply, move, depth, margin):
-    """Near the leaves a move that loses more than `margin` for each ply of depth by exchange (SEE) is not searched."""
+    """SEE pruning: near the leaves, skip a move that loses more than `margin` per ply of depth by exchange."""
     return depth <= s.parameters.see_depth and not see_at_least(s, s.positions[ply], move, -margin * depth)

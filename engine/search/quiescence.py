@@ -19,7 +19,7 @@ from engine.search.tree import count_node, is_draw, make_move, update_pv
 
 @kernel
 def quiescence(s, ply, alpha, beta, depth):
-    """The score at `ply` when only noisy moves are searched, fail-soft; `depth`, 0 or below, makes no difference."""
+    """The score at `ply` if only noisy moves are searched, fail-soft; `depth`, 0 or below, has no effect."""
     here, position = s.plies[ply], s.positions[ply]
     here.pv_length = 0
     if count_node(s, ply) or is_draw(s, ply):
@@ -42,7 +42,7 @@ def quiescence(s, ply, alpha, beta, depth):
 
 @kernel
 def stand_pat(s, ply, alpha, beta, tt_entry):
-    """What the side to move has without a capture: nobody has to capture."""
+    """Stand pat: the score of the side to move without a capture, as nobody has to capture."""
     score = tt_adjusted_eval(tt_entry, s.plies[ply].static_eval, ply)
     if beta - alpha > 1 and abs(score) >= MATE_IN_MAX_PLY:
         return s.plies[ply].static_eval  # a principal variation must lead to the mate it promises
@@ -51,7 +51,7 @@ def stand_pat(s, ply, alpha, beta, tt_entry):
 
 @kernel
 def delta_pruning(s, ply, move, best, stand_pat_score, alpha):
-    """A score at most alpha where even the captured piece for nothing, and a margin, are not enough; else INFINITE.
+    """Delta pruning: a score up to alpha if even a free capture and a margin are not enough; else INFINITE.
 
     In check, for promotions and against a mate every move is searched.
     """

@@ -1,4 +1,4 @@
-"""How deep to search: singular and hindsight extensions, internal iterative and late move reductions."""
+"""The depth of searches: singular and hindsight extensions, internal iterative and late move reductions."""
 
 import numpy as np
 
@@ -14,14 +14,14 @@ from engine.search.state import NO_SCORE, REDUCTION_SIZE
 from engine.search.transposition import UPPER_BOUND, entry_bound, entry_depth, entry_move, entry_score
 
 ONE_PLY = 1024  # unit of late move reductions
-SINGULAR_UNIT = 16  # of `singular_margin`, which would be too coarse in whole centipawns per ply
-SINGULAR_PLY_FACTOR = 2  # no extension deeper than so many times the iteration, else the tree may explode
+SINGULAR_UNIT = 16  # unit of `singular_margin`; whole centipawns per ply would be too coarse
+SINGULAR_PLY_FACTOR = 2  # no extension beyond this many times the depth of the iteration, or the tree may explode
 HINDSIGHT_LEAST_REDUCTION = 2  # plies; a smaller reduction leaves little to correct
 
 
 @kernel
 def singular_extension(s, ply, beta, depth, tt_entry):
-    """Search the node without its hash move: is that the only good one? Sets `extension`; a score or NO_CUTOFF.
+    """Search the node without its hash move: is that the only good move? Sets `extension`; a score or NO_CUTOFF.
 
     Singular extension: if all others stay well below the hash move's score, it is searched deeper.
     Multi-cut: if another beats beta as well, this node has more than one way to fail high and needs no search.
@@ -55,16 +55,16 @@ def singular_extension(s, ply, beta, depth, tt_entry):
 
 @kernel
 def hindsight_extension(s, ply, depth):
-    """By how many plies to correct the depth of a node whose move was reduced, now that its static eval is known.
+    """Hindsight extension: plies to correct the depth of a node whose move was reduced, now that its eval is known.
 
-    A ply more where a move that was reduced much did its side good after all; a ply less where it did it harm.
+    A ply more if a strongly reduced move did its side good after all; a ply less if it did harm.
     """
     if ply == 0 or s.plies[ply - 1].reduction < HINDSIGHT_LEAST_REDUCTION or s.positions[ply].checkers != ZERO:
         return 0
     parent, p = s.plies[ply - 1], s.parameters
     if parent.static_eval == NO_SCORE:
         return 0
-    harm = s.plies[ply].static_eval + parent.static_eval  # that the move did to the side that made it
+    harm = s.plies[ply].static_eval + parent.static_eval  # done by the move to its side
     if parent.reduction >= p.hindsight_plies and harm < 0:
         return 1
     return -1 if depth >= 2 and harm > p.hindsight_margin else 0
@@ -72,7 +72,7 @@ def hindsight_extension(s, ply, depth):
 
 @kernel
 def internal_iterative_reduction(s, ply, depth, tt_entry):
-    """A ply less without a hash move: the order would be poor, and the next iteration will have a move in the table."""
+    """Internal iterative reduction: a ply less without a hash move, as the next iteration will have one."""
     if entry_move(tt_entry) != NO_MOVE or s.plies[ply].excluded != NO_MOVE or s.full_width:
         return 0
     return 1 if depth >= s.parameters.internal_iterative_reduction_depth else 0
@@ -80,10 +80,10 @@ def internal_iterative_reduction(s, ply, depth, tt_entry):
 
 @kernel
 def late_move_reduction(s, ply, alpha, beta, depth, move, is_quiet, searched):
-    """By how many plies to search a late move less deeply; may be negative.
+    """Late move reduction: the plies by which a late move is searched less deeply; may be negative.
 
-    With good order late moves rarely matter. How far each is reduced follows from depth and number, and from what is
-    known of move and node.
+    With good ordering late moves rarely matter. The reduction follows from depth and move number, and from what is
+    known about move and node.
     """
     last, here, p = REDUCTION_SIZE - 1, s.plies[ply], s.parameters
     if depth < p.reduction_depth or searched <= p.reduction_moves + (ply == 0) or s.full_width:

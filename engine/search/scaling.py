@@ -1,4 +1,4 @@
-"""Scaling of the static evaluation: leads that do not win endings, and the nearing fifty-move rule.
+"""Scaling of the static evaluation: leads that do not win an ending, and the approaching fifty-move rule.
 
 Both scale it toward 0. Without them the search trades the last pawns for a rook and knight against a rook,
 believes in four pawns' worth of advantage, and shuffles until the game is drawn.
@@ -10,17 +10,17 @@ from engine.compiled.jit import kernel
 from eval.draws import BISHOP_UNITS
 from eval.material import units
 
-_RULE50_PLIES = 256  # without progress, at which nothing would be left of a score; at 100 the game is drawn
-_MINOR_UP_DIVISOR = 4  # of a lead of at most a minor piece, where both have more than that
-_MINOR_FOE_DIVISOR = 16  # where the other side has a minor piece at most, which holds more easily still
+_RULE50_PLIES = 256  # plies without progress at which a score would be scaled to 0; at 100 the game is drawn
+_MINOR_UP_DIVISOR = 4  # of a lead of at most a minor piece if both sides have more than that
+_MINOR_FOE_DIVISOR = 16  # if the other side has at most a minor piece, which is drawn even more easily
 
 
 @kernel
 def endgame_scaling(position, score):
-    """The evaluation's `score` for the side to move, drawn toward 0 where a lead in pieces wins no more.
+    """The evaluation's `score` for the side to move, scaled toward 0 if a lead in pieces no longer wins.
 
-    Without pawns one needs more than a minor piece more: rook and knight against a rook, or a rook against a bishop,
-    are drawn as a rule. Two knights mate nobody.
+    Without pawns a win needs a lead of more than a minor piece: rook and knight against rook, or rook against bishop,
+    are usually drawn. Two knights cannot mate.
     """
     pawns = position.pieces[PAWN]
     strong = WHITE if (score > 0) == (position.side == WHITE) else BLACK
@@ -36,5 +36,5 @@ def endgame_scaling(position, score):
 
 @kernel
 def rule50_scaling(position, score):
-    """A static evaluation scaled down the nearer the fifty-move rule comes: progress must be made before it."""
+    """A static evaluation scaled down as the fifty-move rule approaches, so that the search makes progress."""
     return score * (_RULE50_PLIES - position.halfmove) // _RULE50_PLIES

@@ -1,4 +1,4 @@
-"""`Searcher`: the search as Python drives it, with threads, clock and reports.
+"""`Searcher`: the search for Python code, with threads, clock and reports.
 
 searcher = Searcher(hash_mb=64)
 result = searcher.search(Position(), Limits(movetime=1000), on_line=print)
@@ -27,7 +27,7 @@ from engine.search.worker import RootLine, Worker
 from eval.evaluation import Evaluation
 from eval.families import default
 
-BOUNDS_AFTER_MS = 3000  # before that, reports of bounds and of the current move only flicker
+BOUNDS_AFTER_MS = 3000  # earlier, reports of bounds and of the current move would only flicker
 CURRENT_MOVE_INTERVAL = 0.25  # seconds
 
 LineReport = Callable[[Line], None]
@@ -38,9 +38,9 @@ MoveReport = Callable[[int, int, int], None]
 class Searcher:
     """Searches one position at a time. `start`, `stop` and `ponder_hit` may be called from any thread.
 
-    Read at each start: `multipv` (lines to report), `move_overhead` (ms a move costs outside the search) and
-    `strength`, None for all there is. It weakens play, never analysis: not `infinite` searches, nor those for a mate,
-    nor any while `is_analysing`. `random` draws the moves of weakened play.
+    Read at each start: `multipv` (lines to report), `move_overhead` (ms per move spent outside the search) and
+    `strength`, None for full strength. It weakens only play, not analysis: not `infinite` searches, searches for a
+    mate, or any search while `is_analysing`. `random` draws the moves of weakened play.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Searcher:
         self.set_threads(threads)
 
     def set_hash(self, megabytes: int) -> None:
-        """A new, empty table of this size; keeps the old one if memory lacks and raises MemoryError."""
+        """Use a new, empty table of this size; if memory is short, keeps the old one and raises MemoryError."""
         self._table = TranspositionTable(megabytes)
         for worker in self._workers:
             worker.set_table(self._table)
@@ -82,7 +82,7 @@ class Searcher:
         del self._workers[count:]
 
     def set_evaluation(self, evaluation: Evaluation) -> None:
-        """Evaluate so from now on; what was found before is forgotten."""
+        """Use this evaluation from now on; clears the results of earlier searches."""
         self._evaluation = evaluation
         for worker in self._workers:
             worker.set_evaluation(evaluation)
@@ -96,7 +96,7 @@ class Searcher:
 
     @property
     def searching(self) -> bool:
-        """Whether a search is under way."""
+        """Whether a search is running."""
         return self._thread is not None and self._thread.is_alive()
 
     def search(self, position: Position, limits: Limits, on_line: LineReport | None = None) -> SearchResult:
@@ -114,7 +114,7 @@ class Searcher:
         on_done: DoneReport,
         on_current_move: MoveReport | None = None,
     ) -> None:
-        """Begin to search; returns at once. The reports come from the search thread, `on_done` once and last.
+        """Start a search; returns at once. The reports come from the search thread, `on_done` once and last.
 
         `on_current_move` gets depth, move and its number from 1, a few times a second once 3 s have passed.
         """
@@ -133,11 +133,11 @@ class Searcher:
         self._released.set()
 
     def exchange_gain(self, position: Position, move: int) -> int:
-        """What the exchange that a legal move starts gains in centipawns, as the search counts it: pins aside."""
+        """The gain of a legal move by static exchange evaluation in centipawns, as in the search; pins are ignored."""
         return int(exchange_gain(self._workers[0].record, position.record, move))
 
     def ponder_hit(self) -> None:
-        """The move pondered on was played: go on under the clock."""
+        """The move pondered on was played: continue on the clock."""
         if self._pondering:
             self._pondering = False
             if self.searching:
@@ -146,7 +146,7 @@ class Searcher:
                 self._released.set()
 
     def wait(self) -> None:
-        """Wait until no search is under way."""
+        """Wait until no search is running."""
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
 
@@ -180,7 +180,7 @@ class _SearchRun:
             self.start_clock()
 
     def go(self) -> SearchResult:
-        """Search, report, wait to be released where the limits ask for it, and return the result."""
+        """Search, report, wait for release if the limits require it, and return the result."""
         legal = self.position.legal_moves
         self._prepare()
         threads: list[threading.Thread] = []
@@ -195,7 +195,7 @@ class _SearchRun:
         return SearchResult(pv[0] if pv else None, pv[1] if len(pv) > 1 else None, self.last)
 
     def start_clock(self) -> None:
-        """Let the time limits run from now."""
+        """Start the time limits now."""
         with self.lock:
             self.clock_began = time.perf_counter()
             parameters = by_name(self.searcher._parameters)
@@ -216,7 +216,7 @@ class _SearchRun:
             worker.allow(None)
 
     def _start_lazy_smp(self) -> list[threading.Thread]:
-        """Lazy SMP: helper threads search the same root by themselves and share what they find by the table."""
+        """Lazy SMP: helper threads search the same root independently and share the transposition table."""
         threads = []
         for number, worker in enumerate(self.workers[1:], start=1):
             worker.allow(list(self.limits.search_moves) or None)
@@ -274,7 +274,7 @@ class _SearchRun:
             worker.limit_nodes(max(1, min(wanted) // len(self.workers)))
 
     def _weaken(self, lines: list[RootLine]) -> None:
-        """Where play is weakened, take one of these lines instead of the best."""
+        """In weakened play, choose one of these lines instead of the best."""
         if self.strength is not None and lines:
             self._report(self.strength.choose(lines, self.searcher.random), 1, keep=True)
 
@@ -336,7 +336,7 @@ class _SearchRun:
         for thread in threads:
             thread.join()
         if self.last is not None and (self.last.bound or self._nodes() != self.last.nodes):
-            # Of a search that was broken off the score is that of the best move so far. GUIs pass over bounds.
+            # After an interrupted search the score is that of the best move so far. GUIs ignore bounds.
             self.last = self._stamp(self.last)._replace(bound="")
             self.on_line(self.last)
 
@@ -351,7 +351,7 @@ class _SearchRun:
             self.on_line(shown)
 
     def _stamp(self, line: Line) -> Line:
-        """The line with the nodes, time and table use of now."""
+        """The line with the present nodes, time and table use."""
         elapsed = int(1000 * (time.perf_counter() - self.began))
         nodes = self._nodes()
         hashfull = self.searcher._table.hashfull()

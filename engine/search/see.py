@@ -1,4 +1,4 @@
-"""Static exchange evaluation: what a move wins or loses when both sides go on capturing on its square."""
+"""Static exchange evaluation (SEE): what a move wins or loses when both sides keep capturing on its square."""
 
 from engine.board.attacks import bishop_attacks, rook_attacks
 from engine.board.bitboard import BISHOP, EMPTY, KING, PAWN, QUEEN, ROOK, ZERO, bit, type_of
@@ -22,7 +22,7 @@ def captured_type(position, move):
 
 @kernel
 def see_at_least(s, position, move, threshold):
-    """Whether the exchange that a legal move starts gains at least `threshold` by `s.exchange_values`, pins aside."""
+    """Whether the exchange after a legal move gains at least `threshold` by `s.exchange_values`; pins are ignored."""
     kind, target = kind_of(move), destination_of(move)
     mover = type_of(piece_on(position, origin_of(move)))
     balance = s.exchange_values[captured_type(position, move)] - threshold
@@ -42,7 +42,7 @@ def see_at_least(s, position, move, threshold):
 
 @entry
 def exchange_gain(searches, positions, move):
-    """What the exchange that a legal move of positions[0] starts gains, by piece values."""
+    """The gain of the exchange after a legal move in positions[0], by piece values."""
     low, high = -_MOST_IN_AN_EXCHANGE, _MOST_IN_AN_EXCHANGE
     while low < high:
         threshold = (low + high + 1) >> 1
@@ -55,7 +55,7 @@ def exchange_gain(searches, positions, move):
 
 @kernel
 def _exchange(s, position, target, occupied, balance):
-    """Let both sides take on `target` with their least piece in turn; whether the side that began comes out ahead.
+    """Let both sides capture on `target` with their least piece in turn; whether the side that began is ahead.
 
     `balance` is what it has if its piece on `target` is lost, negative.
     """

@@ -1,4 +1,4 @@
-"""The record of one search thread: all it knows, as one pointer for compiled code.
+"""The record of one search thread: its whole state, as one pointer for compiled code.
 
 Only the transposition table and the stop flag are shared between threads; both are reached by their address.
 """
@@ -13,9 +13,9 @@ from engine.compiled.records import record_dtype
 from engine.search.limits import MAX_PLY
 from engine.search.parameters import EXCHANGE_VALUES, PARAMETER_DTYPE, parameter_values
 
-NO_SCORE = -32700  # where a position has no static evaluation: in check
+NO_SCORE = -32700  # of a position without a static evaluation: in check
 INFINITE = 32500
-PAST = 512  # positions of the game before the root that repetition can look back at
+PAST = 512  # positions of the game before the root, for repetitions
 PIECE_TO = 14 * 64  # indices of (piece, destination)
 MAX_QUIETS = 64  # quiet moves remembered at a node for the history
 REDUCTION_SIZE = 64
@@ -27,12 +27,12 @@ PLY = record_dtype(
         ("static_eval", np.int64),  # the same, corrected by correction history
         ("hash_move", np.int64),
         ("excluded", np.int64),  # the move a singular search leaves out
-        ("reduction", np.int64),  # plies by which the move that led on is searched less deeply
+        ("reduction", np.int64),  # plies by which the move made here is searched less deeply
         ("extension", np.int64),  # plies to search the hash move deeper
-        ("tt_pv", np.int64),  # whether the position is, or by the table has been, on a principal variation
+        ("tt_pv", np.int64),  # whether the position is on a principal variation, or has been, by the table
         ("is_cut_node", np.int64),  # whether a fail high is expected
         ("cutoffs", np.int64),  # fail highs here since the node two plies up, or the root search, began
-        ("move", np.int64),  # the move that led on from here; NO_MOVE for a null move
+        ("move", np.int64),  # the move made here; NO_MOVE for a null move
         ("piece_to", np.int64),  # its (piece, destination) index; 0 for a null move
         ("killers", np.int64, 2),
         ("check_squares", np.uint64, 8),  # from where a piece of each type gives check, where quiet moves are searched
@@ -56,7 +56,7 @@ SEARCH = record_dtype(
         ("exchange_values", np.int64, 8),  # what a piece of each type is worth in exchanges; 0 for king and EMPTY
         ("evaluation", np.uint64),  # address of the kernel that evaluates a ply
         ("evaluation_data", np.uint64),  # address of what that kernel reads: weights, or a net
-        ("accumulators", np.uint64),  # address of what it keeps by ply, if anything
+        ("accumulators", np.uint64),  # address of the data that it keeps by ply, if any
         ("alpha_beta", np.uint64),  # addresses of the kernels that search on
         ("quiescence", np.uint64),
         ("stop_address", np.uint64),
@@ -67,8 +67,8 @@ SEARCH = record_dtype(
         ("node_limit", np.int64),
         ("stopped", np.int64),
         ("root_depth", np.int64),
-        ("null_move_verified_ply", np.int64),  # where a null move is being verified; 0 for nowhere
-        ("full_width", np.int64),  # a search for mate: nothing is pruned or reduced on a guess
+        ("null_move_verified_ply", np.int64),  # at which a null move is being verified; 0 for none
+        ("full_width", np.int64),  # a search for mate, without speculative pruning and reductions
         ("seldepth", np.int64),
         ("current_move", np.int64),
         ("current_number", np.int64),
@@ -93,7 +93,7 @@ SEARCH = record_dtype(
     ],
 )
 
-# What a record is told when it is made or its options change. All else comes from searching.
+# The configuration, set when a record is made or its options change. Everything else comes from searching.
 CONFIGURATION = (
     "parameters",
     "reductions",
@@ -110,7 +110,7 @@ CONFIGURATION = (
 
 
 def new_search_record() -> np.ndarray:
-    """A record for one thread, SEARCH[1], with default parameters; evaluation and table are still to be set."""
+    """A record for one thread, SEARCH[1], with default parameters; evaluation and table must still be set."""
     record = aligned_record(SEARCH)
     set_parameters(record, parameter_values())
     return record
@@ -130,7 +130,7 @@ def set_parameters(record: np.ndarray, values: tuple[int, ...]) -> None:
 
 
 def forget(record: np.ndarray) -> None:
-    """Clear all that earlier searches left behind: the record is as good as new, its configuration kept."""
+    """Clear everything left by earlier searches: the record is like new, except that it keeps its configuration."""
     kept = {name: record[name].copy() for name in CONFIGURATION}
     record.view(np.uint8)[:] = 0
     for name, value in kept.items():

@@ -1,4 +1,4 @@
-"""The one door from the search to the evaluation: which family answers, the search does not know."""
+"""The only call from the search to the evaluation; the search does not know which family answers."""
 
 from engine.compiled.jit import kernel
 from engine.compiled.recursion import call_evaluation

@@ -1,8 +1,8 @@
-"""Playing weaker than one can, like a person: by looking less far, and by not always taking the best move seen.
+"""Weakened play, like a person's: it looks less far ahead, and does not always choose the best move found.
 
-A strength is one number, in Elo. It buys a number of nodes, so that it does not depend on the machine; and the move
-is drawn among the best lines found, each the less likely the more centipawns it gives away. Both follow from a
-ladder whose rungs were measured by matches (`tools/calibrate_strength.py`, README).
+A strength is one number, in Elo. It sets a number of nodes, so that it does not depend on the machine. The move is
+drawn from the best lines found; the more centipawns a line gives away, the less likely it is. Both follow from a
+ladder whose rungs were measured by matches (`tools/calibrate_strength.py`, docs/gui.md).
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 CANDIDATES = 8  # lines the move is drawn from
 DEFAULT_ELO = 1500
-FULL_LEVEL = 20  # the level, 0..20, that is not weakened
+FULL_LEVEL = 20  # the level, 0..20, of full strength
 
 
 class SkillLevel(NamedTuple):
-    """A strength that was measured, and what makes it."""
+    """A measured strength and its settings."""
 
     elo: int
     nodes: int
-    temperature: float  # centipawns: giving away so much makes a move 1/e as likely
+    temperature: float  # centipawns: a move that gives away this much is 1/e as likely
 
 
 LADDER = (
@@ -54,7 +54,7 @@ Line = TypeVar("Line", bound=Scored)
 
 @dataclass(frozen=True)
 class Strength:
-    """How strongly to play: `nodes` to search, `temperature` in centipawns to draw the move with."""
+    """The settings of weakened play: `nodes` to search, `temperature` in centipawns for drawing the move."""
 
     elo: int
     nodes: int
@@ -68,7 +68,7 @@ class Strength:
 
 
 def at_elo(elo: int) -> Strength:
-    """The strength of so much Elo, between the rungs of the ladder by interpolation, its ends where it is beyond."""
+    """The strength for this Elo: interpolated between the rungs of the ladder, clamped at its ends."""
     elo = min(max(elo, WEAKEST), STRONGEST)
     lower, upper = next((low, high) for low, high in pairwise(LADDER) if elo <= high.elo)
     share = (elo - lower.elo) / (upper.elo - lower.elo)

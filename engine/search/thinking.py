@@ -1,4 +1,4 @@
-"""A search watched while it thinks, which Ctrl-C or somebody in a hurry cuts short."""
+"""A search that is shown while it runs, and that Ctrl-C or a request can stop."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _POLL_SECONDS = 0.05  # how soon Ctrl-C is noticed
 
 
 class Display(Protocol):
-    """What shows a search while it thinks."""
+    """Shows a running search."""
 
     def show(self, line: Line) -> None:
         """Show a newer line."""
 
     def finish(self) -> None:
-        """The search is over."""
+        """Note the end of the search."""
 
 
 def think(
     searcher: Searcher, position: Position, limits: Limits, display: Display, is_stop_requested: Callable[[], bool]
 ) -> tuple[SearchResult, bool]:
-    """Search and show the thoughts, until Ctrl-C or `is_stop_requested`. The result, and whether it was cut short."""
+    """Search and show the lines, until Ctrl-C or `is_stop_requested`. The result, and whether it was stopped."""
     reports: SimpleQueue[Line | SearchResult] = SimpleQueue()
     with _interrupts() as interrupted:
         searcher.start(position, limits, reports.put, reports.put)

@@ -15,7 +15,7 @@ LARGEST_DROP = 60  # centipawns lost since the last iteration that count
 
 @dataclass(frozen=True)
 class Budget:
-    """`soft`: no new iteration once this is spent, give or take stability; `hard`: stop whatever happens."""
+    """`soft`: no new iteration starts after this time, adjusted by stability; `hard`: the search stops in any case."""
 
     soft: float
     hard: float
@@ -23,9 +23,9 @@ class Budget:
     is_exact: bool = False  # movetime: use it all
 
     def should_stop(self, elapsed: float, stable_iterations: int, score_drop: int, share: float) -> bool:
-        """Whether to stop after an iteration: sooner with a settled best move, later when the score falls.
+        """Whether to stop after an iteration: sooner with a stable best move, later when the score falls.
 
-        `share` is the part of the nodes that the best move took, 0..1: where it took most, the others are refuted.
+        `share` is the part of the nodes that the best move took, 0..1: if it took most, the others are refuted.
         """
         if self.is_exact:
             return elapsed >= self.hard
@@ -40,7 +40,7 @@ class Budget:
 def budget(limits: Limits, side: int, overhead: int, parameters: Mapping[str, int]) -> Budget | None:
     """The budget for the side to move, or None where no time limit is set.
 
-    `overhead` is what a move costs outside the search; negative clocks count as 1 ms. `parameters` are those of the
+    `overhead` is the time of a move outside the search; negative clocks count as 1 ms. `parameters` are those of the
     search, by name.
     """
     if limits.movetime is not None:

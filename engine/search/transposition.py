@@ -1,7 +1,7 @@
-"""The transposition table: what earlier searches found, shared by all threads without locks.
+"""The transposition table: results of earlier searches, shared by all threads without locks.
 
-A bucket is one cache line of four entries, an entry two words: the data, and the key XOR the data. An entry
-torn by two writers fits no key and is simply not found.
+A bucket is one cache line of four entries, an entry two words: the data, and the key XOR the data. An entry mixed by
+two writers does not match its key and is not found.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ NO_BOUND, UPPER_BOUND, LOWER_BOUND, EXACT = range(4)
 AGES = 32
 ENTRIES = 4  # in a bucket
 _DEEPER_PLIES = 3  # an entry of this search that is deeper by more than this is kept
-_AGE_PENALTY = 8  # plies that an entry is worth less for each search it is old
+_AGE_PENALTY = 8  # plies by which an entry counts as shallower for each search of age
 _WORD = U64(8)
 _ENTRY = U64(16)
 _LINE = U64(CACHE_LINE)
@@ -26,7 +26,7 @@ _HALF = U64(32)
 
 @kernel
 def bucket_address(s, key):
-    """Where the bucket of a key is, uint64."""
+    """The address of the bucket of a key, uint64."""
     return s.table_address + (((key >> _HALF) * s.buckets) >> _HALF) * _LINE
 
 
@@ -85,7 +85,7 @@ def entry_is_pv(data):
 
 @kernel
 def bound_of(score, alpha, beta):
-    """What a score found in the window (alpha, beta) says about the true one."""
+    """The bound that a score found in the window (alpha, beta) gives."""
     if score >= beta:
         return LOWER_BOUND
     return EXACT if score > alpha else UPPER_BOUND
@@ -110,7 +110,7 @@ def _pack(move, score, static, depth, bound, tt_pv, age):
 
 @kernel
 def store(s, ply, key, move, score, static, depth, bound, tt_pv):
-    """Keep a result; it takes the place of the same position, or of the least deep and oldest of the bucket."""
+    """Store a result; it replaces the same position, or else the shallowest and oldest entry of the bucket."""
     if score >= MATE_IN_MAX_PLY:
         score += ply
     elif score <= -MATE_IN_MAX_PLY:
@@ -146,10 +146,10 @@ def _used_of_thousand(table, age):
 
 
 class TranspositionTable:
-    """The memory of the table, uint64 words that start on a cache line, and the age of what is stored now."""
+    """The memory of the table, uint64 words aligned to a cache line, and the age of new entries."""
 
     def __init__(self, megabytes: int) -> None:
-        """Allocate; raises MemoryError where that much is not to be had."""
+        """Allocate; raises MemoryError if there is not enough memory."""
         size = max(megabytes * 2**20, 16 * CACHE_LINE * 64)
         self.words = aligned_bytes(size).view(np.uint64)
         self.buckets = size // CACHE_LINE
@@ -166,7 +166,7 @@ class TranspositionTable:
         self.age = 0
 
     def begin_search(self) -> None:
-        """What is stored from now on is younger than all that is there."""
+        """Entries stored from now on are younger than all present ones."""
         self.age = (self.age + 1) % AGES
 
     def hashfull(self) -> int:

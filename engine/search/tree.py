@@ -1,4 +1,4 @@
-"""Down the tree and back: nodes counted, draws seen, moves made, children searched, the principal variation kept."""
+"""Steps in the tree: counting nodes, detecting draws, making moves, searching children, the principal variation."""
 
 from engine.board.bitboard import ZERO
 from engine.board.game import FIFTY_MOVES
@@ -17,7 +17,7 @@ POLL_NODES = 1024  # how often the stop flag is read
 
 @kernel
 def count_node(s, ply):
-    """Count the node; whether the search has been told to stop, or has used up its nodes."""
+    """Count the node; returns whether the search was stopped or has used up its nodes."""
     s.nodes += 1
     if s.nodes & (POLL_NODES - 1) == 0 and load_word(s.stop_address) != ZERO or s.nodes >= s.node_limit:
         s.stopped = 1
@@ -31,7 +31,7 @@ def is_draw(s, ply):
     """Draw by repetition, by fifty moves, or by material. One earlier occurrence since the root is enough."""
     position = s.positions[ply]
     if position.halfmove >= FIFTY_MOVES and (position.checkers == ZERO or count_legal(position) > 0):
-        return True  # only a mate comes before the rule
+        return True  # only a mate takes precedence
     now, occurred = s.past + ply, 0
     for back in range(4, min(int(position.halfmove), now) + 1, 2):
         if s.keys[now - back] == s.keys[now]:
@@ -43,7 +43,7 @@ def is_draw(s, ply):
 
 @kernel
 def make_move(s, ply, move):
-    """Make `move` from `ply` to the next, and note it for histories and repetitions."""
+    """Make `move` from `ply` to the next, and record it for histories and repetitions."""
     position = s.positions[ply]
     s.plies[ply].move, s.plies[ply].piece_to = move, piece_to_index(position, move)
     make(s.positions[ply + 1], position, move)
@@ -54,7 +54,7 @@ def make_move(s, ply, move):
 
 @kernel
 def make_null_move(s, ply):
-    """Pass, and note it as `make_move` does."""
+    """Make a null move, and record it as `make_move` does."""
     make_null(s.positions[ply + 1], s.positions[ply])
     s.positions[ply + 1].halfmove = 0  # no repetition reaches across a null move
     s.plies[ply].move, s.plies[ply].piece_to = NO_MOVE, 0
@@ -65,7 +65,7 @@ def make_null_move(s, ply):
 def search_child(s, ply, alpha, beta, depth, is_cut_node):
     """The score, for the side to move at `ply`, of the move made there, within (alpha, beta).
 
-    `is_cut_node` says whether the child is expected to fail high. Where no depth is left, quiescence searches it.
+    `is_cut_node` says whether the child is expected to fail high. At depth 0, quiescence searches it.
     """
     s.plies[ply + 1].is_cut_node = is_cut_node
     search = s.alpha_beta if depth > 0 else s.quiescence
@@ -74,7 +74,7 @@ def search_child(s, ply, alpha, beta, depth, is_cut_node):
 
 @kernel
 def update_pv(s, ply, move):
-    """The principal variation of this node is now `move` and that of the child."""
+    """Set the principal variation of this node to `move` and that of the child."""
     length = s.plies[ply + 1].pv_length
     s.pv[ply, 0] = move
     for index in range(length):

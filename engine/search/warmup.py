@@ -1,4 +1,4 @@
-"""Get compiled entries ahead, from the cache or by compiling them: those of play, or of each part of Merino."""
+"""Load compiled entries in advance, from the cache or by compiling them: those of play, or of each part of Merino."""
 
 import time
 from collections.abc import Callable
@@ -20,12 +20,12 @@ PLAY = "play"
 
 
 def warm_up() -> float:
-    """Load or compile all that a game needs; returns the seconds it took.
+    """Load or compile everything a game needs; returns the seconds it took.
 
     What is compiled here is in the cache for the next start of any Merino with the same sources.
     """
     began = time.perf_counter()
-    searcher = Searcher(hash_mb=1)  # most of the work; first, so that what is told of it is told once
+    searcher = Searcher(hash_mb=1)  # most of the work; first, so that it is reported once
     position = Position("r3k2r/8/8/8/8/8/4P3/R3K2R w KQkq - 0 1")
     position.push_uci("e1g1")
     position.pop()

@@ -22,7 +22,7 @@ from eval.evaluation import Evaluation
 
 @entry
 def _link(records):
-    """Tell the record where the kernels of the search are. Only this entry compiles them."""
+    """Write the addresses of the search kernels into the record. Only this entry compiles them."""
     s = records[0]
     s.alpha_beta = address_of(alpha_beta, s)
     s.quiescence = address_of(quiescence, s)
@@ -53,7 +53,7 @@ def _search(records, window, depth):
 
 @dataclass(frozen=True)
 class RootLine:
-    """What one search of the root found."""
+    """The result of one search of the root."""
 
     score: Score
     bound: str
@@ -61,7 +61,7 @@ class RootLine:
 
 
 class Worker:
-    """A thread's record and what can be done with it. One thread at a time may use it."""
+    """A thread's search record and its operations. Only one thread at a time may use it."""
 
     def __init__(
         self,
@@ -83,26 +83,26 @@ class Worker:
         self.set_evaluation(evaluation)
 
     def set_table(self, table: TranspositionTable) -> None:
-        """Keep results in this table from now on."""
+        """Use this transposition table from now on."""
         self._table = table
         table.attach(self.record)
 
     def set_evaluation(self, evaluation: Evaluation) -> None:
-        """Evaluate so from now on."""
+        """Use this evaluation from now on."""
         self._installed = evaluation.install(self.record)
 
     def forget(self) -> None:
-        """Clear all that earlier searches left behind, but for the table."""
+        """Clear everything left by earlier searches, except the table."""
         forget(self.record)
 
     def set_root(self, position: Position, full_width: bool) -> None:
-        """Get ready to search `position`, without a limit; at `full_width` nothing is pruned on a guess."""
+        """Prepare to search `position` without a limit; `full_width` searches without speculative pruning."""
         keys = np.array(position.keys[-1 - PAST :], dtype=np.uint64)
         _set_root(self.record, position.record, keys, self._table.age)
         self.record[0]["full_width"] = full_width
 
     def limit_nodes(self, nodes: int) -> None:
-        """Break the search off after this many nodes."""
+        """Stop the search after this many nodes."""
         self.record[0]["node_limit"] = nodes
 
     @property
@@ -111,12 +111,12 @@ class Worker:
         return int(self._nodes[0])
 
     def share_of(self, move: int) -> float:
-        """What part of the nodes since `set_root` was spent on this root move, 0..1."""
+        """The share of the nodes since `set_root` spent on this root move, 0..1."""
         return float(self.record[0]["root_nodes"][move & SQUARES]) / max(1, self.nodes)
 
     @property
     def stopped(self) -> bool:
-        """Whether the last search was broken off."""
+        """Whether the last search was interrupted."""
         return bool(self._stopped[0])
 
     @property
@@ -139,7 +139,7 @@ class Worker:
     def search_window(self, depth: int, guess: int | None) -> Iterator[RootLine]:
         """Search to `depth` with windows around `guess`; yields each result that is a bound, then the exact one.
 
-        A search that was broken off yields what it has found so far, if anything, as a lower bound.
+        An interrupted search yields its best result so far, if any, as a lower bound.
         """
         self.record[0]["seldepth"] = 0
         _open_window(self.record, self._window, depth, NO_SCORE if guess is None else guess)
@@ -156,7 +156,7 @@ class Worker:
             yield RootLine(Score(score), "upperbound" if score <= alpha else "lowerbound", self._line())
 
     def deepen_until_stopped(self, first_depth: int) -> None:
-        """What a helper thread of lazy SMP does: deepen, and so fill the shared table, until the stop flag is set."""
+        """The work of a helper thread of lazy SMP: deepen, and so fill the shared table, until the stop flag is set."""
         guess: int | None = None
         for depth in range(first_depth, MAX_PLY):
             for line in self.search_window(depth, guess):

@@ -17,7 +17,7 @@ from eval.outlook import DEFAULT_K
 
 
 def explain(record: np.ndarray, weights: np.ndarray, k: float = DEFAULT_K) -> Explanation:
-    """Take the score of `record`, POSITION[1], under weights of one phase or two apart.
+    """Break down the score of `record`, POSITION[1], under weights of one phase or two.
 
     `k` scales the expected score.
     """

@@ -1,8 +1,8 @@
-"""The evaluation in its forms, all made from the registry: a score, a row of features, a count for each side.
+"""The forms of the evaluation, all made from the registry: score, row of features, counts of each side.
 
-score = sum over terms of weight * feature, where feature = White's count - Black's, each times phase share and
-group multiplier. A weight may have two values, between which the stage of the game chooses (`phases`). The draw rules
-come after the sum, then the score is rounded once and turned to the side to move.
+score = sum over terms of weight * feature, where feature = White's count - Black's, each times phase share and group
+multiplier. A weight may have two values, interpolated by the stage of the game (`phases`). The draw rules come after
+the sum; then the score is rounded once and turned to the side to move.
 """
 
 import numpy as np
@@ -100,7 +100,7 @@ def counts_of(positions: np.ndarray) -> np.ndarray:
 
 
 def features_of(positions: np.ndarray) -> np.ndarray:
-    """The rows the learner fits, float64[n, terms], White minus Black: row @ weights of one phase is White's score."""
+    """Rows of features, float64[n, terms], White minus Black: row @ weights of one phase is White's score."""
     counts = counts_of(positions)
     return counts[:, 0] - counts[:, 1]
 

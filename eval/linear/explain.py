@@ -1,4 +1,4 @@
-"""Why a position is worth what it is: the library face of all explanations that need no search.
+"""Explanations of an evaluation: the library interface of all that need no search.
 
     from eval.linear.explain import explain, value_pieces, Change
 

@@ -33,7 +33,7 @@ _INDENT = " " * 6
 def white_score(s, ply):
     """White's score at `ply` of a search record before draw rules, float64."""
     position = s.positions[ply]
-    row = s.evaluation_data + U64(stage_of(position)) * ROW_BYTES  # chosen once: the sum knows no stages
+    row = s.evaluation_data + U64(stage_of(position)) * ROW_BYTES  # chosen once, as the sum has no stages
     return weighted_sum(position, array_at(row, np.float64, NUMBER_OF_TERMS))
 
 
@@ -56,7 +56,7 @@ class LinearEvaluation(Evaluation):
 
     @classmethod
     def load(cls, path: Path) -> LinearEvaluation:
-        """The weights in a file, and the K that was fitted with them; raises WeightsError."""
+        """The weights in a file, and the K fitted with them; raises WeightsError."""
         return cls(load(path), learned_k(path), str(path))
 
     @property
@@ -75,12 +75,12 @@ class LinearEvaluation(Evaluation):
         return white_scores_of(positions, self.weights)
 
     def scores(self, positions: np.ndarray) -> np.ndarray:
-        """See Evaluation; in one pass, and so added up in the order of the search."""
+        """See Evaluation; one pass, so that it adds up in the same order as the search."""
         return scores_of(positions, self.weights)
 
     @property
     def numbers(self) -> Mapping[str, Number]:
-        """The weights by term, where both phases share one, and those of each phase: `KnightOutpost_mg`, `_eg`."""
+        """The weights by term, if both phases share one, and those of each phase: `KnightOutpost_mg`, `_eg`."""
         found = dict[str, Number]()
         for term, *pair in zip(TERMS, *halves(self.weights, NUMBER_OF_TERMS), strict=True):
             low, high = map(float, term.bounds)
@@ -104,7 +104,7 @@ class LinearEvaluation(Evaluation):
         return render_terms(self.weights, width=width)
 
     def explain(self, record: np.ndarray) -> Explanation:
-        """The score by terms, which add up to it."""
+        """The score by terms, which sum to it."""
         return explain(record, self.weights, self.k)
 
     def value_pieces(self, record: np.ndarray) -> PieceValues:

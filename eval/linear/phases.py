@@ -1,9 +1,9 @@
-"""Weights of one phase and of two, and what they come to as pieces leave the board.
+"""Weights of one phase and of two, and their values as pieces leave the board.
 
 A set of weights is a vector: float64[terms], one value for each term, or float64[2 * terms], the values of the
-middlegame and then those of the endgame. Between the two a weight goes in proportion to the pieces that both sides
-have left (tapered evaluation): all of them is the middlegame, none the endgame, and promoted queens change nothing
-beyond the middlegame. So the score stays linear in the weights.
+middlegame and then those of the endgame. Between the two, a weight is interpolated by the pieces that both sides have
+left (tapered evaluation): all of them is the middlegame, none the endgame; promoted queens do not go beyond the
+middlegame. So the score stays linear in the weights.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SUFFIXES = ("_mg", "_eg")  # of the names of a weight's two values
 
 
 def phases_of(weights: np.ndarray, terms: int) -> int:
-    """How many values each of so many terms has: 1 or 2."""
+    """The number of values of each term, 1 or 2, in a vector for this many terms."""
     return len(weights) // terms
 
 
@@ -41,7 +41,7 @@ def in_two_phases(weights: np.ndarray, terms: int) -> np.ndarray:
 
 
 def simplest(weights: np.ndarray, terms: int) -> np.ndarray:
-    """The same weights with one value a term, where that is enough."""
+    """The same weights with one value a term, if that is enough."""
     middlegame, endgame = halves(weights, terms)
     return np.array(middlegame if np.array_equal(middlegame, endgame) else weights)
 
@@ -56,7 +56,7 @@ def column_names(terms: Sequence[Term], phases: int) -> list[str]:
 def with_values(weights: np.ndarray, values: Mapping[str, float], terms: Sequence[Term]) -> np.ndarray:
     """The weights with other values for some: by the name of a term for both phases, or with one of SUFFIXES for one.
 
-    Names that are none of these are passed over; that of a phase goes before that of its term.
+    Other names are ignored; the name of a phase takes precedence over that of its term.
     """
     pairs = in_two_phases(weights, len(terms))
     for index, term in enumerate(terms):

@@ -1,15 +1,15 @@
-"""What each piece on the board is worth, in three ways that answer three questions.
+"""The value of each piece on the board, in three ways that answer three questions.
 
 removal     how much the evaluation falls for its owner when it is taken off the board: lines open, phases shift, draw
             rules begin to apply. The king cannot be taken off.
 relative    the same in pawns: removal over the weight of a pawn.
-attributed  the terms that this piece brings its own side: how much less each of them counts when this piece is left
+attributed  what this piece adds to the terms of its own side: how much less each counts when this piece is left
             out of the count and everything else stays, the piece still standing in the way. A king brings the whole of
             the terms that a bare king has (his place, his missing shield).
 
-What two pieces have only together, as the bishop pair or a guarded outpost, is given to each of them in full. The
-shared rest takes that off again, term by term, so that the attributed values with it are the sum of the evaluation.
-All counts are those of the term definitions; there is no second list of terms here.
+What two pieces earn only together, such as the bishop pair or a guarded outpost, is attributed to each of them in
+full. The shared remainder corrects for that, term by term, so that it and the attributed values add up to the
+evaluation. All counts are those of the term definitions; there is no second list of terms here.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _credit_pieces(positions, credited):
 
 @entry
 def _attribute(positions, weights, values):
-    """Fill float64[n, 64] with what the terms that each piece brings its side are worth, 0 where there is none."""
+    """Fill float64[n, 64] with what each piece adds to the terms of its side in centipawns, 0 for empty squares."""
     whole, partial = np.zeros(NUMBER_OF_TERMS), np.zeros(NUMBER_OF_TERMS)
     credited = np.zeros((64, NUMBER_OF_TERMS))
     for index in range(len(positions)):
@@ -127,7 +127,7 @@ def value_pieces(record: np.ndarray, weights: np.ndarray, k: float = DEFAULT_K) 
 
 
 def _credits(counts: np.ndarray, weights: np.ndarray) -> tuple[Credit, ...]:
-    """The terms of float64[terms] counts that are not nothing."""
+    """The terms whose counts, float64[terms], are not zero."""
     return tuple(
         Credit(number, term.name, float(count), float(weight * count))
         for number, (term, count, weight) in enumerate(zip(TERMS, counts, weights, strict=True), start=1)

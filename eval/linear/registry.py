@@ -1,4 +1,4 @@
-"""The registry of evaluation terms: what `@term` records, and the lists everything else is derived from."""
+"""The registry of evaluation terms, filled by `@term`; everything else is derived from it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,10 +36,10 @@ class Term:
     """One evaluation term.
 
     `count` is compiled: it takes a `View` and returns how much of the term that side has (any real number, before
-    phase and group multiplier). `bounds` are of the weight in centipawns. `sign` is that of the weight by the
-    meaning of the term: 1 where more of it should be good for its side, -1 where bad. `sentence` is the chess.
-    `default` is the weight in a file that does not name the term, None for that of the file that comes with Merino. A
-    new term takes 0, so that files made before it score as they did.
+    phase and group multiplier). `bounds` are of the weight in centipawns. `sign` is the expected sign of the weight: 1
+    if more of the term should be good for its side, -1 if bad. `sentence` is the chess. `default` is the weight in a
+    file that does not name the term, None for that of the file that comes with Merino. A new term takes 0, so that
+    older files score as before.
     """
 
     name: str
@@ -63,7 +63,7 @@ def term(
     sign: int = 1,
     default: float | None = None,
 ) -> Callable[[Callable[..., Any]], Any]:
-    """Register the decorated count as the next term. Its docstring is the sentence users read."""
+    """Register the decorated count as the next term. Its docstring is the sentence that users read."""
 
     def register(count: Callable[..., Any]) -> Any:
         sentence = " ".join((count.__doc__ or "").split())

@@ -205,12 +205,12 @@ def test_a_compiled_function_can_be_taken_in_at_a_glance(module):
     assert not long, f"{module}: {', '.join(long)}"
 
 
-def test_no_two_public_classes_have_one_name():
+def test_no_two_classes_have_one_name_be_they_public_or_private():
     homes: dict[str, list[str]] = {}
     for module in sources():
         for node in ast.walk(tree(module)):
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                homes.setdefault(node.name, []).append(module)
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name.lstrip("_"), []).append(module)
     twice = {name: found for name, found in homes.items() if len(found) > 1}
     assert not twice, f"one name, one meaning: {twice}"
 

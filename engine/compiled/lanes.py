@@ -35,7 +35,7 @@ _VECTOR = ir.VectorType(_WORD, LANES)
 
 
 @register_model(LanesType)
-class _Model(models.PrimitiveModel):  # type: ignore[misc]
+class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
     def __init__(self, manager: Any, kind: Any) -> None:
         super().__init__(manager, kind, _VECTOR)
 

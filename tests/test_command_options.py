@@ -41,6 +41,11 @@ OTHER_SPELLINGS = {
     "learn g.pgn --threads 2": "learn g.pgn --concurrency 2",
     "improve --threads 2": "improve --concurrency 2",
     "improve --from f": "improve --weights f",
+    "net my.net --games g.pgn": "net my.net --stats g.pgn",
+    "spsa scan x --margin 30": "spsa scan x --timemargin 30",
+    "spsa scan x --longest 120": "spsa scan x --maxmoves 60",
+    "spsa scan x --pgnout g.pgn": "spsa scan x --pgn g.pgn",
+    "spsa scan x --threads 2": "spsa scan x --concurrency 2",
     "recipes f --threads 2": "recipes f --concurrency 2",
     "train p.bin --apart 0.1": "train p.bin --validation 0.1",
     "learn g.pgn --lambda off": "learn g.pgn --decay off",
@@ -181,7 +186,10 @@ def test_a_mistyped_option_is_answered_with_the_nearest(capsys: pytest.CaptureFi
     [
         (["gauntlte", "a"], "there is no command 'gauntlte'; did you mean 'gauntlet'?"),
         (["go_"], "there is no command 'go_'; did you mean 'go'?"),
-        (["spsa", "tnue"], "'tnue' is not one of simulate, tune, resume, replay, plan, convert; did you mean 'tune'?"),
+        (
+            ["spsa", "tnue"],
+            "'tnue' is not one of simulate, tune, resume, replay, scan, plan, convert; did you mean 'tune'?",
+        ),
         (["points", "--by", "elos"], "did you mean 'elo'?"),
         (["learn", "--terms", "RokOpen"], "there is no term 'RokOpen'; did you mean 'RookOpen'?"),
         (["match", "a", "b", "--resign", "movecont=3", "score=9"], "expected movecount=N score=N, found 'movecont=3 "),

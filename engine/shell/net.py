@@ -42,7 +42,8 @@ def run_net(arguments: Sequence[str]) -> int:
     sentence = "positions for the values of pieces (default: those of the bench)"
     parser.add_argument("--positions", type=file_path, metavar="FILE", help=sentence)
     sentence = "games whose piece values by regression, as 'merino points' has them, stand beside"
-    parser.add_argument("--games", type=file_path, metavar="FILE.pgn", help=sentence)
+    regressed = parser.add_argument("--stats", type=file_path, metavar="FILE.pgn", help=sentence)
+    parser.also_accept("--games", regressed)
     shared.add_json(parser)
     args = parser.parse_args(arguments)
     with errors_named("net", EvaluationError, PackedError, SourceError):
@@ -51,7 +52,7 @@ def run_net(arguments: Sequence[str]) -> int:
         positions = _positions(args)
         means = piece_means(net, positions)
         own = piece_means(net, positions, own=True) if net.has_attributed else ()
-        regression = _by_regression(args.games) if args.games else None
+        regression = _by_regression(args.stats) if args.stats else None
     if args.json:
         print(
             json.dumps(

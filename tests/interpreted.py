@@ -10,10 +10,13 @@ import inspect
 import re
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Set
+from pathlib import Path
+from types import FrameType
 
 import numba
 import pytest
@@ -77,13 +80,16 @@ class Budget:
     def _limited(self, item: pytest.Item) -> Iterator[None]:
         """Skip what takes too long or fails for want of a process; stop the threads that it has begun."""
         before = set(threading.enumerate())
-        is_inside = True
+        is_inside, slow = True, f"it takes more than {self._seconds:g} s without compiling"
+        is_slow = False
 
         def give_up(*_: object) -> None:
+            nonlocal is_slow
             if is_inside:
+                is_slow = True
                 if _stop(set(threading.enumerate()) - before):
                     self._broken.add(item.location[0])
-                pytest.skip(f"it takes more than {self._seconds:g} s without compiling")
+                pytest.skip(slow)
 
         began = time.process_time()
         handlers = [(number, signal.signal(number, give_up)) for number in (signal.SIGPROF, signal.SIGALRM)]
@@ -92,6 +98,8 @@ class Budget:
         try:
             yield
         except Exception as error:
+            if is_slow:  # what it was doing has been cut short
+                pytest.skip(slow)
             if self._refused or isinstance(error, NoProcessError):  # a fixture fails again without asking again
                 pytest.skip("it starts another process")
             raise
@@ -107,11 +115,17 @@ class Budget:
 
 
 def _stop(threads: Set[threading.Thread]) -> bool:
-    """Raise Skipped in threads, so that nobody waits minutes for a search or a game; whether there are any."""
-    for thread in threads:
-        ident = ctypes.c_ulong(thread.ident or 0)
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(pytest.skip.Exception))
-    return bool(threads)
+    """Raise Skipped in those threads that are at work, so that nobody waits minutes for them; whether there are any."""
+    frames = sys._current_frames()
+    at_work = [each.ident for each in threads if each.ident in frames and not _waits(frames[each.ident])]
+    for ident in at_work:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), ctypes.py_object(pytest.skip.Exception))
+    return bool(at_work)
+
+
+def _waits(frame: FrameType) -> bool:
+    """Whether a thread waits for a lock, for work, or for input."""
+    return Path(frame.f_code.co_filename).name in ("threading.py", "thread.py", "queue.py", "selectors.py")
 
 
 def set_up(config: pytest.Config) -> None:

@@ -140,6 +140,24 @@ def test_only_the_table_of_the_shell_names_functions_by_string_and_only_commands
     assert not named or module == "engine.shell.cli"
 
 
+def begins_at_home(name: ast.expr) -> bool:
+    """Whether what is imported by its name is none of ours, or named from where we are: HOME, and then the module."""
+    if isinstance(name, ast.BinOp):
+        return isinstance(name.left, ast.Name) and name.left.id == "HOME"
+    if isinstance(name, ast.JoinedStr):
+        first = name.values[0]
+        return isinstance(first, ast.FormattedValue) and ast.unparse(first.value) == "HOME"
+    return not (isinstance(name, ast.Constant) and str(name.value).split(".")[0] in PACKAGES)
+
+
+@pytest.mark.parametrize("module", modules(*PACKAGES))
+def test_what_is_imported_by_its_name_is_found_in_the_wheel_too(module):
+    calls = [node for node in ast.walk(tree(module)) if isinstance(node, ast.Call) and node.args]
+    names = [call.args[0] for call in calls if ast.unparse(call.func).endswith(("import_module", "resources.files"))]
+    if module != "merino":  # whose own modules stay where they are
+        assert all(map(begins_at_home, names)), "HOME of engine.common.home comes first"
+
+
 @pytest.mark.parametrize("module", modules(*DOMAIN))
 def test_domain_code_reads_no_command_line_and_prints_nothing(module):
     assert not {name for name in imports(module) if name.startswith(FACES)}

@@ -205,7 +205,7 @@ def write_estimate(settings, state, theta):
 
 @kernel
 def shrinking(pairs, number):
-    """By what c_end is multiplied at pair `number` of so many: (17) with the last pair as the unit."""
+    """The factor of c_end at pair `number` of `pairs`: (17), 1 at the last pair."""
     return (pairs / number) ** GAMMA
 
 
@@ -221,13 +221,13 @@ def _step(settings, mean, number, plus, minus, y):
 
 @kernel
 def _slope(sigma, plus, minus, i):
-    """A_i of (6) in general position: how much ln(win / loss) gains with each unit of the optimum."""
+    """A_i of (6) for any two vectors: how much ln(win / loss) grows per unit of the optimum."""
     return (plus[i] - minus[i]) / (sigma[i] * sigma[i])
 
 
 @kernel
 def _innovation(sigma, mean, plus, minus, y):
-    """The result less what the one filter's `mean` predicts to first order."""
+    """The result minus the prediction of `mean`, float64[1, d], to first order."""
     for i in range(len(plus)):
         y -= _slope(sigma, plus, minus, i) * (mean[0, i] - 0.5 * (plus[i] + minus[i]))
     return y
@@ -235,7 +235,7 @@ def _innovation(sigma, mean, plus, minus, y):
 
 @kernel
 def _update_alone(settings, mean, spread, plus, minus, y, tau2):
-    """BSPSAS: each parameter as if the others were known, (9) and (10).
+    """BSPSAS: updates each parameter as if the others were known, (9) and (10).
 
     It leaves out the sum of (9) over the other parameters, which is noise that grows with the distance from the origin.
     """
@@ -250,7 +250,7 @@ def _update_alone(settings, mean, spread, plus, minus, y, tau2):
 
 @kernel
 def _update_jointly(settings, mean, covariance, plus, minus, y, tau2):
-    """BSPSA: (13) to (16) with the inverse updated in place of solved for, by Sherman and Morrison."""
+    """BSPSA: (13) to (16), with the inverse updated by the Sherman-Morrison formula."""
     sigma = settings.sigma
     surprise = _innovation(sigma, mean, plus, minus, y)
     size = len(plus)
@@ -271,7 +271,7 @@ def _update_jointly(settings, mean, covariance, plus, minus, y, tau2):
 
 @kernel
 def _update_bank(settings, state, plus, minus, y, tau2):
-    """AUTO: every filter sees the pair, and its evidence tells how well it foresaw the result."""
+    """AUTO: every filter sees the pair, and its evidence records how well it predicted the result."""
     size = len(plus)
     seen, gains = np.empty((4, size)), np.empty((4, size))
     for i in range(size):
@@ -294,9 +294,8 @@ _MEAN, _BIAS, _EXPECTED, _KNOWN = range(4)
 def _update_filter(means, biases, spreads, evidence, bank, f, seen, gains, y, tau2):
     """Filter `f` of the bank: an estimate and a bias for each parameter, and their 2 x 2 covariance.
 
-    The players of perturbation c are equal not at the optimum but off it by bias * (c / largest c)^power, which is how
-    a lopsided strength curve looks. The loops are so many because LLVM computes several parameters at once only where
-    it has few arrays to tell apart.
+    The players of perturbation c are equal not at the optimum but at a distance of bias * (c / largest c)^power from
+    it; this describes a lopsided strength curve. There are many loops, as LLVM vectorises only those with few arrays.
     """
     size, multiplier = seen.shape[1], bank[f, 2]
     power = _REACH if bank[f, 1] == 1.0 else _REACH_2

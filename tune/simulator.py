@@ -38,13 +38,13 @@ START, BOUND, TOTAL_ELO = 100.0, 1000.0, 2.0
 DRAW_RATE, TAU = 0.82, 0.6
 # The control for AUTO: BSPSAS with perturbations of the same mean square as AUTO's.
 WIDE_REACH = REACH * WIDEST * float(np.sqrt((LEVEL_SHARES * LEVELS**2).sum() * (1 - 2 * GAMMA)))
-# What finds the better of two optima: perturbations so much smaller that they do not reach beyond both.
+# Perturbations that much smaller do not reach beyond both optima.
 NARROWER = 0.25
 QUADRATIC, TANH, CUBIC, TWO_OPTIMA, LOPSIDED_OPTIMA = range(5)
-# Of a curve with two optima, in units of START and in Elo: the steepness of both, where the worse one is and what is
-# lost there, and by how much steeper the lopsided curve is beyond the better one.
+# A curve with two optima, in units of START and in Elo: the steepness of both, the place of the worse one and the Elo
+# lost there, and how many times steeper the lopsided curve is on the far side of the better one.
 STEEPNESS, WORSE_AT, WORSE_ELO, BEYOND = 8.0, 1.4, 3.0, 3.0
-# A run ends at an optimum if the first parameter is as near as this share of the way between both.
+# A run ends at an optimum if the first parameter is within this share of the distance between both.
 NEAR = 0.25
 ROTATION_SEED = 5
 
@@ -52,9 +52,9 @@ ROTATION_SEED = 5
 class Curve(NamedTuple):
     """A strength curve with its optimum at 0: the Elo lost at x.
 
-    It is sum k_i x_i^2 times a factor that makes it lopsided by `shape`, or x^T H x where `matrix`, float64[d, d], is
-    not of size 0. `steepness` is k, float64[d]. With TWO_OPTIMA the first parameter has a worse optimum besides, and
-    with LOPSIDED_OPTIMA the better one is steeper on the far side.
+    It is sum k_i x_i^2 times a factor that makes it lopsided by `shape`, or x^T H x if `matrix`, float64[d, d], is not
+    empty. `steepness` is k, float64[d]. With TWO_OPTIMA the first parameter has a second, worse optimum, and with
+    LOPSIDED_OPTIMA the better one is also steeper on its far side.
     """
 
     steepness: np.ndarray
@@ -64,7 +64,7 @@ class Curve(NamedTuple):
 
 @dataclass(frozen=True)
 class Setting:
-    """A row of stress tests: what the true curve is, and by what factor the tuner's idea of its Elo is wrong.
+    """A stress test: the true curve, and the factor by which the tuner's idea of its Elo is wrong.
 
     `sight` is how far the tuner thinks the optimum to be, in units of START.
     """
@@ -85,7 +85,7 @@ class Setting:
     def curve(self, size: int) -> Curve:
         """The true curve for `size` parameters.
 
-        TOTAL_ELO is lost at the start, more or less on a lopsided one, and more where there are two optima.
+        TOTAL_ELO is lost at the start, on a lopsided one roughly, and more where there are two optima.
         """
         even = np.full(size, TOTAL_ELO / size / START**2)
         matrix = np.zeros((0, 0))
@@ -109,18 +109,18 @@ SETTINGS = {
         ),
         Setting("S2", "lopsided: one side is up to three times as steep as the other", shape=TANH),
         Setting("S2c", "lopsided by a cubic term", shape=CUBIC),
-        Setting("S3", "quadratic, but its axes are turned", rotated=True),
+        Setting("S3", "quadratic, with rotated axes", rotated=True),
         Setting("L1", "the first parameter has a worse optimum, nearer the start than the better", shape=TWO_OPTIMA),
-        Setting("L2", "the same, and the better optimum is three times as steep beyond", shape=LOPSIDED_OPTIMA),
+        Setting("L2", "as L1, with the better optimum three times as steep on its far side", shape=LOPSIDED_OPTIMA),
         Setting(
-            "L3", "as L1, and the tuner thinks the optimum ten times as near as it is", shape=TWO_OPTIMA, sight=0.1
+            "L3", "as L1, but the tuner expects the optimum ten times nearer than it is", shape=TWO_OPTIMA, sight=0.1
         ),
     )
 }
 
 
 class Contender(NamedTuple):
-    """What takes part in a simulation: a method, and its last perturbation over the distance of the optimum.
+    """A contender in a simulation: a method, and its last perturbation over the distance of the optimum.
 
     `second` is that of a second tune from where the first ends, each with half of the pairs; 0 for none. The tuner
     then thinks the optimum half as far.
@@ -141,7 +141,7 @@ CONTENDERS = {
         Contender("bspsas-twice", Method.BSPSAS, second=REACH * NARROWER),
     )
 }
-# Those of the table; the others are for curves with two optima, and far behind on the paper's.
+# The contenders of the paper's table. The others are for curves with two optima and lose far more on its own.
 USUAL = tuple(name for name in CONTENDERS if name not in ("bspsas-narrow", "bspsas-twice"))
 
 
@@ -149,7 +149,7 @@ USUAL = tuple(name for name in CONTENDERS if name not in ("bspsas-narrow", "bsps
 class Cell:
     """One cell of the table: the Elo that each of its runs still loses, float64[runs]; `start_loss` is that before.
 
-    `firsts`, float64[runs], is where each of them has left the first parameter, whose optimum is 0.
+    `firsts`, float64[runs], is the first parameter at the end of each run; its optimum is 0.
     """
 
     contender: Contender
@@ -229,7 +229,7 @@ class RunTask:
 
 
 class RunEnd(NamedTuple):
-    """The end of a run: the Elo that is lost there, and its first parameter."""
+    """The end of a run: the Elo lost there, and the first parameter."""
 
     loss: float
     first: float

@@ -161,6 +161,7 @@ def test_the_plan_says_how_many_pairs(tmp_path: Path, capsys: pytest.CaptureFixt
     said = capsys.readouterr().out
     assert "8 parameters; 8 Elo to gain" in said
     pairs = int(said.splitlines()[1].split()[0])
+    assert said.splitlines()[2].startswith("Method: auto (the best in simulations up to 16 parameters")
     run_spsa(["plan", str(file), "--pairs", str(pairs)])
     assert capsys.readouterr().out.splitlines()[1] == f"{pairs} pairs leave 2 Elo to gain"
     run_spsa(["plan", str(file), "--target", "9"])

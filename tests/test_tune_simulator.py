@@ -9,7 +9,7 @@ from match.rng import seed_state
 from tune import paper
 from tune.design import next_pair
 from tune.estimators import ALPHA, STABILITY_SHARE, Method, PairResult, after, estimate, initial_state
-from tune.plan import loss_left, pairs_needed, spsa_step
+from tune.plan import WIDER, advice, loss_left, pairs_needed, spsa_step
 from tune.simulator import (
     CONTENDERS,
     DRAW_RATE,
@@ -17,6 +17,7 @@ from tune.simulator import (
     START,
     TAU,
     TOTAL_ELO,
+    WIDE_REACH,
     RunTask,
     _lost,
     _play,
@@ -204,3 +205,21 @@ def test_a_second_tune_begins_where_the_first_ended():
         _play(told, state, SETTINGS["S0"].curve(2), random)
         at = estimate(told, state)
     assert cell.losses[1] == naive_loss("S0", at, 2) != naive_loss("S0", np.full(2, START), 2)
+
+
+def test_the_wider_perturbations_that_are_advised_are_those_that_were_compared():
+    wider = WIDER * 2.2
+    assert wider == pytest.approx(WIDE_REACH, rel=0.005)
+
+
+@pytest.mark.parametrize(
+    ("size", "pairs", "method"),
+    [(1, 1_000, "auto"), (4, 20_000, "auto"), (16, 1_000, "auto"), (16, 200_000, "auto"), (64, 20_000, "bspsas")],
+)
+def test_the_method_advised_follows_length_and_number_of_parameters(size, pairs, method):
+    even = np.full(size, 1 / size)
+    share_left = loss_left(pairs, 2 * even, 9.68 * even, TAU) / 2
+    found = advice(size, share_left)
+    assert found.method.name.lower() == method
+    assert found.wider == (WIDER if method == "bspsas" else 1)
+    assert advice(size, 0.99).reason.startswith("but so few pairs")

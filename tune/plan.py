@@ -6,10 +6,11 @@ beta = ln 10 / 400 turns a small Elo difference into the expected y of a pair: E
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
-from tune.estimators import GAMMA
+from tune.estimators import GAMMA, Method
 
 BETA = math.log(10) / 400
 # (19): the last perturbation over the distance of the optimum, as in the paper's settings.
@@ -18,6 +19,22 @@ REACH = 2.2
 LEAST_WORTH = 1.05
 # The mean over a run of a_n / a_N, SPSA's step over its last, for the exponents of `tune.estimators`.
 MEAN_STEP = 1.70
+
+
+# Where the simulations of docs/tuning.md change their answer: between 16 and 64 parameters, and by the share of the Elo
+# to gain that is left at the end by `loss_left`.
+MANY = 32
+HOPELESS, NOISY = 0.95, 0.5
+WIDER = 1.94  # how much larger perturbations with the mean square of AUTO's are
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A method for a tune, the factor of the usual c_end (2.2 times the distance), and the reason."""
+
+    method: Method
+    wider: float
+    reason: str
 
 
 def elo_width(distance: np.ndarray, elo: np.ndarray) -> np.ndarray:
@@ -70,3 +87,23 @@ def pairs_needed(
         else:
             most = middle
     return most
+
+
+def advice(size: int, share_left: float) -> Advice:
+    """The method for `size` parameters where `loss_left` is this share of the Elo to gain.
+
+    The share stands for the length of a tune: it takes in how much there is to gain, the perturbations and the draws.
+    """
+    if share_left > HOPELESS:
+        return Advice(Method.AUTO, 1.0, "but so few pairs bring hardly any method a gain: play more, or tune fewer")
+    if size <= MANY:
+        return Advice(
+            Method.AUTO, 1.0, "the best in simulations up to 16 parameters, or close to it, and safe on lopsided curves"
+        )
+    if share_left > NOISY:
+        return Advice(
+            Method.BSPSAS,
+            WIDER,
+            "with many parameters and few pairs, wide perturbations gain most and `auto` learns less",
+        )
+    return Advice(Method.AUTO, 1.0, "long enough to tell lopsided curves from even ones with many parameters")

@@ -31,7 +31,7 @@ from tune.parameters import (
     own_parameters,
     rounding_warnings,
 )
-from tune.plan import loss_left, pairs_needed
+from tune.plan import REACH, advice, loss_left, pairs_needed
 from tune.report import simulation_json, simulation_table
 from tune.simulator import CONTENDERS, SETTINGS, USUAL, Cell, simulate
 
@@ -252,7 +252,9 @@ def _plan(args: argparse.Namespace) -> int:
         f"all of them displaced by c_end; deviation of a pair's result {tau:.3f}"
     )
     if args.pairs:
-        print(f"{args.pairs} pairs leave {loss_left(args.pairs, starts, at_c, tau, **gamma):.3g} Elo to gain")
+        left = loss_left(args.pairs, starts, at_c, tau, **gamma)
+        print(f"{args.pairs} pairs leave {left:.3g} Elo to gain")
+        print(_advised(len(parameters), left / starts.sum()))
         return 0
     target = args.target or starts.sum() / 2
     if target >= starts.sum():
@@ -260,7 +262,15 @@ def _plan(args: argparse.Namespace) -> int:
         return 0
     pairs = pairs_needed(target, starts, at_c, tau, **gamma)
     print(f"{pairs} pairs of games ({2 * pairs} games) leave {target:.3g} Elo to gain")
+    print(_advised(len(parameters), target / starts.sum()))
     return 0
+
+
+def _advised(size: int, share_left: float) -> str:
+    """The method to use, in a line."""
+    found = advice(size, share_left)
+    wider = "" if found.wider == 1 else f" and c_end = {found.wider * REACH:.1f} times dist"
+    return f"Method: {found.method.name.lower()}{wider} ({found.reason})"
 
 
 def _convert(args: argparse.Namespace) -> int:

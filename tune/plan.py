@@ -29,7 +29,7 @@ WIDER = 1.94  # how much larger perturbations with the mean square of AUTO's are
 
 
 @dataclass(frozen=True)
-class Advice:
+class MethodAdvice:
     """A method for a tune, the factor of the usual c_end (2.2 times the distance), and the reason."""
 
     method: Method
@@ -89,21 +89,21 @@ def pairs_needed(
     return most
 
 
-def advice(size: int, share_left: float) -> Advice:
+def advice(size: int, share_left: float) -> MethodAdvice:
     """The method for `size` parameters where `loss_left` is this share of the Elo to gain.
 
     The share stands for the length of a tune: it takes in how much there is to gain, the perturbations and the draws.
     """
     if share_left > HOPELESS:
-        return Advice(Method.AUTO, 1.0, "but so few pairs bring hardly any method a gain: play more, or tune fewer")
+        return MethodAdvice(Method.AUTO, 1.0, "but so few pairs bring hardly any method a gain: play more, or tune fewer")
     if size <= MANY:
-        return Advice(
+        return MethodAdvice(
             Method.AUTO, 1.0, "the best in simulations up to 16 parameters, or close to it, and safe on lopsided curves"
         )
     if share_left > NOISY:
-        return Advice(
+        return MethodAdvice(
             Method.BSPSAS,
             WIDER,
             "with many parameters and few pairs, wide perturbations gain most and `auto` learns less",
         )
-    return Advice(Method.AUTO, 1.0, "long enough to tell lopsided curves from even ones with many parameters")
+    return MethodAdvice(Method.AUTO, 1.0, "long enough to tell lopsided curves from even ones with many parameters")

@@ -45,70 +45,70 @@ def add_scan(parser: Parser) -> None:
     parser.set_defaults(run=scan)
 
 
-def scan(order: argparse.Namespace) -> int:
+def scan(args: argparse.Namespace) -> int:
     """Scan, and show what was played, whatever ended it: 0, or 130 after Ctrl-C. Raises CommandError."""
-    request = _request(order)
-    _check(order)
-    found = run_scan(request, lambda value: _play(order, request, value))
+    request = _request(args)
+    _check(args)
+    found = run_scan(request, lambda value: _play(args, request, value))
     if found.fault and len(found.points) == 1:
         raise found.fault
-    if order.json:
-        print(json.dumps(scan_json(found, str(options.read_config(order, request.players(request.against))))))
-    elif order.csv:
+    if args.json:
+        print(json.dumps(scan_json(found, str(options.read_config(args, request.players(request.against))))))
+    elif args.csv:
         print(scan_csv(found), end="")
     else:
         print("\n".join([*scan_table(found), verdict(found)]))
-    if order.plot:
-        _draw(order.plot, draw_scan(found, order.plot.suffix.lower()))
+    if args.plot:
+        _draw(args.plot, draw_scan(found, args.plot.suffix.lower()))
     if found.fault:
         raise found.fault
     if found.interrupted:
-        options.remarks(order)(options.interrupted(order.state))
+        options.remarks(args)(options.interrupted(args.state))
     return INTERRUPTED if found.interrupted else 0
 
 
-def _request(order: argparse.Namespace) -> ScanRequest:
-    evaluation = load(active_file(order.weights))
-    name, number = find_number(order.name, evaluation)
-    ends = (order.low, order.high, order.points)
-    if order.values is not None:
+def _request(args: argparse.Namespace) -> ScanRequest:
+    evaluation = load(active_file(args.weights))
+    name, number = find_number(args.name, evaluation)
+    ends = (args.low, args.high, args.points)
+    if args.values is not None:
         if any(end is not None for end in ends):
             raise UsageError("spsa scan: --values does not go with --from, --to and --points")
-        return make_request(name, order.values, order.against, evaluation)
-    low = round(number.low) if order.low is None else order.low
-    high = round(number.high) if order.high is None else order.high
+        return make_request(name, args.values, args.against, evaluation)
+    low = round(number.low) if args.low is None else args.low
+    high = round(number.high) if args.high is None else args.high
     if not low < high:
         raise UsageError(f"spsa scan: --from {low} is not below --to {high}")
-    return make_request(name, values_between(low, high, order.points or POINTS), order.against, evaluation)
+    return make_request(name, values_between(low, high, args.points or POINTS), args.against, evaluation)
 
 
-def _check(order: argparse.Namespace) -> None:
+def _check(args: argparse.Namespace) -> None:
     """Say what cannot be done before the games rather than after them."""
-    if order.plot:
-        if order.plot.suffix.lower() not in ENDINGS:
-            raise UsageError(f"spsa scan: --plot writes {' or '.join(ENDINGS)}, not '{order.plot}'")
+    if args.plot:
+        if args.plot.suffix.lower() not in ENDINGS:
+            raise UsageError(f"spsa scan: --plot writes {' or '.join(ENDINGS)}, not '{args.plot}'")
         load_matplotlib()
         try:
-            check_writable(order.plot)
+            check_writable(args.plot)
         except OSError as error:
-            raise CommandError(f"spsa: cannot write '{order.plot}': {error.strerror}") from error
-    if order.state is not None:
+            raise CommandError(f"spsa: cannot write '{args.plot}': {error.strerror}") from error
+    if args.state is not None:
         try:
-            order.state.mkdir(parents=True, exist_ok=True)
+            args.state.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise CommandError(f"spsa: cannot make folder '{order.state}': {error.strerror}") from error
+            raise CommandError(f"spsa: cannot make folder '{args.state}': {error.strerror}") from error
 
 
-def _play(order: argparse.Namespace, request: ScanRequest, value: int) -> tuple[MatchResult, MatchError | None]:
+def _play(args: argparse.Namespace, request: ScanRequest, value: int) -> tuple[MatchResult, MatchError | None]:
     """The match of one value, and what broke it off."""
-    config = options.read_config(order, request.players(value))
+    config = options.read_config(args, request.players(value))
     title = config.players[0].label
-    state = None if order.state is None else order.state / f"{value}.json"
-    with LivePrinter(shared.progress_stream(order.quiet)) as show:
-        output = options.output(order, "Merino scan", state, lambda line: show(f"{title}  {line}"))
-        result, fault = options.run_and_catch(config, order, output)
+    state = None if args.state is None else args.state / f"{value}.json"
+    with LivePrinter(shared.progress_stream(args.quiet)) as show:
+        output = options.output(args, "Merino scan", state, lambda line: show(f"{title}  {line}"))
+        result, fault = options.run_and_catch(config, args, output)
     if result.tally.games:
-        options.remarks(order)(f"{title}: {counts_text(result.tally)}")
+        options.remarks(args)(f"{title}: {counts_text(result.tally)}")
     return result, fault
 
 

@@ -118,6 +118,12 @@ class Scan:
                 found.append(point)
         return tuple(sorted(found, key=lambda point: point.value))
 
+    @property
+    def rivals(self) -> tuple[ScanPoint, ...]:
+        """The points that are not significantly worse than the best."""
+        limit, best = limit_for(len(self.points)), self.best
+        return tuple(point for point in self.points if point is not best and not _is_better(best, point, limit))
+
     def between(self, one: ScanPoint, other: ScanPoint) -> tuple[ScanPoint, ...]:
         """The points between two values."""
         low, high = sorted((one.value, other.value))

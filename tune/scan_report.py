@@ -49,8 +49,10 @@ def verdict(scan: Scan) -> str:
         between = " and ".join(map(_told, worst))
         return f"{count} optima: {' and '.join(map(_told, optima))}, with {between} between them."
     ends = (scan.points[0], scan.points[-1])
-    beyond = "; it is the end of the range, and better ones may lie beyond" if best in ends else ""
-    return f"One optimum, at {_told(best)}{beyond}. No second one is significant."
+    beyond = ", the end of the range: better ones may lie beyond" if best in ends else ""
+    others = ", ".join(str(point.value) for point in scan.rivals)
+    rivals = f"; not significantly worse: {others}" if others else ""
+    return f"One optimum; best: {_told(best)}{beyond}{rivals}. No second optimum is significant."
 
 
 def scan_csv(scan: Scan) -> str:

@@ -29,6 +29,8 @@ class Parser(argparse.ArgumentParser):
         super().__init__(**settings)
         self.examples, self.notes = tuple(examples), notes
         self._positionals.title = "arguments"
+        # argparse takes -5 for a number, but -5,10 for an option.
+        self._negative_number_matcher = re.compile(r"-\d[\d.,-]*$|-\.\d+$")
         self._named_groups: dict[str, argparse._ArgumentGroup] = {}
         self.other_spellings: dict[str, str] = {}  # accepted besides what the help shows
 

@@ -120,7 +120,7 @@ def test_saving_again_after_more_moves_replaces_the_shorter_game(talk: Talk, pat
 
 def test_a_file_that_is_no_pgn_is_never_overwritten(talk: Talk, path: Path) -> None:
     path.write_text("my diary\n")
-    assert "is no PGN file: choose another name" in talk.say("force", "e4", f"save {path}")
+    assert "is not a PGN file: choose another name" in talk.say("force", "e4", f"save {path}")
     assert path.read_text() == "my diary\n"
 
 

@@ -384,7 +384,7 @@ def test_openings_come_from_an_epd_a_pgn_or_a_book(tmp_path: Path) -> None:
         ("x.epd", "no position at all\n", "line 1"),
         ("x.pgn", "no game at all\n", "holds no opening"),
         ("x.pgn", '[Event "?"]\n\n1. e5 *\n', "game 1"),
-        ("x.fen", "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1\n", "the game is over"),
+        ("x.fen", "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1\n", "the game is already over"),
     ],
 )
 def test_openings_that_are_none_are_refused(name: str, text: str, complaint: str, tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def load(path: Path, number: int) -> Loaded:
         raise CommandError(f"{'line' if holds_positions else 'game'} {number} of '{path}': {error}") from error
     if isinstance(found, int):
         if not found:
-            raise CommandError(f"'{path}' holds no game and no position")
+            raise CommandError(f"'{path}' holds neither games nor positions")
         raise CommandError(f"'{path}' ends with {'position' if holds_positions else 'game'} {found}")
     return found
 

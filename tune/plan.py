@@ -95,7 +95,9 @@ def advice(size: int, share_left: float) -> MethodAdvice:
     The share stands for the length of a tune: it takes in how much there is to gain, the perturbations and the draws.
     """
     if share_left > HOPELESS:
-        return MethodAdvice(Method.AUTO, 1.0, "but so few pairs bring hardly any method a gain: play more, or tune fewer")
+        return MethodAdvice(
+            Method.AUTO, 1.0, "but so few pairs bring hardly any method a gain: play more, or tune fewer"
+        )
     if size <= MANY:
         return MethodAdvice(
             Method.AUTO, 1.0, "the best in simulations up to 16 parameters, or close to it, and safe on lopsided curves"

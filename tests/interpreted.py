@@ -49,10 +49,10 @@ class Budget:
         source = inspect.getsource(item.function) if isinstance(item, pytest.Function) else ""
         if any(clock in source for clock in CLOCKS):
             pytest.skip("it measures time")
-        if re.search(COMPILER, inspect.getsource(item.module)):  # type: ignore[attr-defined]
+        if re.search(COMPILER, inspect.getsource(item.module), re.MULTILINE):  # type: ignore[attr-defined]
             pytest.skip("it is about the compiler")
-        if item.location[0] in self._broken:
-            pytest.skip("threads of a test before it in its module took too long and were stopped")
+        if item.location[0] in self._broken and _shares(item):
+            pytest.skip("it shares a fixture with a test whose threads took too long and were stopped")
         if self._spent[item.location[0]] > TESTS * self._seconds:
             pytest.skip("its module has had its time")
         self._refused = False
@@ -110,8 +110,14 @@ class Budget:
             for number, handler in handlers:
                 signal.signal(number, handler)
             self._spent[item.location[0]] += time.process_time() - began
-            if item.location[0] in self._broken:
+            if item.location[0] in self._broken and _shares(item):
                 _stop(set(threading.enumerate()) - before)
+
+
+def _shares(item: pytest.Item) -> bool:
+    """Whether a test uses what other tests of its module use, too: a session for instance, which may wait for ever."""
+    fixtures = [each[-1] for each in item._fixtureinfo.name2fixturedefs.values()]  # type: ignore[attr-defined]
+    return any(each.scope != "function" and each.func.__module__.startswith("tests") for each in fixtures)
 
 
 def _stop(threads: Set[threading.Thread]) -> bool:

@@ -130,7 +130,7 @@ def test_numbers_name_each_phase_and_both_together() -> None:
     split = evaluation.with_numbers({"KnightOutpost_mg": 33})
     assert as_mapping(split.weights)["KnightOutpost_mg"] == 33
     assert split.numbers["KnightOutpost_eg"].value == evaluation.numbers["KnightOutpost"].value
-    with pytest.raises(EvaluationError, match="no number called 'KnightOutpost'"):
+    with pytest.raises(EvaluationError, match="no number named 'KnightOutpost'"):
         split.with_numbers({"KnightOutpost": 5})
     assert split.with_numbers({"VAL_P": 99}).numbers["VAL_P_eg"].value == 99
     again = from_identity(split.identity)

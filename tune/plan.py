@@ -108,4 +108,8 @@ def advice(size: int, share_left: float) -> MethodAdvice:
             WIDER,
             "with many parameters and few pairs, wide perturbations gain most and `auto` learns less",
         )
-    return MethodAdvice(Method.AUTO, 1.0, "long enough to tell lopsided curves from even ones with many parameters")
+    return MethodAdvice(
+        Method.AUTO,
+        1.0,
+        "64 parameters: 0.3 Elo lost on an even curve, `bspsas` 0.7; but 1.1 on a cubic one, `bspsas` 0.5",
+    )

@@ -32,7 +32,7 @@ TINY: dict[str, Any] = {
     "nodes": 40, "games": 12, "window": 2, "match_nodes": 40, "match_games": 8, "gauge": 4, "share": 0.0, "elo0": 0.0,
     "elo1": 40.0,
 }  # fmt: skip
-STEPS = {"play": 2, "teach": 2, "meet": 1}  # at which call a run is killed
+STEPS = {"play": 2, "fit_round": 2, "play_trial": 1}  # at which call a run is killed
 
 
 @pytest.fixture(autouse=True)
@@ -109,11 +109,11 @@ def test_ctrl_c_ends_with_the_best_so_far_and_the_next_run_goes_on(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(loop.steps, "teach", interrupted)
+    monkeypatch.setattr(loop.steps, "fit_round", interrupted)
     found = improved(tmp_path / "run", poor)
     assert found.interrupted and not found.state.rounds
     assert np.array_equal(load(found.best), load(Path(poor)))
-    monkeypatch.setattr(loop.steps, "teach", real)
+    monkeypatch.setattr(loop.steps, "fit_round", real)
     assert len(improved(tmp_path / "run", poor).state.rounds) == 2
 
 
@@ -139,8 +139,8 @@ def test_what_is_proved_is_put_in_use_and_the_old_is_kept(
     tmp_path: Path, home: Path, poor: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (home / "weights.txt").write_bytes(Path(poor).read_bytes())
-    monkeypatch.setattr(loop.steps, "teach", teaching)
-    monkeypatch.setattr(loop.steps, "meet", proving(True))
+    monkeypatch.setattr(loop.steps, "fit_round", teaching)
+    monkeypatch.setattr(loop.steps, "play_trial", proving(True))
     found = improved(tmp_path / "run", None, rounds=1)
     assert found.state.rounds[0].is_proven and found.state.in_use == 1
     assert (home / "weights.txt").read_bytes() == found.best.read_bytes()
@@ -151,8 +151,8 @@ def test_what_is_proved_is_put_in_use_and_the_old_is_kept(
 def test_what_is_not_proved_changes_nothing(
     tmp_path: Path, home: Path, poor: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loop.steps, "teach", teaching)
-    monkeypatch.setattr(loop.steps, "meet", proving(False))
+    monkeypatch.setattr(loop.steps, "fit_round", teaching)
+    monkeypatch.setattr(loop.steps, "play_trial", proving(False))
     (home / "weights.txt").write_bytes(Path(poor).read_bytes())
     found = improved(tmp_path / "run", None, rounds=1)
     assert found.state.rounds[0].verdict == "H0"
@@ -163,8 +163,8 @@ def test_what_is_not_proved_changes_nothing(
 def test_weights_that_were_named_leave_those_in_use_alone(
     tmp_path: Path, home: Path, poor: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loop.steps, "teach", teaching)
-    monkeypatch.setattr(loop.steps, "meet", proving(True))
+    monkeypatch.setattr(loop.steps, "fit_round", teaching)
+    monkeypatch.setattr(loop.steps, "play_trial", proving(True))
     assert improved(tmp_path / "run", poor, rounds=1).state.rounds[0].is_proven
     assert not (home / "weights.txt").exists()
 

@@ -462,5 +462,5 @@ def test_a_fen_file_of_quiet_positions_is_made_anew_for_other_weights(tmp_path: 
 @pytest.mark.parametrize(("game", "to_end", "before"), [(-1, 3, 0), (0, -1, 0), (0, 3, -1)])
 def test_a_labelled_line_takes_no_negative_number(game: int, to_end: int, before: int) -> None:
     games, ends = np.array([game], dtype=np.int32), np.array([to_end], dtype=np.int16)
-    with pytest.raises(ValueError, match="no negative number"):
+    with pytest.raises(ValueError, match="negative number"):
         write_labelled(Position().record, np.array([0.5], dtype=np.float32), games, ends, before)

@@ -110,7 +110,7 @@ def test_threads_change_nothing(shape: Shape) -> None:
 
 def test_a_piece_value_net_learns_a_value_for_each_piece() -> None:
     shape = Shape("ALL", 8, piece_values=True)
-    settings = TrainingSettings(shape, Objective(0, 200.0, 2.0), epochs=40, batch=32, rate=0.01, apart=0.1)
+    settings = TrainingSettings(shape, Objective(0, 200.0, 2.0), epochs=40, batch=32, rate=0.01, validation=0.1)
     evaluation = net_evaluation(Trainer(SAMPLE, settings).run().network)
     positions = unpack(SAMPLE)
     kinds, values = positions["board"] & 7, evaluation.attributed(positions)

@@ -19,7 +19,7 @@ __all__ = ["DEFAULT_FILE", "active_file", "default", "find_net", "from_identity"
 
 
 def load(path: Path) -> Evaluation:
-    """The evaluation that a file holds; raises EvaluationError."""
+    """The evaluation in a file; raises EvaluationError."""
     return net_evaluation(read_net_file(path), str(path)) if is_net_file(path) else LinearEvaluation.load(path)
 
 
@@ -48,7 +48,7 @@ def find_net(name: str) -> Path:
 
 
 def load_net(name: str) -> Evaluation:
-    """The net that `find_net` finds; raises EvaluationError."""
+    """The net found by `find_net`; raises EvaluationError."""
     path = find_net(name)
     return net_evaluation(read_net_file(path), str(path))
 

@@ -25,7 +25,7 @@ NUMBER_OF_TERMS = len(TERMS)
 
 @kernel
 def phase_shares(side_view):
-    """How much a term of each `Phase` counts for a side, by the pieces its opponent has left."""
+    """How much a term of each `Phase` counts for a side, by the pieces that its opponent has left."""
     middlegame = middlegame_share(side_view.enemy_units)
     return 1.0, middlegame, 1.0 - middlegame
 

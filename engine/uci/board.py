@@ -17,9 +17,6 @@ from engine import NAME, __version__
 from engine.board.bitboard import SQUARE_NAMES, WHITE
 from engine.board.divide import print_divide
 from engine.board.game import IllegalMoveError, Position
-from engine.notation.scores import pawns
-from engine.report.static import report_evaluation, with_beside
-from engine.report.text import render
 from engine.search.bench import run_bench
 from engine.uci.go import parse_go
 from engine.uci.session import UciSession
@@ -75,6 +72,11 @@ def show(session: UciSession, _: str, position: Position) -> None:
 @_with_position
 def evaluate(session: UciSession, _: str, position: Position) -> None:
     """The score of the position by evaluation alone, term by term."""
+    # These load python-chess, which takes 0.2 s: not before the first `go`, when a clock is running.
+    from engine.notation.scores import pawns  # noqa: PLC0415
+    from engine.report.static import report_evaluation, with_beside  # noqa: PLC0415
+    from engine.report.text import render  # noqa: PLC0415
+
     runtime = session.ready()
     by_pieces = not runtime.evaluation.has_terms
     report = report_evaluation(position.record, position.fen(), runtime.evaluation, with_pieces=by_pieces)

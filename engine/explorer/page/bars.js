@@ -65,7 +65,7 @@ export function makeBars(panel) {
                     : `The values of ${shortName(beside.evaluation)} with a rest of ${pawns(beside.shared_cp)} sum to its score.`
                 : (state.way === "attributed" || state.way === "none") && report.shared_cp !== null
                 ? `Attributed values with the shared rest of ${pawns(report.shared_cp)} sum to ${pawns(report.static.sum_cp)}.`
-                : "Removal values hold what pieces do for each other, and so do not add up to the score.";
+                : "Removal values include what pieces do for each other, so they do not add up to the score.";
         replace(
             panel,
             h("p", { class: "note" }, `${way[1]}: ${way[2].toLowerCase()}, in pawns for White. ${shared}`),

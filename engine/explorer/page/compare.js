@@ -92,7 +92,7 @@ function termTable() {
     if (!rows.length) return h("p", { class: "empty" }, "Both have the same weights.");
     return table(
         "compare-terms",
-        ["Term", "Weight A", "Weight B", "Net A", "Net B", "Differ"],
+        ["Term", "Weight A", "Weight B", "Net A", "Net B", "Difference"],
         rows.map(({ a, b }) => {
             const change = b.net_cp - a.net_cp;
             return h(
@@ -138,7 +138,7 @@ function moves() {
     const moved = found.moves
         .filter((move) => move.ranks[0] !== move.ranks[1])
         .sort((a, b) => Math.min(...a.ranks) - Math.min(...b.ranks));
-    if (!moved.length) return h("p", { class: "empty" }, "Both rank all moves alike.");
+    if (!moved.length) return h("p", { class: "empty" }, "Both rank all moves the same.");
     return [
         h("p", { class: "note" }, `${moved.length} of ${found.moves.length} moves have another rank.`),
         table(
@@ -228,7 +228,7 @@ export function makeCompare(panel, isShown) {
                       h("p", { class: "summary" }, worded(found.summary.join(" "))),
                       table(
                           "compare-scores",
-                          ["", "A", "B", "Differ"],
+                          ["", "A", "B", "Difference"],
                           [
                               pair("Score, pawns", found.first.score_cp / 100, found.second.score_cp / 100, 2),
                               h(
@@ -253,7 +253,7 @@ export function makeCompare(panel, isShown) {
                               ),
                           ],
                       ),
-                      h("h3", {}, "Terms, and what they add for White"),
+                      h("h3", {}, "Terms and what they add for White"),
                       termTable(),
                       h("h3", {}, "Pieces, mean pawns for their owner"),
                       kinds(),
@@ -264,7 +264,7 @@ export function makeCompare(panel, isShown) {
                       "p",
                       { class: "empty" },
                       state.report?.fault
-                          ? "A position against the rules is not compared."
+                          ? "Only legal positions are compared."
                           : `Comparing with ${name(second)}`,
                   ),
         );

@@ -113,7 +113,7 @@ function draw() {
                     title: "Merino makes a move",
                     onclick: answer,
                 },
-                thinking ? "Thinking" : "Merino, move",
+                thinking ? "Thinking" : "Let Merino move",
             ),
             h(
                 "label",

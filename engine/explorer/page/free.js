@@ -129,7 +129,7 @@ function build() {
             h("button", { type: "button", id: "free-start", onclick: () => setFree(START) }, "Start"),
             h(
                 "button",
-                { type: "button", id: "free-play", title: "Go on with legal moves from here", onclick: toGame },
+                { type: "button", id: "free-play", title: "Play legal moves from this position", onclick: toGame },
                 "Play from here",
             ),
             h(

@@ -122,7 +122,7 @@ const moveNumber = (ply) => {
 function series() {
     const clip = (value) => Math.max(-MOST_PAWNS, Math.min(MOST_PAWNS, value));
     const points = course.points.map((point, ply) => [ply, clip(point.score_cp / 100)]);
-    const told = [{ name: "Score at once", points, colour: "var(--ink)", kind: "area" }];
+    const told = [{ name: "Static score", points, colour: "var(--ink)", kind: "area" }];
     const searched = [...found.values()].map(({ ply, after }) => [
         ply,
         clip(after.text.includes("M") ? (after.text.startsWith("-") ? -MOST_PAWNS : MOST_PAWNS) : Number(after.text)),
@@ -258,7 +258,7 @@ export function makeGames(panel, isShown) {
                           h(
                               "label",
                               {},
-                              "Positions searched a move ",
+                              "Nodes per move ",
                               h(
                                   "select",
                                   {

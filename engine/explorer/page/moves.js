@@ -112,7 +112,7 @@ function comparison() {
                 h(
                     "thead",
                     {},
-                    h("tr", {}, h("th", {}, "Term"), h("th", {}, a.move), h("th", {}, b.move), h("th", {}, "Differ")),
+                    h("tr", {}, h("th", {}, "Term"), h("th", {}, a.move), h("th", {}, b.move), h("th", {}, "Difference")),
                 ),
                 h(
                     "tbody",
@@ -225,7 +225,7 @@ export function makeMoves(panel, isShown) {
                     { class: "note", id: "search-state" },
                     told
                         ? stateOfSearch()
-                        : "The scores are those right after the move. Tick two moves to compare them.",
+                        : "Each score is the static one after the move. Tick two moves to compare them.",
                 ),
             ),
             comparison(),

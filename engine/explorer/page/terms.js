@@ -276,7 +276,7 @@ export function makeTerms(panel) {
                                   changed("term");
                               },
                           },
-                          "Unlight squares",
+                          "Clear highlighted squares",
                       )
                     : null,
             ),

@@ -42,7 +42,7 @@ export function makeVerdict() {
                         ? h(
                               "div",
                               { title: report.beside.evaluation },
-                              h("dt", {}, `By ${shortName(report.beside.evaluation)}`),
+                              h("dt", {}, `Score by ${shortName(report.beside.evaluation)}`),
                               h("dd", { id: "beside-score" }, pawns(report.beside.score_cp)),
                           )
                         : null,

@@ -192,7 +192,7 @@ export function makeWeights(panel) {
                             state.changes = {};
                             rows.forEach((row, name) => mark(name, row));
                             refresh();
-                            say("All weights are as they were");
+                            say("All weights are back to their values");
                         },
                     },
                     "Reset",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -86,14 +87,15 @@ def prove(
     say: Say,
     show: Callable[[str], object] | None = None,
     threads: int | None = None,
+    executor: Executor | None = None,
 ) -> Proof:
     """Play new against old until the test is decided, all games are played, or Ctrl-C; `threads` games at a time.
 
     The same players and trial give the same verdict on every machine. `say` gets the result, `show` the state of the
-    match several times a second. Raises MatchError.
+    match several times a second. `executor` plays, None for threads of this process. Raises MatchError.
     """
     config = MatchConfig((new, old), trial.time_control, trial.most_games, trial.seed, adjudication=trial.adjudication)
-    result = run_match(config, threads or cores(), trial.test, MatchOutput(show))
+    result = run_match(config, threads or cores(), trial.test, MatchOutput(show), executor)
     proof = Proof(trial, trial.test.verdict(result.tally.counts), result.tally, result.seconds, result.interrupted)
     for line in _told(proof, new.label, old.label):
         say(line)

@@ -6,7 +6,8 @@ The games and their order are the same for every executor and number of threads.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Executor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -16,8 +17,8 @@ from typing import NamedTuple
 
 from engine.board.fen import FenError
 from engine.common.runs import Run, RunName, at_work, begun
-from engine.common.work import ordered, threads
-from formats.openings import OpeningError
+from engine.common.work import RemoteExecutor, WorkError, ordered, threads
+from formats.openings import Opening, OpeningError
 from match.config import Board, MatchConfig, OpeningSource
 from match.errors import MatchError
 from match.games import Game, Tally
@@ -27,7 +28,9 @@ from match.positions import PositionFile
 from match.report import GameRate, live_line
 from match.statistics import Estimate, Sprt, estimate
 
-AHEAD = 4  # pairs per thread that may be finished before an earlier one is
+AHEAD = 4  # blocks under way for each thread or slot; the finished ones among them wait for an earlier one
+BLOCK_SECONDS = 1.0  # that a remote worker needs for a block, so that sending it costs next to nothing
+MOST_PAIRS = 256  # of a block
 SHOW_EVERY = 0.5  # seconds
 SAVE_EVERY = 2.0
 
@@ -76,8 +79,8 @@ def run_match(
 ) -> MatchResult:
     """Play until all games are played, the test is decided, or Ctrl-C; `threads` pairs at a time.
 
-    `executor` plays them; None for threads of this process. Resumes from the state file, if there is one. Raises
-    MatchError, or BrokenOffError once games have been played.
+    `executor` plays them, a `RemoteExecutor` as many at a time as it has slots; None for threads of this process.
+    Resumes from the state file, if there is one. Raises MatchError, or BrokenOffError once games have been played.
     """
     return _Match(config, sprt, output or MatchOutput()).run(threads, executor)
 
@@ -102,11 +105,12 @@ class _Match:
     def run(self, threads: int, executor: Executor | None) -> MatchResult:
         """Play."""
         games = play_match(self._config, self._config.games, threads, self._first, executor)
+        boards = executor.slots if isinstance(executor, RemoteExecutor) else threads
         try:
-            self._play(games, GameRate(threads))
+            self._play(games, GameRate(boards))
         except KeyboardInterrupt:
             self._result.interrupted = True
-        except (OpeningError, FenError, MatchError) as error:
+        except (OpeningError, FenError, MatchError, WorkError) as error:
             raise BrokenOffError(str(error), self._result) from error
         finally:
             try:
@@ -158,42 +162,113 @@ class _Match:
 
 
 @dataclass(frozen=True)
-class PairTask:
-    """The games of one pair to play: plain data, for any process."""
+class PairBlock:
+    """Some pairs of a match that are to be played together, by number: plain data, for any process."""
 
-    config: MatchConfig
-    pair: int
-    numbers: tuple[int, ...]  # of the games; in even ones the first player has White
-    run: RunName
+    pairs: tuple[tuple[int, ...], ...]  # the games of each, the even number for the first player's White
+    openings: tuple[Opening | str, ...] = ()  # of each, or what is wrong with it; none where the seed says them
+
+
+class PlayedPairs(NamedTuple):
+    """The games of a block, and the seconds that they took."""
+
+    games: tuple[Game, ...]
+    seconds: float
 
 
 class _Table(NamedTuple):
-    """The state that a thread keeps from pair to pair."""
+    """What a thread keeps from block to block."""
 
-    openings: OpeningSource
+    openings: OpeningSource | None
     board: Board
 
 
-def play_pair(task: PairTask) -> tuple[Game, ...]:
-    """Play the games of a pair; none if its run has ended meanwhile. Raises the errors of boards and openings."""
-    with at_work(task.run) as run:
-        if run is None:
-            return ()
-        table = run.kept(lambda: _set_up(task.config, run))
-        opening = table.openings.opening(task.pair)
-        games = []
-        for number in task.numbers:
-            game = None if run.is_stopped else table.board.play(number, opening, number % 2 == 0)
-            if game is None:
-                return ()
-            games.append(game)
-        return tuple(games)
+@dataclass(frozen=True)
+class BlockPlayer:
+    """What plays the blocks of a match, here or in another process."""
+
+    config: MatchConfig
+    run: RunName
+
+    def __call__(self, block: PairBlock) -> PlayedPairs:
+        """The games of a block; none of its last if its run has ended. Raises what a board or an opening raises."""
+        began, games = time.perf_counter(), list[Game]()
+        with at_work(self.run) as run:
+            if run is not None:
+                table = run.kept(lambda: self._set_up(run))
+                for index, numbers in enumerate(block.pairs):
+                    games += _play_pair(table, run, numbers, _opening(table, block, index))
+        return PlayedPairs(tuple(games), time.perf_counter() - began)
+
+    def _set_up(self, run: Run) -> _Table:
+        source = None if self.config.openings else self.config.source()
+        table = _Table(source, self.config.board(run.stop_flag))
+        run.watch(table.board)
+        return table
 
 
-def _set_up(config: MatchConfig, run: Run) -> _Table:
-    table = _Table(config.source(), config.board(run.stop_flag))
-    run.watch(table.board)
-    return table
+def _opening(table: _Table, block: PairBlock, index: int) -> Opening:
+    """The opening of a pair; raises OpeningError."""
+    if table.openings is not None:
+        return table.openings.opening(block.pairs[index][0] // 2)
+    found = block.openings[index]
+    if isinstance(found, str):
+        raise OpeningError(found)
+    return found
+
+
+def _play_pair(table: _Table, run: Run, numbers: tuple[int, ...], opening: Opening) -> list[Game]:
+    """The games of one pair; none if they were stopped."""
+    games = []
+    for number in numbers:
+        game = None if run.is_stopped else table.board.play(number, opening, number % 2 == 0)
+        if game is None:
+            return []
+        games.append(game)
+    return games
+
+
+class _PairBlocks:
+    """The blocks of a match, as they are asked for.
+
+    A remote worker gets enough pairs for BLOCK_SECONDS, by what earlier ones took; towards the end fewer, so that
+    all workers have something to do. Which pairs are in which block decides nothing.
+    """
+
+    def __init__(self, config: MatchConfig, games: int, first: int, remote: RemoteExecutor | None) -> None:
+        """Raises OpeningError where there is a file of openings that cannot be read."""
+        self._next, self._first, self._games = first // 2, first, games
+        self._source = config.source() if config.openings else None
+        self._remote, self._seconds = remote, BLOCK_SECONDS  # of a pair
+
+    def note(self, block: PairBlock, played: PlayedPairs) -> None:
+        """A block has been played."""
+        self._seconds += (played.seconds / len(block.pairs) - self._seconds) / 4
+
+    def __iter__(self) -> Iterator[PairBlock]:
+        return self
+
+    def __next__(self) -> PairBlock:
+        left = (self._games + 1) // 2 - self._next
+        if left < 1:
+            raise StopIteration
+        count = 1
+        if self._remote is not None:
+            count = min(
+                round(BLOCK_SECONDS / max(self._seconds, 1e-3)), -(-left // (2 * self._remote.slots)), MOST_PAIRS
+            )
+        pairs = range(self._next, self._next + max(1, count))
+        self._next = pairs.stop
+        games = tuple(tuple(range(max(2 * p, self._first), min(2 * p + 2, self._games))) for p in pairs)
+        return PairBlock(games, () if self._source is None else tuple(_found(self._source, pair) for pair in pairs))
+
+
+def _found(source: OpeningSource, pair: int) -> Opening | str:
+    """An opening of a file, which only this process may have; a fault in it is raised when it is its turn."""
+    try:
+        return source.opening(pair)
+    except OpeningError as error:
+        return str(error)
 
 
 def play_match(
@@ -201,17 +276,28 @@ def play_match(
 ) -> Generator[Game, None, None]:
     """Yield the games of a match from number `first` on, in order. Closing the iterator stops the match.
 
-    `executor` plays `at_a_time` pairs at a time; None for threads of this process. When the match is stopped, running
-    games in this process end at once, and those in other processes are dropped. Raises the errors of boards and
-    openings.
+    `executor` plays `at_a_time` pairs at a time, a `RemoteExecutor` as many as it has slots; None for threads of
+    this process. Games under way end at once when the match is stopped, in this process and on the workers of a
+    `RemoteExecutor`; what others still play is dropped. Raises what a board or an opening raises, and WorkError.
     """
-    pairs = range(first // 2, (games + 1) // 2)
-    hands = max(1, min(at_a_time, len(pairs)))
+    remote = executor if isinstance(executor, RemoteExecutor) else None
+    hands = max(1, min(at_a_time, (games + 1) // 2 - first // 2))
     with ExitStack() as stack:
         workers = executor or stack.enter_context(threads(hands))
         run = stack.enter_context(begun())
-        tasks = (
-            PairTask(config, pair, tuple(range(max(2 * pair, first), min(2 * pair + 2, games))), run) for pair in pairs
-        )
-        for played in stack.enter_context(closing(ordered(workers, play_pair, tasks, AHEAD * hands))):
-            yield from played
+        blocks, under_way = _PairBlocks(config, games, first, remote), deque[PairBlock]()
+        ahead: int | Callable[[], int] = AHEAD * hands if remote is None else lambda: AHEAD * remote.slots
+        results = ordered(workers, BlockPlayer(config, run), _noted(blocks, under_way), ahead)
+        stack.enter_context(closing(results))
+        if remote is not None:
+            stack.callback(remote.stop, run)
+        for played in results:
+            blocks.note(under_way.popleft(), played)
+            yield from played.games
+
+
+def _noted(blocks: _PairBlocks, under_way: deque[PairBlock]) -> Iterator[PairBlock]:
+    """The blocks, each noted as it is handed out."""
+    for block in blocks:
+        under_way.append(block)
+        yield block

@@ -1,6 +1,7 @@
 """The simulator: one definition of the rules, the paper's table in small, and what AUTO is for."""
 
 import pickle
+from collections import deque
 
 import numpy as np
 import pytest
@@ -54,10 +55,11 @@ def naive_loss(name: str, x: np.ndarray, size: int) -> float:
     return float((k * x**2).sum())
 
 
+@pytest.mark.parametrize("ahead", [1, 7])
 @pytest.mark.parametrize("name", ["S0", "S2", "S2c", "L2"])
 @pytest.mark.parametrize("method", list(Method))
-def test_the_simulation_uses_the_rules_that_games_use(method, name):
-    size, pairs = 3, 60
+def test_the_simulation_uses_the_rules_that_games_use(method, name, ahead):
+    size, pairs, under_way = 3, 60, deque[PairResult]()
     settings = tuner_settings(method, SETTINGS[name], size, pairs)
     state, random = initial_state(settings, np.full(size, START)), seed_state(1)
     for number in range(1, pairs + 1):
@@ -68,9 +70,13 @@ def test_the_simulation_uses_the_rules_that_games_use(method, name):
         for _ in range(2):
             drawn = share(random)
             y += 1 if drawn < expected - half else 0 if drawn < expected + half else -1
-        state = after(settings, state, PairResult(number, plus, minus, float(y)))
+        under_way.append(PairResult(number, plus, minus, float(y)))
+        if len(under_way) == ahead:
+            state = after(settings, state, under_way.popleft())
+    for pair in under_way:
+        state = after(settings, state, pair)
     start = initial_state(settings, np.full(size, START))
-    simulated = _play(settings, start, SETTINGS[name].curve(size), seed_state(1))
+    simulated = _play(settings, start, SETTINGS[name].curve(size), seed_state(1), np.empty((ahead, 2 * size + 1)))
     assert simulated == pytest.approx(naive_loss(name, estimate(settings, state), size), rel=1e-9)
     assert simulated != pytest.approx(naive_loss(name, np.full(size, START), size), rel=1e-6)
 
@@ -202,7 +208,7 @@ def test_a_second_tune_begins_where_the_first_ended():
     for settings, spread in zip(rows, (START, START / 2), strict=True):
         told = settings._replace(sigma_0=np.full(2, spread))
         state = initial_state(told, at)
-        _play(told, state, SETTINGS["S0"].curve(2), random)
+        _play(told, state, SETTINGS["S0"].curve(2), random, np.empty((1, 5)))
         at = estimate(told, state)
     assert cell.losses[1] == naive_loss("S0", at, 2) != naive_loss("S0", np.full(2, START), 2)
 

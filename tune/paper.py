@@ -38,7 +38,7 @@ def figure_for(cell: Cell) -> Figure | None:
     """The paper's figure for this cell, or None."""
     method = cell.contender.method
     contender = cell.contender
-    if (cell.setting, cell.pairs, contender.reach, contender.second) != (SETTING, PAIRS, REACH, 0):
+    if (cell.setting, cell.pairs, contender.reach, contender.second, cell.ahead) != (SETTING, PAIRS, REACH, 0, 1):
         return None
     if cell.parameters not in _GAINS.get(method, {}):
         return None

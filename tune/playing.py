@@ -15,11 +15,11 @@ import chess.engine
 import numpy as np
 
 from engine.common.runs import RunName, at_work, begun
-from engine.common.work import ordered, threads
+from engine.common.work import RemoteExecutor, ordered, threads
 from engine.search.parameters import PARAMETERS, current_name, parameter_values
 from eval.evaluation import Evaluation, Number
-from formats.openings import Opening
-from match.config import Board, MatchConfig
+from formats.openings import Opening, OpeningError
+from match.config import Board, MatchConfig, OpeningSource
 from match.engines import START_SECONDS
 from match.errors import MatchError
 from match.games import Reason
@@ -40,6 +40,7 @@ class TunePairTask:
     configuration: Configuration
     pair: PairResult
     run: RunName
+    opening: Opening | str | None = None  # or what is wrong with it; None where the seed says it
 
 
 class PairOutcome(NamedTuple):
@@ -123,7 +124,9 @@ def play_pair(task: TunePairTask) -> PairOutcome:
         if run is None or run.is_stopped:
             return _STOPPED
         terms = terms_of(configuration, players_of(configuration, pair.plus, pair.minus))
-        opening = run.kept(terms.source).opening(pair.number)
+        opening = task.opening or run.kept(terms.source).opening(pair.number)
+        if isinstance(opening, str):
+            raise OpeningError(opening)
         try:
             board = terms.board(run.stop_flag)
         except MatchError as error:
@@ -148,24 +151,57 @@ def _play_both(board: Board, opening: Opening) -> PairOutcome:
     return PairOutcome(float(points - 2))
 
 
+class _Pair(NamedTuple):
+    """What differs from pair to pair."""
+
+    pair: PairResult
+    opening: Opening | str | None
+
+
+@dataclass(frozen=True)
+class _PairPlayer:
+    """What plays the pairs of a tune, here or in another process."""
+
+    play: Callable[[TunePairTask], PairOutcome]
+    configuration: Configuration
+    run: RunName
+
+    def __call__(self, pair: _Pair) -> PairOutcome:
+        return self.play(TunePairTask(self.configuration, pair.pair, self.run, pair.opening))
+
+
 class _PairsToPlay:
     """The pairs of a tune still to be played, beginning with those handed out before an interruption.
 
     Yields None while enough pairs are in progress.
     """
 
-    def __init__(self, tune: Tune, run: RunName) -> None:
-        self._tune, self._run = tune, run
+    def __init__(self, tune: Tune) -> None:
+        self._tune = tune
         self._again = deque(tune.waiting)
+        self._source: OpeningSource | None = None
 
-    def __iter__(self) -> Iterator[TunePairTask]:
+    def __iter__(self) -> Iterator[_Pair]:
         return self
 
-    def __next__(self) -> TunePairTask:
+    def __next__(self) -> _Pair:
         pair = self._again.popleft() if self._again else self._tune.ask()
         if pair is None:
             raise StopIteration
-        return TunePairTask(self._tune.configuration, pair, self._run)
+        return _Pair(pair, self._opening(pair.number))
+
+    def _opening(self, number: int) -> Opening | str | None:
+        """The opening of a pair, where a file has them, which only this process may have; raises OpeningError."""
+        configuration = self._tune.configuration
+        if configuration.openings is None:
+            return None
+        if self._source is None:
+            players = (OwnPlayer("plus"), OwnPlayer("minus"))
+            self._source = terms_of(configuration, players).source()
+        try:
+            return self._source.opening(number)
+        except OpeningError as error:
+            return str(error)
 
 
 def play_tune(
@@ -178,14 +214,18 @@ def play_tune(
     """Play until the tune is over; call `on_result` after each pair. The tune is valid after a KeyboardInterrupt.
 
     Results are taken in the order of their pairs, so that a tune at fixed nodes does not depend on which pair is
-    faster. `executor` plays `at_a_time` pairs at a time, None for threads of this process.
+    faster. `executor` plays `at_a_time` pairs at a time, a `RemoteExecutor` as many as it has slots; None for threads
+    of this process. Raises WorkError where its workers are gone.
     """
     lost_in_a_row = 0
     with ExitStack() as stack:
         workers = executor or stack.enter_context(threads(at_a_time))
-        pairs = _PairsToPlay(tune, stack.enter_context(begun()))
+        player = _PairPlayer(play, tune.configuration, stack.enter_context(begun()))
         ahead = max(tune.configuration.ahead, len(tune.waiting))
-        for outcome in stack.enter_context(closing(ordered(workers, play, pairs, ahead))):
+        outcomes = stack.enter_context(closing(ordered(workers, player, _PairsToPlay(tune), ahead)))
+        if isinstance(executor, RemoteExecutor):
+            stack.callback(executor.stop, player.run)
+        for outcome in outcomes:
             if outcome.fault:
                 log.warning("pair %d is lost: %s", len(tune.done) + 1, outcome.fault)
             tune.tell(outcome.y)

@@ -21,7 +21,8 @@ def simulation_table(cells: Sequence[Cell]) -> list[str]:
         lines += [
             *([""] if lines else []),
             f"{setting}: {SETTINGS[setting].sentence}",
-            f"{first.pairs} pairs, {len(first.losses)} runs a cell: Elo still lost, its mean and standard error;",
+            f"{first.pairs} pairs, {_under_way(first)}{len(first.losses)} runs a cell: Elo still lost, its mean and "
+            "standard error;",
             "below it the Elo gained, and in brackets the standard deviation of a run",
             *([_TWO_OPTIMA] if first.ends else []),
             "parameters" + "".join(f"{name:>22}" for name in names),
@@ -48,6 +49,10 @@ def simulation_table(cells: Sequence[Cell]) -> list[str]:
     return lines
 
 
+def _under_way(cell: Cell) -> str:
+    return f"{cell.ahead} of them under way, " if cell.ahead > 1 else ""
+
+
 def simulation_json(cells: Sequence[Cell]) -> list[dict[str, Any]]:
     """An object for each cell."""
     return [_cell_json(cell) for cell in cells]
@@ -59,6 +64,7 @@ def _cell_json(cell: Cell) -> dict[str, Any]:
         "setting": cell.setting,
         "parameters": cell.parameters,
         "pairs": cell.pairs,
+        "ahead": cell.ahead,
         "runs": len(cell.losses),
         "mean_loss_elo": cell.mean,
         "standard_error": cell.error,

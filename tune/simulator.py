@@ -14,8 +14,8 @@ import numpy as np
 
 from engine.common.work import cores, ordered, threads
 from engine.compiled.jit import entry, kernel
-from engine.compiled.memory import array_at
 from match.rng import seed_state
+from tune.borrowed import borrowed_settings, borrowed_state
 from tune.design import write_pair
 from tune.estimators import (
     BANK,
@@ -25,7 +25,6 @@ from tune.estimators import (
     WIDEST,
     EstimatorSettings,
     Method,
-    State,
     absorb,
     estimate,
     initial_state,
@@ -159,6 +158,7 @@ class Cell:
     losses: np.ndarray
     start_loss: float
     firsts: np.ndarray
+    ahead: int = 1  # pairs under way
 
     @property
     def ends(self) -> tuple[int, int] | None:
@@ -226,6 +226,7 @@ class RunTask:
     seed: int
     run: int
     second: EstimatorSettings | None = None  # of a second tune from where the first ends
+    ahead: int = 1
 
 
 class RunEnd(NamedTuple):
@@ -243,7 +244,8 @@ def play_run(task: RunTask) -> RunEnd:
     for settings in (task.settings, task.second):
         if settings is not None:
             state = initial_state(settings, at)
-            loss = float(_play(settings, state, task.curve, random))
+            under_way = np.zeros((min(task.ahead, settings.pairs), 2 * size + 1))
+            loss = float(_play(settings, state, task.curve, random, under_way))
             at = estimate(settings, state)
     return RunEnd(loss, float(at[0]))
 
@@ -262,8 +264,11 @@ def simulate(
     seed: int,
     at_a_time: int | None = None,
     executor: Executor | None = None,
+    ahead: int = 1,
 ) -> Cell:
     """Run one cell. Run k of every contender begins with the same random state.
+
+    `ahead` pairs are under way: each is made from an estimate that lacks the results of the `ahead` - 1 before it.
 
     `executor` plays `at_a_time` runs at a time (None for one a core); None for threads of this process.
     """
@@ -273,11 +278,11 @@ def simulate(
         second = tuner_settings(contender.method, setting, size, pairs // 2, contender.second)
         second = second._replace(sigma_0=second.sigma_0 / 2)
     curve = setting.curve(size)
-    tasks = (RunTask(settings, curve, seed, run, second) for run in range(runs))
+    tasks = (RunTask(settings, curve, seed, run, second, ahead) for run in range(runs))
     hands = at_a_time or cores()
     with nullcontext(executor) if executor else threads(hands) as workers:
         losses, firsts = np.array(list(ordered(workers, play_run, tasks, 2 * hands))).T
-    return Cell(contender, setting.name, size, pairs, losses, loss_at_start(setting, size), firsts)
+    return Cell(contender, setting.name, size, pairs, losses, loss_at_start(setting, size), firsts, ahead)
 
 
 def _spread_evenly(most: float, size: int) -> np.ndarray:
@@ -287,56 +292,43 @@ def _spread_evenly(most: float, size: int) -> np.ndarray:
 
 
 @entry
-def _play(settings, state, curve, random):
-    """Tune for all pairs of `settings`; the Elo lost at the end. `state` and `random` are changed."""
-    size = len(settings.low)
+def _play(settings, state, curve, random, under_way):
+    """Tune for all pairs of `settings`; the Elo lost at the end. `state`, `random` and `under_way` are changed.
+
+    `under_way`, float64[ahead, 2 * size + 1], holds the pairs under way: `plus`, `minus` and the result of each.
+    """
+    size, ahead = len(settings.low), len(under_way)
     plus, minus = np.empty(size), np.empty(size)
-    rules, knowledge = _unowned_settings(settings), _unowned_state(state)
-    for number in range(1, settings.pairs + 1):
-        write_pair(rules, knowledge, number, random, plus, minus)
-        gain = elo_lost(curve, minus) - elo_lost(curve, plus)
-        y = _game(gain, random) + _game(gain, random)
-        absorb(rules, knowledge, number, plus, minus, np.float64(y))
+    rules, knowledge = borrowed_settings(settings), borrowed_state(state)
+    for number in range(1, settings.pairs + ahead):
+        if number <= settings.pairs:
+            write_pair(rules, knowledge, number, random, plus, minus)
+            gain = elo_lost(curve, minus) - elo_lost(curve, plus)
+            _store_pair(under_way[number % ahead], plus, minus, np.float64(_game(gain, random) + _game(gain, random)))
+        oldest = number - ahead + 1
+        if oldest >= 1:
+            y = _load_pair(under_way[oldest % ahead], plus, minus)
+            absorb(rules, knowledge, oldest, plus, minus, y)
     write_estimate(settings, state, plus)
     return elo_lost(curve, plus)
 
 
 @kernel
-def _unowned(array):
-    """The same array without a count of those who use it: counting takes longer than a step of the simplest method.
-
-    Only for what the caller of an entry keeps alive.
-    """
-    return array_at(array.ctypes.data, array.dtype, array.shape)
-
-
-@kernel
-def _unowned_settings(s):
-    return EstimatorSettings(
-        s.method,
-        s.pairs,
-        s.tau,
-        _unowned(s.low),
-        _unowned(s.high),
-        _unowned(s.whole),
-        _unowned(s.c_end),
-        _unowned(s.r_end),
-        _unowned(s.sigma),
-        _unowned(s.sigma_0),
-        _unowned(s.bank),
-    )
+def _store_pair(place, plus, minus, y):
+    """Put a pair that is under way into float64[2 * size + 1]."""
+    size = len(plus)
+    for i in range(size):
+        place[i], place[size + i] = plus[i], minus[i]
+    place[2 * size] = y
 
 
 @kernel
-def _unowned_state(s):
-    return State(
-        _unowned(s.moments),
-        _unowned(s.mean),
-        _unowned(s.bias),
-        _unowned(s.spread),
-        _unowned(s.covariance),
-        _unowned(s.evidence),
-    )
+def _load_pair(place, plus, minus):
+    """Fill `plus` and `minus` with such a pair; its result."""
+    size = len(plus)
+    for i in range(size):
+        plus[i], minus[i] = place[i], place[size + i]
+    return place[2 * size]
 
 
 @entry

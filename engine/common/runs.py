@@ -1,14 +1,15 @@
 """A run of work: the resources that its threads keep from one unit to the next, and how it is stopped.
 
 A unit of work is plain data with the name of its run. In the process that began the run, all threads share one stop
-flag, and the end of the run waits for them. Another process does not learn of the end: its units run to their own end,
-and its resources are closed when a unit of another run comes, or with the process.
+flag, and the end of the run waits for them. In another process, units run to their own end unless somebody calls
+`stop_here` there; its resources are closed when a unit of another run comes, or with the process.
 """
 
 from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Generator, Hashable, Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -24,6 +25,7 @@ _STARTED = uuid4().hex  # with the process id, names this process, also after a 
 _NUMBERS = count()
 _LOCK = threading.Lock()
 _RUNS: dict[RunName, Run] = {}  # begun in this process, or with units in it
+_STOPPED: deque[RunName] = deque(maxlen=64)  # the last ones that were stopped here from elsewhere
 _GUESTS: dict[RunName, Finalize] = {}  # those of other processes, with what ends them here, at the latest at exit
 
 
@@ -129,13 +131,24 @@ def begun() -> Generator[RunName, None, None]:
 
 @contextmanager
 def at_work(name: RunName) -> Iterator[Run | None]:
-    """The run of this name for one unit of work; None where it began in this process and has ended."""
+    """The run of this name for one unit of work; None where it has ended, as far as this process knows."""
     run = _entered(name)
     try:
         yield run
     finally:
         if run is not None:
             run.leave()
+
+
+def stop_here(name: RunName) -> None:
+    """End what is under way here of a run of another process; no unit of it is done here any more."""
+    with _LOCK:
+        _STOPPED.append(name)
+        run, guest = _RUNS.pop(name, None), _GUESTS.pop(name, None)
+    if guest is not None:
+        guest.cancel()
+    if run is not None:
+        run.end()
 
 
 def _this_process() -> str:
@@ -147,7 +160,7 @@ def _entered(name: RunName) -> Run | None:
     idle: list[Finalize] = []
     with _LOCK:
         run = _RUNS.get(name)
-        if run is None and name.process != _this_process():
+        if run is None and name.process != _this_process() and name not in _STOPPED:
             for other in [other for other in _GUESTS if _RUNS[other].is_idle]:
                 del _RUNS[other]
                 idle.append(_GUESTS.pop(other))
@@ -166,6 +179,7 @@ def _forget() -> None:
     _LOCK = threading.Lock()
     _RUNS.clear()
     _GUESTS.clear()
+    _STOPPED.clear()
 
 
 if hasattr(os, "register_at_fork"):

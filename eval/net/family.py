@@ -33,6 +33,10 @@ class NetEvaluation(Evaluation):
         self.network, self.name, self.k = network, name, network.k
         self._numbers, self._arrays = _laid_out(network)
 
+    def __reduce__(self) -> tuple[type[NetEvaluation], tuple[Network, str]]:
+        """Another process lays its arrays out anew: addresses mean nothing there."""
+        return type(self), (self.network, self.name)
+
     @property
     def identity(self) -> dict[str, Any]:
         """The file of the net, as text."""

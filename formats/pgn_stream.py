@@ -18,16 +18,18 @@ class GamesText(NamedTuple):
     table: np.ndarray
     lines_before: int
     games_before: int
+    bytes_before: int  # of the text, uncompressed and without its byte-order mark
+    size: int  # bytes of these games, which `data` begins with
 
 
 def games_of(source: Source) -> Iterator[GamesText]:
     """The games of a PGN file, some hundred at a time."""
-    rest, lines, games = b"", 0, 0
+    rest, lines, games, at = b"", 0, 0, 0
     while text := source.read(max(CHUNK, len(rest))):
         text = rest + text
         data, table, after = whole_games(text[: end_of_lines(text)])
         if after:
-            yield GamesText(data, table, lines, games)
-            lines, games = lines + count_lines(text[:after]), games + len(table)
+            yield GamesText(data, table, lines, games, at, after)
+            lines, games, at = lines + count_lines(text[:after]), games + len(table), at + after
         rest = text[after:]
-    yield GamesText(*scan_games(rest), lines, games)
+    yield GamesText(*scan_games(rest), lines, games, at, len(rest))

@@ -97,7 +97,8 @@ def name_of(path: Path, quoted: bool = False) -> str:
 class Source:
     """A file open for reading: its text as a stream, and how much has been read.
 
-    `is_passing` is true for a pipe or standard input, which can be read only once.
+    `is_passing` is true for a pipe or standard input, which can be read only once. `begins` is the offset of the text
+    in the file, None where the file does not hold it byte by byte.
     """
 
     def __init__(self, path: Path, file: io.BufferedReader) -> None:
@@ -108,7 +109,9 @@ class Source:
         self.is_passing = path == STANDARD_INPUT or self._size is None
         opener = _OPENERS.get(_kind_of(file) if self.is_passing else path.suffix.lower())
         self._text: Any = opener(file) if opener else file
-        self._head = self._text.read(_SNIFFED).removeprefix(_BYTE_ORDER_MARK)
+        head = self._text.read(_SNIFFED)
+        self._head = head.removeprefix(_BYTE_ORDER_MARK)
+        self.begins: int | None = None if opener or self.is_passing else len(head) - len(self._head)
 
     @property
     def name(self) -> str:

@@ -9,15 +9,15 @@ from __future__ import annotations
 import numpy as np
 
 from learn.fit import FitCallback, FitProblem, Step, sizes, strides
-from learn.passes import gather
-from learn.sample import FitParameters, Sample
+from learn.passes import Samples, gather
+from learn.sample import FitParameters
 
 RATE = 0.05
 EPOCHS, EPOCHS_AFTER_APPROACH = 400, 150
 FIRST_DECAY, SECOND_DECAY, LEAST = 0.9, 0.999, 1e-12
 
 
-def adam(sample: Sample, start: FitParameters, problem: FitProblem, callback: FitCallback) -> FitParameters:
+def adam(sample: Samples, start: FitParameters, problem: FitProblem, callback: FitCallback) -> FitParameters:
     """The point with the least objective that was met, within bounds."""
     parameters = start
     for number, stride in enumerate(strides(sample)):
@@ -27,7 +27,7 @@ def adam(sample: Sample, start: FitParameters, problem: FitProblem, callback: Fi
 
 
 def _descend(
-    sample: Sample, parameters: FitParameters, problem: FitProblem, stride: int, epochs: int, callback: FitCallback
+    sample: Samples, parameters: FitParameters, problem: FitProblem, stride: int, epochs: int, callback: FitCallback
 ) -> FitParameters:
     units = np.append(sizes(problem.start)[problem.free], parameters.inverse_k)
     units[-1] *= problem.fit_k

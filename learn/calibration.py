@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from learn.passes import scores_of
+from learn.passes import Samples, scores_in
 from learn.sample import FitParameters, Sample
+from learn.shares import Span
 
 BINS = 20
+MOST_ROWS = 500_000  # of which every so many tells where bins begin
 
 
 @dataclass(frozen=True)
@@ -26,23 +28,66 @@ class Bin:
     positions: int
 
 
-def calibration(sample: Sample, parameters: FitParameters, bins: int = BINS) -> list[Bin]:
+@dataclass(frozen=True)
+class _Predictions:
+    """Predictions for the validation set in a share, of every `step`-th row of the whole sample."""
+
+    parameters: FitParameters
+    step: int
+
+    def __call__(self, sample: Sample, span: Span) -> np.ndarray:
+        rows = np.arange(span.first, span.last)
+        chosen = sample.is_validation[span.first : span.last] & (
+            (rows - span.first + span.rows_before) % self.step == 0
+        )
+        return _predicted(sample, span, self.parameters)[chosen]
+
+
+@dataclass(frozen=True)
+class _Binned:
+    """Sums over the validation set in a share, by bin: weight, weight times prediction, weight times result, rows.
+
+    With the mean result of each bin, `means`, the squares of the games' residuals instead.
+    """
+
+    parameters: FitParameters
+    edges: np.ndarray
+    means: np.ndarray | None = None
+
+    def __call__(self, sample: Sample, span: Span) -> np.ndarray:
+        rows = np.flatnonzero(sample.is_validation[span.first : span.last]) + span.first
+        predicted = _predicted(sample, span, self.parameters)[rows - span.first]
+        place, bins = np.searchsorted(self.edges, predicted), len(self.edges) + 1
+        weight = sample.sample_weight[sample.to_end[rows]].astype(np.float64)
+        label = sample.results[sample.game[rows]].astype(np.float64)
+        if self.means is None:
+            sums = [np.bincount(place, each, bins) for each in (weight, weight * predicted, weight * label)]
+            return np.array([*sums, np.bincount(place, minlength=bins).astype(np.float64)])
+        code = place * (span.last_game - span.first_game) + sample.game[rows] - span.first_game
+        by_game = np.bincount(code, weight * (label - self.means[place]), bins * (span.last_game - span.first_game))
+        return np.sum(by_game.reshape(bins, -1) ** 2, axis=1)
+
+
+def _predicted(sample: Sample, span: Span, parameters: FitParameters) -> np.ndarray:
+    """What is predicted for each row of a share, float64[n]."""
+    scores = scores_in(sample, span, parameters.weights).astype(np.float64)
+    return np.asarray(1 / (1 + np.exp(-parameters.inverse_k * scores)))
+
+
+def calibration(sample: Samples, parameters: FitParameters, bins: int = BINS) -> list[Bin]:
     """The validation set in bins with equally many positions, by rising prediction."""
-    rows = np.flatnonzero(sample.is_validation)
-    game = sample.game[rows]
-    predicted = 1 / (1 + np.exp(-parameters.inverse_k * scores_of(sample, parameters.weights)[rows].astype(np.float64)))
-    label = sample.results[game].astype(np.float64)
-    sample_weight = sample.sample_weight[sample.to_end[rows]].astype(np.float64)
-    edges = np.quantile(predicted, np.linspace(0, 1, bins + 1)[1:-1])
-    place = np.searchsorted(edges, predicted)
-    found = []
-    for number in range(bins):
-        mine = place == number
-        if not mine.any():
-            continue
-        weight = sample_weight[mine]
-        mean = float(np.average(label[mine], weights=weight))
-        by_game = np.bincount(game[mine], weight * (label[mine] - mean))
-        error = float(np.sqrt((by_game**2).sum()) / weight.sum())
-        found.append(Bin(float(np.average(predicted[mine], weights=weight)), mean, error, int(mine.sum())))
-    return found
+    step = max(1, sample.size // MOST_ROWS)
+    seen = np.concatenate(sample.each(_Predictions(parameters, step)))
+    edges = np.quantile(seen, np.linspace(0, 1, bins + 1)[1:-1])
+    weight, predicted, points, rows = np.sum(sample.each(_Binned(parameters, edges)), axis=0)
+    means = points / np.where(weight, weight, 1.0)
+    squares = np.sum(sample.each(_Binned(parameters, edges, means)), axis=0)
+    return [
+        Bin(
+            float(predicted[number] / weight[number]),
+            float(means[number]),
+            float(np.sqrt(squares[number]) / weight[number]),
+            int(rows[number]),
+        )
+        for number in np.flatnonzero(rows)
+    ]

@@ -17,12 +17,14 @@ import numpy as np
 
 from engine.compiled.jit import entry, kernel
 from eval.linear.phases import phases_of
+from learn.errors import LearnError
 from learn.fit import FitCallback, FitProblem, Step, fit_k
-from learn.passes import SHARES, THREADS, Sums, gather, label_of, loss_of, scores_of, share_of, weight_of
+from learn.passes import Samples, Sums, gather, label_of, loss_of, scores_of, share_of, weight_of
 from learn.positions import FEATURE_SCALE
-from learn.sample import FitParameters, Loss, Sample
+from learn.sample import THREADS, FitParameters, Loss, Sample
 
 STEP = 1.0  # centipawns
+SHARES = 8  # parts of the work; fixed, so that the sums do not depend on how many threads there are
 
 
 class _Picked(NamedTuple):
@@ -121,8 +123,10 @@ class _Carried:
                 each.result()
 
 
-def descent(sample: Sample, start: FitParameters, problem: FitProblem, callback: FitCallback) -> FitParameters:
+def descent(sample: Samples, start: FitParameters, problem: FitProblem, callback: FitCallback) -> FitParameters:
     """The point where no step of one weight helps any more, or validation has stopped improving."""
+    if not isinstance(sample, Sample):
+        raise LearnError("descent keeps the score of every row at hand, and needs the rows in this process")
     parameters, sums = start, gather(sample, start, problem.loss, products=False)
     carried = _Carried(sample, problem.loss, phases_of(start.weights, sample.terms))
     for cycle in range(1, 1000):

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from learn.passes import BLOCK, TRAIN, Sums, gather
+from learn.passes import TRAIN, Samples, Sums, gather
 from learn.positions import FEATURE_SCALE
-from learn.sample import FitParameters, Loss, Sample
+from learn.sample import FitParameters, Loss
+from learn.shares import BLOCK
 
 POSITIONS_PER_OBSERVATION = 10  # the positions of a game are far from independent
 SPREAD, SPREAD_AT = 0.25, 300  # of `prior_spread`, at how many games: what predicts other games best, measured
@@ -114,7 +115,7 @@ def sizes(*weights: np.ndarray) -> np.ndarray:
     return np.maximum(np.max(np.abs(weights), axis=0), LEAST_SIZE)
 
 
-def fit_k(sample: Sample, weights: np.ndarray, loss: Loss = Loss.SQUARED, start: float = 1 / 200) -> FitParameters:
+def fit_k(sample: Samples, weights: np.ndarray, loss: Loss = Loss.SQUARED, start: float = 1 / 200) -> FitParameters:
     """The parameters with these weights and the K that predicts the training set best."""
     parameters = FitParameters(np.asarray(weights, dtype=np.float64), start)
     for stride in strides(sample):
@@ -131,12 +132,12 @@ def fit_k(sample: Sample, weights: np.ndarray, loss: Loss = Loss.SQUARED, start:
     return parameters
 
 
-def strides(sample: Sample) -> tuple[int, ...]:
+def strides(sample: Samples) -> tuple[int, ...]:
     """On which parts of a sample to work in turn: every so many blocks of a large one, then all."""
     return (STRIDE, 1) if sample.size >= LARGE else (1,)
 
 
-def gauss_newton(sample: Sample, start: FitParameters, problem: FitProblem, callback: FitCallback) -> FitParameters:
+def gauss_newton(sample: Samples, start: FitParameters, problem: FitProblem, callback: FitCallback) -> FitParameters:
     """The parameters that minimise the objective within bounds exactly.
 
     A first approach on a part of a large sample, which nobody is told of, saves most of the time.
@@ -148,7 +149,7 @@ def gauss_newton(sample: Sample, start: FitParameters, problem: FitProblem, call
 
 
 def approach(
-    sample: Sample,
+    sample: Samples,
     parameters: FitParameters,
     problem: FitProblem,
     callback: FitCallback,

@@ -14,7 +14,7 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from engine.common.files import writing_whole
-from engine.common.work import in_order
+from engine.common.work import RemoteExecutor, in_order
 from formats.labelled import NO_END, NO_GAME, Labelled, read_labelled
 from formats.pgn_games import Fault, play_games
 from formats.pgn_scores import NO_SCORE
@@ -58,8 +58,8 @@ class _Text(NamedTuple):
     lines_before: int
 
 
-class _InputPart(NamedTuple):
-    """What a thread made of a piece of a file."""
+class InputPart(NamedTuple):
+    """What was made of a piece of a file."""
 
     block: PositionBlock
     rows: Rows
@@ -81,24 +81,28 @@ def read_rows(
 
     `tell` and `progressed` are those of Events.
     """
-    reader = _InputReader(options, tell, faults, progressed)
+    reader = FileReader(options, tell, faults, progressed)
     for path in paths:
         reader.read(path)
-    if reader.unscored and not len(reader.store):
-        raise LearnError(
-            f"no position in {', '.join(name_of(path, True) for path in paths)} comes with the score of a search; "
-            "--rescore 1000 makes them, by a search of 1000 nodes each"
-        )
-    if not reader.games or not len(reader.store):
-        raise LearnError(
-            f"no finished game with a usable position in {', '.join(name_of(path, True) for path in paths)}"
-        )
+    check_found(paths, len(reader.store), reader.games, reader.unscored)
     if options.selection.unique:
         tell(f"Duplicates left out: {reader.store.drop_duplicates()}")
     return reader.store.rows(), reader.games
 
 
-class _InputReader:
+def check_found(paths: Sequence[Path], rows: int, games: int, unscored: int) -> None:
+    """Raise LearnError where files have not a single row; so many positions were left out for want of a score."""
+    names = ", ".join(name_of(path, True) for path in paths)
+    if unscored and not rows:
+        raise LearnError(
+            f"no position in {names} comes with the score of a search; "
+            "--rescore 1000 makes them, by a search of 1000 nodes each"
+        )
+    if not games or not rows:
+        raise LearnError(f"no finished game with a usable position in {names}")
+
+
+class FileReader:
     """Reads file after file into one store."""
 
     def __init__(
@@ -107,7 +111,10 @@ class _InputReader:
         tell: Say,
         faults: list[tuple[Path, Fault]],
         progressed: Callable[[str, float | None], object],
+        executor: RemoteExecutor | None = None,
     ) -> None:
+        """`executor` searches positions for their scores; None for threads of this process."""
+        self._executor = executor
         self.store = RowStore(options.selection.unique)
         self.games = self.unscored = 0
         self._reading, self._tell, self._faults, self._progressed = options, tell, faults, progressed
@@ -147,7 +154,8 @@ class _InputReader:
         if source.is_passing:
             raise LearnError("--rescore keeps its scores beside a file: name one instead of '-'")
         path = Path(f"{source.path}{ENDING}")
-        with ScoreFile(path, rescore, f"source {digest(source.path)}; {self._described()}") as scores:
+        made_from = f"source {digest(source.path)}; {self._described()}"
+        with ScoreFile(path, rescore, made_from, self._executor) as scores:
             if scores.known:
                 self._tell(f"Using {scores.known} scores from file '{path}'")
             else:
@@ -172,7 +180,7 @@ class _InputReader:
         rows_before = len(self.store)
         with ExitStack() as stack:
             wanted, fen = target is not None and self._wants_fen(target), None
-            for part in in_order(lambda piece: self._part_of(piece, wanted), games_of(source)):
+            for part in in_order(lambda piece: part_of(self._reading, piece, self._scores, wanted), games_of(source)):
                 self._add(part, is_first=len(self.store) == rows_before)
                 self._faults.extend((source.path, fault) for fault in part.faults)
                 found, used, unreadable = found + part.found, used + part.used, unreadable + len(part.faults)
@@ -186,7 +194,7 @@ class _InputReader:
         self.games += used
         self._tell(f"{source.name}: {found} games, {len(self.store) - rows_before} positions")
 
-    def _add(self, part: _InputPart, is_first: bool) -> None:
+    def _add(self, part: InputPart, is_first: bool) -> None:
         if is_first and len(part.block):
             check_rows(part.block, part.rows, self._reading.weights)
         self.store.add(part.rows, part.block.positions["key"])
@@ -210,37 +218,6 @@ class _InputReader:
         _write(file, first, target)
         return file
 
-    def _part_of(self, piece: GamesText, with_fen: bool) -> _InputPart:
-        told = self._reading.needs_scores and self._scores is None
-        games = play_games(piece.data, piece.table, 1, piece.lines_before, with_scores=told)
-        block = self._refined(block_of_games(games, self._reading.selection))
-        block, unscored = self._scored(block, piece.games_before)
-        fen = lines_of(block, piece.games_before) if with_fen else b""
-        return _InputPart(
-            block, rows_of_block(block), len(games), used_games(games), tuple(games.faults()), fen, unscored
-        )
-
-    def _scored(self, block: PositionBlock, first: int) -> tuple[PositionBlock, int]:
-        """The positions with scores, where they are needed, and how many are left out for want of one.
-
-        `first` says where in its file the piece begins.
-        """
-        if self._scores is not None:
-            return replace(block, scores=self._scores.scores_of(first, block.positions)), 0
-        if not self._reading.needs_scores:
-            return block, 0
-        told = block.scores != NO_SCORE
-        return block.chosen(told), int(np.count_nonzero(~told))
-
-    def _refined(self, block: PositionBlock) -> PositionBlock:
-        """The block without what the selection leaves out by the worth of positions."""
-        selection = self._reading.selection
-        if selection.skip_decided is not None:
-            block = block.chosen(is_open(block, self._reading.weights, selection.skip_decided))
-        if selection.needs_weights:
-            block = block.chosen(select_quiet(block.positions, self._reading.weights, selection.quiet))
-        return sampled(block, selection.per_game)
-
     def _read_positions(self, source: Source, contents: Contents | None = None) -> None:
         names: list[np.ndarray] = []
         results: list[np.ndarray] = []
@@ -260,7 +237,7 @@ class _InputReader:
         if contents and contents.unreadable:
             self._tell(f"{contents.unreadable} games could not be read when it was created")
 
-    def _labelled_part(self, text: _Text, is_chosen: bool) -> tuple[Labelled, _InputPart]:
+    def _labelled_part(self, text: _Text, is_chosen: bool) -> tuple[Labelled, InputPart]:
         labelled, selection = read_labelled(text.content, text.lines_before), self._reading.selection
         if not is_chosen:
             labelled = _chosen(labelled, selection)
@@ -279,7 +256,7 @@ class _InputReader:
         none = np.zeros(len(labelled.positions), dtype=np.int32)
         to_end, results = np.maximum(labelled.to_end, 0), np.zeros(0, dtype=np.float32)
         block = PositionBlock(labelled.positions, none, to_end, results, labelled.scores)
-        return labelled, _InputPart(block, rows_of_block(block), 0, 0, labelled.faults, b"", unscored)
+        return labelled, InputPart(block, rows_of_block(block), 0, 0, labelled.faults, b"", unscored)
 
     def _tell_of_positions(self, name: str, positions: int, games: int, unnamed: int, endless: int) -> None:
         self._tell(f"{name}: {positions} positions" + (f" of {games} games" if unnamed < positions else ""))
@@ -287,6 +264,35 @@ class _InputReader:
             self._tell(f"  {unnamed} name no game (c7): each counts as a game, and neighbours may be in both sets")
         if endless:
             self._tell(f"  {endless} do not tell the plies to the end of the game (c8): they count in full")
+
+
+def part_of(
+    options: ReadOptions, piece: GamesText, scores: ScoreFile | None = None, with_fen: bool = False
+) -> InputPart:
+    """The rows of some games, and the lines of a `.fen` file where they are wanted.
+
+    `scores` are those of the file, where positions are searched for them.
+    """
+    told = options.needs_scores and scores is None
+    games = play_games(piece.data, piece.table, 1, piece.lines_before, with_scores=told)
+    block, unscored = _refined(block_of_games(games, options.selection), options), 0
+    if scores is not None:
+        block = replace(block, scores=scores.scores_of(piece.games_before, block.positions))
+    elif told:
+        has_score = block.scores != NO_SCORE
+        block, unscored = block.chosen(has_score), int(np.count_nonzero(~has_score))
+    fen = lines_of(block, piece.games_before) if with_fen else b""
+    return InputPart(block, rows_of_block(block), len(games), used_games(games), tuple(games.faults()), fen, unscored)
+
+
+def _refined(block: PositionBlock, options: ReadOptions) -> PositionBlock:
+    """The block without what the selection leaves out by the worth of positions."""
+    selection = options.selection
+    if selection.skip_decided is not None:
+        block = block.chosen(is_open(block, options.weights, selection.skip_decided))
+    if selection.needs_weights:
+        block = block.chosen(select_quiet(block.positions, options.weights, selection.quiet))
+    return sampled(block, selection.per_game)
 
 
 def _chosen(labelled: Labelled, selection: Selection) -> Labelled:

@@ -6,6 +6,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterable
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -144,14 +145,18 @@ class Candidate:
     ) -> None:
         self._request, self._paths, self._events, self._say = request, paths, events, events.say
         self._old, self._new, self._content = old, new, text.encode()
+        self._executor: Executor | None = None
 
-    def try_and_install(self, trial: StrengthTest, command: str, was_stopped: bool = False) -> InstallOutcome:
+    def try_and_install(
+        self, trial: StrengthTest, command: str, was_stopped: bool = False, executor: Executor | None = None
+    ) -> InstallOutcome:
         """Use them if a match, where one is wanted, finds them good enough; else leave them beside.
 
         `trial` is that match, if the request does not ask for another; `command` is how one calls `learn`.
-        `was_stopped` says that the fit was interrupted: whoever did that waits for no match. Raises OSError, and
-        LearnError once there is something on the disk.
+        `was_stopped` says that the fit was interrupted: whoever did that waits for no match. `executor` plays the
+        match, None for threads of this process. Raises OSError, and LearnError once there is something on the disk.
         """
+        self._executor = executor
         if self._request.prove:
             trial = STRONGER
         if not self._request.plays_match or not self._paths.takes_effect:
@@ -201,7 +206,7 @@ class Candidate:
             OwnPlayer(new.name, LinearEvaluation(self._new)),
             OwnPlayer(self._paths.source.name, LinearEvaluation(self._old)),
         )
-        return prove(*players, trial, self._say, self._events.stands, self._request.concurrency)
+        return prove(*players, trial, self._say, self._events.stands, self._request.concurrency, self._executor)
 
     def _offer(self, new: Path) -> None:
         """Name the match that would show more strength."""

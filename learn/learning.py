@@ -14,17 +14,17 @@ from learn.adam import adam
 from learn.descent import descent
 from learn.errors import LearnError
 from learn.fit import FitCallback, FitProblem, Step, approach, fit_k, gauss_newton, prior_spread, sizes
-from learn.passes import Sums, errors_by_game, gather
+from learn.holdout import VALIDATION_SHARE, check_holdout, choose_holdout
+from learn.passes import Samples, Sums, errors_by_game, gather
 from learn.positions import Rows
 from learn.sample import BY_RESULT, FitParameters, Loss, Sample, sample_of
 from learn.targets import Target
 from learn.uncertainty import bootstrap_errors, sandwich_errors
 
-VALIDATION_SHARE = 0.2
 ACCEPTED_Z = 2.0  # standard errors by which the validation error must fall
 PAWN_TERM = 0  # its weight is the unit of all others: with it the scale moves
 FEW_GAMES = 300  # below this the validation set alone cannot be trusted
-METHODS: dict[str, Callable[[Sample, FitParameters, FitProblem, FitCallback], FitParameters]] = {
+METHODS: dict[str, Callable[[Samples, FitParameters, FitProblem, FitCallback], FitParameters]] = {
     "gauss-newton": gauss_newton,
     "descent": descent,
     "adam": adam,
@@ -161,27 +161,17 @@ def _same(one: FitParameters, other: FitParameters) -> bool:
 
 def split(rows: Rows, settings: Settings) -> Sample:
     """The rows with a fifth of the games, or positions, held out; raises LearnError where they cannot teach."""
-    games = np.flatnonzero(np.bincount(rows.game, minlength=len(rows.results)))
-    results = rows.results[games]
-    if len(results) < 2:
-        raise LearnError("one game is too few to learn from")
-    if (results == results[0]).all():
-        outcome = {0.0: "lost for White", 0.5: "drawn", 1.0: "won for White"}.get(float(results[0]), "of one result")
-        raise LearnError(f"all {len(results)} games are {outcome}: there is nothing to tell good from bad")
-    rng = np.random.default_rng(settings.seed)
+    rows_of_games = np.bincount(rows.game, minlength=len(rows.results))
+    is_validation = choose_holdout(rows_of_games, rows.results, settings.seed, settings.split_by_position).rows(
+        rows.game
+    )
     if settings.split_by_position:
-        is_validation = rng.random(len(rows)) < VALIDATION_SHARE
-        if is_validation.all() or not is_validation.any():
-            raise LearnError(f"{len(rows)} positions are too few to keep some aside")
-    else:
-        chosen = np.zeros(len(rows.results), dtype=np.bool_)
-        chosen[rng.permutation(games)[: max(1, round(VALIDATION_SHARE * len(games)))]] = True
-        is_validation = chosen[rows.game]
+        check_holdout(len(rows), int(np.count_nonzero(is_validation)))
     return sample_of(rows, is_validation, settings.decay, settings.target, settings.even_stages)
 
 
 def learn(
-    sample: Sample, weights: np.ndarray, settings: Settings, callback: FitCallback, terms: Sequence[Term] = TERMS
+    sample: Samples, weights: np.ndarray, settings: Settings, callback: FitCallback, terms: Sequence[Term] = TERMS
 ) -> Learned:
     """Fit the weights that may move, and judge the fit; Ctrl-C ends the fit and keeps the best so far.
 
@@ -191,7 +181,7 @@ def learn(
 
 
 def fit(
-    sample: Sample, weights: np.ndarray, settings: Settings, callback: FitCallback, terms: Sequence[Term] = TERMS
+    sample: Samples, weights: np.ndarray, settings: Settings, callback: FitCallback, terms: Sequence[Term] = TERMS
 ) -> Fitted:
     """Fit K, then the weights that may move, and round them; Ctrl-C ends it and keeps the best so far.
 
@@ -211,7 +201,7 @@ def fit(
     return Fitted(start, _round(best, problem), before, problem, keeper.steps, interrupted)
 
 
-def judge(sample: Sample, fitted: Fitted, settings: Settings, callback: FitCallback) -> Learned:
+def judge(sample: Samples, fitted: Fitted, settings: Settings, callback: FitCallback) -> Learned:
     """How a fit does on games not learned from, and how sure its weights are; Ctrl-C leaves a formula for the latter.
 
     Where the validation set leaves a doubt, or is small, all games are kept aside in turn.
@@ -219,7 +209,7 @@ def judge(sample: Sample, fitted: Fitted, settings: Settings, callback: FitCallb
     start, end, problem, interrupted = fitted.start, fitted.end, fitted.problem, fitted.interrupted
     after = gather(sample, end, problem.loss)
     gain = _gain(_error_decreases(sample, start, end, problem.loss))
-    in_doubt = gain.decrease <= ACCEPTED_Z * gain.error or np.ptp(sample.game) < FEW_GAMES
+    in_doubt = gain.decrease <= ACCEPTED_Z * gain.error or sample.number_of_games <= FEW_GAMES
     if gain.decrease > 0 and in_doubt and not interrupted and not settings.split_by_position:
         gain = _cross_validated(sample, start, end, problem, settings.seed)
     spread, resamplings = sandwich_errors(sample, end, problem, after), 0
@@ -239,7 +229,7 @@ def start_of(weights: np.ndarray, phases: int | None, terms: int) -> np.ndarray:
     return in_two_phases(weights, terms) if phases == 2 else weights
 
 
-def problem_of(sample: Sample, weights: np.ndarray, settings: Settings, terms: Sequence[Term] = TERMS) -> FitProblem:
+def problem_of(sample: Samples, weights: np.ndarray, settings: Settings, terms: Sequence[Term] = TERMS) -> FitProblem:
     """What the settings let move.
 
     Where all may move that decide the scale, the value of a pawn among them, K keeps the value that fits the weights at
@@ -273,7 +263,7 @@ def _round(parameters: FitParameters, problem: FitProblem) -> FitParameters:
     return FitParameters(weights + 0.0, parameters.inverse_k)  # no -0
 
 
-def _error_decreases(sample: Sample, start: FitParameters, end: FitParameters, loss: Loss) -> np.ndarray:
+def _error_decreases(sample: Samples, start: FitParameters, end: FitParameters, loss: Loss) -> np.ndarray:
     """The decrease of the summed validation error, and the weight, of each validation game: float64[games, 2]."""
     old, new = errors_by_game(sample, start, loss), errors_by_game(sample, end, loss)
     has_rows = old[:, 1] > 0
@@ -289,7 +279,7 @@ def _gain(decreases: np.ndarray, folds: int = 1) -> Gain:
     return Gain(float(decrease), float(error), folds)
 
 
-def _cross_validated(sample: Sample, start: FitParameters, end: FitParameters, problem: FitProblem, seed: int) -> Gain:
+def _cross_validated(sample: Samples, start: FitParameters, end: FitParameters, problem: FitProblem, seed: int) -> Gain:
     """The gain over all games, each part of them judged by a fit to the others; the validation set is one part.
 
     A fifth of the games often cannot tell what all of them can. However the weights were fitted, Gauss-Newton fits
@@ -300,7 +290,7 @@ def _cross_validated(sample: Sample, start: FitParameters, end: FitParameters, p
     parts = np.array_split(games, round(1 / VALIDATION_SHARE) - 1)
     for part in parts:
         if len(part):
-            fold = sample._replace(is_validation=np.isin(sample.game, part))
+            fold = sample.with_validation(part)
             fitted = _round(approach(fold, end, problem, FitCallback()), problem)
             decreases.append(_error_decreases(fold, start, fitted, problem.loss))
     return _gain(np.concatenate(decreases), len(decreases))

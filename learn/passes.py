@@ -1,4 +1,6 @@
-"""Passes over a sample: all that the fit needs to know of the rows at a point, block by block on several threads.
+"""Passes over a sample: all that the fit needs to know of the rows at a point, block by block of each share.
+
+What is done to a share is plain data, a frozen dataclass that is called: so a sample may have its shares elsewhere.
 
 The prediction for a row is p = 1 / (1 + exp(-score / K)), score = features @ weights. A pass sums the loss of both
 sets, and over the training set the products of the rows, each times its `slope`, and of their residuals:
@@ -10,11 +12,9 @@ over it, so that the same products give its gradient and its exact second deriva
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -23,13 +23,48 @@ from eval.linear.phases import by_stage
 from eval.material import FULL_BOARD
 from learn.positions import FEATURE_SCALE
 from learn.sample import FitParameters, Loss, Sample
+from learn.shares import BLOCK, Span
 from learn.targets import ZERO_SCORE
 
-BLOCK = 1 << 13  # rows whose products are summed at a time, in float32; the sums of blocks are float64
-SHARES = 8  # parts of the work; fixed, so that the sums do not depend on how many threads there are
-THREADS = min(SHARES, os.cpu_count() or 1)
 ONE, LEAST_SLOPE = np.float32(1), np.float32(1e-6)
 TRAIN, VALID = 0, 1  # the places of the two sets in pairs of sums
+Found = TypeVar("Found")
+
+
+class Samples(Protocol):
+    """Rows to sum over, wherever they are: a `Sample`, or shares that workers keep. Its words are those of `Sample`."""
+
+    @property
+    def size(self) -> int:
+        """How many rows there are."""
+
+    @property
+    def terms(self) -> int:
+        """How many numbers a row has."""
+
+    @property
+    def validation_rows(self) -> int:
+        """How many rows the validation set has."""
+
+    @property
+    def number_of_games(self) -> int:
+        """How many games there are."""
+
+    @property
+    def score_k(self) -> float:
+        """The scale of scores in centipawns, or 0."""
+
+    def each(self, work: Callable[[Sample, Span], Found]) -> list[Found]:
+        """What `work` makes of each share, in their order."""
+
+    def games(self, is_validation: bool) -> np.ndarray:
+        """The numbers of the games with a row in one of the sets."""
+
+    def with_validation(self, games: np.ndarray) -> Samples:
+        """The same with another validation set."""
+
+    def with_game_weight(self, weight: np.ndarray) -> Samples:
+        """The same with other weights of games."""
 
 
 @dataclass(frozen=True)
@@ -148,38 +183,39 @@ def _sum_block(sample, scales, inverse_k, entropy, first, last, block, sums):
     return filled
 
 
-def _in_shares(size: int, stride: int, work: Callable[[range], Any]) -> list[Any]:
-    """What `work` made of each share of the blocks of `size` rows; `stride` leaves only every so many blocks."""
-    starts = range(0, size, BLOCK * stride)
-    shares = [starts[number::SHARES] for number in range(min(SHARES, len(starts)))]
-    if len(shares) == 1:
-        return [work(shares[0])]
-    with ThreadPoolExecutor(THREADS) as pool:
-        return list(pool.map(work, shares))
-
-
 def scales_of(weights: np.ndarray, terms: int) -> np.ndarray:
     """The weights at each stage for features as they are stored, float32[STAGES, terms]."""
     return np.asarray(by_stage(weights, terms) / FEATURE_SCALE, dtype=np.float32)
 
 
-def gather(
-    sample: Sample, parameters: FitParameters, loss: Loss = Loss.SQUARED, products: bool = True, stride: int = 1
-) -> Sums:
-    """One pass over the sample, or over every `stride`-th block of it."""
-    scales, size = scales_of(parameters.weights, sample.terms), len(parameters.weights) + 1
-    inverse_k, entropy = np.float32(parameters.inverse_k), loss is Loss.CROSS_ENTROPY
+@dataclass(frozen=True)
+class _Gather:
+    """A pass over a share: the sums of `_sum_block`, and the products."""
 
-    def work(starts: range) -> tuple[np.ndarray, np.ndarray]:
-        block = np.empty((BLOCK if products else 0, size), dtype=np.float32)
+    parameters: FitParameters
+    loss: Loss
+    products: bool
+    stride: int
+
+    def __call__(self, sample: Sample, span: Span) -> tuple[np.ndarray, np.ndarray]:
+        """`sums`, float64[9], and the matrix."""
+        scales, size = scales_of(self.parameters.weights, sample.terms), len(self.parameters.weights) + 1
+        inverse_k, entropy = np.float32(self.parameters.inverse_k), self.loss is Loss.CROSS_ENTROPY
+        block = np.empty((BLOCK if self.products else 0, size), dtype=np.float32)
         sums, matrix = np.zeros(9), np.zeros((size, size))
-        for start in starts:
-            last = min(start + BLOCK, sample.size)
-            filled = _sum_block(sample, scales, inverse_k, entropy, start, last, block, sums)
-            matrix += block[:filled].T @ block[:filled]
+        for number, start in enumerate(range(span.first, span.last, BLOCK), start=span.blocks_before):
+            if number % self.stride == 0:
+                last = min(start + BLOCK, span.last)
+                filled = _sum_block(sample, scales, inverse_k, entropy, start, last, block, sums)
+                matrix += block[:filled].T @ block[:filled]
         return sums, matrix
 
-    shares = _in_shares(sample.size, stride, work)
+
+def gather(
+    sample: Samples, parameters: FitParameters, loss: Loss = Loss.SQUARED, products: bool = True, stride: int = 1
+) -> Sums:
+    """One pass over the sample, or over every `stride`-th block of it."""
+    shares = sample.each(_Gather(parameters, loss, products, stride))
     sums = np.sum([share[0] for share in shares], axis=0)
     squares, k_slope, k_curvature = (float(value) for value in sums[6:])
     matrix = np.sum([share[1] for share in shares], axis=0) if products else None
@@ -189,52 +225,60 @@ def gather(
 @entry
 def _scores(sample, scales, first, last, scores):
     for row in range(first, last):
-        scores[row] = score_of(sample.features[row], scales[sample.stage[row]])
+        scores[row - first] = score_of(sample.features[row], scales[sample.stage[row]])
+
+
+def scores_in(sample: Sample, span: Span, weights: np.ndarray) -> np.ndarray:
+    """White's score in centipawns for each row of a share, float32[n]."""
+    scores = np.empty(span.last - span.first, dtype=np.float32)
+    _scores(sample, scales_of(weights, sample.terms), span.first, span.last, scores)
+    return scores
 
 
 def scores_of(sample: Sample, weights: np.ndarray) -> np.ndarray:
     """White's score in centipawns for each row, float32[n]."""
-    scores = np.empty(sample.size, dtype=np.float32)
-    scales = scales_of(weights, sample.terms)
-
-    def work(starts: range) -> None:
-        for start in starts:
-            _scores(sample, scales, start, min(start + BLOCK, sample.size), scores)
-
-    _in_shares(sample.size, 1, work)
-    return scores
+    return np.concatenate(sample.each(lambda sample, span: scores_in(sample, span, weights)))
 
 
 @entry
-def _errors_by_game(sample, scales, inverse_k, entropy, errors):
-    for row in range(len(sample.features)):
+def _errors_by_game(sample, scales, inverse_k, entropy, first, last, first_game, errors):
+    for row in range(first, last):
         if sample.is_validation[row]:
-            game, z = sample.game[row], inverse_k * score_of(sample.features[row], scales[sample.stage[row]])
+            game = sample.game[row] - first_game
+            z = inverse_k * score_of(sample.features[row], scales[sample.stage[row]])
             weight = weight_of(sample, row)
             errors[game, 0] += weight * loss_of(z, label_of(sample, row), entropy)
             errors[game, 1] += weight
 
 
-def errors_by_game(sample: Sample, parameters: FitParameters, loss: Loss) -> np.ndarray:
+@dataclass(frozen=True)
+class _Errors:
+    """The errors of the games of a share."""
+
+    parameters: FitParameters
+    loss: Loss
+
+    def __call__(self, sample: Sample, span: Span) -> np.ndarray:
+        errors = np.zeros((span.last_game - span.first_game, 2))
+        scales, entropy = scales_of(self.parameters.weights, sample.terms), self.loss is Loss.CROSS_ENTROPY
+        inverse_k = np.float32(self.parameters.inverse_k)
+        _errors_by_game(sample, scales, inverse_k, entropy, span.first, span.last, span.first_game, errors)
+        return errors
+
+
+def errors_by_game(sample: Samples, parameters: FitParameters, loss: Loss) -> np.ndarray:
     """The summed loss and weight of each game's rows in the validation set, float64[games, 2]."""
-    errors = np.zeros((len(sample.results), 2))
-    _errors_by_game(
-        sample,
-        scales_of(parameters.weights, sample.terms),
-        np.float32(parameters.inverse_k),
-        loss is Loss.CROSS_ENTROPY,
-        errors,
-    )
-    return errors
+    return np.concatenate(sample.each(_Errors(parameters, loss)))
 
 
 @entry
-def _gradients_by_game(sample, scales, inverse_k, entropy, gradients):
+def _gradients_by_game(sample, scales, inverse_k, entropy, first, last, first_game, gradients):
     terms = scales.shape[1]
     phases = gradients.shape[1] // terms
-    for row in range(len(sample.features)):
+    for row in range(first, last):
         if not sample.is_validation[row]:
-            game, z = sample.game[row], inverse_k * score_of(sample.features[row], scales[sample.stage[row]])
+            game = sample.game[row] - first_game
+            z = inverse_k * score_of(sample.features[row], scales[sample.stage[row]])
             slope, residual = slope_and_residual(z, label_of(sample, row), entropy)
             factor = weight_of(sample, row) * slope * residual
             for phase in range(phases):
@@ -243,18 +287,35 @@ def _gradients_by_game(sample, scales, inverse_k, entropy, gradients):
                     gradients[game, phase * terms + index] += part * np.float32(sample.features[row, index])
 
 
-def gradients_by_game(sample: Sample, parameters: FitParameters, loss: Loss) -> np.ndarray:
-    """Each game's share of the sum of training rows times slope and residual, float64[games, weights]."""
-    gradients = np.zeros((len(sample.results), len(parameters.weights)))
-    scales = scales_of(parameters.weights, sample.terms)
-    _gradients_by_game(sample, scales, np.float32(parameters.inverse_k), loss is Loss.CROSS_ENTROPY, gradients)
-    return gradients
+@dataclass(frozen=True)
+class _Gradients:
+    """The products of the gradients of the games of a share."""
+
+    parameters: FitParameters
+    loss: Loss
+    directions: np.ndarray
+
+    def __call__(self, sample: Sample, span: Span) -> np.ndarray:
+        gradients = np.zeros((span.last_game - span.first_game, len(self.parameters.weights)))
+        scales, entropy = scales_of(self.parameters.weights, sample.terms), self.loss is Loss.CROSS_ENTROPY
+        inverse_k = np.float32(self.parameters.inverse_k)
+        _gradients_by_game(sample, scales, inverse_k, entropy, span.first, span.last, span.first_game, gradients)
+        along = gradients @ self.directions
+        return along.T @ along
+
+
+def products_by_game(sample: Samples, parameters: FitParameters, loss: Loss, directions: np.ndarray) -> np.ndarray:
+    """G^T G, float64[d, d], where G has a row for each game: its share of the gradient along `directions`.
+
+    That is the sum of its training rows times slope and residual, times float64[weights, d].
+    """
+    return np.asarray(np.sum(sample.each(_Gradients(parameters, loss, directions)), axis=0))
 
 
 @entry
-def _carrier_counts(sample, phases, last_game, carrier_counts):
+def _carrier_counts(sample, phases, first, last, last_game, carrier_counts):
     terms = sample.features.shape[1]
-    for row in range(len(sample.features)):
+    for row in range(first, last):
         if not sample.is_validation[row]:
             phase = 1 if phases == 2 and 2 * sample.stage[row] < FULL_BOARD else 0
             for index in range(terms):
@@ -266,11 +327,38 @@ def _carrier_counts(sample, phases, last_game, carrier_counts):
                         carrier_counts[column, 1] += 1
 
 
-def carrier_counts(sample: Sample, phases: int = 1) -> np.ndarray:
+@dataclass(frozen=True)
+class _CarrierCounts:
+    """The carrier counts of a share."""
+
+    phases: int
+
+    def __call__(self, sample: Sample, span: Span) -> np.ndarray:
+        counts = np.zeros((self.phases * sample.terms, 2), dtype=np.int64)
+        _carrier_counts(sample, self.phases, span.first, span.last, np.full(len(counts), -1, dtype=np.int32), counts)
+        return counts
+
+
+def carrier_counts(sample: Samples, phases: int = 1) -> np.ndarray:
     """In how many training positions, and in how many games, each term is not 0: int64[phases * terms, 2].
 
     A position counts for the phase that has the larger share in it.
     """
-    counts = np.zeros((phases * sample.terms, 2), dtype=np.int64)
-    _carrier_counts(sample, phases, np.full(len(counts), -1, dtype=np.int32), counts)
-    return counts
+    return np.asarray(np.sum(sample.each(_CarrierCounts(phases)), axis=0))
+
+
+@dataclass(frozen=True)
+class _EveryRow:
+    """Some rows of a share."""
+
+    step: int
+
+    def __call__(self, sample: Sample, span: Span) -> tuple[np.ndarray, np.ndarray]:
+        chosen = slice(span.first + -span.rows_before % self.step, span.last, self.step)
+        return sample.features[chosen], sample.stage[chosen]
+
+
+def every_row(sample: Samples, step: int) -> tuple[np.ndarray, np.ndarray]:
+    """Features and stages of every `step`-th row: int16[n, terms] and uint8[n]."""
+    features, stages = zip(*sample.each(_EveryRow(step)), strict=True)
+    return np.concatenate(features), np.concatenate(stages)

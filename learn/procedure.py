@@ -11,22 +11,26 @@ from pathlib import Path
 import numpy as np
 
 from engine.common.files import check_writable, write_whole
+from engine.common.work import RemoteExecutor
 from eval.linear.phases import simplest
 from eval.linear.registry import TERMS
 from eval.linear.weights import load, note_of_k
 from formats.pgn_games import Fault
 from formats.sources import find_files, name_of
-from learn.errors import AS_THEY_WERE, standing
+from learn.errors import AS_THEY_WERE, LearnError, standing
 from learn.inputs import ReadOptions, read_rows
 from learn.installing import LEARNED, Candidate, InstallOutcome, Verdict, WeightsPaths, text_with, use, weights_paths
 from learn.learning import Learned, Settings, fit, judge, split, start_of
+from learn.passes import Samples
 from learn.positions import Rows
 from learn.record import RECORD_NAME, record_of, save_record
+from learn.remote_reading import read_rows_remotely
+from learn.remote_sample import RemoteRows, remote_split
 from learn.report import Summary, summarise
 from learn.request import Events, LearnRequest, Say
 from learn.rescoring import Rescore
 from learn.run_log import RunLog, StepLog
-from learn.sample import FitParameters, Sample
+from learn.sample import FitParameters
 from learn.tables import as_csv, render
 from match.prove import NOT_WEAKER, StrengthTest
 
@@ -44,21 +48,28 @@ class LearnResult:
 
 
 def learn_from_files(
-    request: LearnRequest, events: Events, trial: StrengthTest = NOT_WEAKER, command: str = "merino learn"
+    request: LearnRequest,
+    events: Events,
+    trial: StrengthTest = NOT_WEAKER,
+    command: str = "merino learn",
+    executor: RemoteExecutor | None = None,
 ) -> LearnResult:
     """Learn new weights from games, and put them in use if they are better and pass their match.
 
     `trial` is that match, if the request does not ask for another; `command` is how one calls `learn`, for hints. The
     lines for people go to `events` and, unless nothing may be written, to `learning.log`. Ctrl-C ends the fit or the
-    match and keeps what there is. Raises LearnError (a SourceError), which says how things stand, and WeightsError.
+    match and keeps what there is. `executor` has the workers that keep the rows and play the match, None for this
+    process; the result is the same. Raises LearnError (a SourceError), which says how things stand, WeightsError, and
+    WorkError where the workers are gone.
     """
     began, paths, settings = time.perf_counter(), weights_paths(request.weights, request.out), request.settings
     with RunLog(events.say) as tell, standing(AS_THEY_WERE):
         events = replace(events, say=tell)
         old = start_of(load(paths.source), settings.phases, len(TERMS))
         record, csv = _checked(request, paths)
-        rows, games = _read(request, old, events)
-        sample = _split(rows, settings, paths, tell)
+        if executor is not None and settings.method == "descent":
+            raise LearnError("--method descent moves one weight at a time and keeps all rows here; leave out --cluster")
+        sample, games = _sample_of(request, old, paths, events, executor)
         if not request.dry_run:
             tell.open(paths.target.parent / "learning.log")
         callback = StepLog(events, settings)
@@ -67,11 +78,11 @@ def learn_from_files(
         _tell_found(learned, summary, settings, tell)
         if learned.accepted and not request.dry_run:
             candidate = _candidate(request, paths, old, learned, summary, events)
-            outcome = candidate.try_and_install(trial, command, learned.interrupted)
+            outcome = candidate.try_and_install(trial, command, learned.interrupted, executor)
         else:
             outcome = _leave(learned, summary, tell)
         with standing(outcome.state or AS_THEY_WERE):
-            summary = _told_of(summary, outcome)
+            summary = _report_of(summary, outcome)
             if record is not None:
                 save_record(record, record_of(sample, learned, settings, summary, request.files))
                 tell(f"Record in '{record}'; to draw it:")
@@ -110,7 +121,17 @@ def _checked(request: LearnRequest, paths: WeightsPaths) -> tuple[Path | None, P
     return record, csv
 
 
-def _read(request: LearnRequest, weights: np.ndarray, events: Events) -> tuple[Rows, int]:
+def _sample_of(
+    request: LearnRequest, weights: np.ndarray, paths: WeightsPaths, events: Events, executor: RemoteExecutor | None
+) -> tuple[Samples, int]:
+    """The sample, and how many games gave it. The rows as they were read end here, so that workers may drop them."""
+    rows, games = _read(request, weights, events, executor)
+    return _split(rows, request.settings, paths, events.say), games
+
+
+def _read(
+    request: LearnRequest, weights: np.ndarray, events: Events, executor: RemoteExecutor | None
+) -> tuple[Rows | RemoteRows, int]:
     """The rows of all files, and how many games gave them; what cannot be read is told."""
     faults = list[tuple[Path, Fault]]()
     options = ReadOptions(
@@ -120,7 +141,12 @@ def _read(request: LearnRequest, weights: np.ndarray, events: Events) -> tuple[R
         needs_scores=request.settings.target.needs_scores,
         rescore=None if request.rescore is None else Rescore(request.rescore, simplest(weights, len(TERMS))),
     )
-    rows, games = read_rows(find_files(request.files), options, events.say, faults, events.progressed)
+    rows: Rows | RemoteRows
+    files = find_files(request.files)
+    if executor is None:
+        rows, games = read_rows(files, options, events.say, faults, events.progressed)
+    else:
+        rows, games = read_rows_remotely(files, options, events.say, faults, executor, events.progressed)
     events.say(f"Games: {games}")
     _tell_faults(faults, events.say)
     return rows, games
@@ -135,10 +161,15 @@ def _tell_faults(faults: Sequence[tuple[Path, Fault]], tell: Say) -> None:
             tell(f"  and {len(faults) - SHOWN_FAULTS} more")
 
 
-def _split(rows: Rows, settings: Settings, paths: WeightsPaths, tell: Say) -> Sample:
+def _split(rows: Rows | RemoteRows, settings: Settings, paths: WeightsPaths, tell: Say) -> Samples:
     """What is learned from and what is kept aside to judge by, and how the fit will begin."""
-    sample = split(rows, settings)
-    validation = int(np.count_nonzero(sample.is_validation))
+    sample: Samples
+    if isinstance(rows, Rows):
+        sample = split(rows, settings)
+    else:
+        by_position, target = settings.split_by_position, settings.target
+        sample = remote_split(rows, settings.seed, by_position, settings.decay, target, settings.even_stages)
+    validation = sample.validation_rows
     tell(f"Training set: {sample.size - validation}")
     tell(f"Validation set: {validation}")
     by = "position" if settings.split_by_position else "game"
@@ -200,7 +231,7 @@ def _header(request: LearnRequest, source: Path, end: FitParameters, summary: Su
     ]
 
 
-def _told_of(summary: Summary, outcome: InstallOutcome) -> Summary:
+def _report_of(summary: Summary, outcome: InstallOutcome) -> Summary:
     """The summary with what became of the new weights."""
     written = None if outcome.written is None else str(outcome.written)
     return replace(summary, verdict=str(outcome.verdict), written=written, in_use=outcome.in_use, match=outcome.match)

@@ -14,15 +14,15 @@ from eval.linear.registry import TERMS, Term
 from learn.calibration import calibration
 from learn.errors import LearnError
 from learn.learning import Learned, Settings
+from learn.passes import Samples
 from learn.report import Summary
-from learn.sample import Sample
 
 FORMAT = "merino learning record 1"
 RECORD_NAME = "learning.json"
 
 
 def record_of(
-    sample: Sample,
+    sample: Samples,
     learned: Learned,
     settings: Settings,
     summary: Summary,

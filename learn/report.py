@@ -12,8 +12,7 @@ from eval.linear.phases import column_names, phases_of
 from eval.linear.registry import TERMS, Term
 from eval.material import FULL_BOARD
 from learn.learning import Learned, Settings
-from learn.passes import carrier_counts
-from learn.sample import Sample
+from learn.passes import Samples, carrier_counts, every_row
 
 CONFIDENCE = 1.96  # standard errors on each side of a 95% interval
 RARE_GAMES = 100  # a term that fewer games carry is flagged
@@ -88,13 +87,13 @@ class Summary:
 
 
 def summarise(
-    sample: Sample, learned: Learned, settings: Settings, games: int, seconds: float, terms: Sequence[Term] = TERMS
+    sample: Samples, learned: Learned, settings: Settings, games: int, seconds: float, terms: Sequence[Term] = TERMS
 ) -> Summary:
     """The summary of a run over `games` games."""
     train_games, valid_games = (len(sample.games(is_validation)) for is_validation in (False, True))
     train_before, valid_before = settings.errors(learned.before)
     train_after, valid_after = settings.errors(learned.after)
-    validation = int(np.count_nonzero(sample.is_validation))
+    validation = sample.validation_rows
     scale = settings.gain_scale(learned.before, learned.after)
     return Summary(
         games=games,
@@ -122,7 +121,7 @@ def summarise(
     )
 
 
-def _lines(sample: Sample, learned: Learned, terms: Sequence[Term]) -> tuple[WeightLine, ...]:
+def _lines(sample: Samples, learned: Learned, terms: Sequence[Term]) -> tuple[WeightLine, ...]:
     phases = phases_of(learned.end.weights, len(terms))
     names = column_names(terms, phases)
     twins, counts = _twins(sample, learned, names), carrier_counts(sample, phases)
@@ -152,12 +151,13 @@ def _oddities(term: Term, new: float, games: int) -> list[str]:
     return flags
 
 
-def _twins(sample: Sample, learned: Learned, names: Sequence[str]) -> list[list[str]]:
+def _twins(sample: Samples, learned: Learned, names: Sequence[str]) -> list[list[str]]:
     """For each weight the free ones whose features vary together with its own."""
     step = max(1, sample.size // 100_000)
-    part = sample.features[::step].astype(np.float32)
+    features, stages = every_row(sample, step)
+    part = features.astype(np.float32)
     if len(names) > sample.terms:
-        share = (sample.stage[::step, None] / FULL_BOARD).astype(np.float32)
+        share = (stages[:, None] / FULL_BOARD).astype(np.float32)
         part = np.hstack([part * share, part * (1 - share)])
     deviation = part.std(axis=0)
     seen = [int(index) for index in learned.problem.free if deviation[index] > 0]

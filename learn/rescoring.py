@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from collections.abc import Sequence
+from concurrent.futures import Future
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -17,6 +20,8 @@ import numpy as np
 
 from engine.board.bitboard import WHITE, ZERO
 from engine.board.movegen import count_legal
+from engine.common.runs import RunName, at_work, begun
+from engine.common.work import RemoteExecutor
 from engine.compiled.jit import entry
 from engine.compiled.memory import load_word
 from engine.search.iterative_deepening import deepen, set_root
@@ -95,18 +100,28 @@ def _as_told(scores: np.ndarray) -> np.ndarray:
     return told.astype(np.int16)
 
 
+def _search_remotely(rescore: Rescore, name: RunName, positions: np.ndarray) -> np.ndarray:
+    """White's scores of a batch, in another process."""
+    with at_work(name) as run:
+        if run is None:
+            raise RescoringStoppedError
+        return rescore.scores_of(positions, run.stop_flag)
+
+
 class ScoreFile:
     """The scores of one file of games, kept as they are made; several threads may use it at once.
 
     A context, at whose end the searches stop and the file is closed.
     """
 
-    def __init__(self, path: Path, rescore: Rescore, made_from: str) -> None:
+    def __init__(self, path: Path, rescore: Rescore, made_from: str, executor: RemoteExecutor | None = None) -> None:
         """`made_from` names the games and how positions are chosen. What another run left, whole or not, is used.
+
+        `executor` does the searches; None for the threads that ask for scores.
 
         Raises LearnError where the file cannot be read or written, or is another's.
         """
-        self.path, self._rescore = path, rescore
+        self.path, self._rescore, self._executor = path, rescore, executor
         self.known = self.made = 0  # scores that were there, and that were made since
         self._pieces: dict[tuple[int, ...], np.ndarray] = {}
         self._lock, self._stop = threading.Lock(), np.zeros(1, dtype=np.uint64)
@@ -121,6 +136,8 @@ class ScoreFile:
                 self._file.flush()
         except OSError as error:
             raise LearnError(f"cannot write '{path}': {error.strerror}") from error
+        self._open = ExitStack()
+        self._run = self._open.enter_context(begun())
 
     def scores_of(self, first: int, positions: np.ndarray) -> np.ndarray:
         """White's scores of POSITION[n], the positions of the piece that begins at `first` of the file, int16[n].
@@ -128,21 +145,41 @@ class ScoreFile:
         Raises LearnError where they cannot be kept, RescoringStoppedError once the context is left.
         """
         parts = [np.zeros(0, dtype=np.int16)]
-        for offset in range(0, len(positions), BATCH):
-            batch = positions[offset : offset + BATCH]
-            name = (first, offset, len(batch), int(np.bitwise_xor.reduce(batch["key"])))
+        batches = [positions[offset : offset + BATCH] for offset in range(0, len(positions), BATCH)]
+        names = [
+            (first, number * BATCH, len(batch), int(np.bitwise_xor.reduce(batch["key"])))
+            for number, batch in enumerate(batches)
+        ]
+        searched = self._handed_out(names, batches)
+        for name, batch in zip(names, batches, strict=True):
             if name in self._pieces:
                 parts.append(self._pieces[name])
-            else:
-                parts.append(self._rescore.scores_of(batch, self._stop))
-                self._keep(name, parts[-1])
+                continue
+            parts.append(searched[name].result() if searched else self._rescore.scores_of(batch, self._stop))
+            self._keep(name, parts[-1])
         return np.concatenate(parts)
+
+    def _handed_out(
+        self, names: Sequence[tuple[int, ...]], batches: Sequence[np.ndarray]
+    ) -> dict[tuple[int, ...], Future[np.ndarray]]:
+        """The searches that an executor does of what is not known, by name; none without one."""
+        if self._executor is None:
+            return {}
+        pairs = zip(names, batches, strict=True)
+        return {
+            name: self._executor.submit(_search_remotely, self._rescore, self._run, batch)
+            for name, batch in pairs
+            if name not in self._pieces
+        }
 
     def __enter__(self) -> ScoreFile:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stop[0] = 1
+        if self._executor is not None:
+            self._executor.stop(self._run)
+        self._open.close()
         with self._lock:
             self._file.close()
 

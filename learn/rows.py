@@ -80,6 +80,11 @@ class RowStore:
         results = np.concatenate([*self._results, np.zeros(0, dtype=np.float32)])
         return Rows(self._features, self._stage, self._game, self._to_end, results, self._scores)
 
+    def rows_and_keys(self) -> tuple[Rows, np.ndarray]:
+        """The same, and the keys of the positions, uint64[n], which are none where they were not asked for."""
+        rows = self.rows()
+        return rows, self._keys
+
     def _resize(self, capacity: int) -> None:
         self._features.resize((capacity, NUMBER_OF_TERMS), refcheck=False)
         self._stage.resize(capacity, refcheck=False)

@@ -15,8 +15,8 @@ from formats.pgn_scores import MATE, NO_SCORE
 
 RESULT, SEARCH, BLEND = "result", "search", "blend"
 _FIRST_K, _STEPS = 200.0, 30
-_SCORES = 1 << 16  # of int16
-ZERO_SCORE = _SCORES // 2  # the place of the score 0 among them
+SCORES = 1 << 16  # of int16
+ZERO_SCORE = SCORES // 2  # the place of the score 0 among them
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,11 @@ class Target:
 def scale_of_scores(scores: np.ndarray, labels: np.ndarray) -> float:
     """The K in centipawns at which int16[n] scores predict float32[n] results with the least squared error."""
     places = scores.astype(np.int64) + ZERO_SCORE
-    count, points = np.bincount(places, minlength=_SCORES), np.bincount(places, labels, minlength=_SCORES)
+    return scale_of_counts(np.bincount(places, minlength=SCORES), np.bincount(places, labels, minlength=SCORES))
+
+
+def scale_of_counts(count: np.ndarray, points: np.ndarray) -> float:
+    """The same, from how many have each score, [65536] with the score 0 in the middle, and the sum of their results."""
     seen = np.flatnonzero(count)
     value, count, mean = (seen - ZERO_SCORE).astype(np.float64), count[seen], points[seen] / count[seen]
     value = np.clip(value, -MATE / 8, MATE / 8)  # what is won is won
@@ -68,7 +72,7 @@ def scale_of_scores(scores: np.ndarray, labels: np.ndarray) -> float:
 
 def points_by_score(target: Target, k: float) -> np.ndarray:
     """What each int16 score adds to the target of its position, float32[65536], the score 0 in the middle."""
-    scores = np.arange(_SCORES) - ZERO_SCORE
+    scores = np.arange(SCORES) - ZERO_SCORE
     expected = 1 / (1 + np.exp(-np.clip(scores, -MATE, MATE) / k))
     expected[NO_SCORE + ZERO_SCORE] = np.nan  # no row without a score is fitted
     return ((1 - target.share) * expected).astype(np.float32)

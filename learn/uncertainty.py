@@ -9,23 +9,23 @@ from __future__ import annotations
 import numpy as np
 
 from learn.fit import FitCallback, FitProblem, approach
-from learn.passes import Sums, gradients_by_game
-from learn.sample import FitParameters, Sample
+from learn.passes import Samples, Sums, products_by_game
+from learn.sample import FitParameters
 
 
-def sandwich_errors(sample: Sample, parameters: FitParameters, problem: FitProblem, sums: Sums) -> np.ndarray:
+def sandwich_errors(sample: Samples, parameters: FitParameters, problem: FitProblem, sums: Sums) -> np.ndarray:
     """Standard errors of the weights at an optimum, float64[weights], by the sandwich formula clustered by game.
 
     `sums` are those of a pass with products at `parameters`. Frozen weights get 0.
     Formula: K.-Y. Liang and S. Zeger (1986).
     """
     inverse, pull = _inverse_and_pull(parameters, problem, sums)
-    gradients = gradients_by_game(sample, parameters, problem.loss) @ problem.directions(parameters)[:, : len(inverse)]
-    return _of_free(problem, inverse @ (gradients.T @ gradients) @ inverse + pull)
+    products = products_by_game(sample, parameters, problem.loss, problem.directions(parameters)[:, : len(inverse)])
+    return _of_free(problem, inverse @ products @ inverse + pull)
 
 
 def bootstrap_errors(
-    sample: Sample,
+    sample: Samples,
     parameters: FitParameters,
     problem: FitProblem,
     sums: Sums,
@@ -38,8 +38,8 @@ def bootstrap_errors(
     rng = np.random.default_rng(seed)
     found = []
     for number in range(times):
-        drawn = np.bincount(rng.choice(games, len(games)), minlength=len(sample.results))
-        again = sample._replace(game_weight=drawn.astype(np.float32))
+        drawn = np.bincount(rng.choice(games, len(games)), minlength=sample.number_of_games)
+        again = sample.with_game_weight(drawn.astype(np.float32))
         found.append(approach(again, parameters, problem, FitCallback()).weights[problem.free])
         callback.progressed("Resampling games", (number + 1) / times)
     _, pull = _inverse_and_pull(parameters, problem, sums)

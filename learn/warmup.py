@@ -26,6 +26,11 @@ _GAMES = "".join(f'[Result "{result}"]\n\n{_MOVES} {result}\n\n' for result in (
 def warm_up() -> None:
     """Make rows of a few games and of labelled positions, and learn from them in every way; then train a net."""
     nets.warm_up()
+    warm_up_fit()
+
+
+def warm_up_fit() -> None:
+    """The same without a net."""
     weights = defaults()
     block = block_of_games(read_games(_GAMES.encode()), Selection())
     block = block.chosen(is_open(block, weights, bound=1000))

@@ -179,4 +179,5 @@ def test_a_large_sample_is_first_approached_on_a_part_of_it(monkeypatch: pytest.
     whole = gauss_newton(sample, start, problem, FitCallback())
     monkeypatch.setattr("learn.fit.LARGE", 1)
     monkeypatch.setattr("learn.passes.BLOCK", 256)
+    monkeypatch.setattr("learn.shares.BLOCK", 256)
     assert np.abs(gauss_newton(sample, start, problem, FitCallback()).weights - whole.weights).max() < 0.1

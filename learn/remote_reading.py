@@ -1,0 +1,298 @@
+"""Files read by the workers of a `RemoteExecutor`, which keep the rows; what cannot be cut is read here and sent.
+
+A PGN file is scanned here, and cut between games at the very places where a run without workers cuts it. A worker that
+has the file under the same path reads its pieces there; to others the text is sent. Labelled positions, and those that
+are searched for their scores, become rows here.
+"""
+
+from __future__ import annotations
+
+import pickle
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine.common.work import RemoteExecutor
+from eval.linear.evaluate import NUMBER_OF_TERMS
+from formats.pgn_games import Fault, scan_games
+from formats.pgn_stream import GamesText, games_of
+from formats.sources import CHUNK, Source, SourceError, open_source
+from learn.checking import check_rows
+from learn.inputs import FileReader, ReadOptions, check_found, part_of
+from learn.positions import Rows
+from learn.remote_sample import RemoteRows, results_of
+from learn.request import Events, Say
+from learn.rows import RowStore
+from learn.shares import cut
+
+EXTRACTS_EACH = 4  # that a file is cut into for each thread of the workers, if it is large enough
+LARGEST_EXTRACT = 1 << 24  # bytes
+_FASTEST = 1  # level of compression
+
+
+class NotThereError(SourceError):
+    """A file that a worker has not, or not as it is here."""
+
+
+@dataclass(frozen=True)
+class _Extract:
+    """Pieces of a PGN file that follow each other: size, lines and games before each. `text` is compressed."""
+
+    path: str
+    offset: int | None  # in the file; None where its bytes are not those of the text
+    pieces: tuple[tuple[int, int, int], ...]
+    checksum: int
+    text: bytes | None = None
+
+    @property
+    def size(self) -> int:
+        return sum(piece[0] for piece in self.pieces)
+
+    def read(self) -> bytes:
+        """The text; raises NotThereError."""
+        if self.text is not None:
+            return zlib.decompress(self.text)
+        text = b""
+        try:
+            with Path(self.path).open("rb") as file:
+                file.seek(self.offset or 0)
+                text = file.read(self.size)
+        except OSError as error:
+            raise NotThereError(f"cannot read '{self.path}': {error.strerror}") from error
+        if zlib.crc32(text) != self.checksum:
+            raise NotThereError(f"'{self.path}' is another file than that of the same name here")
+        return text
+
+
+@dataclass(frozen=True)
+class _RemotePart:
+    """What a worker keeps of an extract: rows, the keys of their positions where they are needed, and what it tells."""
+
+    rows: Rows
+    keys: np.ndarray
+    report: _PartReport
+
+
+@dataclass(frozen=True)
+class _PartReport:
+    """What a worker reports of a part: its rows by game, the results, and how many games it found and used."""
+
+    rows_of_games: np.ndarray
+    results: np.ndarray
+    found: int = 0
+    used: int = 0
+    unscored: int = 0
+    faults: tuple[Fault, ...] = ()
+
+
+def read_rows_remotely(
+    paths: Sequence[Path],
+    reading: ReadOptions,
+    tell: Say,
+    faults: list[tuple[Path, Fault]],
+    executor: RemoteExecutor,
+    progressed: Callable[[str, float | None], object] = Events.progressed,
+) -> tuple[RemoteRows, int]:
+    """What `learn.inputs.read_rows` does, with the workers; no `.fen` files are read or written. Raises LearnError."""
+    reader = _RemoteReader(replace(reading, keep_fen=False), tell, faults, executor, progressed)
+    for path in paths:
+        reader.read(path)
+    return reader.finished(paths)
+
+
+class _RemoteReader:
+    """Reads file after file."""
+
+    def __init__(
+        self,
+        reading: ReadOptions,
+        tell: Say,
+        faults: list[tuple[Path, Fault]],
+        executor: RemoteExecutor,
+        progressed: Callable[[str, float | None], object],
+    ) -> None:
+        self._reading, self._tell, self._faults = reading, tell, faults
+        self._executor, self._progressed = executor, progressed
+        self._parts: list[Any] = []
+        self._reports: list[_PartReport] = []
+        self._games = self._unscored = 0
+
+    def read(self, path: Path) -> None:
+        """Add what is in a file; raises LearnError."""
+        with open_source(path) as source:
+            is_cut = self._reading.rescore is None and not source.holds_positions()
+            if is_cut:
+                self._read_games(source)
+        if not is_cut:
+            self._read_here(path)
+
+    def finished(self, paths: Sequence[Path]) -> tuple[RemoteRows, int]:
+        """All rows, and how many games gave them."""
+        check_found(
+            paths, sum(int(report.rows_of_games.sum()) for report in self._reports), self._games, self._unscored
+        )
+        counts = [report.rows_of_games for report in self._reports]
+        if self._reading.selection.unique:
+            counts = self._drop_duplicates()
+        parts = tuple(self._executor.keep(_rows_of, part) for part in self._parts)
+        results = np.concatenate([report.results for report in self._reports])
+        part_games = tuple(len(report.results) for report in self._reports)
+        return RemoteRows(
+            self._executor, parts, part_games, np.concatenate(counts), results, NUMBER_OF_TERMS
+        ), self._games
+
+    def _read_games(self, source: Source) -> None:
+        """Let workers read a PGN file."""
+        extracts, futures, first = list[_Extract](), list[Future[_PartReport]](), len(self._parts)
+        size = _size_of_extracts(source, self._executor.slots)
+        for extract in _extracts(source, size):
+            extracts.append(extract)
+            self._parts.append(self._executor.keep(_read, self._reading, extract))
+            futures.append(self._executor.submit(_report_of, self._parts[-1]))
+        found = used = rows = 0
+        for number, report in enumerate(self._answers(extracts, futures, first), start=1):
+            self._reports.append(report)
+            self._faults.extend((source.path, fault) for fault in report.faults)
+            found, used = found + report.found, used + report.used
+            rows += int(report.rows_of_games.sum())
+            self._unscored += report.unscored
+            self._progressed(f"Reading {source.name}", number / len(extracts))
+        self._games += used
+        self._tell(f"{source.name}: {found} games, {rows} positions")
+
+    def _answers(
+        self, extracts: Sequence[_Extract], futures: list[Future[_PartReport]], first: int
+    ) -> Iterator[_PartReport]:
+        """What each part tells, in their order; the text is sent where a worker has no such file."""
+        try:
+            for number, extract in enumerate(extracts):
+                try:
+                    yield futures[number].result()
+                except NotThereError:
+                    sent = replace(extract, text=zlib.compress(_text_here(extract), _FASTEST))
+                    self._parts[first + number] = self._executor.keep(_read, self._reading, sent)
+                    yield self._executor.submit(_report_of, self._parts[first + number]).result()
+        finally:
+            for future in futures:
+                future.cancel()
+
+    def _read_here(self, path: Path) -> None:
+        """Read a file in this process, and send its rows."""
+        reader = FileReader(self._reading, self._tell, self._faults, self._progressed, self._executor)
+        reader.read(path)
+        self._games, self._unscored = self._games + reader.games, self._unscored + reader.unscored
+        rows, keys = reader.store.rows_and_keys()
+        cuts = cut(np.bincount(rows.game, minlength=len(rows.results)))
+        for (first, first_game), (last, last_game) in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
+            mine = Rows(
+                rows.features[first:last],
+                rows.stage[first:last],
+                rows.game[first:last] - np.int32(first_game),
+                rows.to_end[first:last],
+                rows.results[first_game:last_game],
+                rows.scores[first:last],
+            )
+            report = _PartReport(np.bincount(mine.game, minlength=len(mine.results)), mine.results)
+            content = pickle.dumps(_RemotePart(mine, keys[first:last], report))
+            self._reports.append(report)
+            self._parts.append(self._executor.keep(_unpacked, zlib.compress(content, _FASTEST)))
+
+    def _drop_duplicates(self) -> list[np.ndarray]:
+        """Leave of equal positions only the first; the rows that are left of each game, by part."""
+        keys = results_of([self._executor.submit(_keys_of, part) for part in self._parts])
+        every = np.concatenate(keys)
+        chosen = np.zeros(len(every), dtype=np.bool_)
+        chosen[np.unique(every, return_index=True)[1]] = True
+        ends = np.cumsum([len(part) for part in keys])
+        masks = np.split(chosen, ends[:-1])
+        self._parts = [
+            self._executor.keep(_choose, part, np.packbits(mask), len(mask))
+            for part, mask in zip(self._parts, masks, strict=True)
+        ]
+        self._tell(f"Duplicates left out: {len(every) - int(np.count_nonzero(chosen))}")
+        return results_of([self._executor.submit(_rows_by_game, part) for part in self._parts])
+
+
+def _size_of_extracts(source: Source, slots: int) -> int:
+    """About how many bytes of a file a worker reads at a time."""
+    if source.begins is None:
+        return 8 * CHUNK
+    size = source.path.stat().st_size
+    return max(CHUNK, min(LARGEST_EXTRACT, size // (EXTRACTS_EACH * slots)))
+
+
+def _extracts(source: Source, size: int) -> Iterator[_Extract]:
+    """A PGN file in extracts of about so many bytes."""
+    pieces: list[GamesText] = []
+    for piece in games_of(source):
+        pieces.append(piece)
+        if sum(each.size for each in pieces) >= size:
+            yield _extract(source, pieces)
+            pieces = []
+    if pieces:
+        yield _extract(source, pieces)
+
+
+def _extract(source: Source, pieces: Sequence[GamesText]) -> _Extract:
+    text = b"".join(bytes(piece.data[: piece.size]) for piece in pieces)
+    offset = None if source.begins is None else source.begins + pieces[0].bytes_before
+    cuts = tuple((piece.size, piece.lines_before, piece.games_before) for piece in pieces)
+    sent = zlib.compress(text, _FASTEST) if offset is None else None
+    return _Extract(str(source.path.absolute()), offset, cuts, zlib.crc32(text), sent)
+
+
+def _text_here(extract: _Extract) -> bytes:
+    """The text of an extract, read in this process; raises SourceError where the file has changed."""
+    return extract.read()
+
+
+def _read(reading: ReadOptions, extract: _Extract) -> _RemotePart:
+    """Rows of an extract; raises NotThereError, LearnError."""
+    text, at = extract.read(), 0
+    store = RowStore(reading.selection.unique)
+    found, used, unscored, faults = 0, 0, 0, list[Fault]()
+    for size, lines, games in extract.pieces:
+        data, table = scan_games(text[at : at + size])
+        part = part_of(reading, GamesText(data, table, lines, games, at, size))
+        if not len(store) and len(part.block):
+            check_rows(part.block, part.rows, reading.weights)
+        store.add(part.rows, part.block.positions["key"])
+        found, used, unscored = found + part.found, used + part.used, unscored + part.unscored
+        faults += part.faults
+        at += size
+    rows, keys = store.rows_and_keys()
+    counts = np.bincount(rows.game, minlength=len(rows.results))
+    return _RemotePart(rows, keys, _PartReport(counts, rows.results, found, used, unscored, tuple(faults)))
+
+
+def _unpacked(content: bytes) -> _RemotePart:
+    found: _RemotePart = pickle.loads(zlib.decompress(content))
+    return found
+
+
+def _report_of(part: _RemotePart) -> _PartReport:
+    return part.report
+
+
+def _rows_of(part: _RemotePart) -> Rows:
+    return part.rows
+
+
+def _keys_of(part: _RemotePart) -> np.ndarray:
+    return part.keys
+
+
+def _rows_by_game(part: _RemotePart) -> np.ndarray:
+    return np.bincount(part.rows.game, minlength=len(part.rows.results))
+
+
+def _choose(part: _RemotePart, mask: np.ndarray, count: int) -> _RemotePart:
+    """The part with the rows whose bits are set."""
+    chosen, rows = np.unpackbits(mask, count=count).astype(np.bool_), part.rows
+    columns = (rows.features[chosen], rows.stage[chosen], rows.game[chosen], rows.to_end[chosen])
+    return _RemotePart(Rows(*columns, rows.results, rows.scores[chosen]), part.keys[chosen], part.report)

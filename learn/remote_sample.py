@@ -1,0 +1,214 @@
+"""A sample whose rows stay with the workers of a `RemoteExecutor`: each keeps some shares, and sends back sums.
+
+A worker has bundles: shares that follow each other. How many bundles there are decides who does what, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, TypeVar
+
+import numpy as np
+
+from engine.common.work import RemoteExecutor
+from learn.holdout import Holdout, check_holdout, choose_holdout
+from learn.positions import Rows
+from learn.sample import Sample, Totals, Weighting, totals_of, weighted, weighting_of
+from learn.shares import Span, blocks_of, cut, spans
+from learn.targets import Target
+
+Found = TypeVar("Found")
+BUNDLES_EACH = 2  # that a worker has for each thread, so that a slower one has fewer
+
+
+@dataclass(frozen=True)
+class RemoteRows:
+    """Rows as they were read, in parts that workers keep.
+
+    `parts` stand for `Rows` whose games are numbered from 0; `rows_of_games` int64[games] and `results` float32[games]
+    are of all parts in their order, `part_games` says how many games each has.
+    """
+
+    executor: RemoteExecutor
+    parts: tuple[Any, ...]
+    part_games: tuple[int, ...]
+    rows_of_games: np.ndarray
+    results: np.ndarray
+    terms: int
+
+    def __len__(self) -> int:
+        return int(self.rows_of_games.sum())
+
+
+@dataclass(frozen=True)
+class _Bundle:
+    """Shares that follow each other, with the rows of their games, numbered from 0."""
+
+    rows: Rows
+    held: np.ndarray
+    cuts: np.ndarray
+    before: np.ndarray
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """Rows first..last of a part, which are of games first_game..last_game of it."""
+
+    first: int
+    last: int
+    first_game: int
+    last_game: int
+
+
+@dataclass(frozen=True)
+class RemoteSample:
+    """See `learn.passes.Samples`: `bundles` stand for Samples that hold the shares between these cuts."""
+
+    executor: RemoteExecutor
+    bundles: tuple[Any, ...]
+    bundle_games: np.ndarray
+    size: int
+    terms: int
+    number_of_games: int
+    score_k: float
+
+    def each(self, work: Callable[[Sample, Span], Found]) -> list[Found]:
+        """What `work`, plain data that can be called, makes of each share, in their order."""
+        found = results_of([self.executor.submit(_each_share, work, bundle) for bundle in self.bundles])
+        return [share for bundle in found for share in bundle]
+
+    @property
+    def validation_rows(self) -> int:
+        """How many rows the validation set has."""
+        return int(sum(self.each(_count_held)))
+
+    def games(self, is_validation: bool) -> np.ndarray:
+        """The numbers of the games with a row in the validation set (`is_validation`) or the training set, rising."""
+        return np.flatnonzero(np.concatenate(self.each(_GamesSeen(is_validation))))
+
+    def with_validation(self, games: np.ndarray) -> RemoteSample:
+        """The same with these games, by number, as the validation set."""
+        chosen = np.zeros(self.number_of_games, dtype=np.bool_)
+        chosen[games] = True
+        return self._changed(_with_validation, chosen)
+
+    def with_game_weight(self, weight: np.ndarray) -> RemoteSample:
+        """The same with another weight of each game, float32[games]."""
+        return self._changed(_weigh, weight)
+
+    def _changed(self, change: Callable[[Sample, np.ndarray], Sample], by_game: np.ndarray) -> RemoteSample:
+        bundles = tuple(
+            self.executor.keep(change, bundle, by_game[first:last])
+            for bundle, first, last in zip(self.bundles, self.bundle_games[:-1], self.bundle_games[1:], strict=True)
+        )
+        return RemoteSample(
+            self.executor, bundles, self.bundle_games, self.size, self.terms, self.number_of_games, self.score_k
+        )
+
+
+def results_of(futures: Sequence[Future[Found]]) -> list[Found]:
+    """The results in their order; what is left is dropped where one fails, or at Ctrl-C."""
+    try:
+        return [future.result() for future in futures]
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def remote_split(
+    rows: RemoteRows, seed: int, by_position: bool, decay: float | None, target: Target, even_stages: bool
+) -> RemoteSample:
+    """What `learn.learning.split` makes of rows at hand, with the workers; raises LearnError."""
+    holdout = choose_holdout(rows.rows_of_games, rows.results, seed, by_position)
+    cuts = cut(rows.rows_of_games)
+    count = min(len(cuts) - 1, BUNDLES_EACH * rows.executor.slots)
+    ends = np.linspace(0, len(cuts) - 1, count + 1).astype(np.int64)
+    bundles = [_gathered(rows, holdout, cuts, first, last) for first, last in pairwise(ends.tolist())]
+    told = [rows.executor.submit(_totals, bundle, target.needs_scores) for bundle in bundles]
+    totals = [share for bundle in results_of(told) for share in bundle]
+    weighting = weighting_of(totals, decay, target, even_stages)
+    kept = tuple(rows.executor.keep(_weighted, bundle, weighting) for bundle in bundles)
+    games = cuts[ends, 1]
+    sample = RemoteSample(rows.executor, kept, games, len(rows), rows.terms, len(rows.results), weighting.score_k)
+    if by_position:
+        check_holdout(sample.size, sample.validation_rows)
+    return sample
+
+
+def _gathered(rows: RemoteRows, holdout: Holdout, cuts: np.ndarray, first: int, last: int) -> Any:
+    """A bundle of the shares first..last, made by a worker of the parts that have their rows."""
+    (first_row, first_game), last_game = cuts[first], cuts[last, 1]
+    part_ends = np.cumsum(rows.part_games)
+    row_ends = np.append(0, np.cumsum(rows.rows_of_games))
+    parts, pieces = [], []
+    for number, (part, end) in enumerate(zip(rows.parts, part_ends, strict=True)):
+        begin = end - rows.part_games[number]
+        from_game, to_game = max(begin, first_game), min(end, last_game)
+        if from_game < to_game:
+            origin = row_ends[begin]
+            span = (row_ends[from_game] - origin, row_ends[to_game] - origin, from_game - begin, to_game - begin)
+            parts.append(part)
+            pieces.append(_Piece(*map(int, span)))
+    before = np.array([first_row, blocks_of(cuts)[first]], dtype=np.int64)
+    own = cuts[first : last + 1] - cuts[first]
+    mine = holdout.of(int(first_game), int(last_game))
+    return rows.executor.keep(_put_together, tuple(pieces), own, before, mine, *parts)
+
+
+def _put_together(
+    pieces: tuple[_Piece, ...], cuts: np.ndarray, before: np.ndarray, holdout: Holdout, *parts: Rows
+) -> _Bundle:
+    """The bundle of these pieces of these parts."""
+    columns: dict[str, list[np.ndarray]] = {name: [] for name in ("features", "stage", "game", "to_end", "scores")}
+    results, games = [], 0
+    for piece, part in zip(pieces, parts, strict=True):
+        for name, found in columns.items():
+            found.append(getattr(part, name)[piece.first : piece.last])
+        columns["game"][-1] = columns["game"][-1] + np.int32(games - piece.first_game)
+        results.append(part.results[piece.first_game : piece.last_game])
+        games += piece.last_game - piece.first_game
+    whole = {name: np.concatenate(found) for name, found in columns.items()}
+    rows = Rows(
+        whole["features"], whole["stage"], whole["game"], whole["to_end"], np.concatenate(results), whole["scores"]
+    )
+    return _Bundle(rows, holdout.rows(rows.game, int(before[0])), cuts, before)
+
+
+def _totals(bundle: _Bundle, with_scores: bool) -> list[Totals]:
+    shares = spans(bundle.cuts, bundle.before)
+    return [totals_of(bundle.rows, bundle.held, span, with_scores) for span in shares]
+
+
+def _weighted(bundle: _Bundle, weighting: Weighting) -> Sample:
+    return weighted(bundle.rows, bundle.held, weighting, bundle.cuts, bundle.before)
+
+
+def _each_share(work: Callable[[Sample, Span], Found], sample: Sample) -> list[Found]:
+    return [work(sample, span) for span in spans(sample.cuts, sample.before)]
+
+
+def _with_validation(sample: Sample, chosen: np.ndarray) -> Sample:
+    return sample._replace(is_validation=chosen[sample.game])
+
+
+def _weigh(sample: Sample, weight: np.ndarray) -> Sample:
+    return sample._replace(game_weight=weight)
+
+
+def _count_held(sample: Sample, span: Span) -> int:
+    return int(np.count_nonzero(sample.is_validation[span.first : span.last]))
+
+
+@dataclass(frozen=True)
+class _GamesSeen:
+    """The games of a share with a row in one of the sets, bool[games]."""
+
+    held: bool
+
+    def __call__(self, sample: Sample, span: Span) -> np.ndarray:
+        seen, mine = np.zeros(span.last_game - span.first_game, dtype=np.bool_), slice(span.first, span.last)
+        seen[sample.game[mine][sample.is_validation[mine] == self.held] - span.first_game] = True
+        return seen

@@ -13,7 +13,7 @@ INSTALLED_DEV := $(VENV)/installed-dev
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run explorer docs test test-python test-bounds signature fuzz lint bench perft warmup clean
+.PHONY: help run explorer docs test test-python test-bounds test-cluster signature fuzz lint bench perft warmup clean
 
 help: ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 20
@@ -37,6 +37,9 @@ test-python: $(INSTALLED_DEV) ## run the tests without compiling, slow ones skip
 
 test-bounds: $(INSTALLED_DEV) ## run the tests with bounds checks in compiled code, which is compiled apart, for minutes
 	@NUMBA_BOUNDSCHECK=1 $(RUN) -m pytest $(ARGS)
+
+test-cluster: warmup $(INSTALLED_DEV) ## kill workers and schedulers in the midst of matches, tunes and fits, for minutes
+	@$(RUN) -m pytest tests/cluster_proofs.py $(ARGS)
 
 signature: warmup ## compare the nodes of the bench with those that the last commit to name them promises
 	@$(RUN) -m tools.check_bench $(ARGS)

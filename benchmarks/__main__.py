@@ -3,6 +3,7 @@
 import argparse
 
 from benchmarks import (
+    clusters,
     evaluation,
     exploring,
     fitting,
@@ -23,6 +24,7 @@ SECTIONS = {
     "read": reading.report,
     "fit": fitting.report,
     "match": matches.report,
+    "cluster": clusters.report,
     "points": studying.report,
     "tune": tuning.report,
     "nets": nets.report,

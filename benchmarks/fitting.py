@@ -17,11 +17,11 @@ GAMES = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"
 COPIES = 24
 
 
-def report() -> None:
-    """Print the seconds of each method, of the processor and by the clock on the wall."""
-    once, settings = rows_of_games(read_games(GAMES.read_bytes()), Selection()), Settings()
+def many_rows() -> Rows:
+    """The rows of all copies."""
+    once = rows_of_games(read_games(GAMES.read_bytes()), Selection())
     games = len(once.results)
-    rows = Rows(
+    return Rows(
         np.concatenate([once.features] * COPIES),
         np.concatenate([once.stage] * COPIES),
         np.concatenate([once.game + np.int32(copy * games) for copy in range(COPIES)]),
@@ -29,12 +29,17 @@ def report() -> None:
         np.concatenate([once.results] * COPIES),
         np.concatenate([once.scores] * COPIES),
     )
+
+
+def report() -> None:
+    """Print the seconds of each method, of the processor and by the clock on the wall."""
+    rows, settings = many_rows(), Settings()
     print(f"fitting terms 6 to 27 to {len(rows) / 1e6:.1f} million positions, with K before; one run each")
     sample, weights = split(rows, settings), load(SHIPPED / "greko2015-before-training.txt")
     fit_k(sample, weights)
     start = fit_k(sample, weights)
     problem = problem_of(sample, weights, settings)
-    small = split(once, settings)
+    small = split(rows_of_games(read_games(GAMES.read_bytes()), Selection()), settings)
     for name, method in METHODS.items():
         method(small, start, problem, FitCallback())  # compiled before the clock runs
 

@@ -33,6 +33,7 @@ FLOORS = (
     "learn",
     "tune",
     "study",
+    "engine.cluster",
     "engine.console",
     "engine.explorer",
     "engine.shell",
@@ -40,6 +41,7 @@ FLOORS = (
 )
 DOMAIN = tuple(package for package in PACKAGES if package != "engine")
 FACES = ("engine.common.command", "engine.shell", "engine.explorer", "engine.console")
+CLUSTER = ("dask", "distributed")  # one folder knows them, and hands out an executor
 FACE = "engine"  # name and version of the program, for all
 TOPS = ("engine.__main__", "merino.__main__")
 
@@ -165,6 +167,11 @@ def test_domain_code_reads_no_command_line_and_prints_nothing(module):
     used = {node.id for node in ast.walk(tree(module)) if isinstance(node, ast.Name)}
     used |= {node.attr for node in ast.walk(tree(module)) if isinstance(node, ast.Attribute)}
     assert not used & {"print", "stdout", "stderr"}
+
+
+@pytest.mark.parametrize("module", [name for name in modules(*PACKAGES) if not name.startswith("engine.cluster")])
+def test_only_the_folder_of_the_cluster_knows_dask(module):
+    assert not imports(module) & set(CLUSTER)
 
 
 @pytest.mark.parametrize("module", modules(*PACKAGES))

@@ -8,7 +8,21 @@ import numpy as np
 import pytest
 
 from engine.shell.cli import main
-from tools.screen import Block, deals, effects, kept_blocks, play, player, read, round_of, subject, table
+from tests.fake_remote import FakeRemote
+from tools.screen import (
+    Block,
+    Deal,
+    deals,
+    effects,
+    kept_blocks,
+    play,
+    play_all,
+    player,
+    read,
+    round_of,
+    subject,
+    table,
+)
 
 TRUE_ELO = np.array([30.0, -20.0, 0.0, 10.0])
 
@@ -65,9 +79,18 @@ def test_what_compares_nothing_is_refused(text: str):
 
 def test_a_block_is_the_match_of_the_command(capsys: pytest.CaptureFixture[str]):
     players = ("default,razor_depth=1,name=A", "default,name=B")
-    block = play(*players, [True], games=6, nodes=60, seed=3)
+    block = play(Deal(players, [True], 3), games=6, nodes=60)
     assert main(["match", *players, "--games", "6", "--nodes", "60", "--seed", "3", "--json"]) == 0
     assert block == Block([True], json.loads(capsys.readouterr().out)["pentanomial"])
+
+
+def test_a_cluster_plays_several_blocks_at_once_and_gives_them_in_order():
+    players = ("default,razor_depth=1,name=A", "default,name=B")
+    wanted = [Deal(players, [number % 2 == 0], number) for number in range(4)]
+    remote = FakeRemote(2)
+    found = list(play_all(iter(wanted), 4, 60, remote))
+    remote.shutdown()
+    assert found == list(play_all(iter(wanted), 4, 60, None))
 
 
 def test_blocks_played_with_other_numbers_are_refused(tmp_path: Path):

@@ -20,7 +20,7 @@ COLUMNS = 84  # of a description
 FACES = ("shell", "explorer", "console", "uci")
 GROUPS = (  # colour, what it says, and its folders
     ("#f2b56b", "for people and programs", ("merino", *(f"engine/{name}" for name in FACES))),
-    ("#a8cf8e", "the work on games and weights", ("study", "tune", "learn", "match", "formats")),
+    ("#a8cf8e", "the work on games and weights", ("engine/cluster", "study", "tune", "learn", "match", "formats")),
     (
         "#8db7e8",
         "the player",

@@ -13,7 +13,8 @@ regression tells what each is worth as exactly as if all games had been played f
 changes add up, as small ones do.
 
 Blocks are kept in FILE.blocks.jsonl, below a line that says what they compare; started again, it goes on from there,
-but not with other numbers or --nodes. Ctrl-C ends it with the table so far.
+but not with other numbers or --nodes. Ctrl-C ends it with the table so far. With --cluster several blocks are played at
+once, as many as keep its workers busy; they are kept in their order.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ import math
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import closing, contextmanager
 from itertools import count, islice
 from pathlib import Path
 from random import Random
@@ -31,9 +34,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from engine.cluster.address import FORMS, ClusterAddress, Needs
+from engine.cluster.connection import connected
 from engine.common.errors import MerinoError
 from engine.common.live_line import LivePrinter
-from engine.common.work import cores
+from engine.common.work import RemoteExecutor, cores, ordered, threads
 from match.config import MatchConfig
 from match.players import read_player
 from match.report import summary
@@ -123,17 +128,43 @@ def player(
     return ",".join([*(f"{name}={value}" for name, value in (dict(fixed) | chosen).items()), f"name={label}"])
 
 
-def play(first: str, other: str, second: list[bool], games: int, nodes: int, seed: int) -> Block:
-    """Play a block between these players; raises MatchError, and KeyboardInterrupt with nothing of the block kept."""
-    players = read_player(first), read_player(other)
-    config = MatchConfig(players, TimeControl(nodes=nodes), games, seed)
+class Deal(NamedTuple):
+    """A block that is to be played."""
+
+    players: tuple[str, str]
+    second: list[bool]
+    seed: int
+
+
+def play(deal: Deal, games: int, nodes: int, executor: Executor | None = None) -> Block:
+    """Play a block; raises MatchError and WorkError, and KeyboardInterrupt with nothing of the block kept."""
+    players = read_player(deal.players[0]), read_player(deal.players[1])
+    config = MatchConfig(players, TimeControl(nodes=nodes), games, deal.seed)
     with LivePrinter() as show:
-        result = run_match(config, cores(), output=MatchOutput(show))
+        result = run_match(config, cores(), output=MatchOutput(None if executor else show), executor=executor)
     if result.interrupted:
         raise KeyboardInterrupt
     names = [player.label for player in players]
     print(summary(names, str(config), config.conditions, result.tally, None, result.seconds), file=sys.stderr)
-    return Block(second, result.tally.pairs.tolist())
+    return Block(deal.second, result.tally.pairs.tolist())
+
+
+def play_all(wanted: Iterator[Deal], games: int, nodes: int, remote: RemoteExecutor | None) -> Iterator[Block]:
+    """Play blocks in their order: one after the other, or so many at once that a cluster has twice what it can do."""
+    if remote is None:
+        for deal in wanted:
+            yield play(deal, games, nodes)
+        return
+    at_once = max(1, -(-4 * remote.slots // games))
+    with (
+        threads(at_once) as pool,
+        closing(ordered(pool, lambda deal: play(deal, games, nodes, remote), wanted, at_once)) as blocks,
+    ):
+        try:
+            yield from blocks
+        except BaseException:
+            remote.shutdown()  # what is still played ends at once
+            raise
 
 
 def table(compared: Mapping[str, tuple[int, int]], blocks: Sequence[Block]) -> str:
@@ -145,6 +176,16 @@ def table(compared: Mapping[str, tuple[int, int]], blocks: Sequence[Block]) -> s
     return "\n".join(rows)
 
 
+@contextmanager
+def cluster_executor(address: ClusterAddress | None) -> Iterator[RemoteExecutor | None]:
+    """The executor of the cluster at an address, None where none is given; raises ClusterError."""
+    if address is None:
+        yield None
+        return
+    with connected(address, Needs(), lambda sentence: print(sentence, file=sys.stderr)) as executor:
+        yield executor
+
+
 def main() -> None:
     """Play blocks and print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -152,6 +193,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=2, help="of as many blocks as there are numbers, or more (2)")
     parser.add_argument("--games", type=int, default=24, help="in a block (24)")
     parser.add_argument("--nodes", type=int, default=10_000, help="a move (10000)")
+    parser.add_argument("--cluster", type=ClusterAddress.read, metavar="ADDRESS", help=FORMS)
     args = parser.parse_args()
     try:
         compared, fixed = read(args.file.read_text(encoding="utf-8"))
@@ -159,15 +201,20 @@ def main() -> None:
         blocks = kept_blocks(kept, subject(compared, fixed, args.nodes))
     except (OSError, ValueError) as error:
         parser.error(f"{args.file}: {error}")
+    dealt = enumerate(islice(deals(len(compared)), args.rounds * round_of(len(compared))), start=1)
+    wanted = (
+        Deal(
+            (player("A", compared, fixed, second), player("B", compared, fixed, [not one for one in second])),
+            second,
+            number,
+        )
+        for number, second in islice(dealt, len(blocks), None)
+    )
     try:
-        for second in islice(deals(len(compared)), len(blocks), args.rounds * round_of(len(compared))):
-            first, other = (
-                player("A", compared, fixed, second),
-                player("B", compared, fixed, [not one for one in second]),
-            )
-            blocks.append(play(first, other, second, args.games, args.nodes, len(blocks) + 1))
-            with kept.open("a") as file:
-                file.write(json.dumps(blocks[-1]._asdict()) + "\n")
+        with cluster_executor(args.cluster) as remote, kept.open("a") as file:
+            for block in play_all(wanted, args.games, args.nodes, remote):
+                blocks.append(block)
+                print(json.dumps(block._asdict()), file=file, flush=True)
     except KeyboardInterrupt:
         print(file=sys.stderr)
     except MerinoError as error:

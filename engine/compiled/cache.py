@@ -27,7 +27,7 @@ CACHE_GROUPS = (
     "study",
     "tune",
 )  # packages that share a cache; lowest first: a group calls itself and those before it
-_NEVER_COMPILED = ("common", "console", "explorer", "notation", "report", "shell", "tables", "uci")
+_NEVER_COMPILED = ("cluster", "common", "console", "explorer", "notation", "report", "shell", "tables", "uci")
 WITHOUT_COMPILED_CODE = tuple(f"engine/{name}" for name in _NEVER_COMPILED)
 # A test holds it: editing these folders compiles nothing anew.
 STALE_AFTER_DAYS = 30
@@ -91,12 +91,12 @@ def remove_all() -> Iterator[Path]:
 
 def _private_temporary_folder() -> Path | None:
     """A folder of ours alone among the temporary files: cached code is loaded, so nobody else may write it."""
-    folder = Path(tempfile.gettempdir()) / f"merino-{os.getuid() if hasattr(os, 'getuid') else os.getlogin()}"
     try:
+        folder = Path(tempfile.gettempdir()) / f"merino-{os.getuid() if hasattr(os, 'getuid') else os.getlogin()}"
         folder.mkdir(mode=0o700, exist_ok=True)
         status = folder.stat()
     except OSError as error:
-        log.info("%s cannot hold compiled code: %s", folder, error)
+        log.info("no temporary folder can hold compiled code: %s", error)
         return None
     if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
         log.warning("%s belongs to somebody else; not used for compiled code", folder)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from engine.cluster.address import ClusterAddress
 from engine.common.command import UsageError
 from engine.common.nearest import did_you_mean
 from engine.console import shared_options as shared
@@ -33,6 +34,7 @@ class LearnArguments:
     as_json: bool = False
     as_csv: bool = False
     is_quiet: bool = False
+    cluster: ClusterAddress | None = None  # whose workers keep the rows and play the match
 
     @property
     def is_for_machines(self) -> bool:
@@ -65,7 +67,8 @@ def read_arguments(arguments: Sequence[str], command: str = "merino learn") -> L
     if args.prove and args.no_match:
         parser.error("--prove plays the match that --no-match leaves out; give one of them")
     chosen = _between(*numbers) if numbers else args.terms or {}
-    return LearnArguments(_request(args, files, chosen), None, args.json, args.table == "-", args.quiet)
+    shared.check_cluster(parser, args)
+    return LearnArguments(_request(args, files, chosen), None, args.json, args.table == "-", args.quiet, args.cluster)
 
 
 def _request(args: argparse.Namespace, files: Sequence[str], chosen: dict[str, object]) -> LearnRequest:
@@ -127,6 +130,7 @@ def learn_parser(command: str = "merino learn") -> Parser:
     add("--no-match", action="store_true", help="use the new weights at once, without a match")
     add("--prove", action="store_true", help="play on until the new weights are proved stronger; use them only then")
     shared.add_concurrency(parser, "games of the match")
+    shared.add_cluster(parser, "learn and play")
     add = parser.group(shared.EVALUATION).add_argument
     add("--weights", metavar="FILE", help="start from this file and replace it (default: the weights in use)")
     add("--out", metavar="FILE", help="write the new weights to this file instead")

@@ -9,10 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
+from engine.cluster.address import Needs
 from engine.common.command import CommandError
 from engine.common.interrupt import INTERRUPTED
 from engine.common.live_line import LivePrinter
 from engine.common.progress import ProgressOfMany
+from engine.common.work import WorkError
+from engine.console.cluster_option import cluster_executor
 from engine.console.learn_options import LearnArguments, is_standard_input, learn_parser, read_arguments
 from engine.console.shared_options import progress_stream, unless_quiet
 from eval.evaluation import EvaluationError
@@ -59,10 +62,12 @@ def carry_out(
             if args.use is not None:
                 result = use_weights(args.use, args.request.weights, events.say)
             else:
-                result = learn_from_files(args.request, events, trial, command)
+                needs = Needs(("learn", "match"))
+                with cluster_executor(args.cluster, "learn", events.say, needs) as executor:
+                    result = learn_from_files(args.request, events, trial, command, executor)
     except LearnStoppedError as error:
         raise StoppedError(f"learn: {error}") from error
-    except (SourceError, EvaluationError) as error:
+    except (SourceError, EvaluationError, WorkError) as error:
         raise CommandError(f"learn: {error}") from error
     if args.is_quiet and not args.is_for_machines:
         say(_in_a_line(result))

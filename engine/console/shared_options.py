@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
 
+from engine.cluster.address import ClusterAddress
 from engine.console.command_line import OUTPUT as _OUTPUT
 from engine.console.command_line import Parser, file_path, natural, positive, scale
 
@@ -60,6 +62,26 @@ def add_concurrency(parser: Parser, unit: str, default: int | None = None, shown
     sentence = f"{unit} at the same time (default: {shown})"
     action = parser.add_argument("--concurrency", metavar="N", type=positive, default=default, help=sentence)
     parser.also_accept("--threads", action)
+
+
+def add_cluster(parser: Parser, what: str) -> None:
+    """--cluster."""
+    sentence = f"{what} on a Dask cluster, tcp://HOST:PORT, or in N processes, local:N; 'merino cluster' explains"
+    parser.add_argument("--cluster", metavar="ADDRESS", type=cluster_address, help=sentence)
+
+
+def cluster_address(text: str) -> ClusterAddress:
+    """The place of a cluster, for `type=` of an option."""
+    try:
+        return ClusterAddress.read(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def check_cluster(parser: Parser, args: argparse.Namespace) -> None:
+    """Raise UsageError where both --cluster and --concurrency say how much is done at a time."""
+    if args.cluster is not None and args.concurrency is not None:
+        parser.error("a cluster does as much at a time as its workers have threads; leave out --concurrency")
 
 
 def add_openings(parser: Parser, plies: str) -> None:

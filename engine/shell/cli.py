@@ -93,6 +93,11 @@ COMMANDS = by_name(
         ),
         Command("selfplay N", "engine.shell.selfplay:run_selfplay", "Write games of Merino against itself."),
         Command(
+            "cluster [ADDRESS]",
+            "engine.shell.cluster:run_cluster",
+            "Explain how to use many machines; check and measure theirs.",
+        ),
+        Command(
             "spsa COMMAND ...", "engine.shell.spsa:run_spsa", "Tune parameters by games; scan one; simulate or plan."
         ),
         Command(

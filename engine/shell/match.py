@@ -12,6 +12,7 @@ import numpy as np
 from engine.common.interrupt import INTERRUPTED
 from engine.common.live_line import LivePrinter
 from engine.console import shared_options as shared
+from engine.console.cluster_option import cluster_executor, needs_of
 from engine.console.command_line import Parser, positive
 from engine.shell import match_options as options
 from match.players import read_player
@@ -35,7 +36,10 @@ def run_match(words: Sequence[str]) -> int:
     if "--validate" in words:
         return _validate([word for word in words if word != "--validate"])
     with options.errors_of("match"):
-        return _match(_parser().parse_args(words))
+        parser = _parser()
+        args = parser.parse_args(words)
+        shared.check_cluster(parser, args)
+        return _match(args)
 
 
 def _match(args: argparse.Namespace) -> int:
@@ -43,7 +47,8 @@ def _match(args: argparse.Namespace) -> int:
     config, sprt = options.read_config(args, players), options.read_test(args)
     with LivePrinter(shared.progress_stream(args.quiet)) as show:
         output = options.output(args, "Merino match", args.state, show)
-        result, fault = options.run_and_catch(config, args, output, sprt)
+        with cluster_executor(args.cluster, "match", options.remarks(args), needs_of(players)) as executor:
+            result, fault = options.run_and_catch(config, args, output, sprt, executor)
     if fault and not result.tally.games:
         raise fault
     text = summary(options.names(players), str(config), config.conditions, result.tally, sprt, result.seconds)
@@ -67,6 +72,7 @@ def _parser() -> Parser:
         examples=(
             "merino match default my-weights.txt --games 2000 --nodes 1000",
             "merino match default futility_margin=140 --sprt 0 5 --resign movecount=3 score=600",
+            "merino match default my-weights.txt --sprt 0 5 --cluster tcp://10.0.0.1:8786",
             'merino match default "stockfish,option.Skill Level=5" --tc 10+0.1 --openings book.pgn --pgn games.pgn',
         ),
     )

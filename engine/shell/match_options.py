@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,7 @@ def add_game_options(parser: Parser, games: int, per: str) -> None:
     longest = add("--maxmoves", type=full_moves, dest="longest", default=LONGEST_GAME, metavar="N", help=sentence)
     parser.also_accept_form("--longest", longest, type=plies)  # in plies
     shared.add_concurrency(parser, "games", shown="one per core; 1 with --tc or --movetime")
+    shared.add_cluster(parser, "play")
     shared.add_pgn(parser)
 
 
@@ -211,11 +213,15 @@ def output(
 
 
 def run_and_catch(
-    config: MatchConfig, args: argparse.Namespace, goes_to: MatchOutput, sprt: Sprt | None = None
+    config: MatchConfig,
+    args: argparse.Namespace,
+    goes_to: MatchOutput,
+    sprt: Sprt | None = None,
+    executor: Executor | None = None,
 ) -> tuple[MatchResult, MatchError | None]:
     """The match as far as it was played, and what broke it off: raise that after the result has been shown."""
     try:
-        return run_match(config, concurrency(args, config), sprt, goes_to), None
+        return run_match(config, concurrency(args, config), sprt, goes_to, executor), None
     except BrokenOffError as error:
         return error.result, error
     except MatchError as error:

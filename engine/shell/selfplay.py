@@ -11,6 +11,7 @@ from engine.common.command import UsageError
 from engine.common.interrupt import INTERRUPTED
 from engine.common.live_line import LivePrinter
 from engine.console import shared_options as shared
+from engine.console.cluster_option import cluster_executor, needs_of
 from engine.console.command_line import Parser, file_path, natural, positive
 from engine.shell import match_options as options
 from eval.evaluation import EvaluationError
@@ -29,7 +30,10 @@ RESIGN = {"movecount": 4, "score": 1000}  # a position that is won so clearly te
 def run_selfplay(words: Sequence[str]) -> int:
     """The command in a shell: 0, or 130 after Ctrl-C; raises CommandError."""
     with options.errors_of("selfplay"):
-        return _play(_parser().parse_args(words))
+        parser = _parser()
+        args = parser.parse_args(words)
+        shared.check_cluster(parser, args)
+        return _play(args)
 
 
 def _parser() -> Parser:
@@ -44,6 +48,7 @@ def _parser() -> Parser:
     sentence = f"centipawns that such a move may lose (default: {EARLY_LOSS})"
     add("--early-loss", type=natural, metavar="CP", default=EARLY_LOSS, help=sentence)
     shared.add_concurrency(parser, "games")
+    shared.add_cluster(parser, "play")
     shared.add_weights(parser)
     sentence = "play by this net instead: a file, or the name of one in weights/"
     parser.group(shared.EVALUATION).add_argument("--evalfile", metavar="NET", help=sentence)
@@ -79,7 +84,8 @@ def _play(args: argparse.Namespace) -> int:
     with LivePrinter(shared.progress_stream(args.quiet)) as show:
         output = options.output(args, "Merino self-play", args.state, show, count_line)
         output = replace(output, positions=args.positions)
-        result, fault = options.run_and_catch(config, args, output)
+        with cluster_executor(args.cluster, "selfplay", options.remarks(args), needs_of([player])) as executor:
+            result, fault = options.run_and_catch(config, args, output, None, executor)
     if fault and not result.tally.games:
         raise fault
     drawn = result.tally.points[1]

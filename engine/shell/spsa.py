@@ -13,12 +13,11 @@ import numpy as np
 
 from engine.common.command import CommandError, UsageError
 from engine.common.nearest import did_you_mean
-from engine.common.work import cores
 from engine.console import shared_options as shared
 from engine.console.command_line import Parser, file_path, number_above_zero, positive, share
 from engine.shell.match_options import add_time_control
 from engine.shell.scan import add_scan
-from engine.shell.tune_games import replay_games, tune_new, tune_on
+from engine.shell.tune_games import AHEAD, replay_games, tune_new, tune_on
 from eval.evaluation import EvaluationError
 from match.errors import MatchError
 from match.openings import PLIES
@@ -41,7 +40,10 @@ _GROUPS = {"S1": ("S1x4", "S1/4", "S1h"), "all": tuple(SETTINGS)}
 
 def run_spsa(arguments: Sequence[str]) -> int:
     """The command in a shell: 0 if it ran; raises CommandError."""
-    args = _parser().parse_args(list(arguments))
+    parser = _parser()
+    args = parser.parse_args(list(arguments))
+    if "cluster" in args:
+        shared.check_cluster(parser, args)
     try:
         code: int = args.run(args)
     except (TuneError, EvaluationError, MatchError) as error:
@@ -98,6 +100,8 @@ def _add_simulate(commands: argparse._SubParsersAction[Parser]) -> None:
         default=paper.RUNS,
         help="runs per cell, at least 2 (default: %(default)s)",
     )
+    sentence = "pairs under way; each is made without the results of the N - 1 before it (default: %(default)s)"
+    add("--ahead", type=positive, metavar="N", default=1, help=sentence)
     shared.add_seed(parser, "all random numbers")
     shared.add_concurrency(parser, "runs")
     shared.add_json(parser, "print a list of JSON objects, one per cell")
@@ -153,6 +157,8 @@ def _add_games(commands: argparse._SubParsersAction[Parser]) -> None:
     shared.add_weights(tune)
     add_time_control(tune)
     shared.add_openings(tune, f"{PLIES} if random")
+    sentence = "pairs under way; each is made without the results of the N - 1 before it (default: %(default)s)"
+    add("--ahead", type=positive, metavar="N", default=AHEAD, help=sentence)
     sentence = "keep the tune in this file (default: FILE.tune.npz)"
     tune.group(shared.OUTPUT).add_argument("--state", type=file_path, metavar="FILE", help=sentence)
     tune.set_defaults(run=tune_new)
@@ -161,7 +167,8 @@ def _add_games(commands: argparse._SubParsersAction[Parser]) -> None:
     resume.set_defaults(run=tune_on)
     for parser in (tune, resume):
         parser.add_argument("--prove", action="store_true", help="then play the match that confirms the result")
-        shared.add_concurrency(parser, "game pairs", cores())
+        shared.add_concurrency(parser, "game pairs")
+        shared.add_cluster(parser, "play")
         shared.add_plot(parser, "the course of the tune")
         shared.add_quiet(parser)
     replay = _command(
@@ -228,7 +235,9 @@ def _cells(args: argparse.Namespace, name: str) -> list[Cell]:
     for size in args.parameters:
         for method in args.methods:
             _progress(args, f"{name}, {size} parameters, {method.name.lower()}")
-            cells.append(simulate(method, SETTINGS[name], size, args.pairs, args.runs, args.seed, args.concurrency))
+            setting, at_a_time = SETTINGS[name], args.concurrency
+            cell = simulate(method, setting, size, args.pairs, args.runs, args.seed, at_a_time, ahead=args.ahead)
+            cells.append(cell)
     _progress(args, "")
     return cells
 

@@ -6,6 +6,7 @@ import json
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import asdict
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from engine.common.interrupt import INTERRUPTED
 from engine.common.live_line import LivePrinter
 from engine.common.nearest import did_you_mean
 from engine.console import shared_options as shared
+from engine.console.cluster_option import cluster_executor, needs_of
 from engine.console.command_line import Parser
 from engine.shell import match_options as options
 from match.errors import MatchError
@@ -43,7 +45,9 @@ def _named(kind: Schedule, sentence: str, words: Sequence[str]) -> int:
 
 
 def _run(kind: Schedule, sentence: str, words: Sequence[str]) -> int:
-    args = _parser(kind, sentence).parse_args(words)
+    parser = _parser(kind, sentence)
+    args = parser.parse_args(words)
+    shared.check_cluster(parser, args)
     pool = [read_player(text) for text in getattr(args, "pool", None) or ()]
     versions = [read_player(text) for text in args.players]
     players = [*versions, *pool]
@@ -54,7 +58,8 @@ def _run(kind: Schedule, sentence: str, words: Sequence[str]) -> int:
     if args.state is not None:
         _make_folder(args.state)
     pairings = kind.pairings(len(versions), len(pool))
-    result = run_tournament(pairings, lambda pairing: _play(kind, args, players, pairing))
+    with cluster_executor(args.cluster, kind, options.remarks(args), needs_of(players)) as executor:
+        result = run_tournament(pairings, lambda pairing: _play(kind, args, players, pairing, executor))
     if result.fault and not result.tallies:
         raise result.fault
     rows = rate(names, result.tallies, anchor, rating)
@@ -103,7 +108,7 @@ def _parser(kind: Schedule, sentence: str) -> Parser:
 
 
 def _play(
-    kind: Schedule, args: Namespace, players: list[Player], pairing: tuple[int, int]
+    kind: Schedule, args: Namespace, players: list[Player], pairing: tuple[int, int], executor: Executor | None
 ) -> tuple[MatchResult, MatchError | None]:
     """One match of the tournament, and what broke it off."""
     first, second = (players[index] for index in pairing)
@@ -112,7 +117,7 @@ def _play(
     state = None if args.state is None else args.state / f"{pairing[0] + 1}-{pairing[1] + 1}.json"
     with LivePrinter(shared.progress_stream(args.quiet)) as show:
         output = options.output(args, f"Merino {kind}", state, lambda line: show(f"{title}  {line}"))
-        result, fault = options.run_and_catch(config, args, output)
+        result, fault = options.run_and_catch(config, args, output, None, executor)
     if not result.tally.games:
         return result, fault
     lost = faults_text((first.label, second.label), result.tally)

@@ -10,11 +10,14 @@ from pathlib import Path
 
 from engine import NAME
 from engine.board.fen import FenError
+from engine.cluster.address import Needs
 from engine.common.command import CommandError, UsageError
 from engine.common.files import check_writable, write_whole
 from engine.common.interrupt import INTERRUPTED
 from engine.common.live_line import LivePrinter
 from engine.common.pictures import ENDINGS, load_matplotlib
+from engine.common.work import RemoteExecutor, WorkError, cores
+from engine.console.cluster_option import cluster_executor
 from engine.console.shared_options import progress_stream
 from engine.shell.match_options import MARGIN_MS, time_control
 from eval.families import active_file, load
@@ -41,7 +44,7 @@ from tune.progress import TuneProgress, result_lines, value_table
 from tune.tuning import Configuration, Tune, load_tune, replay
 
 SAVE_EVERY = 30.0  # seconds
-LEAST_AHEAD = 8  # pairs under way; more only make the estimates they are made from older
+AHEAD = 32  # pairs under way, whoever plays them, so that a tune depends on its seed alone
 
 
 def tune_new(args: argparse.Namespace) -> int:
@@ -62,7 +65,7 @@ def tune_new(args: argparse.Namespace) -> int:
         method=args.method,
         pairs=args.pairs,
         seed=args.seed,
-        ahead=max(LEAST_AHEAD, 4 * args.concurrency),
+        ahead=args.ahead,
         time_control=time_control(args.nodes, args.depth, args.movetime, args.tc),
         openings=args.openings,
         plies=args.plies,
@@ -112,7 +115,15 @@ def _play(tune: Tune, path: Path, args: argparse.Namespace) -> int:
     """Play to the end or until Ctrl-C, and print the result so far, whatever ends the games; 130 after Ctrl-C."""
     _check_targets(tune, path, args.plot)
     _write_state(tune, path)
-    interrupted, fault = _play_pairs(tune, path, args)
+    needs = Needs(programs=tune.configuration.engine[:1])
+    with cluster_executor(args.cluster, "spsa", lambda line: _remark(args, line), needs) as executor:
+        return _play_on(tune, path, args, executor)
+
+
+def _play_on(tune: Tune, path: Path, args: argparse.Namespace, executor: RemoteExecutor | None) -> int:
+    """The same with this executor, None for threads of this process."""
+    _tell_of_staleness(tune, args, executor)
+    interrupted, fault = _play_pairs(tune, path, args, executor)
     if interrupted and not fault:
         _remark(args, f"Interrupted after {len(tune.done)} pairs; 'merino spsa resume {path}' continues.")
     method = Method[tune.configuration.method.upper()]
@@ -124,11 +135,26 @@ def _play(tune: Tune, path: Path, args: argparse.Namespace) -> int:
     if args.plot:
         _write(args.plot, draw(tune, method, args.plot.suffix))
     if tuned and args.prove:
-        interrupted = _prove(tuned, tune.configuration, args)
+        interrupted = _prove(tuned, tune.configuration, args, executor)
     return INTERRUPTED if interrupted else 0
 
 
-def _play_pairs(tune: Tune, path: Path, args: argparse.Namespace) -> tuple[bool, CommandError | None]:
+def _tell_of_staleness(tune: Tune, args: argparse.Namespace, executor: RemoteExecutor | None) -> None:
+    """Say how old the estimates are that pairs are made from, and whether there is enough work for all."""
+    ahead = tune.configuration.ahead
+    _remark(args, f"Up to {ahead} pairs are under way: each is made without the results of the {ahead - 1} before it.")
+    at_a_time = _concurrency(args) if executor is None else executor.slots
+    if at_a_time > ahead:
+        _remark(args, f"{at_a_time} could be played at a time; --ahead {2 * at_a_time} lets a new tune do so.")
+
+
+def _concurrency(args: argparse.Namespace) -> int:
+    return args.concurrency or cores()
+
+
+def _play_pairs(
+    tune: Tune, path: Path, args: argparse.Namespace, executor: RemoteExecutor | None
+) -> tuple[bool, CommandError | None]:
     """Play, and keep the file up to date: whether it was interrupted, and what else ended it before its end."""
     progress, saved = TuneProgress(lambda line: _remark(args, line)), [time.monotonic()]
 
@@ -140,10 +166,10 @@ def _play_pairs(tune: Tune, path: Path, args: argparse.Namespace) -> tuple[bool,
 
     interrupted, fault = False, None
     try:
-        play_tune(tune, args.concurrency, note)
+        play_tune(tune, _concurrency(args), note, executor=executor)
     except KeyboardInterrupt:
         interrupted = True
-    except (OpeningError, FenError, MatchError, TuneError) as error:
+    except (OpeningError, FenError, MatchError, TuneError, WorkError) as error:
         fault = CommandError(f"spsa: {error}")
     except CommandError as error:
         fault = error
@@ -170,13 +196,19 @@ def _conclude(tune: Tune, path: Path, args: argparse.Namespace) -> tuple[Player,
     return tuned, start
 
 
-def _prove(players: tuple[Player, Player], configuration: Configuration, args: argparse.Namespace) -> bool:
+def _prove(
+    players: tuple[Player, Player],
+    configuration: Configuration,
+    args: argparse.Namespace,
+    executor: RemoteExecutor | None,
+) -> bool:
     """Play the tuned values against the start until the test is decided, from openings that the tune did not use.
 
     True if it was interrupted.
     """
     with LivePrinter(progress_stream(args.quiet)) as show:
-        result = run_match(proof_terms(configuration, players), args.concurrency, PROOF, MatchOutput(show))
+        terms = proof_terms(configuration, players)
+        result = run_match(terms, _concurrency(args), PROOF, MatchOutput(show), executor)
     counts = result.tally.counts
     _tell(live_line(result.tally, MOST_PROOF_GAMES, None, PROOF))
     said = {"H0": "not confirmed", "H1": "confirmed: the tuned values are stronger", "": "not decided"}

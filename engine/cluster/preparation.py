@@ -1,0 +1,114 @@
+"""What happens on a worker before it gets work: it is looked at, and its code is compiled, once for each machine.
+
+A worker that is ready offers a resource, in Dask's sense, which all work of the session asks for. So work goes to no
+worker of another version, and to one that joins late as soon as it is ready; all this is Dask's own scheduling.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+from distributed import Worker, WorkerPlugin
+from distributed.core import Status
+
+from engine.cluster.address import Needs
+from engine.cluster.identity import difference, identity
+from engine.common.files import lock
+from engine.common.home import HOME
+from engine.compiled.jit import CACHE
+
+WARM_UPS = {"match": "warm_up", "learn": "warm_up_fit"}  # in the module `warmup` of each part
+
+
+class Preparation(WorkerPlugin):
+    """Makes each worker ready, one that joins late too, and tells the client by events."""
+
+    def __init__(self, name: str, wanted: dict[str, str], needs: Needs) -> None:
+        """`name` is that of the resource and of the topic; `wanted` the identity of the client."""
+        self.name, self._wanted, self._needs = name, wanted, needs
+
+    def setup(self, worker: Worker) -> None:
+        """Begin; Dask calls this on each worker."""
+        threading.Thread(target=self._prepare, args=(worker,), daemon=True, name="merino-preparation").start()
+
+    def _prepare(self, worker: Worker) -> None:
+        """Look at the worker and compile, in a thread of its own: for minutes, where nothing is compiled yet."""
+        tell: Callable[..., object] = lambda **told: worker.log_event(self.name, {"worker": worker.address, **told})  # noqa: E731
+        try:
+            found = inspect(self._wanted, self._needs)
+            if not found["fault"]:
+                tell(state="compiling", host=platform.node())
+                found["seconds"] = warm_up(self._needs.parts)
+        except Exception as error:  # noqa: BLE001  # whatever it is, the user is told
+            found = {"fault": f"cannot be made ready: {type(error).__name__}: {error}"}
+        threads = int(worker.state.nthreads)
+        if found["fault"]:
+            tell(state="refused", **found)
+        else:
+            worker.loop.add_callback(self._open, worker, threads, lambda: tell(state="ready", threads=threads, **found))
+
+    async def _open(self, worker: Worker, threads: int, tell: Callable[[], object]) -> None:
+        """Offer the resource, and let the scheduler look anew at work that waits for it."""
+        await worker.set_resources(**{self.name: threads})
+        if worker.status == Status.running:
+            worker.status = Status.paused
+            worker.status = Status.running
+        tell()
+
+
+def inspect(wanted: dict[str, str], needs: Needs) -> dict[str, Any]:
+    """What this process is: `fault` says why it gets no work, "" if it does; `remark` what else there is to say."""
+    fault = difference(wanted, identity())
+    missing = [program for program in needs.programs if shutil.which(program) is None]
+    if fault:
+        fault = f"is of another version: {fault}"
+    elif missing:
+        fault = f"has no program '{missing[0]}'"
+    return {"fault": fault, "host": platform.node(), "pid": os.getpid(), "cache": str(CACHE or ""), "remark": _remark()}
+
+
+def warm_up(parts: tuple[str, ...]) -> float:
+    """Get the code of these parts, from the cache or by compiling; the seconds it took.
+
+    One process of a machine compiles at a time, so that the others find its work in the cache.
+    """
+    began = time.monotonic()
+    with _alone():
+        for part in parts:
+            getattr(import_module(HOME + f"{part}.warmup"), WARM_UPS[part])()
+    return round(time.monotonic() - began, 1)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    try:
+        file = None if CACHE is None else (CACHE / "compiling.lock").open("ab")
+    except OSError:
+        file = None  # where nothing can be written, nothing is shared
+    if file is None:
+        yield
+        return
+    with file:
+        lock(file)
+        yield
+
+
+def _remark() -> str:
+    """A sentence about a worker that works, but has a trouble."""
+    if CACHE is None:
+        return "has no place for compiled code, and compiles at each start"
+    try:
+        probe = CACHE / f"probe-{os.getpid()}"
+        probe.write_bytes(b"\0" * 4096)
+        probe.unlink()
+    except OSError as error:
+        return f"cannot keep compiled code in '{CACHE}' ({error.strerror}), and compiles at each start"
+    return ""

@@ -1,0 +1,36 @@
+"""What `--cluster` does for a command: the executor that it works with, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+from engine.cluster.address import ClusterAddress, Needs
+from engine.cluster.connection import ClusterError, connected
+from engine.common.command import CommandError
+from engine.common.work import RemoteExecutor
+from match.players import OtherPlayer, Player
+
+
+@contextmanager
+def cluster_executor(
+    address: ClusterAddress | None, command: str, say: Callable[[str], object], needs: Needs
+) -> Iterator[RemoteExecutor | None]:
+    """The executor of the cluster at an address, None where none is given; sentences for the user go to `say`.
+
+    Raises CommandError.
+    """
+    if address is None:
+        yield None
+        return
+    try:
+        with connected(address, needs, say) as executor:
+            yield executor
+    except ClusterError as error:
+        raise CommandError(f"{command}: {error}") from error
+
+
+def needs_of(players: Iterable[Player]) -> Needs:
+    """What workers must have for these players to meet."""
+    programs = {player.command[0]: None for player in players if isinstance(player, OtherPlayer)}
+    return Needs(("match",), tuple(programs))

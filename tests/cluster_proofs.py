@@ -1,0 +1,231 @@
+"""What a cluster of real processes does when things go wrong: `make test-cluster`, which takes minutes.
+
+Each test starts a Dask scheduler and workers of its own, breaks something in the middle of a match, a tune or a fit,
+and compares what comes out with the same command without a cluster.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eval.linear.weights import DEFAULT_FILE
+from tests.dask_processes import PATIENCE, ROOT, DaskCluster, games_in, kill, results_of, wait_for
+from tests.rows import SELFPLAY
+
+MATCH = ("match", "default", "razor_depth=1", "--games", "120", "--nodes", "300", "--seed", "5")
+TUNE = "[RookOpen]\nc_end = 5\ndist = 8\nelo = 2\n\n[razor_margin]\nc_end = 40\ndist = 80\nelo = 3\n"
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[DaskCluster]:
+    with DaskCluster(tmp_path) as found:
+        yield found
+
+
+def ended(process: subprocess.Popen[str], code: int = 0) -> tuple[str, str]:
+    """What it printed, once it has ended with this exit code."""
+    out, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == code, errors
+    assert "Traceback" not in errors
+    return out, errors
+
+
+def warm(cluster: DaskCluster) -> None:
+    """Let all workers load what they need, so that they are ready as soon as they are asked."""
+    ended(cluster.merino("cluster", cluster.address, "--games", "1"))
+
+
+def match_here(cluster: DaskCluster, *words: str) -> tuple[str, str]:
+    """What the match prints without a cluster, and its games."""
+    pgn = cluster.folder / "here.pgn"
+    out, _ = ended(cluster.merino(*MATCH, *words, "--pgn", str(pgn), "--quiet"))
+    return results_of(out), pgn.read_text()
+
+
+def begin_match(cluster: DaskCluster, *words: str, games: int = 8) -> tuple[subprocess.Popen[str], Path]:
+    """The same on the cluster, once it has written some games; and the file of those."""
+    pgn = cluster.folder / "there.pgn"
+    process = cluster.merino(*MATCH, *words, "--pgn", str(pgn), "--cluster", cluster.address)
+    wait_for(lambda: games_in(pgn) >= games or process.poll() is not None, "games are played")
+    assert process.poll() is None, process.communicate()
+    return process, pgn
+
+
+def test_a_match_outlives_a_killed_worker_and_welcomes_a_late_one(cluster: DaskCluster) -> None:
+    longer = ("--games", "400")  # so that the late one has something to do
+    wanted = match_here(cluster, *longer)
+    first = cluster.add()
+    cluster.add()
+    process, pgn = begin_match(cluster, *longer)
+    kill(first)
+    cluster.add()
+    out, errors = ended(process)
+    assert (results_of(out), pgn.read_text()) == wanted
+    assert "is gone; others repeat its unfinished work" in errors and "has joined: 2 threads now" in errors
+
+
+def test_a_match_goes_on_when_its_only_worker_is_killed_and_another_comes(cluster: DaskCluster) -> None:
+    wanted = match_here(cluster)
+    only = cluster.add()
+    process, pgn = begin_match(cluster)
+    kill(only)
+    time.sleep(1)
+    cluster.add()
+    out, errors = ended(process)
+    assert (results_of(out), pgn.read_text()) == wanted
+    assert "no worker is left, waiting for a new one" in errors
+
+
+def test_without_its_scheduler_a_match_ends_and_its_state_goes_on_without(cluster: DaskCluster) -> None:
+    wanted = match_here(cluster)
+    cluster.add()
+    state = cluster.folder / "state.json"
+    process, pgn = begin_match(cluster, "--state", str(state))
+    kill(cluster.scheduler)
+    _, errors = ended(process, 1)
+    assert errors.rstrip().endswith(f"merino: match: the scheduler of the cluster {cluster.address} is gone")
+    assert 0 < games_in(pgn) < 120
+    out, _ = ended(cluster.merino(*MATCH, "--state", str(state), "--pgn", str(pgn), "--quiet"))
+    assert (results_of(out), pgn.read_text()) == wanted
+
+
+def test_ctrl_c_stops_all_workers_at_once_and_the_same_command_goes_on(cluster: DaskCluster) -> None:
+    wanted = match_here(cluster)
+    cluster.add(2)
+    state = cluster.folder / "state.json"
+    process, pgn = begin_match(cluster, "--state", str(state))
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, errors = ended(process, 130)
+    assert f"Interrupted; the same command continues from '{state}'." in errors
+    assert time.monotonic() - began < 10
+    words = ("--state", str(state), "--pgn", str(pgn), "--quiet", "--cluster", cluster.address)
+    out, _ = ended(cluster.merino(*MATCH, *words))
+    assert (results_of(out), pgn.read_text()) == wanted
+
+
+def test_a_worker_of_another_version_gets_no_work(cluster: DaskCluster) -> None:
+    other = cluster.folder / "other"
+    shutil.copytree(ROOT, other, ignore=shutil.ignore_patterns(".*", "tests", "docs", "__pycache__"))
+    version = other / "engine" / "__init__.py"
+    version.write_text(version.read_text().replace('__version__ = "', '__version__ = "9.'))
+    cluster.add(code=other)
+    words = (*MATCH[:3], "--games", "4", "--nodes", "50", "--cluster", cluster.address)
+    _, errors = ended(cluster.merino(*words), 1)
+    assert f"the only worker of the cluster {cluster.address} cannot be used" in errors
+    assert "is of another version: Merino 9." in errors
+    cluster.add()
+    out, errors = ended(cluster.merino(*words))
+    assert "4 (" in out and "is of another version: Merino 9." in errors and "it gets no work." in errors
+    _, errors = ended(cluster.merino("cluster", cluster.address, "--games", "1"), 1)
+
+
+def test_a_program_that_a_worker_lacks_is_named_with_the_worker(cluster: DaskCluster) -> None:
+    (cluster.folder / "fake").write_text("#!/bin/sh\n")
+    (cluster.folder / "fake").chmod(0o755)
+    program = "/proc/self/cwd/fake"  # which is there for the client alone, as it is in another folder
+    cluster.add()
+    words = ("match", "default", program, "--games", "2", "--nodes", "50", "--cluster", cluster.address)
+    _, errors = ended(cluster.merino(*words), 1)
+    assert f"has no program '{program}'" in errors and "cannot be used: worker tcp://" in errors
+
+
+def test_weights_and_openings_that_only_the_client_has_are_sent(cluster: DaskCluster) -> None:
+    home = cluster.folder / "home"
+    home.mkdir()
+    (home / "mine.txt").write_text(DEFAULT_FILE.read_text().replace("VAL_N", "# once\nVAL_N"))
+    (home / "book.epd").write_text("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -\n")
+    cluster.add()
+    words = ("match", "mine.txt", "default", "--games", "6", "--nodes", "50", "--openings", "book.epd", "--quiet")
+    out, _ = ended(cluster.merino(*words, "--cluster", cluster.address, cwd=home))
+    wanted, _ = ended(cluster.merino(*words, cwd=home))
+    assert results_of(out) == results_of(wanted)
+
+
+def no_room() -> None:
+    """No file of this process can grow: what a full disk does to it."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+
+def test_a_worker_whose_disk_is_full_plays_the_same_and_says_so(cluster: DaskCluster) -> None:
+    wanted = match_here(cluster)
+    cluster.add(prepare=no_room)
+    process, pgn = begin_match(cluster)
+    out, errors = ended(process)
+    assert (results_of(out), pgn.read_text()) == wanted
+    assert "cannot keep compiled code in" in errors
+
+
+def learn(cluster: DaskCluster, name: str, *words: str) -> subprocess.Popen[str]:
+    """A fit with a long way to go, from a file that no worker has under its path."""
+    weights = cluster.folder / f"{name}.txt"
+    weights.write_bytes((DEFAULT_FILE.parent / "greko2015-before-training.txt").read_bytes())
+    record = str(cluster.folder / f"{name}.json")
+    files = (str(SELFPLAY), "--weights", str(weights), "--record", record, "--no-match", "--no-cache")
+    return cluster.merino("learn", *files, "--method", "adam", *words)
+
+
+def learned(cluster: DaskCluster, name: str) -> Any:
+    """What was found out, to the last digit, but for times and names."""
+
+    def without(found: Any) -> Any:
+        if isinstance(found, dict):
+            return {key: without(value) for key, value in found.items() if key not in ("seconds", "written")}
+        return [without(each) for each in found] if isinstance(found, list) else found
+
+    return without(json.loads((cluster.folder / f"{name}.json").read_text()))
+
+
+def test_a_fit_outlives_a_killed_worker_and_a_late_one_helps(cluster: DaskCluster) -> None:
+    ended(learn(cluster, "here"))
+    first = cluster.add()
+    cluster.add()
+    warm(cluster)
+    process = learn(cluster, "there", "--cluster", cluster.address)
+    log = cluster.folder / "learning.log"
+    before = log.read_text().count(" K = ")
+    wait_for(lambda: log.read_text().count(" K = ") > before or process.poll() is not None, "the fit takes steps")
+    kill(first)
+    cluster.add()
+    out, _ = ended(process)
+    assert "is gone; others repeat its unfinished work" in out
+    assert learned(cluster, "there") == learned(cluster, "here")
+
+
+def test_a_fit_without_its_scheduler_leaves_the_weights_as_they_were(cluster: DaskCluster) -> None:
+    cluster.add()
+    process = learn(cluster, "there", "--cluster", cluster.address)
+    log = cluster.folder / "learning.log"
+    wait_for(lambda: log.exists() or process.poll() is not None, "the fit begins")
+    kill(cluster.scheduler)
+    _, errors = ended(process, 1)
+    assert f"learn: the scheduler of the cluster {cluster.address} is gone" in errors
+    before = (DEFAULT_FILE.parent / "greko2015-before-training.txt").read_bytes()
+    assert (cluster.folder / "there.txt").read_bytes() == before
+
+
+def test_a_tune_outlives_a_killed_worker(cluster: DaskCluster) -> None:
+    (cluster.folder / "p.toml").write_text(TUNE)
+    words = ("spsa", "tune", "p.toml", "--pairs", "60", "--nodes", "300", "--quiet", "--state")
+    ended(cluster.merino(*words, "here.npz"))
+    first = cluster.add()
+    cluster.add()
+    warm(cluster)
+    process = cluster.merino(*words, "there.npz", "--cluster", cluster.address)
+    wait_for(lambda: (cluster.folder / "there.npz").exists(), "the tune begins")
+    time.sleep(1)
+    kill(first)
+    ended(process)
+    here, there = (np.load(cluster.folder / name) for name in ("here.npz", "there.npz"))
+    assert all(np.array_equal(here[name], there[name]) for name in here.files)

@@ -1,0 +1,235 @@
+"""`--cluster`: processes of this machine do what threads do, and what goes wrong is said in a sentence."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.cluster import connection
+from engine.cluster.address import ClusterAddress, Needs
+from engine.cluster.connection import ClusterError, ClusterSession, connected, session
+from engine.cluster.identity import difference, identity
+from engine.cluster.preparation import inspect
+from engine.common.runs import RunName, at_work, stop_here
+from engine.common.work import threads
+from engine.shell.cli import main
+from eval.families import default, load_net
+from eval.net import play
+from eval.net.family import NetEvaluation
+from formats.openings import OpeningError
+from learn.procedure import learn_from_files
+from learn.request import Events, LearnRequest
+from match.config import MatchConfig
+from match.errors import MatchError
+from match.games import Game
+from match.players import OtherPlayer, OwnPlayer
+from match.runner import MatchOutput, play_match, run_match
+from match.statistics import Sprt
+from match.time_control import TimeControl
+from tests.fake_remote import FakeRemote
+from tests.rows import SELFPLAY
+from tests.test_tune_games import configuration
+from tune.playing import play_tune
+from tune.tuning import Tune
+
+NODES = TimeControl(nodes=100)
+
+
+@pytest.fixture(scope="module")
+def local() -> Iterator[ClusterSession]:
+    """Two processes for all tests of this module."""
+    with session(ClusterAddress(processes=2), Needs(("match", "learn")), said.append) as found:
+        yield found
+
+
+said: list[str] = []
+
+
+def players() -> tuple[OwnPlayer, OwnPlayer]:
+    return OwnPlayer("default"), OwnPlayer("net", load_net("gen1"))
+
+
+def lines(games: list[Game]) -> list[object]:
+    return [(game.number, game.opening, game.moves, game.reason) for game in games]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("local:3", ClusterAddress(processes=3)),
+        ("tcp://10.0.0.1:8786", ClusterAddress("tcp://10.0.0.1:8786")),
+        ("host:8786", ClusterAddress("tcp://host:8786")),
+        ("tls://[::1]:1", ClusterAddress("tls://[::1]:1")),
+    ],
+)
+def test_a_place_is_an_address_or_a_number_of_processes(text: str, wanted: ClusterAddress) -> None:
+    assert ClusterAddress.read(text) == wanted
+
+
+@pytest.mark.parametrize("text", ["", "local", "local:0", "local:x", "tcp://host", "host:0", "host:70000", "a b:1"])
+def test_what_is_no_place_is_refused_with_what_would_be_one(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["match", "default", "default", "--cluster", text]) == 2
+    assert f"'{text}' is not tcp://HOST:PORT of a Dask scheduler, or local:N" in capsys.readouterr().err
+
+
+def test_a_cluster_says_itself_how_much_it_does_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["match", "a", "b"], ["selfplay", "2"], ["learn", "x.pgn"], ["spsa", "tune", "x.toml"]):
+        assert main([*words, "--cluster", "local:2", "--concurrency", "2"]) == 2
+        assert "leave out --concurrency" in capsys.readouterr().err
+
+
+def test_without_dask_a_sentence_says_how_to_install_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing(name: str) -> object:
+        raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr(connection, "import_module", missing)
+    assert main(["match", "default", "default", "--cluster", "local:2"]) == 1
+    told = "merino: match: --cluster needs the extra cluster: pip install 'merino-chess[cluster]'\n"
+    assert capsys.readouterr().err == told
+
+
+def test_where_nobody_answers_a_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "CONNECT_SECONDS", 0.5)
+    address, told = ClusterAddress("tcp://127.0.0.1:1"), r"^there is no Dask scheduler at tcp://127\.0\.0\.1:1, or it"
+    with pytest.raises(ClusterError, match=told), connected(address, Needs(), print):
+        pass
+
+
+def test_a_worker_of_another_version_or_without_a_program_is_told_from_ours() -> None:
+    assert difference(identity(), identity()) == "" == inspect(identity(), Needs(programs=("sh",)))["fault"]
+    other = identity() | {"code": "0123"}
+    assert inspect(other, Needs())["fault"] == f"is of another version: code {identity()['code']} instead of 0123"
+    assert inspect(identity(), Needs(programs=("/no/such",)))["fault"] == "has no program '/no/such'"
+
+
+def test_a_net_lays_its_arrays_out_anew_where_it_is_sent() -> None:
+    net = players()[1].evaluation
+    again = pickle.loads(pickle.dumps(net))
+    assert isinstance(net, NetEvaluation) and isinstance(again, NetEvaluation)
+    assert again.identity == net.identity
+    assert again._numbers[play.INPUTS] == again._arrays[0].ctypes.data != net._numbers[play.INPUTS]
+
+
+def test_a_run_that_was_stopped_from_elsewhere_does_no_more_work() -> None:
+    name = RunName("elsewhere", 77)
+    with at_work(name) as run:
+        assert run is not None
+        stopping = threading.Thread(target=stop_here, args=(name,))
+        stopping.start()
+        while not run.is_stopped:
+            pass
+    stopping.join()
+    with at_work(name) as run:
+        assert run is None
+
+
+def test_openings_that_only_this_process_has_are_sent(tmp_path: Path) -> None:
+    book = tmp_path / "book.epd"
+    book.write_text("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -\nnonsense\n")
+    config = MatchConfig((OwnPlayer("a"), OwnPlayer("b")), NODES, openings=str(book), seed=5)
+    executor = FakeRemote(1)
+    games = play_match(config, 4, 1, executor=executor)
+    found = []
+    with pytest.raises(OpeningError, match="line 2"):
+        for game in games:
+            found.append(game)
+            book.unlink(missing_ok=True)
+    executor.shutdown()
+    assert [game.number for game in found] == [0, 1]
+
+
+def test_processes_play_the_games_of_threads_in_their_order(local: ClusterSession) -> None:
+    config = MatchConfig(players(), NODES, seed=4)
+    wanted = lines(list(play_match(config, 11, 2, 1)))
+    assert lines(list(play_match(config, 11, 2, 1, local.executor))) == wanted
+
+
+def test_the_test_ends_where_it_ends_without_a_cluster(local: ClusterSession, tmp_path: Path) -> None:
+    poor = OwnPlayer("poor", default().with_numbers({"VAL_N": 100, "VAL_B": 100}))
+    config, found = MatchConfig((OwnPlayer("a"), poor), NODES, games=400), []
+    for name, executor in (("here", None), ("there", local.executor)):
+        pgn, state = tmp_path / f"{name}.pgn", tmp_path / f"{name}.json"
+        result = run_match(config, 2, Sprt(0, 50), MatchOutput(pgn=pgn, state=state), executor)
+        found.append((result.tally.as_json(), pgn.read_text()))
+    assert found[0] == found[1] and 0 < sum(found[0][0]["points"]) < 400
+
+
+def test_a_tune_goes_the_same_way(local: ClusterSession) -> None:
+    tunes = [Tune.new(configuration(pairs=12)) for _ in range(2)]
+    for tune, executor in zip(tunes, (None, local.executor), strict=True):
+        play_tune(tune, 2, lambda now: None, executor=executor)
+    assert np.array_equal(*(tune.estimate() for tune in tunes))
+    assert [pair.y for pair in tunes[0].done] == [pair.y for pair in tunes[1].done]
+
+
+def test_learning_keeps_its_rows_with_the_workers(local: ClusterSession) -> None:
+    request = LearnRequest((str(SELFPLAY),), dry_run=True)
+    summaries = []
+    for executor in (None, local.executor):
+        summary = learn_from_files(request, Events(), executor=executor).summary
+        assert summary is not None
+        summaries.append(summary.as_json() | {"seconds": 0})
+    assert json.dumps(summaries[0]) == json.dumps(summaries[1])
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C does what it does on a terminal: in the background of a shell it would be ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_a_match_that_ctrl_c_ends_stops_its_workers_at_once(local: ClusterSession) -> None:
+    config = MatchConfig((OwnPlayer("a"), OwnPlayer("b")), TimeControl(nodes=10**12))  # a move would take weeks
+    games = play_match(config, 8, 2, executor=local.executor)
+    threading.Timer(1.0, os.kill, [os.getpid(), signal.SIGINT]).start()
+    with pytest.raises(KeyboardInterrupt):
+        next(games)
+    games.close()
+    quick = MatchConfig((OwnPlayer("a"), OwnPlayer("b")), NODES)
+    assert len(list(play_match(quick, 2, 2, executor=local.executor))) == 2  # somebody is free again
+
+
+def test_who_waits_for_an_executor_that_is_shut_gets_an_error(local: ClusterSession) -> None:
+    executor = type(local.executor)(local.executor._client, local.workers, "here")
+    endless = MatchConfig((OwnPlayer("a"), OwnPlayer("b")), TimeControl(nodes=10**12))
+    with threads(1) as pool:
+        playing = pool.submit(run_match, endless, 2, executor=executor)
+        while not executor._open:
+            time.sleep(0.01)
+        executor.shutdown()
+        with pytest.raises(MatchError, match="the work was stopped"):
+            playing.result()
+    quick = MatchConfig((OwnPlayer("a"), OwnPlayer("b")), NODES)
+    assert len(list(play_match(quick, 2, 2, executor=local.executor))) == 2  # somebody is free again
+
+
+def test_an_error_on_a_worker_names_it(local: ClusterSession) -> None:
+    config = MatchConfig((OwnPlayer("a"), OtherPlayer("x", ("/bin/true",))), NODES)
+    with pytest.raises(MatchError, match=r"'x' does not start: .* \(worker tcp://127\.0\.0\.1:\d+\)$"):
+        list(play_match(config, 2, 2, executor=local.executor))
+
+
+def test_a_worker_that_is_killed_loses_no_game(local: ClusterSession) -> None:
+    config = MatchConfig((OwnPlayer("a"), OwnPlayer("b")), TimeControl(nodes=400), seed=9)
+    wanted = lines(list(play_match(config, 40, 2)))
+    found = []
+    for game in play_match(config, 40, 2, executor=local.executor):
+        if not found:
+            os.kill(next(iter(local.workers.ready.values()))["pid"], signal.SIGKILL)
+        found.append(game)
+    assert lines(found) == wanted
+    assert any("is gone; others repeat its unfinished work" in sentence for sentence in said)

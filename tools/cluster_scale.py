@@ -1,0 +1,164 @@
+"""What a cluster of 1, 10, 100 and 1,000 workers does by measured costs: `python tools/cluster_scale.py [--measure]`.
+
+A model of a few numbers, all of them measured (`--measure` does it anew, on two processes of this machine, and prints
+them): what a worker does in a second, what a piece of work costs the scheduler and the client, and how many
+bytes it takes. Workers are of one core, games of 1,000 nodes a move. Prints the table of docs/clusters.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pickle
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+
+from engine.cluster.address import ClusterAddress, Needs
+from engine.cluster.connection import ClusterSession, session
+from engine.common.work import ordered
+from eval.linear.weights import defaults
+from formats.pgn_games import read_games
+from learn.learning import Settings, split
+from learn.passes import gather
+from learn.positions import Selection, rows_of_games
+from learn.sample import FitParameters
+from match.config import MatchConfig
+from match.games import Game, Tally
+from match.pgn import write_game
+from match.players import OwnPlayer
+from match.runner import BLOCK_SECONDS, MOST_PAIRS, play_match
+from match.time_control import TimeControl
+
+ROOT = Path(__file__).resolve().parent.parent
+WORKERS = (1, 10, 100, 1000)
+NETWORK = 125e6  # bytes a second that the client's network takes, 1 Gbit/s
+SUMS = 28 * 28 * 8  # bytes of the sums of a share of rows: 27 x 27 and 27, and the losses
+SHARES, BUNDLES = 256, 2
+ROWS_OF_A_GAME = 60
+PIECES, GAMES = 2000, 60
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What was measured: seconds, and bytes."""
+
+    game: float  # of a worker
+    block: float  # of the client and the scheduler together, for a block there and back
+    counting: float  # of the client, for a game: unpacking it, the tally
+    writing: float  # of the client, for a game that goes into a PGN file
+    game_bytes: float  # as it comes back
+    row: float  # of a worker, for a row in a pass
+    bundle: float  # of the client and the scheduler, for a bundle in a pass
+
+
+MEASURED = Costs(
+    game=0.118, block=0.00475, counting=0.0003, writing=0.0057, game_bytes=3008, row=4.24e-7, bundle=0.00795
+)
+
+
+def match_row(costs: Costs, workers: int, with_pgn: bool) -> tuple[str, ...]:
+    """Games and bytes a second of a match, and what is the bottleneck."""
+    pairs = max(1, min(MOST_PAIRS, round(BLOCK_SECONDS / (2 * costs.game))))
+    by_workers = workers / costs.game
+    by_client = 1 / (costs.counting + costs.writing * with_pgn + costs.block / (2 * pairs))
+    by_network = NETWORK / costs.game_bytes
+    rate, name = min((by_workers, "workers"), (by_client, "client and scheduler"), (by_network, "network"))
+    return f"{workers:,}", f"{rate:,.0f}", _bytes(rate * costs.game_bytes), f"{rate / by_workers:.0%}", name
+
+
+def pass_row(costs: Costs, workers: int, games: int) -> tuple[str, ...]:
+    """Seconds of a pass over so many games, and what is the bottleneck."""
+    busy = min(workers, SHARES)
+    by_workers = games * ROWS_OF_A_GAME * costs.row / busy
+    by_client = min(SHARES, BUNDLES * workers) * costs.bundle
+    by_network = SHARES * SUMS / NETWORK
+    total = by_workers + by_client + by_network
+    _, name = max((by_workers, "workers"), (by_client, "client and scheduler"), (by_network, "network"))
+    alone = games * ROWS_OF_A_GAME * costs.row
+    return f"{workers:,}", f"{total:.2f} s", _bytes(SHARES * SUMS / total), f"{alone / total:.0f} times", name
+
+
+def _bytes(rate: float) -> str:
+    return f"{rate / 1e6:,.2f} MB/s" if rate < 1e7 else f"{rate / 1e6:,.0f} MB/s"
+
+
+def measured() -> Costs:
+    """The costs on this machine."""
+    player = OwnPlayer("default")
+    config = MatchConfig((player, player), TimeControl(nodes=1000))
+    games = list(play_match(config, GAMES, 1))
+    game = _seconds(lambda: list(play_match(config, GAMES, 1))) / GAMES
+    size = len(pickle.dumps(tuple(games))) / GAMES
+    with session(ClusterAddress(processes=2), Needs(("match",)), print) as found:
+        block, bundle = _of_pieces(found, _nothing, PIECES), _of_pieces(found, _sums, PIECES // 4)
+    return Costs(game, block, *_of_counting(games), size, _of_a_row(), bundle)
+
+
+def _of_pieces(found: ClusterSession, work: Callable[[int], object], count: int) -> float:
+    """Processor time of this process, in which both scheduler and client run, for a piece of work."""
+    list(ordered(found.executor, work, iter(range(count // 10)), 64))
+    return _seconds(lambda: list(ordered(found.executor, work, iter(range(count)), 64))) / count
+
+
+def _nothing(number: int) -> int:
+    return number
+
+
+def _sums(number: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """What comes back of a bundle of four shares."""
+    return [(np.full(9, number), np.full((28, 28), number)) for _ in range(4)]
+
+
+def _of_counting(games: list[Game]) -> tuple[float, float]:
+    """Unpacking and counting a game, and writing it as PGN."""
+    content, tally = pickle.dumps(tuple(games)), Tally()
+
+    def count() -> None:
+        for game in pickle.loads(content):
+            tally.add(game)
+
+    def write() -> None:
+        for game in games:
+            write_game(game, ("one", "other"), "match", date(2000, 1, 1))
+
+    return _seconds(count) / len(games), _seconds(write) / len(games)
+
+
+def _of_a_row() -> float:
+    rows = rows_of_games(read_games((ROOT / "games" / "selfplay.pgn").read_bytes()), Selection())
+    sample, point = split(rows, Settings()), FitParameters(defaults(), 1 / 200)
+    gather(sample, point)
+    return _seconds(lambda: [gather(sample, point) for _ in range(20)]) / 20 / sample.size
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--measure", action="store_true")
+    if parser.parse_args().measure:
+        print(measured())
+        return
+    for with_pgn in (False, True):
+        print(f"| Workers | Games/s{' with --pgn' * with_pgn} | Traffic | Of what they could | First bottleneck |")
+        print("| ---: | ---: | ---: | ---: | --- |")
+        for workers in WORKERS:
+            print(f"| {' | '.join(match_row(MEASURED, workers, with_pgn))} |")
+        print()
+    print("| Workers | A pass over a million games | Traffic | Faster than one | First bottleneck |")
+    print("| ---: | ---: | ---: | ---: | --- |")
+    for workers in WORKERS:
+        print(f"| {' | '.join(pass_row(MEASURED, workers, 1_000_000))} |")
+
+
+if __name__ == "__main__":
+    main()

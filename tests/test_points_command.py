@@ -331,7 +331,7 @@ BAD = {
         1,
     ),
     "phases that are all too small": (["tagged.pgn", "--by", "phase"], "no phase has 100 games here", 1),
-    "a steepness that is none": (["tagged.pgn", "--alphas", "0.1,-2"], "numbers above 0 with commas", 2),
+    "a steepness that is none": (["tagged.pgn", "--alphas", "0.1,-2"], "expected numbers above 0", 2),
     "whose wins": (["tagged.pgn", "--result", "won"], "--result won needs --player", 2),
     "no number": (["tagged.pgn", "--min-elo", "high"], "'high' is not a whole number from 0 on", 2),
     "no such picture": (["tagged.pgn", "--plot", "graph.gif"], "--plot writes .png or .svg files, not 'graph.gif'", 2),

@@ -77,11 +77,11 @@ def test_recipes_refuse_a_folder_of_other_settings(recipes: Path, capsys: pytest
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("start =", "begin =", "'begin' means nothing"),
+        ("start =", "begin =", "there is no key 'begin'"),
         ('learn = "own 1', 'learn = "owns 1', "no games called 'owns'; did you mean 'own'"),
         ("greko2015-before-training.txt", "none.txt", "no weights file 'none.txt'"),
-        ("--decay off", "--out x.txt", r"says from what and how to learn, and nothing else \(out\)"),
-        ("nodes = 60\ngames", "nodes = 0\ngames", r"\[match\] nodes = 0 is no whole number above 0"),
+        ("--decay off", "--out x.txt", "takes only games and settings of the fit, not out"),
+        ("nodes = 60\ngames", "nodes = 0\ngames", r"\[match\] nodes = 0 is not a whole number above 0"),
         ("count = 30\n", "", r"\[games.own\] needs a file, or the count"),
         ("[match]", "[match", "small.toml"),
     ],

@@ -168,7 +168,7 @@ def test_the_plan_says_how_many_pairs(tmp_path: Path, capsys: pytest.CaptureFixt
     assert (
         capsys.readouterr()
         .out.splitlines()[1]
-        .startswith("No games are needed: the start is thought to lose no more than 8 Elo")
+        .startswith("No games are needed: the start is expected to lose no more than 8 Elo")
     )
 
 

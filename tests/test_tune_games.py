@@ -358,7 +358,7 @@ def test_where_the_tuned_weights_go_is_looked_at_before_the_games(tmp_path: Path
     file = tmp_path / "rook.txt"
     file.write_text("RookOpen, 17, -200, 200, 5, 0.002\n")
     monkeypatch.setattr("engine.shell.tune_games.play_tune", refuse_to_play)
-    with pytest.raises(UsageError, match="exists, and the tuned weights would replace it"):
+    with pytest.raises(UsageError, match="the tuned weights would replace"):
         run_spsa(["tune", str(file), "--state", str(tmp_path / "rook.npz")])
     assert file.read_text().startswith("RookOpen, 17")
     (tmp_path / "rook.txt").unlink()

@@ -34,7 +34,7 @@ def improve(words: Sequence[str], say: Say, command: str = "merino improve") -> 
     parser = improve_parser(command)
     args = parser.parse_args(list(words))
     if args.hours is None and args.rounds is None:
-        parser.error("give --hours H or --rounds N: without, it would never end")
+        parser.error("give --hours H or --rounds N; without them it would never end")
     folder = args.state or user_folder("data") / "improve"
     try:
         with shown(shared.unless_quiet(say, args.quiet), progress_stream(args.quiet)) as events:
@@ -45,7 +45,9 @@ def improve(words: Sequence[str], say: Say, command: str = "merino improve") -> 
     except OSError as error:
         where = f" '{error.filename}'" if error.filename else ""
         reason = f"cannot write{where}: {error.strerror}"
-        raise CommandError(f"improve: {reason}; what is done is kept: make room and start it again") from error
+        raise CommandError(
+            f"improve: {reason}; the work so far is kept: make room on the disk and start the same command again"
+        ) from error
     _tell(found, say, command)
     return found
 
@@ -55,9 +57,9 @@ def improve_parser(command: str = "merino improve") -> Parser:
     parser = Parser(
         prog=command,
         description="Learn from games of Merino against itself, round after round: play, learn, and prove by a match. "
-        "Only what its match has proved stronger changes the best, and the weights in use.",
-        notes="The same command goes on in its folder where it was stopped or killed. A folder keeps its settings: "
-        "other ones need another folder.",
+        "New weights are used only after their match has proved them stronger.",
+        notes="The same command continues where it was stopped or killed. Its folder keeps the settings: other "
+        "settings need another folder.",
         examples=(
             "merino improve --hours 3",
             "merino improve --rounds 20 --weights weights/greko2015-before-training.txt --state from-greko",
@@ -65,27 +67,39 @@ def improve_parser(command: str = "merino improve") -> Parser:
         ),
     )
     add = parser.group("when to stop").add_argument
-    add("--hours", type=_hours, metavar="H", help="stop after so many hours of this run")
-    add("--rounds", type=positive, metavar="N", help="stop once there are so many rounds in all")
-    add = parser.group("games that teach").add_argument
+    add("--hours", type=_hours, metavar="H", help="stop after H hours")
+    add("--rounds", type=positive, metavar="N", help="stop after N rounds, those of earlier runs included")
+    add = parser.group("training games").add_argument
     add("--nodes", type=positive, metavar="N", help=f"nodes per move (default: {USUAL.nodes})")
     add("--games", type=positive, metavar="N", help=f"games per round (default: {USUAL.games})")
-    add("--window", type=positive, metavar="N", help=f"rounds whose games teach (default: {USUAL.window})")
+    add(
+        "--window",
+        type=positive,
+        metavar="N",
+        help=f"learn from the games of the last N rounds (default: {USUAL.window})",
+    )
     shared.add_concurrency(parser, "games")
     add = parser.group("fit").add_argument
     sentence = f"what to predict (default: {BLEND}={USUAL.share:g}), as in 'merino learn'"
     add("--target", type=target, metavar=f"{RESULT}|{SEARCH}|{BLEND}=X", help=sentence)
-    add("--phases", type=int, choices=(1, 2), help=f"values a weight has (default: {USUAL.phases})")
-    add("--terms", type=terms, metavar="LIST", help=f"terms that may move (default: {USUAL.first}-{USUAL.last})")
-    add = parser.group("match that decides").add_argument
+    add(
+        "--phases",
+        type=int,
+        choices=(1, 2),
+        help=f"values of each weight: 1, or 2 for middlegame and endgame (default: {USUAL.phases})",
+    )
+    add("--terms", type=terms, metavar="LIST", help=f"terms to fit (default: {USUAL.first}-{USUAL.last})")
+    add = parser.group("deciding match").add_argument
     add("--match-nodes", type=positive, metavar="N", help=f"nodes per move (default: {USUAL.match_nodes})")
-    add("--match-games", type=positive, metavar="N", help=f"games at most (default: {USUAL.match_games})")
+    add("--match-games", type=positive, metavar="N", help=f"maximum number of games (default: {USUAL.match_games})")
     sentence = f"bounds in normalised Elo (default: {USUAL.elo0:g} {USUAL.elo1:g})"
     keys = ("elo0", "elo1")
     add("--sprt", action=KeyValues, keys=keys, plain=keys, kind=any_number, metavar=("ELO0", "ELO1"), help=sentence)
-    sentence = f"games against the start after each proof, to show the way; 0 for none (default: {USUAL.gauge})"
+    sentence = (
+        f"games against the first weights after each success, to show progress; 0 for none (default: {USUAL.gauge})"
+    )
     add("--gauge", type=natural, metavar="N", help=sentence)
-    sentence = "weights file to start from, which leaves the weights in use alone (default: the weights in use)"
+    sentence = "start from this file and leave the weights in use alone (default: the weights in use)"
     start = parser.group(shared.EVALUATION).add_argument("--weights", metavar="FILE", help=sentence)
     parser.also_accept("--from", start)
     parser.add_argument("--seed", type=natural, metavar="N", help=f"seed of all random choices (default: {USUAL.seed})")
@@ -103,7 +117,7 @@ def _asked(args: argparse.Namespace, parser: Parser) -> dict[str, Any]:
         given |= args.sprt
     if args.terms is not None:
         if "names" in args.terms:
-            parser.error("--terms takes one range here, as 6-27")
+            parser.error("--terms takes one range here, such as 6-27")
         given |= args.terms
     return {name: value for name, value in given.items() if value is not None}
 
@@ -115,15 +129,15 @@ def _hours(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < 1e6:
-        raise argparse.ArgumentTypeError(f"'{text[:40]}' is no number of hours above 0")
+        raise argparse.ArgumentTypeError(f"'{text[:40]}' is not a number of hours above 0")
     return value
 
 
 def _tell(found: Improvement, say: Say, command: str) -> None:
-    """How it stands at the end."""
+    """The summary at the end of a run."""
     proven = sum(each.is_proven for each in found.state.rounds)
-    say(f"{len(found.state.rounds)} rounds, {proven} of them proved something; the best weights are in '{found.best}'.")
+    say(f"{len(found.state.rounds)} rounds, {proven} of them successful; the best weights are in '{found.best}'.")
     if found.interrupted:
-        say(f"Stopped; '{command}' with the same words goes on.")
+        say(f"Stopped; '{command}' with the same options continues.")
     elif found.state.rounds and command.startswith("merino"):
         say(f"To draw it: merino plot '{found.best.parent}'")

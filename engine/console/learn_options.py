@@ -22,7 +22,7 @@ from learn.targets import BLEND, RESULT, SEARCH, Target
 PRESETS = {"greko2015": ARTICLE}
 POSITIONS = {"all": Quiet.ANY, "quiet": Quiet.ONLY, "qsearch": Quiet.RESOLVED}
 OLD_POSITIONS = {str(value): word for word, value in POSITIONS.items()}  # once the values of --quiet
-PLAY = "match of the new weights against the old ones"  # title of a group
+PLAY = "match: new weights against old"  # title of a group
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,11 @@ def read_arguments(arguments: Sequence[str], command: str = "merino learn") -> L
     if numbers and args.terms is not None:
         parser.error("give the terms once, as FIRST LAST or by --terms")
     if args.json and args.table == "-":
-        parser.error("--json and --table - both want standard output; give --table a file")
+        parser.error("--json and --table - both write to standard output; give --table a file")
     if args.rescore is not None and not args.target.needs_scores:
-        parser.error("--rescore makes scores, which --target result does not use; give another --target")
+        parser.error("--rescore makes scores, but --target result uses none; give another --target")
     if args.prove and args.no_match:
-        parser.error("--prove plays the match that --no-match leaves out; give one of them")
+        parser.error("--prove needs the match that --no-match leaves out; give only one of them")
     chosen = _between(*numbers) if numbers else args.terms or {}
     shared.check_cluster(parser, args)
     return LearnArguments(_request(args, files, chosen), None, args.json, args.table == "-", args.quiet, args.cluster)
@@ -110,11 +110,12 @@ def learn_parser(command: str = "merino learn") -> Parser:
     parser = Parser(
         prog=command,
         usage=f"{command} FILE... [FIRST LAST] [options]\n       {command} --use FILE [--weights FILE]",
-        description="Learn the weights of the evaluation from games, judge them on games kept aside, and put them in "
-        "use if a match finds them no weaker.",
+        description="Learn the weights of the evaluation from games, validate them on other games, and put them in "
+        "use if a match shows that they are not weaker.",
         notes="FILE is a PGN, plain or compressed ('-' for standard input), a file of labelled positions (.epd, .fen), "
-        f"or the .fen cache of an earlier run. Of the {len(TERMS)} terms, FIRST to LAST may move; by default "
-        f"{Settings.first} to {Settings.last}, which keeps the values of the pieces. 'merino weights' lists the terms.",
+        f"or the .fen cache of an earlier run. Of the {len(TERMS)} terms, FIRST to LAST are fitted; the "
+        f"default, {Settings.first} to {Settings.last}, leaves the values of the pieces alone. 'merino weights' lists "
+        "the terms.",
         examples=(
             "merino learn games.pgn",
             "merino learn games.pgn --terms 6-27 --weights my-weights.txt --no-match",
@@ -128,20 +129,20 @@ def learn_parser(command: str = "merino learn") -> Parser:
     _add_positions(parser)
     add = parser.group(PLAY).add_argument
     add("--no-match", action="store_true", help="use the new weights at once, without a match")
-    add("--prove", action="store_true", help="play on until the new weights are proved stronger; use them only then")
+    add("--prove", action="store_true", help="use the new weights only if a longer match proves them stronger")
     shared.add_concurrency(parser, "games of the match")
     shared.add_cluster(parser, "learn and play")
     add = parser.group(shared.EVALUATION).add_argument
     add("--weights", metavar="FILE", help="start from this file and replace it (default: the weights in use)")
     add("--out", metavar="FILE", help="write the new weights to this file instead")
     add("--dry-run", action="store_true", help="write nothing")
-    add("--use", metavar="FILE", help="learn nothing; put these weights in use, or in the place of --weights")
+    add("--use", metavar="FILE", help="learn nothing: put these weights in use, or in place of --weights")
     shared.add_json(parser, "print the report as one JSON object")
     add = parser.group(shared.OUTPUT).add_argument
     table = add("--table", metavar="FILE", help="write weights and intervals as CSV; - for standard output")
     parser.also_accept("--csv", table)
     add("--record", metavar="FILE", help="record for 'merino plot' (default: learning.json beside the weights)")
-    cache = add("--no-cache", action="store_true", help="leave no .fen cache of the positions beside the games")
+    cache = add("--no-cache", action="store_true", help="do not write a .fen cache of the positions beside the games")
     parser.also_accept("--no-fen", cache)
     shared.add_quiet(parser)
     return parser
@@ -149,10 +150,12 @@ def learn_parser(command: str = "merino learn") -> Parser:
 
 def _add_fit(parser: Parser) -> None:
     add = parser.group("fit").add_argument
-    add("--terms", type=terms, metavar="LIST", help="terms that may move: 6-27, or names separated by commas")
-    sentence = "values a weight has: one, or one for the middlegame and one for the endgame (default: as the weights)"
+    add("--terms", type=terms, metavar="LIST", help="terms to fit: 6-27, or names separated by commas")
+    sentence = "values of each weight: 1, or 2 for middlegame and endgame (default: as in the weights file)"
     add("--phases", type=int, choices=(1, 2), help=sentence)
-    sentence = "what to predict: the result, what a search says, or X of the result and the rest of the search"
+    sentence = (
+        "what to predict: the result of the game, the score of a search, or X times the result and 1-X times the score"
+    )
     usual = f"(default: {RESULT})"
     add("--target", type=target, default=Target(), metavar=f"{RESULT}|{SEARCH}|{BLEND}=X", help=f"{sentence} {usual}")
     add("--method", choices=list(METHODS), help=f"optimiser (default: {Settings.method})")
@@ -168,10 +171,16 @@ def _add_fit(parser: Parser) -> None:
     parser.also_accept("--lambda", decay)
     sentence = "scale: a score of s centipawns predicts 1 / (1 + e^(-s/K)) (default: fit)"
     add("--k", type=_number_or("fit", 1), default=argparse.SUPPRESS, metavar="K|fit", help=sentence)
-    sentence = "pull to the old weights: standard deviation relative to their size (default: by the number of games)"
+    sentence = (
+        "pull toward the old weights: standard deviation relative to their size (default: by the number of games)"
+    )
     add("--prior", type=_prior, default=argparse.SUPPRESS, metavar="N|off", help=sentence)
     add("--bootstrap", type=_resamplings, metavar="N", help="confidence intervals from N fits to resampled games")
-    add("--split", choices=("game", "position"), help="unit of the fifth kept aside to validate (default: game)")
+    add(
+        "--split",
+        choices=("game", "position"),
+        help="validate on a fifth of the games or of the positions (default: game)",
+    )
     add("--seed", type=natural, metavar="N", help=f"seed of that split (default: {Settings.seed})")
     sentence = "all settings as in GreKo 2015 ML: descent, K 150, decay 20, split by position"
     preset = add("--preset", choices=list(PRESETS), help=sentence)
@@ -180,17 +189,17 @@ def _add_fit(parser: Parser) -> None:
 
 def _add_positions(parser: Parser) -> None:
     add = parser.group("positions to learn from").add_argument
-    sentence = "where a capture changes the score: keep the position, drop it, or resolve it by quiescence search"
+    sentence = "positions where a capture changes the score: keep them, drop them, or resolve them by quiescence search"
     add("--positions", choices=list(POSITIONS), default="all", help=f"{sentence} (default: %(default)s)")
     unique = add("--dedup", action="store_true", help="use equal positions once")
     parser.also_accept("--unique", unique)
-    sentence = "search each position so long for its score, kept beside the games (default: scores in the files)"
+    sentence = "get scores by searching each position; kept beside the games (default: scores in the files)"
     add("--rescore", type=positive, metavar="NODES", help=sentence)
     add("--per-game", type=positive, metavar="N", help="use at most N positions of a game")
-    add("--even-stages", action="store_true", help="let all stages of the game count alike, however many positions")
+    add("--even-stages", action="store_true", help="give every stage of the game the same total weight")
     add("--skip-first", type=natural, default=0, metavar="N", help="skip the first N plies of each game")
     add("--skip-last", type=natural, default=0, metavar="N", help="skip the last N plies of each game")
-    sentence = "skip the end of a game from where its score stays above CP centipawns"
+    sentence = "skip the end of a game, from where its score stays above CP centipawns"
     add("--skip-decided", type=natural, metavar="CP", help=sentence)
 
 
@@ -210,14 +219,14 @@ def _is_number(word: str) -> bool:
 
 
 def _between(first: int, last: int) -> dict[str, object]:
-    """The settings by which terms first..last move; raises UsageError."""
+    """The settings that fit the terms first..last; raises UsageError."""
     if not 1 <= first <= last <= len(TERMS):
         raise UsageError(f"learn: terms are numbered 1 to {len(TERMS)}, the first before the last; not {first} {last}")
     return {"first": first, "last": last}
 
 
 def terms(text: str) -> dict[str, object]:
-    """The settings by which the terms of a list may move: a range, or names and ranges separated by commas."""
+    """The settings that fit the terms of a list: a range, or names and ranges separated by commas."""
     known = [term.name for term in TERMS]
     by_lower_case = {name.lower(): name for name in known}
     chosen: list[str] = []

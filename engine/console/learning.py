@@ -30,7 +30,7 @@ Say = Callable[[str], object]
 
 
 class StoppedError(CommandError):
-    """Ctrl-C before there was anything to keep; the message says what the state is."""
+    """Ctrl-C before there was anything to keep; the message says what has been done so far."""
 
     exit_code = INTERRUPTED
 
@@ -95,7 +95,7 @@ def for_machines(args: LearnArguments, result: LearnResult) -> str:
 def shown(say: Say, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> Iterator[Events]:
     """Lines go to `say`; progress and the state of a match to `stream` (standard error if None), until the next line.
 
-    A context, at whose end nothing of those is left on a terminal.
+    A context manager; when it ends, nothing of them is left on a terminal.
     """
     progress, stands = ProgressOfMany(stream, clock), LivePrinter(stream)
 

@@ -74,7 +74,7 @@ class _Printed:
     add_unfinished = add
 
     def finish(self) -> None:
-        """Nothing is left to do."""
+        """Do nothing: there is nothing to finish."""
 
 
 class _AnnotationProgress:

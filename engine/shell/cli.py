@@ -39,7 +39,7 @@ COMMANDS = by_name(
         Command(
             "improve --hours H",
             "engine.shell.learn:run_improve",
-            "Play, learn and prove by a match, round after round.",
+            "Play, learn and prove by a match, again and again.",
         ),
         Command(
             "recipes FILE",
@@ -98,16 +98,22 @@ COMMANDS = by_name(
             "Explain how to use many machines; check and measure theirs.",
         ),
         Command(
-            "spsa COMMAND ...", "engine.shell.spsa:run_spsa", "Tune parameters by games; scan one; simulate or plan."
+            "spsa COMMAND ...",
+            "engine.shell.spsa:run_spsa",
+            "Tune parameters by games, scan one, simulate or plan a tune.",
         ),
         Command(
             "positions FILE ...",
             "engine.shell.position_files:run_positions",
             "Show, convert, shuffle or split files of scored positions.",
         ),
-        Command("net FILE", "engine.shell.net:run_net", "Show what a net is and what pieces are worth to it."),
+        Command("net FILE", "engine.shell.net:run_net", "Show the shape and training of a net, and its piece values."),
         Command("train FILE ...", "engine.shell.train:run_train", "Train a net from scored positions."),
-        Command("features EXPR [FEN]", "engine.shell.features:run_features", "Show what a feature set for nets sees."),
+        Command(
+            "features EXPR [FEN]",
+            "engine.shell.features:run_features",
+            "Show a feature set of nets, and its features in a position.",
+        ),
         Command(
             "bench",
             "engine.shell.commands:bench",
@@ -156,7 +162,7 @@ def _code_of(arguments: list[str]) -> int:
 
 
 def _tell_lost(fault: OSError) -> int:
-    """Say that the output could not be written, unless nobody reads on, as in `merino help | head -1`."""
+    """Say that the output could not be written, unless the reader has closed it, as in `merino help | head -1`."""
     if not isinstance(fault, BrokenPipeError):
         complain(f"merino: cannot write the output: {fault.strerror}")
     return 1

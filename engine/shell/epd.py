@@ -22,7 +22,7 @@ MOVE_MS = 1000  # per position, without another limit
 
 
 class _SolutionWatch:
-    """Follows the lines of one search and notes since when its move has been the right one."""
+    """Watches the lines of one search and notes from which on its move has been right."""
 
     def __init__(self, task: EpdTest, position: Position) -> None:
         self.task, self.position = task, position
@@ -37,7 +37,7 @@ class _SolutionWatch:
 
 
 def solve(searcher: Searcher, task: EpdTest, limits: Limits) -> tuple[SearchResult, Line | None]:
-    """Search a task; the result, and the report since which the answer was right to the end, if it was."""
+    """Search a task: the result, and the report from which on the answer was right, None if it was wrong."""
     searcher.clear()
     watch = _SolutionWatch(task, task.position)
     result = searcher.search(task.position, limits, watch)
@@ -47,7 +47,7 @@ def solve(searcher: Searcher, task: EpdTest, limits: Limits) -> tuple[SearchResu
 
 
 def run_epd(arguments: Sequence[str]) -> int:
-    """The command: a row a position, then how many were solved. 0, or 1 if lines were wrong; raises CommandError."""
+    """The command: one row per position, then the number solved. 0, or 1 for faulty lines; raises CommandError."""
     args = _parser().parse_args(arguments)
     limits = Limits(depth=args.depth, nodes=args.nodes, movetime=args.movetime)
     if limits == Limits():
@@ -84,7 +84,7 @@ def _parser() -> Parser:
 
 
 def _searcher(args: argparse.Namespace) -> Searcher:
-    """What solves; raises CommandError."""
+    """The searcher; raises CommandError."""
     try:
         searcher = Searcher(args.hash, args.threads, load(active_file(args.weights)))
     except (EvaluationError, MemoryError) as error:

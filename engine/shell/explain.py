@@ -58,9 +58,13 @@ def run_explain(arguments: Sequence[str]) -> int:
     add("--pieces", action="store_true", help="also print the value of each piece, computed in three ways")
     add("--sort", action="store_true", help="largest terms first instead of by group")
     add("--hide-zero", action="store_true", help="leave out terms that make no difference")
-    sentence = "weights or a net whose score and values stand beside (default: the terms, where a net evaluates)"
+    sentence = "also show score and piece values of these weights or this net (default for a net: the terms)"
     add("--beside", metavar="FILE", help=sentence)
-    add("--report", action="store_true", help="print the whole report as JSON, moves too; with a limit, after a search")
+    add(
+        "--report",
+        action="store_true",
+        help="print the whole report as JSON, with all moves; given a limit, with a search",
+    )
     _add_options(parser, MOVE_MS)
     args = parser.parse_intermixed_args(arguments)
     evaluation = evaluation_of(args.weights, args.k, args.evalfile)
@@ -113,24 +117,24 @@ def _say_positions(
 
 
 def _say_setup(args: argparse.Namespace, setup: Setup, evaluation: Evaluation, beside: Evaluation | None) -> None:
-    """A position against the rules: its value and that of each piece, by the evaluation alone."""
+    """A position that the rules do not allow: its value and that of each piece, by the evaluation alone."""
     report = with_beside(report_setup(setup, evaluation), setup.record, beside)
     board = chess.BaseBoard(setup.fen.split(maxsplit=1)[0])
-    fault = textwrap.fill(f"{_against_rules(setup)} What follows is the evaluation alone.", _width())
+    fault = textwrap.fill(f"{_against_rules(setup)} The rest is the evaluation alone.", _width())
     args.pieces = True
     found = report.to_dict() if args.report else explanation_json(report)
     _say(args, found, _text(args, report, f"{board}\n\n{fault}\n"))
 
 
 def _text(args: argparse.Namespace, report: PositionReport, board: str) -> str:
-    """FEN, board and terms of a report, with --pieces also what each piece is worth."""
+    """FEN, board and terms of a report, with --pieces also the value of each piece."""
     parts = [report.fen, board, render(report, not args.ascii, _width(), args.sort, args.hide_zero)]
     parts += ["", render_pieces(report)] if args.pieces else []
     return "\n".join([*parts, *(["", render_beside(report)] if report.beside else [])])
 
 
 def _against_rules(setup: Setup) -> str:
-    return f"The rules do not allow this position, so nothing can be moved or searched in it: {setup.fault}."
+    return f"The rules do not allow this position, so it has no moves and cannot be searched: {setup.fault}."
 
 
 def _exactly_nothing(rest: Sequence[str], setup: Setup) -> None:
@@ -148,7 +152,7 @@ def _full_reports(
         return [report_position(position, evaluation) for position in positions]
     searcher, reports = searcher_of(search, evaluation), []
     for position in positions:
-        searcher.clear()  # a position is reported alike whatever stands before it
+        searcher.clear()  # so that the report of a position does not depend on the positions before it
         reports.append(report_position(position, evaluation, analyser(searcher), search.limits))
     return reports
 
@@ -233,7 +237,7 @@ def _analyser(args: argparse.Namespace, search: SearchRequest, evaluation: Evalu
 
 
 def _exactly(rest: Sequence[str], count: int, command: str) -> Sequence[str]:
-    """The words after a FEN; raises UsageError unless there are so many."""
+    """The words after a FEN; raises UsageError unless there are `count`."""
     if len(rest) != count:
         wanted = ("nothing", "one move", "two moves")[count]
         raise UsageError(f"{command}: expected {wanted} after the FEN, not '{' '.join(rest)[:60]}'")

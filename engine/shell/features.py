@@ -28,12 +28,14 @@ def run_features(arguments: Sequence[str]) -> int:
     parser = Parser(
         prog="merino features",
         description="Show a feature set: blocks, sizes, and which features are active on a board.",
-        notes="Blocks are ALL, KING, H, V, D1, D2, PH, PV, MB and MC; + puts sets together, * multiplies them.",
+        notes="Blocks are ALL, KING, H, V, D1, D2, PH, PV, MB and MC; + joins sets, * multiplies them (docs/nets.md).",
         examples=('merino features "ALL+H+V"', "merino features KING*ALL --stats games.pgn --json"),
     )
     parser.add_argument("expression", metavar="EXPR", help='a feature set, such as "ALL+H+V" or "KING*ALL"')
     parser.add_argument("fen", nargs="*", default=[], metavar="FEN", help="default: the starting position")
-    parser.add_argument("--stats", metavar="FILE.pgn", help="measure what moves of these games change, by block")
+    parser.add_argument(
+        "--stats", metavar="FILE.pgn", help="count the features that the moves of these games change, by block"
+    )
     shared.add_json(parser)
     shared.add_quiet(parser)
     args = parser.parse_args(arguments)
@@ -43,7 +45,7 @@ def run_features(arguments: Sequence[str]) -> int:
         raise UsageError(f"features: {error}") from error
     if args.stats is not None:
         if args.fen:
-            raise UsageError("features: --stats takes the positions of its games, and no FEN")
+            raise UsageError("features: give --stats or a FEN, not both")
         _print_changes(wanted, Path(args.stats).expanduser(), args)
     else:
         _print_active(wanted, args.fen or START_FEN.split(), args.json)

@@ -1,4 +1,4 @@
-"""`merino gui-config GUI`: the configuration block that makes a GUI or a bot find Merino, ready to be copied."""
+"""`merino gui-config GUI`: the configuration block of Merino for a GUI or a bot, ready to be copied."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def entry_point() -> Path:
     found = running or shutil.which("merino", path=sysconfig.get_path("scripts")) or shutil.which("merino")
     if found is None:
         raise CommandError(
-            "a GUI needs the command 'merino', which is not installed: run 'pip install .' in the checkout"
+            "a GUI needs the command 'merino', but it is not installed: run 'pip install .' in the checkout"
         )
     return Path(found).absolute()
 
@@ -58,7 +58,7 @@ def cutechess(command: Path) -> str:
 
 
 def arena(command: Path) -> str:
-    """What to fill in under Engines > Manage, which is where Arena keeps it."""
+    """The fields of Arena's dialogue Engines > Manage."""
     rows = [f"{name} = {_text(value)}" for name, value in _values().items()]
     return "\n".join(
         (

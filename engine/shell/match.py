@@ -32,7 +32,7 @@ ELOS_OF_BARS = (0.0, 30.0, 150.0)
 
 
 def run_match(words: Sequence[str]) -> int:
-    """The command in a shell: 0 when the match has been played, 130 after Ctrl-C; raises CommandError."""
+    """The command in a shell: 0 after the match, 130 after Ctrl-C; raises CommandError."""
     if "--validate" in words:
         return _validate([word for word in words if word != "--validate"])
     with options.errors_of("match"):
@@ -83,7 +83,7 @@ def _parser() -> Parser:
     shared.add_state(parser)
     shared.add_json(parser)
     shared.add_quiet(parser)
-    sentence = "check the statistics by simulated matches instead; takes no players"
+    sentence = "instead, check the statistics by simulated matches; takes no players"
     parser.add_argument("--validate", action="store_true", help=sentence)
     return parser
 
@@ -92,7 +92,7 @@ def _validate(words: Sequence[str]) -> int:
     """Print how often the test errs in simulated matches, and how often its error bars hold; 0."""
     parser = Parser(
         prog="merino match --validate",
-        description="Simulate matches of known strength and compare the error rates of the test with alpha and beta.",
+        description="Simulate matches of known strength, and compare the error rates of the test with alpha and beta.",
         examples=("merino match --validate --matches 500",),
     )
     sentence = "simulated matches per row (default: %(default)s)"
@@ -101,8 +101,8 @@ def _validate(words: Sequence[str]) -> int:
     args = parser.parse_args(words)
     random = np.random.default_rng(args.seed)
     margin = 1.96 * (0.05 * 0.95 / args.matches) ** 0.5
-    print(f"Sequential test, {args.matches} simulated matches a row; true Elo at elo0, between, and at elo1.")
-    print(f"By chance alone a share of 5% or 95% comes out up to {margin:.1%} off (19 times of 20), here and below.")
+    print(f"Sequential test, {args.matches} simulated matches per row; true Elo at elo0, between, and at elo1.")
+    print(f"By chance alone, a share of 5% or 95% is up to {margin:.1%} off (in 19 of 20 cases), here and below.")
     print("| Test | alpha, beta | Pairs | True Elo | elo1 accepted | promised | Pairs a match |")
     print("| --- | --- | --- | ---: | ---: | --- | ---: |")
     for sprt in TESTS:
@@ -118,7 +118,7 @@ def _validate(words: Sequence[str]) -> int:
                     f"{trial.accepted / trial.matches:.1%}",
                 )
                 print(f"| {' | '.join(map(str, row))} | {promise.get(elo, '')} | {trial.pairs:.0f} |", flush=True)
-    print(f"\n95% interval of the Elo, {args.matches} simulated matches a cell: how often it holds the true one")
+    print(f"\n95% interval of the Elo, {args.matches} simulated matches per cell: how often it contains the true Elo")
     print("| True Elo | Pairs | " + " | ".join(f"{number} of them" for number in PAIRS_OF_BARS) + " |")
     print("| ---: | --- |" + " ---: |" * len(PAIRS_OF_BARS))
     for elo in ELOS_OF_BARS:

@@ -68,11 +68,11 @@ def add_time_control(parser: Parser, movetime: bool = True) -> None:
 
 
 def add_game_options(parser: Parser, games: int, per: str) -> None:
-    """How games are played and where they go; `per` is what has so many games."""
+    """The options of play and output; `per` says to what the number of games applies."""
     parser.add_argument("--games", type=positive, metavar="N", default=games, help=f"games {per} (default: {games})")
     add_time_control(parser)
     add = parser.group(LIMITS).add_argument
-    sentence = "milliseconds a move may exceed its time (default: %(default)s)"
+    sentence = "milliseconds by which a move may exceed its time (default: %(default)s)"
     margin = add("--timemargin", type=natural, default=MARGIN_MS, metavar="MS", help=sentence)
     parser.also_accept("--margin", margin)
     sentence = "transposition table of each player in MiB (default: by the nodes)"
@@ -87,9 +87,9 @@ def add_game_options(parser: Parser, games: int, per: str) -> None:
         plain=("score", "movecount", "movenumber"),
         kind=natural,
         metavar=("movenumber=N", "movecount=N", "score=CP"),
-        help="draw if, from move movenumber on, both sides report at most score for movecount moves each",
+        help="draw once, after move movenumber, both sides have reported at most CP for movecount moves",
     )
-    sentence = f"draw after N full moves from the opening on (default: {LONGEST_GAME // PLIES_OF_A_MOVE})"
+    sentence = f"draw N full moves after the opening (default: {LONGEST_GAME // PLIES_OF_A_MOVE})"
     longest = add("--maxmoves", type=full_moves, dest="longest", default=LONGEST_GAME, metavar="N", help=sentence)
     parser.also_accept_form("--longest", longest, type=plies)  # in plies
     shared.add_concurrency(parser, "games", shown="one per core; 1 with --tc or --movetime")
@@ -108,7 +108,7 @@ def add_resign(parser: Parser, default: dict[str, int] | None = None) -> None:
         kind=natural,
         default=default,
         metavar=("movecount=N", "score=CP"),
-        help=f"win if both sides report at least score for it, for movecount moves each (default: {shown})",
+        help=f"win once both sides have reported at least CP for it, for movecount moves (default: {shown})",
     )
 
 
@@ -122,10 +122,22 @@ def add_test(parser: Parser) -> None:
         plain=("elo0", "elo1"),
         kind=any_number,
         metavar=("ELO0", "ELO1"),
-        help="stop as soon as one of two Elo differences, A less B, is accepted",
+        help="stop as soon as the test accepts one of two Elo differences of A over B",
     )
-    add("--alpha", type=any_number, default=0.05, metavar="P", help="chance to accept ELO1 wrongly (default: 0.05)")
-    add("--beta", type=any_number, default=0.05, metavar="P", help="chance to accept ELO0 wrongly (default: 0.05)")
+    add(
+        "--alpha",
+        type=any_number,
+        default=0.05,
+        metavar="P",
+        help="probability of wrongly accepting ELO1 (default: 0.05)",
+    )
+    add(
+        "--beta",
+        type=any_number,
+        default=0.05,
+        metavar="P",
+        help="probability of wrongly accepting ELO0 (default: 0.05)",
+    )
     models = tuple(map(str, Model))
     add("--model", choices=models, default=str(Model.NORMALIZED), help="kind of Elo (default: %(default)s)")
 
@@ -136,7 +148,7 @@ def player_forms() -> str:
 
 
 def read_config(args: argparse.Namespace, players: tuple[Player, Player]) -> MatchConfig:
-    """The terms of a match."""
+    """The configuration of a match."""
     return MatchConfig(
         players,
         time_control(args.nodes, args.depth, args.movetime, args.tc, args.hash),
@@ -200,7 +212,7 @@ def output(
     show: Callable[[str], object],
     line: Callable[[Tally, int, float | None, Sprt | None], str] = live_line,
 ) -> MatchOutput:
-    """Where the games go; raises MatchError where they cannot be written, before any is played."""
+    """The outputs of the games; before any is played, raises MatchError if they cannot be written."""
     if args.pgn is not None and state is not None and args.pgn.resolve() == state.resolve():
         raise MatchError(f"--pgn and --state are both '{state}'; name two files")
     for path, whole in ((args.pgn, False), (state, True)):
@@ -219,7 +231,7 @@ def run_and_catch(
     sprt: Sprt | None = None,
     executor: Executor | None = None,
 ) -> tuple[MatchResult, MatchError | None]:
-    """The match as far as it was played, and what broke it off: raise that after the result has been shown."""
+    """The match as far as it was played, and the error that ended it: raise that after the result has been shown."""
     try:
         return run_match(config, concurrency(args, config), sprt, goes_to, executor), None
     except BrokenOffError as error:
@@ -245,7 +257,7 @@ def interrupted(state: Path | None) -> str:
 
 
 def remarks(args: argparse.Namespace) -> Callable[[str], object]:
-    """Where remarks go: standard error, or nowhere after --quiet."""
+    """The output of remarks: standard error, or none after --quiet."""
     return shared.unless_quiet(say, args.quiet)
 
 

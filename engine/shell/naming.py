@@ -1,4 +1,4 @@
-"""Errors of domain code told as those of the command that was given."""
+"""Errors of domain code as errors of the command that the user gave."""
 
 from __future__ import annotations
 

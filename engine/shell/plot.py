@@ -28,7 +28,9 @@ def run_plot(arguments: Sequence[str]) -> int:
     args = _parser().parse_args(arguments)
     path = args.record or active_file().parent / RECORD_NAME
     if args.record is None and not path.exists():
-        raise UsageError(f"plot: there is no record of a learning run in '{path}' yet; run 'merino learn', or name one")
+        raise UsageError(
+            f"plot: there is no record of a learning run in '{path}' yet; run 'merino learn', or name a record"
+        )
     if path.is_dir():
         _plot(path / STATE_NAME, args.out or path, args.format, load_state, IMPROVE_PICTURES, draw_improve)
     else:
@@ -39,11 +41,13 @@ def run_plot(arguments: Sequence[str]) -> int:
 def _parser() -> Parser:
     parser = Parser(
         prog="merino plot",
-        description=f"Draw how a run of 'merino learn' went: {', '.join(PICTURES)}, one file each; or for the folder "
-        f"of a 'merino improve' {', '.join(IMPROVE_PICTURES)}.",
+        description=f"Draw a run of 'merino learn' ({', '.join(PICTURES)}) or, given its folder, of 'merino "
+        f"improve' ({', '.join(IMPROVE_PICTURES)}); one file per picture.",
         examples=("merino plot", "merino plot my-folder/learning.json --out pictures --format svg"),
     )
-    sentence = "the record of a run (default: that of the last run on the weights in use)"
+    sentence = (
+        "the record of a run of 'learn' (default: the last run on the weights in use), or the folder of 'improve'"
+    )
     parser.add_argument("record", nargs="?", type=file_path, metavar="RECORD", help=sentence)
     add = parser.group(shared.OUTPUT).add_argument
     add("--out", type=file_path, metavar="FOLDER", help="folder of the pictures (default: that of the record)")

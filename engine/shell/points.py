@@ -35,7 +35,7 @@ from study.points.work import BY_PHASE, LEAST_GAMES, MOST_SETS_SHOWN, PointsRequ
 
 
 def run_points(arguments: Sequence[str]) -> int:
-    """The command in a shell: 0 if it told something; raises CommandError."""
+    """The command in a shell: 0 if there was something to estimate; raises CommandError."""
     args = _parser().parse_args(arguments)
     request = _request(args)
     _check(args)
@@ -78,7 +78,7 @@ def _run_board(
     progress: Callable[[str], Progress],
     notice: Callable[[SourceFaults], object],
 ) -> int:
-    """What the pieces of each file are worth on the board."""
+    """The values of the pieces on the board in each file."""
     evaluation, found = evaluation_of(args.weights), []
     with errors_named("points", SourceError, StudyError, EvaluationError):
         for path in find_files(args.files):
@@ -104,7 +104,9 @@ def _parser() -> Parser:
             "merino points lichess.pgn.zst --min-elo 2000 --by elo --json",
         ),
     )
-    parser.add_argument("files", nargs="+", metavar="FILE", help="PGN, plain or compressed, or a file of --matrix")
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="PGN, plain or compressed, or a file that --matrix wrote"
+    )
     sentence = "drawn games: leave them out (Medvedev's way) or count half a point (default: %(default)s)"
     parser.add_argument("--draws", choices=(SKIP, HALF), default=SKIP, help=sentence)
     shared.add_seed(parser, "the samples behind the intervals", default=SEED)
@@ -115,7 +117,7 @@ def _parser() -> Parser:
     add("--min-elo", type=natural, metavar="N", help="only games with both players rated N or more")
     add("--max-elo", type=natural, metavar="N", help="only games with both players rated N or less")
     add("--max-elo-gap", type=natural, metavar="N", help="only games whose players' ratings differ by N or less")
-    add("--eco", default="", metavar="CODE", help="only openings whose ECO code begins so: B, B9, B90")
+    add("--eco", default="", metavar="CODE", help="only openings whose ECO code begins with CODE: B, B9, B90")
     add = parser.group("sets of games").add_argument
     add("--by", choices=(*BY, BY_PHASE), help="divide the games, or their positions by phase, into sets to compare")
     add(
@@ -123,7 +125,7 @@ def _parser() -> Parser:
         type=natural,
         default=LEAST_GAMES,
         metavar="N",
-        help="least games of a set (default: %(default)s)",
+        help="leave out sets with fewer games (default: %(default)s)",
     )
     add(
         "--top",
@@ -132,13 +134,26 @@ def _parser() -> Parser:
         metavar="N",
         help="show the N largest sets (default: %(default)s)",
     )
-    add = parser.group("what to tell").add_argument
-    add("--features", action="store_true", help="also bishop pair, own pawns, queen with knight, the last pawn")
-    add("--target", choices=("result", "search"), default="result", help="'search': also by the scores in the comments")
-    add("--steps", action="store_true", help="instead: how the values converge, step by step of gradient descent")
-    add("--board", action="store_true", help="instead: what pieces are worth on the board, by the evaluation")
+    add = parser.group("what to estimate").add_argument
+    add(
+        "--features", action="store_true", help="add features: bishop pair, own pawns, queen with knight, the last pawn"
+    )
+    add(
+        "--target",
+        choices=("result", "search"),
+        default="result",
+        help="'search': also estimate from the scores in the comments",
+    )
+    add("--steps", action="store_true", help="instead, show how gradient descent converges, step by step")
+    add("--board", action="store_true", help="instead, average the evaluation's values of the pieces on the board")
     shared.add_weights(parser, "weights file of --board (default: the weights in use)")
-    add("--alphas", type=_alphas, default=OTHER_ALPHAS, metavar="A,B", help="other curves (default: 0.1,0.2)")
+    add(
+        "--alphas",
+        type=_alphas,
+        default=OTHER_ALPHAS,
+        metavar="A,B",
+        help="exponents of the curves of --steps (default: 0.1,0.2)",
+    )
     add = parser.group(shared.OUTPUT).add_argument
     add("--matrix", type=file_path, metavar="FILE", help="write the material vectors: plain text, .csv or .json")
     shared.add_plot(parser, "the score graph")
@@ -150,13 +165,13 @@ def _parser() -> Parser:
 
 
 def _alphas(text: str) -> tuple[float, ...]:
-    """Steepnesses with commas between them; none where there is nothing."""
+    """Numbers separated by commas; none for an empty text."""
     try:
         found = tuple(float(word) for word in text.split(",") if word.strip())
     except ValueError:
         found = (math.nan,)
     if not all(0 < alpha < 100 for alpha in found):
-        raise argparse.ArgumentTypeError(f"numbers above 0 with commas between them are needed, not '{text[:40]}'")
+        raise argparse.ArgumentTypeError(f"expected numbers above 0, separated by commas, not '{text[:40]}'")
     return found
 
 
@@ -215,20 +230,20 @@ def _print_faults(source: SourceFaults) -> None:
 
 
 def _values(sets: Sequence[tuple[str, Vectors]], request: PointsRequest) -> Sequence[PointValues]:
-    """The values of each set that can have some; raises CommandError where none can."""
+    """The values of each set that has enough games; raises CommandError if none has."""
     with errors_named("points", StudyError):
         findings = values_of(sets, request)
     for label, games in findings.too_small:
         print(f"{label}: left out, too few games to fit: {games}", file=sys.stderr)
     if not findings.values:
         kind = "decided " if request.draws == SKIP else ""
-        raise CommandError(f"points: two {kind}games are needed, and a pawn more on a side in one of them")
+        raise CommandError(f"points: needs two {kind}games, one of them with more pawns on one side")
     return findings.values
 
 
 def _write_matrix(path: Path, sets: Sequence[tuple[str, Vectors]]) -> None:
     if len(sets) > 1:
-        raise CommandError(f"points: --matrix writes one set of games, and there are {len(sets)}; ask for one")
+        raise CommandError(f"points: --matrix writes one set of games, but there are {len(sets)}; choose one")
     _write(path, render_matrix(sets[0][1], path.suffix.lower()).encode())
 
 

@@ -1,4 +1,4 @@
-"""`merino positions FILE ...`: what files of scored positions hold, and such files converted, shuffled, divided."""
+"""`merino positions FILE ...`: shows what files of scored positions hold; converts, shuffles and splits them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def run_positions(arguments: Sequence[str]) -> int:
     parser = _parser()
     args = parser.parse_args(arguments)
     if (args.shuffle or args.split) and args.out is None:
-        raise UsageError("positions: --shuffle and --split need --out, where to write")
+        raise UsageError("positions: --shuffle and --split need --out")
     with errors_named("positions", PackedError, SourceError), _writing():
         files = find_files(args.files)
         if args.out is None:
@@ -44,21 +44,21 @@ def run_positions(arguments: Sequence[str]) -> int:
 def _parser() -> Parser:
     parser = Parser(
         prog="merino positions",
-        description="Show what files of scored positions hold, or write them in another form.",
+        description="Show what files of scored positions hold; convert, shuffle or split them.",
         examples=("merino positions games.pgn", "merino positions a.bin b.pgn --out all.bin --shuffle"),
-        notes="Read are packed positions (bulletformat, 32 bytes each), PGN with scores behind the moves, lines "
-        "'FEN | score | result' and EPD with ce and c9. --out writes packed ones, or text if it ends in .txt or .epd.",
+        notes="Reads packed positions (bulletformat, 32 bytes each), PGN with scores in comments, lines 'FEN | score | "
+        "result', and EPD with ce and c9. --out writes packed positions, or text if FILE ends in .txt or .epd.",
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="files, compressed or not")
     add = parser.group("positions of games").add_argument
-    sentence = "leave out larger scores (default: %(default)s)"
+    sentence = "leave out positions with larger scores (default: %(default)s)"
     add("--max-score", type=positive, metavar="CP", default=MOST_SCORE, help=sentence)
-    add("--noisy", action="store_true", help="also take checks, captures and promotions")
+    add("--noisy", action="store_true", help="also use positions in check or whose move is a capture or promotion")
     add = parser.group(shared.OUTPUT).add_argument
-    add("--out", type=file_path, metavar="FILE", help="write the positions there")
-    add("--shuffle", action="store_true", help="in random order")
+    add("--out", type=file_path, metavar="FILE", help="write the positions to this file")
+    add("--shuffle", action="store_true", help="write them in random order")
     shared.add_seed(parser, "that order", shared.OUTPUT)
-    sentence = "write this share of the games to another file"
+    sentence = "write this share of the games to FILE instead"
     add("--split", nargs=2, metavar=("SHARE", "FILE"), help=sentence)
     shared.add_json(parser)
     shared.add_quiet(parser)
@@ -85,7 +85,7 @@ def _convert(files: Sequence[Path], args: argparse.Namespace) -> None:
     for target in [args.out] + ([second] if second else []):
         check_writable(target)
         if any(path.exists() and target.exists() and path.samefile(target) for path in files):
-            raise UsageError(f"positions: '{target}' is read and cannot be written at the same time")
+            raise UsageError(f"positions: '{target}' is also an input; name another output file")
     if second:
         chunks = _without(chunks, share, kept_out)
     if args.shuffle:
@@ -94,7 +94,7 @@ def _convert(files: Sequence[Path], args: argparse.Namespace) -> None:
     print(f"{count} positions are in '{args.out}'")
     if second:
         apart = write_packed_file(second, kept_out or [np.zeros(0, dtype=PACKED)])
-        print(f"{apart} positions of other games are in '{second}'")
+        print(f"{apart} positions, from other games, are in '{second}'")
 
 
 def _split_of(args: argparse.Namespace) -> tuple[float, Path | None]:
@@ -142,7 +142,7 @@ def _tell(counts: PositionCounts, as_json: bool) -> None:
     total = max(1, counts.positions)
     lost, drawn, won = (counts.results / total).tolist()
     games = f" of {counts.games} games" if counts.games else ""
-    print(f"{counts.positions} positions{games}, {counts.duplicates()} of them there before")
+    print(f"{counts.positions} positions{games}, {counts.duplicates()} of them duplicates")
     print(f"result for the side to move: {won:.1%} won, {drawn:.1%} drawn, {lost:.1%} lost")
     print(f"score for the side to move: mean {counts.mean:+.1f} cp, standard deviation {counts.deviation:.1f} cp\n")
     ends = ["", *map(str, BOUNDS), ""]
@@ -150,7 +150,7 @@ def _tell(counts: PositionCounts, as_json: bool) -> None:
     _bars("score", [name if name.strip() != "to" else "all" for name in names], counts.scores)
     print()
     _bars("phase", [f"{units:>6}" for units in range(len(counts.phases))], counts.phases)
-    print("\nown king, in thousandths; seen by the side to move")
+    print("\nking square, in thousandths, from the side to move")
     for rank in range(7, -1, -1):
         print("  " + "".join(f"{1000 * count / total:7.1f}" for count in counts.kings[8 * rank : 8 * rank + 8]))
 

@@ -1,4 +1,4 @@
-"""Which positions a command line means: a FEN, in one word or several, or a file of FENs."""
+"""The positions of a command line: a FEN, in one word or several, or a file of FENs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def take_position(words: Sequence[str], command: str) -> tuple[Position, list[st
 
 
 def take_setup(words: Sequence[str], command: str) -> tuple[Setup, list[str]]:
-    """The same of a position that may be against the rules; raises CommandError where the FEN cannot be read."""
+    """The same, also for positions that the rules do not allow; raises CommandError if the FEN cannot be read."""
     return _take(words, command, set_up)
 
 
@@ -41,7 +41,7 @@ def _take(words: Sequence[str], command: str, read: Callable[[str], _T]) -> tupl
 def _take_fen(words: Sequence[str], command: str) -> tuple[str, list[str]]:
     """The FEN that the words begin with, and the words after it; raises CommandError where there is none."""
     if not words or not looks_like_fen(words[0]):
-        raise CommandError(f"{command}: {words[0][:60]!r} is no FEN" if words else f"{command}: the FEN is missing")
+        raise CommandError(f"{command}: {words[0][:60]!r} is not a FEN" if words else f"{command}: the FEN is missing")
     first, *rest = words
     fields = first.split()
     while rest and len(fields) <= len(_FIELDS) and re.fullmatch(_FIELDS[len(fields) - 1], rest[0]):
@@ -55,12 +55,12 @@ def read_positions(path: Path, command: str) -> list[Position]:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise CommandError(f"{command}: '{path}' is no FEN, and as a file cannot be read: {reason}") from error
+        raise CommandError(f"{command}: '{path}' is not a FEN, and cannot be read as a file: {reason}") from error
     positions = []
     for number, line in enumerate(lines, start=1):
         if line.strip() and not line.startswith("#"):
             if line.startswith("["):
-                raise CommandError(f"{command}: '{path}' holds games: 'merino annotate' explains them move by move")
+                raise CommandError(f"{command}: '{path}' holds games; 'merino annotate' explains them move by move")
             try:
                 positions.append(take_position(line.split(), command)[0])
             except CommandError as error:

@@ -1,4 +1,4 @@
-"""`merino recipes FILE`: several ways to learn, each measured by a match against the start."""
+"""`merino recipes FILE`: compares ways to learn, each by a match against the same start."""
 
 from __future__ import annotations
 
@@ -66,27 +66,27 @@ def run_recipes(words: Sequence[str]) -> int:
     else:
         print("\n" + "\n".join(table(found, comparison)))
     if interrupted and not args.quiet:
-        print(f"Stopped; the same command goes on in '{folder}'.")
+        print(f"Stopped; the same command continues from '{folder}'.")
     return INTERRUPTED if interrupted else 0
 
 
 def _parser() -> Parser:
     parser = Parser(
         prog="merino recipes",
-        description="Compare ways to learn: learn weights by each recipe of a file, from the same start, and play a "
-        "match of each against the start.",
-        notes="FILE is TOML: 'start' names a weights file; [match] has games and nodes; each [games.NAME] has a file, "
-        "or count and nodes of games that the start plays against itself; each [recipes.NAME] has the words that "
-        "follow 'merino learn', with games by their names, or a weights file. 'article' is the file of the versions "
-        "of the article on GreKo 2015 ML, which comes with Merino. All is kept in the folder, and the same command "
-        "goes on there.",
+        description="Compare ways to learn: each recipe of a file learns weights from the same start, and then plays "
+        "a match against it.",
+        notes="FILE is TOML: 'start' is a weights file; [match] gives games and nodes; each [games.NAME] gives a file, "
+        "or count and nodes of games that the start plays against itself; each [recipes.NAME] gives the arguments "
+        "of 'merino learn', with games by their names, or a weights file. 'article' is a file that comes with "
+        "Merino: the versions in the article on GreKo 2015 ML. Everything is kept in the folder, and the same "
+        "command continues there.",
         examples=(
             "merino recipes article --source masters=gm2600.pgn",
             "merino recipes mine.toml --state my-folder --json",
         ),
     )
-    parser.add_argument("file", type=_file, metavar="FILE", help="the file of the recipes, or 'article'")
-    sentence = "where games of the file are; once for each"
+    parser.add_argument("file", type=_file, metavar="FILE", help="file of recipes, or 'article'")
+    sentence = "the PGN file of the games NAME; may be given more than once"
     parser.add_argument("--source", type=_source, action="append", metavar="NAME=FILE", help=sentence)
     shared.add_concurrency(parser, "games")
     shared.add_state(parser, "FOLDER")
@@ -127,7 +127,7 @@ def _comparison(path: Path, data: dict[str, Any], given: Mapping[str, Path]) -> 
     tables = {name: data.get(name, {}) for name in ("match", "games", "recipes")}
     for name, table in tables.items():
         if not isinstance(table, dict):
-            raise ValueError(f"'{name}' is no table")
+            raise ValueError(f"'{name}' is not a table")
     _check_keys("[match]", tables["match"])
     numbers = {name: _whole(f"[match] {name}", value) for name, value in tables["match"].items()}
     unknown = [name for name in given if name not in tables["games"]]
@@ -135,7 +135,7 @@ def _comparison(path: Path, data: dict[str, Any], given: Mapping[str, Path]) -> 
         raise ValueError(f"there are no games called '{unknown[0]}'{did_you_mean(unknown[0], tables['games'])}")
     sources = {name: given.get(name) or _games(path, name, table) for name, table in tables["games"].items()}
     if not tables["recipes"]:
-        raise ValueError("it has no recipe: a table [recipes.NAME] with the words that follow 'merino learn'")
+        raise ValueError("it has no recipe, a table [recipes.NAME] with the arguments of 'merino learn'")
     recipes = tuple(_recipe(path, name, table, sources) for name, table in tables["recipes"].items())
     tests = tuple(data.get("tests", ()))
     for name in tests:
@@ -150,11 +150,11 @@ def _games(path: Path, name: str, table: object) -> Path | OwnGames | None:
     _check_keys("[games]", table, where)
     if "file" in table:
         if len(table) > 1:
-            raise ValueError(f"{where} has a file and what to play; give one of them")
+            raise ValueError(f"{where} has both a file and games to play; give one of them")
         file = path.parent / Path(str(table["file"])).expanduser()
         return file.absolute() if file.is_file() else None
     if "count" not in table:
-        raise ValueError(f"{where} needs a file, or the count of games to play")
+        raise ValueError(f"{where} needs a file, or a count of games to play")
     numbers = {key: _whole(f"{where} {key}", value) for key, value in table.items()}
     return OwnGames(numbers["count"], numbers.get("nodes", 1500), numbers.get("seed", 1))
 
@@ -164,11 +164,11 @@ def _recipe(path: Path, name: str, table: object, sources: Mapping[str, object])
     if not isinstance(table, dict):
         raise ValueError(f"{where} is no table")
     if not name.replace("-", "").replace("_", "").isalnum() or name == "start":
-        raise ValueError(f"{where}: the name of a recipe is made of letters, digits, - and _, and is not 'start'")
+        raise ValueError(f"{where}: the name of a recipe has only letters, digits, - and _, and is not 'start'")
     _check_keys("[recipes]", table, where)
     note = str(table.get("note", ""))
     if ("learn" in table) == ("weights" in table):
-        raise ValueError(f"{where} needs either the words that follow 'merino learn', or a weights file")
+        raise ValueError(f"{where} needs either 'learn', the arguments of 'merino learn', or 'weights', a file")
     if "weights" in table:
         return Recipe(name, _NOTHING, _weights(path, table["weights"]), note)
     try:
@@ -177,18 +177,18 @@ def _recipe(path: Path, name: str, table: object, sources: Mapping[str, object])
         raise ValueError(f"{where}: {error}") from error
     wrong = [field for field in _REFUSED if getattr(args.request, field) != getattr(_NOTHING, field)]
     if wrong or args.use is not None or args.is_for_machines:
-        raise ValueError(f"{where}: a recipe says from what and how to learn, and nothing else ({', '.join(wrong)})")
+        raise ValueError(f"{where}: a recipe takes only games and settings of the fit, not {', '.join(wrong)}")
     for file in args.request.files:
         _check_source(where, file, sources)
     return Recipe(name, replace(args.request, keep_fen=False), None, note)
 
 
 def _weights(path: Path, name: object) -> Path:
-    """A weights file beside the file of the recipes, or one that comes with Merino."""
+    """A weights file in the folder of the recipes, or one that comes with Merino."""
     places = [path.parent / str(name), SHIPPED / str(name)]
     found = next((place for place in places if place.is_file()), None)
     if found is None:
-        raise ValueError(f"there is no weights file '{name}', neither beside it nor in '{SHIPPED}'")
+        raise ValueError(f"there is no weights file '{name}', neither in its folder nor in '{SHIPPED}'")
     return found
 
 
@@ -200,17 +200,17 @@ def _check_source(where: str, name: object, sources: Mapping[str, object]) -> No
 def _check_keys(kind: str, table: Mapping[str, object], where: str = "") -> None:
     for key in table:
         if key not in _KEYS[kind]:
-            raise ValueError(f"{where or kind}: '{key}' means nothing{did_you_mean(key, _KEYS[kind])}")
+            raise ValueError(f"{where or kind}: there is no key '{key}'{did_you_mean(key, _KEYS[kind])}")
 
 
 def _whole(where: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"{where} = {value!r} is no whole number above 0")
+        raise ValueError(f"{where} = {value!r} is not a whole number above 0")
     return value
 
 
 def table(found: Sequence[RecipeResult], comparison: Comparison) -> list[str]:
-    """The outcomes in lines; numbers of positions and of games, errors by test, Elo against the start with 95%."""
+    """The outcomes as a table: games, positions, error by test, and Elo against the start with its 95% interval."""
     width = max(len("recipe"), *(len(outcome.name) for outcome in found), 0) if found else len("recipe")
     tests = "".join(f"{'error ' + name:>18}" for name in comparison.tests)
     lines = [
@@ -219,7 +219,7 @@ def table(found: Sequence[RecipeResult], comparison: Comparison) -> list[str]:
     ]
     for outcome in found:
         if outcome.missing:
-            lines.append(f"{outcome.name:<{width}}  no games: --source {outcome.missing}=FILE says where they are")
+            lines.append(f"{outcome.name:<{width}}  no games; name them by --source {outcome.missing}=FILE")
             continue
         errors = "".join(f"{(outcome.errors or {})[name]:>18.6f}" for name in comparison.tests)
         played, elo = _elo(outcome)
@@ -239,7 +239,7 @@ def _elo(outcome: RecipeResult) -> tuple[str, str]:
 def _line(outcome: RecipeResult) -> str:
     """A sentence on one outcome."""
     if outcome.missing:
-        return f"{outcome.name}: left out, as nobody said where '{outcome.missing}' is"
+        return f"{outcome.name}: left out, because --source does not name the games '{outcome.missing}'"
     games, elo = _elo(outcome)
     learned = f"learned from {outcome.games} games, {outcome.positions} positions" if outcome.games else "measured"
     return f"{outcome.name}: {learned}{f'; Elo {elo} in {games} games' if games else ''}"

@@ -28,12 +28,12 @@ GAMES, POINTS = 400, 9
 def add_scan(parser: Parser) -> None:
     """The options of the command."""
     add = parser.add_argument
-    add("name", metavar="NAME", help="a weight, or a number of the search")
-    add("--from", dest="low", type=_whole, metavar="V", help="the least value (default: its lower bound)")
-    add("--to", dest="high", type=_whole, metavar="V", help="the greatest value (default: its upper bound)")
-    add("--points", type=_two_or_more, metavar="N", help=f"how many values, evenly between (default: {POINTS})")
+    add("name", metavar="NAME", help="a weight, or a parameter of the search")
+    add("--from", dest="low", type=_whole, metavar="V", help="smallest value (default: its lower bound)")
+    add("--to", dest="high", type=_whole, metavar="V", help="largest value (default: its upper bound)")
+    add("--points", type=_two_or_more, metavar="N", help=f"number of values, evenly spaced (default: {POINTS})")
     add("--values", type=_wholes, metavar="V,V", help="these values instead")
-    add("--against", type=_whole, metavar="V", help="the value that all play against (default: the one in use)")
+    add("--against", type=_whole, metavar="V", help="value that all others play against (default: the one in use)")
     options.add_game_options(parser, GAMES, "of each value")
     shared.add_weights(parser)
     shared.add_state(parser, "FOLDER")
@@ -46,7 +46,7 @@ def add_scan(parser: Parser) -> None:
 
 
 def scan(args: argparse.Namespace) -> int:
-    """Scan, and show what was played, whatever ended it: 0, or 130 after Ctrl-C. Raises CommandError."""
+    """Scan, and show the result so far, however the games ended: 0, or 130 after Ctrl-C. Raises CommandError."""
     request = _request(args)
     _check(args)
     found = run_scan(request, lambda value: _play(args, request, value))
@@ -83,7 +83,7 @@ def _request(args: argparse.Namespace) -> ScanRequest:
 
 
 def _check(args: argparse.Namespace) -> None:
-    """Say what cannot be done before the games rather than after them."""
+    """Raise the errors of the command line before the games are played."""
     if args.plot:
         if args.plot.suffix.lower() not in ENDINGS:
             raise UsageError(f"spsa scan: --plot writes {' or '.join(ENDINGS)}, not '{args.plot}'")
@@ -100,7 +100,7 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _play(args: argparse.Namespace, request: ScanRequest, value: int) -> tuple[MatchResult, MatchError | None]:
-    """The match of one value, and what broke it off."""
+    """The match of one value, and the error that ended it."""
     config = options.read_config(args, request.players(value))
     title = config.players[0].label
     state = None if args.state is None else args.state / f"{value}.json"
@@ -133,5 +133,5 @@ def _wholes(text: str) -> list[int]:
 
 def _two_or_more(text: str) -> int:
     if positive(text) < 2:
-        raise argparse.ArgumentTypeError("a scan has two points at least")
+        raise argparse.ArgumentTypeError("a scan needs at least two points")
     return positive(text)

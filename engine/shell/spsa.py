@@ -54,7 +54,7 @@ def run_spsa(arguments: Sequence[str]) -> int:
 def _parser() -> Parser:
     parser = Parser(
         prog="merino spsa",
-        description="Tune parameters by games (SPSA and its relatives), scan one, simulate such tunes, or plan one.",
+        description="Tune parameters by games (SPSA and Bayesian variants), scan one, simulate or plan a tune.",
         notes="'merino spsa COMMAND -h' explains a command.",
         examples=("merino spsa plan mine.toml --target 2", "merino spsa tune mine.toml --pairs 5000 --prove"),
     )
@@ -64,7 +64,7 @@ def _parser() -> Parser:
     scan = _command(
         commands,
         "scan",
-        "Play values of a weight or number of the search against one: Elo against value, and its optima.",
+        "Play many values of one weight or search parameter against a fixed one: Elo by value, and its optima.",
         "merino spsa scan RookOpen --from -40 --to 80 --points 7 --games 400 --nodes 500 --state rook --plot rook.svg",
         "merino spsa scan razor_margin --values 100,200,400,800",
     )
@@ -91,7 +91,13 @@ def _add_simulate(commands: argparse._SubParsersAction[Parser]) -> None:
     known = ", ".join([*SETTINGS, *_GROUPS])
     add("settings", nargs="*", default=["S0"], metavar="SETTING", help=f"{known} (default: S0)")
     _add_names(parser, CONTENDERS, USUAL)
-    add("--parameters", type=_sizes, metavar="N,N", default=list(paper.SIZES), help="numbers of parameters, as 4,16")
+    add(
+        "--parameters",
+        type=_sizes,
+        metavar="N,N",
+        default=list(paper.SIZES),
+        help="numbers of parameters, such as 4,16",
+    )
     add("--pairs", type=positive, metavar="N", default=paper.PAIRS, help="game pairs per run (default: %(default)s)")
     add(
         "--runs",
@@ -121,9 +127,12 @@ def _add_files(commands: argparse._SubParsersAction[Parser]) -> None:
     add = parser.add_argument
     _add_parameter_file(parser)
     add(
-        "--target", type=number_above_zero, metavar="ELO", help="Elo that may be lost at the end (default: half of all)"
+        "--target",
+        type=number_above_zero,
+        metavar="ELO",
+        help="Elo that may still be missing at the end (default: half of what is missing at the start)",
     )
-    add("--pairs", type=positive, metavar="N", help="compute what N pairs would leave instead")
+    add("--pairs", type=positive, metavar="N", help="instead, compute the Elo still missing after N pairs")
     draws = add("--draw-ratio", type=share, metavar="P", help="share of drawn games, 0 to 1 (default: 0.45)")
     parser.also_accept("--draws", draws)
     add("--constant", action="store_true", help="keep the size of the perturbations constant")
@@ -135,7 +144,7 @@ def _add_files(commands: argparse._SubParsersAction[Parser]) -> None:
         "merino spsa convert mine.toml",
     )
     _add_parameter_file(parser)
-    sentence = "game pairs that r_end is computed for where the file gives none (default: %(default)s)"
+    sentence = "game pairs for computing r_end if the file gives none (default: %(default)s)"
     parser.add_argument("--pairs", type=positive, metavar="N", default=25_000, help=sentence)
     parser.set_defaults(run=_convert)
 
@@ -190,7 +199,7 @@ def _add_parameter_file(parser: Parser) -> None:
 
 
 def _add_names(parser: Parser, known: Mapping[str, Any], usual: Sequence[str] | None = None) -> None:
-    """`--methods`: some of those known, by name; without it those that are usual, all for None."""
+    """`--methods`: names among `known`; the default is `usual`, or all of them for None."""
 
     def chosen(text: str) -> list[Any]:
         unknown = [name for name in text.split(",") if name not in known]
@@ -222,7 +231,7 @@ def _simulate(args: argparse.Namespace) -> int:
     for number, name in enumerate(dict.fromkeys(settings)):
         block = _cells(args, name)
         cells += block
-        if not args.json:  # what is done is shown: Ctrl-C or a full disk does not take it away
+        if not args.json:  # show the results so far, also after Ctrl-C or on a full disk
             print("\n".join([*([""] if number else []), *simulation_table(block)]), flush=True)
     if args.json:
         print(json.dumps(simulation_json(cells), indent=1))
@@ -243,7 +252,7 @@ def _cells(args: argparse.Namespace, name: str) -> list[Cell]:
 
 
 def _progress(args: argparse.Namespace, text: str) -> None:
-    """Show what is being worked on, on a terminal only."""
+    """Show the current setting, on a terminal only."""
     if sys.stderr.isatty() and not args.quiet:
         print(f"\r{text:<60}", end="" if text else "\r", file=sys.stderr, flush=True)
 
@@ -267,7 +276,7 @@ def _plan(args: argparse.Namespace) -> int:
         return 0
     target = args.target or starts.sum() / 2
     if target >= starts.sum():
-        print(f"No games are needed: the start is thought to lose no more than {starts.sum():.3g} Elo")
+        print(f"No games are needed: the start is expected to lose no more than {starts.sum():.3g} Elo")
         return 0
     pairs = pairs_needed(target, starts, at_c, tau, **gamma)
     print(f"{pairs} pairs of games ({2 * pairs} games) leave {target:.3g} Elo to gain")

@@ -93,7 +93,7 @@ def _parser(kind: Schedule, sentence: str) -> Parser:
     )
     if kind is Schedule.GAUNTLET:
         parser.add_argument("players", nargs="+", metavar="PLAYER", help="two players or more; one or more with --pool")
-        sentence = "opponents: each PLAYER meets each of these instead, as versions of an engine are compared"
+        sentence = "opponents: each PLAYER plays against each of these instead, to compare versions of an engine"
         parser.add_argument("--pool", nargs="+", metavar="OPPONENT", help=sentence)
         usual = "the last one, at 0; with --pool the first"
     else:
@@ -110,7 +110,7 @@ def _parser(kind: Schedule, sentence: str) -> Parser:
 def _play(
     kind: Schedule, args: Namespace, players: list[Player], pairing: tuple[int, int], executor: Executor | None
 ) -> tuple[MatchResult, MatchError | None]:
-    """One match of the tournament, and what broke it off."""
+    """One match of the tournament, and the error that ended it."""
     first, second = (players[index] for index in pairing)
     config = options.read_config(args, (first, second))
     title = f"{first.label} - {second.label}"

@@ -1,4 +1,4 @@
-"""`merino train FILE ...`: a net learnt from scored positions."""
+"""`merino train FILE ...`: trains a net from scored positions."""
 
 from __future__ import annotations
 
@@ -80,41 +80,47 @@ def run_train(arguments: Sequence[str]) -> int:
 def _parser() -> Parser:
     parser = Parser(
         prog="merino train",
-        description="Train a net from scored positions: packed ones, or PGN with scores behind the moves.",
+        description="Train a net from scored positions: packed files, or PGN with scores in comments.",
         examples=("merino train games.pgn --out my.net", 'merino train p.bin --features "ALL+H+V" --hidden 32'),
     )
     add = parser.add_argument
     add("files", nargs="+", metavar="FILE", help="positions, as 'merino positions' reads them")
     shared.add_seed(parser, "the random weights and the order")
-    shared.add_threads(parser, None, "one per core; they change only the time")
+    shared.add_threads(parser, None, "one per core; the result does not depend on it")
     add = parser.group("net").add_argument
-    add("--features", default=SHAPE.features, metavar="EXPR", help="what the net sees (default: %(default)s)")
-    sentence = "neurons, and those of a second layer (default: %(default)s)"
+    add("--features", default=SHAPE.features, metavar="EXPR", help="feature set (default: %(default)s)")
+    sentence = "neurons of the first layer and of a second one (default: %(default)s)"
     add("--hidden", default=str(SHAPE.hidden), metavar="N[,M]", help=sentence)
-    sentence = "of the neurons (default: %(default)s)"
+    sentence = "activation function (default: %(default)s)"
     add("--activation", choices=ACTIVATIONS, default=SHAPE.activation, help=sentence)
-    sentence = "a piece-value net: the score is the sum of a value for each piece"
+    sentence = "train a piece-value net: its score is the sum of a value for each piece"
     add("--piece-values", action="store_true", help=sentence)
-    add("--note", metavar="TEXT", help="a note on the positions, kept in the net")
-    add("--start", type=file_path, metavar="FILE", help="net to go on from (default: random weights)")
+    add("--note", metavar="TEXT", help="note about the positions, stored in the net")
+    add("--start", type=file_path, metavar="FILE", help="continue from this net (default: random weights)")
     add = parser.group("training").add_argument
     sentence = "passes over all positions (default: %(default)s)"
     add("--epochs", type=positive, metavar="N", default=SETTINGS.epochs, help=sentence)
-    sentence = "positions before each step (default: %(default)s)"
+    sentence = "positions per step (default: %(default)s)"
     add("--batch", type=positive, metavar="N", default=SETTINGS.batch, help=sentence)
     sentence = "learning rate at the start (default: %(default)s)"
     add("--rate", type=number_above_zero, metavar="X", default=SETTINGS.rate, help=sentence)
-    sentence = "share of the result in the target, beside the score (default: %(default)s)"
+    sentence = "weight of the result in the target; the score has the rest (default: %(default)s)"
     add("--blend", type=_blend, metavar="X", default=OBJECTIVE.blend, help=sentence)
-    sentence = "power of the error, such as 2 (default: %(default)s)"
+    sentence = "exponent of the error; 2 is the squared error (default: %(default)s)"
     add("--power", type=number_above_zero, metavar="X", default=OBJECTIVE.power, help=sentence)
     add("--k", type=scale, metavar="CP", help="scale of the scores (default: fitted to the results)")
     sentence = "share of the games kept for validation (default: %(default)s)"
     validation = add("--validation", type=share, metavar="X", default=SETTINGS.validation, help=sentence)
     parser.also_accept("--apart", validation)
-    add("--no-mirror", action="store_true", help="never exchange left and right")
+    add("--no-mirror", action="store_true", help="do not mirror positions left to right")
     add = parser.group(shared.OUTPUT).add_argument
-    add("--out", type=file_path, metavar="FILE", default=Path("merino.net"), help="the net (default: %(default)s)")
+    add(
+        "--out",
+        type=file_path,
+        metavar="FILE",
+        default=Path("merino.net"),
+        help="write the net to this file (default: %(default)s)",
+    )
     shared.add_quiet(parser)
     return parser
 
@@ -129,7 +135,7 @@ def _shape(args: argparse.Namespace) -> Shape:
 
 
 def _records(args: argparse.Namespace) -> tuple[np.ndarray, list[str]]:
-    """All positions; one packed file stays on the disk."""
+    """All positions; a single packed file is mapped, not read."""
     files = find_files(args.files)
     names = [path.name for path in files]
     if len(files) == 1 and files[0] != STANDARD_INPUT and _is_packed(files[0]):
@@ -178,7 +184,7 @@ def _tell(found: Trained, out: Path) -> None:
         f"{found.validation_error:.6f}; the net is in '{out}'"
     )
     if found.interrupted:
-        print("The same command goes on from there.")
+        print("The same command continues from there.")
 
 
 def _blend(text: str) -> float:

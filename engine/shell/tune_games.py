@@ -75,9 +75,7 @@ def tune_new(args: argparse.Namespace) -> int:
     )
     tune = Tune.new(configuration)
     if tunes_evaluation(configuration) and _weights_file(path).exists():
-        raise UsageError(
-            f"spsa tune: '{_weights_file(path)}' exists, and the tuned weights would replace it; name another --state"
-        )
+        raise UsageError(f"spsa tune: the tuned weights would replace '{_weights_file(path)}'; name another --state")
     return _play(tune, path, args)
 
 
@@ -98,7 +96,7 @@ def tune_on(args: argparse.Namespace) -> int:
 
 
 def replay_games(args: argparse.Namespace) -> int:
-    """Print what each method makes of the games of a tune."""
+    """Print the result of each method on the games of a tune."""
     tune = load_tune(args.state)
     _check_picture(args.plot)
     for method in args.methods:
@@ -112,7 +110,7 @@ def replay_games(args: argparse.Namespace) -> int:
 
 
 def _play(tune: Tune, path: Path, args: argparse.Namespace) -> int:
-    """Play to the end or until Ctrl-C, and print the result so far, whatever ends the games; 130 after Ctrl-C."""
+    """Play to the end or until Ctrl-C, and print the result so far, however the games ended; 130 after Ctrl-C."""
     _check_targets(tune, path, args.plot)
     _write_state(tune, path)
     needs = Needs(programs=tune.configuration.engine[:1])
@@ -155,7 +153,7 @@ def _concurrency(args: argparse.Namespace) -> int:
 def _play_pairs(
     tune: Tune, path: Path, args: argparse.Namespace, executor: RemoteExecutor | None
 ) -> tuple[bool, CommandError | None]:
-    """Play, and keep the file up to date: whether it was interrupted, and what else ended it before its end."""
+    """Play, and keep the file up to date; whether it was interrupted, and the error that ended it, if any."""
     progress, saved = TuneProgress(lambda line: _remark(args, line)), [time.monotonic()]
 
     def note(now: Tune) -> None:
@@ -217,7 +215,7 @@ def _prove(
 
 
 def _remark(args: argparse.Namespace, line: str) -> None:
-    """Print a line that is no result."""
+    """Print a remark."""
     if not args.quiet:
         _tell(line)
 
@@ -242,7 +240,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _check_targets(tune: Tune, path: Path, plot: Path | None) -> None:
-    """Fail before the games rather than after them; raises CommandError."""
+    """Raise CommandError before the games if the files cannot be written."""
     _check_writable(path)
     if tunes_evaluation(tune.configuration):
         _check_writable(_weights_file(path))

@@ -19,9 +19,9 @@ from websockets.sync.client import connect as websocket
 from engine.board.game import Position
 from engine.common.command import CommandError
 from engine.explorer.app import create_app
+from engine.explorer.evaluations import Evaluations
 from engine.explorer.guard import MOST_BYTES
-from engine.explorer.keeping import Kept
-from engine.explorer.shelf import Shelf
+from engine.explorer.server_state import ServerState
 from engine.report.schema import PositionReport
 from engine.shell.explorer import run_explorer
 from eval.families import DEFAULT_FILE, default, load
@@ -43,13 +43,13 @@ UNTIL = 200  # messages at most
 
 
 @pytest.fixture(scope="module")
-def kept() -> Kept:
-    return Kept()
+def state() -> ServerState:
+    return ServerState()
 
 
 @pytest.fixture(scope="module")
-def page(kept: Kept) -> Iterator[TestClient]:
-    with TestClient(create_app(kept, PORT), base_url=f"http://127.0.0.1:{PORT}") as client:
+def page(state: ServerState) -> Iterator[TestClient]:
+    with TestClient(create_app(state, PORT), base_url=f"http://127.0.0.1:{PORT}") as client:
         yield client
 
 
@@ -248,7 +248,7 @@ def test_a_net_is_listed_opened_and_has_no_weights_to_save(page: TestClient) -> 
     score = explained(page, MIDDLEGAME, weights=entry["id"])["score_cp"]
     assert score == explained(page, MIDDLEGAME, weights="gen1.net")["score_cp"]
     wrong = refused(page.post("/api/weights", json={"name": "mine.net", "content": content[:400]}))
-    assert wrong.startswith("'mine.net' is no net") and "/" not in wrong.split(":")[0]
+    assert wrong.startswith("'mine.net' is not a usable net") and "/" not in wrong.split(":")[0]
     assert "base64" in refused(page.post("/api/weights", json={"name": "mine.net", "content": "?"}))
     assert "no weights that could be saved" in refused(page.post("/api/weights/text", json={"weights": "gen1.net"}))
     points = page.post("/api/course", json={"fen": MIDDLEGAME, "moves": ["e3e4"], "weights": "gen1.net"}).json()
@@ -300,11 +300,11 @@ def test_weights_of_the_user_are_found_and_no_other_file(
     (tmp_path / "data").mkdir()
     own = tmp_path / "data" / "weights.txt"
     own.write_text("RookOpen 33\n")
-    shelf = Shelf()
-    assert shelf.find().numbers["RookOpen"].value == 33
+    evaluations = Evaluations()
+    assert evaluations.find().numbers["RookOpen"].value == 33
     own.write_text("RookOpen 34\n")
     os.utime(own, ns=(1, 1))
-    assert shelf.find().numbers["RookOpen"].value == 34, "read anew"
+    assert evaluations.find().numbers["RookOpen"].value == 34, "read anew"
     for name in (str(own), "../default", "../../pyproject.toml", "yours/../weights.txt"):
         assert "there are no weights" in refused(page.get("/api/explain", params={"fen": ENDGAME, "weights": name}))
 
@@ -424,7 +424,7 @@ def test_a_game_is_annotated_move_by_move(page: TestClient) -> None:
     assert told[-1]["is_whole"] and "1 blunder" in told[-1]["account"][1]
 
 
-def test_learning_is_followed_step_by_step_and_kept(page: TestClient, kept: Kept) -> None:
+def test_learning_is_followed_step_by_step_and_kept(page: TestClient, state: ServerState) -> None:
     games = (ROOT / "games" / "selfplay.pgn").read_text(encoding="utf-8")
     with connect(page, "/ws/learn") as socket:
         body = {"text": games, "name": "selfplay.pgn", "weights": "greko2015-before-training"}

@@ -8,10 +8,10 @@ from typing import Any
 
 from engine import NAME, __version__
 from engine.board.bitboard import WHITE
-from engine.explorer.asked import Asked
-from engine.explorer.keeping import Kept
+from engine.explorer.evaluations import IN_USE, changed, terms, text_of
+from engine.explorer.fields import Fields
 from engine.explorer.reading import course_of, read_pgn, read_text
-from engine.explorer.shelf import IN_USE, changed, terms, text_of
+from engine.explorer.server_state import ServerState
 from engine.notation.positions import position_of
 from engine.notation.san import read_move, san
 from engine.report.older_json import change_json, move_json
@@ -39,69 +39,71 @@ class Start:
     highest_level: int
 
 
-def start(_: Asked, kept: Kept) -> Answer:
+def start(_: Fields, state: ServerState) -> Answer:
     """GET /api/start."""
-    return asdict(Start(NAME, __version__, kept.first_text, kept.first_file, kept.first_is_free, FULL_LEVEL))
+    return asdict(Start(NAME, __version__, state.first_text, state.first_file, state.first_is_free, FULL_LEVEL))
 
 
-def explain(asked: Asked, kept: Kept) -> Answer:
+def explain(fields: Fields, state: ServerState) -> Answer:
     """GET and POST /api/explain: the report of a position; with `free` also of one that breaks the rules."""
-    evaluation, beside = asked.evaluation(kept.shelf), asked.beside(kept.shelf)
-    if asked.flag("free") and not asked.texts("moves"):
-        setup = set_up(asked.text("fen"))
-        return _told(with_beside(report_setup(setup, evaluation), setup.record, beside))
-    position = asked.position()
-    return _told(with_beside(report_position(position, evaluation), position.record, beside))
+    evaluation, beside = fields.evaluation(state.evaluations), fields.beside(state.evaluations)
+    if fields.flag("free") and not fields.texts("moves"):
+        setup = set_up(fields.text("fen"))
+        return _as_answer(with_beside(report_setup(setup, evaluation), setup.record, beside))
+    position = fields.position()
+    return _as_answer(with_beside(report_position(position, evaluation), position.record, beside))
 
 
-def move(asked: Asked, kept: Kept) -> Answer:
+def move(fields: Fields, state: ServerState) -> Answer:
     """POST /api/move: play a move as a person writes it; the move and the report of the new position."""
-    evaluation, position = asked.evaluation(kept.shelf), asked.position()
-    played = read_move(position, asked.text("move"))
+    evaluation, position = fields.evaluation(state.evaluations), fields.position()
+    played = read_move(position, fields.text("move"))
     name = san(position, played)
     position.push(played)
     moves = [position.uci(each) for each in position.moves]
-    report = _told(with_beside(report_position(position, evaluation), position.record, asked.beside(kept.shelf)))
+    report = _as_answer(
+        with_beside(report_position(position, evaluation), position.record, fields.beside(state.evaluations))
+    )
     return {"san": name, "uci": moves[-1], "moves": moves, "fen": position.fen(), "report": report}
 
 
-def read(asked: Asked, _: Kept) -> Answer:
+def read(fields: Fields, _: ServerState) -> Answer:
     """POST /api/read: read a text, which may be a FEN, an EPD, moves or PGN."""
-    free = asked.flag("free")
-    position = asked.position() if asked.has("fen") else None
-    return asdict(read_text(asked.text("text"), position, free))
+    free = fields.flag("free")
+    position = fields.position() if fields.has("fen") else None
+    return asdict(read_text(fields.text("text"), position, free))
 
 
-def pgn(asked: Asked, _: Kept) -> Answer:
+def pgn(fields: Fields, _: ServerState) -> Answer:
     """POST /api/pgn: the games of a PGN text."""
-    return asdict(read_pgn(asked.text("text")))
+    return asdict(read_pgn(fields.text("text")))
 
 
-def course(asked: Asked, kept: Kept) -> Answer:
+def course(fields: Fields, state: ServerState) -> Answer:
     """POST /api/course: the evaluation of each position of a game."""
-    points = course_of(position_of(asked.text("fen")), asked.texts("moves"), asked.evaluation(kept.shelf))
+    points = course_of(position_of(fields.text("fen")), fields.texts("moves"), fields.evaluation(state.evaluations))
     return {"points": [asdict(point) for point in points]}
 
 
-def compare(asked: Asked, kept: Kept) -> Answer:
+def compare(fields: Fields, state: ServerState) -> Answer:
     """POST /api/compare: a position under two evaluations, or two moves in it."""
-    if asked.has("first_move"):
-        return _two_moves(asked, kept)
-    chosen = (asked.part(name).evaluation(kept.shelf) for name in ("first", "second"))
-    position = asked.position()
+    if fields.has("first_move"):
+        return _two_moves(fields, state)
+    chosen = (fields.part(name).evaluation(state.evaluations) for name in ("first", "second"))
+    position = fields.position()
     first, second = (report_position(position, evaluation) for evaluation in chosen)
     compared = compare_reports(first, second)
     return {
-        "first": _told(replace(first, moves=())),
-        "second": _told(replace(second, moves=())),
+        "first": _as_answer(replace(first, moves=())),
+        "second": _as_answer(replace(second, moves=())),
         **compared.to_dict(),
         "summary": summarise_change(compared.change, "B instead of A", WHITE),
     }
 
 
-def _two_moves(asked: Asked, kept: Kept) -> Answer:
-    evaluation, position = asked.evaluation(kept.shelf), asked.position()
-    moves = [read_move(position, asked.text(name)) for name in ("first_move", "second_move")]
+def _two_moves(fields: Fields, state: ServerState) -> Answer:
+    evaluation, position = fields.evaluation(state.evaluations), fields.position()
+    moves = [read_move(position, fields.text(name)) for name in ("first_move", "second_move")]
     report = report_moves(position, moves, evaluation)
     first, second = report.moves
     change = difference(first.change, second.change)
@@ -113,14 +115,14 @@ def _two_moves(asked: Asked, kept: Kept) -> Answer:
     }
 
 
-def weights(asked: Asked, kept: Kept) -> Answer:
+def weights(fields: Fields, state: ServerState) -> Answer:
     """GET /api/weights: the weights to choose from, the terms, and the values of the chosen or used weights."""
-    wanted = asked.text("weights", IN_USE) or IN_USE
-    evaluation = asked.evaluation(kept.shelf)
+    wanted = fields.text("weights", IN_USE) or IN_USE
+    evaluation = fields.evaluation(state.evaluations)
     numbers = evaluation.numbers
     own = {name: number for name, number in numbers.items() if number.part_of not in numbers}
     return {
-        "weights": [asdict(entry) for entry in kept.shelf.entries()],
+        "weights": [asdict(entry) for entry in state.evaluations.entries()],
         "chosen": wanted,
         "k": evaluation.k,
         "has_terms": evaluation.has_terms,
@@ -131,34 +133,34 @@ def weights(asked: Asked, kept: Kept) -> Answer:
     }
 
 
-def add_weights(asked: Asked, kept: Kept) -> Answer:
+def add_weights(fields: Fields, state: ServerState) -> Answer:
     """POST /api/weights: keep a weights file or a net that the page has opened."""
-    return asdict(kept.shelf.read(asked.text("name")[:80], asked.content()))
+    return asdict(state.evaluations.read(fields.text("name")[:80], fields.content()))
 
 
-def weights_text(asked: Asked, kept: Kept) -> Answer:
+def weights_text(fields: Fields, state: ServerState) -> Answer:
     """POST /api/weights/text: the weights file of an evaluation, which the page saves where the user chooses."""
-    found = changed(kept.shelf.find(asked.text("weights", IN_USE) or IN_USE), asked.numbers("changes"))
+    found = changed(state.evaluations.find(fields.text("weights", IN_USE) or IN_USE), fields.numbers("changes"))
     return {"text": text_of(found, f"Made with the explorer of {NAME} {__version__}")}
 
 
-def learning(_: Asked, kept: Kept) -> Answer:
+def learning(_: Fields, state: ServerState) -> Answer:
     """GET /api/learning: the record of the last run of `learn`, on this page or on disk; null if there is none."""
-    if kept.record is not None:
-        return {"record": kept.record}
-    for entry in kept.shelf.entries():
+    if state.record is not None:
+        return {"record": state.record}
+    for entry in state.evaluations.entries():
         if entry.id == IN_USE and entry.file is not None:
-            path = kept.record_beside(entry.file, RECORD_NAME)
+            path = state.record_beside(entry.file, RECORD_NAME)
             return {"record": load_record(path) if path else None}
     return {"record": None}
 
 
-def _told(report: PositionReport) -> Answer:
+def _as_answer(report: PositionReport) -> Answer:
     """A report as data, with its score also at the top level."""
     return {"score_cp": report.static.score_cp, **report.to_dict()}
 
 
-ANSWERS: tuple[tuple[str, str, Callable[[Asked, Kept], Answer]], ...] = (
+ANSWERS: tuple[tuple[str, str, Callable[[Fields, ServerState], Answer]], ...] = (
     ("GET", "/api/start", start),
     ("GET", "/api/explain", explain),
     ("POST", "/api/explain", explain),

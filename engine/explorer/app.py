@@ -16,11 +16,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
-from engine.explorer import lessons, thinking
+from engine.explorer import learning, thinking
 from engine.explorer.answers import ANSWERS, Answer
-from engine.explorer.asked import Asked
+from engine.explorer.fields import Fields
 from engine.explorer.guard import Guard
-from engine.explorer.keeping import Kept
+from engine.explorer.server_state import ServerState
 from engine.explorer.sockets import FAULTS, Channel, Stop, Work
 
 PAGE = files(__name__.rpartition(".")[0]) / "page"
@@ -34,19 +34,19 @@ SOCKETS: tuple[tuple[str, Work], ...] = (
     ("/ws/search", thinking.search),
     ("/ws/play", thinking.play),
     ("/ws/annotate", thinking.annotate),
-    ("/ws/learn", lessons.learn),
-    ("/ws/points", lessons.points),
+    ("/ws/learn", learning.learn),
+    ("/ws/points", learning.points),
 )
 _PIECES = {f"{'w' if letter.isupper() else 'b'}{letter.upper()}": letter for letter in "PNBRQKpnbrqk"}
 
 
-def create_app(kept: Kept, port: int) -> Starlette:
+def create_app(state: ServerState, port: int) -> Starlette:
     """The application that serves this port."""
     running: set[Stop] = set()
     routes: list[BaseRoute] = [
-        Route(path, _endpoint(answer, kept), methods=[method]) for method, path, answer in ANSWERS
+        Route(path, _endpoint(answer, state), methods=[method]) for method, path, answer in ANSWERS
     ]
-    routes += [WebSocketRoute(path, _channel(work, kept, running)) for path, work in SOCKETS]
+    routes += [WebSocketRoute(path, _channel(work, state, running)) for path, work in SOCKETS]
     routes += [
         Route("/pieces/{name}.svg", _piece),
         Route("/", _page_file),
@@ -61,19 +61,19 @@ def create_app(kept: Kept, port: int) -> Starlette:
     return app
 
 
-def _endpoint(answer: Callable[[Asked, Kept], Answer], kept: Kept) -> Callable[[Request], Any]:
+def _endpoint(answer: Callable[[Fields, ServerState], Answer], state: ServerState) -> Callable[[Request], Any]:
     async def respond(request: Request) -> Response:
         try:
-            asked = _of_query(request) if request.method in ("GET", "HEAD") else Asked.read(await request.body())
-            told = await run_in_threadpool(answer, asked, kept)
+            fields = _of_query(request) if request.method in ("GET", "HEAD") else Fields.read(await request.body())
+            found = await run_in_threadpool(answer, fields, state)
         except FAULTS as error:
             return JSONResponse({"error": str(error)}, status_code=400)
-        return JSONResponse(told, headers={"cache-control": "no-store"})
+        return JSONResponse(found, headers={"cache-control": "no-store"})
 
     return respond
 
 
-def _of_query(request: Request) -> Asked:
+def _of_query(request: Request) -> Fields:
     """The request in an address: texts, the moves separated by blanks or commas, and `free=1`."""
     fields: dict[str, Any] = dict(request.query_params)
     if "moves" in fields:
@@ -82,12 +82,12 @@ def _of_query(request: Request) -> Asked:
             del fields["moves"]
     if "free" in fields:
         fields["free"] = fields["free"] in ("1", "true")
-    return Asked(fields)
+    return Fields(fields)
 
 
-def _channel(work: Work, kept: Kept, running: set[Stop]) -> Callable[[WebSocket], Any]:
+def _channel(work: Work, state: ServerState, running: set[Stop]) -> Callable[[WebSocket], Any]:
     async def serve(socket: WebSocket) -> None:
-        await Channel(socket, kept, work, running).serve()
+        await Channel(socket, state, work, running).serve()
 
     return serve
 

@@ -9,7 +9,7 @@ from itertools import islice
 
 from engine.board.fen import FenError
 from engine.board.game import Position
-from engine.explorer.asked import MOST_MOVES, RequestError
+from engine.explorer.fields import MOST_MOVES, RequestError
 from engine.notation.positions import looks_like_fen, position_of
 from engine.notation.san import MoveRejected, read_move, san, san_moves
 from eval.evaluation import Evaluation
@@ -109,9 +109,9 @@ def course_of(start: Position, moves: list[str], evaluation: Evaluation) -> list
 
 
 def _point(position: Position, evaluation: Evaluation) -> CoursePoint:
-    told = evaluation.explain(position.record)
-    nets = {line.name: line.net for line in told.lines if line.net}
-    return CoursePoint(position.fen(), told.score_white, told.expected_score, nets)
+    explanation = evaluation.explain(position.record)
+    nets = {line.name: line.net for line in explanation.lines if line.net}
+    return CoursePoint(position.fen(), explanation.score_white, explanation.expected_score, nets)
 
 
 def _read_position(text: str, free: bool) -> Read:

@@ -12,7 +12,7 @@ import uvicorn
 from engine.board.game import Position
 from engine.common.errors import MerinoError
 from engine.explorer.app import create_app
-from engine.explorer.keeping import Kept
+from engine.explorer.server_state import ServerState
 from engine.search.warmup import warm_up
 from eval.families import active_file, load
 
@@ -25,14 +25,14 @@ class ServerError(MerinoError):
     """The server cannot run; the message says why."""
 
 
-def serve(kept: Kept, port: int, opens_browser: bool, say: Callable[[str], object]) -> None:
+def serve(state: ServerState, port: int, opens_browser: bool, say: Callable[[str], object]) -> None:
     """Serve on this port, 0 for any free one, until Ctrl-C; `say` gets its address. Raises ServerError."""
     listener = _listen(port)
     with listener:
         port = listener.getsockname()[1]
         warm_up()
         load(active_file()).value_pieces(Position().record)
-        app = create_app(kept, port)
+        app = create_app(state, port)
         config = uvicorn.Config(
             app,
             host=HOST,

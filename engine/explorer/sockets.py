@@ -10,8 +10,8 @@ from typing import Any
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from engine.common.errors import MerinoError
-from engine.explorer.asked import Asked
-from engine.explorer.keeping import Kept
+from engine.explorer.fields import Fields
+from engine.explorer.server_state import ServerState
 
 MOST_AT_ONCE = 12  # pieces of work
 MOST_IDS = 10**9
@@ -54,14 +54,14 @@ class Stop:
 
 
 # Does the work, reports its progress, and returns the last message.
-Work = Callable[[Asked, Kept, Say, Stop], Message]
+Work = Callable[[Fields, ServerState, Say, Stop], Message]
 
 
 class Channel:
     """A WebSocket and its work: a message starts new work and ends the work before it."""
 
-    def __init__(self, socket: WebSocket, kept: Kept, work: Work, running: set[Stop]) -> None:
-        self._socket, self._kept, self._work, self._running = socket, kept, work, running
+    def __init__(self, socket: WebSocket, state: ServerState, work: Work, running: set[Stop]) -> None:
+        self._socket, self._state, self._work, self._running = socket, state, work, running
         self._outbox: asyncio.Queue[Message] = asyncio.Queue()
         self._loop = asyncio.get_running_loop()
         self._stop = Stop()
@@ -82,8 +82,8 @@ class Channel:
 
     async def _hear(self, text: str) -> None:
         try:
-            asked = Asked.read(text)
-            is_stop, number = asked.flag("stop"), asked.number("id", 0, MOST_IDS) or 0
+            fields = Fields.read(text)
+            is_stop, number = fields.flag("stop"), fields.number("id", 0, MOST_IDS) or 0
         except MerinoError as error:
             self._outbox.put_nowait({"type": "error", "error": str(error)})
             return
@@ -98,19 +98,19 @@ class Channel:
         self._stop = Stop()
         self._running.add(self._stop)
         self._thread = threading.Thread(
-            target=self._run, args=(asked, self._stop, number), name="explorer", daemon=True
+            target=self._run, args=(fields, self._stop, number), name="explorer", daemon=True
         )
         self._thread.start()
 
     def _end_work(self) -> None:
         self._stop.set()
 
-    def _run(self, asked: Asked, stop: Stop, number: int) -> None:
+    def _run(self, fields: Fields, stop: Stop, number: int) -> None:
         def say(message: Message) -> None:
             self._say({"id": number, **message})
 
         try:
-            last = self._work(asked, self._kept, say, stop)
+            last = self._work(fields, self._state, say, stop)
         except FAULTS as error:
             last = {"type": "error", "error": str(error)}
         finally:

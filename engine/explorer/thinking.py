@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from engine.board.game import Position
-from engine.explorer.asked import Asked, RequestError
-from engine.explorer.keeping import Kept
+from engine.explorer.fields import Fields, RequestError
+from engine.explorer.server_state import ServerState
 from engine.explorer.sockets import Message, Say, Stop
 from engine.notation.positions import position_of
 from engine.notation.san import board_of, san, san_line
@@ -40,16 +40,16 @@ class Depth:
     time_ms: int
 
 
-def search(asked: Asked, kept: Kept, say: Say, stop: Stop) -> Message:
+def search(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
     """Search a position and report each line found, without end unless a limit is given."""
-    position, evaluation = asked.position(), asked.evaluation(kept.shelf)
-    limits = _limits(asked)
+    position, evaluation = fields.position(), fields.evaluation(state.evaluations)
+    limits = _limits(fields)
     if limits == Limits():
         limits = Limits(infinite=True)
     searcher = _searcher(evaluation)
     searcher.is_analysing = True
     legal = len(position.legal_moves)
-    searcher.multipv = legal if asked.flag("all_moves") else asked.number("lines", 1, MOST_LINES) or 1
+    searcher.multipv = legal if fields.flag("all_moves") else fields.number("lines", 1, MOST_LINES) or 1
     if not legal:
         return {"type": "done", "best": None}
 
@@ -62,12 +62,12 @@ def search(asked: Asked, kept: Kept, say: Say, stop: Stop) -> Message:
     return {"type": "done", "best": None if best is None else position.uci(best)}
 
 
-def play(asked: Asked, kept: Kept, _: Say, stop: Stop) -> Message:
+def play(fields: Fields, state: ServerState, _: Say, stop: Stop) -> Message:
     """Search for a move to play, at a level."""
-    position, evaluation = asked.position(), asked.evaluation(kept.shelf)
-    limits = _limits(asked)
+    position, evaluation = fields.position(), fields.evaluation(state.evaluations)
+    limits = _limits(fields)
     searcher = _searcher(evaluation)
-    level = asked.number("level", 0, FULL_LEVEL)
+    level = fields.number("level", 0, FULL_LEVEL)
     searcher.strength = None if level is None else at_level(level)
     result = _searched(searcher, position, Limits(movetime=MOVE_MS) if limits == Limits() else limits, stop)
     if result.best is None:
@@ -76,44 +76,48 @@ def play(asked: Asked, kept: Kept, _: Say, stop: Stop) -> Message:
     return {"type": "done", "best": position.uci(best), "san": san(position, best)}
 
 
-def annotate(asked: Asked, kept: Kept, say: Say, stop: Stop) -> Message:
+def annotate(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
     """Report for each move of a game what it loses, as `merino annotate` does."""
-    start, evaluation = position_of(asked.text("fen")), asked.evaluation(kept.shelf)
-    limits = _limits(asked)
+    start, evaluation = position_of(fields.text("fen")), fields.evaluation(state.evaluations)
+    limits = _limits(fields)
     limits = Limits(nodes=NODES_A_MOVE) if limits == Limits() else limits
     searching = analyser(_searcher(evaluation), is_stop_requested=lambda: stop.is_set, gives_up=True)
     current, done = start.copy(), list[AnnotatedMove]()
     try:
-        for told in annotate_moves(start, asked.texts("moves"), evaluation, searching, limits):
-            done.append(told)
-            say({"type": "move", "ply": len(done), **_annotated(current, told)})
-            current.push(told.move)
+        for annotated in annotate_moves(start, fields.texts("moves"), evaluation, searching, limits):
+            done.append(annotated)
+            say({"type": "move", "ply": len(done), **_annotated(current, annotated)})
+            current.push(annotated.move)
     except KeyboardInterrupt:
         return {"type": "done", "is_whole": False, "account": list(account(done))}
     return {"type": "done", "is_whole": True, "account": list(account(done))}
 
 
-def _annotated(position: Position, told: AnnotatedMove) -> dict[str, Any]:
+def _annotated(position: Position, annotated: AnnotatedMove) -> dict[str, Any]:
     """A move of a game, with the better line if it was a mistake."""
-    grade, best = told.grade, told.better.best[:BETTER]
+    grade, best = annotated.grade, annotated.better.best[:BETTER]
     return {
-        "san": told.san,
-        "before": {"expected_score": told.before.expected, "text": told.before.score_text},
-        "after": {"expected_score": told.after.expected, "text": told.after.score_text, "depth": told.after.depth},
-        "loss": told.loss,
+        "san": annotated.san,
+        "before": {"expected_score": annotated.before.expected, "text": annotated.before.score_text},
+        "after": {
+            "expected_score": annotated.after.expected,
+            "text": annotated.after.score_text,
+            "depth": annotated.after.depth,
+        },
+        "loss": annotated.loss,
         "grade": None if grade is None else {"name": grade.name, "sign": grade.sign, "nag": grade.nag},
         "better": {
-            "text": told.better.score_text,
+            "text": annotated.better.score_text,
             "line": san_line(board_of(position), best),
         },
     }
 
 
-def _limits(asked: Asked) -> Limits:
+def _limits(fields: Fields) -> Limits:
     return Limits(
-        depth=asked.number("depth", 1, 100),
-        nodes=asked.number("nodes", 1, MOST_NODES),
-        movetime=asked.number("movetime", 1, MOST_MS),
+        depth=fields.number("depth", 1, 100),
+        nodes=fields.number("nodes", 1, MOST_NODES),
+        movetime=fields.number("movetime", 1, MOST_MS),
     )
 
 

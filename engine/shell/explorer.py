@@ -40,14 +40,14 @@ def run_explorer(arguments: Sequence[str]) -> int:
         import websockets  # noqa: F401, PLC0415
     except ImportError as error:
         raise CommandError(
-            f"explorer: it needs {error.name}: install Merino with its extra 'web', pip install 'merino-chess[web]'"
+            f"explorer: it needs {error.name}; install Merino with the extra 'web', as in pip install '.[web]'"
         ) from error
-    from engine.explorer.keeping import Kept  # noqa: PLC0415 (what they serve)
+    from engine.explorer.server_state import ServerState  # noqa: PLC0415 (what they serve)
     from engine.explorer.serving import serve  # noqa: PLC0415
 
     with errors_named("explorer", MerinoError):
         serve(
-            Kept(first_text=begun.text, first_file=begun.file, first_is_free=begun.is_free),
+            ServerState(first_text=begun.text, first_file=begun.file, first_is_free=begun.is_free),
             args.port,
             not args.no_browser,
             _say,
@@ -60,7 +60,7 @@ def _say(line: str) -> None:
 
 
 class _Begun(NamedTuple):
-    """The text to begin with, the name of the file it was read from, and whether it is a position against the rules."""
+    """The text to begin with, the name of its file, and whether it is a position that the rules do not allow."""
 
     text: str | None = None
     file: str | None = None

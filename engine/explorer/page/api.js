@@ -21,9 +21,9 @@ async function call(method, path, body) {
     } catch {
         throw new RequestFailed("the server does not answer: is 'merino explorer' still running?");
     }
-    const told = await answer.json();
-    if (!answer.ok) throw new RequestFailed(told.error ?? `the server answered ${answer.status}`);
-    return told;
+    const body = await answer.json();
+    if (!answer.ok) throw new RequestFailed(body.error ?? `the server answered ${answer.status}`);
+    return body;
 }
 
 export const get = (path) => call("GET", path);

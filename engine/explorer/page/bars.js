@@ -64,7 +64,7 @@ export function makeBars(panel) {
                     ? `By ${shortName(beside.evaluation)}, by removal.`
                     : `The values of ${shortName(beside.evaluation)} with a rest of ${pawns(beside.shared_cp)} sum to its score.`
                 : (state.way === "attributed" || state.way === "none") && report.shared_cp !== null
-                ? `Attributed values with the shared rest of ${pawns(report.shared_cp)} sum to ${pawns(report.static.sum_cp)}.`
+                ? `Attributed values and a shared rest of ${pawns(report.shared_cp)} sum to ${pawns(report.static.sum_cp)}.`
                 : "Removal values include what pieces do for each other, so they do not add up to the score.";
         replace(
             panel,

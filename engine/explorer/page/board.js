@@ -197,10 +197,10 @@ function drawValues() {
         to = state.preview?.move.slice(2, 4);
     if (state.way !== "none" || state.term) {
         for (const piece of report.pieces) {
-            const told = figure(piece);
-            if (!told) continue;
+            const label = figure(piece);
+            if (!label) continue;
             const [x, y] = place(piece.square);
-            const strength = Math.min(1, Math.abs(told.share));
+            const strength = Math.min(1, Math.abs(label.share));
             if (strength > 0.02) {
                 tints.push(
                     s("rect", {
@@ -208,13 +208,13 @@ function drawValues() {
                         y,
                         width: 100,
                         height: 100,
-                        class: told.share > 0 ? "blue" : "orange",
+                        class: label.share > 0 ? "blue" : "orange",
                         "fill-opacity": (0.12 + 0.88 * strength).toFixed(3),
                         "data-square": piece.square,
                     }),
                 );
             }
-            texts.push(s("text", { x: x + 50, y: y + 94, "data-square": piece.square, text: told.text }));
+            texts.push(s("text", { x: x + 50, y: y + 94, "data-square": piece.square, text: label.text }));
             if (!before || state.term) continue;
             const old = before.get(piece.square === to ? from : piece.square);
             const change = old && valueOf(old) !== null && valueOf(piece) !== null ? valueOf(piece) - valueOf(old) : 0;
@@ -278,12 +278,12 @@ function arrow(uci) {
     });
 }
 
-/** What a listener is told of a square. */
+/** A square in words, for screen readers. */
 export function describe(square) {
     const piece = pieces.get(square);
     if (!piece) return `${square}, empty`;
-    const told = state.report?.pieces.find((each) => each.square === square);
-    const value = told && state.way !== "none" ? valueOf(told) : null;
+    const reported = state.report?.pieces.find((each) => each.square === square);
+    const value = reported && state.way !== "none" ? valueOf(reported) : null;
     const worth = value === null ? "" : `, ${number(value, 2, true)} pawns`;
     return `${square}, ${nameOf(piece.letter)}${worth}`;
 }

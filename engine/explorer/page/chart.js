@@ -30,17 +30,17 @@ export function chart({ label, height = 240, read, choose }) {
     function draw() {
         const width = place.clientWidth;
         if (!width) return;
-        const told = read();
-        const series = told.series.filter((each) => each.points.length);
+        const data = read();
+        const series = data.series.filter((each) => each.points.length);
         const xs = series.flatMap((each) => each.points.map((point) => point[0]));
         const ys = series.flatMap((each) => each.points.flatMap(([, y, error = 0]) => [y - error, y + error]));
-        const [x0, x1] = told.x ?? [Math.min(...xs), Math.max(...xs)];
-        let [y0, y1] = told.y ?? [Math.min(...ys), Math.max(...ys)];
+        const [x0, x1] = data.x ?? [Math.min(...xs), Math.max(...xs)];
+        let [y0, y1] = data.y ?? [Math.min(...ys), Math.max(...ys)];
         if (!(y1 > y0)) {
             y0 -= 1;
             y1 += 1;
         }
-        if (!told.y) {
+        if (!data.y) {
             const room = 0.06 * (y1 - y0);
             y0 -= room;
             y1 += room;
@@ -66,7 +66,7 @@ export function chart({ label, height = 240, read, choose }) {
                     x: MARGIN.left - 7,
                     y: Y(value) + 4,
                     "text-anchor": "end",
-                    text: number(value, told.yDigits ?? vertical.digits),
+                    text: number(value, data.yDigits ?? vertical.digits),
                 }),
             );
         }
@@ -77,15 +77,15 @@ export function chart({ label, height = 240, read, choose }) {
                     x: X(value),
                     y: bottom + 16,
                     "text-anchor": "middle",
-                    text: told.xText?.(value) ?? number(value, horizontal.digits),
+                    text: data.xText?.(value) ?? number(value, horizontal.digits),
                 }),
             );
         }
         svg.append(
-            s("text", { class: "axis", x: right, y: height - 4, "text-anchor": "end", text: told.xName ?? "" }),
-            s("text", { class: "axis", x: MARGIN.left, y: 10, text: told.yName ?? "" }),
+            s("text", { class: "axis", x: right, y: height - 4, "text-anchor": "end", text: data.xName ?? "" }),
+            s("text", { class: "axis", x: MARGIN.left, y: 10, text: data.yName ?? "" }),
         );
-        if (told.diagonal) svg.append(s("line", { class: "diagonal", x1: X(x0), y1: Y(x0), x2: X(x1), y2: Y(x1) }));
+        if (data.diagonal) svg.append(s("line", { class: "diagonal", x1: X(x0), y1: Y(x0), x2: X(x1), y2: Y(x1) }));
         for (const each of series) {
             const group = s("g", { class: `series ${each.kind ?? "line"}`, style: { color: each.colour } });
             if (each.kind !== "dots")
@@ -111,7 +111,7 @@ export function chart({ label, height = 240, read, choose }) {
             svg.append(group);
         }
         let free = -Infinity; // from where on there is room for the name of a mark
-        for (const mark of told.marks ?? []) {
+        for (const mark of data.marks ?? []) {
             const isNamed = mark.text && X(mark.x) - 4 * mark.text.length > free;
             if (isNamed) free = X(mark.x) + 4 * mark.text.length;
             svg.append(
@@ -130,8 +130,8 @@ export function chart({ label, height = 240, read, choose }) {
                 ),
             );
         }
-        if (told.at !== undefined)
-            svg.append(s("line", { class: "now", x1: X(told.at), x2: X(told.at), y1: MARGIN.top, y2: bottom }));
+        if (data.at !== undefined)
+            svg.append(s("line", { class: "now", x1: X(data.at), x2: X(data.at), y1: MARGIN.top, y2: bottom }));
         if (choose) {
             svg.classList.add("can-choose");
             svg.addEventListener("click", (event) => {

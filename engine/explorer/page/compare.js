@@ -54,9 +54,9 @@ const figure = (value) =>
     Math.abs(value) < LEAST ? h("span", { class: "nothing" }, "\u00b7") : number(value, 1, true);
 
 /** The terms of the one evaluation that has them, and why the other has none. */
-function oneSided(told) {
-    const [withTerms, without] = told.first.terms.length ? [told.first, told.second] : [told.second, told.first];
-    const side = withTerms === told.first ? "A" : "B";
+function oneSided(compared) {
+    const [withTerms, without] = compared.first.terms.length ? [compared.first, compared.second] : [compared.second, compared.first];
+    const side = withTerms === compared.first ? "A" : "B";
     const reason = h("p", { class: "note", id: "compare-without" }, `${shortName(without.evaluation)} has no terms.`);
     if (!withTerms.terms.length) return [reason, h("p", { class: "note" }, "Nor has the other.")];
     return [
@@ -176,14 +176,14 @@ export function makeCompare(panel, isShown) {
         }
         const { fen, moves: played } = question();
         try {
-            const told = await post("/api/compare", {
+            const compared = await post("/api/compare", {
                 fen,
                 moves: played,
                 first: { weights: state.weights, changes: state.changes },
                 second: { weights: second },
             });
             if (mine !== asked) return;
-            found = told;
+            found = compared;
             draw();
         } catch (error) {
             showError(error.message);

@@ -68,7 +68,7 @@ function drawSwitches() {
         byId("mode"),
         [
             ["game", "Game", "Legal moves only"],
-            ["free", "Free", "Put pieces anywhere"],
+            ["free", "Free", "Place pieces freely"],
         ],
         state.mode,
         setMode,
@@ -88,7 +88,7 @@ function draw() {
             { class: "group" },
             button("first", "\u21e4", "To the start (Home)", () => goTo(0), at === 0),
             button("undo", "\u2190", "Take back (Left, U)", undo, at === 0),
-            button("redo", "\u2192", "Play again (Right, R)", redo, at === moves.length),
+            button("redo", "\u2192", "Replay (Right, R)", redo, at === moves.length),
             button("last", "\u21e5", "To the end (End)", () => goTo(moves.length), at === moves.length),
         ),
         h(

@@ -8,8 +8,8 @@ import { showGames } from "./games.js";
 /** The move as the report writes it, such as castling by king's step in Chess960; or null, and why it is rejected. */
 export async function explainRefusal(move) {
     try {
-        const told = await post("/api/move", { fen: state.fen, moves: playedMoves().map((each) => each.uci), move });
-        return told.uci;
+        const played = await post("/api/move", { fen: state.fen, moves: playedMoves().map((each) => each.uci), move });
+        return played.uci;
     } catch (error) {
         showError(error.message);
         say(error.message);

@@ -23,9 +23,9 @@ let draw = () => {};
 let graph;
 
 /** Show the games of a PGN, the first of them on the board. */
-export function showGames(list, told) {
+export function showGames(list, note) {
     games = list;
-    remark = told ?? "";
+    remark = note ?? "";
     openTab("games");
     return choose(0, 0);
 }
@@ -122,20 +122,20 @@ const moveNumber = (ply) => {
 function series() {
     const clip = (value) => Math.max(-MOST_PAWNS, Math.min(MOST_PAWNS, value));
     const points = course.points.map((point, ply) => [ply, clip(point.score_cp / 100)]);
-    const told = [{ name: "Static score", points, colour: "var(--ink)", kind: "area" }];
+    const lines = [{ name: "Static score", points, colour: "var(--ink)", kind: "area" }];
     const searched = [...found.values()].map(({ ply, after }) => [
         ply,
         clip(after.text.includes("M") ? (after.text.startsWith("-") ? -MOST_PAWNS : MOST_PAWNS) : Number(after.text)),
     ]);
-    if (searched.length) told.push({ name: "Searched", points: searched, colour: COLOURS[2], kind: "line" });
+    if (searched.length) lines.push({ name: "Searched", points: searched, colour: COLOURS[2], kind: "line" });
     [...terms].forEach((name, index) =>
-        told.push({
+        lines.push({
             name: spaced(name),
             colour: COLOURS[[0, 1, 3, 4, 5, 6][index % 6]],
             points: course.points.map((point, ply) => [ply, (point.terms[name] ?? 0) / 100]),
         }),
     );
-    return told;
+    return lines;
 }
 
 function marks() {

@@ -102,10 +102,10 @@ export function learnedSections(record, learned, calibrationChart) {
     const free = inPairs(summary.weights.filter((line) => !line.flags.includes("frozen")));
     const scale = Math.max(...free.flatMap((line) => [line.low, line.high, line.old, line.new].map(Math.abs)), 1);
     const verdict = summary.accepted
-        ? "better beyond doubt on games not learned from"
+        ? "clearly better on other games"
         : summary.gain < 0
-          ? "no better on games not learned from"
-          : "better, but not beyond doubt, on games not learned from";
+          ? "no better on other games"
+          : "better on other games, but not clearly";
     return [
         h(
             "p",
@@ -170,7 +170,7 @@ export function learnedSections(record, learned, calibrationChart) {
         h(
             "p",
             { class: "note" },
-            "Grey mark: before; blue mark and band: after, and its interval. Clear: the change is larger than its noise.",
+            "Grey mark: before; blue mark and band: after, with its interval. Clear: the change is larger than its noise.",
         ),
         h("h3", {}, "Calibration: points scored against points predicted"),
         calibrationChart,

@@ -124,7 +124,7 @@ export function settingFields(redraw) {
                 ["2", "2"],
             ],
             settings.phases === null ? "" : String(settings.phases),
-            "One value for each weight, or one for the middlegame and one for the endgame",
+            "One value per weight, or two: middlegame and endgame",
             (value) => {
                 settings.phases = value === "" ? null : Number(value);
             },
@@ -146,13 +146,13 @@ export function settingFields(redraw) {
 export function termsField() {
     return select(
         "learn-first",
-        "Terms that may move",
+        "Terms to fit",
         [
             ["6", "positional ones"],
             ["2", "piece values too"],
         ],
         String(settings.first),
-        "Whether the values of the pieces move as well",
+        "Whether the values of the pieces are fitted as well",
         (value) => {
             settings.first = Number(value);
         },

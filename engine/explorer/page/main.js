@@ -19,9 +19,9 @@ import { makeVerdict } from "./verdict.js";
 import { loadWeights, makeWeights } from "./weights.js";
 
 const KEYS = [
-    ["\u2190 \u2192", "Take back and play again; on the board, from square to square"],
+    ["\u2190 \u2192", "Take back and replay a move; on the board, move from square to square"],
     ["Home End", "To the start and the end of the game"],
-    ["Enter", "On the board: pick a piece up, put it down"],
+    ["Enter", "On the board: pick up or put down a piece"],
     ["Esc", "Let go"],
     ["/", "To the box for moves, FEN and PGN"],
     ["B", "To the board"],
@@ -66,7 +66,7 @@ function makeHelp(start) {
         h(
             "p",
             {},
-            "Everything is counted from White's view: blue is good for White, orange for Black. Point at a move, or drag a piece and hold it, to see what each piece becomes worth.",
+            "Everything is counted from White's view: blue is good for White, orange for Black. Point at a move, or drag a piece and hold it, to see how the value of each piece changes.",
         ),
         h("p", { class: "note" }, `${start.name} ${start.version}`),
         h("form", { method: "dialog" }, h("button", { class: "main" }, "Close")),
@@ -120,18 +120,18 @@ async function followAddress() {
     if (!fen) return false;
     try {
         const free = fields.get("mode") === "free";
-        const told = await post("/api/read", { text: fen, free });
+        const read = await post("/api/read", { text: fen, free });
         if (free) {
-            await setFree(told.games[0].fen);
+            await setFree(read.games[0].fen);
             return true;
         }
         const moves = fields.get("moves");
         if (!moves) {
-            await setGame({ fen: told.games[0].fen });
+            await setGame({ fen: read.games[0].fen });
             return true;
         }
-        const played = await post("/api/read", { text: moves, fen: told.games[0].fen });
-        await setGame({ fen: told.games[0].fen, moves: played.games[0].moves });
+        const played = await post("/api/read", { text: moves, fen: read.games[0].fen });
+        await setGame({ fen: read.games[0].fen, moves: played.games[0].moves });
     } catch (error) {
         showError(error.message);
         return false;

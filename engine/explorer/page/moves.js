@@ -10,7 +10,7 @@ let sort = { key: "rank", up: true };
 let picked = []; // SAN of moves to compare
 let compared = null;
 let found = new Map(); // by move: the line of the search
-let told = null; // how far the search is
+let progress = null; // the last line of the search
 let searching = false;
 let link;
 
@@ -35,7 +35,7 @@ function search() {
         return;
     }
     found = new Map();
-    told = null;
+    progress = null;
     searching = true;
     link ??= channel("/ws/search", hear);
     link.send({ ...question(), all_moves: true });
@@ -46,7 +46,7 @@ function hear(message) {
     if (message.type === "line") {
         if (!searching) return;
         found.set(message.moves[0], message);
-        told = message;
+        progress = message;
         if (found.size > 1) {
             showFound();
             return;
@@ -68,11 +68,11 @@ const showFound = framed(() => {
         cell.title = line?.text ?? "";
     }
     const place = document.getElementById("search-state");
-    if (place && told) place.textContent = stateOfSearch();
+    if (place && progress) place.textContent = stateOfSearch();
 });
 
 const stateOfSearch = () =>
-    `depth ${told.depth}, ${Math.round(told.nodes / 1000).toLocaleString("en")} thousand positions`;
+    `depth ${progress.depth}, ${Math.round(progress.nodes / 1000).toLocaleString("en")} thousand positions`;
 
 async function compare() {
     const [first, second] = picked;
@@ -223,7 +223,7 @@ export function makeMoves(panel, isShown) {
                 h(
                     "span",
                     { class: "note", id: "search-state" },
-                    told
+                    progress
                         ? stateOfSearch()
                         : "Each score is the static one after the move. Tick two moves to compare them.",
                 ),
@@ -324,7 +324,7 @@ export function makeMoves(panel, isShown) {
             picked = [];
             compared = null;
             found = new Map();
-            told = null;
+            progress = null;
             if (searching) {
                 searching = false;
                 link.stop();

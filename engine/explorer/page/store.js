@@ -10,10 +10,10 @@ export const WAYS = [
     [
         "attributed",
         "Attributed",
-        "What the terms add that the piece brings its side; with the shared rest they sum to the score",
+        "What the terms of the piece add to the score; with the shared rest, all pieces sum to the score",
     ],
     ["relative", "Relative", "Removal in units of a pawn's weight"],
-    ["beside", "Beside", "What the evaluation beside says of the piece: its own value where it gives one, else removal"],
+    ["beside", "Beside", "Value by the second evaluation: the value that it gives the piece, or else by removal"],
     ["none", "Off", "No values on the board"],
 ];
 
@@ -40,7 +40,7 @@ export const state = {
 const LONGEST_LABEL = 8; // characters; a longer name does not fit above the board of a phone
 const listeners = [];
 
-/** Be told when something changes: "report", "preview", "moves", "mode", "view" or "weights". */
+/** Call `listener(topics)` when something changes: "report", "preview", "moves", "mode", "view" or "weights". */
 export const listen = (listener) => listeners.push(listener);
 
 export function changed(...topics) {
@@ -160,8 +160,8 @@ export function ways() {
 
 /** What the evaluation beside says of a piece, in centipawns for White; null for kings. */
 function besideOf(piece, report) {
-    const told = report?.beside?.pieces.find((each) => each.square === piece.square);
-    return !told || piece.removal_cp === null ? null : (told.attributed_cp ?? told.removal_cp);
+    const beside = report?.beside?.pieces.find((each) => each.square === piece.square);
+    return !beside || piece.removal_cp === null ? null : (beside.attributed_cp ?? beside.removal_cp);
 }
 
 /** Keep with each piece what stands beside. */

@@ -75,7 +75,7 @@ function weightOf(term) {
 }
 
 function detail(term) {
-    const told = catalogue.get(term.name);
+    const entry = catalogue.get(term.name);
     const report = shown();
     const mine = report.pieces
         .filter((piece) => term.name in piece.terms)
@@ -93,7 +93,7 @@ function detail(term) {
             h(
                 "p",
                 {},
-                h("b", {}, told?.sentence ?? ""),
+                h("b", {}, entry?.sentence ?? ""),
                 ` Weight ${weightOf(term)}${term.multiplier === 1 ? "" : `, times ${term.multiplier} of its group`}; ${when}.`,
             ),
             h(
@@ -169,7 +169,7 @@ function withoutTerms(report) {
             {},
             `Its score is ${pawns(report.score_cp)} pawns`,
             beside ? `; by ${shortName(beside.evaluation)} it is ${pawns(beside.score_cp)}.` : ".",
-            " What each piece is worth to it stands on the board and under Pieces; under Compare it stands beside the terms.",
+            " The board and Pieces show its value of each piece; Compare shows it beside the terms.",
         ),
     ];
 }

@@ -8,7 +8,7 @@ import { USUAL, changed, listen, refresh, state } from "./store.js";
 export let catalogue = { weights: [], terms: [], values: {}, has_terms: true, about: "" };
 const watchers = [];
 
-/** Be told when there are other weights to choose from. */
+/** Call a function when there are new weights to choose from. */
 export const onCatalogue = (watcher) => watchers.push(watcher);
 
 /** Ask for the weights there are, and the values of those chosen. */

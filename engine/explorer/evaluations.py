@@ -51,7 +51,7 @@ class TermEntry:
     sentence: str
 
 
-class Shelf:
+class Evaluations:
     """Finds evaluations by id. Its methods may be called from any thread."""
 
     def __init__(self) -> None:

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from engine.explorer.shelf import Shelf
+from engine.explorer.evaluations import Evaluations
 
 
 @dataclass
-class Kept:
+class ServerState:
     """The evaluations to choose from, what the command line asked for, and the record of the last run of `learn`."""
 
-    shelf: Shelf = field(default_factory=Shelf)
+    evaluations: Evaluations = field(default_factory=Evaluations)
     first_text: str | None = None
     first_file: str | None = None
     first_is_free: bool = False

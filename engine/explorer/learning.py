@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from engine.console.learn_options import target
-from engine.explorer.asked import Asked, RequestError
-from engine.explorer.keeping import Kept
+from engine.explorer.fields import Fields, RequestError
+from engine.explorer.server_state import ServerState
 from engine.explorer.sockets import Message, Say, Stop
 from eval.evaluation import Evaluation
 from eval.linear.phases import column_names, phases_of
@@ -38,12 +38,12 @@ MOST_NODES, MOST_A_GAME = 1_000_000, 1000  # of the search of a position; positi
 GAMES = "games.pgn"
 
 
-def learn(asked: Asked, kept: Kept, say: Say, stop: Stop) -> Message:
+def learn(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
     """Learn from the games of a text, report the progress, and keep record and weights."""
-    evaluation, name = asked.evaluation(kept.shelf), asked.text("name", GAMES)[:80]
+    evaluation, name = fields.evaluation(state.evaluations), fields.text("name", GAMES)[:80]
     if not evaluation.has_terms:
         raise RequestError(f"{evaluation.name} has no weights to learn; choose a weights file to start from")
-    settings, rescore = _settings(asked), asked.number("rescore", 1, MOST_NODES)
+    settings, rescore = _settings(fields), fields.number("rescore", 1, MOST_NODES)
     if rescore is not None and not settings.target.needs_scores:
         raise RequestError("searched scores are not used where the result is the target; choose another target")
     began: list[float] = []
@@ -63,14 +63,14 @@ def learn(asked: Asked, kept: Kept, say: Say, stop: Stop) -> Message:
 
     with tempfile.TemporaryDirectory(prefix="merino-") as place:
         folder = Path(place)
-        games = _games(asked, folder)
+        games = _games(fields, folder)
         weights = folder / "weights.txt"
         evaluation.save(weights)
         record = folder / "learning.json"
         request = LearnRequest(
             files=(str(games),),
             settings=settings,
-            selection=replace(Selection(), per_game=asked.number("per_game", 1, MOST_A_GAME)),
+            selection=replace(Selection(), per_game=fields.number("per_game", 1, MOST_A_GAME)),
             rescore=rescore,
             weights=str(weights),
             dry_run=True,
@@ -81,19 +81,19 @@ def learn(asked: Asked, kept: Kept, say: Say, stop: Stop) -> Message:
         events = Events(lambda line: say({"type": "text", "text": line}), progressed, stepped=stepped)
         with _plain_words(folder, name):
             result = learn_from_files(request, events)
-        kept.record = {**json.loads(record.read_bytes()), "files": [name]}
+        state.record = {**json.loads(record.read_bytes()), "files": [name]}
     summary = result.summary
     if summary is None:
         raise LearnError("nothing was learned")
     learned = _with_weights(evaluation, {line.name: line.new for line in summary.weights}, summary.k)
     learned.name = f"learned from {name}"
-    entry = kept.shelf.add(learned.name, learned)
-    return {"type": "done", "record": kept.record, "weights": asdict(entry), "accepted": summary.accepted}
+    entry = state.evaluations.add(learned.name, learned)
+    return {"type": "done", "record": state.record, "weights": asdict(entry), "accepted": summary.accepted}
 
 
-def points(asked: Asked, _: Kept, say: Say, stop: Stop) -> Message:
+def points(fields: Fields, _: ServerState, say: Say, stop: Stop) -> Message:
     """What the pieces are worth in the games of a text, by regression."""
-    name = asked.text("name", GAMES)[:80]
+    name = fields.text("name", GAMES)[:80]
 
     @contextmanager
     def progress_of(what: str) -> Iterator[Any]:
@@ -106,7 +106,7 @@ def points(asked: Asked, _: Kept, say: Say, stop: Stop) -> Message:
 
     with tempfile.TemporaryDirectory(prefix="merino-") as place:
         folder = Path(place)
-        games = _games(asked, folder)
+        games = _games(fields, folder)
         with _plain_words(folder, name):
             source = read_source(games, False, progress_of, lambda _: None)
             say({"type": "progress", "what": "Fitting", "done": None})
@@ -119,33 +119,33 @@ def points(asked: Asked, _: Kept, say: Say, stop: Stop) -> Message:
     return {"type": "done", "points": as_object(findings.values[0])}
 
 
-def _games(asked: Asked, folder: Path) -> Path:
+def _games(fields: Fields, folder: Path) -> Path:
     """The text of the games as a file."""
-    text = asked.text("text", most=MOST_TEXT)
+    text = fields.text("text", most=MOST_TEXT)
     path = folder / GAMES
     path.write_text(text, encoding="utf-8")
     return path
 
 
-def _settings(asked: Asked) -> Settings:
+def _settings(fields: Fields) -> Settings:
     terms = len(TERMS)
     usual = Settings()
-    method = asked.text("method", usual.method)
+    method = fields.text("method", usual.method)
     if method not in METHODS:
         raise RequestError(f"'method' is one of {', '.join(METHODS)}")
-    first = asked.number("first", 1, terms) or usual.first
-    last = asked.number("last", 1, terms) or usual.last
+    first = fields.number("first", 1, terms) or usual.first
+    last = fields.number("last", 1, terms) or usual.last
     if first > last:
         raise RequestError(f"the first term, {first}, comes after the last, {last}")
     return replace(
-        usual, first=first, last=last, method=method, target=_target(asked), phases=asked.number("phases", 1, 2)
+        usual, first=first, last=last, method=method, target=_target(fields), phases=fields.number("phases", 1, 2)
     )
 
 
-def _target(asked: Asked) -> Target:
+def _target(fields: Fields) -> Target:
     """What is to be predicted, in the words of `merino learn --target`."""
     try:
-        return target(asked.text("target", RESULT))
+        return target(fields.text("target", RESULT))
     except ArgumentTypeError as error:
         raise RequestError(f"'target': {error}") from error
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from engine.board.game import Position
 from engine.common.errors import MerinoError
-from engine.explorer.shelf import IN_USE, USUAL, Shelf, changed
+from engine.explorer.evaluations import IN_USE, USUAL, Evaluations, changed
 from engine.notation.positions import position_of
 from eval.evaluation import Evaluation
 
@@ -22,14 +22,14 @@ class RequestError(MerinoError):
     """A request that cannot be understood; the message says what is wrong."""
 
 
-class Asked:
+class Fields:
     """The fields of a request. Each method raises RequestError if a field is missing or of the wrong type."""
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
         self._fields = fields
 
     @classmethod
-    def read(cls, body: bytes | str) -> Asked:
+    def read(cls, body: bytes | str) -> Fields:
         """The fields of a JSON object."""
         try:
             fields = json.loads(body)
@@ -87,12 +87,12 @@ class Asked:
                 raise RequestError(f"'{name}' is no object of numbers")
         return {key: float(item) for key, item in value.items()}
 
-    def part(self, name: str) -> Asked:
+    def part(self, name: str) -> Fields:
         """An object in the request, an empty one if it is missing."""
         value = self._fields.get(name) or {}
         if not isinstance(value, dict):
             raise RequestError(f"'{name}' is no object")
-        return Asked(value)
+        return Fields(value)
 
     def position(self) -> Position:
         """The position after `moves`, coordinates, from `fen`; raises FenError and IllegalMoveError too."""
@@ -100,15 +100,15 @@ class Asked:
         position.push_all(self.texts("moves"))
         return position
 
-    def beside(self, shelf: Shelf) -> Evaluation | None:
+    def beside(self, evaluations: Evaluations) -> Evaluation | None:
         """The evaluation `beside`, None where none is asked for; raises what Shelf raises too.
 
-        USUAL asks for what suits the evaluation that the request names: see `Shelf.usual_beside`.
+        USUAL asks for what suits the evaluation that the request names: see `Evaluations.usual_beside`.
         """
         if not self._fields.get("beside"):
             return None
         name = self.text("beside")
-        return shelf.usual_beside(self.evaluation(shelf)) if name == USUAL else shelf.find(name)
+        return evaluations.usual_beside(self.evaluation(evaluations)) if name == USUAL else evaluations.find(name)
 
     def content(self) -> bytes:
         """A file: `content` in base64, or else the characters of `text`."""
@@ -119,6 +119,6 @@ class Asked:
         except ValueError as error:
             raise RequestError(f"'content' is no base64 ({error})") from error
 
-    def evaluation(self, shelf: Shelf) -> Evaluation:
+    def evaluation(self, evaluations: Evaluations) -> Evaluation:
         """The evaluation `weights`, with its numbers in `changes`; raises what Shelf raises too."""
-        return changed(shelf.find(self.text("weights", IN_USE) or IN_USE), self.numbers("changes"))
+        return changed(evaluations.find(self.text("weights", IN_USE) or IN_USE), self.numbers("changes"))

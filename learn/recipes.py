@@ -1,7 +1,7 @@
-"""Ways to learn compared: each recipe learns weights from the same start, and meets the start in a match.
+"""Comparison of ways to learn: each recipe learns weights from the same start, and plays a match against the start.
 
-A recipe is one way to call the learner: from which games, and with which settings. Everything is kept in a folder, so
-that a comparison goes on where it was stopped: games and matches from their own states, what was learned as it is.
+A recipe is one way to call the learner: with which games and which settings. Everything is kept in a folder, so that a
+stopped comparison continues: games and matches from their states, and learned weights are not learned again.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ from match.players import OwnPlayer
 from match.report import count_line
 from match.runner import MatchOutput, run_match
 from match.statistics import estimate
-from match.time_control import Adjudication, TimeControl, Variety
+from match.time_control import Adjudication, RandomMoves, TimeControl
 
-CLEAR_WIN = Adjudication(win_score=1000, win_moves=4)  # what is so clear neither teaches nor proves anything
+CLEAR_WIN = Adjudication(win_score=1000, win_moves=4)  # a position so clearly won teaches nothing
 SETTINGS_FILE = "settings.json"
 
 
 class ComparisonStoppedError(Exception):
-    """Ctrl-C; what is done is kept."""
+    """Ctrl-C; the work so far is kept."""
 
 
 @dataclass(frozen=True)
 class OwnGames:
-    """Games that the start plays against itself: how many, at how many nodes a move, from random openings."""
+    """Games of the start against itself from random openings: their number, and nodes per move."""
 
     count: int
     nodes: int
@@ -62,7 +62,7 @@ class OwnGames:
 class Recipe:
     """A way to learn. `request` has its settings and selection; its files are names of sources.
 
-    `weights` is a file to play with instead of learning. `note` is shown beside what was measured.
+    `weights` is a file to use instead of learning. `note` is shown beside the results.
     """
 
     name: str
@@ -73,10 +73,10 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What to compare.
+    """A comparison to make.
 
-    `sources` are games by name, a file or games to play, None where nobody said where they are. `tests` names the
-    sources on which errors are measured. Each match has `games` games at `nodes` a move.
+    `sources` are games by name: a file, games to play, or None if the file was not given. `tests` names the sources on
+    which errors are measured. Each match has `games` games at `nodes` per move.
     """
 
     start: Path
@@ -90,10 +90,10 @@ class Comparison:
 
 @dataclass(frozen=True)
 class RecipeResult:
-    """What a recipe came to.
+    """The result of a recipe.
 
-    `errors` are mean squared errors by test, each with the K that suits the weights best. Elo is that against the
-    start, with the half-width of the 95% interval. `missing` names a source that nobody has; then nothing was measured.
+    `errors` are mean squared errors by test, each with the K that fits the weights best. Elo is against the start, with
+    half the width of its 95% interval. `missing` names a source without a file; then nothing was measured.
     """
 
     name: str
@@ -127,7 +127,7 @@ def compare(
 ) -> Iterator[RecipeResult]:
     """The outcome of each recipe in turn, the start first; raises LearnError, EvaluationError, MatchError, OSError.
 
-    ComparisonStoppedError is raised after Ctrl-C in games or in a match; the same call goes on from there.
+    Ctrl-C in games or in a match raises ComparisonStoppedError; the same call continues from there.
     """
     folder.mkdir(parents=True, exist_ok=True)
     _check_same(comparison, folder)
@@ -138,7 +138,7 @@ def compare(
 
 
 def _check_same(comparison: Comparison, folder: Path) -> None:
-    """Note what all of the folder depends on, or raise LearnError where it was begun with something else."""
+    """Write down the settings of the folder; raises LearnError if it was begun with others."""
     path = folder / SETTINGS_FILE
     start = load(comparison.start).tolist()
     wanted = {"start": start, "nodes": comparison.nodes, "games": comparison.games, "seed": comparison.seed}
@@ -155,7 +155,7 @@ def _check_same(comparison: Comparison, folder: Path) -> None:
 
 
 class _Comparing:
-    """A comparison under way in its folder."""
+    """A running comparison and its folder."""
 
     def __init__(self, comparison: Comparison, folder: Path, events: Events, threads: int) -> None:
         self._comparison, self._folder, self._events, self._threads = comparison, folder, events, threads
@@ -163,7 +163,7 @@ class _Comparing:
         self._tests: dict[str, Rows] = {}
 
     def outcome(self, recipe: Recipe) -> RecipeResult:
-        """Learn and measure, or take from the folder what is there."""
+        """Learn and measure, or take the results from the folder."""
         sources = (*recipe.request.files, *self._comparison.tests)
         missing = next((name for name in sources if self._comparison.sources.get(name) is None), None)
         if missing is not None:
@@ -183,7 +183,7 @@ class _Comparing:
         if told.exists():
             found = json.loads(told.read_bytes())
             if found["identity"] != identity:
-                raise LearnError(f"'{told}' has learned by another recipe; give a new folder, or another name")
+                raise LearnError(f"'{told}' is from another recipe; give a new folder, or another name")
             return found["games"], found["positions"], load(file)
         games, positions, weights = self._learn(recipe)
         header = f"{recipe.name}: {games} games, {positions} positions, start {self._comparison.start.name}"
@@ -219,7 +219,7 @@ class _Comparing:
         return rows, games
 
     def _identity(self, name: str) -> str:
-        """What a source is, as text."""
+        """A source as text."""
         source = self._comparison.sources[name]
         return str(asdict(source)) if isinstance(source, OwnGames) else str(source)
 
@@ -236,7 +236,7 @@ class _Comparing:
             source.count,
             source.seed,
             adjudication=CLEAR_WIN,
-            variety=Variety(early=6, early_loss=100, seed=source.seed),
+            random_moves=RandomMoves(early=6, early_loss=100, seed=source.seed),
         )
         file = self._folder / f"{name}.pgn"
         output = MatchOutput(self._events.stands, file, file.with_suffix(".state"), "Merino self-play", count_line)

@@ -17,7 +17,7 @@ from match.compiled_game import GAME_RULES, LONGEST_GAME, play_game
 from match.games import BY_NUMBER, Game, Played, Reason
 from match.players import OwnPlayer
 from match.rng import seed_state
-from match.time_control import NO_VARIETY, Adjudication, TimeControl, Variety
+from match.time_control import NO_RANDOM_MOVES, Adjudication, RandomMoves, TimeControl
 
 
 class CompiledBoard:
@@ -29,16 +29,16 @@ class CompiledBoard:
         time_control: TimeControl,
         adjudication: Adjudication,
         stop_flag: np.ndarray,
-        variety: Variety = NO_VARIETY,
+        random_moves: RandomMoves = NO_RANDOM_MOVES,
     ) -> None:
         """`stop_flag`, uint64[1], ends a game soon after it is set."""
-        self._seed = variety.seed
+        self._seed = random_moves.seed
         self._tables = [TranspositionTable(player.hash_mb or time_control.hash_mb) for player in players]
         self._workers = [
             Worker(table, stop_flag, player.evaluation, player.parameters)
             for player, table in zip(players, self._tables, strict=True)
         ]
-        self._rules = rules_record(time_control, adjudication, variety)
+        self._rules = rules_record(time_control, adjudication, random_moves)
 
     def stop(self) -> None:
         """The stop flag is all that is needed."""
@@ -74,12 +74,14 @@ class CompiledBoard:
         )
 
 
-def rules_record(time_control: TimeControl, adjudication: Adjudication, variety: Variety = NO_VARIETY) -> np.ndarray:
+def rules_record(
+    time_control: TimeControl, adjudication: Adjudication, random_moves: RandomMoves = NO_RANDOM_MOVES
+) -> np.ndarray:
     """The rules of a game for compiled code, GAME_RULES[1]."""
     rules = np.zeros(1, dtype=GAME_RULES)
     rules[0]["nodes"] = NO_LIMIT if time_control.nodes is None else time_control.nodes
     rules[0]["depth"] = MAX_PLY - 1 if time_control.depth is None else time_control.depth
-    rules[0]["early"], rules[0]["early_loss"] = variety.early, variety.early_loss
+    rules[0]["early"], rules[0]["early_loss"] = random_moves.early, random_moves.early_loss
     for name, value in asdict(adjudication).items():
         rules[0][name] = value
     return rules

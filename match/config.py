@@ -16,7 +16,7 @@ from match.games import Game
 from match.openings import PLIES, RandomOpenings
 from match.players import OwnPlayer, Player
 from match.python_board import PythonBoard
-from match.time_control import NO_VARIETY, Adjudication, TimeControl, Variety
+from match.time_control import NO_RANDOM_MOVES, Adjudication, RandomMoves, TimeControl
 
 
 class Board(Protocol):
@@ -39,7 +39,7 @@ class OpeningSource(Protocol):
         """The opening of this number, always the same."""
 
 
-NAMES_IN_FILES = {"time_control": "effort"}  # as they have always been written
+NAMES_IN_FILES = {"time_control": "effort", "random_moves": "variety"}  # as they have always been written
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class MatchConfig:
     openings: str | None = None  # a file; None for random openings
     plies: int | None = None  # of an opening; None for the default
     adjudication: Adjudication = field(default_factory=Adjudication)
-    variety: Variety = NO_VARIETY
+    random_moves: RandomMoves = NO_RANDOM_MOVES
     margin: int = 0  # milliseconds by which a move may be late
 
     @property
@@ -65,7 +65,7 @@ class MatchConfig:
         """A board with the players at it; `stop_flag`, uint64[1], ends its games. Raises MatchError."""
         first, second = self.players
         if self.is_compiled and isinstance(first, OwnPlayer) and isinstance(second, OwnPlayer):
-            return CompiledBoard((first, second), self.time_control, self.adjudication, stop_flag, self.variety)
+            return CompiledBoard((first, second), self.time_control, self.adjudication, stop_flag, self.random_moves)
         return PythonBoard(self.players, self.time_control, self.adjudication, stop_flag, self.margin)
 
     def source(self) -> OpeningSource:

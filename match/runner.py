@@ -91,7 +91,7 @@ class _Match:
     def __init__(self, config: MatchConfig, sprt: Sprt | None, output: MatchOutput) -> None:
         self._config, self._sprt, self._output = config, sprt, output
         self._day = date.today()
-        skip, path = config.variety.early, output.positions
+        skip, path = config.random_moves.early, output.positions
         self._positions = None if path is None else PositionFile(path, skip)
         self._keeper = MatchKeeper(output.pgn, output.state, config.identity(), self._positions)
         self._result = MatchResult(*self._keeper.load())

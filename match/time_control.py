@@ -1,4 +1,4 @@
-"""Limits of a move, adjudication of games, and how games are made to differ."""
+"""Limits of a move, adjudication of games, and random moves that make games differ."""
 
 from __future__ import annotations
 
@@ -101,12 +101,12 @@ class Adjudication:
 
 
 @dataclass(frozen=True)
-class Variety:
-    """How games from one opening are made to differ: for a number of plies any move that loses little may be played."""
+class RandomMoves:
+    """Random good moves after the opening, so that games from one opening differ."""
 
-    early: int = 0  # plies after the opening
-    early_loss: int = 100  # centipawns
+    early: int = 0  # plies with a random good move
+    early_loss: int = 100  # centipawns that such a move may lose
     seed: int = 0
 
 
-NO_VARIETY = Variety()
+NO_RANDOM_MOVES = RandomMoves()

@@ -21,7 +21,7 @@ from match.players import OwnPlayer
 from match.prove import STRONGER, offer, prove
 from match.ratings import pool_table, rate
 from match.statistics import estimate, score_of
-from match.time_control import NO_VARIETY, Adjudication, TimeControl, Variety
+from match.time_control import NO_RANDOM_MOVES, Adjudication, RandomMoves, TimeControl
 
 
 def tally(*pairs: int) -> Tally:
@@ -131,8 +131,8 @@ def test_freely_played_moves_make_games_differ_and_lose_little():
     player, opening = OwnPlayer("a"), RandomOpenings(1).opening(0)
     flag = np.zeros(1, dtype=np.uint64)
     free, strict = (
-        CompiledBoard((player, player), TimeControl(300), Adjudication(longest=12), flag, variety)
-        for variety in (Variety(6, 60, 9), NO_VARIETY)
+        CompiledBoard((player, player), TimeControl(300), Adjudication(longest=12), flag, random_moves)
+        for random_moves in (RandomMoves(6, 60, 9), NO_RANDOM_MOVES)
     )
     lines = {tuple(played.move for played in free.play(number, opening, True).moves[:6]) for number in range(8)}
     assert len(lines) > 4

@@ -20,7 +20,7 @@ from match.config import MatchConfig
 from match.openings import PLIES
 from match.players import OwnPlayer
 from match.report import count_line
-from match.time_control import Variety
+from match.time_control import RandomMoves
 
 EARLY = 6  # plies at which any good move may be played, as GreKo did
 EARLY_LOSS = 100  # centipawns that such a move may lose
@@ -39,24 +39,30 @@ def run_selfplay(words: Sequence[str]) -> int:
 def _parser() -> Parser:
     parser = Parser(
         prog="merino selfplay",
-        description="Write games of Merino against itself, with scores, for 'merino learn' to learn from.",
+        description="Play games of Merino against itself and write them with scores, as input for 'merino learn'.",
         examples=("merino selfplay 5000", "merino selfplay 2000 --nodes 5000 --pgn games.pgn --seed 7"),
     )
     add = parser.add_argument
     add("count", type=positive, metavar="N", help="number of games")
-    add("--early", type=natural, metavar="N", default=EARLY, help=f"plies with a random good move (default: {EARLY})")
+    add(
+        "--early",
+        type=natural,
+        metavar="N",
+        default=EARLY,
+        help=f"plies after the opening that are random good moves (default: {EARLY})",
+    )
     sentence = f"centipawns that such a move may lose (default: {EARLY_LOSS})"
     add("--early-loss", type=natural, metavar="CP", default=EARLY_LOSS, help=sentence)
     shared.add_concurrency(parser, "games")
     shared.add_cluster(parser, "play")
     shared.add_weights(parser)
-    sentence = "play by this net instead: a file, or the name of one in weights/"
+    sentence = "play by this net, a file or a name in weights/, instead of by the terms"
     parser.group(shared.EVALUATION).add_argument("--evalfile", metavar="NET", help=sentence)
     options.add_time_control(parser, movetime=False)
     shared.add_openings(parser, f"{PLIES} if random")
     options.add_resign(parser, RESIGN)
     shared.add_pgn(parser)
-    sentence = "add scored positions to this file, 32 bytes each, for 'merino train'"
+    sentence = "append scored positions to this file, 32 bytes each, as input for 'merino train'"
     parser.group(shared.OUTPUT).add_argument("--positions", type=file_path, metavar="FILE", help=sentence)
     shared.add_state(parser)
     shared.add_quiet(parser)
@@ -79,7 +85,7 @@ def _play(args: argparse.Namespace) -> int:
         args.openings,
         args.plies,
         options.adjudication(args.resign),
-        Variety(args.early, args.early_loss, args.seed),
+        RandomMoves(args.early, args.early_loss, args.seed),
     )
     with LivePrinter(shared.progress_stream(args.quiet)) as show:
         output = options.output(args, "Merino self-play", args.state, show, count_line)

@@ -11,7 +11,7 @@ from learn.learning import Settings
 from learn.targets import Target
 from match.prove import StrengthTest
 from match.statistics import Sprt
-from match.time_control import Adjudication, TimeControl, Variety
+from match.time_control import Adjudication, RandomMoves, TimeControl
 
 _SEEDS_A_ROUND = 10  # of which each step of a round takes its own
 WIN = Adjudication(win_score=1000, win_moves=4)  # what is so clear neither teaches nor proves anything
@@ -60,9 +60,9 @@ class Plan:
         """A seed that no other step of any round has."""
         return self.seed * 1_000_003 + number * _SEEDS_A_ROUND + step
 
-    def variety(self, number: int) -> Variety:
+    def random_moves(self, number: int) -> RandomMoves:
         """How the games of a round are made to differ."""
-        return Variety(early=6, early_loss=100, seed=self.seed_of(number, 0))
+        return RandomMoves(early=6, early_loss=100, seed=self.seed_of(number, 0))
 
     def settings(self, number: int) -> Settings:
         """How a round learns."""

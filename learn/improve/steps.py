@@ -82,7 +82,7 @@ def play(plan: Plan, number: int, best: np.ndarray, folder: Path, context: StepC
         plan.games,
         plan.seed_of(number, 0),
         adjudication=WIN,
-        variety=plan.variety(number),
+        random_moves=plan.random_moves(number),
     )
     output = MatchOutput(context.show, folder / GAMES, folder / "games.state", "Merino self-play", count_line)
     if run_match(config, context.threads, None, output).interrupted:

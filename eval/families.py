@@ -15,7 +15,7 @@ from eval.net.file import is_net_file, network_of
 from eval.net.file import load_net as read_net_file
 from eval.net.piece_family import net_evaluation
 
-__all__ = ["DEFAULT_FILE", "active_file", "default", "find_net", "from_identity", "load", "load_named", "load_net"]
+__all__ = ["DEFAULT_FILE", "active_file", "default", "find_net", "from_identity", "load", "load_evaluation", "load_net"]
 
 
 def load(path: Path) -> Evaluation:
@@ -23,16 +23,22 @@ def load(path: Path) -> Evaluation:
     return net_evaluation(read_net_file(path), str(path)) if is_net_file(path) else LinearEvaluation.load(path)
 
 
-def load_named(name: str) -> Evaluation:
-    """The evaluation in a file of weights or of a net, or in one of this name in the folder of those that come with us.
+def load_evaluation(name: str | Path | None = None) -> Evaluation:
+    """The evaluation of a weights file or a net, or that of a name such as "gen1", a net that comes with Merino.
 
-    Raises EvaluationError.
+    None is the evaluation in use: $MERINO_WEIGHTS, your learned weights, or those that come with Merino. Raises
+    EvaluationError.
+
+    Examples:
+        >>> load_evaluation().has_terms
+        True
+
     """
+    if name is None:
+        return load(active_file())
     path = Path(name).expanduser()
-    if path.exists():
-        return load(path)
-    places = (SHIPPED / name, *(SHIPPED / f"{name}{ending}" for ending in (".txt", ".net")))
-    return load(next((place for place in places if place.is_file()), path))
+    files = (path, *(SHIPPED / f"{name}{ending}" for ending in ("", ".txt", ".net")))
+    return load(next((file for file in files if file.is_file()), path))
 
 
 def find_net(name: str) -> Path:

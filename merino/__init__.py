@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from engine.search.searcher import Searcher as Searcher
     from eval.evaluation import Evaluation as Evaluation
     from eval.evaluation import EvaluationError as EvaluationError
+    from eval.families import load_evaluation as load_evaluation
     from learn.learning import Settings as Settings
     from learn.positions import Selection as Selection
     from learn.procedure import LearnResult as LearnResult
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from merino.library import evaluate as evaluate
     from merino.library import explain as explain
     from merino.library import learn as learn
-    from merino.library import load_evaluation as load_evaluation
     from merino.library import play_match as play_match
 
 NAMES = {
@@ -58,6 +58,7 @@ NAMES = {
     "engine.search.limits": ("Limits", "Line", "Score", "SearchResult"),
     "engine.search.searcher": ("Searcher",),
     "eval.evaluation": ("Evaluation", "EvaluationError"),
+    "eval.families": ("load_evaluation",),
     "learn.learning": ("Settings",),
     "learn.positions": ("Selection",),
     "learn.procedure": ("LearnResult",),
@@ -65,7 +66,7 @@ NAMES = {
     "match.runner": ("MatchResult",),
     "match.statistics": ("Estimate", "Sprt"),
     "match.time_control": ("Clock", "TimeControl"),
-    "merino.library": ("evaluate", "explain", "learn", "load_evaluation", "play_match"),
+    "merino.library": ("evaluate", "explain", "learn", "play_match"),
 }  # the module of each name, from which it is taken when it is first asked for; a test compares it with the imports
 _MODULES = {name: module for module, names in NAMES.items() for name in names}
 

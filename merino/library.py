@@ -1,6 +1,6 @@
-"""The functions of `import merino`: short ways into what the commands of the same names do.
+"""The functions of `import merino`: short forms of the commands of the same names.
 
-Nothing here prints. All errors are below `MerinoError`; their message is a sentence for people.
+Nothing here prints. All errors derive from `MerinoError`; their message is a sentence for people.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from engine.report.schema import PositionReport
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
 from eval.evaluation import Evaluation
-from eval.families import active_file, load, load_net
+from eval.families import load_evaluation
 from learn.learning import Settings
 from learn.positions import Selection
 from learn.procedure import LearnResult, learn_from_files
@@ -38,23 +38,6 @@ Files = str | Path | Sequence[str | Path]
 
 def _ignore(_: str) -> None:
     """For callers that only want the result."""
-
-
-def load_evaluation(name: str | Path | None = None) -> Evaluation:
-    """The evaluation of a weights file or a net, or that of a name such as "gen1", a net that comes with Merino.
-
-    None is the evaluation in use: $MERINO_WEIGHTS, your learned weights, or those that come with Merino. Raises
-    EvaluationError.
-
-    Examples:
-        >>> load_evaluation().has_terms
-        True
-
-    """
-    if name is None:
-        return load(active_file())
-    path = Path(name).expanduser()
-    return load(path) if path.is_file() else load_net(str(name))
 
 
 def evaluate(position: Position | str, evaluation: Evaluation | None = None) -> int:

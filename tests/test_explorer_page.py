@@ -14,7 +14,7 @@ from selenium.webdriver.common.keys import Keys
 
 from engine.board.game import Position
 from engine.report.schema import PositionReport
-from eval.families import DEFAULT_FILE, default, load_named
+from eval.families import DEFAULT_FILE, default, load_evaluation
 from eval.linear.registry import TERMS
 from study.reporting import report_position
 from tests.browser import HEIGHT, ROOT, WIDTH, Explorer, Page, needs_browser, square
@@ -297,7 +297,7 @@ def test_a_net_stands_on_either_side_of_a_comparison(page: Page) -> None:
     choose(page, "#compare-first", "gen1.net")
     choose(page, "#compare-second", "default")
     page.until(lambda: "Weight B" in page.text("#compare-terms"))
-    scores = [f"{load_named(name).explain(Position(MIDDLEGAME).record).score_white / 100:+.2f}" for name in BOTH]
+    scores = [f"{load_evaluation(name).explain(Position(MIDDLEGAME).record).score_white / 100:+.2f}" for name in BOTH]
     shown = [page.text(f"#compare-scores tbody tr td:nth-of-type({column})") for column in (1, 2)]
     assert shown == ["0.00" if score in ("+0.00", "-0.00") else score for score in scores]
 
@@ -312,7 +312,7 @@ def test_a_net_shows_score_and_pieces_and_says_that_it_has_no_terms(page: Page, 
     assert page.run("return document.getElementById('weights-save').disabled")
     page.tab("terms")
     page.until(lambda: "mine.net does not tell its score by terms" in page.text("#without-terms"))
-    removals = load_named("gen1").removals(Position(MIDDLEGAME).record)[0]
+    removals = load_evaluation("gen1").removals(Position(MIDDLEGAME).record)[0]
     page.until(lambda: page.values["d1"] == f"{removals[chess.D1] / 100:+.2f}")
     by_terms = default().explain(Position(MIDDLEGAME).record).score_white
     assert page.text("#beside-score") == f"{by_terms / 100:+.2f}"
@@ -323,7 +323,7 @@ def test_the_value_that_a_net_gives_each_piece_is_shown_by_one_key(page: Page) -
     page.open(at(MIDDLEGAME))
     page.until(lambda: page.all("#way [data-value=beside]"))
     page.keys("v", "v", "v")
-    own = load_named("pieces1").attributed(Position(MIDDLEGAME).record)[0]
+    own = load_evaluation("pieces1").attributed(Position(MIDDLEGAME).record)[0]
     page.until(lambda: page.values.get("d1") == f"{own[chess.D1] / 100:+.2f}")
     assert page.values["d8"] == f"{-own[chess.D8] / 100:+.2f}" and page.values["g1"] == "\u2013"
     page.tab("weights")

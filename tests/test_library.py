@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import eval.families
 import merino
 import merino.library
 
@@ -74,9 +75,9 @@ def test_no_module_of_the_library_is_in_the_way_of_a_name():
 
 
 def test_the_examples_in_the_docstrings_are_true(empty_folder):
-    result = doctest.testmod(merino.library)
-    assert result.attempted > 4
-    assert not result.failed
+    results = [doctest.testmod(module) for module in (merino.library, eval.families)]
+    assert [result.attempted > 0 for result in results] == [True, True]
+    assert not any(result.failed for result in results)
 
 
 def test_the_examples_of_the_page_are_true(empty_folder):

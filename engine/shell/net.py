@@ -1,4 +1,4 @@
-"""`merino net FILE`: all that a net tells about itself, and what pieces are worth to it."""
+"""`merino net FILE`: a net's shape and training, and the values of the pieces in it."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from formats.packed import Filter, PackedError, unpack
 from formats.packed_files import packed_positions
 from formats.sources import SourceError
 from learn.net.piece_values import ALL, NAMES, PieceMean, piece_means
+from study.points.board import TEAM_44
 from study.points.reading import read_source
 from study.points.report import as_object
 from study.points.work import PointsRequest, sets_of, values_of
 
 MOST = 2000  # positions
 LETTERS = dict(zip(NAMES, "PNBRQ", strict=True))
-TEAM_44 = (1.00, 2.94, 3.13, 4.96, 9.87)  # means of the report whose idea a piece-value net is, in pawns
 
 
 def run_net(arguments: Sequence[str]) -> int:
     """The command in a shell; raises CommandError."""
     parser = Parser(
         prog="merino net",
-        description="Show what a net consists of, how it was trained, and what pieces are worth to it by removal.",
+        description="Show the shape of a net, how it was trained, and the values of the pieces in it, by removal.",
         examples=("merino net my.net", "merino net my.net --positions games.pgn"),
     )
     parser.add_argument("file", metavar="FILE", help="a net, or the name of one in weights/")
-    sentence = "positions for the values of pieces (default: those of the bench)"
+    sentence = "positions over which to average the values (default: those of the bench)"
     parser.add_argument("--positions", type=file_path, metavar="FILE", help=sentence)
-    sentence = "games whose piece values by regression, as 'merino points' has them, stand beside"
+    sentence = "also show the values by regression from these games, as 'merino points' does"
     regressed = parser.add_argument("--stats", type=file_path, metavar="FILE.pgn", help=sentence)
     parser.also_accept("--games", regressed)
     shared.add_json(parser)
@@ -94,12 +94,12 @@ def _by_regression(path: Path) -> dict[str, float | None]:
 def _print_ratios(
     means: Sequence[PieceMean], own: Sequence[PieceMean], regression: Mapping[str, float | None] | None
 ) -> None:
-    """The means of all positions in units of the pawn, with others beside."""
+    """The means over all positions in units of the pawn, beside values from other sources."""
     rows = [("by removal", _in_pawns(means))]
     rows += [("as the net gives it", _in_pawns(own))] if own else []
     rows += [("Team 44", list(TEAM_44))] if own else []
     rows += [("regression", [regression[letter] for letter in LETTERS.values()])] if regression else []
-    print("\nthe mean pawn being 1")
+    print("\nin units of the mean pawn")
     print(f"{'':<22}" + "".join(f"{letter:>8}" for letter in LETTERS.values()))
     for name, values in rows:
         print(f"{name:<22}" + "".join(f"{'-' if value is None else f'{value:.2f}':>8}" for value in values))

@@ -1,4 +1,4 @@
-"""The options of the commands that evaluate or search, and the evaluation and searcher they ask for."""
+"""The options of the commands that evaluate or search, and the evaluation and searcher made from them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.search.limits import Limits
 from engine.search.searcher import Searcher
 from engine.search.warmup import warm_up
 from eval.evaluation import Evaluation, EvaluationError
-from eval.families import active_file, load, load_named, load_net
+from eval.families import load_evaluation, load_net
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class SearchRequest:
 
     @classmethod
     def of(cls, args: argparse.Namespace, default: Limits) -> SearchRequest:
-        """What a command line asks for, `default` where it names no limit."""
+        """The request of a command line, with `default` if it names no limit."""
         limits = Limits(depth=args.depth, nodes=args.nodes, movetime=args.movetime)
         is_limited = limits != Limits()
         return cls(limits if is_limited else default, args.threads, args.hash, is_limited)
@@ -35,7 +35,7 @@ class SearchRequest:
 def add_weights_options(parser: Parser) -> None:
     """--weights, --evalfile and --k."""
     shared.add_weights(parser)
-    sentence = "evaluate by this net, or the one of this name in weights/, instead of by the terms"
+    sentence = "evaluate by this net, a file or a name in weights/, instead of by the terms"
     parser.group(shared.EVALUATION).add_argument("--evalfile", metavar="NET", help=sentence)
     shared.add_k(parser)
 
@@ -53,18 +53,18 @@ def evaluation_of(name: str | None, k: float | None = None, net: str | None = No
     Raises CommandError.
     """
     try:
-        found = load_net(net) if net else load_named(name) if name else load(active_file())
+        found = load_net(net) if net else load_evaluation(name)
     except EvaluationError as error:
         raise CommandError(str(error)) from error
     return found if k is None else found.with_k(k)
 
 
 def searcher_of(request: SearchRequest, evaluation: Evaluation) -> Searcher:
-    """A searcher with the evaluation, the threads and the table asked for; raises CommandError where memory lacks."""
-    warm_up()  # compiling is not to count as thinking
+    """A searcher with this evaluation, threads and table; raises CommandError if there is not enough memory."""
+    warm_up()  # so that compiling does not count as thinking
     try:
         searcher = Searcher(request.hash_mb, request.threads, evaluation)
     except MemoryError as error:
         raise CommandError(f"not enough memory for a transposition table of {request.hash_mb} MiB") from error
-    searcher.move_overhead = 0  # nobody's clock is running
+    searcher.move_overhead = 0  # no clock is running
     return searcher

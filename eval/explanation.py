@@ -1,7 +1,7 @@
 """A score and where it comes from, for every family: by terms where it has them, and by pieces.
 
-A family without terms tells all of its score as `untold`. All are frozen dataclasses; nothing here prints. What moves
-or other evaluations change is a `Change` between two explanations.
+For a family without terms, the whole score is `non_term`. All are frozen dataclasses; nothing here prints. A `Change`
+is the difference between two explanations, after moves or by another evaluation.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class Explanation:
     middlegame: tuple[float, float]  # how much White's and Black's middlegame terms count; the endgame has the rest
     k: float  # the scale of the expected score
     stage: float  # 1 with all pieces on the board to 0 without: the share of the first of a weight's two values
-    untold: float = 0.0  # what no term tells: all of the sum where there are none
-    without_terms: str | None = None  # why there are no terms, None where there are
+    non_term: float = 0.0  # the part of the sum that comes from no term: all of it for a family without terms
+    without_terms: str | None = None  # the reason why there are no terms, None if there are
 
     @property
     def has_two_phases(self) -> bool:
@@ -76,8 +76,8 @@ class Explanation:
 
     @property
     def sum(self) -> float:
-        """White's score before draw rules and rounding: the sum of the lines, and what no line tells."""
-        return math.fsum(line.net for line in self.lines) + self.untold
+        """White's score before draw rules and rounding: the sum of the lines and `non_term`."""
+        return math.fsum(line.net for line in self.lines) + self.non_term
 
     @property
     def rule_cp(self) -> float:
@@ -109,7 +109,7 @@ class Explanation:
 
 
 def explain_whole(record: np.ndarray, white_score: float, score: int, k: float, reason: str) -> Explanation:
-    """The explanation of POSITION[1] by a family without terms, `reason` saying so.
+    """The explanation of POSITION[1] by a family without terms; `reason` says why there are none.
 
     `white_score` is White's before draw rules, `score` that of the side to move after them.
     """
@@ -124,7 +124,7 @@ def explain_whole(record: np.ndarray, white_score: float, score: int, k: float, 
         middlegame=shares,
         k=k,
         stage=stage,
-        untold=white_score,
+        non_term=white_score,
         without_terms=reason,
     )
 
@@ -154,14 +154,14 @@ class TermChange:
 
 @dataclass(frozen=True)
 class Change:
-    """Two evaluations and their difference. Terms, `untold`, rule and rounding sum to the change of the score."""
+    """Two evaluations and their difference. Terms, `non_term`, rule and rounding sum to the change of the score."""
 
     before: Explanation
     after: Explanation
 
     @property
     def has_terms(self) -> bool:
-        """Whether both tell their scores by terms."""
+        """Whether both evaluations have terms."""
         return bool(self.before.lines and self.after.lines)
 
     @property
@@ -180,20 +180,20 @@ class Change:
         return self.after.score_white - self.before.score_white
 
     @property
-    def untold(self) -> float:
-        """What of it no term tells: all but rule and rounding where one of the two has no terms."""
+    def non_term(self) -> float:
+        """The part that comes from no term: all but rule and rounding if one of the two has no terms."""
         if self.has_terms:
-            return self.after.untold - self.before.untold
+            return self.after.non_term - self.before.non_term
         return self.after.sum - self.before.sum
 
     @property
     def rule(self) -> float:
-        """What of it is the work of draw rules."""
+        """The part that comes from draw rules."""
         return self.after.rule_cp - self.before.rule_cp
 
     @property
     def rounding(self) -> float:
-        """What of it is rounding."""
+        """The part that comes from rounding."""
         return self.after.rounding - self.before.rounding
 
     def of_group(self, group: Group) -> float:
@@ -238,18 +238,18 @@ class PieceValues:
 
     @property
     def is_attributed(self) -> bool:
-        """Whether the pieces tell what each adds to the score."""
+        """Whether each piece has a known share of the score."""
         return all(piece.attributed is not None for piece in self.pieces)
 
     @property
     def shared_cp(self) -> float | None:
-        """The shared rest in centipawns for White, None where the pieces do not tell what they add."""
+        """The shared rest in centipawns for White, None if the pieces have no known shares."""
         if self.shared:
             return math.fsum(credit.cp for credit in self.shared)
         return self.explanation.sum - self.attributed(WHITE) + self.attributed(BLACK) if self.is_attributed else None
 
     def attributed(self, colour: int) -> float:
-        """What the pieces of one colour bring it, in centipawns."""
+        """The sum of the attributed values of one colour's pieces, in centipawns."""
         return math.fsum(piece.attributed or 0.0 for piece in self.pieces if piece.colour == colour)
 
     def at(self, square: int) -> PieceValue | None:

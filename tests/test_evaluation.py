@@ -139,7 +139,7 @@ def test_every_family_explains_its_score_and_values_the_pieces(family: Evaluatio
 def test_a_change_between_two_families_has_no_terms_and_adds_up() -> None:
     record = parse_fen(STARTS[1])
     change = Change(default().explain(record), MaterialEvaluation().explain(record))
-    assert change.terms == () and change.score == pytest.approx(change.untold + change.rule + change.rounding)
+    assert change.terms == () and change.score == pytest.approx(change.non_term + change.rule + change.rounding)
 
 
 def test_the_same_positions_get_the_same_scores(family: Evaluation) -> None:

@@ -250,7 +250,7 @@ def test_commands_in_a_shell_print_text_and_json(other_file: Path, capsys: pytes
         (run_explain, [MIDDLEGAME, "Nf7"], "Nf7: "),
         (run_explain, [MIDDLEGAME, "d5", "h3"], "expected one move"),
         (run_explain, [MIDDLEGAME.replace("w", "x", 1)], "side to move 'x'|FEN"),
-        (run_explain, ["nowhere.epd"], "'nowhere.epd' is no FEN, and as a file cannot be read"),
+        (run_explain, ["nowhere.epd"], "'nowhere.epd' is not a FEN, and cannot be read as a file"),
         (run_explain, [MIDDLEGAME, "--k", "0"], "--k"),
         (run_explain, [MIDDLEGAME, "--weights", "nowhere.txt"], "cannot read weights file"),
         (run_compare, [MIDDLEGAME, "d5"], "two moves"),
@@ -289,7 +289,7 @@ def test_the_console_explains_compares_and_ranks(other_file: Path) -> None:
     assert talk.say("moves eval").splitlines()[1].split()[0] == "1"
     assert "too short for all 20 moves" in talk.say("moves search")  # the engine of this test knows one line
     assert talk.moves == []
-    assert "KnightCenter" in talk.say("pieces b1") and "cannot be taken off" in talk.say("pieces e1")
+    assert "KnightCenter" in talk.say("pieces b1") and "cannot be removed" in talk.say("pieces e1")
     assert "There is no piece on e5" in talk.say("pieces e5")
     assert talk.say("pieces relative").count(" P  ") == 8
     assert json.loads(talk.say("eval json"))["score_cp"] == 0

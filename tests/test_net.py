@@ -132,7 +132,7 @@ def test_a_net_of_the_usual_trainer_is_read(tmp_path: Path) -> None:
         (lambda content: content.replace(b'"qa": 255', b'"qa": 254', 1), "254"),
         (lambda content: content.replace(b'"hidden"', b'"hidde"', 1), "header"),
         (lambda content: content.replace(b'{"f', b'["f', 1), "header"),
-        (lambda content: b"\x7fELF\0\0" + content, "no header of ours"),
+        (lambda content: b"\x7fELF\0\0" + content, "no header of Merino"),
     ],
 )
 def test_what_is_no_net_is_refused_in_a_sentence(tmp_path: Path, spoil, said: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from engine.board.game import Position
 from engine.shell.cli import main
-from eval.families import DEFAULT_FILE, default, load_named
+from eval.families import DEFAULT_FILE, default, load_evaluation
 from eval.net.file import save_net
 from eval.net.network import Shape
 from eval.net.piece_family import net_evaluation
@@ -45,7 +45,7 @@ def test_a_net_explains_a_position_with_the_terms_beside(net: str, capsys: pytes
     report = told(capsys, "explain", MIDDLEGAME, "--evalfile", net, "--report", "--static")
     assert report["terms"] == report["groups"] == [] and report["shared_cp"] is None
     assert report["without_terms"] == "material.net does not tell its score by terms"
-    assert report["static"]["score_cp"] == 0 and report["static"]["untold_cp"] == report["static"]["sum_cp"]
+    assert report["static"]["score_cp"] == 0 and report["static"]["non_term_cp"] == report["static"]["sum_cp"]
     values = {piece["square"]: (piece["removal_cp"], piece["attributed_cp"]) for piece in report["pieces"]}
     assert values["d1"] == (900, None) and values["d8"] == (-900, None) and values["g1"] == (None, None)
     assert len(report["moves"]) == len(Position(MIDDLEGAME).legal_moves)
@@ -83,7 +83,7 @@ def test_moves_and_what_they_change_are_told_by_a_net(net: str, capsys: pytest.C
     assert main(["moves", taking, "--evalfile", net, "--static"]) == 0
     assert "nothing" not in capsys.readouterr().out
     changed = told(capsys, "explain", taking, "exd5", "--evalfile", net, "--static", "--json")["at_once"]
-    assert (changed["change_cp"], changed["untold_cp"], changed["terms_cp"]) == (100, pytest.approx(100), {})
+    assert (changed["change_cp"], changed["non_term_cp"], changed["terms_cp"]) == (100, pytest.approx(100), {})
     assert main(["explain", taking, "exd5", "--evalfile", net, "--static", "--pieces"]) == 0
     assert "p d5 taken" in capsys.readouterr().out
 
@@ -110,8 +110,8 @@ def test_games_are_annotated_by_a_net(net: str, tmp_path: Path, capsys: pytest.C
 
 
 def test_an_evaluation_of_a_name_is_that_which_comes_with_merino() -> None:
-    assert load_named("default").identity == default().identity
-    assert not load_named("gen1").has_terms
+    assert load_evaluation("default").identity == default().identity
+    assert not load_evaluation("gen1").has_terms
 
 
 def test_piece_values_of_a_net_are_told_by_phase(piece_net: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -125,7 +125,7 @@ def test_piece_values_of_a_net_are_told_by_phase(piece_net: str, capsys: pytest.
 
 
 def test_the_net_of_piece_values_that_comes_along_knows_the_order_of_the_pieces() -> None:
-    evaluation = load_named("pieces1")
+    evaluation = load_evaluation("pieces1")
     record = Position().record
     values, kinds = evaluation.attributed(record)[0], record[0]["board"] & 7
     pawn, knight, bishop, rook, queen = (float(np.mean(values[kinds == kind])) for kind in range(5))

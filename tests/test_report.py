@@ -36,7 +36,7 @@ KEYS = {
         " shared_terms moves summary beside"
     ),
     "static": (
-        "score_cp sum_cp untold_cp rule rule_cp rounding_cp expected_score white_middlegame black_middlegame stage"
+        "score_cp sum_cp non_term_cp rule rule_cp rounding_cp expected_score white_middlegame black_middlegame stage"
     ),
     "terms": (
         "number name group multiplier phase weight weight_mg weight_eg white_count black_count white_cp black_cp net_cp"
@@ -44,7 +44,7 @@ KEYS = {
     "pieces": "square piece removal_cp relative_pawns attributed_cp terms",
     "groups": "name multiplier white_cp black_cp net_cp",
     "moves": "rank san uci score expected_score change pv pieces",
-    "moves.change": "before_cp after_cp change_cp untold_cp rule_cp rounding_cp rule terms",
+    "moves.change": "before_cp after_cp change_cp non_term_cp rule_cp rounding_cp rule terms",
     "moves.change.terms": "name group change_cp",
     "search": "depth nodes score lines",
     "search.score": "cp mate text expected_score",

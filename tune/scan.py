@@ -1,8 +1,8 @@
-"""A scan: Elo against the value of one number, all values played against the same one, and which optima that proves.
+"""A scan: Elo by the value of one parameter, each value played against the same one, and its significant optima.
 
-Two optima are proved where a value between them is worse than either by more than chance would bring. Of n values any
-two may be compared, n (n - 1) / 2 times; each comparison is made so strict that all of them together tell of a second
-optimum that is not there in one scan of twenty at most (Bonferroni).
+Two optima are significant if a value between them is significantly worse than both. Any two of n values may be
+compared, n (n - 1) / 2 times; each comparison is so strict that at most one scan in twenty finds a second optimum that
+does not exist (Bonferroni).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PlayValue = Callable[[int], tuple[MatchResult, MatchError | None]]
 
 @dataclass(frozen=True)
 class ScanRequest:
-    """Which number is scanned: its values, ascending, and the one that they meet. The rest is as in `evaluation`."""
+    """The number to scan: its values, ascending, and the one they play against. The rest is as in `evaluation`."""
 
     name: str
     values: tuple[int, ...]
@@ -38,7 +38,7 @@ class ScanRequest:
     evaluation: Evaluation
 
     def players(self, value: int) -> tuple[OwnPlayer, OwnPlayer]:
-        """The player with this value, and the one whom all values meet."""
+        """The player with this value, and the opponent of all values."""
         return self._player(value), self._player(self.against)
 
     def _player(self, value: int) -> OwnPlayer:
@@ -50,9 +50,9 @@ class ScanRequest:
 
 @dataclass(frozen=True)
 class ScanPoint:
-    """What one value scored: `results` are losses, draws and wins, `pairs` the pentanomial counts.
+    """The result of one value: `results` are losses, draws and wins, `pairs` the pentanomial counts.
 
-    The value that the others meet is a point, too: it plays no games and is 0 by definition.
+    The value that the others play against is a point, too: without games, at 0 Elo by definition.
     """
 
     value: int
@@ -66,12 +66,12 @@ class ScanPoint:
 
     @property
     def games(self) -> int:
-        """How many were played; 0 for the value that the others meet."""
+        """The number of games; 0 for the value that the others play against."""
         return sum(self.results)
 
     @property
     def estimate(self) -> Estimate:
-        """Elo against the value that all meet, half its 95% interval, and LOS; infinite Elo for a clean score."""
+        """Elo against the common value, half its 95% interval, and LOS; infinite Elo for a clean score."""
         return estimate(self._counts) if self.games else Estimate(0.0, 0.0, 0.0, 0.0, 0.5)
 
     @property
@@ -94,7 +94,7 @@ class ScanPoint:
 
 @dataclass(frozen=True)
 class Scan:
-    """A scan as far as it was played: points by ascending value; what broke it off."""
+    """A scan as far as it was played: points by ascending value, and the error that ended it."""
 
     request: ScanRequest
     points: tuple[ScanPoint, ...]
@@ -108,7 +108,7 @@ class Scan:
 
     @property
     def optima(self) -> tuple[ScanPoint, ...]:
-        """The optima that are proved, by ascending value; none where no two values differ by more than chance."""
+        """The significant optima, by ascending value; none if no two values differ significantly."""
         limit = limit_for(len(self.points))
         if not any(_is_better(one, other, limit) for one in self.points for other in self.points):
             return ()
@@ -130,12 +130,12 @@ class Scan:
         return tuple(point for point in self.points if low < point.value < high)
 
     def _are_apart(self, one: ScanPoint, other: ScanPoint, limit: float) -> bool:
-        """Whether a value between them is worse than either."""
+        """Whether a value between them is significantly worse than both."""
         return any(_is_better(one, low, limit) and _is_better(other, low, limit) for low in self.between(one, other))
 
 
 def limit_for(points: int) -> float:
-    """By how many standard errors two of so many points must differ."""
+    """The number of standard errors by which two of the points must differ."""
     comparisons = max(1, points * (points - 1) // 2)
     return NormalDist().inv_cdf(1 - CHANCE / comparisons)
 
@@ -145,20 +145,20 @@ def _is_better(one: ScanPoint, other: ScanPoint, limit: float) -> bool:
 
 
 def known_numbers(evaluation: Evaluation) -> dict[str, Number]:
-    """What can be scanned: the numbers of this evaluation and those of the search."""
+    """All that can be scanned: the weights of this evaluation and the parameters of the search."""
     search = {row.name: Number(float(row.default), float(row.bounds[0]), float(row.bounds[1])) for row in PARAMETERS}
     return {**evaluation.numbers, **search}
 
 
 def values_between(low: int, high: int, points: int) -> tuple[int, ...]:
-    """So many whole numbers from `low` to `high`, evenly; fewer where there are not so many."""
+    """`count` whole numbers from `low` to `high`, evenly spaced; fewer if the range has fewer."""
     return tuple(sorted({round(low + (high - low) * step / (points - 1)) for step in range(points)}))
 
 
 def make_request(name: str, values: Iterable[int], against: int | None, evaluation: Evaluation) -> ScanRequest:
     """The scan of a number of `evaluation` or of the search; raises TuneError for what cannot be scanned.
 
-    Where `against` is None all values meet the one in use.
+    If `against` is None, all values play against the one in use.
     """
     name, number = find_number(name, evaluation)
     reference = round(number.value) if against is None else against
@@ -172,17 +172,17 @@ def make_request(name: str, values: Iterable[int], against: int | None, evaluati
 
 
 def find_number(name: str, evaluation: Evaluation) -> tuple[str, Number]:
-    """A number that can be scanned, by its name of today; raises TuneError with the nearest one."""
+    """A number that can be scanned, by its present name; raises TuneError with the nearest one."""
     known, name = known_numbers(evaluation), current_name(name)
     if name not in known:
-        raise TuneError(f"there is no weight or number of the search '{name}'{did_you_mean(name, known)}")
+        raise TuneError(f"there is no search parameter or weight '{name}'{did_you_mean(name, known)}")
     return name, known[name]
 
 
 def run_scan(request: ScanRequest, play: PlayValue) -> Scan:
-    """Let `play` play each value in turn; none follows one that was interrupted or broken off.
+    """Let `play` play each value in turn, until one is interrupted or fails.
 
-    Where a scan ends early, it has the points that have games by then.
+    A scan that ends early has the points with games so far.
     """
     points = [ScanPoint(request.against)]
     for value in request.values:

@@ -1,4 +1,4 @@
-"""What a scan tells: a table with its error bars, a sentence about its optima, CSV, JSON and a picture."""
+"""The report of a scan: a table with error bars, a sentence about its optima, CSV, JSON and a picture."""
 
 from __future__ import annotations
 
@@ -39,24 +39,24 @@ def scan_table(scan: Scan) -> list[str]:
 
 
 def verdict(scan: Scan) -> str:
-    """Which optima are proved, in a sentence."""
+    """The significant optima, in a sentence."""
     optima, best = scan.optima, scan.best
     if not optima:
-        return f"No optimum is proved: no two values differ by more than chance (best: {_told(best)})."
+        return f"No optimum is significant: no two values differ by more than chance (best: {_point_text(best)})."
     if len(optima) > 1:
         worst = [min(scan.between(one, other), key=lambda point: point.score) for one, other in pairwise(optima)]
         count = {2: "Two", 3: "Three"}.get(len(optima), str(len(optima)))
-        between = " and ".join(map(_told, worst))
-        return f"{count} optima: {' and '.join(map(_told, optima))}, with {between} between them."
+        between = " and ".join(map(_point_text, worst))
+        return f"{count} optima: {' and '.join(map(_point_text, optima))}, with {between} between them."
     ends = (scan.points[0], scan.points[-1])
     beyond = ", the end of the range: better ones may lie beyond" if best in ends else ""
     others = ", ".join(str(point.value) for point in scan.rivals)
     rivals = f"; not significantly worse: {others}" if others else ""
-    return f"One optimum; best: {_told(best)}{beyond}{rivals}. No second optimum is significant."
+    return f"One optimum; best: {_point_text(best)}{beyond}{rivals}. No second optimum is significant."
 
 
 def scan_csv(scan: Scan) -> str:
-    """A row for each value, with a heading; what is infinite is `inf`."""
+    """A row for each value, with a heading; infinity is `inf`."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_NAMES)
@@ -65,7 +65,7 @@ def scan_csv(scan: Scan) -> str:
 
 
 def scan_json(scan: Scan, conditions: str) -> dict[str, Any]:
-    """The scan as one object; `conditions` say how was played. What is infinite is null."""
+    """The scan as one object; `conditions` are those of the games. Infinity is null."""
     rows = [
         {name: None if isinstance(value, float) and math.isinf(value) else value for name, value in _row(point).items()}
         | {"pentanomial": list(point.pairs), "is_reference": not point.games}
@@ -112,7 +112,7 @@ def _row(point: ScanPoint) -> dict[str, float]:
     return dict(zip(_NAMES, (*numbers, point.games, wins, draws, losses), strict=True))
 
 
-def _told(point: ScanPoint) -> str:
+def _point_text(point: ScanPoint) -> str:
     found = point.estimate
     return f"{point.value} ({found.elo:+.1f} +- {found.elo_error:.1f} Elo)" if point.games else f"{point.value} (0 Elo)"
 

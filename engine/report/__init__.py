@@ -1,1 +1,1 @@
-"""The report of a position: what an evaluation and a search say of it, as plain data, and the text and JSON of that."""
+"""The report of a position: its evaluation and search as plain data, and their text and JSON."""

@@ -1,7 +1,7 @@
-"""The JSON of `explain`, `compare` and `moves` with --json, older than the schema of the report and made from it.
+"""The JSON of `explain`, `compare` and `moves` with --json, made from the report but older than its schema.
 
-It differs from the report in shape and view: pieces are worth what they are to their owner, and the scores of a ranking
-are those of the mover; `mate` is positive where the mover mates. Programs rely on it, so no key of it goes.
+It differs from the report in shape and point of view: values of pieces are from their owner's view, scores of a ranking
+from the mover's; `mate` is positive if the mover mates. Programs rely on it, so its keys stay.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def evaluation_json(report: PositionReport) -> dict[str, Any]:
         **({"fault": report.fault} if report.fault else {}),
         "score_cp": static.score_cp,
         "sum_cp": static.sum_cp,
-        "untold_cp": static.untold_cp,
+        "non_term_cp": static.non_term_cp,
         "rule": static.rule,
         "rule_cp": static.rule_cp,
         "rounding_cp": static.rounding_cp,
@@ -54,12 +54,12 @@ def explanation_json(report: PositionReport) -> dict[str, Any]:
 
 
 def change_json(change: ChangeReport) -> dict[str, Any]:
-    """What moves, or other weights, change."""
+    """The change by moves or by other weights."""
     return {
         "before_cp": change.before_cp,
         "after_cp": change.after_cp,
         "change_cp": change.change_cp,
-        "untold_cp": change.untold_cp,
+        "non_term_cp": change.non_term_cp,
         "rule_cp": change.rule_cp,
         "rounding_cp": change.rounding_cp,
         "terms_cp": {term.name: term.change_cp for term in change.terms},
@@ -67,7 +67,7 @@ def change_json(change: ChangeReport) -> dict[str, Any]:
 
 
 def move_json(report: PositionReport, move: MoveReport) -> dict[str, Any]:
-    """What a move changes at once and at the end of its line; with pieces where the report has them."""
+    """The changes by a move, at once and at the end of its line; with pieces if the report has them."""
     line = report.line_of(move)
     found: dict[str, Any] = {
         "move": move.san,
@@ -112,7 +112,7 @@ def _sign(report: PositionReport) -> int:
 
 
 def _beside(beside: BesideReport) -> dict[str, Any]:
-    """What another evaluation says; its pieces as the report has them, from White's view."""
+    """The position by a second evaluation; pieces as in the report, from White's view."""
     return {**vars(beside), "pieces": [vars(piece) for piece in beside.pieces]}
 
 

@@ -1,8 +1,8 @@
-"""One report of a position for text, the page in the browser and programs: what the engine says of it, as plain data.
+"""The report of a position as plain data: the same for text, for the page in the browser and for programs.
 
-All of it is from White's view: what is good for Black is negative, whoever is to move and whoever owns the piece. Each
-key is a field below, with its meaning; `docs/report-schema.md` is made from them by `tools/report_schema.py`. A change
-of what a key means, or of its name, makes a new VERSION; a new key does not.
+Everything is from White's view: what is good for Black is negative, no matter who is to move or owns the piece. Each
+key is a field below, with its meaning; `tools/report_schema.py` makes `docs/report-schema.md` from them. A new name or
+meaning of a key needs a new VERSION; a new key does not.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ VERSION = 1
 class TermReport:
     """A term of the evaluation. `weight` times the difference of the two counts is `net_cp`."""
 
-    number: Annotated[int, "its place in the order of the terms, from 1"]
+    number: Annotated[int, "its number in the order of the terms, from 1"]
     name: Annotated[str, "its name, as in weights files"]
     group: Annotated[str, "the group it belongs to"]
-    multiplier: Annotated[float, "that of its group, included in the counts"]
+    multiplier: Annotated[float, "the multiplier of its group, included in the counts"]
     phase: Annotated[str, "when it counts: always, middlegame or endgame"]
-    weight: Annotated[float, "its weight in centipawns, at the stage of the position where it has two values"]
-    weight_mg: Annotated[float, "its weight in the middlegame; the same as that of the endgame where it has one value"]
+    weight: Annotated[float, "its weight in centipawns; if it has two values, at the stage of the position"]
+    weight_mg: Annotated[float, "its weight in the middlegame; equal to that of the endgame if it has one value"]
     weight_eg: Annotated[float, "its weight in the endgame"]
     white_count: Annotated[float, "how much of it White has, by multiplier and share of the phase"]
     black_count: Annotated[float, "how much of it Black has, likewise"]
     white_cp: Annotated[float, "White's count in centipawns"]
-    black_cp: Annotated[float, "Black's count in centipawns, as Black sees it: less it is `net_cp`"]
+    black_cp: Annotated[float, "Black's count in centipawns, from Black's view; `white_cp` minus this is `net_cp`"]
     net_cp: Annotated[float, "what it adds to the score"]
 
 
@@ -38,7 +38,7 @@ class GroupReport:
     """A group of terms and their sums."""
 
     name: Annotated[str, "its name"]
-    multiplier: Annotated[float, "by which the counts of its terms are multiplied"]
+    multiplier: Annotated[float, "factor on the counts of its terms"]
     white_cp: Annotated[float, "the sum of `white_cp` of its terms"]
     black_cp: Annotated[float, "the sum of their `black_cp`"]
     net_cp: Annotated[float, "what it adds to the score"]
@@ -49,15 +49,15 @@ class StaticReport:
     """The evaluation without a search. `sum_cp`, `rule_cp` and `rounding_cp` add up to `score_cp`."""
 
     score_cp: Annotated[int, "the score in centipawns"]
-    sum_cp: Annotated[float, "the sum of `net_cp` of all terms, and `untold_cp`"]
-    untold_cp: Annotated[float, "what no term tells: all of it where the evaluation has no terms, else 0"]
+    sum_cp: Annotated[float, "the sum of `net_cp` of all terms, and `non_term_cp`"]
+    non_term_cp: Annotated[float, "the part of it that comes from no term: all of it without terms, else 0"]
     rule: Annotated[str | None, "the draw rule that changes the sum, in words"]
     rule_cp: Annotated[float, "what it adds to the sum"]
     rounding_cp: Annotated[float, "what rounding to whole centipawns adds"]
     expected_score: Annotated[float, "the share of the points that White may expect, 0 to 1"]
     white_middlegame: Annotated[float, "how much White's middlegame terms count, 0 to 1; the endgame has the rest"]
     black_middlegame: Annotated[float, "the same of Black's"]
-    stage: Annotated[float, "1 with all pieces on the board to 0 without: the middlegame's share of each weight"]
+    stage: Annotated[float, "from 1, all pieces on the board, to 0: the middlegame's share of each weight"]
 
 
 @dataclass(frozen=True)
@@ -71,14 +71,14 @@ class TermChangeReport:
 
 @dataclass(frozen=True)
 class ChangeReport:
-    """What moves change in the evaluation. Terms, `untold_cp`, `rule_cp` and `rounding_cp` add up to `change_cp`."""
+    """What moves change in the evaluation. Terms, `non_term_cp`, `rule_cp` and `rounding_cp` add up to `change_cp`."""
 
     before_cp: Annotated[int, "the score without a search before the moves"]
     after_cp: Annotated[int, "the score without a search after them"]
     change_cp: Annotated[int, "the difference"]
-    untold_cp: Annotated[float, "what of it no term tells: all but rule and rounding where an evaluation has no terms"]
-    rule_cp: Annotated[float, "what of it is the work of draw rules"]
-    rounding_cp: Annotated[float, "what of it is rounding"]
+    non_term_cp: Annotated[float, "the part that comes from no term: all but rule and rounding without terms"]
+    rule_cp: Annotated[float, "the part that comes from draw rules"]
+    rounding_cp: Annotated[float, "the part that comes from rounding"]
     rule: Annotated[str | None, "the draw rule in force after the moves, in words"]
     terms: Annotated[tuple[TermChangeReport, ...], "the terms that change, the largest change first"]
 
@@ -95,15 +95,17 @@ class ScoreReport:
 
 @dataclass(frozen=True)
 class PieceChangeReport:
-    """What a move makes of a piece. What is after the move is null for a piece that it takes."""
+    """How a move changes a piece. For a captured piece, the fields of the position after the move are null."""
 
     piece: Annotated[str, "its letter before the move"]
-    square: Annotated[str, "where it stands before the move"]
+    square: Annotated[str, "its square before the move"]
     piece_after: Annotated[str | None, "its letter after the move: another for a pawn that promotes"]
-    square_after: Annotated[str | None, "where it stands after the move"]
+    square_after: Annotated[str | None, "its square after the move"]
     removal_before_cp: Annotated[int | None, "its `removal_cp` before the move"]
     removal_after_cp: Annotated[int | None, "the same after the move"]
-    removal_change_cp: Annotated[int | None, "the difference; all is lost of a piece that is taken; null for kings"]
+    removal_change_cp: Annotated[
+        int | None, "the difference; for a captured piece, the loss of all of it; null for kings"
+    ]
     attributed_before_cp: Annotated[float | None, "its `attributed_cp` before the move"]
     attributed_after_cp: Annotated[float | None, "the same after the move"]
     attributed_change_cp: Annotated[float | None, "the difference"]
@@ -116,28 +118,28 @@ class MoveReport:
     rank: Annotated[int, "its rank for the side to move, from 1: by search, else by evaluation; equal ones share it"]
     san: Annotated[str, "the move in short notation"]
     uci: Annotated[str, "the move as UCI writes it"]
-    score: Annotated[ScoreReport | None, "what the search says of it; null without a search"]
+    score: Annotated[ScoreReport | None, "its score by the search; null without a search"]
     expected_score: Annotated[float, "the share of the points that White may expect after it, without a search"]
-    change: Annotated[ChangeReport, "what it changes at once"]
+    change: Annotated[ChangeReport, "the changes right after the move"]
     pv: Annotated[str, "the principal variation in short notation with move numbers; empty without a search"]
-    pieces: Annotated[tuple[PieceChangeReport, ...] | None, "what it makes of each piece; null if not asked for"]
+    pieces: Annotated[tuple[PieceChangeReport, ...] | None, "its changes to each piece; null if not requested"]
 
 
 @dataclass(frozen=True)
 class LineReport:
-    """A line that the search expects, of one of the best moves, up to the last position of it that is quiet."""
+    """The expected line of one of the best moves, up to its last quiet position."""
 
     rank: Annotated[int, "the rank of its first move"]
     depth: Annotated[int, "the depth of its search in plies"]
     text: Annotated[str, "its moves in short notation with move numbers"]
     moves: Annotated[tuple[str, ...], "its moves as UCI writes them"]
     score: Annotated[ScoreReport, "its score"]
-    change: Annotated[ChangeReport, "what has changed at its end"]
+    change: Annotated[ChangeReport, "the changes at its end"]
 
 
 @dataclass(frozen=True)
 class SearchReport:
-    """What a search says of the position."""
+    """The result of a search of the position."""
 
     depth: Annotated[int, "plies"]
     nodes: Annotated[int, "positions searched"]
@@ -147,36 +149,36 @@ class SearchReport:
 
 @dataclass(frozen=True)
 class PieceReport:
-    """A piece on the board. What Black's pieces are worth is negative."""
+    """A piece on the board. The values of Black's pieces are negative."""
 
-    square: Annotated[str, 'where it stands, as "e4"']
+    square: Annotated[str, 'its square, such as "e4"']
     piece: Annotated[str, 'its letter, "N" for a white knight, "n" for a black one']
-    removal_cp: Annotated[int | None, "how much the score falls when it is taken off the board; null for kings"]
-    relative_pawns: Annotated[float | None, "the same in pawns; null for kings, and where a pawn weighs nothing"]
+    removal_cp: Annotated[int | None, "how much the score falls without it; null for kings"]
+    relative_pawns: Annotated[float | None, "the same in pawns; null for kings, and if a pawn has no value"]
     attributed_cp: Annotated[
         float | None,
-        "what it adds to the score: the terms that it brings its side, or the value that a net gives it",
+        "what it adds to the score: by its terms, or as the value that a net gives it",
     ]
     terms: Annotated[Mapping[str, float], "these terms by name, in centipawns"]
 
 
 @dataclass(frozen=True)
 class BesidePieceReport:
-    """A piece by the evaluation beside. What Black's pieces are worth is negative."""
+    """A piece by the second evaluation. The values of Black's pieces are negative."""
 
-    square: Annotated[str, 'where it stands, as "e4"']
+    square: Annotated[str, 'its square, such as "e4"']
     removal_cp: Annotated[int | None, "how much that score falls when it is taken off the board; null for kings"]
-    attributed_cp: Annotated[float | None, "what it adds to that score; null where the evaluation does not tell"]
+    attributed_cp: Annotated[float | None, "what it adds to that score; null if the evaluation gives no such value"]
 
 
 @dataclass(frozen=True)
 class BesideReport:
-    """What another evaluation says of the position."""
+    """The position by a second evaluation."""
 
     evaluation: Annotated[str, "its name"]
     score_cp: Annotated[int, "its score in centipawns"]
-    expected_score: Annotated[float, "the share of the points that White may expect by it, 0 to 1"]
-    shared_cp: Annotated[float | None, "with `attributed_cp` of all pieces the sum; null where it does not tell these"]
+    expected_score: Annotated[float, "the share of the points that White may expect, 0 to 1"]
+    shared_cp: Annotated[float | None, "with `attributed_cp` of all pieces, it gives the sum; null without those"]
     pieces: Annotated[tuple[BesidePieceReport, ...], "the pieces, from a1 to h8"]
 
 
@@ -184,32 +186,32 @@ class BesideReport:
 class PositionReport:
     """The whole report. `attributed_cp` of all pieces and `shared_cp` add up to `sum_cp`.
 
-    An evaluation without terms, such as a net, has none in `terms`, and `without_terms` says so.
+    For an evaluation without terms, such as a net, `terms` is empty and `without_terms` says why.
     """
 
     version: Annotated[int, "of this schema"]
     fen: Annotated[str, "the position"]
     to_move: Annotated[str, "white or black"]
-    fault: Annotated[str | None, "why the rules do not allow the position, so that it has no moves; null where they do"]
+    fault: Annotated[str | None, "why the rules do not allow the position; it then has no moves; null if they do"]
     ending: Annotated[str | None, "why the game is over; null while it goes on"]
-    evaluation: Annotated[str, "by what it was evaluated: the name of the weights file or the net"]
+    evaluation: Annotated[str, "the name of the weights file or the net"]
     k: Annotated[float, "the scale of the expected score in centipawns"]
     static: Annotated[StaticReport, "the evaluation without a search"]
-    search: Annotated[SearchReport | None, "what a search says; null where none was asked for, or no move is legal"]
+    search: Annotated[SearchReport | None, "the result of a search; null without a search, or if no move is legal"]
     terms: Annotated[tuple[TermReport, ...], "the terms of the evaluation"]
-    without_terms: Annotated[str | None, "why there are no terms; null where there are"]
+    without_terms: Annotated[str | None, "why there are no terms; null if there are"]
     groups: Annotated[tuple[GroupReport, ...], "the groups of the terms, in the order in which they are shown"]
-    pieces: Annotated[tuple[PieceReport, ...], "the pieces, from a1 to h8; none if they were not asked for"]
+    pieces: Annotated[tuple[PieceReport, ...], "the pieces, from a1 to h8; empty if not requested"]
     shared_cp: Annotated[
-        float | None, "what pieces bring together, less what is counted twice; null where no piece tells what it adds"
+        float | None, "what pieces add together, minus what is counted twice; null without attributed values"
     ]
     shared_terms: Annotated[Mapping[str, float], "the same by term"]
-    moves: Annotated[tuple[MoveReport, ...], "the legal moves, best first; or those asked for, in their order"]
+    moves: Annotated[tuple[MoveReport, ...], "the legal moves, best first; or the requested ones, in their order"]
     summary: Annotated[tuple[str, ...], "the evaluation in a few English sentences"]
-    beside: Annotated[BesideReport | None, "what another evaluation says; null where none was asked for"] = None
+    beside: Annotated[BesideReport | None, "the position by a second evaluation; null if not requested"] = None
 
     def line_of(self, move: MoveReport) -> LineReport | None:
-        """The line of the search that begins with this move, None where there is none."""
+        """The line of the search that begins with this move, None if there is none."""
         lines = self.search.lines if self.search else ()
         return next((line for line in lines if line.moves[0] == move.uci), None)
 

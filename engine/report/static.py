@@ -1,4 +1,4 @@
-"""Makes the part of a report that needs no search: terms, pieces, and what differs between two evaluations."""
+"""The part of a report that needs no search: terms, pieces, and the difference of two evaluations."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from eval.evaluation import Evaluation
 from eval.explanation import Change, Explanation, PieceValue, PieceValues, TermLine
 from eval.linear.registry import Group
 
-NOISE = 1e-9  # centipawns; what two sums of the same numbers may differ by
+NOISE = 1e-9  # centipawns; rounding error of a sum
 
 
 def report_evaluation(record: np.ndarray, fen: str, evaluation: Evaluation, with_pieces: bool = True) -> PositionReport:
-    """What the evaluation says of `record`, POSITION[1], whose FEN is `fen`: a report without search and moves."""
+    """The report without search and moves of `record`, POSITION[1], whose FEN is `fen`."""
     values = evaluation.value_pieces(record) if with_pieces else PieceValues(evaluation.explain(record), (), ())
     explanation = values.explanation
     return PositionReport(
@@ -59,7 +59,7 @@ def report_evaluation(record: np.ndarray, fen: str, evaluation: Evaluation, with
 
 
 def with_beside(report: PositionReport, record: np.ndarray, evaluation: Evaluation | None) -> PositionReport:
-    """The report of POSITION[1] with what another evaluation says of it beside; with None as it was."""
+    """The report of POSITION[1], with a second evaluation of it added; unchanged for None."""
     return report if evaluation is None else replace(report, beside=_beside(record, evaluation))
 
 
@@ -76,12 +76,12 @@ def _beside(record: np.ndarray, evaluation: Evaluation) -> BesideReport:
 
 
 def report_change(change: Change) -> ChangeReport:
-    """What moves have changed."""
+    """The change by moves."""
     return ChangeReport(
         before_cp=change.before.score_white,
         after_cp=change.after.score_white,
         change_cp=change.score,
-        untold_cp=change.untold,
+        non_term_cp=change.non_term,
         rule_cp=change.rule,
         rounding_cp=change.rounding,
         rule=change.after.rule,
@@ -99,7 +99,7 @@ def report_score(score: Score, turn: int, evaluation: Evaluation) -> ScoreReport
 
 
 def report_piece_change(before: PieceReport, after: PieceReport | None) -> PieceChangeReport:
-    """What a move makes of a piece, which is taken where there is no `after`."""
+    """The change of a piece by a move; without `after` it was captured."""
     removal, attributed = before.removal_cp, before.attributed_cp
     return PieceChangeReport(
         piece=before.piece,
@@ -118,7 +118,7 @@ def report_piece_change(before: PieceReport, after: PieceReport | None) -> Piece
 
 
 def difference(first: ChangeReport, second: ChangeReport) -> ChangeReport:
-    """What comes of the second instead of the first, both of which change the same position."""
+    """The difference of two changes of the same position: the second minus the first."""
     groups = {term.name: term.group for term in (*first.terms, *second.terms)}
     minuend, subtrahend = ({term.name: term.change_cp for term in change.terms} for change in (second, first))
     net = {name: minuend.get(name, 0.0) - subtrahend.get(name, 0.0) for name in groups}
@@ -127,7 +127,7 @@ def difference(first: ChangeReport, second: ChangeReport) -> ChangeReport:
         before_cp=first.after_cp,
         after_cp=second.after_cp,
         change_cp=second.after_cp - first.after_cp,
-        untold_cp=second.untold_cp - first.untold_cp,
+        non_term_cp=second.non_term_cp - first.non_term_cp,
         rule_cp=second.rule_cp - first.rule_cp,
         rounding_cp=second.rounding_cp - first.rounding_cp,
         rule=second.rule,
@@ -136,16 +136,16 @@ def difference(first: ChangeReport, second: ChangeReport) -> ChangeReport:
 
 
 def between(first: PositionReport, second: PositionReport) -> ChangeReport:
-    """What differs between two reports of a position; without terms where one of them has none."""
+    """The difference of two reports of a position; without terms if one of them has none."""
     has_terms = bool(first.terms and second.terms)
     pairs = zip(first.terms, second.terms, strict=True) if has_terms else ()
     terms = [TermChangeReport(a.name, a.group, b.net_cp - a.net_cp) for a, b in pairs if b.net_cp != a.net_cp]
-    whole = [report.static.untold_cp if has_terms else report.static.sum_cp for report in (first, second)]
+    whole = [report.static.non_term_cp if has_terms else report.static.sum_cp for report in (first, second)]
     return ChangeReport(
         before_cp=first.static.score_cp,
         after_cp=second.static.score_cp,
         change_cp=second.static.score_cp - first.static.score_cp,
-        untold_cp=whole[1] - whole[0],
+        non_term_cp=whole[1] - whole[0],
         rule_cp=second.static.rule_cp - first.static.rule_cp,
         rounding_cp=second.static.rounding_cp - first.static.rounding_cp,
         rule=second.static.rule,
@@ -157,7 +157,7 @@ def _static(explanation: Explanation) -> StaticReport:
     return StaticReport(
         score_cp=explanation.score_white,
         sum_cp=explanation.sum,
-        untold_cp=explanation.untold,
+        non_term_cp=explanation.non_term,
         rule=explanation.rule,
         rule_cp=explanation.rule_cp,
         rounding_cp=explanation.rounding,

@@ -1,4 +1,4 @@
-"""An evaluation, or what changes in it, in a few English sentences that say only what the table of terms shows."""
+"""An evaluation, or its change, in a few English sentences that say no more than the table of terms."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _rule_sentence(explanation: Explanation) -> Iterable[str]:
 
 
 def summarise_change(change: ChangeReport, what: str, colour: int) -> tuple[str, ...]:
-    """Sentences on what `what`, such as "Nf3", does for the side `colour`: how much, and by which terms."""
+    """Sentences on how much `what`, such as "Nf3", gains or costs the side `colour`, and by which terms."""
     sign = -1 if colour == BLACK else 1
     total = sign * change.change_cp
     if total:

@@ -1,4 +1,4 @@
-"""The report of a position as text: the table of its terms, its pieces, and what moves change."""
+"""The report of a position as text: its terms, its pieces, and changes by moves."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eval.evaluation import WIDTH
 
 BAR_CELLS = 5  # on each side of the axis
 CELL_CP = 10  # a longer bar is cut off: material would dwarf everything else
-LEAST_CHANGE = 0.05  # centipawns; less is shown as nothing
+LEAST_CHANGE = 0.05  # centipawns; smaller values are shown as zero
 PIECE_VALUES = ("removal", "attributed", "relative")  # the three ways, in the order of the boards
 
 _PHASE_MARKS = {"always": "", "middlegame": " mg", "endgame": " eg"}
@@ -26,9 +26,9 @@ def render(
 ) -> str:
     """The full table: each group with its terms, each side's share, the net as number and bar, and the total.
 
-    Where `width` is less than the table needs, weights and counts are left out. With `by_size` the terms come by the
-    size of their net instead of by group; with `hide_zero` those that add nothing to the net are left out. Of an
-    evaluation without terms the value of each piece is shown instead, and what another one says beside it.
+    If `width` is too small for the table, weights and counts are left out. `by_size` sorts the terms by their net
+    instead of by group; `hide_zero` leaves out those whose net is zero. For an evaluation without terms, the table
+    shows the value of each piece instead, and that of a second evaluation.
     """
     if report.without_terms:
         return _render_whole(report, width)
@@ -51,14 +51,14 @@ def render(
 
 
 def _render_whole(report: PositionReport, width: int) -> str:
-    """The score of an evaluation without terms, the value of each piece, and the score of the evaluation beside it."""
+    """The score of an evaluation without terms, the value of each piece, and the score of a second evaluation."""
     rows = [*_summary(report, min(width, WIDTH)), ""]
     if report.pieces:
         cells = {piece.square: _in_pawns(piece, piece.removal_cp) for piece in report.pieces}
         rows += ["Value of each piece for its owner by removal, in pawns", *_board(cells).splitlines(), ""]
     if report.pieces and report.shared_cp is not None:
         cells = {piece.square: _in_pawns(piece, _own_value(piece)) for piece in report.pieces}
-        rows += ["Value that it gives each piece itself", *_board(cells).splitlines(), ""]
+        rows += ["Value of each piece as given by the net itself", *_board(cells).splitlines(), ""]
     static = report.static
     if static.rule:
         rows.append(f"Rule, {static.rule_cp:+.1f} centipawns: {static.rule}")
@@ -68,7 +68,7 @@ def _render_whole(report: PositionReport, width: int) -> str:
 
 
 def render_beside(report: PositionReport) -> str:
-    """What the evaluation beside says: its score, and the value of each piece, its own where it gives one."""
+    """The score and the piece values by the second evaluation: attributed values if it has them, else by removal."""
     beside = report.beside
     if beside is None:
         return ""
@@ -93,7 +93,7 @@ def _in_pawns(piece: PieceReport, value: float | None) -> str:
 
 
 def render_change(change: ChangeReport) -> str:
-    """The score before and after, and the terms that change, the most first. They sum to the change of the score."""
+    """The score before and after, and the terms that change, largest first. They sum to the change of the score."""
     rows = [f"{pawns(change.before_cp)} becomes {pawns(change.after_cp)} for White, by evaluation alone"]
     parts = [*((term.name, term.change_cp) for term in change.terms), *leftovers(change)]
     rows += [f"  {name:<21}{number(value, '+')}" for name, value in parts if _is_something(value)]
@@ -103,13 +103,13 @@ def render_change(change: ChangeReport) -> str:
 
 
 def leftovers(change: ChangeReport) -> tuple[tuple[str, float], ...]:
-    """What changes the score beside the terms, in centipawns for White: what none tells, draw rules and rounding."""
-    parts = ("(no term)", change.untold_cp), ("(draw rule)", change.rule_cp), ("(rounding)", change.rounding_cp)
-    return parts if change.untold_cp else parts[1:]
+    """The changes of the score outside the terms, in centipawns for White: non-term part, draw rules, rounding."""
+    parts = ("(no term)", change.non_term_cp), ("(draw rule)", change.rule_cp), ("(rounding)", change.rounding_cp)
+    return parts if change.non_term_cp else parts[1:]
 
 
 def largest_terms(change: ChangeReport, most: int, least: float) -> str:
-    """The terms that change most, at least by `least` centipawns for White: "RookOpen +20, PawnCenter -4"."""
+    """The terms that change most, by at least `least` centipawns for White: "RookOpen +20, PawnCenter -4"."""
     shown = [f"{term.name} {term.change_cp:+.0f}" for term in change.terms[:most] if abs(term.change_cp) >= least]
     return ", ".join(shown)
 
@@ -117,12 +117,12 @@ def largest_terms(change: ChangeReport, most: int, least: float) -> str:
 def render_pieces(report: PositionReport, ways: Sequence[str] = PIECE_VALUES) -> str:
     """The board with the value of each piece, for its owner, in each of the `ways`; and how the sum comes about."""
     titles = {
-        "removal": "Removal: centipawns its owner loses when the piece is taken off the board",
-        "attributed": "Attributed: centipawns of the terms that the piece brings its owner",
+        "removal": "Removal: centipawns that its owner loses without the piece",
+        "attributed": "Attributed: centipawns that the piece adds for its owner by its terms",
         "relative": "Relative: removal in pawns",
     }
     if report.without_terms:
-        titles["attributed"] = "Attributed: centipawns that the evaluation itself gives the piece"
+        titles["attributed"] = "Attributed: centipawns that the net gives the piece"
         titles["relative"] = "Relative: removal in units of the mean pawn on the board"
     ways = [way for way in ways if way != "attributed" or report.shared_cp is not None]
     parts = [f"{titles[way]}\n{_board({p.square: _cell(p, way) for p in report.pieces})}" for way in ways]
@@ -135,9 +135,9 @@ def render_pieces(report: PositionReport, ways: Sequence[str] = PIECE_VALUES) ->
 
 
 def render_piece(piece: PieceReport) -> str:
-    """One piece: its three values for its owner, and the terms that it brings it."""
+    """One piece: its three values for its owner, and its terms."""
     removal, relative = piece.removal_cp, piece.relative_pawns
-    shown = "cannot be taken off" if removal is None else f"{owners(piece.piece, removal):+.0f} centipawns"
+    shown = "cannot be removed" if removal is None else f"{owners(piece.piece, removal):+.0f} centipawns"
     shown += "" if relative is None else f", {owners(piece.piece, relative):+.2f} pawns"
     terms = sorted(piece.terms.items(), key=lambda term: -abs(term[1]))
     rows = [
@@ -156,7 +156,7 @@ def owners(letter: str, value: float) -> float:
 
 
 def number(value: float, sign: str = "-", width: int = 8, digits: int = 1, dots: bool = True) -> str:
-    """A number in its column; what rounds to nothing is a dot, so that the eye finds the rest."""
+    """A number in its column; zero is a dot, so that the eye finds the rest."""
     is_nothing = abs(value) < 0.5 * 10**-digits
     return ".".rjust(width) if is_nothing and dots else f"{value:{sign}{width}.{digits}f}"
 
@@ -194,7 +194,7 @@ def _summary(report: PositionReport, width: int) -> Iterable[str]:
 
 
 def _closing_rows(report: PositionReport, is_narrow: bool) -> Iterable[str]:
-    """From the sum of the terms to the engine's own score, so that every centipawn is seen."""
+    """From the sum of the terms to the engine's score, with every centipawn accounted for."""
     static, title_width = report.static, _NARROW_TITLE_WIDTH if is_narrow else _TITLE_WIDTH
     white, black = sum(group.white_cp for group in report.groups), sum(group.black_cp for group in report.groups)
     yield f"   {'Sum':<{title_width}}{_sides(white, black, static.sum_cp, dots=False)}"

@@ -30,70 +30,90 @@ PARAMETERS = (
     Parameter("exchange_rook", 624, (1, 2000), "Value of a rook in static exchange evaluation."),
     Parameter("exchange_queen", 1241, (1, 4000), "Value of a queen in static exchange evaluation."),
     Parameter("aspiration_window", 20, (5, 200), "Half-width of the first aspiration window around the last score."),
-    Parameter("razor_margin", 230, (50, 800), "Razoring: least distance below alpha, times 1 + depth squared."),
-    Parameter("razor_depth", 3, (0, 6), "Razoring: greatest depth."),
+    Parameter("razor_margin", 230, (50, 800), "Razoring: smallest distance below alpha, times (1 + depth squared)."),
+    Parameter("razor_depth", 3, (0, 6), "Razoring: maximum depth."),
     Parameter(
-        "reverse_futility_margin", 119, (20, 250), "Reverse futility pruning: least distance above beta, per ply."
+        "reverse_futility_margin", 119, (20, 250), "Reverse futility pruning: smallest distance above beta, per ply."
     ),
-    Parameter("reverse_futility_depth", 8, (1, 12), "Reverse futility pruning: greatest depth."),
+    Parameter("reverse_futility_depth", 8, (1, 12), "Reverse futility pruning: maximum depth."),
     Parameter(
         "reverse_futility_blend",
         56,
         (0, 100),
-        "Reverse futility pruning: percent of (eval - beta) taken off the score.",
+        "Reverse futility pruning: percent of (eval - beta) subtracted from the returned score.",
         was="soft_beta",
     ),
-    Parameter("null_move_base", 4, (2, 6), "Null move: plies by which the search after a pass is reduced."),
-    Parameter("null_move_divisor", 4, (2, 10), "Null move: a ply more for each so many plies of depth."),
-    Parameter("null_move_margin", 273, (50, 500), "Null move: a ply more for each so many centipawns above beta ..."),
-    Parameter("null_move_margin_max", 3, (0, 8), "... but at most so many plies."),
-    Parameter("null_move_depth", 3, (1, 6), "Null move: least depth."),
-    Parameter("null_move_verify_depth", 12, (6, 99), "Null move: least depth at which a fail high is verified."),
-    Parameter("probcut_depth", 5, (3, 99), "Probcut: least depth."),
-    Parameter("probcut_margin", 184, (50, 500), "Probcut: least distance above beta of a capture's shallower search."),
-    Parameter("probcut_reduction", 4, (2, 6), "Probcut: plies by which the search of a capture is reduced."),
-    Parameter("singular_depth", 6, (4, 99), "Singular extension: least depth."),
-    Parameter("singular_margin", 23, (4, 80), "Singular extension: distance below the hash move, 1/16 per ply."),
-    Parameter("singular_double_margin", 14, (0, 100), "Singular extension: distance beyond that for two plies."),
+    Parameter("null_move_base", 4, (2, 6), "Null move pruning: reduction of the search after the pass."),
     Parameter(
-        "singular_entry_plies", 3, (0, 8), "Singular extension: plies by which the table's entry may be shallower."
+        "null_move_divisor", 4, (2, 10), "Null move pruning: reduce by one ply more per this many plies of depth."
     ),
     Parameter(
-        "internal_iterative_reduction_depth", 4, (2, 99), "Least depth at which a node without a hash move is reduced."
+        "null_move_margin", 273, (50, 500), "Null move pruning: reduce by one ply more per this much above beta ..."
     ),
-    Parameter("correction_pawns", 30, (0, 160), "Weight of correction history by pawns: most centipawns it adds."),
-    Parameter("correction_pieces", 98, (0, 160), "Weight of correction history by either side's pieces."),
-    Parameter("correction_move", 54, (0, 160), "Weight of correction history by the last move."),
+    Parameter("null_move_margin_max", 3, (0, 8), "... but by at most this many plies."),
+    Parameter("null_move_depth", 3, (1, 6), "Null move pruning: minimum depth."),
+    Parameter(
+        "null_move_verify_depth", 12, (6, 99), "Null move pruning: minimum depth at which a fail high is verified."
+    ),
+    Parameter("probcut_depth", 5, (3, 99), "Probcut: minimum depth."),
+    Parameter("probcut_margin", 184, (50, 500), "Probcut: margin above beta for the shallower search of a capture."),
+    Parameter("probcut_reduction", 4, (2, 6), "Probcut: reduction of the search of a capture."),
+    Parameter("singular_depth", 6, (4, 99), "Singular extension: minimum depth."),
+    Parameter(
+        "singular_margin",
+        23,
+        (4, 80),
+        "Singular extension: margin below the score of the hash move, per ply, in 1/16 centipawns.",
+    ),
+    Parameter(
+        "singular_double_margin", 14, (0, 100), "Singular extension: further margin for an extension by two plies."
+    ),
+    Parameter(
+        "singular_entry_plies",
+        3,
+        (0, 8),
+        "Singular extension: by how much the depth of the table entry may fall short.",
+    ),
+    Parameter("internal_iterative_reduction_depth", 4, (2, 99), "Internal iterative reduction: minimum depth."),
+    Parameter("correction_pawns", 30, (0, 160), "Correction history by pawn structure: maximum correction."),
+    Parameter("correction_pieces", 98, (0, 160), "Correction history by the pieces of one side: maximum correction."),
+    Parameter("correction_move", 54, (0, 160), "Correction history by the last move: maximum correction."),
     Parameter(
         "noisy_futility_margin", 79, (20, 500), "Futility margin for captures, per ply, on top of the captured piece."
     ),
-    Parameter("noisy_futility_depth", 6, (0, 12), "Futility pruning of captures: greatest depth."),
+    Parameter("noisy_futility_depth", 6, (0, 12), "Futility pruning of captures: maximum depth."),
     Parameter("futility_base", 0, (0, 400), "Futility margin for quiet moves, at depth 0."),
     Parameter("futility_margin", 25, (20, 300), "Futility margin for quiet moves, per ply."),
-    Parameter("futility_history", 500, (50, 10000), "Futility margin for quiet moves: history over this is added."),
-    Parameter("futility_depth", 7, (1, 12), "Futility pruning of quiet moves: greatest depth."),
     Parameter(
-        "late_move_pruning_base", 5, (1, 12), "Late move pruning: quiet moves tried at depth 0.", was="late_move_base"
+        "futility_history", 500, (50, 10000), "Futility margin for quiet moves: history divided by this is added."
     ),
-    Parameter("late_move_pruning_depth", 8, (1, 12), "Late move pruning: greatest depth.", was="late_move_depth"),
-    Parameter("see_quiet_margin", 41, (10, 200), "SEE pruning: what a quiet move may lose, per ply."),
-    Parameter("see_noisy_margin", 120, (10, 300), "SEE pruning: what a capture or a check may lose, per ply."),
-    Parameter("see_depth", 8, (1, 12), "SEE pruning: greatest depth."),
+    Parameter("futility_depth", 7, (1, 12), "Futility pruning of quiet moves: maximum depth."),
+    Parameter(
+        "late_move_pruning_base",
+        5,
+        (1, 12),
+        "Late move pruning: number of quiet moves tried at depth 0.",
+        was="late_move_base",
+    ),
+    Parameter("late_move_pruning_depth", 8, (1, 12), "Late move pruning: maximum depth.", was="late_move_depth"),
+    Parameter("see_quiet_margin", 41, (10, 200), "SEE pruning: how much a quiet move may lose, per ply."),
+    Parameter("see_noisy_margin", 120, (10, 300), "SEE pruning: how much a capture or a check may lose, per ply."),
+    Parameter("see_depth", 8, (1, 12), "SEE pruning: maximum depth."),
     Parameter(
         "history_pruning_margin",
         4523,
         (500, 10000),
-        "History pruning: per ply, minus the least history.",
+        "History pruning: a quiet move with history below minus this, per ply, is skipped.",
         was="history_prune_margin",
     ),
-    Parameter("history_pruning_depth", 5, (1, 10), "History pruning: greatest depth.", was="history_prune_depth"),
-    Parameter("reduction_depth", 3, (2, 8), "Late move reduction: least depth."),
+    Parameter("history_pruning_depth", 5, (1, 10), "History pruning: maximum depth.", was="history_prune_depth"),
+    Parameter("reduction_depth", 3, (2, 8), "Late move reduction: minimum depth."),
     Parameter(
-        "reduction_moves", 1, (1, 8), "Late move reduction: first moves that are not reduced, one more at the root."
+        "reduction_moves", 1, (1, 8), "Late move reduction: number of first moves not reduced; one more at the root."
     ),
     Parameter("reduction_base", 830, (0, 2048), "Late move reduction: the constant, 1/1024 plies."),
     Parameter("reduction_factor", 495, (100, 1000), "Late move reduction: factor of ln(depth) ln(move), 1/1024 plies."),
-    Parameter("reduction_history", 13, (2, 64), "Late move reduction: less by history over this, 1/1024 plies."),
+    Parameter("reduction_history", 13, (2, 64), "Late move reduction: less by history divided by this, 1/1024 plies."),
     Parameter("reduction_killer", 1024, (0, 3072), "Late move reduction: less for a killer move, 1/1024 plies."),
     Parameter(
         "reduction_noisy", 1024, (0, 3072), "Late move reduction: less for a capture or promotion, 1/1024 plies."
@@ -104,7 +124,7 @@ PARAMETERS = (
     Parameter("reduction_pv_node", 1024, (0, 3072), "Late move reduction: less at a PV node, 1/1024 plies."),
     Parameter("reduction_cut_node", 906, (0, 3072), "Late move reduction: more at an expected cut node, 1/1024 plies."),
     Parameter("reduction_cutoffs", 659, (0, 2048), "Late move reduction: more after many fail highs of children ..."),
-    Parameter("reduction_cutoff_count", 4, (1, 16), "... and how many of them are many."),
+    Parameter("reduction_cutoff_count", 4, (1, 16), "... where this number is many."),
     Parameter("reduction_not_improving", 512, (0, 2048), "Late move reduction: more if not improving, 1/1024 plies."),
     Parameter("reduction_in_check", 1024, (0, 3072), "Late move reduction: less in check, 1/1024 plies."),
     Parameter("reduction_corrected", 6, (0, 40), "Late move reduction: less per centipawn corrected, 1/1024 plies."),
@@ -112,15 +132,17 @@ PARAMETERS = (
         "hindsight_plies",
         3,
         (2, 10),
-        "Hindsight: least reduction of a move that is searched a ply deeper if it did good.",
+        "Hindsight extension: minimum reduction of a move that is extended by a ply if it did good.",
     ),
     Parameter(
         "hindsight_margin",
         322,
         (0, 1000),
-        "Hindsight: a ply less if a reduced move cost its side this much static eval.",
+        "Hindsight extension: a ply less if the reduced move lowered its side's static eval by this much.",
     ),
-    Parameter("deeper_margin", 48, (5, 200), "A reduced move so far above the best is searched again one ply deeper."),
+    Parameter(
+        "deeper_margin", 48, (5, 200), "A reduced move this far above the best is searched again one ply deeper."
+    ),
     Parameter(
         "shallower_margin",
         8,
@@ -135,7 +157,7 @@ PARAMETERS = (
         "Move order: bonus for a quiet move out of a lesser piece's attack, malus into it.",
     ),
     Parameter("check_bonus", 7400, (0, 20000), "Move order: bonus for a quiet check ..."),
-    Parameter("check_see_margin", 75, (0, 500), "... that loses at most so much by exchange."),
+    Parameter("check_see_margin", 75, (0, 500), "... that loses at most this much by exchange."),
     Parameter("history_bonus", 280, (50, 400), "History: bonus of the best move per ply of depth."),
     Parameter("history_bonus_max", 2500, (400, 4000), "History: largest bonus."),
     Parameter(
@@ -145,7 +167,12 @@ PARAMETERS = (
         "History: percent of the bonus for the move before an all-node.",
         was="prior_bonus",
     ),
-    Parameter("clock_moves", 25, (5, 80), "Time management: moves to come, unless the time control says how many."),
+    Parameter(
+        "clock_moves",
+        25,
+        (5, 80),
+        "Time management: expected number of moves to come, unless the time control says it.",
+    ),
     Parameter("clock_increment", 80, (0, 100), "Time management: percent of the increment in the soft limit."),
     Parameter(
         "clock_hard_limit",

@@ -1,1 +1,1 @@
-"""The family of the nets: feature sets, the network file, and its evaluation, updated move by move."""
+"""The family of the nets: feature sets, net files, and an evaluation that is updated move by move."""

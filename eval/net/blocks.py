@@ -1,9 +1,9 @@
 """Feature blocks: sets of tuples over files, ranks, diagonals, squares, roles and colours, each with a predicate.
 
-A block is the product of its domains, and a predicate says which of the tuples are active on a board: a net has one
-input for each tuple. A predicate is written as the set of the elements of the first domain for which it holds, the
-roles and colours being given. So `H` reads: the files with a piece of this role and colour. The index of a tuple is
-that of mixed radix, in the order of the domains.
+A block is the product of its domains, and its predicate says which of the tuples are active on a board; a net has one
+input per tuple. For given roles and colours, a predicate returns the set of elements of the first domain for which it
+is true: `H` returns the files with a piece of this role and colour. The index of a tuple is a mixed-radix number, in
+the order of the domains.
 
 Names and sizes are those of M. E. Lombardo, "Feature set analysis for chess NNUE networks" (Buenos Aires 2024).
 """
@@ -26,7 +26,7 @@ from eval.net.view import OCCUPIED, OWN, pieces_in
 
 @dataclass(frozen=True)
 class Domain:
-    """A finite set that tuples are made of: what its elements are called, in the order of their numbers."""
+    """A finite set that tuples are made of: the names of its elements, in the order of their numbers."""
 
     name: str
     elements: tuple[str, ...]
@@ -36,7 +36,7 @@ class Domain:
 
 
 def _diagonals(number: Callable[[int, int], int]) -> tuple[str, ...]:
-    """The names of 15 diagonals by their first and last squares, from the number of a file and a rank."""
+    """The names of 15 diagonals, such as "a8-h1"; `number` gives the diagonal of a file and a rank."""
     squares: list[list[str]] = [[] for _ in range(15)]
     for square, name in enumerate(SQUARE_NAMES):
         squares[number(square & 7, square >> 3)].append(name)
@@ -45,14 +45,14 @@ def _diagonals(number: Callable[[int, int], int]) -> tuple[str, ...]:
 
 FILE = Domain("file", tuple("abcdefgh"))
 RANK = Domain("rank", tuple("12345678"))
-FALLING = Domain("diagonal", _diagonals(lambda file, rank: file + rank))  # a8-h1 and those beside it
-RISING = Domain("diagonal", _diagonals(lambda file, rank: file + 7 - rank))  # a1-h8 and those beside it
+FALLING = Domain("diagonal", _diagonals(lambda file, rank: file + rank))  # a8-h1 and its parallels
+RISING = Domain("diagonal", _diagonals(lambda file, rank: file + 7 - rank))  # a1-h8 and its parallels
 SQUARE = Domain("square", SQUARE_NAMES)
 ROLE = Domain("role", ("pawn", "knight", "bishop", "rook", "queen", "king"))
 COLOUR = Domain("colour", ("own", "other"))
 PIECE = Domain("piece", tuple(f"{colour} {role}" for role in ROLE.elements for colour in COLOUR.elements))
 COUNT = Domain("count", tuple(map(str, range(26))))
-MOST_MOVES = (8, 15, 16, 25, 25, 8)  # that are told apart, by role
+MOST_MOVES = (8, 15, 16, 25, 25, 8)  # by role; larger counts are equal to this one
 
 Members = Callable[..., Any]
 
@@ -61,9 +61,9 @@ Members = Callable[..., Any]
 class Block:
     """A set of tuples and its predicate.
 
-    `members` is a kernel (view, kind) -> uint64: the elements of the place for which the predicate holds, the other
-    domains being given as one number. `places[e]` is the number of element e, and the index of a tuple is
-    starts[kind] + step * places[e].
+    `members` is a kernel (view, kind) -> uint64: the elements of the first domain for which the predicate is true;
+    `kind` numbers the elements of the other domains. `places[e]` is the number of element e, and the index of a tuple
+    is starts[kind] + step * places[e].
     """
 
     name: str
@@ -74,10 +74,10 @@ class Block:
     starts: tuple[int, ...]
     step: int
     size: int
-    most: int  # how many can be active at once
+    most: int  # upper bound of the number active at once
 
     def words(self, index: int) -> str:
-        """What the tuple of this index says, such as "own rook on file e"."""
+        """The tuple of this index in words, such as "own rook on file e"."""
         kind, place = index % self.step, index // self.step
         if COUNT in self.domains:
             kind = max(kind for kind, start in enumerate(self.starts) if start <= index)
@@ -94,9 +94,9 @@ class Block:
 
 
 def make_block(name: str, sentence: str, domains: tuple[Domain, ...], members: Members, most: int = 32) -> Block:
-    """The block of a predicate: a function of a view and of elements of all domains that say what, and not where.
+    """The block of a predicate: a function of a view and of elements of the role, colour and piece domains.
 
-    `sentence` says in words what a tuple means. `most` is how many tuples can be active at once.
+    `sentence` describes a tuple in words. `most` is the maximum number of tuples active at once.
     """
     what = [len(domain) for domain in domains if domain in (ROLE, COLOUR, PIECE)]
     kinds = prod(what)
@@ -143,7 +143,7 @@ _MOST = np.array(MOST_MOVES)
 
 @_block("ALL", "{piece} on {place}", FILE, RANK, ROLE, COLOUR)
 def _squares_with(view, role, colour):
-    """The squares where such a piece stands."""
+    """The squares with such a piece."""
     return pieces_in(view, role, colour)
 
 
@@ -170,7 +170,7 @@ def _ranks_with(view, role, colour):
 
 @kernel
 def _ranks_of(squares):
-    """The ranks with one of these squares, rank 1 being bit 0."""
+    """The ranks of these squares; rank 1 is bit 0."""
     squares |= squares >> U64(4)
     squares |= squares >> U64(2)
     squares = (squares | squares >> ONE) & U64(0x0101_0101_0101_0101)
@@ -201,7 +201,7 @@ def _other_diagonals_with(view, role, colour):
 
 @_block("PH", "{first} next to the left of {piece} on rank {place}", RANK, PIECE, PIECE)
 def _ranks_with_pair(view, first, second):
-    """The ranks where the one piece has the other as its right neighbour, with nothing but free squares between."""
+    """The ranks where the second piece is to the right of the first, with only empty squares between."""
     left, right = view[first], view[second]
     if left == ZERO or right == ZERO:
         return ZERO
@@ -216,7 +216,7 @@ def _ranks_with_pair(view, first, second):
 
 @_block("PV", "{first} next below {piece} on file {place}", FILE, PIECE, PIECE)
 def _files_with_pair(view, first, second):
-    """The files where the one piece has the other as its upper neighbour, with nothing but free squares between."""
+    """The files where the second piece is above the first, with only empty squares between."""
     below, above = view[first], view[second]
     if below == ZERO or above == ZERO:
         return ZERO
@@ -240,7 +240,7 @@ def _squares_to_move_to(view, role, colour):
 
 @_block("MC", "squares that {piece} can move to: {place}", ROLE, COLOUR, COUNT)
 def _number_of_squares(view, role, colour):
-    """How many squares such pieces can move to, as far as that is told apart."""
+    """The number of squares that such pieces can move to, up to the maximum for the role."""
     return ONE << U64(min(popcount(destinations(view, role, colour)), _MOST[role]))
 
 
@@ -253,7 +253,7 @@ _STARTS = np.array([np.resize(block.starts, 144) for block in BLOCKS.values()])
 
 @kernel
 def active_of_block(block, view, active):
-    """Fill `active` with the indices of the active tuples of this block, by its number in BLOCKS; how many."""
+    """Fill `active` with the indices of the active tuples of a block, given by its number in BLOCKS; their number."""
     count, number = 0, 0
     for members in literal_unroll(_MEMBERS):
         if number == block:

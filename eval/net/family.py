@@ -1,4 +1,4 @@
-"""The family of the nets as an `Evaluation`: installed, updated by ply, and scored from scratch."""
+"""The family of the nets as an `Evaluation`: installation, updates by ply, scores from scratch."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class NetEvaluation(Evaluation):
         (_install if is_by_piece(self.network.shape.feature_set) else _install_by_lists)(record)
 
     def _accumulators(self, plies: int) -> np.ndarray:
-        """Room for what is kept by ply."""
+        """Memory for the data kept by ply."""
         width, most = LANES * int(self._numbers[play.BLOCKS]), int(self._numbers[play.MOST])
         size = 8 * plies + 4 * plies * width + 8 * plies * (1 + most) + 8 * (1 + int(self._numbers[play.FEATURES]))
         return aligned_bytes(size)
@@ -68,31 +68,31 @@ class NetEvaluation(Evaluation):
         return scores
 
     def save(self, path: Path, header: Iterable[str] = ()) -> None:
-        """Write a net file; `header` is added to what it tells about itself."""
+        """Write a net file; `header` is added to the description of the net."""
         notes = list(header)
         about = {**self.network.about, "notes": notes} if notes else self.network.about
         save_net(Network(self.network.shape, self.network.weights, self.k, about), path)
 
     def describe(self, width: int = WIDTH) -> str:
-        """Its shape, and how it came about."""
+        """Its shape and how it was made."""
         lines = [f"{self.network.shape}; K {self.k:.1f}; {digest(as_bytes(self.network))}"]
-        lines += _told(self.network.about)
+        lines += _entries(self.network.about)
         return "\n".join(line[:width] if len(line) > width else line for line in lines)
 
 
-def _told(about: Mapping[str, Any], indent: str = "") -> list[str]:
-    """The entries of a header, a line each."""
+def _entries(about: Mapping[str, Any], indent: str = "") -> list[str]:
+    """The entries of a header, one line each."""
     lines = []
     for name, value in about.items():
         if isinstance(value, dict):
-            lines += [f"{indent}{name}:", *_told(value, indent + "  ")]
+            lines += [f"{indent}{name}:", *_entries(value, indent + "  ")]
         else:
             lines.append(f"{indent}{name}: {value}")
     return lines
 
 
 def _laid_out(network: Network) -> tuple[np.ndarray, list[np.ndarray]]:
-    """The numbers of `eval.net.play`, uint64, and the arrays that they point to."""
+    """The numbers of `eval.net.play`, uint64, and the arrays at their addresses."""
     shape, weights = network.shape, network.weights
     wanted = shape.feature_set
     inputs = _with_values(weights) if shape.piece_values else weights["inputs"]
@@ -125,28 +125,28 @@ def _laid_out(network: Network) -> tuple[np.ndarray, list[np.ndarray]]:
 
 
 def _with_values(weights: Mapping[str, np.ndarray]) -> np.ndarray:
-    """The rows of a piece-value net's inputs, each with that of its piece and its constant behind, int16[features, n].
+    """The input rows of a piece-value net, each followed by the row and the constant of its piece, int16[features, n].
 
-    Zeros stand behind those of the other side's pieces. Raises NetError.
+    Rows of the other side's pieces are followed by zeros. Raises NetError.
     """
     constants = weights["value_constants"]
     largest = int(np.abs(constants.astype(np.int64)).max(initial=0))
     if largest * MOST_PIECES > np.iinfo(np.int16).max:
-        raise NetError(f"a constant of {largest} / {QV} is too large: {MOST_PIECES} of them are beyond 16 bits")
+        raise NetError(f"a constant of {largest} / {QV} is too large: the sum of {MOST_PIECES} overflows 16 bits")
     behind = np.concatenate([weights["values"], constants[:, None]], axis=1)
     rows = np.where((ROW_OF_FEATURE == NO_ROW)[:, None], 0, behind[ROW_OF_FEATURE])
     return np.concatenate([weights["inputs"], rows.astype(np.int16)], axis=1)
 
 
 def _widened(rows: np.ndarray, width: int) -> np.ndarray:
-    """The rows with zeros behind, int16[n, width]."""
+    """The rows padded with zeros, int16[n, width]."""
     found = np.zeros((len(rows), width), dtype=np.int16)
     found[:, : rows.shape[1]] = rows
     return found
 
 
 def _halves(rows: np.ndarray, hidden: int, width: int) -> np.ndarray:
-    """Rows over both views, each half with zeros behind."""
+    """Rows over both views, each half padded with zeros."""
     return np.concatenate([_widened(rows[:, :hidden], width), _widened(rows[:, hidden:], width)], axis=1)
 
 

@@ -1,8 +1,8 @@
-"""Feature sets: blocks put together by `+` and `*`, as in "ALL+H+V" and "KING*ALL", and what is active on a board.
+"""Feature sets: blocks combined by `+` and `*`, as in "ALL+H+V" and "KING*ALL", and their active features on a board.
 
-A sum puts the tuples of its parts one after another; a product has a tuple for each pair, active where both parts are.
-Every feature set is brought into one form, a sum of terms: an offset and some blocks, each with a stride. So indices
-follow from the expression as the thesis has it (see `eval.net.blocks`), however it is written.
+A sum concatenates the tuples of its parts; a product has a tuple for each pair, active if both parts are. Every feature
+set is reduced to one form, a sum of terms: an offset and some blocks, each with a stride. Indices are those of the
+thesis (see `eval.net.blocks`), however the expression is written.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ LARGEST = 1 << 17  # features of a set
 MOST_FACTORS = 3
 MOST_TERMS = 64
 MOST_ACTIVE = 1 << 14
-SCRATCH = 1024  # more than any block can have active
+SCRATCH = 1024  # more than any block has active at once
 
 _NUMBERS = {name: number for number, name in enumerate(BLOCKS)}
 _TOKEN = re.compile(r"\s*(?:([A-Za-z_][A-Za-z_0-9]*)|([+*()])|(\S))")
 
 
 class FeatureError(EvaluationError):
-    """An expression that is no feature set; the message says what is wrong and where."""
+    """An expression that is not a feature set; the message says what is wrong and where."""
 
 
 class Part(NamedTuple):
@@ -59,7 +59,7 @@ class FeatureSet:
 
     @cached_property
     def program(self) -> np.ndarray:
-        """What `active_features` reads: int64[terms, 2 + 2 * MOST_FACTORS], offset, factors, (block, stride)."""
+        """The input of `active_features`: int64[terms, 2 + 2 * MOST_FACTORS], offset, factors, (block, stride)."""
         rows = np.zeros((len(self.terms), 2 + 2 * MOST_FACTORS), dtype=np.int64)
         for row, term in zip(rows, self.terms, strict=True):
             row[:2] = term.offset, len(term.factors)
@@ -69,11 +69,11 @@ class FeatureSet:
 
     @cached_property
     def most(self) -> int:
-        """How many features can be active at once, at most."""
+        """The maximum number of features active at once."""
         return sum(int(np.prod([BLOCKS[block].most for block, _ in term.factors])) for term in self.terms)
 
     def active(self, positions: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-        """The sorted indices of what is active as White and as Black sees each of POSITION[n]."""
+        """The sorted indices of the active features of each of POSITION[n], from White's and from Black's view."""
         active = np.zeros((2, self.most), dtype=np.int32)
         counts = np.zeros(2, dtype=np.int64)
         found = []
@@ -84,7 +84,7 @@ class FeatureSet:
         return found
 
     def words(self, index: int) -> str:
-        """What the feature of this index says, in words."""
+        """The feature of this index in words."""
         for term in reversed(self.terms):
             rest, said = index - term.offset, []
             for block, stride in sorted(term.factors, key=lambda factor: -factor[1]):
@@ -118,7 +118,7 @@ def _parsed(expression: str) -> FeatureSet:
     if found.size > LARGEST:
         raise FeatureError(f"'{found.name}' has {found.size} features; {LARGEST} is the most")
     if found.most > MOST_ACTIVE or len(terms) > MOST_TERMS or max(len(t.factors) for t in terms) > MOST_FACTORS:
-        raise FeatureError(f"'{found.name}' multiplies more than is any use: at most {MOST_FACTORS} blocks, few active")
+        raise FeatureError(f"'{found.name}' multiplies too many blocks: at most {MOST_FACTORS}, with few active tuples")
     return found
 
 
@@ -146,7 +146,7 @@ class _ExpressionReader:
         return found
 
     def _product(self) -> list[_Parsed]:
-        """What stands between two `+`: a sum in parentheses alone is its summands, all else is one."""
+        """The text between two `+`: the summands of a sum in parentheses, else one summand."""
         found = self._factor()
         while self._next() == "*":
             self._take()
@@ -184,11 +184,11 @@ class _ExpressionReader:
     def _fail(self, reason: str) -> None:
         found = _TOKEN.match(self._text, self._at)
         place = f"at column {found.start(found.lastindex or 0) + 1}" if found else "at the end"
-        raise FeatureError(f"'{self._text[:60]}' is no feature set: {place}, {reason}")
+        raise FeatureError(f"'{self._text[:60]}' is not a feature set: {place}, {reason}")
 
 
 def _joined(parts: list[_Parsed]) -> _Parsed:
-    """Summands as one."""
+    """One summand from several."""
     if len(parts) == 1:
         return parts[0]
     terms: list[_Summand] = []
@@ -212,7 +212,7 @@ def _times(first: _Parsed, second: _Parsed) -> _Parsed:
 
 @kernel
 def active_features(view, program, scratch, active):
-    """Fill `active` with the indices of what is active in this view; how many. `scratch` is int32[SCRATCH]."""
+    """Fill `active` with the indices of the active features of a view; their number. `scratch` is int32[SCRATCH]."""
     total = 0
     for term in range(len(program)):
         count = 1

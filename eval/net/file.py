@@ -1,10 +1,10 @@
-"""Files of nets: ours, with a header that tells all, and the `quantised.bin` of the usual trainer's simplest net.
+"""Net files: Merino's own, with a complete header, and the `quantised.bin` of bullet's simplest net.
 
-Ours: a line `Merino net 1`, a line of JSON, zeros up to a multiple of 64 bytes, then the layers in the order of
+Merino's: a line `Merino net 1`, a line of JSON, zeros up to a multiple of 64 bytes, then the layers in the order of
 `Shape.layers`, int16, little-endian. The number is the version: 1 for nets with one output, 2 for piece-value nets,
-whose header says so and whose layers are others, so that a reader that knows only 1 refuses them. The usual trainer
-(bullet) writes (768 -> N) x 2 -> 1 without a header: weights by feature, their bias, the weights behind, their bias,
-filled up to a multiple of 64 bytes; inputs by colour, role and square, squared clipped ReLU.
+whose layers differ, so that readers of version 1 refuse them. The trainer bullet writes (768 -> N) x 2 -> 1 without a
+header: first-layer weights by feature, first-layer bias, output weights, output bias, padded to a multiple of 64 bytes;
+inputs by colour, role and square, squared clipped ReLU.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PIECE_VALUES = {"rows": QR, "constants": QV, "unit": VALUE}
 
 
 def is_net_file(path: Path) -> bool:
-    """Whether a file begins like a net of ours, or has the name and is no text, as others write them."""
+    """Whether a file begins like a Merino net, or has the name of a net and is not text, as other trainers write it."""
     try:
         with path.open("rb") as file:
             head = file.read(1024)
@@ -47,7 +47,7 @@ def save_net(network: Network, path: Path) -> None:
 
 
 def as_bytes(network: Network) -> bytes:
-    """What `save_net` writes."""
+    """The content that `save_net` writes."""
     shape = network.shape
     header = {
         "features": shape.features,
@@ -77,7 +77,7 @@ def load_net(path: Path) -> Network:
     try:
         return read_net(content)
     except EvaluationError as error:
-        raise NetError(f"'{path}' is no net that can be used: {error}") from error
+        raise NetError(f"'{path}' is not a usable net: {error}") from error
 
 
 def read_net(content: bytes) -> Network:
@@ -89,7 +89,7 @@ def _ours(content: bytes) -> Network:
     lines = content.split(b"\n", 2)
     version = lines[0].removeprefix(MAGIC)
     if version not in (b"%d" % ONE_OUTPUT, b"%d" % PIECE_VALUES):
-        known = f"{ONE_OUTPUT} and {PIECE_VALUES} are known here"
+        known = f"this Merino reads {ONE_OUTPUT} and {PIECE_VALUES}"
         raise NetError(f"its version is {version[:20].decode('latin-1')!r}, and {known}")
     if len(lines) < 3:
         raise NetError("its header is cut off")
@@ -100,7 +100,7 @@ def _ours(content: bytes) -> Network:
     sizes = shape.layers()
     wanted = at + 2 * sum(prod(size) for size in sizes.values())
     if len(content) != wanted:
-        raise NetError(f"it has {len(content)} bytes, and {shape} takes {wanted}")
+        raise NetError(f"it has {len(content)} bytes, but {shape} needs {wanted}")
     weights = {}
     for name, size in sizes.items():
         weights[name] = np.frombuffer(content, "<i2", prod(size), at).astype(np.int16).reshape(size)
@@ -113,11 +113,11 @@ def _header(line: bytes) -> dict[str, Any]:
         header = json.loads(line)
         numbers = [header["qa"], header["qb"], header["scale"]]
         if not (isinstance(header["about"], dict) and float(header["k"]) > 0):
-            raise ValueError("'about' or 'k' is none")
+            raise ValueError("'about' or 'k' is missing or of the wrong type")
     except (ValueError, KeyError, TypeError) as error:
         raise NetError(f"its header cannot be read ({error!r})") from error
     if numbers != [QA, QB, SCALE]:
-        raise NetError(f"QA, QB and scale are {numbers}, and {[QA, QB, SCALE]} are known here")
+        raise NetError(f"QA, QB and scale are {numbers}, but this Merino reads {[QA, QB, SCALE]}")
     return header
 
 
@@ -126,23 +126,23 @@ def _shape(header: Mapping[str, Any], piece_values: bool) -> Shape:
         sizes = int(header["hidden"]), int(header["second"])
         if piece_values and header["piece_values"] != _PIECE_VALUES:
             raise NetError(
-                f"its units of piece values are {header['piece_values']}, and {_PIECE_VALUES} are known here"
+                f"its units of piece values are {header['piece_values']}, but this Merino reads {_PIECE_VALUES}"
             )
         shape = Shape(str(header["features"]), *sizes, str(header["activation"]), piece_values)
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, EvaluationError):
             raise
         raise NetError(f"its header cannot be read ({error!r})") from error
-    _ = shape.feature_set  # raises for an expression that is none
+    _ = shape.feature_set  # raises for a wrong expression
     return shape
 
 
 def _foreign(content: bytes) -> Network:
-    """A net of the usual trainer: its size tells N."""
+    """A net of bullet, which has no header: N follows from its size."""
     hidden = (len(content) // 2 - 1) // 771
     wanted = 2 * (771 * hidden + 1)
     if hidden < 1 or len(content) not in (wanted, wanted + -wanted % ALIGNMENT):
-        raise NetError(f"no header of ours, and {len(content)} bytes are no (768 -> N) x 2 -> 1 of another trainer")
+        raise NetError(f"it has no header of Merino, and {len(content)} bytes are not a (768 -> N) x 2 -> 1 of bullet")
     shape = Shape("ALL", hidden)
     values = np.frombuffer(content, "<i2", wanted // 2).astype(np.int16)
     inputs, rest = values[: 768 * hidden].reshape(768, hidden), values[768 * hidden :]
@@ -153,12 +153,12 @@ def _foreign(content: bytes) -> Network:
         "output_bias": rest[3 * hidden :],
     }
     if np.abs(weights["output"].astype(np.int64)).max() > 128:
-        raise NetError("the weights of its last layer are too large: it is no net with QB 64")
+        raise NetError("the weights of its last layer are too large for a net with QB 64")
     return Network(shape, weights, DEFAULT_K, {"origin": "a file without a header"})
 
 
 def _foreign_order() -> np.ndarray:
-    """For each feature of ALL its number among inputs by colour, role and square."""
+    """The number of each feature of ALL among inputs by colour, role and square."""
     index = np.arange(768)
     place, role, colour = index // 12, index % 12 // 2, index % 2
     square = place % 8 * 8 + place // 8
@@ -171,7 +171,7 @@ def as_text(network: Network) -> str:
 
 
 def network_of(text: str) -> Network:
-    """The net of what `as_text` made; raises NetError."""
+    """The net of a text from `as_text`; raises NetError."""
     try:
         return read_net(base64.b64decode(text, validate=True))
     except ValueError as error:

@@ -1,6 +1,6 @@
-"""Where pieces can go, for features: moves of either side, whoever is to move, that leave its own king safe.
+"""Mobility for features: the legal moves of both sides, no matter who is to move.
 
-Pawns go one step to a free square or take what stands there; two steps, en passant and castling are left out.
+Pawns move one step to an empty square or capture; double steps, en passant and castling are left out.
 """
 
 from engine.board.attacks import (
@@ -50,7 +50,7 @@ def _side(view, colour):
 
 @kernel
 def _reach(view, role, colour, square):
-    """The squares that a piece could move to if kings were not attacked and own pieces not in the way."""
+    """The squares that a piece could move to without regard to kings and own pieces."""
     occupied = view[OCCUPIED]
     if role == PAWN:
         step = bit(square) << U64(8) if colour == OWN else bit(square) >> U64(8)
@@ -60,7 +60,7 @@ def _reach(view, role, colour, square):
 
 @kernel
 def _attackers(view, square, by, occupied):
-    """The pieces of colour `by` that attack a square if these squares were occupied."""
+    """The pieces of colour `by` that attack a square, given the occupied squares."""
     queens = pieces_in(view, QUEEN, by)
     return (
         (PAWN_ATTACKS[1 - by, square] & pieces_in(view, PAWN, by))
@@ -73,7 +73,7 @@ def _attackers(view, square, by, occupied):
 
 @kernel
 def _answers_to_check(view, colour):
-    """The squares where a piece other than the king may arrive: all of them, or what ends a check."""
+    """The squares to which pieces other than the king may move: all, or in check those that end it."""
     king = king_in(view, colour)
     checkers = _attackers(view, king, 1 - colour, view[OCCUPIED])
     if checkers == ZERO:
@@ -97,7 +97,7 @@ def _is_pinned(view, colour, square, king):
 
 @kernel
 def _beyond(king, square):
-    """The squares of their line that lie behind `square`, seen from the king."""
+    """The squares of their line beyond `square`, seen from the king."""
     line, found = LINES[king, square], ZERO
     while line:
         other = lsb(line)

@@ -1,13 +1,13 @@
-"""A network as numbers: its shape, its weights, and how they become whole numbers.
+"""A network: its shape, its weights, and their quantisation.
 
-(features -> N) x 2 -> 1: each side's view adds up a row of N weights for every active feature, both sums are clipped
-(the side to move comes first), and a last row of weights makes one number of them, `SCALE` centipawns to 1. A second
-layer of M neurons may stand between: (features -> N) x 2 -> M -> 1.
+(features -> N) x 2 -> 1: each side's view sums a row of N weights for every active feature; both sums are clipped, the
+side to move's first, and a last row of weights turns them into one number, with `SCALE` centipawns per 1. A second
+layer of M neurons may be added: (features -> N) x 2 -> M -> 1.
 
-A piece-value net, (features -> N) x 2 -> a value for each piece, has a last row for each piece on each square instead,
-kings left out. A piece's row, as its owner sees it, takes the neurons of its owner's view and then those of the other
-one, and adds a constant: that is what the piece is worth to its owner, given the board. The score is the sum of White's
-values less Black's, and a constant for the side to move.
+A piece-value net, (features -> N) x 2 -> a value for each piece, has an output row for each piece on each square
+instead, without kings. The value of a piece to its owner is the product of this row with the neurons, those of the
+owner's view first, plus a constant. The score is the sum of White's values minus Black's, plus a constant for the side
+to move.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from eval.evaluation import EvaluationError
 from eval.net.features import FeatureSet, features
 from eval.net.rows import NO_ROW, PIECE_ROWS, ROW_OF_FEATURE, is_by_piece
 
-QA, QB, SCALE = 255, 64, 400  # 1.0 in the first layer, in those behind it, and in centipawns
-QR = 1024  # 1.0 in the rows of pieces: they are added up, so that rounding adds up too
+QA, QB, SCALE = 255, 64, 400  # 1.0 in the first layer, in later layers, and in centipawns
+QR = 1024  # 1.0 in the rows of pieces: finer, since rounding errors add up over the pieces
 VALUE, QV = 4, 2048  # 1.0 in the constants of pieces, in units of SCALE and as a whole number
 ACTIVATIONS = ("crelu", "screlu")  # clipped to 0..1, and that squared
-LARGEST_WEIGHT = 127 / QB  # beyond it sums and products of 16 bits would run over
+LARGEST_WEIGHT = 127 / QB  # beyond it, sums and products of 16 bits would overflow
 MOST_NEURONS, MOST_SECOND = 1024, 128
 
 
 class NetError(EvaluationError):
-    """A net that cannot be used; the message says why."""
+    """An unusable net; the message says why."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What a net consists of: the expression of its features, neurons of its layers (0: no second), activation.
+    """The shape of a net: its feature set, the neurons of its layers (0: no second layer), its activation.
 
     With `piece_values` it is a piece-value net.
     """
@@ -84,14 +84,14 @@ class Shape:
 
 
 def quantum(layer: str) -> int:
-    """What 1.0 is in the whole numbers of a layer."""
+    """The whole number that stands for 1.0 in a layer."""
     known = {"inputs": QA, "input_bias": QA, "middle": QB, "output": QB, "values": QR, "value_constants": QV}
     return known.get(layer, QA * QB)
 
 
 @dataclass(frozen=True)
 class Network:
-    """A net in whole numbers: int16 arrays by the names of `Shape.layers`, K, and how it came about (JSON data)."""
+    """A quantised net: int16 arrays by the names of `Shape.layers`, K, and how it was made (JSON data)."""
 
     shape: Shape
     weights: Mapping[str, np.ndarray]
@@ -105,7 +105,7 @@ class Network:
 
 
 def quantised(shape: Shape, weights: Mapping[str, np.ndarray], k: float, about: Mapping[str, Any]) -> Network:
-    """The net of real weights, rounded to whole numbers; raises NetError where one is too large for that."""
+    """The quantised net of real weights; raises NetError if one is too large."""
     whole = {}
     for name, size in shape.layers().items():
         scaled = np.rint(np.asarray(weights[name], dtype=np.float64).reshape(size) * quantum(name))
@@ -116,7 +116,7 @@ def quantised(shape: Shape, weights: Mapping[str, np.ndarray], k: float, about: 
 
 
 def exact_scores(shape: Shape, weights: Mapping[str, np.ndarray], positions: np.ndarray) -> np.ndarray:
-    """White's scores of POSITION[n] in centipawns under real weights, float64[n]: plain and slow, to compare with."""
+    """White's scores of POSITION[n] in centipawns under real weights, float64[n]: slow and plain, for comparison."""
     found = []
     squares = shape.activation == "screlu"
     for record, (white, black) in zip(positions, shape.feature_set.active(positions), strict=True):

@@ -1,4 +1,4 @@
-"""Piece-value nets as an `Evaluation`: the score is the sum of a value for each piece, which they tell."""
+"""Piece-value nets as an `Evaluation`: the score is the sum of a value for each piece."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eval.net.piece_play import install_by_values, value_all
 
 
 class PieceNetEvaluation(NetEvaluation):
-    """A piece-value net. The side to move has a constant besides, which no piece has."""
+    """A piece-value net. A constant for the side to move belongs to no piece."""
 
     has_attributed = True
 

@@ -1,7 +1,7 @@
 """A piece-value net in a search, and the value of each piece.
 
-Each side's sums have behind its neurons the rows of its own pieces added up, and behind those their constants: so
-nothing but longer rows must be brought up to date, and the sum of all values costs no more than one of them.
+After its neurons, each side's sums hold the sum of its own pieces' output rows, and then the sum of their constants. So
+only longer rows have to be updated, and the sum of all values costs no more than a single value.
 """
 
 import numpy as np
@@ -34,7 +34,7 @@ ROW_OF_NEURONS = U64(2)  # bytes of each number
 
 @kernel
 def _value(net, own, other, row):
-    """What a row of a piece, or several added up, is worth to its owner in centipawns; all three are addresses.
+    """The value of a piece's row, or of a sum of rows, to its owner in centipawns; all three are addresses.
 
     `own` and `other` are the sums of its owner's view and of the other one.
     """
@@ -53,7 +53,7 @@ def _value(net, own, other, row):
 
 @kernel
 def _sum_of_values(net, sums, side):
-    """White's score from the address of both sides' sums, `side` being to move."""
+    """White's score from the address of both sides' sums; `side` is to move."""
     white, black = sums, sums + net.row
     behind = ROW_OF_NEURONS * net.numbers[HIDDEN]
     score = _value(net, white, black, white + behind) - _value(net, black, white, black + behind)
@@ -85,9 +85,9 @@ def install_by_values(records):
 
 @entry
 def value_all(positions, numbers, scores, values):
-    """Fill `scores`, float64[n], with White's and `values`, float64[n, 64], with what each piece is worth to its owner.
+    """Fill `scores`, float64[n], with White's scores, `values`, float64[n, 64], with each piece's value to its owner.
 
-    Where `values` is float64[0, 64] it stays so.
+    If `values` is float64[0, 64], it is not filled.
     """
     net = net_at(numbers.ctypes.data)
     view, scratch = np.zeros(VIEW_SIZE, dtype=np.uint64), np.zeros(SCRATCH, dtype=np.int32)

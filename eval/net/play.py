@@ -1,7 +1,7 @@
-"""The score of a net in a search: sums of the first layer by ply, brought up to date from the moves that were made.
+"""The score of a net in a search: the first-layer sums of each ply (accumulators), updated from the moves made.
 
-All loops run over blocks of 32 neurons, which are one value to the processor; a layer is filled up with zeros to a
-multiple of it. Rows of weights and sums are known by their addresses.
+All loops run over blocks of 32 neurons, one value for the processor; layers are padded with zeros to a multiple of 32.
+Rows of weights and sums are passed by address.
 """
 
 from typing import Any, NamedTuple
@@ -20,13 +20,13 @@ from eval.net.features import SCRATCH, active_features
 from eval.net.network import QA, QB, SCALE
 from eval.net.view import VIEW_SIZE, look
 
-# What a record's `evaluation_data` points to: numbers and addresses, uint64.
+# The content of a record's `evaluation_data`: numbers and addresses, uint64.
 (
     BLOCKS,  # of the first layer
     SECOND,  # neurons of the second layer
     SQUARES,  # 1 for squared clipped ReLU
     FEATURES,
-    PIECE_ROWS,  # int16[14 * 64, 2, 32 * blocks]: what a piece on a square adds to both sums, where features are pieces
+    PIECE_ROWS,  # int16[14 * 64, 2, 32 * blocks]: what a piece on a square adds to both sums, if features are pieces
     INPUTS,  # int16[features, 32 * blocks]
     INPUT_BIAS,
     MIDDLE,  # int16[second, 64 * blocks]
@@ -35,18 +35,18 @@ from eval.net.view import VIEW_SIZE, look
     OUTPUT_BIAS,  # int16[1]
     PROGRAM,  # int64[terms, ...] of the feature set
     TERMS,
-    MOST,  # features that can be active at once
+    MOST,  # maximum number of features active at once
     PLIES,
-    HIDDEN,  # neurons of the first layer, not filled up
+    HIDDEN,  # neurons of the first layer, without padding
     NUMBERS,
 ) = range(17)
 
-# What `accumulators` points to: sums int16[plies, 2, 32 * blocks], keys uint64[plies], and for features that belong to
-# no one piece lists int32[plies, 2, 1 + most] (each begins with its length) and marks int64[1 + features].
+# The content of `accumulators`: sums int16[plies, 2, 32 * blocks], keys uint64[plies], and for features that are not
+# single pieces lists int32[plies, 2, 1 + most] (each begins with its length) and marks int64[1 + features].
 
 
 class Net(NamedTuple):
-    """The numbers of a net in use, and where its arrays are."""
+    """The numbers of a net in use, and the addresses of its arrays."""
 
     blocks: types.int64
     row: types.uint64  # bytes of a row of weights or sums
@@ -57,7 +57,7 @@ class Net(NamedTuple):
 
 @kernel
 def net_at(address):
-    """The `Net` that lies at an address."""
+    """The `Net` at an address."""
     numbers = array_at(address, np.uint64, NUMBERS)
     blocks = np.int64(numbers[BLOCKS])
     return Net(blocks, U64(LANES_SIZE * blocks), np.int64(numbers[SECOND]), numbers[SQUARES] != 0, numbers)
@@ -65,7 +65,7 @@ def net_at(address):
 
 @kernel
 def _change_one(new, old, added, removed, blocks):
-    """New = old with one row of the weights more and one less; arguments are addresses of rows."""
+    """New = old + one row of weights - another; arguments are addresses of rows."""
     for block in range(blocks):
         at = U64(LANES_SIZE * block)
         store_lanes(new + at, load_lanes(old + at) + load_lanes(added + at) - load_lanes(removed + at))
@@ -73,7 +73,7 @@ def _change_one(new, old, added, removed, blocks):
 
 @kernel
 def _change_two(new, old, added, removed, taken, blocks):
-    """The same with two rows less: a capture."""
+    """New = old + one row of weights - two others: a capture."""
     for block in range(blocks):
         at = U64(LANES_SIZE * block)
         less = load_lanes(removed + at) + load_lanes(taken + at)
@@ -98,7 +98,7 @@ def _add_row(sums, row, blocks):
 
 @kernel
 def _subtract_row(sums, row, blocks):
-    """Take a row of the weights off the sums; both are addresses."""
+    """Subtract a row of the weights from the sums; both are addresses."""
     for block in range(blocks):
         at = U64(LANES_SIZE * block)
         store_lanes(sums + at, load_lanes(sums + at) - load_lanes(row + at))
@@ -112,9 +112,9 @@ def _row(net, feature):
 
 @kernel
 def update_by_piece(net, before, move, old, new):
-    """The sums `new` after a move in the position `before`, from `old`, where features are pieces.
+    """The sums `new` after a move in the position `before`, from `old`, if features are pieces.
 
-    Both are addresses of the sums of two views, which a row of `PIECE_ROWS` changes at once.
+    Both are addresses of the sums of two views; a row of `PIECE_ROWS` changes both.
     """
     changed, both, rows = changes_of(before, move), 2 * net.blocks, net.numbers[PIECE_ROWS]
     size = U64(2) * net.row
@@ -134,7 +134,7 @@ def update_by_piece(net, before, move, old, new):
 def fill_sums(net, position, sums, view, scratch, active):
     """The sums of a position from scratch, int16[2, width] at the address `sums`.
 
-    The active features are left in `active`, int32[2, 1 + most], by side and behind their number.
+    The active features are written to `active`, int32[2, 1 + most]: for each side their number, then the features.
     """
     program = _program_of(net)
     for side in range(2):
@@ -155,7 +155,7 @@ def _program_of(net):
 
 @kernel
 def _update_by_lists(net, position, old_active, new_active, marks, old, new):
-    """The sums after a move where features belong to no one piece: what is active now, less what was before.
+    """The sums after a move if features are not single pieces, from the difference of the active features.
 
     `old` and `new` are addresses of the sums of two views; `marks`, int64[1 + features], begins with a counter.
     """
@@ -216,7 +216,7 @@ def _layer_sum(net, own, other, weights):
 
 @kernel
 def output_of(net, own, other):
-    """The score in centipawns for the side to move, float64, from the addresses of both views' sums."""
+    """The score in centipawns for the side to move, float64; `own` and `other` are addresses of both views' sums."""
     numbers = net.numbers
     bias = array_at(numbers[OUTPUT_BIAS], np.int16, 1)[0]
     if net.second == 0:
@@ -235,7 +235,7 @@ def output_of(net, own, other):
 
 @kernel
 def white_score(s, ply):
-    """White's score at `ply` of a search record before draw rules, float64, where features are pieces."""
+    """White's score at `ply` of a search record before draw rules, float64, if features are pieces."""
     net = net_at(s.evaluation_data)
     keys = keys_of(s, net)
     known = last_valid(s, keys, ply)
@@ -250,7 +250,7 @@ def white_score(s, ply):
 
 @kernel
 def white_score_by_lists(s, ply):
-    """The same where features belong to no one piece."""
+    """The same if features are not single pieces."""
     net = net_at(s.evaluation_data)
     keys = keys_of(s, net)
     known = last_valid(s, keys, ply)
@@ -274,7 +274,7 @@ def sums_at(s, net, ply):
 
 @kernel
 def keys_of(s, net):
-    """The keys of the positions whose sums are kept, by ply, uint64[plies]."""
+    """The keys of the positions of the kept sums, by ply, uint64[plies]."""
     plies = np.int64(net.numbers[PLIES])
     return array_at(sums_at(s, net, plies), np.uint64, plies)
 
@@ -288,7 +288,7 @@ def _lists_of(s, net):
 
 @kernel
 def fill_root(s, net, keys):
-    """The sums of the root from scratch; its ply, 0."""
+    """Compute the sums of the root from scratch; returns its ply, 0."""
     view, scratch = np.zeros(VIEW_SIZE, dtype=np.uint64), np.zeros(SCRATCH, dtype=np.int32)
     fill_sums(net, s.positions[0], s.accumulators, view, scratch, _lists_of(s, net)[0])
     keys[0] = s.positions[0].key
@@ -300,5 +300,5 @@ def _score_at(s, net, ply):
     """White's score at a ply whose sums are up to date."""
     sums, side = sums_at(s, net, ply), side_to_move(s.positions[ply])
     own, other = sums + U64(side) * net.row, sums + U64(1 - side) * net.row
-    score = output_of(net, own, other)  # called once, so that it is not called at all
+    score = output_of(net, own, other)  # a single call, so that it is inlined
     return score if side == WHITE else -score

@@ -1,7 +1,7 @@
-"""Feature sets whose features each belong to one piece on one square, so that pieces tell what is active.
+"""Feature sets in which each feature is one piece on one square, so that moves of pieces change few features.
 
-A piece-value net has rows of its own, one for each piece but the king on each square, as the owner of the piece sees
-it: place * 5 + role, the place being that of the feature in ALL.
+A piece-value net has an output row for each piece except the king on each square, from its owner's view:
+place * 5 + role, with the place of the feature in ALL.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ def _row_of_feature(feature: int) -> int:
     return NO_ROW if is_other or role == KING else place * KING + role
 
 
-# Of a piece, by its feature of ALL as its owner sees it; NO_ROW for kings and for the other side's.
+# The row of a piece, by its feature of ALL from its owner's view; NO_ROW for kings and the other side's pieces.
 ROW_OF_FEATURE = np.array([_row_of_feature(feature) for feature in range(768)], dtype=np.int32)
 
 
 def is_by_piece(wanted: FeatureSet) -> bool:
-    """Whether each feature belongs to one piece on one square, so that a move's pieces tell what it changes."""
+    """Whether each feature is one piece on one square."""
     return [term.factors for term in wanted.terms] == [(("ALL", 1),)]
 
 
 @cache
 def rows_of_pieces(wanted: FeatureSet) -> np.ndarray:
-    """The feature of each piece on each square, int32[2, 14, 64] by the side that sees it, from the definition.
+    """The feature of each piece on each square, int32[2, 14, 64], by side of the view.
 
-    int32[0, 14, 64] where features belong to no one piece.
+    int32[0, 14, 64] if features are not single pieces.
     """
     if not is_by_piece(wanted):
         return np.zeros((0, PIECES, 64), dtype=np.int32)

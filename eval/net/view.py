@@ -1,6 +1,6 @@
-"""The board as one side sees it, for features: Black's board turned upside down, with `own` and `other` for colours.
+"""The board from one side's view, for features: Black's board is mirrored, and colours are `own` and `other`.
 
-A view is uint64[14]: at role * 2 + colour the squares of those pieces, colour 0 for own and 1 for other; then all
+A view is uint64[14]: at role * 2 + colour the squares of those pieces, with colour 0 for own and 1 for other; then all
 occupied squares.
 """
 
@@ -15,7 +15,7 @@ VIEW_SIZE = 14
 
 @kernel
 def look(position, side, view):
-    """Fill `view` with the position as `side` sees it."""
+    """Fill `view` with the position from the view of `side`."""
     occupied = ZERO
     for role in range(6):
         for colour in range(2):
@@ -28,7 +28,7 @@ def look(position, side, view):
 
 @kernel
 def look_back(view, other):
-    """Fill `other` with what the opponent sees of what `view` shows."""
+    """Fill `other` with the opponent's view of the same position."""
     for piece in range(PIECES):
         other[piece ^ 1] = mirror(view[piece])
     other[OCCUPIED] = mirror(view[OCCUPIED])

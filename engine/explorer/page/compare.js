@@ -58,7 +58,7 @@ function oneSided(compared) {
     const [withTerms, without] = compared.first.terms.length ? [compared.first, compared.second] : [compared.second, compared.first];
     const side = withTerms === compared.first ? "A" : "B";
     const reason = h("p", { class: "note", id: "compare-without" }, `${shortName(without.evaluation)} has no terms.`);
-    if (!withTerms.terms.length) return [reason, h("p", { class: "note" }, "Nor has the other.")];
+    if (!withTerms.terms.length) return [reason, h("p", { class: "note" }, "The other has none either.")];
     return [
         reason,
         table(

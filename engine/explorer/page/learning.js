@@ -63,7 +63,7 @@ function hear(kind, message) {
         record = message.record;
         learned = message.weights;
         loadWeights().catch((error) => showError(error.message));
-        say(message.accepted ? "Learned: better on games not learned from" : "Learned, but not better beyond doubt");
+        say(message.accepted ? "Learned: better on other games" : "Learned, but not clearly better");
     }
     if (message.type === "done" && kind === "points") {
         points = message.points;

@@ -142,7 +142,7 @@ export function settingFields(redraw) {
     );
 }
 
-/** The field for the terms that may move. */
+/** The field for the terms to fit. */
 export function termsField() {
     return select(
         "learn-first",

@@ -1,4 +1,4 @@
-"""What the learner refuses, and what breaks it off."""
+"""Errors of the learner, and its interruption."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ AS_THEY_WERE = "the weights are as they were"
 
 
 class LearnError(SourceError):
-    """Something that cannot be learned from, or written; the message says what and where."""
+    """Something cannot be learned from, or not be written; the message says what and where."""
 
 
 class LearnStoppedError(LearnError):
-    """Ctrl-C where there was nothing yet to keep; the message says how things stand."""
+    """Ctrl-C before there was anything to keep; the message says what has been done so far."""
 
 
 @contextmanager
 def standing(how: str) -> Iterator[None]:
-    """Let Ctrl-C in the block, and a file that cannot be written, end in a LearnError that says how things stand.
+    """Turn Ctrl-C and errors of writing in the block into a LearnError whose message ends with `how`.
 
-    Of blocks in each other the innermost tells. BrokenPipeError passes: nobody listens any more.
+    In nested blocks the innermost one counts. BrokenPipeError passes: its reader has closed the output.
     """
     try:
         yield

@@ -1,9 +1,9 @@
-"""The `.fen` file that learning leaves beside a PGN file: the chosen positions, each with its result, to use again.
+"""The `.fen` cache that learning writes beside a PGN file: the chosen positions with their results.
 
-Any program that reads labelled positions can read it, and so can `learn`: a line is `FEN c9 "1-0"; c8 "41"; c7 "17";`
-with the plies to the end of the game and the number of the game in its file, and `ce 35;` behind where a score is
-known. The first line, a comment, says what file it was made from and how; only from the very same it is used again. The
-last line proves that it is whole.
+`learn` and any program for labelled positions can read it: a line is `FEN c9 "1-0"; c8 "41"; c7 "17";` with the plies
+to the end of the game and the number of the game in its file, followed by `ce 35;` if there is a score. The first line,
+a comment, names the source and the settings; the cache is used only if they are the same. The last line proves that it
+is complete.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LONGEST_LAST_LINE = 256
 
 @dataclass(frozen=True)
 class Contents:
-    """What the last line tells: how many games gave positions, and how many could not be read."""
+    """The counts in the last line: games with positions, and games that could not be read."""
 
     games: int
     unreadable: int
@@ -43,7 +43,7 @@ def is_ours(path: Path) -> bool:
 
 
 def usable(path: Path, first: bytes) -> Contents | None:
-    """What is in the file if its first line is this one and it is whole, else None."""
+    """The counts of the file if its first line is this one and it is complete, else None."""
     if not path.is_file():
         return None
     with path.open("rb") as file:
@@ -55,5 +55,5 @@ def usable(path: Path, first: bytes) -> Contents | None:
 
 
 def lines_of(block: PositionBlock, games_before: int) -> bytes:
-    """The lines of a block; its games have so many before them in the file."""
+    """The lines of a block; `games_before` games precede it in the file."""
     return write_labelled(block.positions, block.results, block.game, block.to_end, games_before, block.scores)

@@ -56,7 +56,7 @@ def _error(figure: Any, record: Record) -> None:
 
 
 def _weights(figure: Any, record: Record) -> None:
-    """The way of each weight that could move, group by group."""
+    """The path of each fitted weight, by group."""
     ends = {line["name"]: line["new"] for line in record["summary"]["weights"]}  # rounded, as the report tells
     groups: dict[str, list[int]] = {}
     for index in record["free"]:

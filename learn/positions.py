@@ -1,6 +1,6 @@
-"""The positions of games that are learned from, and their rows: the numbers of each.
+"""The positions of games to learn from, and their rows of features.
 
-A row is made by the very terms the search evaluates with, in fixed point to save memory: feature * FEATURE_SCALE,
+A row is made by the same terms as in the search, in fixed point to save memory: feature * FEATURE_SCALE,
 White minus Black, int16. Row times the weights of its stage is White's score before the draw rules.
 """
 
@@ -25,32 +25,32 @@ from formats.pgn_games import NO_FAULT, Games
 from formats.pgn_scores import NO_SCORE
 from formats.pgn_tokens import UNFINISHED
 
-FEATURE_SCALE = 256  # resolution: a weight of 100 is felt to 0.2 centipawns; the largest count is near 70
-_ODD = np.uint64(0x9E3779B97F4A7C15)  # keys times this are in an order that has nothing to do with the positions
-GAMES_AT_ONCE = 512  # whose positions are held before they become rows
+FEATURE_SCALE = 256  # resolution: 0.2 centipawns with a weight of 100; the largest count is near 70
+_ODD = np.uint64(0x9E3779B97F4A7C15)  # keys times this are in random order
+GAMES_AT_ONCE = 512  # whose positions are collected before they become rows
 
 
 class Quiet(StrEnum):
-    """What is done about positions where something hangs, so that a capture changes the score."""
+    """The treatment of positions where a capture changes the score."""
 
-    ANY = "any"  # they are used
-    ONLY = "only"  # they are left out
-    RESOLVED = "resolved"  # the captures are played out first
+    ANY = "any"  # use them
+    ONLY = "only"  # leave them out
+    RESOLVED = "resolved"  # play the captures first
 
 
 @dataclass(frozen=True)
 class Selection:
     """Which positions of a game are used: never in check, never right after a capture or promotion."""
 
-    skip_first: int = 0  # plies of the opening that are left out
-    skip_last: int = 0  # plies before the end that are left out
-    skip_decided: int | None = None  # centipawns beyond which the end of a game is left out, if the score stays there
+    skip_first: int = 0  # plies of the opening to leave out
+    skip_last: int = 0  # plies before the end to leave out
+    skip_decided: int | None = None  # leave out the end of a game from where its score stays beyond this, centipawns
     quiet: Quiet = Quiet.ANY
-    unique: bool = False  # whether of equal positions only the first is used
-    per_game: int | None = None  # how many positions of a game are used, drawn by chance; None for all
+    unique: bool = False  # whether to use only the first of equal positions
+    per_game: int | None = None  # positions to use of each game, drawn at random; None for all
 
     def describe(self, weights: np.ndarray) -> str:
-        """What decides which positions of a file are chosen, as text; `unique` looks at all files together."""
+        """The settings of the choice within one file, as text; `unique` applies to all files together."""
         text = f"skip-first {self.skip_first}, skip-last {self.skip_last}"
         if self.per_game is not None:
             text += f", per-game {self.per_game}"
@@ -61,7 +61,7 @@ class Selection:
 
     @property
     def needs_weights(self) -> bool:
-        """Whether positions are chosen by what they are worth."""
+        """Whether the choice depends on scores."""
         return self.skip_decided is not None or self.quiet is not Quiet.ANY
 
 
@@ -70,8 +70,7 @@ class PositionBlock:
     """Positions chosen to learn from.
 
     `positions` POSITION[n]; `game` int32[n], rising; `to_end` int16[n], plies to the end of the game; `results`
-    float32[games], White's score 0, 0.5 or 1 by game; `scores` int16[n], what a search says for White, NO_SCORE where
-    that is not known.
+    float32[games], White's result 0, 0.5 or 1 by game; `scores` int16[n], the score of a search for White, or NO_SCORE.
     """
 
     positions: np.ndarray
@@ -94,9 +93,9 @@ class PositionBlock:
 class Rows:
     """Positions to learn from, game by game.
 
-    `features` int16[n, terms]; `stage` uint8[n], how many pieces are left, as `eval.linear.phases` counts it; `game`
-    int32[n], rising; `to_end` int16[n], plies to the end of the game; `results` float32[games], White's score 0,
-    0.5 or 1 by game; `scores` int16[n], what a search says for White in centipawns, NO_SCORE where that is not known.
+    `features` int16[n, terms]; `stage` uint8[n], the pieces left, as in `eval.linear.phases`; `game` int32[n], rising;
+    `to_end` int16[n], plies to the end of the game; `results` float32[games], White's result 0, 0.5 or 1 by game;
+    `scores` int16[n], the score of a search for White in centipawns, or NO_SCORE.
     """
 
     features: np.ndarray
@@ -137,11 +136,11 @@ def _write_rows(positions, features, stages):
 
 
 @entry
-def _choose(table, span, starts, moves, told, skips, positions, game, to_end, scores):
-    """Fill in the chosen positions of the games table[first:last], `span` being int64 (first, last); how many.
+def _choose(table, span, starts, moves, comment_scores, skips, positions, game, to_end, scores):
+    """Fill in the chosen positions of the games table[first:last]; `span` is int64 (first, last). Returns their number.
 
-    `told` is what comments say of the position after each move, int16; it may be empty. `skips` is int64: how many
-    plies of each game to leave out at its beginning and at its end.
+    `comment_scores`, int16, are the scores in comments after each move; it may be empty. `skips`, int64, are the plies
+    of each game to leave out at its beginning and at its end.
     """
     stack, found = np.zeros(2, dtype=POSITION), 0
     for number in range(span[0], span[1]):
@@ -160,7 +159,7 @@ def _choose(table, span, starts, moves, told, skips, positions, game, to_end, sc
                 continue
             copy_record(positions[found], after)
             game[found], to_end[found] = number, left
-            scores[found] = told[record.first + ply] if len(told) else NO_SCORE
+            scores[found] = comment_scores[record.first + ply] if len(comment_scores) else NO_SCORE
             found += 1
     return found
 
@@ -180,12 +179,12 @@ def block_of_games(games: Games, selection: Selection, first: int = 0, last: int
 
 
 def sampled(block: PositionBlock, per_game: int | None) -> PositionBlock:
-    """The block with at most so many positions of each game: drawn by chance, and the same ones each time."""
+    """The block with at most `most` positions of each game: a random choice, but the same each time."""
     return block if per_game is None else block.chosen(drawn(block.positions["key"], block.game, per_game))
 
 
 def drawn(keys: np.ndarray, games: np.ndarray, per_game: int) -> np.ndarray:
-    """Which of n positions with these keys, uint64, to take so that no game has more than so many; bool[n]."""
+    """The choice of at most `most` positions per game, by the keys of the positions, uint64[n]; bool[n]."""
     order = np.lexsort((keys * _ODD, games))
     in_order = games[order]
     begins = np.flatnonzero(np.append(True, in_order[1:] != in_order[:-1])[: len(games)])
@@ -196,7 +195,7 @@ def drawn(keys: np.ndarray, games: np.ndarray, per_game: int) -> np.ndarray:
 
 
 def used_games(games: Games) -> int:
-    """How many games were read whole and have a result."""
+    """The number of complete games with a result."""
     table = games.table
     return int(np.count_nonzero((table["plies"] > 0) & (table["fault"] == NO_FAULT) & (table["result"] != UNFINISHED)))
 

@@ -1,4 +1,4 @@
-"""Positions judged by the engine: where something hangs, and where the game was decided.
+"""Positions judged by the engine: whether a capture changes the score, and whether the game was decided.
 
 The quiescence search is the engine's own, with the weights that learning starts from.
 """
@@ -27,9 +27,9 @@ _local = threading.local()  # a search record belongs to one thread
 
 
 def select_quiet(positions: np.ndarray, weights: np.ndarray, quiet: Quiet) -> np.ndarray:
-    """Which of POSITION[n] to use, bool[n]; with Quiet.RESOLVED they are first replaced by where their captures end.
+    """The POSITION[n] to use, bool[n]; with Quiet.RESOLVED they are replaced by the ends of their captures.
 
-    A position is quiet if its static score is what quiescence finds. None may be in check.
+    A position is quiet if its static score equals that of quiescence search. None may be in check.
     """
     usable = np.ones(len(positions), dtype=np.bool_)
     if quiet is not Quiet.ANY:
@@ -65,7 +65,7 @@ def _select_quiet(records, positions, resolve, usable):
 
 @kernel
 def _worth(s, last):
-    """The static score after `last` moves of the line found, from the view of the first mover; leaves the positions."""
+    """The static score after `last` moves of the line found, from the view of the first mover; keeps the positions."""
     for ply in range(last):
         make_move(s, ply, s.pv[0, ply])
     score = static_evaluation(s, last)
@@ -73,7 +73,7 @@ def _worth(s, last):
 
 
 def is_open(block: PositionBlock, weights: np.ndarray, bound: int) -> np.ndarray:
-    """Which positions of a block come before the end of their game where the score stays beyond `bound`, bool[n]."""
+    """The positions of a block before the end of their game, from where its score stays beyond `bound`; bool[n]."""
     scores = np.where(block.positions["side"] == WHITE, 1, -1) * scores_of(block.positions, weights)
     kept = np.ones(len(block), dtype=np.bool_)
     _mark_open(block.game, scores, bound, kept)

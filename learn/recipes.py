@@ -178,18 +178,18 @@ class _Comparing:
         """Games and positions that a recipe learned from, and its weights."""
         if recipe.weights is not None:
             return 0, 0, load(recipe.weights)
-        file, told = self._folder / f"{recipe.name}.txt", self._folder / f"{recipe.name}.json"
+        file, record = self._folder / f"{recipe.name}.txt", self._folder / f"{recipe.name}.json"
         identity = repr((recipe.request, [self._identity(name) for name in recipe.request.files]))
-        if told.exists():
-            found = json.loads(told.read_bytes())
+        if record.exists():
+            found = json.loads(record.read_bytes())
             if found["identity"] != identity:
-                raise LearnError(f"'{told}' is from another recipe; give a new folder, or another name")
+                raise LearnError(f"'{record}' is from another recipe; give a new folder, or another name")
             return found["games"], found["positions"], load(file)
         games, positions, weights = self._learn(recipe)
         header = f"{recipe.name}: {games} games, {positions} positions, start {self._comparison.start.name}"
         write_whole(file, render(as_mapping(simplest(weights, len(TERMS))), [header]).encode())
         kept = {"identity": identity, "games": games, "positions": positions}
-        write_whole(told, json.dumps(kept).encode())
+        write_whole(record, json.dumps(kept).encode())
         return games, positions, load(file)
 
     def _learn(self, recipe: Recipe) -> tuple[int, int, np.ndarray]:

@@ -1,4 +1,4 @@
-"""What is asked of the learner, and who is told how it goes."""
+"""A request to the learner, and the callbacks for its progress."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ Say = Callable[[str], object]
 
 
 def _nobody(*_: object) -> None:
-    """Is told, and does not listen."""
+    """A callback that does nothing."""
 
 
 @dataclass(frozen=True)
 class Events:
-    """Who is told what while learning goes on.
+    """Callbacks during learning.
 
-    `say` gets each line for people. `progressed` gets what is being done and which share is done, 0 to 1, or None where
-    that is not known. `stands` gets the state of the match, several times a second. `stepped` gets each step of
-    the fit.
+    `say` gets each line for people. `progressed` gets the present work and the share of it that is done, 0 to 1, or
+    None if unknown. `stands` gets the state of the match several times a second. `stepped` gets each step of the fit.
     """
 
     say: Say = _nobody
@@ -33,12 +32,11 @@ class Events:
 
 @dataclass(frozen=True)
 class LearnRequest:
-    """What to learn from, how, and what to leave on the disk.
+    """The input of the learner, its settings, and its outputs on the disk.
 
     `weights` is the file to start from and to rewrite, None for the one in use; `out` takes the new weights instead.
-    `rescore` is how many nodes each position is searched for its score, where the settings' target needs one, None for
-    the scores that come with the files. `csv` and `record` are files; None for no table, and for the record beside the
-    weights.
+    `rescore` is the number of nodes to search each position for its score if the target needs scores; None for the
+    scores in the files. `csv` and `record` are files; None for no table, and for a record beside the weights.
     """
 
     files: tuple[str, ...]
@@ -51,6 +49,6 @@ class LearnRequest:
     csv: str | None = None
     record: str | None = None
     keep_fen: bool = True
-    plays_match: bool = True  # of the new weights against the old, before they are used
-    prove: bool = False  # by a longer match that the new weights are stronger
-    concurrency: int | None = None  # games of the match at a time; None for one a core
+    plays_match: bool = True  # of the new weights against the old before they are used
+    prove: bool = False  # by a longer match, before they are used
+    concurrency: int | None = None  # games of the match at the same time; None for one per core

@@ -1,4 +1,4 @@
-"""What `learn` tells while it runs: lines to the user and to the log, and how far it has come."""
+"""The output of `learn` while it runs: lines for the user and the log, and its progress."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _WORD = re.compile(r"(?:(?<!\w)'[^']*'|\S)+(?: \+- \S+)?")  # a quoted name is o
 
 
 class RunLog:
-    """Passes lines on, and copies them to a log from the moment that is opened, those before included.
+    """Passes lines on and copies them to a log, once it is opened; earlier lines are included.
 
-    A context, at whose end the log is closed.
+    A context manager, which closes the log.
     """
 
     def __init__(self, say: Say) -> None:
@@ -35,7 +35,7 @@ class RunLog:
         self._log: TextIO | None = None
 
     def __call__(self, text: str) -> None:
-        """Tell one line, which is folded if it is long."""
+        """Write a line, folded if it is long."""
         for line in fold(text):
             self._say(line)
             if self._log is None:
@@ -44,7 +44,7 @@ class RunLog:
                 self._write(line + "\n")
 
     def open(self, path: Path) -> None:
-        """Add to the log at `path` from now on; where that cannot be, it is told, and there is no log."""
+        """Append to the log at `path` from now on; if that fails, say so and go on without a log."""
         try:
             self._log = path.open("a", encoding="utf-8")
         except OSError as error:
@@ -84,7 +84,7 @@ def _names(parameters: FitParameters) -> list[str]:
 
 
 class StepLog(FitCallback):
-    """A line for each step: its number, both errors, the time, and what moved; and progress in between."""
+    """A line for each step: its number, both errors, the time and the change; and progress in between."""
 
     def __init__(self, events: Events, settings: Settings) -> None:
         self._events, self._settings = events, settings
@@ -92,7 +92,7 @@ class StepLog(FitCallback):
         self._number = 0
 
     def stepped(self, step: Step) -> None:
-        """Tell a step."""
+        """Write the line of a step."""
         train, valid = self._settings.errors(step.sums)
         time = f"{datetime.now():%Y-%m-%d %H:%M:%S}"
         self._events.say(f"{self._number} {train:.12f} {valid:.12f} {time} {self._moved(step)}".rstrip())
@@ -112,12 +112,12 @@ class StepLog(FitCallback):
         return f"{_names(step.parameters)[index]} {change[index]:+.1f}"
 
     def trying(self, term: int, parameters: FitParameters) -> None:
-        """Tell which weight the fit turns to."""
+        """Show the weight that the fit works on."""
         names = _names(parameters)
         self._events.say(f"Parameter {term + 1} of {len(names)}: {names[term]} = {parameters.weights[term] + 0.0:g}")
 
     def progressed(self, what: str, done: float) -> None:
-        """Tell how far some work has come."""
+        """Show the progress of some work."""
         self._events.progressed(what, done)
 
 

@@ -20,7 +20,7 @@ def render(summary: Summary, root_of_sum: bool = False) -> list[str]:
     if any(line.name.endswith(SUFFIXES[1]) for line in summary.weights):
         lines.append("The first value of a term is that of the middlegame; positions count for the nearer phase.")
     if summary.resamplings:
-        lines.append(f"95% interval: from {summary.resamplings} fits to games drawn anew.")
+        lines.append(f"95% interval: from {summary.resamplings} fits to resampled games.")
     else:
         lines.append("95% interval: a game counts as one observation.")
     lines.append("Clear: whether the change is larger than its noise. Positions and games: training set.")

@@ -114,7 +114,7 @@ def test_a_position_against_the_rules_is_valued_and_said_to_have_no_moves(
 ) -> None:
     assert main(["explain", fen]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "nothing can be moved or searched" in text and fault in text and "Removal:" in text
+    assert "has no moves and cannot be searched" in text and fault in text and "Removal:" in text
     assert main(["explain", fen, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     queens = [piece for piece in told["pieces"] if piece["piece"] in "Qq"]

@@ -485,7 +485,7 @@ def command(*arguments: str) -> None:
 
 def test_without_the_extra_the_command_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    with pytest.raises(CommandError, match=r"^explorer: it needs uvicorn: .* pip install 'merino-chess\[web\]'$"):
+    with pytest.raises(CommandError, match=r"^explorer: it needs uvicorn; .* pip install '.\[web\]'$"):
         command()
 
 

@@ -307,7 +307,7 @@ BAD = {
     "a result that is none": (["result.mat"], "'result.mat', row 2: results are 0, 1 or 2", 1),
     "a short row": (["short.mat"], "'short.mat', row 2: five differences and a result are expected, not '1 2 3'", 1),
     "no JSON": (["broken.json"], "'broken.json' is no matrix in JSON", 1),
-    "only one decided game": (["one.pgn"], "two decided games are needed", 1),
+    "only one decided game": (["one.pgn"], "needs two decided games", 1),
     "a player who is not there": (
         ["tagged.pgn", "--player", "Fischer"],
         "no game of 'Fischer' here; most games are by 'Anand,V', ",
@@ -318,7 +318,7 @@ BAD = {
     "games without the tags": (["one.pgn", "--by", "elo"], "no game here has the tags that --by elo looks at", 1),
     "a matrix and too many sets": (
         ["tagged.pgn", "--matrix", "m", "--plot", "p.png", "--by", "year", "--min-games", "1"],
-        "--matrix writes one set of games, and there are 2",
+        "--matrix writes one set of games, but there are 2",
         1,
     ),
     "a matrix asked for players": (["good.mat", "--player", "Anand"], "'good.mat' is a matrix: it has no players", 1),
@@ -337,7 +337,7 @@ BAD = {
     "no such picture": (["tagged.pgn", "--plot", "graph.gif"], "--plot writes .png or .svg files, not 'graph.gif'", 2),
     "no such folder": (["tagged.pgn", "--plot", "no/graph.png"], "cannot write 'no/graph.png'", 1),
     "a folder in place of a file": (["tagged.pgn", "--matrix", "."], "cannot write '.': it is a folder", 1),
-    "two sets in a matrix": (["tagged.pgn", "one.pgn", "--matrix", "m"], "writes one set of games, and there are 2", 1),
+    "two sets in a matrix": (["tagged.pgn", "one.pgn", "--matrix", "m"], "writes one set of games, but there are 2", 1),
 }
 
 

@@ -82,7 +82,7 @@ def test_recipes_refuse_a_folder_of_other_settings(recipes: Path, capsys: pytest
         ("greko2015-before-training.txt", "none.txt", "no weights file 'none.txt'"),
         ("--decay off", "--out x.txt", "takes only games and settings of the fit, not out"),
         ("nodes = 60\ngames", "nodes = 0\ngames", r"\[match\] nodes = 0 is not a whole number above 0"),
-        ("count = 30\n", "", r"\[games.own\] needs a file, or the count"),
+        ("count = 30\n", "", r"\[games.own\] needs a file, or a count"),
         ("[match]", "[match", "small.toml"),
     ],
 )

@@ -1,8 +1,9 @@
-"""Try a release as a stranger would: `python3.13 tools/try_release.py dist [--tests]`, with each Python there is.
+"""Try a release as a new user would: `python3.13 tools/try_release.py dist [--make] [--tests]`, once per Python.
 
-`dist` holds the wheel and the sdist, as `python -m build` writes them. The wheel goes into an empty environment, run
-with an empty folder for Merino's files, and each step of the README is taken and timed. With --tests the sdist is
-unpacked, installed with all extras, and its tests are run. Imports nothing but the standard library.
+`dist` holds the wheel and the sdist, as `python -m build` writes them. The wheel is installed in an empty environment,
+with an empty folder for Merino's files. Then the steps of the README are taken in their order, and each line shows the
+time of the step, its CPU time, and the time since the start. With --make, the same starts from the unpacked sdist by
+`make run` instead of the wheel. With --tests, the tests of the sdist are run. Only imports the standard library.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ assert result.line.depth == 8 and merino.load_evaluation("gen1").name
 print(merino.san(position, result.best), merino.explain(position).summary[0])
 """
 WEIGHTS = "greko2015-before-training.txt"
+STEP, TIMES = 38, "{:7.1f} s {:7.1f} s CPU {:7.1f} s"
 
 
 class Trial:
@@ -49,20 +51,32 @@ class Trial:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("MERINO", "PYTHON"))}
         self.environment = kept | {"MERINO_HOME": str(folder / "home")}
         (folder / "work").mkdir()
+        with tarfile.open(self.sdist) as archive:
+            archive.extractall(folder, filter="data")
+        (self.root,) = folder.glob("merino_chess-*")
+        self.total = 0.0  # seconds of all steps so far
 
     def step(self, what: str, act: Callable[[], str]) -> None:
-        """Take a step, and tell how long it took, by the clock and of the processor, and the end of what it said."""
+        """Take a step; print its time, its CPU time, the time of all steps so far, and the end of its output."""
         began, before = time.monotonic(), os.times()
-        said = act().strip().splitlines()
+        output = act().strip().splitlines()
         after, seconds = os.times(), time.monotonic() - began
+        self.total += seconds
         used = after.children_user + after.children_system - before.children_user - before.children_system
-        print(f"{what:<34}{seconds:7.1f} s {used:7.1f} s CPU   {said[-1][:80] if said else ''}", flush=True)
+        print(f"{what:<{STEP}}{TIMES.format(seconds, used, self.total)}   {(output or [''])[-1][:70]}", flush=True)
 
-    def run(self, *command: object, cwd: Path | None = None) -> str:
-        """What a program of the environment prints; raises CalledProcessError after showing why it failed."""
-        words = [str(self.bin / str(command[0])), *map(str, command[1:])]
+    def run(self, *command: object, cwd: Path | None = None, typed: str = "") -> str:
+        """The output of a program of the environment; raises CalledProcessError after showing why it failed."""
+        program = self.bin / str(command[0])
+        words = [str(program if program.exists() else command[0]), *map(str, command[1:])]
         done = subprocess.run(
-            words, cwd=cwd or self.folder / "work", env=self.environment, capture_output=True, text=True, check=False
+            words,
+            cwd=cwd or self.folder / "work",
+            env=self.environment,
+            input=typed,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if done.returncode:
             print(done.stdout[-4000:], done.stderr[-4000:], sep="\n")
@@ -78,17 +92,26 @@ class Trial:
         venv.create(self.folder / "env", with_pip=True)
         return self.install(self.wheel)
 
+    def make_run(self) -> str:
+        """`make run` in the unpacked sdist, up to the end of a game of four moves; its environment is then in use."""
+        output = self.run("make", "run", f"PYTHON={sys.executable}", "ARGS=--maxmoves 4", cwd=self.root)
+        self.bin = self.root / ".venv" / self.bin.name
+        return output
+
+    def play(self) -> str:
+        """Type a move at the console; the answer of the engine."""
+        output = self.run("merino", "console", typed="e4\nquit\n")
+        (answer,) = (line for line in output.splitlines() if line.startswith("move: "))
+        return answer
+
     def learn(self) -> str:
-        """Learn from the games of the sdist, as the README has it."""
-        with tarfile.open(self.sdist) as archive:
-            archive.extractall(self.folder, filter="data")
-        (root,) = self.folder.glob("merino_chess-*")
-        start = (root / "weights" / WEIGHTS).read_bytes()
+        """Learn from the games of the sdist, as in the README."""
+        start = (self.root / "weights" / WEIGHTS).read_bytes()
         mine = self.folder / "work" / "my-weights.txt"
         mine.write_bytes(start)
-        said = self.run("merino", "learn", root / "games" / "selfplay.pgn", "--weights", mine)
-        assert mine.read_bytes() != start, said
-        return said
+        output = self.run("merino", "learn", self.root / "games" / "selfplay.pgn", "--weights", mine)
+        assert mine.read_bytes() != start, output
+        return output
 
     def explore(self) -> str:
         """Start the explorer and ask it for its page and for a position."""
@@ -109,27 +132,31 @@ class Trial:
 
     def test(self) -> str:
         """Run the tests of the sdist."""
-        (root,) = self.folder.glob("merino_chess-*")
-        self.install("--editable", f"{root}[dev]")
+        self.install("--editable", f"{self.root}[dev]")
         self.run("merino", "warmup")
         return self.run(
-            "python", "-m", "pytest", "-n", "auto", "--dist", "loadfile", "-p", "no:cacheprovider", cwd=root
+            "python", "-m", "pytest", "-n", "auto", "--dist", "loadfile", "-p", "no:cacheprovider", cwd=self.root
         )
 
 
 def main() -> None:
     """Take the steps."""
-    print(f"Python {platform.python_version()}, {platform.platform()}, {os.cpu_count()} cores")
+    load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+    print(f"Python {platform.python_version()}, {platform.platform()}, {os.cpu_count()} cores{load}")
+    print(f"{'':<{STEP}}{'time':>9}{'':>2}{'':>12}{'total':>9}")
     with tempfile.TemporaryDirectory() as folder:
         trial = Trial(Path(folder), Path(sys.argv[1]))
-        trial.step("install the wheel", trial.make)
-        trial.step("merino --version", lambda: trial.run("merino", "--version"))
-        trial.step("first start: compile for play", lambda: trial.run("merino", "warmup", "play"))
-        trial.step("six moves with python-chess as GUI", lambda: trial.run("python", "-c", GUI, trial.bin / "merino"))
-        trial.step("import merino: search, explain", lambda: trial.run("python", "-c", LIBRARY))
-        trial.step("first learned weights", trial.learn)
-        trial.step("install the extra web", lambda: trial.install(f"{trial.wheel}[web]"))
-        trial.step("the explorer answers", trial.explore)
+        if "--make" in sys.argv[2:]:
+            trial.step("make run: install, compile, play", trial.make_run)
+        else:
+            trial.step("install the wheel", trial.make)
+        trial.step("first move at the console", trial.play)
+        trial.step("six moves in a GUI (python-chess)", lambda: trial.run("python", "-c", GUI, trial.bin / "merino"))
+        package = ("--editable", f"{trial.root}[web]") if "--make" in sys.argv[2:] else (f"{trial.wheel}[web]",)
+        trial.step("install the extra web", lambda: trial.install(*package))
+        trial.step("the explorer shows its page", trial.explore)
+        trial.step("first learned weights in use", trial.learn)
+        trial.step("import merino: search and explain", lambda: trial.run("python", "-c", LIBRARY))
         packages = trial.run("python", "-m", "pip", "list", "--format", "json")
         names = {package["name"]: package["version"] for package in json.loads(packages)}
         print(", ".join(f"{name} {names[name]}" for name in ("numba", "llvmlite", "numpy", "chess")))

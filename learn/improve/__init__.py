@@ -1,1 +1,1 @@
-"""Rounds of play, learning and proof, one after the other: the engine's own games teach it, and a match decides."""
+"""Rounds of play, learning and proof: the engine learns from its own games, and a match decides."""

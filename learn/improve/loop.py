@@ -32,7 +32,7 @@ _OUTCOMES = {
 
 @dataclass(frozen=True)
 class Until:
-    """When to stop: after so many hours of this run, or once there are so many rounds in all; None for never."""
+    """When to stop: after `hours` of this run, or at `rounds` rounds in all; None for never."""
 
     hours: float | None = None
     rounds: int | None = None
@@ -40,9 +40,9 @@ class Until:
 
 @dataclass(frozen=True)
 class Improvement:
-    """What a run has come to: its state, the file of the best weights, and whether Ctrl-C ended it.
+    """The result of a run: its state, the file of the best weights, and whether Ctrl-C ended it.
 
-    `in_use` is the file in which proven weights were put in use, None where none were.
+    `in_use` is the file that received proven weights, None if there were none.
     """
 
     state: LoopState
@@ -63,18 +63,18 @@ class Improver:
         threads: int | None = None,
         paths: WeightsPaths | None = None,
     ) -> None:
-        """`paths` is where proven weights are put in use, None to leave them in the folder."""
+        """`paths` are the files that receive proven weights, None to leave these in the folder."""
         self._folder, self._state, self._until = folder, state, until
         self._events, self._paths = events, paths
         self._hands = StepContext(threads or cores(), events, self._look)
         self._began = self._counted = time.monotonic()
 
     def run(self) -> Improvement:
-        """Go on with the rounds; raises LearnError, MatchError and OSError, and what is done by then is kept."""
+        """Continue with the rounds; raises LearnError, MatchError and OSError, after keeping the work so far."""
         self._folder.save(self._state)
         interrupted = False
         try:
-            self._put_in_use()  # what a run that was killed had proved
+            self._put_in_use()  # proved by a run that was killed
             while not self._is_over():
                 found = self._round(len(self._state.rounds) + 1)
                 self._counted = time.monotonic()
@@ -89,7 +89,7 @@ class Improver:
         return Improvement(self._state, self._folder.best, interrupted, in_use)
 
     def _seconds(self) -> float:
-        """Of the round under way, those of earlier runs with them."""
+        """The seconds of the present round, in earlier runs too."""
         return self._state.seconds + time.monotonic() - self._counted
 
     def _is_time_up(self) -> bool:
@@ -104,7 +104,7 @@ class Improver:
             self._note_time()
 
     def _note_time(self) -> None:
-        """Keep the time that the round under way has taken, so that a run that is killed has it."""
+        """Save the time of the present round, in case the run is killed."""
         self._state = replace(self._state, seconds=self._seconds())
         self._counted = time.monotonic()
         self._folder.save(self._state)
@@ -114,12 +114,12 @@ class Improver:
         return self._is_time_up() or (rounds is not None and len(self._state.rounds) >= rounds)
 
     def _put_in_use(self) -> None:
-        """Put the best where weights are used, if a round has proved it since that was done last."""
+        """Put the best weights in use if a round has proved them since the last time."""
         number = self._state.last_proven
         if self._paths is None or number <= self._state.in_use:
             return
         content, target = self._folder.best.read_bytes(), self._paths.target
-        if not target.exists() or target.read_bytes() != content:  # else a run was killed right behind
+        if not target.exists() or target.read_bytes() != content:  # else a run was killed right after
             install(self._paths, content, self._say)
         self._state = replace(self._state, in_use=number)
         self._folder.save(self._state)
@@ -162,7 +162,7 @@ class Improver:
         return found
 
     def _proved(self, number: int, fitted: RoundFit, best: np.ndarray, folder: Path) -> tuple[str, Tally]:
-        """What the match of the new weights against the best shows, and its games."""
+        """The result of the match of the new weights against the best, and its games."""
         if _are_same(fitted.weights, best):
             return SAME, Tally()
         if fitted.error_after > fitted.error_before:
@@ -177,7 +177,7 @@ class Improver:
     def _from_start(
         self, number: int, verdict: str, fitted: RoundFit, folder: Path
     ) -> tuple[float | None, float | None]:
-        """The Elo of the best from now on against the start, and its error, as a match apart shows it."""
+        """The Elo of the new best against the start, and its error, by a separate match."""
         plan, rounds = self._state.plan, self._state.rounds
         if verdict != "H1":
             return (rounds[-1].from_start, rounds[-1].from_start_error) if rounds else (None, None)

@@ -14,7 +14,7 @@ from match.statistics import Sprt
 from match.time_control import Adjudication, RandomMoves, TimeControl
 
 _SEEDS_A_ROUND = 10  # of which each step of a round takes its own
-WIN = Adjudication(win_score=1000, win_moves=4)  # what is so clear neither teaches nor proves anything
+WIN = Adjudication(win_score=1000, win_moves=4)  # a position so clearly won teaches nothing
 
 
 @dataclass(frozen=True)

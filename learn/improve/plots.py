@@ -42,10 +42,10 @@ def _elo(figure: Any, state: LoopState) -> None:
     by_round.xaxis.get_major_locator().set_params(integer=True)
     if by_round.get_legend_handles_labels()[0]:
         by_round.legend(frameon=False)
-    told = [place for place, found in enumerate(state.rounds) if found.from_start is not None]
-    start = [state.rounds[place].from_start for place in told]
-    error = [state.rounds[place].from_start_error for place in told]
-    by_hour.errorbar([0.0, *hours[told]], [0.0, *start], [0.0, *error], color=_PROVEN, fmt="o-", markersize=4)
+    measured = [place for place, found in enumerate(state.rounds) if found.from_start is not None]
+    start = [state.rounds[place].from_start for place in measured]
+    error = [state.rounds[place].from_start_error for place in measured]
+    by_hour.errorbar([0.0, *hours[measured]], [0.0, *start], [0.0, *error], color=_PROVEN, fmt="o-", markersize=4)
     by_hour.axhline(0, color=GREY, linewidth=0.8, linestyle=":")
     by_hour.set_title("Elo of the best against the start, by a match apart")
     by_hour.set_xlabel(f"hours ({len(numbers)} rounds)")

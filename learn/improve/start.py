@@ -1,4 +1,4 @@
-"""How a run of `improve` begins: in a new folder with the weights asked for, or where the last one stopped."""
+"""The start of a run of `improve`: in a new folder from given weights, or where the last run stopped."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from learn.request import Events
 def begin(
     path: Path,
     weights: str | None,
-    asked: Mapping[str, Any],
+    given: Mapping[str, Any],
     until: Until,
     events: Events,
     threads: int | None = None,
 ) -> Improvement:
-    """Run in the folder `path`, from the file `weights`, None for those in use; `asked` are settings of the Plan.
+    """Run in the folder `path`, from the file `weights`, None for those in use; `given` are settings of the Plan.
 
-    A folder that is there goes on with its own settings: those that are asked for must be the same. Weights are put in
-    use only where the run began with those in use. Raises LearnError, WeightsError, MatchError and OSError.
+    An existing folder keeps its settings, and `given` must agree with them. Weights are put in use only if the run
+    began with those in use. Raises LearnError, WeightsError, MatchError and OSError.
     """
     with Folder(path) as folder:
         state = folder.load()
         if state is None:
-            plan = check(Plan(**asked))
+            plan = check(Plan(**given))
             source = active_file(weights)
             start = start_of(load(source), plan.phases, len(TERMS))
             state = LoopState(plan, str(source.absolute()), weights is None, tuple(start.tolist()))
         else:
-            _check_same(path, state, weights, asked)
-            events.say(f"Going on in '{path}' after {len(state.rounds)} rounds")
+            _check_same(path, state, weights, given)
+            events.say(f"Continuing in '{path}' after {len(state.rounds)} rounds")
         paths = weights_paths(None) if state.changes_use else None
         if paths is not None:
             paths.check_writable()
@@ -59,12 +59,12 @@ def check(plan: Plan) -> Plan:
     return plan
 
 
-def _check_same(path: Path, state: LoopState, weights: str | None, asked: Mapping[str, Any]) -> None:
-    """Refuse other settings than those of the folder."""
+def _check_same(path: Path, state: LoopState, weights: str | None, given: Mapping[str, Any]) -> None:
+    """Raise LearnError if `given` differs from the settings of the folder."""
     mine = state.plan.as_json()
-    other = [name for name, value in asked.items() if mine[name] != value]
+    other = [name for name, value in given.items() if mine[name] != value]
     if other:
-        told = ", ".join(f"{name} {mine[name]:g}, not {asked[name]:g}" for name in other)
-        raise LearnError(f"'{path}' has other settings: {told}; leave them out, or give a new folder")
+        differing = ", ".join(f"{name} {mine[name]:g}, not {given[name]:g}" for name in other)
+        raise LearnError(f"'{path}' has other settings: {differing}; leave them out, or give a new folder")
     if weights is not None and Path(weights).expanduser().absolute() != Path(state.start_name).absolute():
         raise LearnError(f"'{path}' began with '{state.start_name}', not '{weights}'; give a new folder")

@@ -1,8 +1,8 @@
-"""The folder of a run of `improve`: what it holds, who may use it, and how it is read and written.
+"""The folder of a run of `improve`: its content, its lock, and how it is read and written.
 
-`improve.json` has all that is settled, and is replaced whole at the end of each round; `round-0001` and so on have what
-the rounds are made of, from which one that was broken off goes on. `best.txt` is the best so far, `start.txt` what it
-began with; the weights that each proven round found stay in its folder. `table.csv` and `log.txt` are for people.
+`improve.json` has the finished rounds and is replaced at the end of each; `round-0001` and so on have the work of each
+round, from which an interrupted round continues. `best.txt` are the best weights so far, `start.txt` the first ones;
+the weights of each successful round stay in its folder. `table.csv` and `log.txt` are for people.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _LAST_COLUMNS = ("elo_error", "from_start", "from_start_error")
 
 @dataclass(frozen=True)
 class Round:
-    """A finished round. Elo is that of its match, with the half-width of the 95% interval; None where none was played.
+    """A finished round. Elo is that of its match, with half the width of its 95% interval; None without a match.
 
-    `verdict` is "H1" where the round changed the best, "H0", "open" where the match ended undecided, or "same" and
-    "worse" where no match was played: nothing new was learned, or the error on games kept aside rose. `from_start` is
-    the Elo of the best against the start, measured apart, None where nothing was.
+    `verdict` is "H1" if the new weights are the best, "H0" if not, "open" if the match ended undecided, or without a
+    match "same" and "worse": nothing new was learned, or the error on validation games rose. `from_start` is the Elo of
+    the best against the start in a separate match, None without one.
     """
 
     number: int
@@ -54,17 +54,17 @@ class Round:
 
     @property
     def is_proven(self) -> bool:
-        """Whether its weights are the best from then on."""
+        """Whether its weights became the best."""
         return self.verdict == "H1"
 
 
 @dataclass(frozen=True)
 class LoopState:
-    """What is settled so far.
+    """The finished rounds of a run.
 
     `weights` are those at the start, in the file `start_name`; `changes_use` says that they were those in use, so that
-    what is proved takes their place, and `in_use` is the last round of which that was done, 0 for none. `seconds` are
-    those of the round under way.
+    proven weights replace them, and `in_use` is the last round for which this was done, 0 for none. `seconds` are those
+    of the present round.
     """
 
     plan: Plan
@@ -88,7 +88,7 @@ class LoopState:
 
     @property
     def hours(self) -> list[float]:
-        """How many hours had passed at the end of each round."""
+        """The hours that had passed at the end of each round."""
         return [float(hours) for hours in np.cumsum([found.seconds for found in self.rounds]) / 3600]
 
     def with_round(self, found: Round) -> LoopState:
@@ -97,20 +97,20 @@ class LoopState:
 
 
 class Folder:
-    """The folder of a run, held against other runs. A context, at whose end it is let go."""
+    """The folder of a run, locked against other runs. A context manager, which unlocks it."""
 
     def __init__(self, path: Path) -> None:
-        """Raises LearnError where it cannot be made or another run holds it."""
+        """Raises LearnError if it cannot be made or another run has locked it."""
         self.path = path
         try:
             path.mkdir(parents=True, exist_ok=True)
             self._lock: IO[bytes] = (path / "lock").open("a+b")
         except OSError as error:
-            reason = "it is no folder" if isinstance(error, FileExistsError | NotADirectoryError) else error.strerror
+            reason = "it is not a folder" if isinstance(error, FileExistsError | NotADirectoryError) else error.strerror
             raise LearnError(f"cannot use the folder '{path}': {reason}") from error
         if not try_lock(self._lock):
             self._lock.close()
-            raise LearnError(f"another improve is at work in '{path}': wait for it, or give another folder")
+            raise LearnError(f"another improve is running in '{path}': wait for it, or give another folder")
 
     def __enter__(self) -> Folder:
         return self
@@ -124,13 +124,13 @@ class Folder:
         return self.path / "best.txt"
 
     def of_round(self, number: int) -> Path:
-        """The folder of a round, which is made if need be."""
+        """The folder of a round; made if it does not exist."""
         path = self.path / f"round-{number:04}"
         path.mkdir(exist_ok=True)
         return path
 
     def load(self) -> LoopState | None:
-        """What is settled, None in a new folder; raises LearnError."""
+        """The finished rounds, None in a new folder; raises LearnError."""
         path = self.path / STATE_NAME
         if not path.exists():
             others = [each.name for each in self.path.iterdir() if each.name != "lock"]
@@ -140,7 +140,7 @@ class Folder:
         return load_state(path)
 
     def save(self, state: LoopState) -> None:
-        """Write what is settled, last of all the state; raises OSError."""
+        """Write the finished rounds, and `improve.json` last; raises OSError."""
         write_whole(self.path / "table.csv", table_of(state).encode())
         write_whole(self.best, weights_text(state.best, [f"the best of {len(state.rounds)} rounds"]).encode())
         if not (self.path / "start.txt").exists():

@@ -1,7 +1,7 @@
-"""The steps of a round: games, learning from them, the match that decides, the match that shows how far it is.
+"""The steps of a round: games, learning from them, the deciding match, the match against the start.
 
-Each goes on where it was broken off: games and matches from their own states; learning takes seconds and comes to the
-same again.
+An interrupted step continues: games and matches from their own states; learning takes seconds and is repeated with the
+same result.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ GAMES, CANDIDATE, FIT = "games.pgn", "candidate.txt", "fit.json"
 
 
 class StepStoppedError(Exception):
-    """A step was broken off, by Ctrl-C or because the time is up; what it has done is kept."""
+    """A step was interrupted, by Ctrl-C or because the time is up; its work so far is kept."""
 
 
 @dataclass(frozen=True)
 class StepContext:
-    """Who does the work and who is told: games at a time, events, and what is called several times a second.
+    """How to work and report: games at the same time, callbacks, and `poll`, called several times a second.
 
     `poll` may raise KeyboardInterrupt, to end a step as Ctrl-C does.
     """
@@ -52,14 +52,14 @@ class StepContext:
     poll: Callable[[], object]
 
     def show(self, line: str) -> None:
-        """Show how a match stands."""
+        """Show the state of a match."""
         self.events.stands(line)
         self.poll()
 
 
 @dataclass(frozen=True)
 class RoundFit:
-    """What a fit came to: the weights, from how many games and positions, and the error on games kept aside."""
+    """The result of a fit: the weights, the number of games and positions, and the error on validation games."""
 
     weights: np.ndarray
     games: int
@@ -92,7 +92,7 @@ def play(plan: Plan, number: int, best: np.ndarray, folder: Path, context: StepC
 def fit_round(
     plan: Plan, number: int, best: np.ndarray, games: list[Path], folder: Path, context: StepContext
 ) -> RoundFit:
-    """Learn from the games of these files; the candidate is left in the folder. Raises LearnError."""
+    """Learn from the games of these files and write the candidate to the folder. Raises LearnError."""
     if (folder / FIT).exists():
         found = json.loads((folder / FIT).read_bytes())
         return RoundFit(load(folder / CANDIDATE), **found)

@@ -1,1 +1,1 @@
-"""Nets from positions: what features change, training, and what a net has learnt."""
+"""Training nets from positions, the changes of features by moves, and the piece values of a net."""

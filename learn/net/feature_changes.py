@@ -1,4 +1,4 @@
-"""How many features of a set are active on a board, and how many a move adds and removes: what a net costs to play."""
+"""The numbers of active features on a board and of features that a move adds and removes: the cost of a net in play."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class FeatureChange:
 
 @dataclass(frozen=True)
 class FeatureChanges:
-    """What the moves of some games change, by block."""
+    """The features that the moves of some games change, by block."""
 
     moves: int
     blocks: tuple[FeatureChange, ...]
 
 
 def measure_changes(wanted: FeatureSet, games: Iterable[Games]) -> FeatureChanges:
-    """What each part of a feature set has active, and what a move changes of it."""
+    """The active features of each part of a feature set, and those that a move changes."""
     parts = [features(part.name) for part in wanted.parts]
     sums = np.zeros((len(parts), 3), dtype=np.int64)
     moves = 0
@@ -58,7 +58,7 @@ def measure_changes(wanted: FeatureSet, games: Iterable[Games]) -> FeatureChange
 
 @entry
 def _count_changes(games, moves, starts, program, active, marks, sums):
-    """Add to `sums`, int64[3], what is active, added and removed in both views over all moves of the games."""
+    """Add the active, added and removed features of both views over all moves of the games to `sums`, int64[3]."""
     stack = np.zeros(2, dtype=POSITION)
     view, scratch = np.zeros(VIEW_SIZE, dtype=np.uint64), np.zeros(SCRATCH, dtype=np.int32)
     stamp = 0
@@ -77,7 +77,7 @@ def _count_changes(games, moves, starts, program, active, marks, sums):
 
 @kernel
 def _add_change(stack, side, program, active, marks, stamp, sums, view, scratch):
-    """Add what one move changes as `side` sees it; `stamp` marks what was active before."""
+    """Add the changes of one move from the view of `side`; `stamp` marks the features active before."""
     look(stack[0], side, view)
     before = active_features(view, program, scratch, active[0])
     look(stack[1], side, view)

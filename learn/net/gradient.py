@@ -1,8 +1,8 @@
-"""The error of a net over packed positions and its gradient, by compiled code on as many threads as there are.
+"""The error of a net over packed positions and its gradient, by compiled code on all threads.
 
-All weights lie in one float32 vector, each layer filled up with zeros to lanes of 16. A batch is cut into a fixed
-number of parts; each adds up its own gradient, and the parts are summed in their order. So the result does not depend
-on how many threads share the work.
+All weights are in one float32 vector, each layer padded with zeros to a multiple of 16. A batch is divided into a fixed
+number of parts; each sums its own gradient, and the parts are summed in order. So the result does not depend on the
+number of threads.
 
 For a position with score s and result r (0, 1/2, 1) of the side to move, the target is
 blend * r + (1 - blend) * sigmoid(s / K), the prediction sigmoid(SCALE * output / K), and the error |difference|^power.
@@ -29,28 +29,28 @@ from learn.net.layers import add_inputs, add_to_inputs, backward, forward
 from learn.net.piece_layers import add_to_values, backward_values, forward_values, gather_values
 
 LANES = 16
-PARTS, PARTS_OF_LARGE = 16, 4  # of a batch; for nets with many weights fewer, as each part has a gradient of its own
+PARTS, PARTS_OF_LARGE = 16, 4  # of a batch; fewer for nets with many weights, as each part has its own gradient
 LARGE = 1 << 20  # weights
-AHEAD = 12  # positions asked for before they are needed
+AHEAD = 12  # positions prefetched
 
 OPTIONS = record_dtype(
     [
-        ("width", np.int64),  # neurons of the first layer, filled up to lanes
-        ("second", np.int64),  # of the second, filled up; 0 for none
+        ("width", np.int64),  # neurons of the first layer, padded
+        ("second", np.int64),  # of the second, padded; 0 for none
         ("features", np.int64),
         ("squares", np.int64),  # 1 for squared clipped ReLU
         ("values", np.int64),  # 1 for a piece-value net
         ("blend", np.float64),
         ("k", np.float64),
         ("power", np.float64),
-        ("mirror", np.uint64),  # 0: never; else a number that decides which positions are seen in a mirror
+        ("mirror", np.uint64),  # 0: never; else a number that decides which positions are mirrored
     ]
 )
 
 
 @dataclass(frozen=True)
 class Objective:
-    """What is to be learnt: the share of the result in the target, the scale of the scores, the power of the error."""
+    """The objective: the share of the result in the target, the scale of the scores, the exponent of the error."""
 
     blend: float = 0.25
     k: float = 200.0
@@ -59,7 +59,7 @@ class Objective:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the weights of a net lie in one vector."""
+    """The places of a net's weights in one vector."""
 
     shape: Shape
 
@@ -70,17 +70,17 @@ class Layout:
 
     @property
     def width(self) -> int:
-        """Neurons of the first layer, filled up."""
+        """Neurons of the first layer, padded."""
         return -(-self.shape.hidden // LANES) * LANES
 
     @property
     def second(self) -> int:
-        """Neurons of the second layer, filled up; 0 for none."""
+        """Neurons of the second layer, padded; 0 for none."""
         return -(-self.shape.second // LANES) * LANES
 
     @cached_property
     def sizes(self) -> dict[str, tuple[int, ...]]:
-        """The layers in order, filled up. That of the middle is by input, so that a row is what one input adds."""
+        """The layers in order, padded. The middle one is by input, so that a row is the contribution of one input."""
         width, second = self.width, self.second
         found: dict[str, tuple[int, ...]] = {"inputs": (self.feature_set.size, width), "input_bias": (width,)}
         if self.shape.piece_values:
@@ -105,7 +105,7 @@ class Layout:
         return found
 
     def cut(self, vector: np.ndarray) -> dict[str, np.ndarray]:
-        """The layers as `Shape.layers` has them, without what was filled up."""
+        """The layers in the shapes of `Shape.layers`, without padding."""
         views, hidden, second = self.views(vector), self.shape.hidden, self.shape.second
         found = {"inputs": views["inputs"][:, :hidden], "input_bias": views["input_bias"][:hidden]}
         if self.shape.piece_values:
@@ -121,7 +121,7 @@ class Layout:
         return found | {"output_bias": views["output_bias"][:1]}
 
     def fill(self, vector: np.ndarray, layers: dict[str, np.ndarray]) -> None:
-        """Put layers as `cut` gives them into a vector."""
+        """Write layers in the form of `cut` to a vector."""
         views, hidden, second = self.views(vector), self.shape.hidden, self.shape.second
         vector[:] = 0
         views["inputs"][:, :hidden], views["input_bias"][:hidden] = layers["inputs"], layers["input_bias"]
@@ -138,12 +138,12 @@ class Layout:
             views["middle_bias"][:second], views["output"][:second] = layers["middle_bias"], layers["output"]
 
     def _both(self, rows: np.ndarray) -> np.ndarray:
-        """What belongs to the neurons of both views, without those that were filled up."""
+        """The part for the neurons of both views, without padding."""
         hidden = self.shape.hidden
         return np.concatenate([rows[:hidden], rows[self.width : self.width + hidden]])
 
     def options(self, objective: Objective, mirror: int = 0) -> np.ndarray:
-        """What compiled code is told, OPTIONS[1]."""
+        """The options for compiled code, OPTIONS[1]."""
         options = np.zeros(1, dtype=OPTIONS)
         options["width"], options["second"], options["features"] = self.width, self.second, self.feature_set.size
         options["squares"] = self.shape.activation == "screlu"
@@ -154,7 +154,7 @@ class Layout:
 
 
 class Gradient:
-    """Errors and gradients of nets of one layout. One at a time may use it; it works on the threads of a pool."""
+    """Errors and gradients of nets of one layout, computed by a pool of threads. Used by one thread at a time."""
 
     def __init__(self, layout: Layout, pool: ThreadPoolExecutor, threads: int) -> None:
         self._layout, self._pool, self._threads = layout, pool, threads
@@ -173,13 +173,13 @@ class Gradient:
         return self._run(weights, records, places, options, self._gradients)
 
     def whole(self) -> np.ndarray:
-        """The gradient that `add_up` has left, float64; what waits is cleared."""
+        """The gradient summed by `add_up`, float64; clears it."""
         found = self._gradients.sum(axis=0, dtype=np.float64)
         self._gradients[:] = 0
         return found
 
     def step(self, weights: np.ndarray, moments: np.ndarray, rates: np.ndarray) -> None:
-        """A step of Adam with what `add_up` has left; `moments` is float32[2, size], for `rates` see `_adam`."""
+        """A step of Adam with the gradient of `add_up`; `moments` is float32[2, size], for `rates` see `_adam`."""
         bounds = np.linspace(0, len(weights), self._threads + 1).astype(np.int64)
         list(
             self._pool.map(
@@ -209,7 +209,7 @@ class Gradient:
 
 @kernel
 def _mirrored(squares):
-    """The squares with left and right exchanged."""
+    """The squares mirrored left to right."""
     one, two, four = U64(0x5555555555555555), U64(0x3333333333333333), U64(0x0F0F0F0F0F0F0F0F)
     squares = (squares >> U64(1)) & one | (squares & one) << U64(1)
     squares = (squares >> U64(2)) & two | (squares & two) << U64(2)
@@ -218,7 +218,7 @@ def _mirrored(squares):
 
 @kernel
 def _is_mirrored(place, mirror):
-    """Whether the position at this place is seen in a mirror this time; about half of them are."""
+    """Whether the position at this place is mirrored this time; about half of them are."""
     mixed = (U64(place) ^ mirror) * U64(0x9E3779B97F4A7C15)
     mixed ^= mixed >> U64(32)
     return mirror != U64(0) and (mixed * U64(0xD6E8FEB86659FD93)) >> U64(63) != U64(0)
@@ -226,7 +226,7 @@ def _is_mirrored(place, mirror):
 
 @kernel
 def _features_of_views(record, is_mirrored, program, views, scratch, active, counts):
-    """Fill `active` and `counts` with what both sides see in a position, the side to move first."""
+    """Fill `active` and `counts` with the features of both views of a position, the side to move first."""
     read_view(record, views[0])
     if is_mirrored:
         for piece in range(13):
@@ -238,7 +238,7 @@ def _features_of_views(record, is_mirrored, program, views, scratch, active, cou
 
 @kernel
 def _features_of_pieces(record, is_mirrored, rows, active):
-    """The same where each feature belongs to one piece; how many there are for each side."""
+    """The same if each feature is one piece; their number for each side."""
     left, count = U64(record.occupied), 0
     turned = 7 if is_mirrored else 0
     while left:
@@ -258,7 +258,7 @@ def _sigmoid(x):
 
 @kernel
 def _at_address(array):
-    """The array without its owner, so that parts of it can be taken for nothing; the caller keeps it alive."""
+    """The array without its owner, so that slices cost nothing; the caller keeps it alive."""
     return array_at(U64(array.ctypes.data), np.float32, array.size)
 
 
@@ -266,7 +266,7 @@ def _at_address(array):
 def _pass(weights, records, places, options, program, rows, most, gradient):
     """The sum of the errors over records[places]; its gradient is added to `gradient`, unless that is empty.
 
-    `rows`, int32[2, 14, 64], has the features of pieces where each belongs to one, and else int32[0, 14, 64].
+    `rows`, int32[2, 14, 64], are the features of pieces if each feature is one piece, else int32[0, 14, 64].
     """
     return _pass_over(_at_address(weights), records, places, options, program, rows, most, _at_address(gradient))
 

@@ -1,4 +1,4 @@
-"""A net's layers forward and backward for one position, float32; weights as `learn.net.gradient.Layout` lays them."""
+"""The layers of a net, forward and backward, for one position, float32; weights in the order of `Layout`."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from engine.compiled.jit import kernel
 
 @kernel
 def add_inputs(weights, active, count, width, features, sums):
-    """The bias and the rows of what is active, into `sums`: four rows at a time, which saves loads and stores."""
+    """Fill `sums` with the bias plus the rows of active features: four rows at a time, which saves loads and stores."""
     bias = weights[features * width : (features + 1) * width]
     for k in range(width):
         sums[k] = bias[k]
@@ -30,7 +30,7 @@ def add_inputs(weights, active, count, width, features, sums):
 
 @kernel
 def add_to_inputs(gradient, active, count, width, features, slopes):
-    """The gradient of the sums of one view, added to the rows of what is active and to the bias."""
+    """Add the gradient of one view's sums to the rows of its active features and to the bias."""
     bias = gradient[features * width : (features + 1) * width]
     for k in range(width):
         bias[k] += slopes[k]
@@ -42,7 +42,7 @@ def add_to_inputs(gradient, active, count, width, features, slopes):
 
 @kernel
 def activate(sums, out, squares):
-    """Clipped to 0..1, and squared where that is wanted."""
+    """Clipped to 0..1, and squared for squared clipped ReLU."""
     for k in range(len(sums)):
         clipped = min(max(sums[k], np.float32(0)), np.float32(1))
         out[k] = clipped * clipped if squares else clipped
@@ -50,7 +50,7 @@ def activate(sums, out, squares):
 
 @kernel
 def activate_back(sums, out, slopes, squares):
-    """`slopes`, those of the outputs of neurons, become those of their sums."""
+    """Turn `slopes` from those of the neurons' outputs into those of their sums."""
     for k in range(len(sums)):
         inside = np.float32(1) if np.float32(0) < sums[k] < np.float32(1) else np.float32(0)
         factor = inside * (np.float32(2) * sums[k] if squares else np.float32(1))
@@ -59,7 +59,7 @@ def activate_back(sums, out, slopes, squares):
 
 @kernel
 def dot(a, b, scratch):
-    """The product of two rows. Products are added up by halves, which the compiler can do many at a time."""
+    """The dot product of two rows, summed by halves, which the compiler can vectorise."""
     left = len(a)
     for k in range(left):
         scratch[k] = a[k] * b[k]
@@ -74,7 +74,7 @@ def dot(a, b, scratch):
 
 @kernel
 def forward(weights, o, buffers, second, squares):
-    """The output of the net from the sums in buffers[0]; what neurons give is left in buffers[1] and second[1]."""
+    """The output of the net from the sums in buffers[0]; outputs of neurons go to buffers[1] and second[1]."""
     first = 2 * o.width
     behind = (o.features + 1) * o.width
     activate(buffers[0, :first], buffers[1, :first], squares)
@@ -98,7 +98,7 @@ def forward(weights, o, buffers, second, squares):
 
 @kernel
 def backward(weights, gradient, o, buffers, second, squares, slope):
-    """Add the gradient of all behind the first layer; the slopes of its sums are left in buffers[2]."""
+    """Add the gradient of all layers after the first; the slopes of its sums go to buffers[2]."""
     first = 2 * o.width
     behind = (o.features + 1) * o.width
     slopes = buffers[2]

@@ -1,7 +1,7 @@
-"""The last layer of a piece-value net forward and backward for one position, float32; weights as `Layout` lays them.
+"""The last layer of a piece-value net, forward and backward, for one position; weights in the order of `Layout`.
 
-`neurons` has those of the view of the side to move first. A piece of the other side takes them the other way round,
-and its value is subtracted: so all values together are one row of weights, put together for each position.
+`neurons` begins with those of the side to move. A piece of the other side swaps the two halves, and its value is
+subtracted: so the sum of all values is one row of weights, combined for each position. All numbers are float32.
 """
 
 import numpy as np
@@ -14,21 +14,21 @@ from learn.net.layers import activate, activate_back, dot
 
 @kernel
 def _first_value(o):
-    """Where the rows of the pieces begin in the vector of the weights."""
+    """The index of the pieces' first row in the vector of the weights."""
     return (o.features + 1) * o.width
 
 
 @kernel
 def _first_constant(o):
-    """Where the constants of the pieces begin."""
+    """The index of the pieces' first constant."""
     return _first_value(o) + PIECE_ROWS * 2 * o.width
 
 
 @kernel
 def gather_values(weights, o, active, counts, mixed):
-    """Fill `mixed` with the weights that all values together give the neurons; the sum of the constants.
+    """Fill `mixed` with the sum of all pieces' rows, with signs and halves as above; the sum of the constants.
 
-    `active`, int32[2, most], is what both sides see, the side to move first.
+    `active`, int32[2, most], are the features of both views, the side to move first.
     """
     width, first, constants = o.width, _first_value(o), _first_constant(o)
     mixed[: 2 * width] = np.float32(0)
@@ -51,7 +51,7 @@ def gather_values(weights, o, active, counts, mixed):
 
 @kernel
 def forward_values(weights, o, buffers, constant, squares):
-    """The output of the net from the sums in buffers[0] and the row in buffers[4]; neurons leave theirs in [1]."""
+    """The output of the net from the sums in buffers[0] and the row in buffers[4]; outputs of neurons go to [1]."""
     both = 2 * o.width
     activate(buffers[0, :both], buffers[1, :both], squares)
     last = weights[_first_constant(o) + PIECE_ROWS]

@@ -1,4 +1,4 @@
-"""What pieces are worth to an evaluation over many positions: mean and spread by kind and phase."""
+"""Piece values of an evaluation over many positions: mean and spread by kind and phase."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNITS = (0, 1, 1, 2, 4, 0)
 
 @dataclass(frozen=True)
 class PieceMean:
-    """The value of a kind of piece in centipawns for its owner, over all that stood on the boards of a phase."""
+    """The value of a kind of piece in centipawns for its owner, over all such pieces on the boards of a phase."""
 
     piece: str
     phase: str  # "all", or one of PHASES
@@ -27,7 +27,7 @@ class PieceMean:
 
 
 def piece_means(evaluation: Evaluation, positions: np.ndarray, own: bool = False) -> tuple[PieceMean, ...]:
-    """By removal over POSITION[n], or with `own` by what the evaluation itself says that each piece adds.
+    """By removal over POSITION[n], or with `own` by the evaluation's attributed values.
 
     Raises EvaluationError for `own` unless the evaluation `has_attributed`.
     """

@@ -1,4 +1,4 @@
-"""What files of positions hold: scores, results, phases, king squares, and how many there are twice."""
+"""Counts of files of positions: scores, results, phases, king squares, duplicates."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass
 class PositionCounts:
-    """Sums over positions, as they come in. Scores and results are those of the side to move."""
+    """Sums over positions, added in batches. Scores and results are those of the side to move."""
 
     positions: int = 0
-    games: int = 0  # runs of one game's number; 0 where a file does not tell
+    games: int = 0  # runs of one game's number; 0 if a file has no numbers
     sum_of_scores: float = 0.0
     sum_of_squares: float = 0.0
     scores: np.ndarray = field(default_factory=lambda: np.zeros(len(BOUNDS) + 1, dtype=np.int64))
@@ -61,12 +61,12 @@ class PositionCounts:
         return float(np.sqrt(max(0.0, self.sum_of_squares / max(1, self.positions) - self.mean**2)))
 
     def duplicates(self) -> int:
-        """How many positions have been there before."""
+        """The number of positions that occurred before."""
         return self.positions - len(np.unique(np.concatenate(self._keys))) if self._keys else 0
 
 
 def count_positions(chunks: Iterable[np.ndarray]) -> PositionCounts:
-    """What PACKED records hold."""
+    """The counts of PACKED records."""
     counts = PositionCounts()
     for chunk in chunks:
         counts.add(chunk)

@@ -1,4 +1,4 @@
-"""Training a net from packed positions: batches, a schedule, validation games, checkpoints, and the best at the end."""
+"""Training a net from packed positions: batches, a schedule, validation games, checkpoints; returns the best net."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ROUNDED = 256  # positions at which the error of rounding is measured
 
 
 class TrainingError(MerinoError):
-    """Training that cannot be done; the message says why."""
+    """Training is impossible; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class TrainingSettings:
     seed: int = 1
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data, by the names that nets keep: the share for validation is `apart` there."""
+        """Plain data, by the names in net files: the share for validation is `apart` there."""
         found: dict[str, Any] = asdict(self)
         found["apart"] = found.pop("validation")
         return found
@@ -57,12 +57,12 @@ class TrainingSettings:
 
 @dataclass(frozen=True)
 class TrainingState:
-    """How far training has come: told several times a second, and after each epoch."""
+    """The progress of training, reported several times a second and after each epoch."""
 
     epoch: int  # from 1
     epochs: int
     done: float  # of all, 0..1
-    error: float  # so far in this epoch, of the positions learnt from
+    error: float  # so far in this epoch, over the training positions
     validation_error: float | None  # after the last epoch
     best: float | None
     speed: float  # positions a second
@@ -72,10 +72,10 @@ class TrainingState:
 
 @dataclass(frozen=True)
 class Trained:
-    """What training has found."""
+    """The result of training."""
 
     network: Network
-    error: float  # of the last epoch, of the positions learnt from
+    error: float  # of the last epoch, over the training positions
     validation_error: float  # the best
     epochs: int
     seconds: float
@@ -86,7 +86,7 @@ Report = Callable[[TrainingState], object]
 
 
 def fit_k(records: np.ndarray) -> float:
-    """The scale at which the scores of PACKED[n] promise their results best: least log loss, 20 to 2000."""
+    """The scale at which the scores of PACKED[n] predict their results best: least log loss, 20 to 2000."""
     chosen = np.asarray(records[:: max(1, len(records) // FITTED)])
     scores, results = chosen["score"].astype(np.float64), chosen["result"] / 2
 
@@ -103,7 +103,7 @@ def fit_k(records: np.ndarray) -> float:
 
 
 def recipe_of(records: np.ndarray) -> dict[str, Any]:
-    """What a header tells of the data: how many positions, and a hash of them all."""
+    """The data in the header of a net: the number of positions, and a hash of them."""
     digest = hashlib.blake2b(digest_size=16)
     for first in range(0, len(records), 1 << 20):
         digest.update(np.asarray(records[first : first + (1 << 20)]).tobytes())
@@ -111,9 +111,9 @@ def recipe_of(records: np.ndarray) -> dict[str, Any]:
 
 
 class Trainer:
-    """Training under way. `records` is PACKED[n], in memory or left on the disk.
+    """A run of training. `records` is PACKED[n], in memory or mapped from the disk.
 
-    With a `checkpoint` file it writes down after each epoch how far it is, and goes on from there.
+    It writes a `checkpoint` file, if one is named, after each epoch, and continues from it.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class Trainer:
         threads: int | None = None,
         start: Network | None = None,
     ) -> None:
-        """`start` is a net to go on from instead of random weights. Raises TrainingError."""
+        """`start` is a net to continue from instead of random weights. Raises TrainingError."""
         self._records, self._settings, self._checkpoint = records, settings, checkpoint
         self._layout = Layout(settings.shape)
         self._threads = threads or cores()
@@ -146,7 +146,7 @@ class Trainer:
         self._load()
 
     def run(self, report: Report | None = None) -> Trained:
-        """Train to the end or to Ctrl-C; raises OSError where the checkpoint cannot be written."""
+        """Train to the end or to Ctrl-C; raises OSError if the checkpoint cannot be written."""
         interrupted = False
         with ThreadPoolExecutor(self._threads, thread_name_prefix="train") as pool:
             gradient = Gradient(self._layout, pool, self._threads)
@@ -197,7 +197,7 @@ class Trainer:
         return TrainingState(self._epoch + (not is_epoch), epochs, done, error, last, best, speed, left, is_epoch)
 
     def _rates(self, positions: int, batches: int) -> np.ndarray:
-        """What `Gradient.step` takes: the rate falls along half a cosine."""
+        """The rates for `Gradient.step`: the learning rate falls along half a cosine."""
         settings = self._settings
         share = min(1.0, self._step / max(1, settings.epochs * batches))
         rate = settings.rate * (LAST_RATE + (1 - LAST_RATE) * (1 + np.cos(np.pi * share)) / 2)
@@ -207,7 +207,7 @@ class Trainer:
         return np.array([corrected, *BETAS, EPSILON, 1 / positions, settings.decay * rate, LARGEST_WEIGHT])
 
     def _initialise(self, start: Network | None) -> None:
-        """Random weights by the seed, as large as what comes in allows; or those of a net."""
+        """Random weights by the seed, scaled by the number of inputs; or those of a net."""
         shape = self._settings.shape
         if start is not None:
             if start.shape != shape:
@@ -231,7 +231,7 @@ class Trainer:
         return replace(rounded, about=about)
 
     def _rounding_error(self, layers: Mapping[str, np.ndarray], rounded: Network) -> float:
-        """How many centipawns whole numbers cost: mean difference over some validation positions."""
+        """The error of quantisation in centipawns: the mean difference over some validation positions."""
         chosen = unpack(self._validation[:: max(1, len(self._validation) // ROUNDED)][:ROUNDED])
         exact, whole = (exact_scores(rounded.shape, each, chosen) for each in (layers, rounded.as_floats))
         return float(np.abs(exact - whole).mean())
@@ -257,10 +257,10 @@ class Trainer:
                 identity, numbers = str(found["identity"]), found["numbers"]
                 arrays = [found[name] for name in ("weights", "moments", "best_weights")]
         except (OSError, ValueError, KeyError) as error:
-            raise TrainingError(f"'{path}' is no checkpoint of training ({error})") from error
+            raise TrainingError(f"'{path}' is not a checkpoint of training ({error})") from error
         if identity != self._identity():
             raise TrainingError(
-                f"'{path}' is of training with other data or settings; remove it, or name another --out"
+                f"'{path}' belongs to training with other data or settings; remove it, or name another --out"
             )
         self._weights, self._moments, self._best_weights = arrays
         self._step, self._epoch = int(numbers[0]), int(numbers[1])

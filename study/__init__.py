@@ -1,1 +1,1 @@
-"""What games and positions can tell beyond play: the point values of the pieces, and why."""
+"""Studies of games and positions: explanations, annotations, the point values of the pieces."""

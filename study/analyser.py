@@ -12,14 +12,14 @@ from engine.search.thinking import Display, think
 
 
 class Analyser(Protocol):
-    """Searches a position: the best `count` lines, best first, none where the search was too short for them."""
+    """Searches a position: the best `count` lines, best first; none if the search was too short."""
 
     def __call__(self, position: Position, limits: Limits, count: int = 1) -> Sequence[Line]:
         """Search."""
 
 
 class _LineKeeper:
-    """Keeps the lines of each depth, and shows the best of them to somebody else."""
+    """Collects the lines of each depth, and passes the best of them on."""
 
     def __init__(self, display: Display | None) -> None:
         self._display = display

@@ -1,4 +1,4 @@
-"""What a study cannot do."""
+"""Errors of studies."""
 
 from engine.common.errors import MerinoError
 

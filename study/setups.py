@@ -1,8 +1,8 @@
-"""Positions as people set them up, also those that no game can reach: what can be told of them all the same.
+"""Positions as people set them up, also those that the rules do not allow, and their evaluation.
 
 The evaluation needs a board with one king a side and no pawn on a first or last rank, and nothing else of the rules. So
 a king that is missing is taken to stand at home, or on the empty square next to it; pawns on those ranks do not count;
-and of several kings of a side the first from a1 on is the king. Each is told.
+and of several kings of a side, the first one counting from a1 is the king. Each such assumption is reported.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _uncounted_pawns(board: np.ndarray) -> list[str]:
 
 
 def _added_kings(board: np.ndarray) -> list[str]:
-    """Put a king on the board for each side that has none, and say so."""
+    """Place a king for each side without one; sentences that say so."""
     told = []
     for colour, side in enumerate(_SIDES):
         king = KING + BLACK_PIECE * colour

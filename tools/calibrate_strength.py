@@ -1,4 +1,4 @@
-"""Measure what UCI_Elo is worth, by matches against the levels of Stockfish: `python tools/calibrate_strength.py`.
+"""Measure the strength at each UCI_Elo by matches with levels of Stockfish: `python tools/calibrate_strength.py`.
 
 Needs a `stockfish` (15.1 is what the anchors were measured for). Each Elo plays against one or more levels; openings
 are random, about even, and each is played with both colours. The levels of Stockfish choose their move at a depth of
@@ -51,7 +51,7 @@ class Player(NamedTuple):
 
     @property
     def rating(self) -> int:
-        """What it is supposed to be worth."""
+        """Its nominal Elo."""
         return STOCKFISH_LEVELS[self.number] if self.is_anchor else self.number
 
     @property
@@ -176,7 +176,7 @@ def _sit_down(task: PairTask, run: Run) -> Engines:
 
 
 def play_match(player: Player, opponent: Player, games: int, stockfish: str, seed: int, at_a_time: int = 1) -> Match:
-    """So many games between the two, two from each opening, and so many pairs at a time."""
+    """`games` games between the two, two from each opening."""
     pairs, draws = [], 0
     judge = chess.engine.SimpleEngine.popen_uci(stockfish)
     with ExitStack() as stack:

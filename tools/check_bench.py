@@ -1,6 +1,6 @@
-"""Compare the nodes of `merino bench` with those that the last commit to name them promises: `Bench: N`.
+"""Compare the nodes of `merino bench` with the line `Bench: N` of the last commit that has one.
 
-The number stands for the search: it is the same on every machine, and another one means another search.
+The number is a signature of the search: it is the same on every machine, and changes only with the search.
 
     python tools/check_bench.py
 """

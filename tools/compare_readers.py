@@ -1,4 +1,4 @@
-"""Hold Merino's PGN reader against python-chess: `python tools/compare_readers.py FILE.pgn... [--games N] [--show N]`.
+"""Compare Merino's PGN reader with python-chess: `python tools/compare_readers.py FILE.pgn... [--games N] [--show N]`.
 
 Every move, the final position, the result and the faults of every game, in the order of the file. Exit code 1 at a
 difference. python-chess takes minutes for what takes Merino a second.
@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def compare(path: Path, limit: int | None, show: int) -> int:
-    """Print what was compared in a file and the first differences; how many there are."""
+    """Print the number of games compared in a file and the first differences; the number of differences."""
     data, start = path.read_bytes(), time.process_time()
     ours = read_games(data)
     middle, compared, moves, faults, different = time.process_time(), 0, 0, 0, 0
@@ -77,7 +77,7 @@ def games_of_python_chess(data: bytes) -> Iterator[chess.pgn.Game]:
 
 
 def difference_of(ours: Games, number: int, theirs: chess.pgn.Game) -> str:
-    """What is different about one game, "" if nothing is."""
+    """The difference in one game, "" if there is none."""
     row = ours.table[number]
     if row["fault"] or theirs.errors:
         return "" if row["fault"] and theirs.errors else f"fault {row['fault']}, python-chess {theirs.errors}"

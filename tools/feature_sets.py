@@ -32,7 +32,7 @@ from match.time_control import Clock, TimeControl
 
 
 class Thesis(NamedTuple):
-    """What the thesis has of a set: error of the net that played, in thousandths, and Elo against ALL."""
+    """The figures of the thesis for a set: error of the net that played, in thousandths, and Elo against ALL."""
 
     error: float
     elo: float
@@ -56,7 +56,7 @@ BASE = "ALL"
 
 
 class Row(NamedTuple):
-    """What was found of a set: errors by seed, in thousandths, and Elo against ALL as text."""
+    """Our figures for a set: errors by seed, in thousandths, and Elo against ALL as text."""
 
     name: str
     learnt: list[float]

@@ -1,4 +1,4 @@
-"""Where the time of a node goes: the bench, sampled, by step of the search and by function.
+"""Profile the search: the time per node of the bench, sampled, by step of the search and by function.
 
 A timer interrupts the search every few milliseconds of its CPU time and notes where it is, in the code that is played
 with. What LLVM has inlined counts for the function around it. Needs Linux on x86-64 and nm of the GNU binutils.

@@ -18,7 +18,7 @@ For programmers whose programs read reports. `merino explain FEN --report` print
 `study.reporting.report_position` returns it as an object, and its `to_dict` gives the same data. With `--depth`,
 `--nodes` or `--movetime` the position is searched too. For a file of positions the JSON is a list.
 
-Everything is from White's view: what is good for Black is negative, whoever is to move and whoever owns the piece.
+Everything is from White's view: what is good for Black is negative, no matter who is to move or owns the piece.
 Keys that end in `_cp` are centipawns. The version changes when a key changes its meaning or its name, but not when a
 key is added. `tools/report_schema.py` makes this page.
 """

@@ -168,7 +168,7 @@ def play_all(wanted: Iterator[Deal], games: int, nodes: int, remote: RemoteExecu
 
 
 def table(compared: Mapping[str, tuple[int, int]], blocks: Sequence[Block]) -> str:
-    """What each is worth, the surest gains first, as Markdown."""
+    """The Elo of each change, the surest gains first, as Markdown."""
     rows = ["| number | from | to | Elo |", "| --- | ---: | ---: | --- |"]
     found = zip(compared.items(), *(array.tolist() for array in effects(blocks)), strict=True)
     for (name, (first, second)), elo, error in sorted(found, key=lambda row: -row[1] / row[2]):

@@ -1,4 +1,4 @@
-"""What MkDocs does besides, for `make docs`: README, CHANGELOG and CONTRIBUTING become pages, their links with them."""
+"""Hooks of MkDocs for `make docs`: README, CHANGELOG and CONTRIBUTING become pages, with working links."""
 
 from __future__ import annotations
 

@@ -269,7 +269,7 @@ def target(text: str) -> Target:
     if text in (RESULT, SEARCH):
         return Target(1.0 if text == RESULT else 0.0)
     if kind != BLEND or not equals:
-        raise argparse.ArgumentTypeError(f"'{text[:40]}' is none of {RESULT}, {SEARCH} and {BLEND}=X")
+        raise argparse.ArgumentTypeError(f"'{text[:40]}' is not one of {RESULT}, {SEARCH} and {BLEND}=X")
     try:
         number = float(share)
     except ValueError:

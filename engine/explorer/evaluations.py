@@ -86,7 +86,7 @@ class Evaluations:
         return self._loaded(Path(entry.file))
 
     def usual_beside(self, evaluation: Evaluation) -> Evaluation | None:
-        """What stands beside an evaluation: the terms in use where it has none; else a net that values each piece."""
+        """The usual second evaluation: for a net the terms in use, for terms a net that values each piece."""
         if not evaluation.has_terms:
             return self.find()
         entry = next((entry for entry in self.entries() if entry.values_pieces), None)
@@ -115,7 +115,7 @@ class Evaluations:
         return self.add(name, evaluation)
 
     def _entry(self, name: str, title: str, path: Path) -> Entry:
-        """The entry of a file; one that cannot be read counts as one of terms, and whoever chooses it is told."""
+        """The entry of a file. One that cannot be read is listed as one with terms; choosing it raises the error."""
         entry = Entry(name, title, str(path))
         try:
             return _described(entry, self._loaded(path))

@@ -91,7 +91,7 @@ class Fields:
         """An object in the request, an empty one if it is missing."""
         value = self._fields.get(name) or {}
         if not isinstance(value, dict):
-            raise RequestError(f"'{name}' is no object")
+            raise RequestError(f"'{name}' is not an object")
         return Fields(value)
 
     def position(self) -> Position:
@@ -101,7 +101,7 @@ class Fields:
         return position
 
     def beside(self, evaluations: Evaluations) -> Evaluation | None:
-        """The evaluation `beside`, None where none is asked for; raises what Shelf raises too.
+        """The evaluation `beside`, None if not requested; also raises the errors of Evaluations.
 
         USUAL asks for what suits the evaluation that the request names: see `Evaluations.usual_beside`.
         """
@@ -117,7 +117,7 @@ class Fields:
         try:
             return base64.b64decode(self.text("content"), validate=True)
         except ValueError as error:
-            raise RequestError(f"'content' is no base64 ({error})") from error
+            raise RequestError(f"'content' is not base64 ({error})") from error
 
     def evaluation(self, evaluations: Evaluations) -> Evaluation:
         """The evaluation `weights`, with its numbers in `changes`; raises what Shelf raises too."""

@@ -45,7 +45,7 @@ def learn(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
         raise RequestError(f"{evaluation.name} has no weights to learn; choose a weights file to start from")
     settings, rescore = _settings(fields), fields.number("rescore", 1, MOST_NODES)
     if rescore is not None and not settings.target.needs_scores:
-        raise RequestError("searched scores are not used where the result is the target; choose another target")
+        raise RequestError("the target 'result' uses no searched scores; choose another target")
     began: list[float] = []
 
     def heed() -> None:
@@ -92,7 +92,7 @@ def learn(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
 
 
 def points(fields: Fields, _: ServerState, say: Say, stop: Stop) -> Message:
-    """What the pieces are worth in the games of a text, by regression."""
+    """The values of the pieces in the games of a text, by regression."""
     name = fields.text("name", GAMES)[:80]
 
     @contextmanager
@@ -143,7 +143,7 @@ def _settings(fields: Fields) -> Settings:
 
 
 def _target(fields: Fields) -> Target:
-    """What is to be predicted, in the words of `merino learn --target`."""
+    """The target, in the words of `merino learn --target`."""
     try:
         return target(fields.text("target", RESULT))
     except ArgumentTypeError as error:

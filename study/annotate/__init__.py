@@ -1,1 +1,1 @@
-"""Games annotated: what each move did to the evaluation, and the mistakes by loss of expected score."""
+"""Annotation of games: the change of the evaluation by each move, and mistakes by loss of expected score."""

@@ -35,7 +35,7 @@ class Grade:
     sign: str
 
 
-# The worst first. A twentieth of a point is what a player may not notice, a fifth what usually decides.
+# The worst first. A twentieth of a point may go unnoticed, a fifth usually decides.
 GRADES = (
     Grade(0.20, 4, "blunder", "??"),
     Grade(0.10, 2, "mistake", "?"),
@@ -45,7 +45,7 @@ GRADES = (
 
 @dataclass(frozen=True)
 class MoveVerdict:
-    """What a search, or the rules, say of a position. Everything from White's side."""
+    """The verdict of a search, or of the rules, on a position. Everything from White's view."""
 
     expected: float  # the share of the points, 0..1
     score: Score  # for the side to move
@@ -61,13 +61,13 @@ class MoveVerdict:
 
 @dataclass(frozen=True)
 class AnnotatedMove:
-    """A move, the verdicts before and after it, and what it changed at once."""
+    """A move, the verdicts before and after it, and its change of the evaluation."""
 
     move: Move
     san: str
     turn: int  # who made it
     before: MoveVerdict
-    better: MoveVerdict  # what could be had, and its line: `before`, or what came of making the best move instead
+    better: MoveVerdict  # the best verdict available, and its line: `before`, or that after the best move
     after: MoveVerdict
     change: ChangeReport  # by evaluation alone
 
@@ -80,7 +80,7 @@ class AnnotatedMove:
 
     @property
     def grade(self) -> Grade | None:
-        """What kind of mistake it is, None for none; the loss counts as it is shown, in tenths of a percent."""
+        """The grade of the mistake, None if it is none; the loss is rounded as shown, to tenths of a percent."""
         shown = round(self.loss, 3)
         return next((grade for grade in GRADES if shown >= grade.least_loss), None)
 
@@ -111,7 +111,7 @@ def annotate_moves(
 def _better(
     position: Position, move: Move, before: MoveVerdict, evaluation: Evaluation, analyser: Analyser, limits: Limits
 ) -> MoveVerdict:
-    """What comes of the best move other than `move`, and its line; `before` where there is no other."""
+    """The verdict after the best move other than `move`, and its line; `before` if there is no other."""
     best = before.best[0]
     if best == move:
         others = [other for other in position.legal_moves if other != move]
@@ -131,7 +131,7 @@ def _fall(before: MoveVerdict, after: MoveVerdict, turn: int) -> float:
 
 
 def _verdict(position: Position, evaluation: Evaluation, analyser: Analyser, limits: Limits) -> MoveVerdict:
-    """What the rules say where the game is over without a claim, else what the search says."""
+    """The verdict of the rules if the game is over without a claim, else of the search."""
     turn = position.turn
     if position.is_checkmate():
         return MoveVerdict(0.0 if turn == WHITE else 1.0, Score(-MATE_SCORE), turn, 0, ())

@@ -1,4 +1,4 @@
-"""What has been annotated of a file so far, kept beside the target game by game until the target is written whole.
+"""The games annotated so far, kept beside the target file until it is complete.
 
 The file is PGN: lines that begin with % are none of the games'. The first names what is annotated and how, so that the
 same command goes on with it and no other does; one before each game tells how long it is, so that what was cut short
@@ -23,10 +23,10 @@ class Partial:
     """The games done, each as bytes; a context, which closes the file."""
 
     def __init__(self, target: Path, identity: str) -> None:
-        """Go on with the file beside `target`, or begin one; raises StudyError where it is of another identity."""
+        """Continue the file beside `target`, or begin one; raises StudyError if it has another identity."""
         self.path = target.with_name(f"{target.name}.partial")
         self._target = target
-        self._first = f"% Merino annotates {identity}; the same command goes on with this file\n".encode()
+        self._first = f"% Merino annotates {identity}; the same command continues this file\n".encode()
         self.games: list[bytes] = []
         try:
             end = self._read() if self.path.exists() else 0

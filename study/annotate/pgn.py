@@ -29,7 +29,7 @@ from study.annotate.own import AS_MARKED, LOST, remove_own
 from study.errors import StudyError
 
 LINE = 8  # plies shown of a better line
-MOST_TERMS, LEAST_TERM = 3, 1.0  # named after a move: so many, changed by so many centipawns
+MOST_TERMS, LEAST_TERM = 3, 1.0  # of the terms named after a move: their number, and their change in centipawns
 
 _UNPRINTED = re.compile(rb"[\x01-\x08\x0e-\x19\x1c-\x1f]")
 
@@ -83,13 +83,13 @@ class _GameReader(FaultKeeper):
 
 
 def read_sources(path: Path) -> Sources:
-    """All games of a PGN file, plain or compressed; raises StudyError where it is none."""
+    """All games of a PGN file, plain or compressed; raises StudyError if it is not one."""
     try:
         content = read_text(path)
     except SourceError as error:
         raise StudyError(str(error)) from error
     if content.count(b"\0") or 100 * len(_UNPRINTED.findall(content)) > len(content):
-        raise StudyError(f"'{path}' is no PGN file: it holds bytes that no text has")
+        raise StudyError(f"'{path}' is not a PGN file: it has bytes that no text has")
     encoding = "utf-8"
     try:
         text = content.decode("utf-8-sig")
@@ -143,7 +143,7 @@ def write_comments(source: GameSource, moves: Sequence[AnnotatedMove], how: str)
 
 
 def account(moves: Sequence[AnnotatedMove]) -> Iterator[str]:
-    """For each side a sentence: its mistakes, and what it lost in the mean."""
+    """A sentence for each side: its mistakes, and its mean loss."""
     for colour, side in enumerate(COLOUR_NAMES):
         own = [told for told in moves if told.turn == colour]
         kinds = ", ".join(_plural(sum(told.grade is grade for told in own), grade.name) for grade in reversed(GRADES))

@@ -61,12 +61,12 @@ def _draw_expected(axes: Any, at: np.ndarray, moves: Sequence[AnnotatedMove]) ->
 
 
 def _shift(told: AnnotatedMove) -> int:
-    """How far above its point the name of a move stands, in points: a mistake of White's leads down, Black's up."""
+    """The distance of a move's name above its point, in points: White's mistakes lead down, Black's up."""
     return -14 if told.turn == WHITE else 9
 
 
 def _named(at: np.ndarray, expected: np.ndarray, moves: Sequence[AnnotatedMove]) -> list[int]:
-    """The plies, from 1, whose mistakes are written down: the largest, none so near that it would cover one."""
+    """The plies, from 1, whose mistakes get a label: the largest ones, without overlaps."""
     room = (at[-1] - at[0]) * _ROOM
     named: list[int] = []
     graded = [index for index, told in enumerate(moves, start=1) if told.grade]

@@ -1,4 +1,4 @@
-"""The games of a file annotated one after the other, each kept as soon as it is done."""
+"""Annotates the games of a file one after the other; each is kept as soon as it is finished."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from study.errors import StudyError
 
 SIGNS = ", ".join(f"{grade.name} ${grade.nag} from {grade.least_loss:.0%}" for grade in reversed(GRADES))
 
-Watcher = Callable[[GameSource, int], object]  # told of a game how many of its plies are annotated
+Watcher = Callable[[GameSource, int], object]  # called with a game and the number of its annotated plies
 
 
 class AnnotationKeeper(Protocol):
@@ -54,7 +54,7 @@ class AnnotationRequest:
 
     @property
     def identity(self) -> str:
-        """What tells this work from any other: the content of the file, and all that decides on the comments."""
+        """The identity of this work: the content of the file, and all settings of the comments."""
         weights = hashlib.sha256(json.dumps(self.evaluation.identity).encode()).hexdigest()[:16]
         limits = f"{_words(self.limits)}, K {self.evaluation.k:g}, weights {weights}"
         engine = f"hash {self.hash_mb}, threads {self.threads}"
@@ -62,7 +62,7 @@ class AnnotationRequest:
 
     @property
     def how(self) -> str:
-        """What a reader of the comments must know."""
+        """The settings that a reader of the comments must know."""
         return (
             f"{_words(self.limits)} a position, K {self.evaluation.k:g}. After each move: evaluation and depth, "
             f"White's expected score, and the terms it changes most, in centipawns for White. By expected score lost: "
@@ -72,7 +72,7 @@ class AnnotationRequest:
 
 @dataclass(frozen=True)
 class AnnotatedGame:
-    """A game that was annotated, or copied where it has a fault; not whole where Ctrl-C cut it short."""
+    """A game that was annotated, or copied if it is faulty; incomplete after Ctrl-C."""
 
     source: GameSource
     moves: Sequence[AnnotatedMove]
@@ -92,7 +92,7 @@ def annotate_games(
             keeper.add(source.text.encode(request.encoding))
             yield AnnotatedGame(source, ())
             continue
-        searcher.clear()  # a game is annotated alike whatever stands before it
+        searcher.clear()  # so that the annotation of a game does not depend on the games before it
         moves, is_whole = _annotated(source, request, searching, watch)
         text = write_comments(source, moves, request.how).encode(request.encoding)
         if not is_whole:

@@ -21,7 +21,7 @@ _PIECE = 12  # columns of a piece and its squares
 
 
 def render_move(report: PositionReport, move: MoveReport, width: int) -> str:
-    """What a move of the report changes at once and at the end of its line, and what it makes of each piece."""
+    """The changes by a move of the report: at once, at the end of its line, and for each piece."""
     colour = _colour(report)
     rows = [f"{move.san}: {render_change(move.change)}"]
     rows += _wrapped(" ".join(summarise_change(move.change, move.san, colour)), width)
@@ -36,7 +36,7 @@ def render_move(report: PositionReport, move: MoveReport, width: int) -> str:
 
 
 def _rows_of_pieces(changes: Sequence[PieceChangeReport], san: str) -> Iterable[str]:
-    """What a move makes of each piece, the largest change of removal first; pieces that it leaves alone are counted."""
+    """The change of each piece by a move, the largest change of removal first; unchanged pieces are only counted."""
     shown = [change for change in changes if _is_something(change)]
     columns = "".join(f"{name:>8}" for name in ("before", "after", "change"))
     yield f"What {san} makes of each piece, in centipawns for its owner"
@@ -77,7 +77,7 @@ def _searched(line: LineReport) -> str:
 
 
 def render_two_moves(report: PositionReport, width: int) -> str:
-    """The two moves of a report side by side: what each changes, term by term, and how the second differs."""
+    """The two moves of a report side by side: the change of each term, and the difference."""
     first, second = report.moves
     lines = [line for move in report.moves if (line := report.line_of(move))]
     pairs = [(first.change, second.change)]
@@ -159,7 +159,7 @@ def render_ranking(report: PositionReport, width: int) -> str:
 
 
 def render_two_weights(compared: WeightsComparison, names: tuple[str, str], width: int) -> str:
-    """What the second weights say that the first do not: terms, pieces, moves."""
+    """The differences of the second weights from the first: terms, pieces, moves."""
     change = compared.change
     head = f"{'weight A':>9}{'weight B':>9}{'net A':>9}{'net B':>9}{'change':>9}"
     rows = [f"A: {names[0]}", f"B: {names[1]}", "", "Terms: net in centipawns for White", f"{'term':<{_NAME}}{head}"]
@@ -181,7 +181,7 @@ def render_two_weights(compared: WeightsComparison, names: tuple[str, str], widt
 
 
 def _rows_of_one_side(first: PositionReport, second: PositionReport) -> Iterable[str]:
-    """The terms of the evaluation that has any, the largest first, and why the other one has none."""
+    """The terms of the evaluation that has terms, the largest first, and the reason why the other has none."""
     for name, report in (("A", first), ("B", second)):
         if report.without_terms:
             yield f"{name}: {report.without_terms}."

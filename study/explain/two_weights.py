@@ -1,4 +1,4 @@
-"""One position under two evaluations: what each says of the terms, the pieces and the moves."""
+"""One position under two evaluations: terms, pieces and moves of each."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class KindComparison:
     kind: str  # "N"
     count: int
     removal_cp: tuple[float, float] | None  # None for kings
-    attributed_cp: tuple[float | None, float | None]  # None where an evaluation does not tell
+    attributed_cp: tuple[float | None, float | None]  # None if an evaluation has no such value
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class WeightsComparison:
 
 
 def compare_weights(position: Position, first: Evaluation, second: Evaluation) -> WeightsComparison:
-    """`position` under two evaluations; without what terms add where one of them has none."""
+    """`position` under two evaluations; without attributed values if one of them has no terms."""
     return compare_reports(report_position(position, first), report_position(position, second))
 
 

@@ -1,1 +1,1 @@
-"""What the pieces are worth in somebody's games, by logistic regression on material alone."""
+"""The values of the pieces in any games, by logistic regression on material alone."""

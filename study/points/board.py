@@ -1,4 +1,4 @@
-"""What a piece is worth on the board, on average: its value by the evaluation, over all positions of games.
+"""The value of a piece on the board, on average: by the evaluation, over all positions of games.
 
 Removal and attributed values (`eval.linear.pieces` says what these are) of every piece in every position, by kind and
 phase of the game: how many, mean, spread and quantiles. A pawn is 1, as in the table of Team 44's report on a network
@@ -35,7 +35,7 @@ from study.points.vectors import PHASES, PIECES, Vectors, joined, phase_of, vect
 WAYS = ("removal", "attributed")
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 TEAM_44 = (1.00, 2.94, 3.13, 4.96, 9.87)  # the table of their report
-TEAM_44_PREDICTED = 0.75  # how often White's expected score above one half foretold the winner, by their report
+TEAM_44_PREDICTED = 0.75  # share of winners predicted by White's expected score above one half, by their report
 GAMES_AT_ONCE = 32  # whose positions are valued together
 _LOWEST, _HIGHEST = -4000, 8000  # centipawns; values beyond count as these in quantiles, not in means
 _BINS = _HIGHEST - _LOWEST + 1
@@ -43,7 +43,7 @@ _BINS = _HIGHEST - _LOWEST + 1
 
 @dataclass(frozen=True)
 class Spread:
-    """The values of pieces of one kind: how many, mean, standard deviation and QUANTILES; nan where there are none."""
+    """The values of pieces of one kind: number, mean, standard deviation and QUANTILES; nan if there are none."""
 
     number: int
     mean: float
@@ -70,7 +70,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class BoardValues:
-    """What the pieces are worth on the board in these games.
+    """The values of the pieces on the board in these games.
 
     `spreads` are in pawns, by way, piece and phase, None for all phases; `pawns` what such a pawn is in centipawns;
     `predictions` by phase, None for all; `vectors` those of the same games, for the regression.
@@ -130,7 +130,7 @@ class BoardTally:
         return Spread(number, mean, math.sqrt(max(0.0, square - mean**2)), tuple(map(float, places)))
 
     def predictions(self, phase: int | None) -> Prediction:
-        """The share of positions foretold right, the games being drawn at random."""
+        """The share of positions predicted right, by resampled games."""
         phases = slice(None) if phase is None else slice(phase, phase + 1)
         right, seen = (np.concatenate(parts)[:, phases].sum(axis=1) for parts in (self.right, self.seen))
         total = seen.sum()
@@ -207,7 +207,7 @@ def board_values(
 def _part_of(
     text: GamesText, evaluation: Evaluation, filters: Filters, label: str
 ) -> tuple[Vectors, SourceFaults, BoardTally]:
-    """What a thread makes of some of a file's games."""
+    """The result of a thread for some of a file's games."""
     games = play_games(text.data, text.table, 1, text.lines_before)
     vectors, numbers = vectors_of_games(games)
     source_faults = faults_of(label, games)

@@ -17,7 +17,7 @@ MARGIN = 50.0  # centipawns: an interval that stays this close to zero makes two
 
 
 class PointsVerdict(StrEnum):
-    """What the games say to a condition."""
+    """The verdict of the games on a condition."""
 
     HOLDS = "holds"
     EQUAL = "holds to half a pawn"
@@ -35,7 +35,7 @@ class Condition:
     is_equality: bool
 
     def verdict(self, low: float, high: float) -> PointsVerdict:
-        """What the interval of left less right, in centipawns, says; one that is not known (nan) leaves it open."""
+        """The verdict of the interval of left minus right, in centipawns; an unknown one (nan) leaves it open."""
         if self.is_equality:
             if low > 0 or high < 0:
                 return PointsVerdict.FAILS

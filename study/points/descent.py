@@ -1,4 +1,4 @@
-"""How the values come about step by step: gradient descent from nothing, as Medvedev's chart shows it.
+"""The values step by step: gradient descent from zero, as in Medvedev's chart.
 
 The fit itself is Newton's and needs a dozen steps. This is the way that his program takes to the same place: 10,000
 steps of length 1 down the slope of the cost, the pawn being 100 at each.

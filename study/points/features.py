@@ -1,4 +1,4 @@
-"""More of the material world: what else a set of pieces has, what is said of it, and what games say to that."""
+"""Features of the material beyond the numbers of pieces, the common claims about them, and what games show."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from study.points.vectors import FEATURES, USUAL_PAWNS
 
 @dataclass(frozen=True)
 class Feature:
-    """A number beside those of the pieces, and what is said of its worth: `sign` 1 for good, -1 for bad."""
+    """A feature, and the common claim about its value: `sign` 1 for good, -1 for bad."""
 
     name: str
     claim: str
     sign: int
 
     def verdict(self, low: float, high: float) -> PointsVerdict:
-        """What the interval of its worth, in centipawns, says to the claim; one that is not known leaves it open."""
+        """The verdict of the interval of its value, in centipawns, on the claim; an unknown one leaves it open."""
         if self.sign < 0:
             low, high = -high, -low
         if low > 0:

@@ -76,7 +76,7 @@ def _json_rows(path: Path, text: bytes) -> Iterable[tuple[int, list[str]]]:
         content = json.loads(text)
         return [(number, [str(word) for word in row]) for number, row in enumerate(content["rows"], 1)]
     except (ValueError, KeyError, TypeError) as error:
-        raise SourceError(f'\'{path}\' is no matrix in JSON, an object with "columns" and "rows"') from error
+        raise SourceError(f'\'{path}\' is not a matrix in JSON, an object with "columns" and "rows"') from error
 
 
 def _check(path: Path, number: int, row: list[str], width: int) -> None:

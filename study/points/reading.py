@@ -20,13 +20,13 @@ from study.points.matrix import is_matrix, read_matrix
 from study.points.sets import Collection, Filters
 from study.points.vectors import Vectors, joined, vectors_of_games
 
-# Makes of the name of some work a context in which to tell what share of it is done, None if unknown.
+# Makes a context for some work, named for people, in which to report the share that is done, None if unknown.
 ProgressOf = Callable[[str], AbstractContextManager[Callable[[float | None], object]]]
 
 
 @dataclass(frozen=True)
 class SourceFaults:
-    """What is odd about the games of a file: those left out, and how many have no result and count as drawn."""
+    """The problems of a file: games left out, and the number of games without a result, which count as drawn."""
 
     label: str
     faults: Sequence[Fault]
@@ -35,7 +35,7 @@ class SourceFaults:
 
 @dataclass(frozen=True)
 class Extras:
-    """What is asked of games beside the balance of material: features of the pieces left, phase, scores of searches."""
+    """What to read besides the balance of material: features of the pieces left, phase, scores of searches."""
 
     features: bool = False
     phase: bool = False
@@ -54,7 +54,7 @@ class PointsSource:
     collection: Collection | None
 
     def filtered(self, filters: Filters) -> PointsSource:
-        """The games that pass; raises StudyError where a matrix is asked for what it does not tell."""
+        """The games that pass; raises StudyError if a matrix lacks the data for it."""
         if filters == Filters():
             return self
         if self.collection is None:
@@ -65,7 +65,7 @@ class PointsSource:
 
 @dataclass(frozen=True)
 class _VectorPart:
-    """What a thread made of some of a file's games."""
+    """The result of a thread for some of a file's games."""
 
     vectors: Vectors
     collection: Collection
@@ -80,7 +80,7 @@ def read_source(
     notice: Callable[[SourceFaults], object],
     extras: Extras = NOTHING_MORE,
 ) -> PointsSource:
-    """The vectors of a file, and with `with_tags` what its games tell of themselves.
+    """The vectors of a file, and with `with_tags` the tags of its games.
 
     Of games left out, and of those without a result, `notice` is told, if there are any. Raises SourceError, and
     StudyError where a matrix is asked for what it does not tell.
@@ -90,7 +90,7 @@ def read_source(
         if is_matrix(stream.head, ending):
             if extras != NOTHING_MORE:
                 raise StudyError(
-                    f"'{stream.name}' is a matrix: it has no positions to tell features, phases or scores from"
+                    f"'{stream.name}' is a matrix: it has no positions, which features, phases and scores need"
                 )
             return PointsSource(stream.name, read_matrix(path, b"".join(stream.lines()), ending), None)
         parts = list(_parts(stream, with_tags, extras, progress_of))
@@ -121,6 +121,6 @@ def _part_of(text: GamesText, with_tags: bool, extras: Extras) -> _VectorPart:
 
 
 def faults_of(label: str, games: Games) -> SourceFaults:
-    """What is odd about these games."""
+    """The problems of these games."""
     unfinished = int(np.count_nonzero((games.table["result"] == UNFINISHED) & (games.table["plies"] > 0)))
     return SourceFaults(label, tuple(games.faults()), unfinished)

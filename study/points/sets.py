@@ -34,7 +34,7 @@ class Filters:
     eco: str = ""
 
     def __str__(self) -> str:
-        """What is asked for, in words; nothing for nothing."""
+        """The filters in words; empty without any."""
         limits = {"Elo >=": self.min_elo, "Elo <=": self.max_elo, "Elo gap <=": self.max_elo_gap}
         words = [self.player, self.result, *(f"{name} {limit}" for name, limit in limits.items() if limit is not None)]
         return ", ".join(filter(None, [*words, self.eco]))

@@ -1,4 +1,4 @@
-"""What `points` tells people: tables and the score graph as text."""
+"""The output of `points` as text: tables and the score graph."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _searched(points: PointValues) -> list[str]:
 
 
 def _features(points: PointValues) -> list[str]:
-    """The features and the pieces beside them, each with its interval and what is said of it."""
+    """The features and the pieces, each with its interval and the common claim about it."""
     fit = points.with_features
     if fit is None:
         return []
@@ -141,7 +141,7 @@ def _features(points: PointValues) -> list[str]:
 
 
 def _features_searched(points: PointValues) -> list[str]:
-    """What the scores of searches say to the features."""
+    """The values of the features by the scores of searches."""
     fit = points.searched and points.searched.with_features
     if fit is None:
         return []
@@ -226,7 +226,7 @@ def _searched_of_many(sets: Sequence[PointValues], width: int) -> list[str]:
 
 
 def _features_of_many(sets: Sequence[PointValues], width: int) -> list[str]:
-    """What each set says to each feature."""
+    """The verdict of each set on each feature."""
     rows: list[str] = []
     for column, feature in enumerate(STUDIED, len(PIECES)):
         table = [(points.label, points.with_features) for points in sets if points.with_features is not None]
@@ -245,7 +245,7 @@ def _cells(values: np.ndarray) -> str:
 
 
 def _proved(points: Fit, values: np.ndarray) -> np.ndarray:
-    """The values, or nan for all where the games do not prove that a pawn more helps, and so nothing in pawns."""
+    """The values, or nan for all if the games do not show that a pawn is worth anything."""
     return values if math.isfinite(points.interval_of_piece(0)[0]) else np.full_like(values, np.nan)
 
 

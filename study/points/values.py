@@ -18,14 +18,14 @@ SAMPLES = 1000
 SEED = 2015
 CONFIDENCE = 0.95
 DECIDED = 2000  # centipawns: a score beyond says no more of a result than this one
-SKIP, HALF = "skip", "half"  # what becomes of drawn games: left out of the fit, or half a point each
+SKIP, HALF = "skip", "half"  # drawn games: leave them out of the fit, or count half a point
 
 Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Fit:
-    """What a regression found.
+    """The result of a regression.
 
     `weights` float64[k] are the logits of White's score for one more of each column, the pieces in the order of PIECES
     first, nan for one that was never in the balance; `resampled` float64[samples, k] the same for each sample of the
@@ -72,7 +72,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class FeatureFit(Fit):
-    """A fit of PIECES and FEATURES together, to so many vectors."""
+    """A fit of PIECES and FEATURES together, to `vectors` vectors."""
 
     vectors: int
 
@@ -93,7 +93,7 @@ class SearchFit(Fit):
 
 @dataclass(frozen=True)
 class PointValues(Fit):
-    """What the pieces are worth in a set of games.
+    """The values of the pieces in a set of games.
 
     `games` and `vectors` count all of the set, `fitted_games` and `fitted_vectors` those that the fit uses.
     `other_weights` come from the other way to treat draws, nan where that has nothing to fit. `with_features` is the
@@ -126,7 +126,7 @@ class PointValues(Fit):
 
 
 def other_way(draws: str) -> str:
-    """What would become of drawn games otherwise."""
+    """The other treatment of drawn games."""
     return HALF if draws == SKIP else SKIP
 
 
@@ -200,7 +200,7 @@ def _feature_fit(vectors: Vectors, seed: int) -> FeatureFit:
 
 
 def expected_by_search(vectors: Vectors, k: float) -> np.ndarray:
-    """The score of White, 0..1, that searches foretell for each vector; all vectors must have a score."""
+    """The score of White, 0..1, that searches predict for each vector; all vectors must have a score."""
     assert vectors.scores is not None
     return np.asarray(1 / (1 + np.exp(-vectors.scores.astype(np.float64) / k)))
 
@@ -224,7 +224,7 @@ def _search_fit(label: str, vectors: Vectors, seed: int) -> SearchFit:
 
 
 def _scale(vectors: Vectors) -> float:
-    """The K in centipawns at which scores foretell results best, the usual one where they do not foretell them."""
+    """The K in centipawns at which scores predict results best, the default if they do not predict them."""
     assert vectors.scores is not None
     scores = np.clip(np.rint(vectors.scores), -DECIDED, DECIDED).astype(np.int64)
     steepness = float(fit_all(cells_of(scores[:, None], vectors.outcomes))[0])

@@ -1,4 +1,4 @@
-"""The point values of the games of some files, put into sets where that is asked for."""
+"""The point values of the games of some files, divided into sets on request."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class PointsRequest:
 
     @property
     def needs_tags(self) -> bool:
-        """Whether the games must tell of themselves."""
+        """Whether the tags of the games are needed."""
         return self.by in BY or self.filters != Filters()
 
     @property
     def extras(self) -> Extras:
-        """What is asked of the games beside the balance."""
+        """What to read besides the balance."""
         return Extras(self.features, self.by == BY_PHASE, self.search)
 
 

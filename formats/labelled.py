@@ -315,8 +315,8 @@ def write_labelled(
         raise ValueError(f"a labelled line cannot hold the negative number {least}")
     text = np.empty(len(positions) * (LONGEST_FEN + _LONGEST_REMARK), dtype=np.uint8)
     doubled = np.rint(2 * results).astype(np.int64)
-    told = np.zeros(0, dtype=np.int16) if scores is None else scores
-    return text[: _write_lines(positions, game, to_end, doubled, games_before, told, text)].tobytes()
+    white_scores = np.zeros(0, dtype=np.int16) if scores is None else scores
+    return text[: _write_lines(positions, game, to_end, doubled, games_before, white_scores, text)].tobytes()
 
 
 @entry

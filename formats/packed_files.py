@@ -145,8 +145,8 @@ def as_text(records: np.ndarray, ending: str) -> bytes:
     for end, score, result in zip(ends.tolist(), records["score"].tolist(), records["result"].tolist(), strict=True):
         fen = whole[at:end].decode()
         if ending in EPD_ENDINGS:
-            told = ("0-1", "1/2-1/2", "1-0")[result]
-            lines.append(f'{" ".join(fen.split()[:4])} ce {score}; c9 "{told}";\n')
+            result_text = ("0-1", "1/2-1/2", "1-0")[result]
+            lines.append(f'{" ".join(fen.split()[:4])} ce {score}; c9 "{result_text}";\n')
         else:
             lines.append(f"{fen} | {score} | {result / 2}\n")
         at = end

@@ -11,7 +11,7 @@ from engine.compiled.jit import entry, kernel
 from engine.compiled.memory import copy_record
 from formats.packed import PACKED, Filter, is_taken, write_packed
 from formats.pgn_games import NO_FAULT, Games
-from formats.pgn_scores import NOTHING, OF_MOVER, told_between
+from formats.pgn_scores import NOTHING, OF_MOVER, score_between
 from formats.pgn_tokens import MOVE, UNFINISHED, next_token
 
 
@@ -47,12 +47,12 @@ def _pack_game(data, game, moves, number, most, noisy, stack, packed, count):
     kind, _, at, _ = next_token(data, game.text, game.end)
     for ply in range(game.plies):
         kind, start, stop, _ = next_token(data, at, game.end)
-        told, value = told_between(data, at, start)
+        score_kind, value = score_between(data, at, start)
         before, after = stack[ply & 1], stack[(ply + 1) & 1]
         move = np.int64(moves[game.first + ply])
         is_white = side_to_move(before) == WHITE
-        score = value if told == OF_MOVER or is_white else -value
-        if told != NOTHING and is_taken(before, move, score, most, noisy):
+        score = value if score_kind == OF_MOVER or is_white else -value
+        if score_kind != NOTHING and is_taken(before, move, score, most, noisy):
             result = np.int64(game.result)
             write_packed(before, score, result if is_white else 2 - result, number, packed[count])
             count += 1

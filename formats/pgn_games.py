@@ -24,7 +24,7 @@ from engine.compiled.jit import entry, kernel
 from engine.compiled.memory import copy_record
 from engine.compiled.records import record_dtype
 from formats.pgn_moves import AMBIGUOUS, ILLEGAL, resolve
-from formats.pgn_scores import NO_SCORE, OF_MOVER, OF_POSITION, told_between
+from formats.pgn_scores import NO_SCORE, OF_MOVER, OF_POSITION, score_between
 from formats.pgn_tokens import (
     AFTER_GAP,
     END,
@@ -120,10 +120,10 @@ def _finish(data, game, moves, at):
 
     `at` is the place of the result in the text. If it differs from the tag's, that is a fault: either may be wrong.
     """
-    told = result_at(data, game.tags[_RESULT, 0], game.tags[_RESULT, 1])
+    in_tag = result_at(data, game.tags[_RESULT, 0], game.tags[_RESULT, 1])
     if game.result == UNFINISHED:
-        game.result = told
-    elif told != UNFINISHED and told != game.result and game.fault == NO_FAULT:
+        game.result = in_tag
+    elif in_tag != UNFINISHED and in_tag != game.result and game.fault == NO_FAULT:
         game.fault, game.fault_at = CONTRADICTION, at
     return moves > 0 or game.fault == UNCLOSED
 
@@ -192,7 +192,7 @@ def _play_game(data, game, stack, scratch, moves, scores, written):
     while True:
         kind, start, stop, _ = next_token(data, at, game.end)
         if len(scores) and plies:
-            _note_score(stack[plies & 1], scores, written - 1, plies, told_between(data, at, start))
+            _note_score(stack[plies & 1], scores, written - 1, plies, score_between(data, at, start))
         if kind != MOVE:
             break
         move = resolve(stack[plies & 1], scratch, data, start, stop)
@@ -210,9 +210,9 @@ def _play_game(data, game, stack, scratch, moves, scores, written):
 
 
 @kernel
-def _note_score(position, scores, index, plies, told):
+def _note_score(position, scores, index, plies, found):
     """Store the score behind move `index`, which led to `position`, as White's score."""
-    kind, value = told
+    kind, value = found
     scores[index] = NO_SCORE
     if kind == OF_POSITION:
         scores[index] = value

@@ -22,7 +22,7 @@ _BLANK = codes(" \t\r\n")
 
 
 @kernel
-def told_between(data, at, end):
+def score_between(data, at, end):
     """The score in the comments of data[at:end], the text between two moves: its kind and value, int64 both.
 
     The kind is one of NOTHING, OF_POSITION and OF_MOVER; the value is in centipawns, or MATE less moves.
@@ -33,7 +33,7 @@ def told_between(data, at, end):
         if character == ord("{"):
             stop = comment_end(data, at, end)
             stop = end if stop < 0 else stop
-            found, score = _told_in(data, at + 1, stop)
+            found, score = _score_in(data, at + 1, stop)
             if found != NOTHING:
                 kind, value = found, score
             at = stop
@@ -47,8 +47,8 @@ def told_between(data, at, end):
 
 
 @kernel
-def _told_in(data, at, end):
-    """The score in the comment data[at:end], as `told_between` gives it."""
+def _score_in(data, at, end):
+    """The score in the comment data[at:end], as `score_between` gives it."""
     while at < end and _BLANK[data[at]]:
         at += 1
     after, value = read_score(data, at, end)

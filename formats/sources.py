@@ -125,7 +125,7 @@ class Source:
 
     def read(self, size: int) -> bytes:
         """The next bytes of the text, at most `size`; none at its end."""
-        with _told_plainly(self.path):
+        with _plain_errors(self.path):
             head, self._head = self._head[:size], self._head[size:]
             return head or bytes(self._text.read(size))
 
@@ -174,10 +174,10 @@ def open_source(path: Path) -> Iterator[Source]:
     """Open the file; raises SourceError if it cannot be read."""
     if path.is_dir():
         raise SourceError(f"'{path}' is a folder, not a file of games")
-    with _told_plainly(path):
+    with _plain_errors(path):
         file = _standard_input() if path == STANDARD_INPUT else path.open("rb")
     with nullcontext() if path == STANDARD_INPUT else file:
-        with _told_plainly(path):
+        with _plain_errors(path):
             source = Source(path, file)
         yield source
 
@@ -198,12 +198,12 @@ def read_text(path: Path) -> bytes:
 
 def digest(path: Path) -> str:
     """A hash of the content of the file as it lies on the disk, 32 hex digits; raises SourceError."""
-    with _told_plainly(path), path.open("rb") as file:
+    with _plain_errors(path), path.open("rb") as file:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 
 @contextmanager
-def _told_plainly(path: Path) -> Iterator[None]:
+def _plain_errors(path: Path) -> Iterator[None]:
     """Turn the errors of reading and decompressing into a SourceError that names the file."""
     try:
         yield

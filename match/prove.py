@@ -97,12 +97,12 @@ def prove(
     config = MatchConfig((new, old), trial.time_control, trial.most_games, trial.seed, adjudication=trial.adjudication)
     result = run_match(config, threads or cores(), trial.test, MatchOutput(show), executor)
     proof = Proof(trial, trial.test.verdict(result.tally.counts), result.tally, result.seconds, result.interrupted)
-    for line in _told(proof, new.label, old.label):
+    for line in _lines_of(proof, new.label, old.label):
         say(line)
     return proof
 
 
-def _told(proof: Proof, new: str, old: str) -> list[str]:
+def _lines_of(proof: Proof, new: str, old: str) -> list[str]:
     tally, test, found = proof.tally, proof.trial.test, estimate(proof.tally.counts)
     losses, draws, wins = tally.points
     low, high = test.bounds

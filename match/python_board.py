@@ -124,8 +124,8 @@ class _GameInPlay:
         outcome = self._position.outcome()
         if outcome is not None:
             return Reason(outcome.termination.value)
-        told = [number for number, move in enumerate(self.played) if move.score is None]
-        scores = [move.score for move in self.played[told[-1] + 1 if told else 0 :]]
+        unscored = [number for number, move in enumerate(self.played) if move.score is None]
+        scores = [move.score for move in self.played[unscored[-1] + 1 if unscored else 0 :]]
         code = judge_scores(self._table._rules, np.array(scores, dtype=np.int32), self._position.fullmove_number)
         if code != UNFINISHED:
             return BY_NUMBER[code]

@@ -108,8 +108,8 @@ def table(rows: list[Rating], anchor: str) -> str:
     for number, row in enumerate(rows, start=1):
         error = "anchor" if row.name == anchor else f"+- {row.error:.0f}"
         share = f"{row.points / row.games:.1%}" if row.games else ""
-        chances = " | ".join("" if chance is None else f"{chance:.1%}" for chance in (row.los, row.los_next))
-        lines.append(f"| {number} | {row.name} | {row.rating:.0f} | {error} | {row.games} | {share} | {chances} |")
+        likelihoods = " | ".join("" if los is None else f"{los:.1%}" for los in (row.los, row.los_next))
+        lines.append(f"| {number} | {row.name} | {row.rating:.0f} | {error} | {row.games} | {share} | {likelihoods} |")
     return "\n".join(lines)
 
 

@@ -73,15 +73,15 @@ def _uncounted_pawns(board: np.ndarray) -> list[str]:
 
 def _added_kings(board: np.ndarray) -> list[str]:
     """Place a king for each side without one; sentences that say so."""
-    told = []
+    assumptions = []
     for colour, side in enumerate(_SIDES):
         king = KING + BLACK_PIECE * colour
         if king not in board:
             empty = [square for square in range(64) if board[square] == EMPTY]
             square = min(empty, key=lambda square: (chess.square_distance(square, _HOME[colour]), square))
             board[square] = king
-            told.append(f"valued as if {side}'s king stood on {SQUARE_NAMES[square]}")
-    return told
+            assumptions.append(f"valued as if {side}'s king stood on {SQUARE_NAMES[square]}")
+    return assumptions
 
 
 def _record(board: np.ndarray, turn: int) -> np.ndarray:

@@ -160,7 +160,7 @@ def play_pair(task: PairTask) -> tuple[float, float] | None:
     with at_work(task.run) as run:
         if run is None:
             return None
-        engines = run.kept(lambda: _sit_down(task, run))
+        engines = run.kept(lambda: _engines_for(task, run))
         us, them = ((one, engines.of[one]) for one in (task.player, task.opponent))
         board = chess.Board(task.fen)
         for move in task.moves:
@@ -169,7 +169,7 @@ def play_pair(task: PairTask) -> tuple[float, float] | None:
         return white, play_game(board, {chess.WHITE: them, chess.BLACK: us})
 
 
-def _sit_down(task: PairTask, run: Run) -> Engines:
+def _engines_for(task: PairTask, run: Run) -> Engines:
     engines = Engines(task)
     run.watch(engines)
     return engines

@@ -106,8 +106,8 @@ def _nets(name: str, records: np.ndarray, args: argparse.Namespace) -> list[Netw
 
             def tell(state: TrainingState, name: str = name, seed: int = seed) -> None:
                 if state.is_epoch:
-                    told = f"{name} seed {seed} epoch {state.epoch}: {state.error:.6f} {state.validation_error:.6f}"
-                    print(told, file=sys.stderr, flush=True)
+                    line = f"{name} seed {seed} epoch {state.epoch}: {state.error:.6f} {state.validation_error:.6f}"
+                    print(line, file=sys.stderr, flush=True)
 
             save_net(Trainer(records, settings, checkpoint=path.with_suffix(".state")).run(tell).network, path)
             path.with_suffix(".state").unlink(missing_ok=True)

@@ -24,7 +24,7 @@ from match.runner import MatchResult
 from match.statistics import COIN, Estimate, estimate, moments
 from tune.parameters import TuneError
 
-CHANCE = 0.05  # that a scan of a curve with one optimum tells of two
+ERROR_RATE = 0.05  # of a second optimum in a scan of a curve with one
 PlayValue = Callable[[int], tuple[MatchResult, MatchError | None]]
 
 
@@ -137,7 +137,7 @@ class Scan:
 def limit_for(points: int) -> float:
     """The number of standard errors by which two of the points must differ."""
     comparisons = max(1, points * (points - 1) // 2)
-    return NormalDist().inv_cdf(1 - CHANCE / comparisons)
+    return NormalDist().inv_cdf(1 - ERROR_RATE / comparisons)
 
 
 def _is_better(one: ScanPoint, other: ScanPoint, limit: float) -> bool:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from engine.common.pictures import GREY, load_matplotlib, saved
-from tune.scan import CHANCE, Scan, ScanPoint
+from tune.scan import ERROR_RATE, Scan, ScanPoint
 
 _BAR = 41  # columns of the error bars, an odd number
 _NAMES = ("value", "elo", "elo_error", "los", "games", "wins", "draws", "losses")
@@ -77,7 +77,7 @@ def scan_json(scan: Scan, conditions: str) -> dict[str, Any]:
         "conditions": conditions,
         "points": rows,
         "optima": [point.value for point in scan.optima],
-        "chance": CHANCE,
+        "chance": ERROR_RATE,
         "verdict": verdict(scan),
         "complete": not (scan.interrupted or scan.fault),
     }

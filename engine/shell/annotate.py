@@ -107,7 +107,7 @@ def _annotate(
         for game in annotate_games(request, searcher_of(search, request.evaluation), keeper, progress):
             progress.wipe()
             if not is_quiet or game.source.fault:
-                _tell(_told(game, len(games), keeper))
+                _tell(_line_about(game, len(games), keeper))
             if not game.is_whole:
                 return INTERRUPTED
     finally:
@@ -119,7 +119,7 @@ def _annotate(
     return 1 if faulty else 0
 
 
-def _told(game: AnnotatedGame, count: int, keeper: AnnotationKeeper) -> str:
+def _line_about(game: AnnotatedGame, count: int, keeper: AnnotationKeeper) -> str:
     """What became of a game."""
     source = game.source
     if not game.is_whole:

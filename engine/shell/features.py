@@ -59,8 +59,8 @@ def _print_active(wanted: FeatureSet, words: Sequence[str], as_json: bool) -> No
     white, black = wanted.active(position.record)[0]
     if as_json:
         blocks = [part._asdict() for part in wanted.parts]
-        told = {"features": wanted.name, "size": wanted.size, "blocks": blocks, "fen": position.fen()}
-        print(json.dumps(told | {"white": white.tolist(), "black": black.tolist()}))
+        data = {"features": wanted.name, "size": wanted.size, "blocks": blocks, "fen": position.fen()}
+        print(json.dumps(data | {"white": white.tolist(), "black": black.tolist()}))
         return
     print(f"{wanted.name}: {wanted.size} features\n")
     print(f"{'block':<24}{'size':>8}{'offset':>8}")

@@ -126,7 +126,7 @@ def _writing() -> Iterator[None]:
 
 def _tell(counts: PositionCounts, as_json: bool) -> None:
     if as_json:
-        told = {
+        data = {
             "positions": counts.positions,
             "games": counts.games,
             "duplicates": counts.duplicates(),
@@ -137,7 +137,7 @@ def _tell(counts: PositionCounts, as_json: bool) -> None:
             "phases": counts.phases.tolist(),
             "king_squares": counts.kings.tolist(),
         }
-        print(json.dumps(told))
+        print(json.dumps(data))
         return
     total = max(1, counts.positions)
     lost, drawn, won = (counts.results / total).tolist()

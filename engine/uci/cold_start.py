@@ -36,7 +36,7 @@ class ColdStart:
         self._began = time.perf_counter()
         self._position = "startpos"
         self._has_position = False
-        self._hurry = threading.Event()
+        self._stop_requested = threading.Event()
         self._thread: threading.Thread | None = None
         self._has_announced = False
         self.chess960 = False
@@ -65,7 +65,7 @@ class ColdStart:
         """Answer a `go`: by `hand_over(text)` if the engine is loaded in time, else by a quick move."""
         self.stop()
         self._tell()
-        self._hurry.clear()
+        self._stop_requested.clear()
         self._thread = threading.Thread(target=self._play, args=(text, hand_over), name="cold start", daemon=True)
         self._thread.start()
 
@@ -82,11 +82,11 @@ class ColdStart:
     @property
     def is_stop_requested(self) -> bool:
         """Whether the last `go` has been stopped."""
-        return self._hurry.is_set()
+        return self._stop_requested.is_set()
 
     def stop_waiting(self) -> None:
         """Answer the current `go` now."""
-        self._hurry.set()
+        self._stop_requested.set()
 
     def _play(self, text: str, hand_over: Callable[[str], None]) -> None:
         limits = parse_go(text.split(), lambda move: None).limits
@@ -95,14 +95,14 @@ class ColdStart:
             hand_over(text)
             return
         if limits.infinite or limits.ponder:
-            self._hurry.wait()
+            self._stop_requested.wait()
         self._answer(board, text)
 
     def _wait_for_engine(self, seconds: float | None) -> bool:
         """Wait for the engine; whether it is loaded before the time is up and before `stop`."""
         deadline = None if seconds is None else time.perf_counter() + seconds
         while not self._loaded.is_set():
-            if self._hurry.is_set() or deadline is not None and time.perf_counter() >= deadline:
+            if self._stop_requested.is_set() or deadline is not None and time.perf_counter() >= deadline:
                 return False
             self._loaded.wait(0.02)
         return True

@@ -137,17 +137,19 @@ def write_comments(source: GameSource, moves: Sequence[AnnotatedMove], how: str)
     others = [name for name in game.headers.get("Annotator", "").split(", ") if name and not name.startswith(NAME)]
     game.headers["Annotator"] = ", ".join([*others, f"{NAME} {__version__}"])
     game.comment = _joined(game.comment, f"{NAME} {__version__}, {how}. {' '.join(account(moves))}")
-    for node, told in zip(list(game.mainline()), moves, strict=False):
-        _comment(node, told, source.start.chess960)
+    for node, annotated in zip(list(game.mainline()), moves, strict=False):
+        _comment(node, annotated, source.start.chess960)
     return tree_text(game).rstrip("\n")
 
 
 def account(moves: Sequence[AnnotatedMove]) -> Iterator[str]:
     """A sentence for each side: its mistakes, and its mean loss."""
     for colour, side in enumerate(COLOUR_NAMES):
-        own = [told for told in moves if told.turn == colour]
-        kinds = ", ".join(_plural(sum(told.grade is grade for told in own), grade.name) for grade in reversed(GRADES))
-        mean = sum(told.loss for told in own) / max(1, len(own))
+        own = [annotated for annotated in moves if annotated.turn == colour]
+        kinds = ", ".join(
+            _plural(sum(annotated.grade is grade for annotated in own), grade.name) for grade in reversed(GRADES)
+        )
+        mean = sum(annotated.loss for annotated in own) / max(1, len(own))
         yield f"{side}: {kinds}; {mean:.1%} {LOST}"
 
 
@@ -157,19 +159,19 @@ def _plural(count: int, name: str) -> str:
     return f"{count} {name.removesuffix('y')}ies" if name.endswith("y") else f"{count} {name}s"
 
 
-def _comment(node: chess.pgn.ChildNode, told: AnnotatedMove, chess960: bool) -> None:
-    after = told.after
+def _comment(node: chess.pgn.ChildNode, annotated: AnnotatedMove, chess960: bool) -> None:
+    after = annotated.after
     node.set_eval(_pov_score(after), after.depth)
     parts = [f"{after.expected:.1%}"]
-    terms = largest_terms(told.change, MOST_TERMS, LEAST_TERM)
+    terms = largest_terms(annotated.change, MOST_TERMS, LEAST_TERM)
     if terms:
         parts.append(terms)
-    grade, best = told.grade, [as_chess_move(move, chess960) for move in told.better.best[:LINE]]
+    grade, best = annotated.grade, [as_chess_move(move, chess960) for move in annotated.better.best[:LINE]]
     if grade is not None:
-        parts.append(f"{grade.name}{AS_MARKED * (grade.nag in node.nags)}, {told.loss:.1%} lost")
+        parts.append(f"{grade.name}{AS_MARKED * (grade.nag in node.nags)}, {annotated.loss:.1%} lost")
         node.nags.add(grade.nag)
         if best and not node.parent.has_variation(best[0]):
-            parts[-1] += f": {told.better.score_text} was {node.parent.board().san(best[0])}"
+            parts[-1] += f": {annotated.better.score_text} was {node.parent.board().san(best[0])}"
             node.parent.add_line(best)
     node.comment = _joined(node.comment, "; ".join(parts))
 

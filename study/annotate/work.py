@@ -22,7 +22,7 @@ from study.errors import StudyError
 
 SIGNS = ", ".join(f"{grade.name} ${grade.nag} from {grade.least_loss:.0%}" for grade in reversed(GRADES))
 
-Watcher = Callable[[GameSource, int], object]  # called with a game and the number of its annotated plies
+OnProgress = Callable[[GameSource, int], object]  # called with a game and the number of its annotated plies
 
 
 class AnnotationKeeper(Protocol):
@@ -80,7 +80,7 @@ class AnnotatedGame:
 
 
 def annotate_games(
-    request: AnnotationRequest, searcher: Searcher, keeper: AnnotationKeeper, watch: Watcher
+    request: AnnotationRequest, searcher: Searcher, keeper: AnnotationKeeper, watch: OnProgress
 ) -> Iterator[AnnotatedGame]:
     """Annotate the games that the keeper has not yet, each kept before it is told; after Ctrl-C no more follow.
 
@@ -107,13 +107,13 @@ def annotate_games(
 
 
 def _annotated(
-    source: GameSource, request: AnnotationRequest, searching: Analyser, watch: Watcher
+    source: GameSource, request: AnnotationRequest, searching: Analyser, watch: OnProgress
 ) -> tuple[list[AnnotatedMove], bool]:
     """The moves of a game annotated, and whether these are all: Ctrl-C keeps those before it."""
     done: list[AnnotatedMove] = []
     try:
-        for told in annotate_moves(source.start, source.moves, request.evaluation, searching, request.limits):
-            done.append(told)
+        for annotated in annotate_moves(source.start, source.moves, request.evaluation, searching, request.limits):
+            done.append(annotated)
             watch(source, len(done))
     except KeyboardInterrupt:
         return done, False

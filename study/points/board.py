@@ -201,7 +201,7 @@ def board_values(
     vectors = joined([vectors for vectors, _ in parts])
     if not tally.positions:
         raise SourceError(f"{name_of(path, quoted=True)} holds no game that can be read and passes the filters")
-    return _told(name_of(path), evaluation, tally, vectors)
+    return _values_of(name_of(path), evaluation, tally, vectors)
 
 
 def _part_of(
@@ -253,7 +253,7 @@ def _foretell(
     tally.seen.append(np.bincount(cell[decided], minlength=size).reshape(shape).astype(np.float64))
 
 
-def _told(label: str, evaluation: Evaluation, tally: BoardTally, vectors: Vectors) -> BoardValues:
+def _values_of(label: str, evaluation: Evaluation, tally: BoardTally, vectors: Vectors) -> BoardValues:
     """The sums as values in pawns."""
     pawns = {way: tally.spread(number, 0, None).mean for number, way in enumerate(WAYS)}
     if not all(pawn > 0 for pawn in pawns.values()):

@@ -23,7 +23,7 @@ def as_object(points: PointValues, alphas: Sequence[float] = OTHER_ALPHAS) -> di
     graph = points.graph
     curve = graph.expected(graph.balances).tolist()
     bins = zip(graph.balances.tolist(), graph.counts.tolist(), graph.scores.tolist(), curve, strict=True)
-    told: dict[str, object] = {
+    data: dict[str, object] = {
         "label": points.label,
         "draws": points.draws,
         "games": points.games,
@@ -56,12 +56,12 @@ def as_object(points: PointValues, alphas: Sequence[float] = OTHER_ALPHAS) -> di
         },
     }
     if points.with_features is not None:
-        told["with_features"] = _features_object(points.with_features)
+        data["with_features"] = _features_object(points.with_features)
     if points.searched is not None:
-        told["search"] = _search_object(points.searched)
+        data["search"] = _search_object(points.searched)
     if points.descent is not None:
-        told["steps"] = _steps_object(points.descent)
-    return told
+        data["steps"] = _steps_object(points.descent)
+    return data
 
 
 def _features_object(fit: FeatureFit) -> dict[str, object]:

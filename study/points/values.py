@@ -207,8 +207,8 @@ def expected_by_search(vectors: Vectors, k: float) -> np.ndarray:
 
 def _search_fit(label: str, vectors: Vectors, seed: int) -> SearchFit:
     """The fit to the scores of searches of all games, drawn ones too; raises StudyError without enough of them."""
-    told = vectors.searched()
-    plain = told.of_balance()
+    scored = vectors.searched()
+    plain = scored.of_balance()
     if not enough_to_fit(plain, HALF):
         raise StudyError(
             f"{label}: its comments tell too few scores of searches; 'merino annotate' writes them, and 'merino match' "
@@ -217,9 +217,9 @@ def _search_fit(label: str, vectors: Vectors, seed: int) -> SearchFit:
     k = _scale(plain)
     found = _fit(plain, seed, k)
     features = None
-    if told.features is not None:
-        with_features = _fit(told, seed, k)
-        features = FeatureFit(with_features.weights, with_features.resampled, len(told))
+    if scored.features is not None:
+        with_features = _fit(scored, seed, k)
+        features = FeatureFit(with_features.weights, with_features.resampled, len(scored))
     return SearchFit(found.weights, found.resampled, len(plain), plain.games, k, features)
 
 

@@ -224,8 +224,8 @@ def vectors_of_games(
     if phase:
         vectors = replace(vectors, phase=last[:, 0].copy())
     if scores:
-        told = games.scores[last_move[:found]]
-        vectors = replace(vectors, scores=np.where(told == NO_SCORE, np.nan, told).astype(np.float32))
+        searched = games.scores[last_move[:found]]
+        vectors = replace(vectors, scores=np.where(searched == NO_SCORE, np.nan, searched).astype(np.float32))
     return vectors, numbers
 
 

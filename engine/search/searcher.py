@@ -16,6 +16,8 @@ import numpy as np
 
 from engine.board.game import Position
 from engine.board.move import Move
+from engine.common.alarms import Alarm, call_after
+from engine.common.one_thread import OneThread
 from engine.search.iterative_deepening import LEAST_NODES
 from engine.search.limits import MATE_SCORE, MAX_PLY, Limits, Line, Score, SearchResult
 from engine.search.parameters import by_name, parameter_values
@@ -66,7 +68,7 @@ class Searcher:
         self._workers: list[Worker] = []
         self._released = threading.Event()
         self._pondering = False
-        self._thread: threading.Thread | None = None
+        self._thread = OneThread("search")
         self.set_threads(threads)
 
     def set_hash(self, megabytes: int) -> None:
@@ -97,7 +99,7 @@ class Searcher:
     @property
     def searching(self) -> bool:
         """Whether a search is running."""
-        return self._thread is not None and self._thread.is_alive()
+        return self._thread.is_busy
 
     def search(self, position: Position, limits: Limits, on_line: LineReport | None = None) -> SearchResult:
         """Search and return the result; blocks, so not for `infinite` unless another thread stops it."""
@@ -124,8 +126,7 @@ class Searcher:
         self._pondering = limits.ponder
         run = _SearchRun(self, position.copy(), limits, on_line, on_current_move)
         self._run = run
-        self._thread = threading.Thread(target=lambda: on_done(run.go()), name="search", daemon=True)
-        self._thread.start()
+        self._thread.run(lambda: on_done(run.go()))
 
     def stop(self) -> None:
         """End the search soon; harmless while idle."""
@@ -147,8 +148,7 @@ class Searcher:
 
     def wait(self) -> None:
         """Wait until no search is running."""
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join()
+        self._thread.wait()
 
 
 class _SearchRun:
@@ -171,7 +171,8 @@ class _SearchRun:
         self.began = self.clock_began = time.perf_counter()
         self.multipv = max(1, searcher.multipv)
         self.budget: Budget | None = None
-        self.timer: threading.Timer | None = None
+        self.alarms: list[Alarm] = []
+        self.watcher: threading.Thread | None = None  # of the current move, in a search that is not short
         self.finished = threading.Event()
         self.depth = 0
         self.last: Line | None = None
@@ -185,7 +186,9 @@ class _SearchRun:
         self._prepare()
         threads: list[threading.Thread] = []
         if legal:
-            threads = [*self._start_lazy_smp(), *self._start_watcher()]
+            threads = self._start_lazy_smp()
+            if self.on_current_move is not None:
+                self.alarms.append(call_after(BOUNDS_AFTER_MS / 1000, self._start_watcher))
             self._weaken(self._deepen(legal))
         else:
             self._report_game_over()
@@ -201,9 +204,7 @@ class _SearchRun:
             parameters = by_name(self.searcher._parameters)
             self.budget = budget(self.limits, self.position.turn, self.searcher.move_overhead, parameters)
             if self.budget is not None and not self.limits.infinite and not self.finished.is_set():
-                self.timer = threading.Timer(self.budget.hard / 1000, self._time_is_up)
-                self.timer.daemon = True
-                self.timer.start()
+                self.alarms.append(call_after(self.budget.hard / 1000, self._time_is_up))
 
     def _time_is_up(self) -> None:
         if not self.finished.is_set():
@@ -225,17 +226,14 @@ class _SearchRun:
             threads[-1].start()
         return threads
 
-    def _start_watcher(self) -> list[threading.Thread]:
-        if self.on_current_move is None:
-            return []
-        thread = threading.Thread(target=self._watch_current_move, daemon=True)
-        thread.start()
-        return [thread]
+    def _start_watcher(self) -> None:
+        with self.lock:
+            if not self.finished.is_set():
+                self.watcher = threading.Thread(target=self._watch_current_move, daemon=True)
+                self.watcher.start()
 
     def _watch_current_move(self) -> None:
         shown = (0, 0)
-        if self.finished.wait(BOUNDS_AFTER_MS / 1000):
-            return
         while not self.finished.wait(CURRENT_MOVE_INTERVAL):
             now = self.main.current_move
             if now != shown and now[1] > 0 and self.on_current_move:
@@ -330,10 +328,10 @@ class _SearchRun:
     def _finish(self, threads: list[threading.Thread]) -> None:
         with self.lock:
             self.finished.set()
-            if self.timer is not None:
-                self.timer.cancel()
+            for alarm in self.alarms:
+                alarm.cancel()
         self.searcher._stop_flag[0] = 1
-        for thread in threads:
+        for thread in threads if self.watcher is None else [*threads, self.watcher]:
             thread.join()
         if self.last is not None and (self.last.bound or self._nodes() != self.last.nodes):
             # After an interrupted search the score is that of the best move so far. GUIs ignore bounds.

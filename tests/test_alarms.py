@@ -1,0 +1,84 @@
+"""Calls at a time, and the thread that does what it is given in turn."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+
+import pytest
+
+from engine.common.alarms import call_after
+from engine.common.one_thread import OneThread
+
+PATIENCE = 30.0
+
+
+def test_alarms_ring_in_the_order_of_their_times() -> None:
+    heard: list[str] = []
+    rung = threading.Event()
+    call_after(0.06, lambda: (heard.append("late"), rung.set()))
+    call_after(0.02, lambda: heard.append("early"))
+    assert rung.wait(PATIENCE)
+    assert heard == ["early", "late"]
+
+
+def test_a_cancelled_alarm_does_not_ring() -> None:
+    heard: list[str] = []
+    rung = threading.Event()
+    call_after(0.01, lambda: heard.append("cancelled")).cancel()
+    call_after(0.05, rung.set)
+    assert rung.wait(PATIENCE)
+    assert heard == []
+
+
+def test_an_alarm_rings_no_earlier_than_asked() -> None:
+    rung, began = threading.Event(), time.monotonic()
+    call_after(0.05, rung.set)
+    assert rung.wait(PATIENCE)
+    assert time.monotonic() - began >= 0.05
+
+
+def test_one_thread_does_calls_in_turn_and_waits_for_all() -> None:
+    thread, done = OneThread("turns"), list[tuple[int, int | None]]()
+    for number in range(20):
+        thread.run(lambda number=number: done.append((number, threading.get_ident())))
+    thread.wait()
+    assert [number for number, _ in done] == list(range(20))
+    assert len({ident for _, ident in done}) == 1
+    assert not thread.is_busy
+
+
+def test_waiting_in_the_thread_itself_returns_at_once() -> None:
+    thread, passed = OneThread("itself"), threading.Event()
+    thread.run(lambda: (thread.wait(), passed.set()))
+    assert passed.wait(PATIENCE)
+
+
+def test_a_call_that_raises_hinders_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    raised: list[type[BaseException] | None] = []
+    monkeypatch.setattr(threading, "excepthook", lambda args: raised.append(args.exc_type))
+    thread, gate, done = OneThread("raises"), threading.Event(), threading.Event()
+
+    def fail() -> None:
+        gate.wait(PATIENCE)
+        raise ZeroDivisionError
+
+    thread.run(fail)
+    thread.run(done.set)
+    gate.set()
+    assert done.wait(PATIENCE)
+    thread.wait()
+    assert raised == [ZeroDivisionError]
+
+
+def test_the_thread_ends_with_its_owner() -> None:
+    thread = OneThread("owned and left")
+    thread.run(lambda: None)
+    thread.wait()
+    del thread
+    gc.collect()
+    deadline = time.monotonic() + PATIENCE
+    while any(one.name == "owned and left" for one in threading.enumerate()):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)

@@ -108,6 +108,10 @@ class Rows:
     def __len__(self) -> int:
         return len(self.features)
 
+    def __sizeof__(self) -> int:
+        """The bytes of the columns: by them a cluster decides where rows stay, and when they go to disk."""
+        return sum(column.nbytes for column in vars(self).values())
+
     def labels(self) -> np.ndarray:
         """The result of each row's game, float32[n]."""
         return self.results[self.game]

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import Path
+from sys import getsizeof
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,10 @@ class _RemotePart:
     rows: Rows
     keys: np.ndarray
     report: _PartReport
+
+    def __sizeof__(self) -> int:
+        """Its bytes."""
+        return getsizeof(self.rows) + self.keys.nbytes
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from itertools import pairwise
+from sys import getsizeof
 from typing import Any, TypeVar
 
 import numpy as np
@@ -51,6 +52,21 @@ class _Bundle:
     held: np.ndarray
     cuts: np.ndarray
     before: np.ndarray
+
+    def __sizeof__(self) -> int:
+        """Its bytes."""
+        return getsizeof(self.rows) + self.held.nbytes
+
+
+@dataclass(frozen=True)
+class _SampleBundle:
+    """The sample of such shares: a tuple would hide its bytes."""
+
+    sample: Sample
+
+    def __sizeof__(self) -> int:
+        """Its bytes."""
+        return sum(column.nbytes for column in self.sample if isinstance(column, np.ndarray))
 
 
 @dataclass(frozen=True)
@@ -99,7 +115,9 @@ class RemoteSample:
         """The same with another weight of each game, float32[games]."""
         return self._changed(_weigh, weight)
 
-    def _changed(self, change: Callable[[Sample, np.ndarray], Sample], by_game: np.ndarray) -> RemoteSample:
+    def _changed(
+        self, change: Callable[[_SampleBundle, np.ndarray], _SampleBundle], by_game: np.ndarray
+    ) -> RemoteSample:
         bundles = tuple(
             self.executor.keep(change, bundle, by_game[first:last])
             for bundle, first, last in zip(self.bundles, self.bundle_games[:-1], self.bundle_games[1:], strict=True)
@@ -182,20 +200,22 @@ def _totals(bundle: _Bundle, with_scores: bool) -> list[Totals]:
     return [totals_of(bundle.rows, bundle.held, span, with_scores) for span in shares]
 
 
-def _weighted(bundle: _Bundle, weighting: Weighting) -> Sample:
-    return weighted(bundle.rows, bundle.held, weighting, bundle.cuts, bundle.before)
+def _weighted(bundle: _Bundle, weighting: Weighting) -> _SampleBundle:
+    return _SampleBundle(weighted(bundle.rows, bundle.held, weighting, bundle.cuts, bundle.before))
 
 
-def _each_share(work: Callable[[Sample, Span], Found], sample: Sample) -> list[Found]:
+def _each_share(work: Callable[[Sample, Span], Found], bundle: _SampleBundle) -> list[Found]:
+    sample = bundle.sample
     return [work(sample, span) for span in spans(sample.cuts, sample.before)]
 
 
-def _with_validation(sample: Sample, chosen: np.ndarray) -> Sample:
-    return sample._replace(is_validation=chosen[sample.game])
+def _with_validation(bundle: _SampleBundle, chosen: np.ndarray) -> _SampleBundle:
+    sample = bundle.sample
+    return _SampleBundle(sample._replace(is_validation=chosen[sample.game]))
 
 
-def _weigh(sample: Sample, weight: np.ndarray) -> Sample:
-    return sample._replace(game_weight=weight)
+def _weigh(bundle: _SampleBundle, weight: np.ndarray) -> _SampleBundle:
+    return _SampleBundle(bundle.sample._replace(game_weight=weight))
 
 
 def _count_held(sample: Sample, span: Span) -> int:

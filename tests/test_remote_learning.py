@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dask.sizeof import sizeof
 
 from eval.linear.weights import DEFAULT_FILE, defaults
 from formats import pgn_stream
@@ -166,6 +167,14 @@ def test_a_step_sends_and_gets_no_more_for_more_games() -> None:
         executor.shutdown()
     assert sent[0] == sent[1] < 10_000
     assert got[0] == got[1] == shares.MOST_SHARES
+
+
+def test_dask_learns_how_many_bytes_it_keeps(remote: FakeRemote) -> None:
+    rows = in_parts(made_up_rows(defaults(), 200.0, 5000, seed=1), remote, 3)
+    sample = remote_split_of(rows, Settings())
+    features = 5000 * sample.terms * 2
+    for kept in (rows.parts, sample.bundles):
+        assert features < sum(sizeof(each.future.result()) for each in kept) < 2 * features
 
 
 def test_shares_are_whole_games_that_follow_each_other() -> None:

@@ -28,6 +28,10 @@ JOIN_SECONDS = 60.0  # for the first worker of a scheduler
 TRIES = 5  # to reach all workers
 PATIENCE = 5.0  # seconds for workers that are not ready, once one is
 TELL_EVERY = 30.0  # seconds, while all compile
+QUIET = {  # what Dask measures of itself, for a dashboard that processes of this machine do not have
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+}
 
 
 @dataclass(frozen=True)
@@ -113,14 +117,15 @@ def _local(distributed: Any, processes: int) -> Iterator[Any]:
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if hasattr(signal, "pthread_sigmask") else None
     try:  # the threads and processes that are started here inherit it
-        cluster = distributed.LocalCluster(
-            n_workers=processes,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address=None,
-            silence_logs=logging.CRITICAL + 1,
-        )
+        with import_module("dask").config.set(QUIET):
+            cluster = distributed.LocalCluster(
+                n_workers=processes,
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                dashboard_address=None,
+                silence_logs=logging.CRITICAL + 1,
+            )
     except (OSError, RuntimeError, TimeoutError) as error:
         raise ClusterError(f"{processes} processes could not be started: {error}") from error
     finally:

@@ -22,7 +22,7 @@ from learn.targets import BLEND, RESULT, SEARCH, Target
 PRESETS = {"greko2015": ARTICLE}
 POSITIONS = {"all": Quiet.ANY, "quiet": Quiet.ONLY, "qsearch": Quiet.RESOLVED}
 OLD_POSITIONS = {str(value): word for word, value in POSITIONS.items()}  # once the values of --quiet
-PLAY = "match: new weights against old"  # title of a group
+PLAY = "match of new against old weights"  # title of a group
 
 
 @dataclass(frozen=True)

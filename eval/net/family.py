@@ -64,8 +64,12 @@ class NetEvaluation(Evaluation):
     def white_scores(self, positions: np.ndarray) -> np.ndarray:
         """See Evaluation."""
         scores = np.zeros(len(positions))
-        _scores_from_scratch(np.asarray(positions, dtype=POSITION), self._numbers, scores)
+        _scores_from_scratch(np.asarray(positions, dtype=POSITION), self._numbers, self._sums(), scores)
         return scores
+
+    def _sums(self) -> np.ndarray:
+        """Memory for the sums of both views. Compiled code would free an array of its own after taking its address."""
+        return np.zeros(2 * LANES * int(self._numbers[play.BLOCKS]), dtype=np.int16)
 
     def save(self, path: Path, header: Iterable[str] = ()) -> None:
         """Write a net file; `header` is added to the description of the net."""
@@ -163,11 +167,9 @@ def _install_by_lists(records):
 
 
 @entry
-def _scores_from_scratch(positions, numbers, scores):
-    net = net_at(numbers.ctypes.data)
+def _scores_from_scratch(positions, numbers, memory, scores):
+    net, sums = net_at(numbers.ctypes.data), U64(memory.ctypes.data)
     view, scratch = np.zeros(VIEW_SIZE, dtype=np.uint64), np.zeros(SCRATCH, dtype=np.int32)
-    kept = np.zeros(2 * LANES * net.blocks, dtype=np.int16)
-    sums = U64(kept.ctypes.data)
     active = np.zeros((2, 1 + np.int64(numbers[play.MOST])), dtype=np.int32)
     for index in range(len(positions)):
         fill_sums(net, positions[index], sums, view, scratch, active)

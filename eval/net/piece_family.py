@@ -28,7 +28,7 @@ class PieceNetEvaluation(NetEvaluation):
 
     def _valued(self, positions: np.ndarray, with_pieces: bool) -> tuple[np.ndarray, np.ndarray]:
         scores, values = np.zeros(len(positions)), np.zeros((len(positions) if with_pieces else 0, 64))
-        value_all(np.asarray(positions, dtype=POSITION), self._numbers, scores, values)
+        value_all(np.asarray(positions, dtype=POSITION), self._numbers, self._sums(), scores, values)
         return scores, values
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from engine.board.bitboard import EMPTY, KING, U64, WHITE
 from engine.board.position import side_to_move
 from engine.compiled.jit import entry, kernel
-from engine.compiled.lanes import LANES
 from engine.compiled.memory import array_at
 from engine.compiled.recursion import evaluation_address
 from eval.accumulators import last_valid
@@ -84,15 +83,13 @@ def install_by_values(records):
 
 
 @entry
-def value_all(positions, numbers, scores, values):
+def value_all(positions, numbers, memory, scores, values):
     """Fill `scores`, float64[n], with White's scores, `values`, float64[n, 64], with each piece's value to its owner.
 
-    If `values` is float64[0, 64], it is not filled.
+    If `values` is float64[0, 64], it is not filled. `memory`, int16[2 * 32 * blocks], is scratch.
     """
-    net = net_at(numbers.ctypes.data)
+    net, sums = net_at(numbers.ctypes.data), U64(memory.ctypes.data)
     view, scratch = np.zeros(VIEW_SIZE, dtype=np.uint64), np.zeros(SCRATCH, dtype=np.int32)
-    kept = np.zeros(2 * LANES * net.blocks, dtype=np.int16)
-    sums = U64(kept.ctypes.data)
     active = np.zeros((2, 1 + np.int64(numbers[MOST])), dtype=np.int32)
     for index in range(len(positions)):
         position = positions[index]

@@ -268,17 +268,19 @@ def _pass(weights, records, places, options, program, rows, most, gradient):
 
     `rows`, int32[2, 14, 64], are the features of pieces if each feature is one piece, else int32[0, 14, 64].
     """
-    return _pass_over(_at_address(weights), records, places, options, program, rows, most, _at_address(gradient))
+    o = options[0]
+    memory = np.zeros(10 * o.width + LANES + 3 * o.second, dtype=np.float32)  # not freed before the call returns
+    all_weights, slopes = _at_address(weights), _at_address(gradient)
+    return _pass_over(all_weights, records, places, options, program, rows, most, slopes, memory)
 
 
 @kernel
-def _pass_over(weights, records, places, options, program, rows, most, gradient):
+def _pass_over(weights, records, places, options, program, rows, most, gradient, memory):
     o = options[0]
     width, squares = o.width, o.squares != 0
     views = np.zeros((2, VIEW_SIZE), dtype=np.uint64)
     scratch = np.zeros(SCRATCH, dtype=np.int32)
     active, counts = np.zeros((2, most), dtype=np.int32), np.zeros(2, dtype=np.int64)
-    memory = np.zeros(10 * width + LANES + 3 * o.second, dtype=np.float32)
     address = U64(memory.ctypes.data)
     buffers = array_at(address, np.float32, (5, 2 * width))  # sums, outputs of neurons, slopes, scratch, sums of values
     second = array_at(address + U64(4 * (10 * width + LANES)), np.float32, (3, o.second))

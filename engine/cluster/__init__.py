@@ -1,1 +1,1 @@
-"""Work on many machines: Dask, https://distributed.dask.org, behind the face of an executor."""
+"""Work on many machines: Dask, https://distributed.dask.org, as an executor."""

@@ -1,4 +1,4 @@
-"""Where a cluster is: the text of `--cluster`, read. Imports nothing heavy."""
+"""The address of a cluster, read from the text of `--cluster`. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ADDRESS = re.compile(r"(?:(?:tcp|tls|ucx|ws|wss)://)?(?:\[[0-9a-fA-F:]+\]|[\w.-
 
 @dataclass(frozen=True)
 class ClusterAddress:
-    """A scheduler, as tcp://HOST:PORT, or so many `processes` of this machine."""
+    """A scheduler, as tcp://HOST:PORT, or a number of `processes` on this machine."""
 
     scheduler: str = ""
     processes: int = 0
@@ -34,7 +34,7 @@ class ClusterAddress:
 
 @dataclass(frozen=True)
 class Needs:
-    """What a worker must have before it gets work: parts that are compiled there, and programs that play."""
+    """The needs of work on a worker: parts to compile there, and programs that play."""
 
     parts: tuple[str, ...] = ("match",)
     programs: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""A session with a cluster: processes started or a scheduler found, workers made ready, and an executor over them."""
+"""A session with a cluster: starts processes or finds a scheduler, prepares workers, and offers an executor."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ QUIET = {  # what Dask measures of itself, for a dashboard that processes of thi
 
 @dataclass(frozen=True)
 class ClusterSession:
-    """A cluster at work: `identity` is what all its workers agree on, `dashboard` the address of Dask's page or ""."""
+    """A running cluster: `identity` is shared by all its workers, `dashboard` is the address of Dask's page or ""."""
 
     executor: ClusterExecutor
     workers: Workers
@@ -45,12 +45,12 @@ class ClusterSession:
 
 
 class ClusterError(MerinoError):
-    """A cluster that cannot be worked with; the message says where and why."""
+    """An unusable cluster; the message says where and why."""
 
 
 @contextmanager
 def connected(address: ClusterAddress, needs: Needs, say: Say) -> Iterator[ClusterExecutor]:
-    """An executor over the workers of a cluster that are of our version and have what is needed.
+    """An executor over the workers of a cluster that have our version and meet the needs.
 
     Sentences for the user go to `say`. Raises ClusterError.
     """
@@ -60,7 +60,7 @@ def connected(address: ClusterAddress, needs: Needs, say: Say) -> Iterator[Clust
 
 @contextmanager
 def session(address: ClusterAddress, needs: Needs, say: Say) -> Iterator[ClusterSession]:
-    """The same, with all that is known of the cluster."""
+    """The same, with all data about the cluster."""
     distributed = _distributed()
     _silence_dask()
     with ExitStack() as stack:
@@ -83,7 +83,7 @@ def _distributed() -> Any:
 
 
 def _silence_dask() -> None:
-    """Dask's log is for those who look after a cluster; what matters here is said in sentences.
+    """Silence Dask's log, which is for administrators of a cluster; the user gets sentences instead.
 
     Its loggers have levels of their own. They stay silent to the end, as some write after the session is closed.
     """
@@ -111,7 +111,7 @@ def _client(distributed: Any, address: ClusterAddress) -> Iterator[Any]:
 
 @contextmanager
 def _local(distributed: Any, processes: int) -> Iterator[Any]:
-    """So many workers of one thread.
+    """Workers of one thread each.
 
     They ignore Ctrl-C, which a terminal sends to the whole group: the client stops them.
     """
@@ -136,7 +136,7 @@ def _local(distributed: Any, processes: int) -> Iterator[Any]:
 
 
 def _make_ready(client: Any, workers: Workers, address: ClusterAddress, needs: Needs, say: Say) -> dict[str, str]:
-    """Return our identity once a worker of the same is ready; raises ClusterError where none will be."""
+    """Return our identity once a worker with the same one is ready; raises ClusterError if there will be none."""
     try:
         client.wait_for_workers(1, timeout=JOIN_SECONDS)
     except TimeoutError as error:
@@ -163,7 +163,7 @@ def _make_ready(client: Any, workers: Workers, address: ClusterAddress, needs: N
 
 
 def _register(client: Any, plugin: Any, address: ClusterAddress) -> None:
-    """Prepare all workers, and those that come; raises ClusterError."""
+    """Prepare all workers, also those that join later; raises ClusterError."""
     for left in reversed(range(TRIES)):
         try:
             client.register_plugin(plugin, name=plugin.name)

@@ -1,4 +1,4 @@
-"""The executor over a Dask client: submitting, keeping and stopping, with Dask's errors put into words."""
+"""The executor over a Dask client: submits, keeps and stops work, and turns Dask's errors into sentences."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ClusterExecutor(RemoteExecutor):
     """Work for the ready workers of a Dask cluster."""
 
     def __init__(self, client: Client, workers: Workers, address: str) -> None:
-        """`address` is what to call the cluster in a sentence."""
+        """`address` names the cluster in sentences."""
         self._client, self._workers, self._address = client, workers, address
         self._sent: OrderedDict[int, tuple[Any, DaskFuture]] = OrderedDict()  # by `id`: work, and what stands for it
         self._open: dict[Future[Any], DaskFuture] = {}  # what somebody waits for
@@ -56,7 +56,7 @@ class ClusterExecutor(RemoteExecutor):
             waiting.result(STOP_SECONDS)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End all work at once: whoever waits for a result gets a WorkError. Only what `stop` names ends on workers."""
+        """End all work at once: waiting for a result raises WorkError. Only the runs of `stop` end on workers."""
         self._is_shut = True
         with suppress(TimeoutError, OSError):
             self._client.cancel(list(self._open.values()), force=True)
@@ -76,7 +76,7 @@ class ClusterExecutor(RemoteExecutor):
         )
 
     def _stand_in(self, work: Callable[..., Any]) -> DaskFuture | Callable[..., Any]:
-        """What stands for `work` in a message: itself if it is a function, which goes by its name."""
+        """The form of `work` in a message: itself if it is a function, which is sent by name."""
         if hasattr(work, "__qualname__"):
             return work
         with self._lock:

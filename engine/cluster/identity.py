@@ -1,4 +1,4 @@
-"""What must be the same on all machines for the same seed to give the same games: code, weights, compiler."""
+"""The identity of an installation, equal on all machines if the same seed is to give the same games."""
 
 from __future__ import annotations
 
@@ -34,6 +34,6 @@ def identity() -> dict[str, str]:
 
 
 def difference(here: dict[str, str], there: dict[str, str]) -> str:
-    """What is another thing there than here, in words; "" if nothing is."""
+    """The difference between there and here in words; "" if there is none."""
     names = [name for name in here if here[name] != there.get(name)]
     return ", ".join(f"{name} {there.get(name, 'unknown')} instead of {here[name]}" for name in names)

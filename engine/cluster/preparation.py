@@ -1,4 +1,4 @@
-"""What happens on a worker before it gets work: it is looked at, and its code is compiled, once for each machine.
+"""The preparation of a worker before it gets work: it is checked, and its code is compiled, once for each machine.
 
 A worker that is ready offers a resource, in Dask's sense, which all work of the session asks for. So work goes to no
 worker of another version, and to one that joins late as soon as it is ready; all this is Dask's own scheduling.
@@ -29,7 +29,7 @@ WARM_UPS = {"match": "warm_up", "learn": "warm_up_fit"}  # in the module `warmup
 
 
 class Preparation(WorkerPlugin):
-    """Makes each worker ready, one that joins late too, and tells the client by events."""
+    """Prepares each worker, also one that joins late, and reports to the client by events."""
 
     def __init__(self, name: str, wanted: dict[str, str], needs: Needs) -> None:
         """`name` is that of the resource and of the topic; `wanted` the identity of the client."""
@@ -40,7 +40,7 @@ class Preparation(WorkerPlugin):
         threading.Thread(target=self._prepare, args=(worker,), daemon=True, name="merino-preparation").start()
 
     def _prepare(self, worker: Worker) -> None:
-        """Look at the worker and compile, in a thread of its own: for minutes, where nothing is compiled yet."""
+        """Check the worker and compile, in a separate thread; takes minutes if nothing is compiled yet."""
         tell: Callable[..., object] = lambda **told: worker.log_event(self.name, {"worker": worker.address, **told})  # noqa: E731
         try:
             found = inspect(self._wanted, self._needs)
@@ -56,7 +56,7 @@ class Preparation(WorkerPlugin):
             worker.loop.add_callback(self._open, worker, threads, lambda: tell(state="ready", threads=threads, **found))
 
     async def _open(self, worker: Worker, threads: int, tell: Callable[[], object]) -> None:
-        """Offer the resource, and let the scheduler look anew at work that waits for it."""
+        """Offer the resource, and let the scheduler check the work that waits for it again."""
         await worker.set_resources(**{self.name: threads})
         if worker.status == Status.running:
             worker.status = Status.paused
@@ -102,7 +102,7 @@ def _alone() -> Iterator[None]:
 
 
 def _remark() -> str:
-    """A sentence about a worker that works, but has a trouble."""
+    """A sentence about a problem of a working worker."""
     if CACHE is None:
         return "has no place for compiled code, and compiles at each start"
     try:

@@ -1,4 +1,4 @@
-"""The workers of a cluster as their events tell it, and what a user should know of them."""
+"""The state of a cluster's workers, from their events, and sentences about them for the user."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Workers:
         return sum(self.threads_by_address.values())
 
     def heard(self, event: tuple[float, Any]) -> None:
-        """Take what a worker tells of itself."""
+        """Take the report of a worker."""
         told = event[1]
         address, state = told["worker"], told["state"]
         with self._changed:
@@ -57,7 +57,7 @@ class Workers:
                 self._say(f"Worker {address} has joined: {self.threads} threads now.")
 
     def scheduler_told(self, address: str, event: tuple[float, Any]) -> None:
-        """Take what the scheduler tells of a worker: of interest is that it has gone."""
+        """Take the report of the scheduler on a worker: only that it has gone."""
         if event[1].get("action") != "remove-worker" or self._is_closing:
             return
         with self._changed:

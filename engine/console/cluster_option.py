@@ -1,4 +1,4 @@
-"""What `--cluster` does for a command: the executor that it works with, or none."""
+"""The option `--cluster` of a command: the executor for its work, or none."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from match.players import OtherPlayer, Player
 def cluster_executor(
     address: ClusterAddress | None, command: str, say: Callable[[str], object], needs: Needs
 ) -> Iterator[RemoteExecutor | None]:
-    """The executor of the cluster at an address, None where none is given; sentences for the user go to `say`.
+    """The executor of the cluster at an address, None without an address; sentences for the user go to `say`.
 
     Raises CommandError.
     """
@@ -31,6 +31,6 @@ def cluster_executor(
 
 
 def needs_of(players: Iterable[Player]) -> Needs:
-    """What workers must have for these players to meet."""
+    """The requirements of these players on workers."""
     programs = {player.command[0]: None for player in players if isinstance(player, OtherPlayer)}
     return Needs(("match",), tuple(programs))

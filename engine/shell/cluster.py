@@ -1,4 +1,4 @@
-"""`merino cluster [ADDRESS]`: how to make a cluster of one's machines, and whether it is one."""
+"""`merino cluster [ADDRESS]`: explains how to make a cluster of machines, and checks one."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from match.runner import play_match
 from match.time_control import TimeControl
 
 PAGE = """\
-Many machines at one task: a Dask scheduler, a worker on each machine, and
---cluster in place of --concurrency.
+To use many machines for one task, start a Dask scheduler and a worker on each
+machine, and give --cluster instead of --concurrency.
 
 1. On every machine install the same checkout of Merino with the extra:
        pip install 'merino-chess[cluster]'        (or: pip install '.[cluster]')
@@ -30,28 +30,28 @@ Many machines at one task: a Dask scheduler, a worker on each machine, and
        dask scheduler
 3. On each start a worker, with as many threads as games at a time:
        dask worker tcp://HOST:8786 --nthreads 8
-4. See that all is well:
+4. Check the workers:
        merino cluster tcp://HOST:8786
-5. Give the address to any of: match, gauntlet, round-robin, selfplay, spsa
-   tune, learn:
+5. Give the address to match, gauntlet, round-robin, selfplay, spsa tune or
+   learn:
        merino match default new.txt --sprt 0 5 --cluster tcp://HOST:8786
 
-Without other machines, local:N starts N processes of this one for as long as a
-command runs:
+Without other machines, local:N starts N processes on this one while a command
+runs:
        merino cluster local:2
 
 The same seed gives the same games, weights and reports on any cluster.
 A worker of another version gets no work. Workers may come and go while a
 command runs: the unfinished work of a lost one is repeated. Weights, nets and
 openings are sent; other programs must be on the worker under the same path.
-A worker does what any client sends it, so keep the ports off the open network,
-or use TLS: https://distributed.dask.org/en/stable/tls.html
+A worker runs any code that a client sends, so protect the ports by a firewall
+or by TLS: https://distributed.dask.org/en/stable/tls.html
 """
 GAMES_EACH, NODES = 8, 1000  # of the measurement, for each thread
 
 
 def run_cluster(words: Sequence[str]) -> int:
-    """The command in a shell: 0, 1 where some worker cannot be used; raises CommandError."""
+    """The command in a shell: 0, or 1 if some worker cannot be used; raises CommandError."""
     parser = _parser()
     args = parser.parse_args(words)
     if args.address is None:
@@ -78,12 +78,12 @@ def _parser() -> Parser:
 
 
 def _show(found: ClusterSession, games: int) -> int:
-    """Print the workers, then what they play together."""
+    """Print the workers, then their speed in a match together."""
     rates = _rates(found, games)
     rows = [("worker", "host", "threads", "ready after", "games/s")]
-    for address, told in sorted(found.workers.ready.items()):
+    for address, worker in sorted(found.workers.ready.items()):
         rate = f"{rates[address]:.2f}" if address in rates else "came late"
-        rows.append((address, told["host"], str(told["threads"]), f"{told['seconds']:.1f} s", rate))
+        rows.append((address, worker["host"], str(worker["threads"]), f"{worker['seconds']:.1f} s", rate))
     for line in _aligned(rows):
         print(line)
     for address, why in sorted(found.workers.refused.items()):
@@ -96,20 +96,20 @@ def _show(found: ClusterSession, games: int) -> int:
     config = MatchConfig((player, player), TimeControl(nodes=NODES))
     played = sum(1 for _ in play_match(config, total, threads, executor=found.executor))
     together = played / (time.perf_counter() - began)
-    print(f"one match of {played} games: {together:.2f} games/s, the way there and back included")
+    print(f"one match of {played} games: {together:.2f} games/s, with all overheads")
     if found.dashboard:
-        print(f"Dask shows what it does at {found.dashboard}")
+        print(f"Dask's dashboard is at {found.dashboard}")
     return 1 if found.workers.refused else 0
 
 
 def _rates(found: ClusterSession, games: int) -> dict[str, float]:
-    """Games a second of each worker, all of its threads playing at once."""
-    told: dict[str, list[Any]] = found.executor.each(_measure, games)
-    return {address: sum(future.result() for future in futures) for address, futures in told.items()}
+    """Games per second of each worker with all of its threads playing."""
+    measured: dict[str, list[Any]] = found.executor.each(_measure, games)
+    return {address: sum(future.result() for future in futures) for address, futures in measured.items()}
 
 
 def _measure(games: int) -> float:
-    """Games a second of one thread, on a worker."""
+    """Games per second of one thread, on a worker."""
     player = OwnPlayer("default")
     config = MatchConfig((player, player), TimeControl(nodes=NODES))
     began = time.perf_counter()

@@ -112,7 +112,7 @@ def test_what_cannot_be_written_is_said_before_the_work(game_file: Path, tmp_pat
 @pytest.mark.parametrize("content", [bytes(range(256)) * 40, b"\x7fELF\x02\x01" + bytes(500), b"\x01\x02\x03" * 99])
 def test_a_binary_file_is_refused_in_a_sentence(content: bytes, game_file: Path) -> None:
     game_file.write_bytes(content)
-    with pytest.raises(CommandError, match="is no PGN file"):
+    with pytest.raises(CommandError, match="is not a PGN file"):
         annotated(str(game_file))
 
 

@@ -170,7 +170,7 @@ def test_weights_that_were_named_leave_those_in_use_alone(
 
 
 def test_a_second_run_on_the_same_folder_is_refused(tmp_path: Path, poor: str) -> None:
-    with Folder(tmp_path / "run"), pytest.raises(LearnError, match="another improve is at work"):
+    with Folder(tmp_path / "run"), pytest.raises(LearnError, match="another improve is running"):
         improved(tmp_path / "run", poor)
 
 
@@ -229,7 +229,7 @@ def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(
     ("words", "fault"),
     [
         ([], "give --hours H or --rounds N"),
-        (["--hours", "0"], "no number of hours above 0"),
+        (["--hours", "0"], "not a number of hours above 0"),
         (["--rounds", "1", "--games", "0"], "--games"),
         (["--rounds", "1", "--phases", "3"], "--phases"),
         (["--rounds", "1", "--target", "blend=2"], "from 0 to 1"),

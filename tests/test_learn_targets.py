@@ -228,9 +228,9 @@ def test_a_target_is_named_on_the_command_line(text: str, share: float) -> None:
 @pytest.mark.parametrize(
     ("words", "fault"),
     [
-        (["--target", "both"], "is none of result, search and blend=X"),
+        (["--target", "both"], "is not one of result, search and blend=X"),
         (["--target", "blend=2"], "needs an X from 0 to 1"),
-        (["--target", "blend"], "is none of result, search and blend=X"),
+        (["--target", "blend"], "is not one of result, search and blend=X"),
         (["--rescore", "1000"], "which --target result does not use"),
         (["--rescore", "0", "--target", "search"], "--rescore"),
         (["--per-game", "0"], "--per-game"),

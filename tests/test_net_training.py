@@ -155,7 +155,7 @@ def test_training_goes_on_where_it_was_broken_off(tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match="other data or settings"):
         Trainer(SAMPLE, TrainingSettings(Shape("ALL", 32), epochs=4), checkpoint=state)
     state.write_bytes(b"nothing")
-    with pytest.raises(TrainingError, match="no checkpoint"):
+    with pytest.raises(TrainingError, match="not a checkpoint"):
         Trainer(SAMPLE, settings, checkpoint=state)
 
 

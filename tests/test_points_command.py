@@ -306,7 +306,7 @@ BAD = {
     "no games": (["words.pgn"], "'words.pgn' holds no game that can be read", 1),
     "a result that is none": (["result.mat"], "'result.mat', row 2: results are 0, 1 or 2", 1),
     "a short row": (["short.mat"], "'short.mat', row 2: five differences and a result are expected, not '1 2 3'", 1),
-    "no JSON": (["broken.json"], "'broken.json' is no matrix in JSON", 1),
+    "no JSON": (["broken.json"], "'broken.json' is not a matrix in JSON", 1),
     "only one decided game": (["one.pgn"], "needs two decided games", 1),
     "a player who is not there": (
         ["tagged.pgn", "--player", "Fischer"],

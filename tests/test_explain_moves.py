@@ -120,7 +120,7 @@ def test_a_position_against_the_rules_is_valued_and_said_to_have_no_moves(
     queens = [piece for piece in told["pieces"] if piece["piece"] in "Qq"]
     assert fault in told["fault"] and all(queen["removal_cp"] > 500 for queen in queens)
     assert main(["explain", fen, "Kd1"]) == 1
-    assert "nothing can be moved" in capsys.readouterr().err
+    assert "has no moves and cannot be searched" in capsys.readouterr().err
     assert main(["explain", fen, "--report"]) == 0
     assert fault in json.loads(capsys.readouterr().out)["fault"]
 

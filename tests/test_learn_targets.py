@@ -231,7 +231,7 @@ def test_a_target_is_named_on_the_command_line(text: str, share: float) -> None:
         (["--target", "both"], "is not one of result, search and blend=X"),
         (["--target", "blend=2"], "needs an X from 0 to 1"),
         (["--target", "blend"], "is not one of result, search and blend=X"),
-        (["--rescore", "1000"], "which --target result does not use"),
+        (["--rescore", "1000"], "but --target result uses none"),
         (["--rescore", "0", "--target", "search"], "--rescore"),
         (["--per-game", "0"], "--per-game"),
         (["--phases", "3"], "--phases"),

@@ -21,9 +21,9 @@ async function call(method, path, body) {
     } catch {
         throw new RequestFailed("the server does not answer: is 'merino explorer' still running?");
     }
-    const body = await answer.json();
-    if (!answer.ok) throw new RequestFailed(body.error ?? `the server answered ${answer.status}`);
-    return body;
+    const data = await answer.json();
+    if (!answer.ok) throw new RequestFailed(data.error ?? `the server answered ${answer.status}`);
+    return data;
 }
 
 export const get = (path) => call("GET", path);

@@ -93,12 +93,25 @@ class Evaluation(ABC):
         """Its tunable numbers by name; empty for a family without any."""
         return {}
 
+    @property
+    def settable(self) -> Mapping[str, Number]:
+        """What `with_numbers` takes: the numbers, and each whole whose parts differ, with their mean as its value."""
+        wholes: dict[str, list[Number]] = {}
+        for number in self.numbers.values():
+            if number.part_of is not None and number.part_of not in self.numbers:
+                wholes.setdefault(number.part_of, []).append(number)
+        means = {
+            name: Number(sum(part.value for part in parts) / len(parts), parts[0].low, parts[0].high)
+            for name, parts in wholes.items()
+        }
+        return {**self.numbers, **means}
+
     def with_numbers(self, values: Mapping[str, float]) -> Evaluation:
-        """The same with other values for some of its numbers.
+        """The same with other values for some of its numbers; a whole sets all its parts.
 
         Raises EvaluationError for an unknown name and for a value out of its bounds.
         """
-        numbers = self.numbers
+        numbers = self.settable
         for name, value in values.items():
             if name not in numbers:
                 raise EvaluationError(f"{self.name} has no number named {name!r}")

@@ -13,7 +13,7 @@ from learn.passes import Samples, gather
 from learn.sample import FitParameters
 
 RATE = 0.05
-EPOCHS, EPOCHS_AFTER_APPROACH = 400, 150
+EPOCHS, EPOCHS_AFTER_APPROACH = 600, 150
 FIRST_DECAY, SECOND_DECAY, LEAST = 0.9, 0.999, 1e-12
 
 

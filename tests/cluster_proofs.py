@@ -24,7 +24,7 @@ from tests.dask_processes import PATIENCE, ROOT, DaskCluster, games_in, kill, re
 from tests.rows import SELFPLAY
 
 MATCH = ("match", "default", "razor_depth=1", "--games", "120", "--nodes", "300", "--seed", "5")
-TUNE = "[RookOpen]\nc_end = 5\ndist = 8\nelo = 2\n\n[razor_margin]\nc_end = 40\ndist = 80\nelo = 3\n"
+TUNE = "[RookOpen_mg]\nc_end = 5\ndist = 8\nelo = 2\n\n[razor_margin]\nc_end = 40\ndist = 80\nelo = 3\n"
 
 
 @pytest.fixture

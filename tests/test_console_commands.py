@@ -11,6 +11,7 @@ from engine.console.terminal import Terminal
 from engine.search.limits import Limits, Score
 from engine.uci.options import OPTIONS
 from eval.linear.weights import SHIPPED
+from tests.shipped import ONE_PHASE
 from tests.talk import Talk
 
 AFTER_TRAINING = SHIPPED / "greko2015-after-training.txt"
@@ -126,6 +127,7 @@ def test_explain_shows_the_terms_a_move_changes(talk: Talk) -> None:
     assert "KnightCenter" in text and "VAL_P" not in text
     assert talk.moves == []
     talk.say(f"setboard {CAPTURES}")
+    talk.say(f"weights load {ONE_PHASE}")
     assert "VAL_P                  +100.0" in talk.say("explain exd5")
 
 

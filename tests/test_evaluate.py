@@ -13,9 +13,10 @@ from engine.board.fen import parse_fen
 from eval.draws import after_rules
 from eval.linear.evaluate import counts_of, features_of, scores_of
 from eval.linear.registry import TERMS
-from eval.linear.weights import SHIPPED, defaults, load
+from eval.linear.weights import SHIPPED, load
 from tests import naive
 from tests.boards import placed, playouts, records, sparse
+from tests.shipped import one_phase
 
 NAMES = [term.name for term in TERMS]
 BEFORE = SHIPPED / "greko2015-before-training.txt"
@@ -50,7 +51,7 @@ def assert_rounded(scores: np.ndarray, exact: Iterable[float]) -> None:
 
 @pytest.mark.parametrize("seed", [None, 1, 2, 3], ids=["default", "random 1", "random 2", "random 3"])
 def test_the_score_is_the_sum_of_weights_times_features(positions, seed):
-    weights = defaults() if seed is None else random_weights(seed)
+    weights = one_phase() if seed is None else random_weights(seed)
     assert_rounded(scores_of(positions, weights), from_the_features(positions, weights))
 
 
@@ -65,7 +66,7 @@ def test_a_weight_multiplies_the_feature_of_its_own_name(index):
 
 @pytest.mark.parametrize("seed", [None, 4], ids=["default", "random"])
 def test_the_score_is_that_of_the_python_chess_spelling(seed):
-    weights = defaults() if seed is None else random_weights(seed)
+    weights = one_phase() if seed is None else random_weights(seed)
     by_name = dict(zip(NAMES, weights.tolist(), strict=True))
     assert_rounded(scores_of(records(FEW), weights), (naive.evaluate(board, by_name) for board in FEW))
 
@@ -76,12 +77,12 @@ def test_turning_the_board_round_swaps_the_sides_and_keeps_the_score(positions):
     np.testing.assert_allclose(turned_counts[:, WHITE], counts[:, BLACK], rtol=0, atol=1e-12)
     np.testing.assert_allclose(turned_counts[:, BLACK], counts[:, WHITE], rtol=0, atol=1e-12)
     np.testing.assert_allclose(features_of(turned), -features_of(positions), rtol=0, atol=1e-12)
-    for weights in (defaults(), random_weights(5)):
+    for weights in (one_phase(), random_weights(5)):
         assert np.array_equal(scores_of(turned, weights), scores_of(positions, weights))
 
 
 def test_both_sides_parts_add_up_to_the_score_where_no_rule_interferes(positions):
-    weights = defaults()
+    weights = one_phase()
     parts = counts_of(positions) * weights
     sums = parts[:, WHITE].sum(axis=1) - parts[:, BLACK].sum(axis=1)
     whites = scores_of(positions, weights) * np.where(positions["side"] == WHITE, 1, -1)

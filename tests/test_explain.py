@@ -26,7 +26,7 @@ from eval.linear.explain import (
 )
 from eval.linear.family import LinearEvaluation, render_terms
 from eval.linear.registry import TERMS, Group
-from eval.linear.weights import DEFAULT_FILE, load
+from tests.shipped import one_phase
 
 RULES = [
     ("8/8/8/8/8/1k6/8/K1B5 w - - 0 1", KNOWN_DRAW),
@@ -43,7 +43,7 @@ RULES = [
 
 @pytest.fixture(scope="module")
 def weights() -> np.ndarray:
-    return load(DEFAULT_FILE)
+    return one_phase()
 
 
 def report(position: Position, weights: np.ndarray) -> PositionReport:

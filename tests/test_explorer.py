@@ -264,20 +264,22 @@ def test_two_moves_are_compared(page: TestClient) -> None:
 
 
 def test_weights_are_listed_read_changed_and_written_out(page: TestClient) -> None:
-    listed = page.get("/api/weights").json()
+    listed = page.get("/api/weights", params={"weights": "tuned"}).json()
     assert {"in-use", "default", "greko2015-before-training"} <= {entry["id"] for entry in listed["weights"]}
     assert [term["name"] for term in listed["terms"]] == list(listed["values"])
     assert all(term["sentence"] for term in listed["terms"])
-    text = page.post("/api/weights/text", json={"weights": "default", "changes": {"RookOpen": 44}}).json()["text"]
+    text = page.post("/api/weights/text", json={"weights": "tuned", "changes": {"RookOpen": 44}}).json()["text"]
     entry = page.post("/api/weights", json={"name": "mine.txt", "text": text}).json()
     assert page.get("/api/weights", params={"weights": entry["id"]}).json()["values"]["RookOpen"] == 44
-    assert "RookOpen = 444" in refused(page.post("/api/explain", json={"fen": ENDGAME, "changes": {"RookOpen": 444}}))
+    assert "RookOpen = 444" in refused(
+        page.post("/api/explain", json={"fen": ENDGAME, "weights": "tuned", "changes": {"RookOpen": 444}})
+    )
     wrong = refused(page.post("/api/weights", json={"name": "mine.txt", "text": "Nonsense 4"}))
     assert wrong == "mine.txt:1: no term is called 'Nonsense'"
 
 
 def test_weights_of_two_phases_are_told_by_phase(page: TestClient) -> None:
-    entry = page.post("/api/weights", json={"name": "two.txt", "text": "KnightOutpost 30 18\n"}).json()
+    entry = page.post("/api/weights", json={"name": "two.txt", "text": "KnightOutpost 30 18\nVAL_P 100\n"}).json()
     values = page.get("/api/weights", params={"weights": entry["id"]}).json()["values"]
     assert (values["KnightOutpost_mg"], values["KnightOutpost_eg"]) == (30, 18)
     assert "KnightOutpost" not in values and "VAL_P" in values and "VAL_P_mg" not in values

@@ -200,12 +200,12 @@ def shows_board(page: Page, fen: str) -> bool:
 def test_a_slider_changes_the_score_at_once_and_reset_brings_it_back(page: Page) -> None:
     page.open(at(MIDDLEGAME))
     page.tab("weights")
-    page.press('[data-weight="BishopMobility"]', Keys.HOME)
-    lowest = default().with_numbers({"BishopMobility": -200})
+    page.press('[data-weight="BishopMobility_mg"]', Keys.HOME)
+    lowest = default().with_numbers({"BishopMobility_mg": -200})
     score = int(lowest.scores(Position(MIDDLEGAME).record)[0])
     page.until(lambda: page.text("#score") == f"{score / 100:+.2f}")
     page.click("#weights-save")
-    assert b"BishopMobility         -200\n" in page.saved("weights.txt")
+    assert b"BishopMobility         -200 103\n" in page.saved("weights.txt")
     page.click("#weights-reset")
     page.until(lambda: shows(page, MIDDLEGAME))
 
@@ -217,7 +217,7 @@ def test_a_weights_file_of_the_users_is_opened_and_a_faulty_one_refused(page: Pa
     good.write_text("VAL_P 150\n")
     bad.write_text("VAL_X 150\n")
     page.choose_file("#panel-weights .panel-bar button", good)
-    page.until(lambda: page.run("return document.querySelector('[data-weight=VAL_P]').value") == "150")
+    page.until(lambda: page.run("return document.querySelector('[data-weight=VAL_P]')?.value") == "150")
     assert page.run("return document.getElementById('weights-chosen').selectedOptions[0].textContent") == "mine.txt"
     page.choose_file("#panel-weights .panel-bar button", bad)
     page.until(lambda: page.error == "bad.txt:1: no term is called 'VAL_X'; did you mean 'VAL_R'?")
@@ -456,7 +456,9 @@ def test_what_is_shown_is_saved_as_json_csv_and_pictures(page: Page) -> None:
     assert json.loads(page.saved("position.json"))["score_cp"] == told(MIDDLEGAME).static.score_cp
     assert b"BishopMobility,Mobility," in page.saved("position.csv")
     drawing = page.saved("board.svg").decode()
-    assert drawing.count('class="white pawn"') == 7 and "+4.89" in drawing and "style" not in drawing[:400]
+    assert drawing.count('class="white pawn"') == 7 and "style" not in drawing[:400]
+    bishops = [piece for piece in told(MIDDLEGAME).pieces if piece.piece == "B"]
+    assert bishops and all(f"{piece.removal_cp / 100:+.2f}" in drawing for piece in bishops)
     picture = page.saved("board.png")
     assert picture[:4] == b"\x89PNG" and struct.unpack(">II", picture[16:24]) == (1200, 1200) and len(picture) > 50_000
 

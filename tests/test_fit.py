@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from eval.linear.registry import TERMS, Group, Phase, Term
-from eval.linear.weights import DEFAULT_FILE, SHIPPED, defaults, load
+from eval.linear.weights import DEFAULT_FILE, SHIPPED, load
 from learn.fit import FitCallback, FitProblem, Step, gauss_newton
 from learn.learning import METHODS, Learned, Settings, learn, split
 from learn.passes import BLOCK, gather
 from learn.report import summarise
 from learn.sample import FitParameters, Loss, Sample, sample_of
 from tests.rows import made_up_rows, mean_error, selfplay_rows, some_games
+from tests.shipped import one_phase
 
 BOUNDS = np.array([term.bounds for term in TERMS], dtype=np.float64)
 POSITIONAL = np.arange(5, len(TERMS))
@@ -52,7 +53,7 @@ def test_every_method_comes_to_the_same_place(sample: Sample, loss: Loss, k: flo
 def test_the_gradient_is_that_of_the_objective(sample: Sample, loss: Loss) -> None:
     free = np.array([5, 9, 23])
     problem = FitProblem(free, BOUNDS, True, truth(), loss, spread=np.full(len(TERMS), 0.5))
-    parameters = FitParameters(defaults(), 1 / K)
+    parameters = FitParameters(one_phase(), 1 / K)
     gradient, _ = problem.system(gather(sample, parameters, loss), parameters)
     for place, (weight, step) in enumerate([(5, 4.0), (9, 4.0), (23, 4.0), (None, 1e-5)]):
         values = []
@@ -68,7 +69,7 @@ def test_the_gradient_is_that_of_the_objective(sample: Sample, loss: Loss) -> No
 def test_one_pass_tells_the_errors_of_both_sets() -> None:
     rows = made_up_rows(truth(), K, 3 * BLOCK, seed=2)
     is_validation = rows.game % 3 == 0
-    parameters = FitParameters(defaults(), 1 / K)
+    parameters = FitParameters(one_phase(), 1 / K)
     both = gather(sample_of(rows, is_validation, 40.0), parameters)
     for chosen, error in ((~is_validation, both.train), (is_validation, both.valid)):
         alone = some_games(rows, np.unique(rows.game[chosen]))
@@ -81,12 +82,12 @@ def test_one_pass_tells_the_errors_of_both_sets() -> None:
 
 def test_the_end_does_not_depend_on_where_the_fit_starts(sample: Sample) -> None:
     rng = np.random.default_rng(3)
-    zero = defaults()
+    zero = one_phase()
     zero[POSITIONAL] = np.clip(0.0, *BOUNDS[POSITIONAL].T)
-    random = defaults()
+    random = one_phase()
     random[POSITIONAL] = rng.uniform(*BOUNDS[POSITIONAL].T)
     settings = Settings(decay=None, prior=0.0)
-    ends = [learn(sample, start, settings, FitCallback()).end.weights for start in (defaults(), zero, random)]
+    ends = [learn(sample, start, settings, FitCallback()).end.weights for start in (one_phase(), zero, random)]
     assert np.abs(ends[0] - ends[1]).max() <= 1
     assert np.abs(ends[0] - ends[2]).max() <= 1
 
@@ -132,7 +133,7 @@ class Impatient(FitCallback):
 @pytest.mark.parametrize("method", METHODS)
 def test_an_interrupted_fit_keeps_the_best_so_far(sample: Sample, method: str) -> None:
     callback = Impatient()
-    found = learn(sample, defaults(), Settings(method=method), callback)
+    found = learn(sample, one_phase(), Settings(method=method), callback)
     assert found.interrupted
     assert len(callback.steps) == 3
     assert np.abs(found.end.weights - callback.steps[-1].parameters.weights).max() <= 0.5
@@ -164,7 +165,7 @@ def test_terms_may_be_added_without_a_change_here() -> None:
     ]
     terms = [*TERMS, *extra]
     weights = np.append(truth(), [50.0, -60.0, 70.0])
-    start = np.append(defaults(), [10.0, 10.0, 10.0])
+    start = np.append(one_phase(), [10.0, 10.0, 10.0])
     settings = Settings(last=len(terms), k=K, prior=0.0)
     more = split(made_up_rows(weights, K, 40_000, seed=5), settings)
     for method in METHODS:
@@ -175,7 +176,7 @@ def test_terms_may_be_added_without_a_change_here() -> None:
 
 
 def test_a_large_sample_is_first_approached_on_a_part_of_it(monkeypatch: pytest.MonkeyPatch, sample: Sample) -> None:
-    start, problem = FitParameters(defaults(), 1 / K), FitProblem(POSITIONAL, BOUNDS, False, defaults())
+    start, problem = FitParameters(one_phase(), 1 / K), FitProblem(POSITIONAL, BOUNDS, False, one_phase())
     whole = gauss_newton(sample, start, problem, FitCallback())
     monkeypatch.setattr("learn.fit.LARGE", 1)
     monkeypatch.setattr("learn.passes.BLOCK", 256)

@@ -17,13 +17,14 @@ from engine.console.learn_options import read_arguments
 from engine.console.learning import learn_weights
 from eval.linear.evaluate import features_of
 from eval.linear.registry import TERMS
-from eval.linear.weights import defaults, learned_k, load, save
+from eval.linear.weights import learned_k, load, save
 from formats.pgn_games import read_games
 from learn.fit import FitCallback, FitProblem, fit_k, gauss_newton
 from learn.learning import Settings, learn, split
 from learn.positions import FEATURE_SCALE, Rows, Selection, rows_of_games
 from learn.sample import FitParameters, Sample, sample_of
 from tests.rows import mean_error
+from tests.shipped import one_phase
 
 BOUNDS = np.array([term.bounds for term in TERMS], dtype=np.float64)
 GAMES = 400
@@ -82,7 +83,7 @@ def test_a_row_times_the_weights_is_the_score_before_the_rules(pgn: Path) -> Non
     found = rows.features[rows.game < 3] / FEATURE_SCALE
     assert len(found) == len(expected) > 100
     assert np.abs(found - expected).max() <= 0.5 / FEATURE_SCALE + 1e-9
-    assert np.abs((found - expected) @ defaults()).max() < 2
+    assert np.abs((found - expected) @ one_phase()).max() < 2
 
 
 def test_positions_at_both_ends_of_a_game_can_be_left_out(pgn: Path) -> None:
@@ -95,11 +96,11 @@ def test_positions_at_both_ends_of_a_game_can_be_left_out(pgn: Path) -> None:
 
 
 def test_the_fit_finds_the_weights_that_made_the_results() -> None:
-    truth = defaults()
+    truth = one_phase()
     truth[POSITIONAL] = np.clip(truth[POSITIONAL] * 0.5, BOUNDS[POSITIONAL, 0], BOUNDS[POSITIONAL, 1])
     sample = made_up_sample(truth, 1000.0, 60_000, seed=3)
-    start = FitParameters(defaults(), 1 / 700)
-    end = gauss_newton(sample, start, FitProblem(POSITIONAL, BOUNDS, True, defaults()), FitCallback())
+    start = FitParameters(one_phase(), 1 / 700)
+    end = gauss_newton(sample, start, FitProblem(POSITIONAL, BOUNDS, True, one_phase()), FitCallback())
     assert mean_error(sample, end) < mean_error(sample, start)
     assert mean_error(sample, end) <= mean_error(sample, FitParameters(truth, 1 / 1000)) + 1e-5
     assert abs(end.k - 1000) < 60
@@ -108,11 +109,11 @@ def test_the_fit_finds_the_weights_that_made_the_results() -> None:
 
 
 def test_weights_stay_within_their_bounds() -> None:
-    truth = defaults()
+    truth = one_phase()
     truth[5] = 150.0  # PawnDoubled may not be positive
     sample = made_up_sample(truth, 500.0, 20_000, seed=4)
     end = gauss_newton(
-        sample, FitParameters(defaults(), 1 / 500), FitProblem(POSITIONAL, BOUNDS, True, defaults()), FitCallback()
+        sample, FitParameters(one_phase(), 1 / 500), FitProblem(POSITIONAL, BOUNDS, True, one_phase()), FitCallback()
     )
     assert end.weights[5] == 0
     assert (end.weights >= BOUNDS[:, 0]).all()
@@ -120,12 +121,12 @@ def test_weights_stay_within_their_bounds() -> None:
 
 
 def test_k_is_where_the_error_is_least() -> None:
-    sample = made_up_sample(defaults(), 321.0, 20_000, seed=5)
-    k = fit_k(sample, defaults()).k
-    best = mean_error(sample, FitParameters(defaults(), 1 / k))
+    sample = made_up_sample(one_phase(), 321.0, 20_000, seed=5)
+    k = fit_k(sample, one_phase()).k
+    best = mean_error(sample, FitParameters(one_phase(), 1 / k))
     assert abs(k - 321) < 20
-    assert best <= mean_error(sample, FitParameters(defaults(), 1 / (k * 1.02)))
-    assert best <= mean_error(sample, FitParameters(defaults(), 1 / (k / 1.02)))
+    assert best <= mean_error(sample, FitParameters(one_phase(), 1 / (k * 1.02)))
+    assert best <= mean_error(sample, FitParameters(one_phase(), 1 / (k / 1.02)))
 
 
 def test_no_game_lies_in_both_parts(pgn: Path) -> None:
@@ -143,14 +144,14 @@ def test_noise_teaches_nothing_and_is_not_accepted() -> None:
     results = (rng.integers(0, 3, 100) / 2).astype(np.float32)
     none = np.zeros(4000, dtype=np.uint8)
     rows = Rows(features, none, game, none.astype(np.int16), results, none.astype(np.int16))
-    flat = np.where(np.arange(len(TERMS)) < 5, defaults(), np.clip(0.0, BOUNDS[:, 0], BOUNDS[:, 1]))
+    flat = np.where(np.arange(len(TERMS)) < 5, one_phase(), np.clip(0.0, BOUNDS[:, 0], BOUNDS[:, 1]))
     learned = learn(split(rows, Settings()), flat, Settings(k=1e6), FitCallback())
     assert not learned.accepted
 
 
 def test_learning_writes_new_weights_and_keeps_the_old(pgn: Path, tmp_path: Path) -> None:
     weights = tmp_path / "weights.txt"
-    flat = defaults()
+    flat = one_phase()
     flat[POSITIONAL] = np.clip(0.0, BOUNDS[POSITIONAL, 0], BOUNDS[POSITIONAL, 1])
     flat[:5] = 100.0  # a queen is worth a pawn: anything is better
     save(weights, flat)
@@ -168,7 +169,7 @@ def test_learning_writes_new_weights_and_keeps_the_old(pgn: Path, tmp_path: Path
 
 def test_a_dry_run_writes_nothing(pgn: Path, tmp_path: Path) -> None:
     weights = tmp_path / "weights.txt"
-    save(weights, defaults())
+    save(weights, one_phase())
     before = weights.read_bytes()
     learn_weights([str(pgn), "--weights", str(weights), "--dry-run"], lambda line: None)
     assert weights.read_bytes() == before
@@ -194,7 +195,7 @@ def test_games_that_cannot_teach_are_refused_with_the_reason(tmp_path: Path, tex
     path, weights = tmp_path / "games.pgn", tmp_path / "weights.txt"
     if text is not None:
         path.write_text(text)
-    save(weights, defaults())
+    save(weights, one_phase())
     before = weights.read_bytes()
     with pytest.raises(CommandError, match=reason):
         learn_weights([str(path), "--weights", str(weights)], lambda line: None)
@@ -229,5 +230,5 @@ def test_a_game_that_cannot_be_read_is_reported_and_the_rest_used(pgn: Path, tmp
 
 
 def _saved(folder: Path) -> Path:
-    save(folder / "weights.txt", defaults())
+    save(folder / "weights.txt", one_phase())
     return folder / "weights.txt"

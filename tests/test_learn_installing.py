@@ -15,7 +15,7 @@ from engine.console.learn_options import read_arguments
 from engine.console.learning import learn_weights
 from engine.shell.learn import run_learn
 from eval.linear.registry import TERMS
-from eval.linear.weights import DEFAULT_FILE, as_mapping, defaults, learned_k, load, parse, render, rewrite, save
+from eval.linear.weights import DEFAULT_FILE, as_mapping, learned_k, load, parse, render, rewrite, save
 from learn import installing, learning, procedure
 from learn.installing import EARLIER, LEARNED, text_with
 from match.games import Tally
@@ -23,6 +23,7 @@ from match.prove import NOT_WEAKER, STRONGER, Proof, StrengthTest
 from match.statistics import Model, Sprt, _likeliest_with_mean, llr, score_of
 from match.time_control import TimeControl
 from tests.rows import SELFPLAY
+from tests.shipped import one_phase
 
 TINY = replace(NOT_WEAKER, time_control=TimeControl(nodes=20), most_games=2)
 COMMENTS = ("# Grandmother's weights", "VAL_Q   100  # she never took mine", "# the end")
@@ -31,7 +32,7 @@ COMMENTS = ("# Grandmother's weights", "VAL_Q   100  # she never took mine", "# 
 @pytest.fixture
 def weights(tmp_path: Path) -> Path:
     """A file in which a queen is worth a pawn, so that whatever is learned is better; its owner has written into it."""
-    values = defaults()
+    values = one_phase()
     values[:5] = 100.0
     lines = render(as_mapping(values)).splitlines()
     kept = [line for line in reversed(lines) if not line.startswith("VAL_Q")]
@@ -230,7 +231,7 @@ def test_where_weights_come_from_is_told_once_however_often_they_are_learned(wei
 
 
 def test_what_a_shipped_file_tells_of_its_own_values_is_not_told_of_others() -> None:
-    text = text_with(DEFAULT_FILE, defaults() + 1, [f"{LEARNED} now"])
+    text = text_with(DEFAULT_FILE, one_phase() + 1, [f"{LEARNED} now"])
     assert [line for line in text.splitlines() if line.startswith("#")] == [f"# {LEARNED} now"]
 
 
@@ -250,7 +251,7 @@ def test_only_values_that_change_are_written_anew() -> None:
 
 
 def test_the_old_weights_are_kept_where_the_file_has_their_ending(tmp_path: Path, told: list[str]) -> None:
-    values = defaults()
+    values = one_phase()
     values[:5] = 100.0
     save(tmp_path / "w.old", values)
     before = (tmp_path / "w.old").read_bytes()

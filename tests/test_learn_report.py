@@ -18,7 +18,7 @@ from engine.shell.cli import main
 from engine.shell.learn import run_learn
 from engine.shell.plot import run_plot
 from eval.linear.registry import TERMS
-from eval.linear.weights import SHIPPED, defaults, load, save
+from eval.linear.weights import SHIPPED, load, save
 from learn import procedure
 from learn.calibration import calibration
 from learn.fit import FitCallback
@@ -31,6 +31,7 @@ from learn.run_log import COLUMNS, fold
 from learn.sample import FitParameters, sample_of
 from learn.tables import as_csv, render
 from tests.rows import SELFPLAY, made_up_rows, selfplay_rows, some_games
+from tests.shipped import one_phase
 
 BEFORE_TRAINING = SHIPPED / "greko2015-before-training.txt"
 STEP = re.compile(r"\d+ 0\.\d{12} 0\.\d{12} \d{4}-\d\d-\d\d \d\d:\d\d:\d\d (\[\d+\.\d+\] -?\d+|K = .*)")
@@ -75,7 +76,7 @@ def test_the_table_for_machines_holds_the_weights_that_were_written(folder: Path
 def test_the_summary_for_programs_is_one_object_on_standard_output(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    save(tmp_path / "weights.txt", defaults())
+    save(tmp_path / "weights.txt", one_phase())
     words = [str(SELFPLAY), "--weights", str(tmp_path / "weights.txt"), "--dry-run", "--json", "--no-fen"]
     assert run_learn(words) == 0
     summary = json.loads(capsys.readouterr().out)
@@ -149,7 +150,7 @@ def test_help_lists_every_option(word: str, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_what_is_odd_about_a_weight_is_told() -> None:
-    truth = defaults()
+    truth = one_phase()
     truth[5], truth[22] = 150.0, -150.0  # PawnDoubled wants to be positive, RookMobility negative
     rows = made_up_rows(truth, 800.0, 40_000, seed=7)
     rows.features[:, 20] = 0
@@ -158,7 +159,7 @@ def test_what_is_odd_about_a_weight_is_told() -> None:
     settings = Settings(k=800.0, prior=0.0)
     sample = split(rows, settings)
     lines: dict[str, WeightLine] = {}
-    for line in summarise(sample, learn(sample, defaults(), settings, FitCallback()), settings, 1, 0.0).weights:
+    for line in summarise(sample, learn(sample, one_phase(), settings, FitCallback()), settings, 1, 0.0).weights:
         lines[line.name] = line
     assert "at its bound" in lines["PawnDoubled"].flags
     assert "sign against its meaning" in lines["RookMobility"].flags
@@ -170,9 +171,9 @@ def test_what_is_odd_about_a_weight_is_told() -> None:
 
 
 def test_true_weights_are_well_calibrated_and_false_ones_are_not() -> None:
-    rows = made_up_rows(defaults(), 800.0, 40_000, seed=8)
+    rows = made_up_rows(one_phase(), 800.0, 40_000, seed=8)
     sample = sample_of(rows, np.ones(len(rows), dtype=np.bool_))
-    sharp, true = (calibration(sample, FitParameters(defaults(), 1 / k)) for k in (300.0, 800.0))
+    sharp, true = (calibration(sample, FitParameters(one_phase(), 1 / k)) for k in (300.0, 800.0))
     assert sum(each.positions for each in true) == len(rows)
     misses = [np.mean([abs(each.scored - each.predicted) / each.error for each in bins]) for bins in (true, sharp)]
     assert misses[0] < 2 < misses[1]
@@ -212,20 +213,20 @@ def test_nothing_is_drawn_for_a_folder_that_cannot_be_written(folder: Path, monk
 def test_thirty_games_are_too_few_to_leave_new_weights() -> None:
     rows = some_games(selfplay_rows(), np.arange(30))
     sample = split(rows, Settings())
-    found = learn(sample, defaults(), Settings(), FitCallback())
+    found = learn(sample, one_phase(), Settings(), FitCallback())
     assert not found.accepted
-    assert np.abs(found.end.weights - defaults()).max() < 20
+    assert np.abs(found.end.weights - one_phase()).max() < 20
 
 
 @pytest.fixture(scope="module")
 def summary() -> Summary:
     """Of a run in which most changes are noise, but not that of RookMobility."""
-    truth = defaults()
+    truth = one_phase()
     truth[22] += 200
     rows = made_up_rows(truth, 800.0, 5_000, seed=9)
     settings = Settings(k=800.0, prior=0.0)
     sample = split(rows, settings)
-    return summarise(sample, learn(sample, defaults(), settings, FitCallback()), settings, 1000, 12.3)
+    return summarise(sample, learn(sample, one_phase(), settings, FitCallback()), settings, 1000, 12.3)
 
 
 def test_a_report_fits_into_eighty_columns_and_breaks_no_word(folder: Path, summary: Summary) -> None:
@@ -278,7 +279,7 @@ def test_the_sentence_and_the_table_of_the_article_tell_of_one_error() -> None:
 
 
 def test_a_worse_result_is_called_so_with_what_may_help(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    save(tmp_path / "weights.txt", defaults())
+    save(tmp_path / "weights.txt", one_phase())
     lines: list[str] = []
 
     def worse(*arguments: object) -> Summary:
@@ -302,7 +303,7 @@ def test_no_zero_has_a_sign(summary: Summary) -> None:
 
 
 def test_rounded_weights_have_no_zero_with_a_sign() -> None:
-    truth = defaults()
+    truth = one_phase()
     truth[5:] = np.clip(0.0, *np.array([term.bounds for term in TERMS[5:]]).T)
     sample = split(made_up_rows(truth, 800.0, 20_000, seed=3), Settings(k=800.0))
     end = learn(sample, truth, Settings(k=800.0), FitCallback()).end.weights

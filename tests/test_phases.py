@@ -20,9 +20,10 @@ from eval.linear.explain import Change, explain, value_pieces
 from eval.linear.family import LinearEvaluation, render_terms
 from eval.linear.phases import by_stage, column_names, halves, in_two_phases, simplest, with_values
 from eval.linear.registry import TERMS
-from eval.linear.weights import DEFAULT_FILE, as_mapping, defaults, load, parse, rewrite, save
+from eval.linear.weights import as_mapping, load, parse, rewrite, save
 from eval.material import FULL_BOARD
 from tests.boards import playouts, records
+from tests.shipped import ONE_PHASE, one_phase
 
 N = len(TERMS)
 NAMES = [term.name for term in TERMS]
@@ -33,12 +34,15 @@ def two_phases() -> np.ndarray:
     """Weights whose values differ in every term, within bounds."""
     chance = np.random.default_rng(3)
     low, high = np.array([term.bounds for term in TERMS], dtype=float).T
-    start = in_two_phases(defaults(), N)
+    start = in_two_phases(one_phase(), N)
     return np.clip(np.rint(start + chance.uniform(-30, 30, 2 * N)), np.tile(low, 2), np.tile(high, 2))
 
 
 def test_a_line_with_two_values_reads_as_middlegame_and_endgame() -> None:
-    found = parse("KnightOutpost 30 18 # better with pieces\nVAL_P 101\n", "a file")
+    one = "\n".join(
+        line for line in ONE_PHASE.read_text().splitlines() if "KnightOutpost" not in line and "VAL_P" not in line
+    )
+    found = parse(f"KnightOutpost 30 18 # better with pieces\nVAL_P 101\n{one}", "a file")
     middlegame, endgame = halves(found, N)
     assert (middlegame[OUTPOST], endgame[OUTPOST]) == (30, 18)
     others = [index for index in range(N) if index != OUTPOST]
@@ -58,18 +62,18 @@ def test_two_phases_written_are_read_back_and_one_value_stays_one(tmp_path: Path
 
 def test_a_rewritten_file_keeps_comments_and_takes_other_numbers_of_values() -> None:
     text = "# mine\nKnightOutpost  30\t18  # two\nVAL_P 100 # one\n"
-    weights = with_values(defaults(), {"KnightOutpost_mg": 5, "KnightOutpost_eg": 5, "VAL_P_eg": 120}, TERMS)
+    weights = with_values(one_phase(), {"KnightOutpost_mg": 5, "KnightOutpost_eg": 5, "VAL_P_eg": 120}, TERMS)
     found = rewrite(text, weights, [])
     assert found.startswith("# mine\nKnightOutpost  5  # two\nVAL_P 100 120 # one\nVAL_N ")
     assert np.array_equal(parse(found, "a file"), weights)
 
 
 def test_one_phase_scores_as_the_plain_sum_at_every_stage() -> None:
-    table = by_stage(defaults(), N)
+    table = by_stage(one_phase(), N)
     assert table.shape == (FULL_BOARD + 1, N)
-    assert (table == defaults()).all()
+    assert (table == one_phase()).all()
     positions = records(playouts(5, 200))
-    assert np.array_equal(scores_of(positions, defaults()), scores_of(positions, in_two_phases(defaults(), N)))
+    assert np.array_equal(scores_of(positions, one_phase()), scores_of(positions, in_two_phases(one_phase(), N)))
 
 
 def test_weights_go_from_endgame_to_middlegame_by_the_pieces_left() -> None:
@@ -105,8 +109,8 @@ def test_the_explanation_adds_up_and_tells_both_values() -> None:
         values = value_pieces(position, weights)
         assert values.attributed(0) - values.attributed(1) + values.shared_cp == pytest.approx(found.sum)
     assert "weights with two values" in render(report)
-    one_phase = report_evaluation(position, report.fen, LinearEvaluation(defaults()))
-    assert "weights with two values" not in render(one_phase)
+    plain = report_evaluation(position, report.fen, LinearEvaluation(one_phase()))
+    assert "weights with two values" not in render(plain)
 
 
 def test_a_change_by_a_capture_counts_the_change_of_stage() -> None:
@@ -118,26 +122,28 @@ def test_a_change_by_a_capture_counts_the_change_of_stage() -> None:
 
 
 def test_the_table_of_terms_shows_both_values() -> None:
-    weights = with_values(defaults(), {"KnightOutpost_mg": 33, "KnightOutpost_eg": -7}, TERMS)
+    weights = with_values(one_phase(), {"KnightOutpost_mg": 33, "KnightOutpost_eg": -7}, TERMS)
     row = next(line for line in render_terms(weights).splitlines() if "KnightOutpost" in line)
     assert row.split()[2:4] == ["33", "-7"]
     assert max(map(len, render_terms(weights).splitlines())) <= 80
 
 
 def test_numbers_name_each_phase_and_both_together() -> None:
-    evaluation = LinearEvaluation.load(DEFAULT_FILE)
+    evaluation = LinearEvaluation.load(ONE_PHASE)
     assert evaluation.numbers["KnightOutpost_mg"].part_of == "KnightOutpost"
     split = evaluation.with_numbers({"KnightOutpost_mg": 33})
     assert as_mapping(split.weights)["KnightOutpost_mg"] == 33
     assert split.numbers["KnightOutpost_eg"].value == evaluation.numbers["KnightOutpost"].value
-    with pytest.raises(EvaluationError, match="no number named 'KnightOutpost'"):
-        split.with_numbers({"KnightOutpost": 5})
+    assert "KnightOutpost" not in split.numbers
+    assert split.with_numbers({"KnightOutpost": 5}).numbers["KnightOutpost"].value == 5
+    with pytest.raises(EvaluationError, match="KnightOutpost = 999 is outside"):
+        split.with_numbers({"KnightOutpost": 999})
     assert split.with_numbers({"VAL_P": 99}).numbers["VAL_P_eg"].value == 99
     again = from_identity(split.identity)
     assert isinstance(again, LinearEvaluation) and np.array_equal(again.weights, split.weights)
 
 
 def test_two_phases_that_are_the_same_are_one() -> None:
-    assert np.array_equal(simplest(in_two_phases(defaults(), N), N), defaults())
-    assert LinearEvaluation(in_two_phases(defaults(), N)).identity == LinearEvaluation(defaults()).identity
+    assert np.array_equal(simplest(in_two_phases(one_phase(), N), N), one_phase())
+    assert LinearEvaluation(in_two_phases(one_phase(), N)).identity == LinearEvaluation(one_phase()).identity
     assert column_names(TERMS, 2)[OUTPOST + N] == "KnightOutpost_eg"

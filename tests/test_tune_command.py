@@ -9,6 +9,7 @@ from engine.common.command import CommandError, UsageError
 from engine.search.parameters import OLD_NAMES, PARAMETERS
 from engine.shell.cli import main
 from engine.shell.spsa import run_spsa
+from eval.evaluation import Number
 from eval.linear.phases import SUFFIXES
 from eval.linear.registry import TERMS
 from eval.linear.weights import as_mapping, defaults
@@ -21,10 +22,10 @@ from tune.parameters import (
     rounding_warnings,
 )
 
-FISHTEST = "RookOpen, 17, 0, 60, 5, 0.002\nrazor_margin, 200, 50, 800, 40, 0.0025\n"
-OPENBENCH = "RookOpen, int, 17, 0, 60, 5, 0.002\nScale, float, 1.5, 0.5, 3, 0.25, 0.004  # not ours\n"
+FISHTEST = "RookOpen_mg, 17, 0, 60, 5, 0.002\nrazor_margin, 200, 50, 800, 40, 0.0025\n"
+OPENBENCH = "RookOpen_mg, int, 17, 0, 60, 5, 0.002\nScale, float, 1.5, 0.5, 3, 0.25, 0.004  # not ours\n"
 TOML = """
-[RookOpen]
+[RookOpen_mg]
 c_end = 5
 elo = 2
 dist = 10
@@ -50,20 +51,29 @@ def test_lines_of_fishtest_and_openbench_are_read_and_printed_back():
 def test_toml_takes_from_the_registry_what_it_does_not_say():
     rook, scale = read_toml(TOML, "file", own_parameters())
     term = next(term for term in TERMS if term.name == "RookOpen")
-    assert (rook.start, rook.low, rook.high) == (as_mapping(defaults())["RookOpen"], *term.bounds)
+    assert (rook.start, rook.low, rook.high) == (as_mapping(defaults())["RookOpen_mg"], *term.bounds)
     assert (rook.elo, rook.distance, rook.elo_at_c, rook.whole) == (2, 10, 0.5, True)
     assert scale == TunedParameter("Scale", 1.5, 0.5, 3, 0.25, 0.004, whole=False)
 
 
 def test_the_perturbation_follows_from_the_distance():
-    (rook,) = read_toml("[RookOpen]\ndist = 10\nelo = 2\n", "file", own_parameters())
+    (rook,) = read_toml("[RookOpen_mg]\ndist = 10\nelo = 2\n", "file", own_parameters())
     assert rook.c_end == pytest.approx(22)
     assert rook.elo_at_c == pytest.approx(2 * 2.2**2)
 
 
 def test_every_weight_and_every_number_of_the_search_can_be_tuned():
-    weights = {term.name + suffix for term in TERMS for suffix in ("", *SUFFIXES)}
-    assert set(own_parameters()) - OLD_NAMES.keys() == weights | {row.name for row in PARAMETERS}
+    weights = {term.name + suffix for term in TERMS for suffix in SUFFIXES}
+    wholes = {term.name for term in TERMS if as_mapping(defaults()).get(term.name) is not None}
+    assert set(own_parameters()) - OLD_NAMES.keys() == weights | wholes | {row.name for row in PARAMETERS}
+
+
+def test_a_term_of_two_values_is_tuned_by_phase():
+    known = {name: Number(value, -200, 200, part_of="X") for name, value in (("X_mg", 30.0), ("X_eg", 18.0))}
+    with pytest.raises(TuneError, match="X has a value for each phase; tune X_mg and X_eg"):
+        read_toml("[X]\nc_end = 5\n", "file", known)
+    with pytest.raises(TuneError, match="tune X_mg and X_eg"):
+        check_known([TunedParameter("X", 24, 0, 60, 5)], known, "Merino")
 
 
 @pytest.mark.parametrize(
@@ -93,12 +103,12 @@ def test_a_faulty_line_is_named_with_its_fault(text, said):
         ("[a", "file: Expected ']'"),
         ("a = 1", "file: a is not a table"),
         ("[a]\nc_end = 1", "file: [a]: start is missing"),
-        ("[RookOpen]\nelo = 1", "file: [RookOpen]: c_end (or dist) is missing"),
-        ("[RookOpen]\nc = 1", "file: [RookOpen]: unknown key 'c'"),
-        ("[RookOpen]\nc_end = true", "file: [RookOpen]: c_end = True is not a number"),
-        ('[RookOpen]\nc_end = 1\ntype = "whole"', "file: [RookOpen]: type must be 'int' or 'float', not 'whole'"),
-        ("[RookOpen]\ndist = -1", "file: RookOpen: c_end = -2.2"),
-        ("[RookOpen]\nc_end = 1\ndist = 0", "file: RookOpen: dist = 0; it must be above 0"),
+        ("[RookOpen_mg]\nelo = 1", "file: [RookOpen_mg]: c_end (or dist) is missing"),
+        ("[RookOpen_mg]\nc = 1", "file: [RookOpen_mg]: unknown key 'c'"),
+        ("[RookOpen_mg]\nc_end = true", "file: [RookOpen_mg]: c_end = True is not a number"),
+        ('[RookOpen_mg]\nc_end = 1\ntype = "whole"', "file: [RookOpen_mg]: type must be 'int' or 'float', not 'whole'"),
+        ("[RookOpen_mg]\ndist = -1", "file: RookOpen_mg: c_end = -2.2"),
+        ("[RookOpen_mg]\nc_end = 1\ndist = 0", "file: RookOpen_mg: dist = 0; it must be above 0"),
     ],
 )
 def test_a_faulty_table_is_named_with_its_fault(text, said):
@@ -109,7 +119,7 @@ def test_a_faulty_table_is_named_with_its_fault(text, said):
 
 def test_a_name_that_means_nothing_gets_the_nearest_one():
     known = own_parameters()
-    with pytest.raises(TuneError, match=r"Merino has no parameter named 'RookOpn'; did you mean 'RookOpen'\?"):
+    with pytest.raises(TuneError, match=r"Merino has no parameter named 'RookOpn'; did you mean 'RookOpen_mg'\?"):
         check_known([TunedParameter("RookOpn", 1, 0, 2, 1)], known, "Merino")
     with pytest.raises(TuneError, match=r"razor_margin: the bounds 0..100 reach beyond what Merino takes, 50..800"):
         check_known([TunedParameter("razor_margin", 50, 0, 100, 1)], known, "Merino")
@@ -177,7 +187,7 @@ def test_a_file_is_converted_to_both_formats(tmp_path: Path, capsys: pytest.Capt
     file.write_text(FISHTEST)
     run_spsa(["convert", str(file)])
     said = capsys.readouterr().out
-    assert said.startswith(f"# fishtest\n{FISHTEST}# OpenBench\nRookOpen, int, 17, 0, 60, 5, 0.002\n")
+    assert said.startswith(f"# fishtest\n{FISHTEST}# OpenBench\nRookOpen_mg, int, 17, 0, 60, 5, 0.002\n")
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,10 @@ from tune.playing import PairOutcome, TunePairTask, check_own, engine_options, o
 from tune.progress import remaining_loss, result_lines
 from tune.tuning import Configuration, Tune, configuration_from, configuration_hash, load_tune, replay
 
-ROWS = (TunedParameter("RookOpen", 17, -200, 200, 30), TunedParameter("razor_margin", 200, 50, 800, 40, elo=3, dist=80))
+ROWS = (
+    TunedParameter("RookOpen_mg", 17, -200, 200, 30),
+    TunedParameter("razor_margin", 200, 50, 800, 40, elo=3, dist=80),
+)
 
 
 def configuration(pairs: int = 40, method: str = "bspsa", **other) -> Configuration:
@@ -43,7 +46,7 @@ def configuration(pairs: int = 40, method: str = "bspsa", **other) -> Configurat
 
 
 def judge(lose: int = 0, interrupt: int = 0) -> Callable[[TunePairTask], PairOutcome]:
-    """Plays no games: the player with more RookOpen wins, unless a pair is to be lost or to break the tune off."""
+    """Plays no games: the player with more RookOpen_mg wins, unless a pair is to be lost or to break the tune off."""
 
     def play_pair(task: TunePairTask) -> PairOutcome:
         pair = task.pair
@@ -154,7 +157,7 @@ def test_players_get_the_values_of_their_side():
 
 
 def test_the_player_who_gives_his_pieces_away_loses_the_pair():
-    rows = (TunedParameter("VAL_Q", 1200, 0, 3000, 100), TunedParameter("VAL_R", 600, 0, 2000, 100))
+    rows = (TunedParameter("VAL_Q_mg", 1200, 0, 3000, 100), TunedParameter("VAL_R_mg", 600, 0, 2000, 100))
     settings = replace(configuration(), parameters=rows, time_control=TimeControl(nodes=300))
     sane, mad = np.array([1200.0, 600.0]), np.array([0.0, 0.0])
     with begun() as run:
@@ -263,7 +266,15 @@ def test_a_configuration_is_read_as_it_was_written():
 
 
 def test_a_configuration_of_the_terms_has_the_text_and_the_hash_that_it_always_had():
-    own = Configuration(ROWS[:1], "bspsa", 10, 3, 4, TimeControl(nodes=30), identity={"weights": [100.0, -2.5, 0.0]})
+    own = Configuration(
+        (replace(ROWS[0], name="RookOpen"),),
+        "bspsa",
+        10,
+        3,
+        4,
+        TimeControl(nodes=30),
+        identity={"weights": [100.0, -2.5, 0.0]},
+    )
     assert json.loads(own.text())["weights"] == [100.0, -2.5, 0.0]
     assert configuration_hash(own.text()) == "11dfe4a17bd0cd61"
     assert configuration_from(own.text()) == own
@@ -287,19 +298,19 @@ def player_told(said: str) -> Player:
 
 def test_a_tune_by_games_is_played_resumed_and_replayed(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     file, picture = tmp_path / "rook.txt", tmp_path / "rook.svg"
-    file.write_text("RookOpen, 17, -200, 200, 0.4, 0.002\nrazor_margin, 200, 50, 800, 40, 0.0025\n")
+    file.write_text("RookOpen_mg, 17, -200, 200, 0.4, 0.002\nrazor_margin, 200, 50, 800, 40, 0.0025\n")
     order = ["tune", str(file), "--pairs", "6", "--nodes", "20", "--plot", str(picture)]
     assert run_spsa(order) == 0
     said = capsys.readouterr().out
-    assert "Warning: RookOpen: c_end = 0.4" in said
+    assert "Warning: RookOpen_mg: c_end = 0.4" in said
     assert "bspsa after 6 pairs:" in said
     assert "To confirm it by SPRT" in said
     player = player_told(said)
     assert isinstance(player, OwnPlayer)
     tuned = load_tune(tmp_path / "rook.tune.npz").estimate().round()
-    assert player.evaluation.numbers["RookOpen"].value == tuned[0]
+    assert player.evaluation.numbers["RookOpen_mg"].value == tuned[0]
     assert player.parameters == parameter_values({"razor_margin": int(tuned[1])})
-    assert picture.read_text().count("RookOpen") == 1 or "<svg" in picture.read_text()
+    assert picture.read_text().count("RookOpen_mg") == 1 or "<svg" in picture.read_text()
     assert (tmp_path / "rook.tune.txt").read_text().count("RookOpen") == 1
     with pytest.raises(UsageError, match="exists; 'merino spsa resume"):
         run_spsa(order)
@@ -314,10 +325,10 @@ def test_a_tune_by_games_is_played_resumed_and_replayed(tmp_path: Path, capsys: 
 @pytest.mark.parametrize(
     ("text", "options", "said"),
     [
-        ("RookOpn, 17, 0, 60, 5, 0.002", [], "Merino has no parameter named 'RookOpn'; did you mean 'RookOpen'"),
+        ("RookOpn, 17, 0, 60, 5, 0.002", [], "Merino has no parameter named 'RookOpn'; did you mean 'RookOpen_mg'"),
         ("razor_margin, 60, 0, 800, 5, 0.002", [], "reach beyond what Merino takes, 50..800"),
         ("razor_margin, float, 60, 50, 800, 5, 0.002", [], "razor_margin is an integer"),
-        ("RookOpen, 17, 0, 60, 5, 0.002", ["--plot", "a.txt"], "--plot writes .png or .svg"),
+        ("RookOpen_mg, 17, 0, 60, 5, 0.002", ["--plot", "a.txt"], "--plot writes .png or .svg"),
     ],
 )
 def test_a_tune_that_cannot_be_says_why_and_plays_nothing(tmp_path: Path, text, options, said):
@@ -342,7 +353,7 @@ def test_what_a_picture_needs_is_looked_for_before_the_games(
     if lacking == "matplotlib":
         monkeypatch.setitem(sys.modules, "matplotlib", None)
         picture = tmp_path / "rook.svg"
-    file.write_text("RookOpen, 17, -200, 200, 5, 0.002\n")
+    file.write_text("RookOpen_mg, 17, -200, 200, 5, 0.002\n")
     if command != "tune":
         play(Tune.new(configuration(pairs=4))).save(state)
     before = set(tmp_path.iterdir())
@@ -356,11 +367,11 @@ def test_what_a_picture_needs_is_looked_for_before_the_games(
 
 def test_where_the_tuned_weights_go_is_looked_at_before_the_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     file = tmp_path / "rook.txt"
-    file.write_text("RookOpen, 17, -200, 200, 5, 0.002\n")
+    file.write_text("RookOpen_mg, 17, -200, 200, 5, 0.002\n")
     monkeypatch.setattr("engine.shell.tune_games.play_tune", refuse_to_play)
     with pytest.raises(UsageError, match="the tuned weights would replace"):
         run_spsa(["tune", str(file), "--state", str(tmp_path / "rook.npz")])
-    assert file.read_text().startswith("RookOpen, 17")
+    assert file.read_text().startswith("RookOpen_mg, 17")
     (tmp_path / "rook.txt").unlink()
     (tmp_path / "rook.tune.txt").mkdir()
     play(Tune.new(configuration(pairs=4))).save(tmp_path / "rook.tune.npz")

@@ -36,7 +36,7 @@ def tally_of(elo: float, pairs: int = PAIRS, random: np.random.Generator | None 
 
 
 def scan_of(curve: dict[int, float], against: int, **how) -> Scan:
-    request = make_request("RookOpen", curve, against, default())
+    request = make_request("RookOpen_mg", curve, against, default())
     return run_scan(request, lambda value: (MatchResult(tally_of(curve[value], **how)), None))
 
 
@@ -94,7 +94,7 @@ def test_a_clean_score_has_no_elo_but_counts():
 
 def test_the_table_draws_each_interval_at_its_place():
     lines = scan_table(scan_of({0: -60, 10: 60}, against=5))
-    assert lines[0] == "RookOpen, each value against 5; intervals of 95%"
+    assert lines[0] == "RookOpen_mg, each value against 5; intervals of 95%"
     middle = lines[3].index("o")
     left, right = (lines[row].rindex("o") for row in (2, 4))
     assert left < middle < right
@@ -121,12 +121,12 @@ def test_the_picture_is_drawn(ending):
 
 
 def test_a_scan_takes_a_weight_or_a_number_of_the_search_by_either_name():
-    for name, value in (("RookOpen", 30), ("razor_margin", 300), ("PawnIsolated_eg", -3)):
+    for name, value in (("RookOpen_mg", 30), ("razor_margin", 300), ("PawnIsolated_eg", -3)):
         changed, usual = make_request(name, [value], None, default()).players(value)
         assert changed.label == f"{name}={value}"
         assert changed.identity() != usual.identity()
         assert usual.label == f"{name}={round(find_number(name, default())[1].value)}"
-    assert make_request("RookOpen", [3, 1, 3], 2, default()).values == (1, 3)
+    assert make_request("RookOpen_mg", [3, 1, 3], 2, default()).values == (1, 3)
     assert values_between(0, 10, 5) == (0, 2, 5, 8, 10)
     assert values_between(0, 2, 9) == (0, 1, 2)
 
@@ -134,14 +134,14 @@ def test_a_scan_takes_a_weight_or_a_number_of_the_search_by_either_name():
 @pytest.mark.parametrize(
     ("name", "values", "said"),
     [
-        ("RookOpn", [1], "did you mean 'RookOpen'"),
+        ("RookOpn", [1], "did you mean 'RookOpen_mg'"),
         ("razor_margin", [1], "razor_margin = 1 is outside 50..800"),
-        ("RookOpen", [17], "no value is left to scan besides 17"),
+        ("RookOpen_mg", [17], "no value is left to scan besides 17"),
     ],
 )
 def test_what_cannot_be_scanned_is_named(name, values, said):
     with pytest.raises(TuneError, match=said):
-        make_request(name, values, 17 if name == "RookOpen" else None, default())
+        make_request(name, values, 17 if name == "RookOpen_mg" else None, default())
 
 
 @pytest.mark.parametrize(
@@ -156,12 +156,12 @@ def test_what_cannot_be_scanned_is_named(name, values, said):
 )
 def test_a_wrong_scan_is_refused_before_a_game(words, said):
     with pytest.raises((UsageError, CommandError)) as caught:
-        run_spsa(["scan", "RookOpen", *words.split()])
+        run_spsa(["scan", "RookOpen_mg", *words.split()])
     assert said in str(caught.value)
 
 
 def test_an_interrupted_scan_goes_on_where_it_was(tmp_path: Path, monkeypatch, capsys):
-    where = ["scan", "RookOpen", "--values", "-40,60", "--against", "17"]
+    where = ["scan", "RookOpen_mg", "--values", "-40,60", "--against", "17"]
     words = [*where, "--games", "4", "--nodes", "20", "--json", "--quiet", "--state"]
     assert run_spsa([*words, str(tmp_path / "whole")]) == 0
     whole = json.loads(capsys.readouterr().out)

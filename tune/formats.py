@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from eval.evaluation import Number
-from tune.parameters import TunedParameter, TuneError, check
+from tune.parameters import TunedParameter, TuneError, check, check_whole
 from tune.plan import REACH
 
 _TYPES = {"int": True, "float": False}
@@ -77,6 +77,7 @@ def _read_table(name: str, table: object, source: str, known: Mapping[str, Numbe
     kind = table.get("type", "int")
     if kind not in _TYPES:
         raise TuneError(f"{where}: type must be 'int' or 'float', not {kind!r}")
+    check_whole(name, known, where)
     registered = known.get(name)
     usual = {"start": registered.value, "min": registered.low, "max": registered.high} if registered else {}
     values: dict[str, float] = dict(usual)

@@ -83,6 +83,7 @@ def check_known(parameters: Sequence[TunedParameter], known: Mapping[str, Number
     """Raise TuneError if `owner` does not know a name or does not accept the bounds."""
     for parameter in parameters:
         if parameter.name not in known:
+            check_whole(parameter.name, known, owner)
             hint = did_you_mean(parameter.name, known)
             raise TuneError(f"{owner} has no parameter named {parameter.name!r}{hint}")
         limits = known[parameter.name]
@@ -91,6 +92,13 @@ def check_known(parameters: Sequence[TunedParameter], known: Mapping[str, Number
                 f"{parameter.name}: the bounds {parameter.low:g}..{parameter.high:g} reach beyond what {owner} takes, "
                 f"{limits.low:g}..{limits.high:g}"
             )
+
+
+def check_whole(name: str, known: Mapping[str, Number], where: str) -> None:
+    """Raise TuneError for the whole of parts that differ, which has no value to start from."""
+    parts = [part for part, number in known.items() if number.part_of == name]
+    if parts and name not in known:
+        raise TuneError(f"{where}: {name} has a value for each phase; tune {' and '.join(parts)}")
 
 
 def rounding_warnings(parameters: Sequence[TunedParameter]) -> list[str]:

@@ -22,7 +22,7 @@ from match.games import Tally
 from match.players import OwnPlayer
 from match.runner import MatchResult
 from match.statistics import COIN, Estimate, estimate, moments
-from tune.parameters import TuneError
+from tune.parameters import TuneError, check_whole
 
 ERROR_RATE = 0.05  # of a second optimum in a scan of a curve with one
 PlayValue = Callable[[int], tuple[MatchResult, MatchError | None]]
@@ -174,6 +174,7 @@ def make_request(name: str, values: Iterable[int], against: int | None, evaluati
 def find_number(name: str, evaluation: Evaluation) -> tuple[str, Number]:
     """A number that can be scanned, by its present name; raises TuneError with the nearest one."""
     known, name = known_numbers(evaluation), current_name(name)
+    check_whole(name, known, "scan")
     if name not in known:
         raise TuneError(f"there is no search parameter or weight '{name}'{did_you_mean(name, known)}")
     return name, known[name]

@@ -29,7 +29,7 @@ class Alarm:
             call()
 
 
-class _Clock:
+class _AlarmThread:
     """The thread and the alarms it waits for."""
 
     def __init__(self) -> None:
@@ -64,11 +64,11 @@ class _Clock:
                     return heapq.heappop(self._alarms)[2]
 
 
-_clock = _Clock()
+_alarms = _AlarmThread()
 
 
 def call_after(seconds: float, call: Callable[[], object]) -> Alarm:
     """Call this after so many seconds, from another thread; it must return at once and raise nothing."""
     alarm = Alarm(call)
-    _clock.add(time.monotonic() + seconds, alarm)
+    _alarms.add(time.monotonic() + seconds, alarm)
     return alarm

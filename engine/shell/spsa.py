@@ -65,7 +65,7 @@ def _parser() -> Parser:
         commands,
         "scan",
         "Play many values of one weight or search parameter against a fixed one: Elo by value, and its optima.",
-        "merino spsa scan RookOpen --from -40 --to 80 --points 7 --games 400 --nodes 500 --state rook --plot rook.svg",
+        "merino spsa scan RookOpen_mg --from -40 --to 80 --points 7 --games 400 --state rook --plot rook.svg",
         "merino spsa scan razor_margin --values 100,200,400,800",
     )
     add_scan(scan)

@@ -128,14 +128,14 @@ def render_terms(weights: np.ndarray, terms: Sequence[Term] = TERMS, width: int 
     rows, pairs = [], np.transpose(halves(weights, len(terms)))
     is_split = bool((pairs[:, 0] != pairs[:, 1]).any())
     if is_split:
-        rows.append(f"{'two values: middlegame, endgame':>41}")
+        rows.append(f"{'two values: middlegame, endgame':>37}")
     for group in Group:
         rows.append(f"{group.title} (times {group.multiplier:g})")
         for number, (term, pair) in enumerate(zip(terms, pairs, strict=True), start=1):
             if term.group is group:
                 low, high = term.bounds
                 phase = _PHASE_NAMES[term.phase]
-                value = f"{pair[0]:8.6g}" + (f"{pair[1]:8.6g}" if pair[0] != pair[1] else " " * 8 * is_split)
+                value = f"{pair[0]:6.6g}" + (f"{pair[1]:6.6g}" if pair[0] != pair[1] else " " * 6 * is_split)
                 rows.append(f"{number:3} {term.name:<21}{value}  {f'{low}..{high}':<10} {phase}")
                 rows.append(textwrap.fill(term.sentence, width, initial_indent=_INDENT, subsequent_indent=_INDENT))
     return "\n".join(row.rstrip() for row in rows)

@@ -84,13 +84,11 @@ def _report_passes(found: ClusterSession) -> None:
 
 def _sent(rows: Rows, executor: Any) -> RemoteRows:
     """The rows, in parts that workers keep."""
-    counts = np.bincount(rows.game, minlength=len(rows.results))
+    counts = rows.rows_of_games()
     ends = np.linspace(0, len(rows.results), 17).astype(int)
     at, parts = np.append(0, np.cumsum(counts))[ends], []
     for first, last, game, end in zip(at[:-1], at[1:], ends[:-1], ends[1:], strict=True):
-        mine = slice(first, last)
-        columns = rows.features[mine], rows.stage[mine], rows.game[mine] - np.int32(game), rows.to_end[mine]
-        parts.append(executor.keep(_itself, Rows(*columns, rows.results[game:end], rows.scores[mine])))
+        parts.append(executor.keep(_itself, rows.between(first, last, game, end)))
     return RemoteRows(
         executor, tuple(parts), tuple(np.diff(ends).tolist()), counts, rows.results, rows.features.shape[1]
     )

@@ -94,28 +94,25 @@ class Evaluation(ABC):
         return {}
 
     @property
-    def settable(self) -> Mapping[str, Number]:
-        """What `with_numbers` takes: the numbers, and each whole whose parts differ, with their mean as its value."""
-        wholes: dict[str, list[Number]] = {}
-        for number in self.numbers.values():
-            if number.part_of is not None and number.part_of not in self.numbers:
-                wholes.setdefault(number.part_of, []).append(number)
-        means = {
-            name: Number(sum(part.value for part in parts) / len(parts), parts[0].low, parts[0].high)
-            for name, parts in wholes.items()
+    def bounds(self) -> Mapping[str, tuple[float, float]]:
+        """The bounds of all that `with_numbers` takes: the numbers, and wholes without a value, whose parts differ."""
+        return {
+            own: (number.low, number.high)
+            for name, number in self.numbers.items()
+            for own in (number.part_of, name)
+            if own is not None
         }
-        return {**self.numbers, **means}
 
     def with_numbers(self, values: Mapping[str, float]) -> Evaluation:
         """The same with other values for some of its numbers; a whole sets all its parts.
 
         Raises EvaluationError for an unknown name and for a value out of its bounds.
         """
-        numbers = self.settable
+        bounds = self.bounds
         for name, value in values.items():
-            if name not in numbers:
+            if name not in bounds:
                 raise EvaluationError(f"{self.name} has no number named {name!r}")
-            low, high = numbers[name].low, numbers[name].high
+            low, high = bounds[name]
             if not low <= value <= high:
                 raise EvaluationError(f"{name} = {value:g} is outside {low:g}..{high:g}")
         return self

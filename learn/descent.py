@@ -9,6 +9,7 @@ The score of each row is kept, so a trial touches only the rows that carry the w
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import NamedTuple
@@ -21,9 +22,10 @@ from learn.errors import LearnError
 from learn.fit import FitCallback, FitProblem, Step, fit_k
 from learn.passes import Samples, Sums, gather, label_of, loss_of, scores_of, share_of, weight_of
 from learn.positions import FEATURE_SCALE
-from learn.sample import THREADS, FitParameters, Loss, Sample
+from learn.sample import FitParameters, Loss, Sample
 
 STEP = 1.0  # centipawns
+THREADS = min(8, os.cpu_count() or 1)
 SHARES = 8  # parts of the work; fixed, so that the sums do not depend on how many threads there are
 
 

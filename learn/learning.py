@@ -161,10 +161,8 @@ def _same(one: FitParameters, other: FitParameters) -> bool:
 
 def split(rows: Rows, settings: Settings) -> Sample:
     """The rows with a fifth of the games, or positions, held out; raises LearnError where they cannot teach."""
-    rows_of_games = np.bincount(rows.game, minlength=len(rows.results))
-    is_validation = choose_holdout(rows_of_games, rows.results, settings.seed, settings.split_by_position).rows(
-        rows.game
-    )
+    holdout = choose_holdout(rows.rows_of_games(), rows.results, settings.seed, settings.split_by_position)
+    is_validation = holdout.rows(rows.game)
     if settings.split_by_position:
         check_holdout(len(rows), int(np.count_nonzero(is_validation)))
     return sample_of(rows, is_validation, settings.decay, settings.target, settings.even_stages)

@@ -116,6 +116,16 @@ class Rows:
         """The result of each row's game, float32[n]."""
         return self.results[self.game]
 
+    def rows_of_games(self) -> np.ndarray:
+        """How many rows each game has, int64[games]."""
+        return np.bincount(self.game, minlength=len(self.results))
+
+    def between(self, first: int, last: int, first_game: int, last_game: int) -> Rows:
+        """Rows first..last, which are all of games first_game..last_game; the games are numbered from 0."""
+        mine = slice(first, last)
+        columns = (self.features[mine], self.stage[mine], self.game[mine] - np.int32(first_game), self.to_end[mine])
+        return Rows(*columns, self.results[first_game:last_game], self.scores[mine])
+
     def of_games(self, chosen: np.ndarray) -> Rows:
         """The rows of the games for which `chosen`, bool[games], is true."""
         mask = chosen[self.game]

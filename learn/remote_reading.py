@@ -192,17 +192,10 @@ class _RemoteReader:
         reader.read(path)
         self._games, self._unscored = self._games + reader.games, self._unscored + reader.unscored
         rows, keys = reader.store.rows_and_keys()
-        cuts = cut(np.bincount(rows.game, minlength=len(rows.results)))
+        cuts = cut(rows.rows_of_games())
         for (first, first_game), (last, last_game) in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
-            mine = Rows(
-                rows.features[first:last],
-                rows.stage[first:last],
-                rows.game[first:last] - np.int32(first_game),
-                rows.to_end[first:last],
-                rows.results[first_game:last_game],
-                rows.scores[first:last],
-            )
-            report = _PartReport(np.bincount(mine.game, minlength=len(mine.results)), mine.results)
+            mine = rows.between(first, last, first_game, last_game)
+            report = _PartReport(mine.rows_of_games(), mine.results)
             content = pickle.dumps(_RemotePart(mine, keys[first:last], report))
             self._reports.append(report)
             self._parts.append(self._executor.keep(_unpacked, zlib.compress(content, _FASTEST)))
@@ -271,8 +264,9 @@ def _read(reading: ReadOptions, extract: _Extract) -> _RemotePart:
         faults += part.faults
         at += size
     rows, keys = store.rows_and_keys()
-    counts = np.bincount(rows.game, minlength=len(rows.results))
-    return _RemotePart(rows, keys, _PartReport(counts, rows.results, found, used, unscored, tuple(faults)))
+    return _RemotePart(
+        rows, keys, _PartReport(rows.rows_of_games(), rows.results, found, used, unscored, tuple(faults))
+    )
 
 
 def _unpacked(content: bytes) -> _RemotePart:
@@ -293,7 +287,7 @@ def _keys_of(part: _RemotePart) -> np.ndarray:
 
 
 def _rows_by_game(part: _RemotePart) -> np.ndarray:
-    return np.bincount(part.rows.game, minlength=len(part.rows.results))
+    return part.rows.rows_of_games()
 
 
 def _choose(part: _RemotePart, mask: np.ndarray, count: int) -> _RemotePart:

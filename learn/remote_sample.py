@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from sys import getsizeof
 from typing import Any, TypeVar
@@ -122,9 +122,7 @@ class RemoteSample:
             self.executor.keep(change, bundle, by_game[first:last])
             for bundle, first, last in zip(self.bundles, self.bundle_games[:-1], self.bundle_games[1:], strict=True)
         )
-        return RemoteSample(
-            self.executor, bundles, self.bundle_games, self.size, self.terms, self.number_of_games, self.score_k
-        )
+        return replace(self, bundles=bundles)
 
 
 def results_of(futures: Sequence[Future[Found]]) -> list[Found]:
@@ -180,18 +178,12 @@ def _put_together(
     pieces: tuple[_Piece, ...], cuts: np.ndarray, before: np.ndarray, holdout: Holdout, *parts: Rows
 ) -> _Bundle:
     """The bundle of these pieces of these parts."""
-    columns: dict[str, list[np.ndarray]] = {name: [] for name in ("features", "stage", "game", "to_end", "scores")}
-    results, games = [], 0
+    found, games = list[Rows](), 0
     for piece, part in zip(pieces, parts, strict=True):
-        for name, found in columns.items():
-            found.append(getattr(part, name)[piece.first : piece.last])
-        columns["game"][-1] = columns["game"][-1] + np.int32(games - piece.first_game)
-        results.append(part.results[piece.first_game : piece.last_game])
-        games += piece.last_game - piece.first_game
-    whole = {name: np.concatenate(found) for name, found in columns.items()}
-    rows = Rows(
-        whole["features"], whole["stage"], whole["game"], whole["to_end"], np.concatenate(results), whole["scores"]
-    )
+        mine = part.between(piece.first, piece.last, piece.first_game, piece.last_game)
+        found.append(replace(mine, game=mine.game + np.int32(games)))
+        games += len(mine.results)
+    rows = Rows(*(np.concatenate([getattr(mine, field.name) for mine in found]) for field in fields(Rows)))
     return _Bundle(rows, holdout.rows(rows.game, int(before[0])), cuts, before)
 
 

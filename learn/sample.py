@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from engine.common.work import in_order
 from eval.linear.phases import STAGES
 from learn.positions import Rows
 from learn.shares import Span, cut, spans
@@ -18,7 +17,6 @@ from learn.targets import SCORES, ZERO_SCORE, Target, points_by_score, scale_of_
 
 BY_RESULT = Target()
 MOST_WEIGHT = 4.0
-THREADS = min(8, os.cpu_count() or 1)
 Found = TypeVar("Found")
 
 
@@ -87,8 +85,7 @@ class Sample(NamedTuple):
         shares = list(spans(self.cuts, self.before))
         if len(shares) == 1:
             return [work(self, shares[0])]
-        with ThreadPoolExecutor(THREADS) as pool:
-            return list(pool.map(lambda span: work(self, span), shares))
+        return list(in_order(lambda span: work(self, span), shares))
 
     def with_validation(self, games: np.ndarray) -> Sample:
         """The same with these games, by number, as the validation set."""
@@ -202,7 +199,7 @@ def sample_of(
     even_stages: bool = False,
 ) -> Sample:
     """A sample over all `rows`, weighted as `weighting_of` has it; where the target needs scores, every row has one."""
-    cuts = cut(np.bincount(rows.game, minlength=len(rows.results)))
+    cuts = cut(rows.rows_of_games())
     shares = spans(cuts, np.zeros(2, dtype=np.int64))
     totals = [totals_of(rows, is_validation, span, target.needs_scores) for span in shares]
     return weighted(rows, is_validation, weighting_of(totals, decay, target, even_stages), cuts)

@@ -125,12 +125,12 @@ def _own(text: str, label: str, head: str, settings: dict[str, str]) -> OwnPlaye
         net = settings.pop(EVAL_FILE, "")
         terms = load(Path(head).expanduser()) if head not in ("", DEFAULT) else default()
         evaluation = load_net(net) if net else terms
-        weights = {name: _whole(text, name, settings.pop(name)) for name in evaluation.settable if name in settings}
+        weights = {name: _whole(text, name, settings.pop(name)) for name in evaluation.bounds if name in settings}
         evaluation = evaluation.with_numbers(weights)
         known = [parameter.name for parameter in PARAMETERS]
         for name in settings:
             if current_name(name) not in known:
-                hint = did_you_mean(name, (*known, *evaluation.settable))
+                hint = did_you_mean(name, (*known, *evaluation.bounds))
                 raise PlayerError(f"player '{text}': there is no search parameter or weight '{name}'{hint}")
         parameters = parameter_values({name: _whole(text, name, value) for name, value in settings.items()})
     except (EvaluationError, ParameterError) as error:

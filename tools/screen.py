@@ -26,7 +26,8 @@ import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import closing, contextmanager
+from contextlib import closing
+from functools import partial
 from itertools import count, islice
 from pathlib import Path
 from random import Random
@@ -176,16 +177,6 @@ def table(compared: Mapping[str, tuple[int, int]], blocks: Sequence[Block]) -> s
     return "\n".join(rows)
 
 
-@contextmanager
-def cluster_executor(address: ClusterAddress | None) -> Iterator[RemoteExecutor | None]:
-    """The executor of the cluster at an address, None where none is given; raises ClusterError."""
-    if address is None:
-        yield None
-        return
-    with connected(address, Needs(), lambda sentence: print(sentence, file=sys.stderr)) as executor:
-        yield executor
-
-
 def main() -> None:
     """Play blocks and print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -210,8 +201,9 @@ def main() -> None:
         )
         for number, second in islice(dealt, len(blocks), None)
     )
+    say = partial(print, file=sys.stderr)
     try:
-        with cluster_executor(args.cluster) as remote, kept.open("a") as file:
+        with connected(args.cluster, Needs(), say) as remote, kept.open("a") as file:
             for block in play_all(wanted, args.games, args.nodes, remote):
                 blocks.append(block)
                 print(json.dumps(block._asdict()), file=file, flush=True)

@@ -53,7 +53,8 @@ class PairOutcome(NamedTuple):
 def own_player(label: str, rows: tuple[TunedParameter, ...], values: np.ndarray, evaluation: Evaluation) -> OwnPlayer:
     """Merino with these values of the parameters and, for the rest, `evaluation` and the defaults of the search."""
     wanted = {row.name: value for row, value in zip(rows, values.tolist(), strict=True)}
-    own = {name: value for name, value in wanted.items() if name in evaluation.numbers}
+    numbers = evaluation.numbers
+    own = {name: value for name, value in wanted.items() if name in numbers}
     search = {name: round(value) for name, value in wanted.items() if name not in own}
     return OwnPlayer(label, evaluation.with_numbers(own), parameter_values(search))
 

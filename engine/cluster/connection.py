@@ -49,11 +49,14 @@ class ClusterError(MerinoError):
 
 
 @contextmanager
-def connected(address: ClusterAddress, needs: Needs, say: Say) -> Iterator[ClusterExecutor]:
-    """An executor over the workers of a cluster that have our version and meet the needs.
+def connected(address: ClusterAddress | None, needs: Needs, say: Say) -> Iterator[ClusterExecutor | None]:
+    """An executor over the workers of a cluster that have our version and meet the needs; None without an address.
 
     Sentences for the user go to `say`. Raises ClusterError.
     """
+    if address is None:
+        yield None
+        return
     with session(address, needs, say) as found:
         yield found.executor
 

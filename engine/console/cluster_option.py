@@ -20,9 +20,6 @@ def cluster_executor(
 
     Raises CommandError.
     """
-    if address is None:
-        yield None
-        return
     try:
         with connected(address, needs, say) as executor:
             yield executor

@@ -65,7 +65,7 @@ from engine.search.searcher import Searcher  # noqa: E402
 from eval.families import default  # noqa: E402
 from eval.linear import family  # noqa: E402
 
-ENTRIES = (worker._link, family._install)  # whose programs a search runs in
+ENTRIES = (worker.link, family._install)  # whose programs a search runs in
 
 
 @intrinsic

@@ -11,6 +11,7 @@ import hashlib
 import logging
 import pickle
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -54,10 +55,17 @@ class CodeFiles:
             file.write(_checksum(code))
             file.write(code)
 
+    def __bool__(self) -> bool:
+        """Whether there is any version."""
+        return next(self._versions(), None) is not None
+
     def flush(self) -> None:
         """Forget all versions."""
-        for path in self._folder.glob(f"{self._name}.*.code"):
+        for path in self._versions():
             path.unlink()
+
+    def _versions(self) -> Iterator[Path]:
+        return self._folder.glob(f"{self._name}.*.code")
 
     def path(self, key: object) -> Path:
         """Where the version of this key is kept. Keys are signature, processor and bytecode, whose texts tell all."""
@@ -87,6 +95,11 @@ class CodeCache(FunctionCache):
         locator = self._impl.locator
         name, stamp = self._impl.filename_base, locator.get_source_stamp()
         self._cache_file = CodeFiles(Path(locator.get_cache_path()), name, stamp)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no version of the function is on the disk."""
+        return not self._cache_file
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled; where that cannot be, the log says so, and this start goes on without."""

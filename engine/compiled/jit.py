@@ -85,3 +85,9 @@ def entry(function: Callable[..., Any]) -> Any:
             log.warning("%s is compiled anew at each start, %s cannot be used: %s", function.__name__, folder, error)
     ENTRIES.append(compiled)
     return compiled
+
+
+def must_compile(entry: Any) -> bool:
+    """Whether calling this entry begins with compiling it, as nothing of it is on the disk."""
+    saved = getattr(entry, "_cache", None)
+    return isinstance(saved, CodeCache) and saved.is_empty

@@ -1,20 +1,28 @@
 """Load compiled entries in advance, from the cache or by compiling them: those of play, or of each part of Merino."""
 
+import logging
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 
 from engine.board.game import Position
 from engine.board.perft import perft
 from engine.common.home import HOME
+from engine.common.work import cores
 from engine.compiled.cache import CACHE_GROUPS, remove_stale
-from engine.compiled.jit import CACHE
+from engine.compiled.jit import CACHE, must_compile
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
 from engine.search.state import new_search_record
+from engine.search.worker import link
 from eval.families import default
 from eval.net import warmup as nets
+
+log = logging.getLogger(__name__)
 
 PLAY = "play"
 
@@ -25,15 +33,44 @@ def warm_up() -> float:
     What is compiled here is in the cache for the next start of any Merino with the same sources.
     """
     began = time.perf_counter()
-    searcher = Searcher(hash_mb=1)  # most of the work; first, so that it is reported once
-    position = Position("r3k2r/8/8/8/8/8/4P3/R3K2R w KQkq - 0 1")
-    position.push_uci("e1g1")
-    position.pop()
-    position.outcome()
-    searcher.search(position, Limits(depth=2))
+    with _rest_on_another_core():
+        link(new_search_record())  # the search: most of the work
+    _play_a_move().outcome()
+    Searcher(hash_mb=1).search(Position(), Limits(depth=2))
     if CACHE is not None:
         remove_stale(CACHE)
     return time.perf_counter() - began
+
+
+@contextmanager
+def _rest_on_another_core() -> Iterator[None]:
+    """If the search has to be compiled, let a second process compile the rest meanwhile, and wait for it."""
+    if not must_compile(link) or cores() == 1:
+        yield
+        return
+    command = [sys.executable, "-m", f"{HOME}engine.search.warmup"]
+    nothing = subprocess.DEVNULL
+    with subprocess.Popen(command, stdin=nothing, stdout=nothing, stderr=nothing) as process:
+        try:
+            yield
+        except BaseException:
+            process.terminate()
+            raise
+    if process.returncode:
+        log.info("the second process ended with %d: compiling the rest here", process.returncode)
+
+
+def _compile_the_rest() -> None:
+    """What play needs besides the search itself: the rules and the evaluation."""
+    default().install(new_search_record())
+    _play_a_move().outcome()
+
+
+def _play_a_move() -> Position:
+    position = Position("r3k2r/8/8/8/8/8/4P3/R3K2R w KQkq - 0 1")
+    position.push_uci("e1g1")
+    position.pop()
+    return position
 
 
 def parts() -> dict[str, Callable[[], object]]:
@@ -55,3 +92,7 @@ def _warm_up_lowest() -> None:
     default().value_pieces(position.record)
     default().attributed(position.record)
     Searcher(hash_mb=1).exchange_gain(position, position.legal_moves[0])
+
+
+if __name__ == "__main__":
+    _compile_the_rest()

@@ -21,7 +21,7 @@ from eval.evaluation import Evaluation
 
 
 @entry
-def _link(records):
+def link(records):
     """Write the addresses of the search kernels into the record. Only this entry compiles them."""
     s = records[0]
     s.alpha_beta = address_of(alpha_beta, s)
@@ -78,7 +78,7 @@ class Worker:
         self.record[0]["stop_address"] = stop_flag.ctypes.data
         self._nodes, self._stopped = self.record["nodes"], self.record["stopped"]
         self._window = np.zeros(4, dtype=np.int64)
-        _link(self.record)
+        link(self.record)
         self.set_table(table)
         self.set_evaluation(evaluation)
 

@@ -31,10 +31,12 @@ class Holdout:
         return self if self.games is None else Holdout(self.games[first_game:last_game], self.seed)
 
 
-def choose_holdout(rows_of_games: np.ndarray, results: np.ndarray, seed: int, by_position: bool) -> Holdout:
+def choose_holdout(
+    rows_of_games: np.ndarray, results: np.ndarray, seed: int, by_position: bool, from_game: int = 0
+) -> Holdout:
     """What to hold out of games with so many rows, int64[games], and these results, float32[games].
 
-    Raises LearnError where they cannot teach.
+    Games before number `from_game` are all learned from. Raises LearnError where the games cannot teach.
     """
     games = np.flatnonzero(rows_of_games)
     results = results[games]
@@ -47,6 +49,7 @@ def choose_holdout(rows_of_games: np.ndarray, results: np.ndarray, seed: int, by
         return Holdout(None, seed)
     chosen = np.zeros(len(rows_of_games), dtype=np.bool_)
     chance = np.random.Generator(np.random.PCG64(seed))
+    games = games[games >= from_game]
     chosen[chance.permutation(games)[: max(1, round(VALIDATION_SHARE * len(games)))]] = True
     return Holdout(chosen, seed)
 

@@ -159,9 +159,12 @@ def _same(one: FitParameters, other: FitParameters) -> bool:
     return one.inverse_k == other.inverse_k and np.array_equal(one.weights, other.weights)
 
 
-def split(rows: Rows, settings: Settings) -> Sample:
-    """The rows with a fifth of the games, or positions, held out; raises LearnError where they cannot teach."""
-    holdout = choose_holdout(rows.rows_of_games(), rows.results, settings.seed, settings.split_by_position)
+def split(rows: Rows, settings: Settings, from_game: int = 0) -> Sample:
+    """The rows with a fifth of the games from this number on, or of all positions, held out.
+
+    Raises LearnError where they cannot teach.
+    """
+    holdout = choose_holdout(rows.rows_of_games(), rows.results, settings.seed, settings.split_by_position, from_game)
     is_validation = holdout.rows(rows.game)
     if settings.split_by_position:
         check_holdout(len(rows), int(np.count_nonzero(is_validation)))

@@ -17,14 +17,16 @@ from engine.console.improving import improve as run
 from eval.linear.registry import TERMS
 from eval.linear.weights import defaults, load, save
 from learn.errors import LearnError
-from learn.improve import loop
+from learn.improve import loop, steps
 from learn.improve.loop import Improvement, Until
 from learn.improve.plan import Plan
 from learn.improve.plots import PICTURES, draw
 from learn.improve.start import begin
 from learn.improve.state import Folder, LoopState, load_state, table_of
 from learn.improve.steps import RoundFit
+from learn.learning import split
 from learn.request import Events
+from learn.sample import Sample
 from match.errors import MatchError
 from match.games import Tally
 
@@ -73,6 +75,23 @@ def test_rounds_are_played_learned_from_and_told(tmp_path: Path, poor: str) -> N
     assert rows == table_of(found.state).splitlines() and len(rows) == 3
     assert len((tmp_path / "run" / "log.txt").read_text().splitlines()) >= 2
     assert np.array_equal(load(found.best), load(tmp_path / "run" / "best.txt"))
+
+
+def test_new_weights_are_judged_by_games_the_best_never_saw(
+    tmp_path: Path, poor: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: list[set[int]] = []
+
+    def watched(*args: Any) -> Sample:
+        sample = split(*args)
+        held.append(set(sample.game[sample.is_validation].tolist()))
+        return sample
+
+    monkeypatch.setattr(steps, "split", watched)
+    improved(tmp_path / "run", poor)
+    first, second = held
+    assert first and first < set(range(12))
+    assert second and second < set(range(12, 24))
 
 
 @pytest.mark.parametrize("step", STEPS)

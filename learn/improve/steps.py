@@ -92,7 +92,10 @@ def play(plan: Plan, number: int, best: np.ndarray, folder: Path, context: StepC
 def fit_round(
     plan: Plan, number: int, best: np.ndarray, games: list[Path], folder: Path, context: StepContext
 ) -> RoundFit:
-    """Learn from the games of these files and write the candidate to the folder. Raises LearnError."""
+    """Learn from the games of these files and write the candidate to the folder. Raises LearnError.
+
+    Validation games are of the newest file only: the best weights have learned from the others.
+    """
     if (folder / FIT).exists():
         found = json.loads((folder / FIT).read_bytes())
         return RoundFit(load(folder / CANDIDATE), **found)
@@ -100,7 +103,7 @@ def fit_round(
     start = in_two_phases(best, len(TERMS)) if plan.phases == 2 else best
     options = ReadOptions(Selection(), best, needs_scores=settings.target.needs_scores)
     rows, count = read_rows(games, options, lambda _: None, [], context.events.progressed)
-    learned = learn(split(rows, settings), start, settings, FitCallback())
+    learned = learn(split(rows, settings, count - plan.games), start, settings, FitCallback())
     if learned.interrupted:
         raise StepStoppedError
     fitted = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -21,6 +22,7 @@ from engine.compiled.jit import entry
 from formats.fen_text import LONGEST_FEN, write_fen
 from formats.packed import PACKED, Filter, PackedError, check_packed, open_packed, pack, unpack
 from formats.packed_games import packed_of_games
+from formats.packed_triples import triples_of_games
 from formats.pgn_games import play_games
 from formats.pgn_stream import GamesText, games_of
 from formats.sources import Source, open_source, plain_name
@@ -44,7 +46,7 @@ def packed_positions(path: Path, chosen: Filter, report: Report | None = None) -
         if b"\0" in source.head[:4096]:
             yield from _of_packed(path, source, report)
         elif source.head.lstrip().startswith(b"[") and not source.holds_positions():
-            yield from _of_games(source, chosen, report)
+            yield from _of_games(source, partial(packed_of_games, chosen=chosen), report)
         else:
             yield from _of_lines(path, source, report)
 
@@ -64,10 +66,22 @@ def _of_packed(path: Path, source: Source, report: Report | None) -> Iterator[np
             report(min(1.0, (first + AT_ONCE) / len(records)))
 
 
-def _of_games(source: Source, chosen: Filter, report: Report | None) -> Iterator[np.ndarray]:
+def packed_triples(path: Path, report: Report | None = None) -> Iterator[np.ndarray]:
+    """The triples of the games of a PGN file, as of `triples_of_games`; raises PackedError and SourceError."""
+    with open_source(path) as source:
+        if b"\0" in source.head[:4096] or not source.head.lstrip().startswith(b"[") or source.holds_positions():
+            raise PackedError(f"{source.name} is not PGN: PQR learns from the moves of games")
+        yield from _of_games(source, triples_of_games, report)
+
+
+def _of_games(
+    source: Source, pack_games: Callable[..., np.ndarray], report: Report | None = None
+) -> Iterator[np.ndarray]:
+    """What `pack_games` makes of the games of a source, and of how many come before them, some games at a time."""
+
     def packed(piece: GamesText) -> np.ndarray:
         games = play_games(piece.data, piece.table, 1, piece.lines_before)
-        return packed_of_games(games, chosen, piece.games_before)
+        return pack_games(games, games_before=piece.games_before)
 
     for found in in_order(packed, games_of(source)):
         yield found

@@ -9,6 +9,7 @@ from formats.labelled import read_labelled, write_labelled
 from formats.packed import Filter, check_packed, pack, pack_game
 from formats.packed_files import as_text
 from formats.packed_games import packed_of_games
+from formats.packed_triples import triples_of_games
 from formats.pgn_games import read_games
 
 _GAME = b'[Result "1-0"]\n\n1. e4 {[%eval 0.2]} e5 2. Nf3 (2. f4) Nc6 1-0\n\n'
@@ -23,6 +24,7 @@ def warm_up() -> None:
         read.positions, read.results, np.zeros(len(read.positions), dtype=np.int32), np.zeros_like(read.to_end)
     )
     packed_of_games(games, Filter())
+    triples_of_games(games)
     start, one = parse_fen(START_FEN), np.zeros(1, dtype=np.int32)
     pack_game(start, one[:0], one[:0], 1, 1, Filter())
     packed = pack(start, one, one, one)

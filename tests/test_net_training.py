@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -68,18 +69,20 @@ def test_the_error_is_that_of_the_net_written_plainly(shape: Shape) -> None:
 
 
 @pytest.mark.parametrize(
-    ("shape", "power"),
+    ("shape", "objective"),
     [
-        (Shape("ALL", 16), 2.6),
-        (Shape("H+V", 20, 0, "crelu"), 2.0),
-        (Shape("H", 16, 5), 2.6),
-        (Shape("ALL", 20, piece_values=True), 2.6),
+        (Shape("ALL", 16), Objective(0.3, 200.0, 2.6)),
+        (Shape("H+V", 20, 0, "crelu"), Objective(0.3, 200.0, 2.0)),
+        (Shape("H", 16, 5), Objective(0.3, 200.0, 2.6)),
+        (Shape("ALL", 20, piece_values=True), Objective(0.3, 200.0, 2.6)),
+        (Shape("ALL", 16), Objective(pqr=True)),
+        (Shape("H", 16, 5), Objective(pqr=True)),
     ],
     ids=str,
 )
-def test_the_gradient_is_that_of_finite_differences(shape: Shape, power: float) -> None:
-    layout = Layout(shape)
-    options, places = layout.options(Objective(0.3, 200.0, power), mirror=77), np.arange(40)
+def test_the_gradient_is_that_of_finite_differences(shape: Shape, objective: Objective) -> None:
+    layout, together = Layout(shape), objective.together
+    options, places = layout.options(objective, mirror=77), together * np.arange(40)
     vector, draw = weights_of(layout), np.random.default_rng(5)
     with ThreadPoolExecutor(2) as pool:
         gradient = Gradient(layout, pool, 2)
@@ -98,6 +101,22 @@ def test_the_gradient_is_that_of_finite_differences(shape: Shape, power: float) 
             slope = (sums[0] - sums[1]) / 2e-3
             off += abs(slope - found[place]) > 0.02 * abs(found[place]) + 2e-3  # a neuron may pass its corner
         assert off <= 3
+
+
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))
+
+
+def test_the_error_of_pqr_is_that_written_plainly() -> None:
+    shape, objective, chosen = Shape("H+V", 16), Objective(k=150.0, pqr=True), SAMPLE[:60]
+    layout = Layout(shape)
+    vector = weights_of(layout)
+    scores = exact_scores(shape, layout.cut(vector.astype(np.float64)), unpack(chosen))
+    p, q, r = (2 * sigmoid(scores[first::3] / 150.0) - 1 for first in range(3))
+    expected = np.mean(-np.log(sigmoid(r - q)) - np.log(sigmoid(p + q)) - np.log(sigmoid(-p - q)))
+    with ThreadPoolExecutor(2) as pool:
+        found = Gradient(layout, pool, 2).error(vector, chosen, layout.options(objective))
+    assert found == pytest.approx(expected, rel=1e-4)
 
 
 @pytest.mark.parametrize("shape", [Shape("ALL", 16), Shape("H+MC", 16, 8)], ids=str)
@@ -180,6 +199,19 @@ def test_the_command_trains_a_net_that_can_be_loaded(tmp_path: Path, capsys: pyt
     assert main([*words, "--quiet"]) == 0
     said = capsys.readouterr()
     assert said.out.startswith("Done: ") and said.out.count("\n") == 1 and not said.err
+
+
+def test_the_command_learns_from_moves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    games, out = tmp_path / "g.pgn", tmp_path / "n.net"
+    games.write_text('[Result "1-0"]\n\n1. e4 e5 2. Qh5 Ke7 3. Qxe5# 1-0\n\n' * 60)
+    words = ["train", "--objective", "pqr", "--hidden", "16", "--epochs", "30", "--rate", "0.01", "--out", str(out)]
+    assert main([*words, str(games)]) == 0
+    rows = [json.loads(line) for line in (tmp_path / "n.net.log").read_text().splitlines()]
+    assert rows[-1]["error"] < 0.9 * rows[0]["error"]  # at best 0.72 of it
+    assert load_net(out).about["settings"]["objective"]["pqr"]
+    (tmp_path / "p.bin").write_bytes(SAMPLE.tobytes())
+    assert main([*words, str(tmp_path / "p.bin")]) == 1
+    assert "is not PGN" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from engine.board.fen import parse_fen
 from engine.board.game import Position
 from engine.shell.cli import main
 from formats.packed import PACKED, Filter, PackedError, open_packed, pack, pack_game, unpack
-from formats.packed_files import is_held_out, packed_positions, shuffled, write_packed_file
+from formats.packed_files import is_held_out, packed_positions, packed_triples, shuffled, write_packed_file
 from tests.test_features import boards, records
 
 GAME = """[Result "1-0"]
@@ -87,6 +87,33 @@ def test_of_a_game_only_quiet_positions_with_scores_are_taken(tmp_path: Path) ->
     noisy = np.concatenate(list(packed_positions(path, Filter(noisy=True))))
     assert len(noisy) == len(taken) + 3  # the captures that have a score
     assert len(np.concatenate(list(packed_positions(path, Filter(most=50))))) == 5
+
+
+def test_a_triple_is_a_move_played_and_another_one(tmp_path: Path) -> None:
+    path = tmp_path / "g.pgn"
+    path.write_text(GAME)
+    triples = np.concatenate(list(packed_triples(path)))
+    with path.open() as file:
+        moves = list(chess.pgn.read_game(file).mainline_moves())
+    assert len(triples) == 3 * len(moves)
+    board = chess.Board()
+    for move, (before, after, other) in zip(moves, triples.reshape(-1, 3), strict=True):
+        assert before.tobytes() == naive(board, 0, 2, 1)
+        others = []
+        for each in board.legal_moves:
+            board.push(each)
+            others.append((each, naive(board, 0, 2, 1)))
+            board.pop()
+        assert after.tobytes() == dict(others)[move]
+        assert other.tobytes() in [packed for each, packed in others if each != move]
+        board.push(move)
+
+
+def test_triples_need_games(tmp_path: Path) -> None:
+    path = tmp_path / "p.txt"
+    path.write_text(f"{chess.STARTING_FEN} | 20 | 0.5\n")
+    with pytest.raises(PackedError, match=r"p\.txt is not PGN"):
+        list(packed_triples(path))
 
 
 def test_a_game_played_here_gives_the_positions_of_its_moves() -> None:

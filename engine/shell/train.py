@@ -24,11 +24,12 @@ from eval.evaluation import EvaluationError
 from eval.net.file import load_net, save_net
 from eval.net.network import ACTIVATIONS, Shape
 from formats.packed import PACKED, Filter, PackedError, open_packed
-from formats.packed_files import packed_positions
+from formats.packed_files import packed_positions, packed_triples
 from formats.sources import STANDARD_INPUT, SourceError, find_files
 from learn.net.gradient import Objective
 from learn.net.training import Trained, Trainer, TrainingError, TrainingSettings, TrainingState, fit_k
 
+SCORE, PQR = "score", "pqr"
 SETTINGS, OBJECTIVE, SHAPE = TrainingSettings(), Objective(), Shape()
 
 
@@ -43,10 +44,11 @@ def run_train(arguments: Sequence[str]) -> int:
             for path in (out, checkpoint):
                 check_writable(path)
             records, names = _records(args)
-            k = args.k or fit_k(records)
+            is_pqr = args.objective == PQR
+            k = args.k or (OBJECTIVE.k if is_pqr else fit_k(records))
             settings = TrainingSettings(
                 shape,
-                Objective(args.blend, round(k, 1), args.power),
+                Objective(args.blend, round(k, 1), args.power, is_pqr),
                 args.epochs,
                 args.batch,
                 args.rate,
@@ -104,6 +106,8 @@ def _parser() -> Parser:
     add("--batch", type=positive, metavar="N", default=SETTINGS.batch, help=sentence)
     sentence = "learning rate at the start (default: %(default)s)"
     add("--rate", type=number_above_zero, metavar="X", default=SETTINGS.rate, help=sentence)
+    sentence = "what to learn from: scores and results, or the moves of PGN games (PQR) (default: %(default)s)"
+    add("--objective", choices=(SCORE, PQR), default=SCORE, help=sentence)
     sentence = "weight of the result in the target; the score has the rest (default: %(default)s)"
     add("--blend", type=_blend, metavar="X", default=OBJECTIVE.blend, help=sentence)
     sentence = "exponent of the error; 2 is the squared error (default: %(default)s)"
@@ -138,15 +142,18 @@ def _records(args: argparse.Namespace) -> tuple[np.ndarray, list[str]]:
     """All positions; a single packed file is mapped, not read."""
     files = find_files(args.files)
     names = [path.name for path in files]
-    if len(files) == 1 and files[0] != STANDARD_INPUT and _is_packed(files[0]):
+    is_pqr = args.objective == PQR
+    if len(files) == 1 and files[0] != STANDARD_INPUT and _is_packed(files[0]) and not is_pqr:
         return open_packed(files[0]), names
     progress, parts = ProgressOfMany(shared.progress_stream(args.quiet)), []
     for path in files:
-        parts += list(packed_positions(path, Filter(), partial(progress, f"Reading {path.name}")))
+        report = partial(progress, f"Reading {path.name}")
+        parts += list(packed_triples(path, report) if is_pqr else packed_positions(path, Filter(), report))
     progress.wipe()
     records = np.concatenate(parts) if parts else np.zeros(0, dtype=PACKED)
     if not len(records):
-        raise TrainingError(f"'{args.files[0]}' holds no position with a score and a result")
+        wanted = "no finished game with a choice of moves" if is_pqr else "no position with a score and a result"
+        raise TrainingError(f"'{args.files[0]}' holds {wanted}")
     return records, names
 
 

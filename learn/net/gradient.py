@@ -6,6 +6,11 @@ number of threads.
 
 For a position with score s and result r (0, 1/2, 1) of the side to move, the target is
 blend * r + (1 - blend) * sigmoid(s / K), the prediction sigmoid(SCALE * output / K), and the error |difference|^power.
+
+The PQR objective needs no scores: it takes a position P, the position Q after the move that was played, and R after
+another move. With p, q, r = 2 sigmoid(SCALE * output / K) - 1, each for its side to move, the error is
+-log sigmoid(r - q) - log sigmoid(p + q) - log sigmoid(-p - q): the opponent likes R better than Q, and thinks of Q the
+opposite of what is thought of P.
 """
 
 from __future__ import annotations
@@ -16,22 +21,15 @@ from functools import cached_property
 
 import numpy as np
 
-from engine.board.bitboard import U64, lsb
-from engine.compiled.jit import entry, kernel
-from engine.compiled.memory import array_at, prefetch
+from engine.compiled.jit import entry
 from engine.compiled.records import record_dtype
-from eval.net.features import SCRATCH, FeatureSet, active_features
-from eval.net.network import SCALE, Shape
+from eval.net.features import FeatureSet
+from eval.net.network import Shape
 from eval.net.rows import PIECE_ROWS, rows_of_pieces
-from eval.net.view import VIEW_SIZE, look_back
-from formats.packed import read_view
-from learn.net.layers import add_inputs, add_to_inputs, backward, forward
-from learn.net.piece_layers import add_to_values, backward_values, forward_values, gather_values
+from learn.net.backpropagation import LANES, TRIPLE, learn_moves, learn_scores
 
-LANES = 16
 PARTS, PARTS_OF_LARGE = 16, 4  # of a batch; fewer for nets with many weights, as each part has its own gradient
 LARGE = 1 << 20  # weights
-AHEAD = 12  # positions prefetched
 
 OPTIONS = record_dtype(
     [
@@ -44,17 +42,27 @@ OPTIONS = record_dtype(
         ("k", np.float64),
         ("power", np.float64),
         ("mirror", np.uint64),  # 0: never; else a number that decides which positions are mirrored
+        ("together", np.int64),  # records that are learned from together: 3 for PQR, else 1
     ]
 )
 
 
 @dataclass(frozen=True)
 class Objective:
-    """The objective: the share of the result in the target, the scale of the scores, the exponent of the error."""
+    """The objective: the share of the result in the target, the scale of the scores, the exponent of the error.
+
+    With `pqr` it is the PQR objective, which has only a scale, and records come in threes.
+    """
 
     blend: float = 0.25
     k: float = 200.0
     power: float = 2.6
+    pqr: bool = False
+
+    @property
+    def together(self) -> int:
+        """How many records are learned from together."""
+        return TRIPLE if self.pqr else 1
 
 
 @dataclass(frozen=True)
@@ -149,7 +157,7 @@ class Layout:
         options["squares"] = self.shape.activation == "screlu"
         options["values"] = self.shape.piece_values
         options["blend"], options["k"], options["power"] = objective.blend, objective.k, objective.power
-        options["mirror"] = mirror
+        options["mirror"], options["together"] = mirror, objective.together
         return options
 
 
@@ -165,11 +173,14 @@ class Gradient:
 
     def error(self, weights: np.ndarray, records: np.ndarray, options: np.ndarray) -> float:
         """The mean error over PACKED[n]."""
-        places = np.arange(len(records), dtype=np.int64)
-        return self._run(weights, records, places, options, self._none) / max(1, len(records))
+        places = np.arange(0, len(records), options["together"][0], dtype=np.int64)
+        return self._run(weights, records, places, options, self._none) / max(1, len(places))
 
     def add_up(self, weights: np.ndarray, records: np.ndarray, places: np.ndarray, options: np.ndarray) -> float:
-        """The sum of the errors over records[places]; the gradients of the parts wait for `step`."""
+        """The sum of the errors over records[places]; the gradients of the parts wait for `step`.
+
+        For PQR a place is that of the first of three records.
+        """
         return self._run(weights, records, places, options, self._gradients)
 
     def whole(self) -> np.ndarray:
@@ -195,129 +206,17 @@ class Gradient:
         wanted = self._layout.feature_set
         rows = rows_of_pieces(wanted)
         length = -(-len(places) // parts)
+        learn = learn_scores if options["together"][0] == 1 else learn_moves
 
         def work(thread: int) -> None:
             for part in range(thread, parts, self._threads):
                 chosen = places[part * length : (part + 1) * length]
-                self._sums[part] = _pass(
+                self._sums[part] = learn(
                     weights, records, chosen, options, wanted.program, rows, wanted.most, gradients[part]
                 )
 
         list(self._pool.map(work, range(self._threads)))
         return float(self._sums.sum())
-
-
-@kernel
-def _mirrored(squares):
-    """The squares mirrored left to right."""
-    one, two, four = U64(0x5555555555555555), U64(0x3333333333333333), U64(0x0F0F0F0F0F0F0F0F)
-    squares = (squares >> U64(1)) & one | (squares & one) << U64(1)
-    squares = (squares >> U64(2)) & two | (squares & two) << U64(2)
-    return (squares >> U64(4)) & four | (squares & four) << U64(4)
-
-
-@kernel
-def _is_mirrored(place, mirror):
-    """Whether the position at this place is mirrored this time; about half of them are."""
-    mixed = (U64(place) ^ mirror) * U64(0x9E3779B97F4A7C15)
-    mixed ^= mixed >> U64(32)
-    return mirror != U64(0) and (mixed * U64(0xD6E8FEB86659FD93)) >> U64(63) != U64(0)
-
-
-@kernel
-def _features_of_views(record, is_mirrored, program, views, scratch, active, counts):
-    """Fill `active` and `counts` with the features of both views of a position, the side to move first."""
-    read_view(record, views[0])
-    if is_mirrored:
-        for piece in range(13):
-            views[0, piece] = _mirrored(views[0, piece])
-    look_back(views[0], views[1])
-    for side in range(2):
-        counts[side] = active_features(views[side], program, scratch, active[side])
-
-
-@kernel
-def _features_of_pieces(record, is_mirrored, rows, active):
-    """The same if each feature is one piece; their number for each side."""
-    left, count = U64(record.occupied), 0
-    turned = 7 if is_mirrored else 0
-    while left:
-        piece = np.int64(record.pieces[count >> 1]) >> 4 * (count & 1) & 15
-        square = lsb(left) ^ turned
-        active[0, count] = rows[0, piece, square]
-        active[1, count] = rows[1, piece, square]
-        count += 1
-        left &= left - U64(1)
-    return count
-
-
-@kernel
-def _sigmoid(x):
-    return 1.0 / (1.0 + np.exp(-x))
-
-
-@kernel
-def _at_address(array):
-    """The array without its owner, so that slices cost nothing; the caller keeps it alive."""
-    return array_at(U64(array.ctypes.data), np.float32, array.size)
-
-
-@entry
-def _pass(weights, records, places, options, program, rows, most, gradient):
-    """The sum of the errors over records[places]; its gradient is added to `gradient`, unless that is empty.
-
-    `rows`, int32[2, 14, 64], are the features of pieces if each feature is one piece, else int32[0, 14, 64].
-    """
-    o = options[0]
-    memory = np.zeros(10 * o.width + LANES + 3 * o.second, dtype=np.float32)  # not freed before the call returns
-    all_weights, slopes = _at_address(weights), _at_address(gradient)
-    return _pass_over(all_weights, records, places, options, program, rows, most, slopes, memory)
-
-
-@kernel
-def _pass_over(weights, records, places, options, program, rows, most, gradient, memory):
-    o = options[0]
-    width, squares = o.width, o.squares != 0
-    views = np.zeros((2, VIEW_SIZE), dtype=np.uint64)
-    scratch = np.zeros(SCRATCH, dtype=np.int32)
-    active, counts = np.zeros((2, most), dtype=np.int32), np.zeros(2, dtype=np.int64)
-    address = U64(memory.ctypes.data)
-    buffers = array_at(address, np.float32, (5, 2 * width))  # sums, outputs of neurons, slopes, scratch, sums of values
-    second = array_at(address + U64(4 * (10 * width + LANES)), np.float32, (3, o.second))
-    total = 0.0
-    for number in range(len(places)):
-        ahead = places[min(number + AHEAD, len(places) - 1)]
-        prefetch(U64(records.ctypes.data) + U64(32 * ahead))
-        record = records[places[number]]
-        is_mirrored = _is_mirrored(places[number], o.mirror)
-        if len(rows):
-            counts[:] = _features_of_pieces(record, is_mirrored, rows, active)
-        else:
-            _features_of_views(record, is_mirrored, program, views, scratch, active, counts)
-        for side in range(2):
-            add_inputs(weights, active[side], counts[side], width, o.features, buffers[0, side * width :])
-        if o.values:
-            constant = gather_values(weights, o, active, counts, buffers[4])
-            output = forward_values(weights, o, buffers, constant, squares)
-        else:
-            output = forward(weights, o, buffers, second, squares)
-        predicted = _sigmoid(output * SCALE / o.k)
-        target = o.blend * (record.result * 0.5) + (1.0 - o.blend) * _sigmoid(record.score / o.k)
-        off = predicted - target
-        if len(gradient) == 0:
-            total += abs(off) ** o.power
-            continue
-        steepness = abs(off) ** (o.power - 1.0)
-        total += steepness * abs(off)
-        slope = o.power * (steepness if off > 0 else -steepness) * predicted * (1.0 - predicted) * SCALE / o.k
-        if o.values:
-            add_to_values(gradient, o, active, counts, buffers[1], np.float32(slope))
-            backward_values(gradient, o, buffers, squares, np.float32(slope))
-        else:
-            backward(weights, gradient, o, buffers, second, squares, np.float32(slope))
-        for side in range(2):
-            add_to_inputs(gradient, active[side], counts[side], width, o.features, buffers[2, side * width :])
-    return total
 
 
 @entry

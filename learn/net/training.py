@@ -133,8 +133,12 @@ class Trainer:
         self._about: dict[str, Any] = {"data": {**recipe, **(about or {})}, "settings": settings.as_json()}
         if start is not None:
             self._about["start"] = digest(as_bytes(start))
-        is_validation = is_held_out(records["game"], settings.validation)
-        self._places, self._validation = np.flatnonzero(~is_validation), np.asarray(records[is_validation])
+        together = settings.objective.together
+        if len(records) % together:
+            raise TrainingError(f"PQR learns from {together} positions together, and {len(records)} are no multiple")
+        is_validation = is_held_out(records["game"][::together], settings.validation)
+        self._places = together * np.flatnonzero(~is_validation)
+        self._validation = np.asarray(records[np.repeat(is_validation, together)])
         if not len(self._places) or not len(self._validation):
             raise TrainingError(f"{len(records)} positions are too few to keep some games for validation")
         self._weights = np.zeros(self._layout.size, dtype=np.float32)

@@ -8,6 +8,7 @@ from formats.packed import Filter
 from formats.packed_games import packed_of_games
 from formats.pgn_games import read_games
 from learn.net.feature_changes import measure_changes
+from learn.net.gradient import Objective
 from learn.net.position_counts import count_positions
 from learn.net.training import Trainer, TrainingSettings
 
@@ -18,7 +19,9 @@ def warm_up() -> None:
     """Measure what the moves of a game change, and train a net on its positions."""
     games = read_games(_GAME)
     measure_changes(features("ALL"), [games])
-    records = np.repeat(packed_of_games(games, Filter()), 50)
+    records = np.repeat(packed_of_games(games, Filter()), 48)
     records["game"] = np.arange(len(records))
     count_positions([records])
-    Trainer(records, TrainingSettings(Shape("H", 1), epochs=1, validation=0.5), threads=1).run()
+    for objective in (Objective(), Objective(pqr=True)):
+        settings = TrainingSettings(Shape("H", 1), objective, epochs=1, validation=0.5)
+        Trainer(records, settings, threads=1).run()

@@ -6,7 +6,7 @@ from benchmarks.clock import cpu_seconds, line, medians_in_turns
 from tune import paper
 from tune.simulator import CONTENDERS, SETTINGS, USUAL, Contender, simulate
 
-PAIRS, SHOWN, ROUNDS = 10_000, 16, 5  # SHOWN parameters, whose speed is told of each method
+PAIRS, SHOWN, ROUNDS = 10_000, 16, 5  # SHOWN parameters, for which the speed of each method is printed
 
 
 def report() -> None:

@@ -1,1 +1,1 @@
-"""Learning the weights from games: PGN in, a better weights file out."""
+"""Learning weights from games: PGN in, a better weights file out."""

@@ -1,7 +1,7 @@
-"""Adam: gradient descent with a rate for each weight, after D. Kingma and J. Ba, "Adam" (2015), on all rows at once.
+"""Adam: gradient descent with a learning rate for each weight, on all rows at once. D. Kingma and J. Ba, "Adam" (2015).
 
-It needs some hundred passes where Gauss-Newton needs four; it is here to check that with a method of another kind.
-Weights are moved in units of their size, 1 / K in units of its start; the rate falls to nothing in the end.
+It needs some hundred passes where Gauss-Newton needs four, and checks that one by a different method. Weights move in
+units of their size, 1 / K in units of its start. The learning rate falls to zero along a cosine.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FIRST_DECAY, SECOND_DECAY, LEAST = 0.9, 0.999, 1e-12
 
 
 def adam(sample: Samples, start: FitParameters, problem: FitProblem, callback: FitCallback) -> FitParameters:
-    """The point with the least objective that was met, within bounds."""
+    """The point with the lowest objective that was found, within bounds."""
     parameters = start
     for number, stride in enumerate(strides(sample)):
         epochs = EPOCHS_AFTER_APPROACH if number else EPOCHS

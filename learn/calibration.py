@@ -1,4 +1,4 @@
-"""Whether predictions keep their word: positions said to be worth 70% of the points should bring 70%."""
+"""Calibration: positions predicted to be worth 70% of the points should score 70%."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from learn.sample import FitParameters, Sample
 from learn.shares import Span
 
 BINS = 20
-MOST_ROWS = 500_000  # of which every so many tells where bins begin
+MOST_ROWS = 500_000  # to find the edges of the bins; of a larger sample, evenly spaced rows
 
 
 @dataclass(frozen=True)
 class Bin:
-    """Positions with predictions close together.
+    """Positions with similar predictions: the means of prediction and result, and the number of positions.
 
-    The means of prediction and result, the standard error of the result's with a game as the unit, and how many
-    positions there are.
+    `error` is the standard error of the mean result, clustered by game.
     """
 
     predicted: float
@@ -30,7 +29,7 @@ class Bin:
 
 @dataclass(frozen=True)
 class _Predictions:
-    """Predictions for the validation set in a share, of every `step`-th row of the whole sample."""
+    """Predictions for the validation rows of a share, taking every `step`-th row of the whole sample."""
 
     parameters: FitParameters
     step: int
@@ -45,9 +44,9 @@ class _Predictions:
 
 @dataclass(frozen=True)
 class _Binned:
-    """Sums over the validation set in a share, by bin: weight, weight times prediction, weight times result, rows.
+    """Sums over the validation rows of a share, by bin: weight, weight times prediction, weight times result, rows.
 
-    With the mean result of each bin, `means`, the squares of the games' residuals instead.
+    If `means` has the mean result of each bin: the sums of the squared residuals of games instead.
     """
 
     parameters: FitParameters
@@ -69,13 +68,13 @@ class _Binned:
 
 
 def _predicted(sample: Sample, span: Span, parameters: FitParameters) -> np.ndarray:
-    """What is predicted for each row of a share, float64[n]."""
+    """The prediction for each row of a share, float64[n]."""
     scores = scores_in(sample, span, parameters.weights).astype(np.float64)
     return np.asarray(1 / (1 + np.exp(-parameters.inverse_k * scores)))
 
 
 def calibration(sample: Samples, parameters: FitParameters, bins: int = BINS) -> list[Bin]:
-    """The validation set in bins with equally many positions, by rising prediction."""
+    """The validation set in bins of equal size, by ascending prediction."""
     step = max(1, sample.size // MOST_ROWS)
     seen = np.concatenate(sample.each(_Predictions(parameters, step)))
     edges = np.quantile(seen, np.linspace(0, 1, bins + 1)[1:-1])

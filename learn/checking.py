@@ -1,4 +1,4 @@
-"""A check of every run: the rows to fit give the same scores as the engine's evaluation."""
+"""A check in each run: rows times weights must give the scores of the engine's evaluation."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from eval.linear.phases import by_stage
 from learn.errors import LearnError
 from learn.positions import FEATURE_SCALE, PositionBlock, Rows
 
-SAMPLE = 100  # positions of each file to check
+SAMPLE = 100  # about how many positions of a file are checked
 
 
 def check_rows(block: PositionBlock, rows: Rows, weights: np.ndarray) -> None:
-    """Compare rows times `weights` with the evaluation; raises LearnError if they differ by more than rounding."""
+    """Compare rows times `weights` with the evaluation; raises LearnError if they differ by more than rounding does."""
     step = max(1, len(block) // SAMPLE)
     positions = block.positions[::step]
     tolerance = np.abs(weights).sum() * 0.5 / FEATURE_SCALE + 1  # each feature is rounded, then the score

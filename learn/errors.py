@@ -1,4 +1,4 @@
-"""Errors of the learner, and its interruption."""
+"""The errors of the learner, and its interruption by Ctrl-C."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ AS_THEY_WERE = "the weights are as they were"
 
 
 class LearnError(SourceError):
-    """Something cannot be learned from, or not be written; the message says what and where."""
+    """A file that cannot be learned from or written; the message says what and where."""
 
 
 class LearnStoppedError(LearnError):
-    """Ctrl-C before there was anything to keep; the message says what has been done so far."""
+    """Ctrl-C before there was a result; the message says what has been done so far."""
 
 
 @contextmanager
 def standing(how: str) -> Iterator[None]:
-    """Turn Ctrl-C and errors of writing in the block into a LearnError whose message ends with `how`.
+    """Turn Ctrl-C and OSError in the block into a LearnError whose message ends with `how`, the state of the files.
 
-    In nested blocks the innermost one counts. BrokenPipeError passes: its reader has closed the output.
+    Of nested blocks the innermost one counts. BrokenPipeError passes: the reader of our output is gone.
     """
     try:
         yield

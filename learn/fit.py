@@ -1,8 +1,8 @@
-"""Fitting the weights and K: what is minimised, and the default way, damped Gauss-Newton.
+"""The objective of the fit of weights and K, and the default method, damped Gauss-Newton.
 
-What is minimised is the summed loss of the training set plus a pull to the starting weights. The pull is that of a
-normal prior about them: it is fixed while the loss grows with every game, so it fades as games are added. K is
-1 / `inverse_k`; it is fitted together with the weights where material is frozen, since then only it can scale them.
+The objective is the summed loss of the training set plus a pull to the starting weights. The pull is a normal prior
+about them: it is fixed while the loss grows with each game, so it fades as games are added. K is 1 / `inverse_k`; it
+is fitted together with the weights if material is frozen, because then nothing else can scale the scores.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from learn.sample import FitParameters, Loss
 from learn.shares import BLOCK
 
 POSITIONS_PER_OBSERVATION = 10  # the positions of a game are far from independent
-SPREAD, SPREAD_AT = 0.25, 300  # of `prior_spread`, at how many games: what predicts other games best, measured
-LEAST_SIZE = 10.0  # centipawns: a smaller weight is taken to be of this size
+SPREAD, SPREAD_AT = 0.25, 300  # `prior_spread` at this number of games; measured: it predicts other games best
+LEAST_SIZE = 10.0  # centipawns; a smaller weight counts as this large
 NOISE = {Loss.SQUARED: 0.1, Loss.CROSS_ENTROPY: 1.0}  # the variance of a residual
 DOUBLED = {Loss.SQUARED: 1.0, Loss.CROSS_ENTROPY: 2.0}  # so that half the derivative is slope times residual
 TOLERANCE = 1e-7  # relative improvement below which the fit has converged
-STRIDE = 16  # of the blocks that a first approach on a large sample uses
-LARGE = 4 * STRIDE * BLOCK  # rows from which a first approach pays
+STRIDE = 16  # a large sample is first fitted on every 16th block
+LARGE = 4 * STRIDE * BLOCK  # rows from which that saves time
 
 
 @dataclass(frozen=True)
 class Step:
-    """Better parameters that a fit has reached, and the sums there.
+    """Better parameters that a fit has found, and the sums there.
 
-    A fit that moves one weight at a time says which one, by its index, and in which cycle through them, from 1.
+    A method that moves one weight at a time gives its index, `term`, and the number of its cycle, from 1.
     """
 
     parameters: FitParameters
@@ -42,24 +42,24 @@ class Step:
 
 
 class FitCallback:
-    """What a fit calls as it goes; this one does nothing."""
+    """Callbacks of a fit; these do nothing."""
 
     def stepped(self, step: Step) -> None:
-        """The fit has reached better parameters."""
+        """Called when the fit has found better parameters."""
 
     def trying(self, term: int, parameters: FitParameters) -> None:
-        """The fit turns to the weight with this index."""
+        """Called before the fit tries to change the weight with this index."""
 
     def progressed(self, what: str, done: float) -> None:
-        """So much, 0 to 1, of some work is done."""
+        """Called with the name of some work and the share of it that is done, 0 to 1."""
 
 
 @dataclass(frozen=True)
 class FitProblem:
-    """What may move and what it costs.
+    """The free weights, their bounds, the prior and the loss.
 
     `free` are the indices of the weights that may move, `bounds` is float64[weights, 2]. `spread`, float64[weights], is
-    the standard deviation of each weight about its `start` before any game is seen, in centipawns; None for no pull.
+    the prior's standard deviation of each weight about its `start`, in centipawns; None for no prior.
     """
 
     free: np.ndarray
@@ -70,21 +70,21 @@ class FitProblem:
     spread: np.ndarray | None = None
 
     def ridge(self, sums: Sums) -> np.ndarray:
-        """The pull on each free weight, in units of the summed loss, for sample weights as in `sums`."""
+        """The factor of the squared distance from the start for each free weight, in units of the summed loss."""
         if self.spread is None:
             return np.zeros(len(self.free))
         mean_weight = sums.squares / sums.sample_weight[TRAIN]  # a row that counts half has half the information
         return NOISE[self.loss] * POSITIONS_PER_OBSERVATION * mean_weight / self.spread[self.free] ** 2
 
     def objective(self, sums: Sums, parameters: FitParameters, stride: int = 1) -> float:
-        """What the fit minimises, from the sums at `parameters` over every `stride`-th block."""
+        """The objective at `parameters`, from their sums over every `stride`-th block."""
         distance = parameters.weights[self.free] - self.start[self.free]
         return DOUBLED[self.loss] * float(sums.loss[TRAIN]) + float(self.ridge(sums) @ distance**2) / stride
 
     def directions(self, parameters: FitParameters) -> np.ndarray:
-        """What features are to be multiplied by for the derivatives of score / K by each free weight and by 1 / K.
+        """The matrix that turns features into derivatives of score / K: float64[weights, free + 1].
 
-        float64[weights, free + 1].
+        It has a column for each free weight and, at the end, one for 1 / K.
         """
         directions = np.zeros((len(parameters.weights), len(self.free) + 1))
         directions[self.free, np.arange(len(self.free))] = parameters.inverse_k / FEATURE_SCALE
@@ -103,20 +103,20 @@ class FitProblem:
 
 
 def prior_spread(games: int) -> float:
-    """The standard deviation of a weight about its start, in units of its size, that suits a training set.
+    """The default prior for this number of training games: the deviation of a weight in units of its size.
 
-    It grows with the root of the games, so that the pull fades twice: against the loss, and by itself.
+    It grows with the root of the number of games, so the pull fades twice: against the loss, and by itself.
     """
     return SPREAD * float(np.sqrt(games / SPREAD_AT))
 
 
 def sizes(*weights: np.ndarray) -> np.ndarray:
-    """The size of each weight in centipawns: its largest value in any of these sets, and never too little."""
+    """The size of each weight in centipawns: its largest absolute value in these sets, at least LEAST_SIZE."""
     return np.maximum(np.max(np.abs(weights), axis=0), LEAST_SIZE)
 
 
 def fit_k(sample: Samples, weights: np.ndarray, loss: Loss = Loss.SQUARED, start: float = 1 / 200) -> FitParameters:
-    """The parameters with these weights and the K that predicts the training set best."""
+    """These weights with the K that predicts the training set best."""
     parameters = FitParameters(np.asarray(weights, dtype=np.float64), start)
     for stride in strides(sample):
         for _ in range(20):
@@ -133,14 +133,14 @@ def fit_k(sample: Samples, weights: np.ndarray, loss: Loss = Loss.SQUARED, start
 
 
 def strides(sample: Samples) -> tuple[int, ...]:
-    """On which parts of a sample to work in turn: every so many blocks of a large one, then all."""
+    """The strides of the passes: a large sample is first fitted on every STRIDE-th block, then on all."""
     return (STRIDE, 1) if sample.size >= LARGE else (1,)
 
 
 def gauss_newton(sample: Samples, start: FitParameters, problem: FitProblem, callback: FitCallback) -> FitParameters:
     """The parameters that minimise the objective within bounds exactly.
 
-    A first approach on a part of a large sample, which nobody is told of, saves most of the time.
+    A large sample is first fitted on a part, without calls of `callback`; this saves most of the time.
     """
     parameters = start
     for stride in strides(sample):
@@ -156,7 +156,7 @@ def approach(
     stride: int = 1,
     steps: int = 30,
 ) -> FitParameters:
-    """Gauss-Newton on every `stride`-th block from parameters that may be near the end already."""
+    """Gauss-Newton on every `stride`-th block, starting at `parameters`."""
     damping = 1e-6
     best, best_sums = np.inf, None
     candidate = parameters
@@ -180,7 +180,7 @@ def approach(
 def _step(
     parameters: FitParameters, problem: FitProblem, gradient: np.ndarray, matrix: np.ndarray, damping: float
 ) -> FitParameters:
-    """The damped step; weights that would leave their bounds are held there and the rest solved again."""
+    """The damped step; weights that would leave their bounds are fixed there, and the rest is solved again."""
     values = np.append(parameters.weights[problem.free], parameters.inverse_k)
     low = np.append(problem.bounds[problem.free, 0], parameters.inverse_k / 3)
     high = np.append(problem.bounds[problem.free, 1], parameters.inverse_k * 3)

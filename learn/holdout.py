@@ -1,4 +1,4 @@
-"""Which rows are held out to judge by: a fifth of the games, or of the positions, by a seed."""
+"""The validation set: a fifth of the games, or of the positions, chosen by a seed."""
 
 from __future__ import annotations
 
@@ -13,30 +13,31 @@ VALIDATION_SHARE = 0.2
 
 @dataclass(frozen=True)
 class Holdout:
-    """What is held out: the games for which `games`, bool[games], is true, or rows by `seed` where that is None."""
+    """The games for which `games`, bool[games], is true; if it is None, random rows by `seed`."""
 
     games: np.ndarray | None
     seed: int
 
     def rows(self, game: np.ndarray, rows_before: int = 0) -> np.ndarray:
-        """Which rows are held out, bool[n], of those with these games; so many rows of the whole come before them."""
+        """Which of the rows with these games are held out, bool[n]; `rows_before` rows of the sample precede them."""
         if self.games is not None:
             return np.asarray(self.games[game])
         chance = np.random.PCG64(self.seed)
-        chance.advance(rows_before)  # a random number each
+        chance.advance(rows_before)  # each row takes one random number
         return np.random.Generator(chance).random(len(game)) < VALIDATION_SHARE
 
     def of(self, first_game: int, last_game: int) -> Holdout:
-        """The same for some games, numbered from `first_game`."""
+        """The same for games first_game..last_game, numbered from 0."""
         return self if self.games is None else Holdout(self.games[first_game:last_game], self.seed)
 
 
 def choose_holdout(
     rows_of_games: np.ndarray, results: np.ndarray, seed: int, by_position: bool, from_game: int = 0
 ) -> Holdout:
-    """What to hold out of games with so many rows, int64[games], and these results, float32[games].
+    """Choose the validation set of games with `rows_of_games`, int64[games], and `results`, float32[games].
 
-    Games before number `from_game` are all learned from. Raises LearnError where the games cannot teach.
+    Games before number `from_game` all go to the training set. Raises LearnError if nothing can be learned from the
+    games: a single one, or only one result.
     """
     games = np.flatnonzero(rows_of_games)
     results = results[games]
@@ -55,6 +56,6 @@ def choose_holdout(
 
 
 def check_holdout(rows: int, held: int) -> None:
-    """Raise LearnError where a choice by position left one of the sets empty."""
+    """Raise LearnError if a split by position left one of the sets empty."""
     if held in (0, rows):
         raise LearnError(f"{rows} positions are too few to keep some aside")

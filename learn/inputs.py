@@ -1,6 +1,6 @@
-"""All files given to `learn`, read into rows: PGN and labelled positions, plain or compressed, in bounded memory.
+"""Reads the files of `learn` into rows: PGN and labelled positions, plain or compressed, in bounded memory.
 
-A file is read in pieces that end between games. Several threads make rows of a piece each; they are gathered in order.
+A file is read in pieces that end between games. Several threads turn pieces into rows, which are collected in order.
 """
 
 from __future__ import annotations
@@ -42,56 +42,56 @@ from learn.rows import RowStore
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How to read: which positions, the weights in use (rows are checked by them), what to leave on the disk."""
+    """How to read: which positions, the weights in use (to check rows), and which files to write."""
 
     selection: Selection
     weights: np.ndarray
-    keep_fen: bool = False  # whether a `.fen` file is left beside each PGN file
-    needs_scores: bool = False  # whether only positions with the score of a search are of use
-    rescore: Rescore | None = None  # how they are searched; None for the scores that come with them
+    keep_fen: bool = False  # whether to write a `.fen` file beside each PGN file
+    needs_scores: bool = False  # whether to use only positions with the score of a search
+    rescore: Rescore | None = None  # how to search them for scores; None for the scores in the files
 
 
 class _Text(NamedTuple):
-    """Some lines of a file, and how many come before them."""
+    """Some lines of a file, and the number of lines before them."""
 
     content: bytes
     lines_before: int
 
 
 class InputPart(NamedTuple):
-    """What was made of a piece of a file."""
+    """The rows and counts of a piece of a file."""
 
     block: PositionBlock
     rows: Rows
     found: int  # games in the text
-    used: int  # that have a result and no fault
+    used: int  # games with a result and no fault
     faults: tuple[Fault, ...]
     fen: bytes
-    unscored: int = 0  # positions left out because nobody tells their score
+    unscored: int = 0  # positions left out because they have no score
 
 
 def read_rows(
     paths: Sequence[Path],
     options: ReadOptions,
-    tell: Say,
+    say: Say,
     faults: list[tuple[Path, Fault]],
     progressed: Callable[[str, float | None], object] = Events.progressed,
 ) -> tuple[Rows, int]:
-    """The rows of all files and how many games gave them; what cannot be read goes to `faults`. Raises LearnError.
+    """The rows of all files, and the number of games; unreadable games are added to `faults`. Raises LearnError.
 
-    `tell` and `progressed` are those of Events.
+    `say` and `progressed` are those of Events.
     """
-    reader = FileReader(options, tell, faults, progressed)
+    reader = FileReader(options, say, faults, progressed)
     for path in paths:
         reader.read(path)
     check_found(paths, len(reader.store), reader.games, reader.unscored)
     if options.selection.unique:
-        tell(f"Duplicates left out: {reader.store.drop_duplicates()}")
+        say(f"Duplicates left out: {reader.store.drop_duplicates()}")
     return reader.store.rows(), reader.games
 
 
 def check_found(paths: Sequence[Path], rows: int, games: int, unscored: int) -> None:
-    """Raise LearnError where files have not a single row; so many positions were left out for want of a score."""
+    """Raise LearnError if the files gave no row; `unscored` positions were left out because they have no score."""
     names = ", ".join(name_of(path, True) for path in paths)
     if unscored and not rows:
         raise LearnError(
@@ -103,25 +103,25 @@ def check_found(paths: Sequence[Path], rows: int, games: int, unscored: int) -> 
 
 
 class FileReader:
-    """Reads file after file into one store."""
+    """Reads files, one after the other, into one store."""
 
     def __init__(
         self,
         options: ReadOptions,
-        tell: Say,
+        say: Say,
         faults: list[tuple[Path, Fault]],
         progressed: Callable[[str, float | None], object],
         executor: RemoteExecutor | None = None,
     ) -> None:
-        """`executor` searches positions for their scores; None for threads of this process."""
+        """`executor` searches positions for scores; None for threads of this process."""
         self._executor = executor
         self.store = RowStore(options.selection.unique)
         self.games = self.unscored = 0
-        self._reading, self._tell, self._faults, self._progressed = options, tell, faults, progressed
-        self._scores: ScoreFile | None = None  # of the file that is read, where positions are searched
+        self._reading, self._say, self._faults, self._progressed = options, say, faults, progressed
+        self._scores: ScoreFile | None = None  # those of the present file, if its positions are searched
 
     def read(self, path: Path) -> None:
-        """Add what is in a file; raises LearnError."""
+        """Add the rows of a file; raises LearnError."""
         with open_source(path) as source:
             if self._reading.rescore is not None:
                 self._read_rescored(source)
@@ -139,16 +139,16 @@ class FileReader:
                 self._read_games(source, target, first)
                 return
         with open_source(target) as source:
-            self._tell(f"Using file '{target}', made from '{path.name}' with these settings")
+            self._say(f"Using file '{target}', made from '{path.name}' with these settings")
             self._read_positions(source, contents)
 
     def _described(self) -> str:
-        """What decides which positions are kept of a file."""
+        """The settings that decide which positions of a file are used, as text."""
         scores = ", with scores" if self._reading.needs_scores else ""
         return self._reading.selection.describe(self._reading.weights) + scores
 
     def _read_rescored(self, source: Source) -> None:
-        """Read a file whose positions are searched; the scores are kept beside it. Raises LearnError."""
+        """Read a file and search its positions; the scores are kept in a file beside it. Raises LearnError."""
         rescore = self._reading.rescore
         assert rescore is not None
         if source.is_passing:
@@ -157,9 +157,9 @@ class FileReader:
         made_from = f"source {digest(source.path)}; {self._described()}"
         with ScoreFile(path, rescore, made_from, self._executor) as scores:
             if scores.known:
-                self._tell(f"Using {scores.known} scores from file '{path}'")
+                self._say(f"Using {scores.known} scores from file '{path}'")
             else:
-                self._tell(f"Searching {rescore.nodes} nodes a position; the scores are kept in file '{path}'")
+                self._say(f"Searching {rescore.nodes} nodes a position; the scores are kept in file '{path}'")
             self._scores = scores
             try:
                 if source.holds_positions():
@@ -169,10 +169,10 @@ class FileReader:
             finally:
                 self._scores = None
             if scores.made:
-                self._tell(f"  {scores.made} positions searched")
+                self._say(f"  {scores.made} positions searched")
 
     def _report(self, source: Source) -> None:
-        """Tell how far a file has been read."""
+        """Report how much of a file has been read."""
         self._progressed(f"Reading {source.name}", source.done)
 
     def _read_games(self, source: Source, target: Path | None, first: bytes) -> None:
@@ -192,7 +192,7 @@ class FileReader:
             if target and fen:
                 _write(fen, Contents(used, unreadable).line(), target)
         self.games += used
-        self._tell(f"{source.name}: {found} games, {len(self.store) - rows_before} positions")
+        self._say(f"{source.name}: {found} games, {len(self.store) - rows_before} positions")
 
     def _add(self, part: InputPart, is_first: bool) -> None:
         if is_first and len(part.block):
@@ -201,20 +201,20 @@ class FileReader:
         self.unscored += part.unscored
 
     def _wants_fen(self, target: Path) -> bool:
-        """Whether a `.fen` file is to be written; another's is left alone."""
+        """Whether to write a `.fen` file; one that is not Merino's is left alone."""
         if self._reading.keep_fen and target.exists() and not is_ours(target):
-            self._tell(f"No file '{target}' is created: there is one that is not Merino's")
+            self._say(f"No file '{target}' is created: there is one that is not Merino's")
             return False
         return self._reading.keep_fen
 
     def _create_fen(self, target: Path, first: bytes, stack: ExitStack) -> IO[bytes] | None:
-        """The `.fen` file, open behind its first line, or None where it cannot be written."""
+        """The open `.fen` file, with its first line written; None if it cannot be written."""
         try:
             file = stack.enter_context(writing_whole(target))
         except OSError as error:
-            self._tell(f"No file '{target}' can be created: {error.strerror}")
+            self._say(f"No file '{target}' can be created: {error.strerror}")
             return None
-        self._tell(f"Creating file '{target}'")
+        self._say(f"Creating file '{target}'")
         _write(file, first, target)
         return file
 
@@ -224,7 +224,7 @@ class FileReader:
         unnamed, endless, rows_before = 0, 0, len(self.store)
         for labelled, part in in_order(lambda text: self._labelled_part(text, contents is not None), _texts(source)):
             of_none = np.flatnonzero(labelled.games == NO_GAME)
-            labelled.games[of_none] = of_none + len(self.store)  # a game of its own
+            labelled.games[of_none] = of_none + len(self.store)  # each counts as a game
             unnamed, endless = unnamed + len(of_none), endless + int(np.count_nonzero(labelled.to_end == NO_END))
             self._add(part, is_first=len(self.store) == rows_before)
             names.append(labelled.games)
@@ -233,9 +233,9 @@ class FileReader:
             self._report(source)
         games = self.store.group(np.concatenate(names), np.concatenate(results)) if names else 0
         self.games += contents.games if contents else games
-        self._tell_of_positions(source.name, len(self.store) - rows_before, games, unnamed, endless)
+        self._report_positions(source.name, len(self.store) - rows_before, games, unnamed, endless)
         if contents and contents.unreadable:
-            self._tell(f"{contents.unreadable} games could not be read when it was created")
+            self._say(f"{contents.unreadable} games could not be read when it was created")
 
     def _labelled_part(self, text: _Text, is_chosen: bool) -> tuple[Labelled, InputPart]:
         labelled, selection = read_labelled(text.content, text.lines_before), self._reading.selection
@@ -251,34 +251,34 @@ class FileReader:
             scores = self._scores.scores_of(text.lines_before, labelled.positions)
             labelled = replace(labelled, scores=scores)
         elif self._reading.needs_scores:
-            told = labelled.scores != NO_SCORE
-            labelled, unscored = labelled.only(told), int(np.count_nonzero(~told))
+            has_score = labelled.scores != NO_SCORE
+            labelled, unscored = labelled.only(has_score), int(np.count_nonzero(~has_score))
         none = np.zeros(len(labelled.positions), dtype=np.int32)
         to_end, results = np.maximum(labelled.to_end, 0), np.zeros(0, dtype=np.float32)
         block = PositionBlock(labelled.positions, none, to_end, results, labelled.scores)
         return labelled, InputPart(block, rows_of_block(block), 0, 0, labelled.faults, b"", unscored)
 
-    def _tell_of_positions(self, name: str, positions: int, games: int, unnamed: int, endless: int) -> None:
-        self._tell(f"{name}: {positions} positions" + (f" of {games} games" if unnamed < positions else ""))
+    def _report_positions(self, name: str, positions: int, games: int, unnamed: int, endless: int) -> None:
+        self._say(f"{name}: {positions} positions" + (f" of {games} games" if unnamed < positions else ""))
         if unnamed:
-            self._tell(f"  {unnamed} name no game (c7): each counts as a game, and neighbours may be in both sets")
+            self._say(f"  {unnamed} name no game (c7): each counts as a game, and neighbours may be in both sets")
         if endless:
-            self._tell(f"  {endless} do not tell the plies to the end of the game (c8): they count in full")
+            self._say(f"  {endless} do not give the plies to the end of the game (c8): they count in full")
 
 
 def part_of(
     options: ReadOptions, piece: GamesText, scores: ScoreFile | None = None, with_fen: bool = False
 ) -> InputPart:
-    """The rows of some games, and the lines of a `.fen` file where they are wanted.
+    """The rows of some games, and their lines for a `.fen` file if `with_fen`.
 
-    `scores` are those of the file, where positions are searched for them.
+    `scores` has the scores of the file if its positions are searched.
     """
-    told = options.needs_scores and scores is None
-    games = play_games(piece.data, piece.table, 1, piece.lines_before, with_scores=told)
+    from_comments = options.needs_scores and scores is None
+    games = play_games(piece.data, piece.table, 1, piece.lines_before, with_scores=from_comments)
     block, unscored = _refined(block_of_games(games, options.selection), options), 0
     if scores is not None:
         block = replace(block, scores=scores.scores_of(piece.games_before, block.positions))
-    elif told:
+    elif from_comments:
         has_score = block.scores != NO_SCORE
         block, unscored = block.chosen(has_score), int(np.count_nonzero(~has_score))
     fen = lines_of(block, piece.games_before) if with_fen else b""
@@ -286,7 +286,7 @@ def part_of(
 
 
 def _refined(block: PositionBlock, options: ReadOptions) -> PositionBlock:
-    """The block without what the selection leaves out by the worth of positions."""
+    """The block without the positions that the selection leaves out by their scores or by chance."""
     selection = options.selection
     if selection.skip_decided is not None:
         block = block.chosen(is_open(block, options.weights, selection.skip_decided))
@@ -296,9 +296,9 @@ def _refined(block: PositionBlock, options: ReadOptions) -> PositionBlock:
 
 
 def _chosen(labelled: Labelled, selection: Selection) -> Labelled:
-    """The positions that a selection takes, as far as the lines tell: those of unknown place are taken."""
+    """The positions that a selection takes; a position whose place in its game is unknown is taken."""
     ply = 2 * (labelled.positions["fullmove"] - 1) + labelled.positions["side"]
-    is_first = (labelled.positions["fullmove"] > 1) & (ply < selection.skip_first)  # 1 is also said for unknown
+    is_first = (labelled.positions["fullmove"] > 1) & (ply < selection.skip_first)  # move 1 may also mean unknown
     return labelled.only(~is_first & ((labelled.to_end == NO_END) | (labelled.to_end >= selection.skip_last)))
 
 

@@ -1,4 +1,4 @@
-"""What becomes of new weights: written beside, tried in a match, put in the place of those in use; old ones kept."""
+"""Installation of new weights: written beside the old ones, tried in a match, and put in use; old files are kept."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from learn.request import Events, LearnRequest, Say
 from match.players import OwnPlayer
 from match.prove import STRONGER, Proof, StrengthTest, offer, prove
 
-LEARNED = "Learned by Merino on"  # begins the comments that tell where learned weights come from
+LEARNED = "Learned by Merino on"  # begins the comments on the origin of learned weights
 EARLIER = "The comments below are older than these values."
 _OUR_COMMENTS = re.compile(
     rf"^# {LEARNED} \d{{4}}-\d\d-\d\d \d\d:\d\d from \d+ games of .*\n(?:# terms .*\n)?"
@@ -33,12 +33,12 @@ _OUR_COMMENTS = re.compile(
 
 
 class Verdict(StrEnum):
-    """What was decided about new weights, and why."""
+    """The decision about new weights, and its reason."""
 
-    NOT_BETTER = "not better"  # the error did not fall beyond doubt
+    NOT_BETTER = "not better"  # the error did not fall significantly
     DRY_RUN = "dry run"
-    STOPPED = "stopped"  # the fit was interrupted, so that no match was begun
-    NO_MATCH = "no match"  # none was wanted, or nothing in use changes
+    STOPPED = "stopped"  # the fit was interrupted, so no match was played
+    NO_MATCH = "no match"  # not wanted, or the weights in use do not change
     PASSED = "passed"
     FAILED = "failed"
     UNDECIDED = "undecided"
@@ -47,22 +47,22 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class InstallOutcome:
-    """What became of new weights: the file that holds them, if any, and whether they are in use now."""
+    """The result for new weights: their file, if they were written, and whether they are in use now."""
 
     verdict: Verdict
     written: Path | None = None
     in_use: bool = False
-    match: dict[str, Any] | None = None  # as `Proof.as_json` has it
+    match: dict[str, Any] | None = None  # see `Proof.as_json`
 
     @property
     def state(self) -> str:
-        """How things stand where new weights have been written, else an empty text."""
+        """Where the new weights are, in words; "" if they were not written."""
         return f"the new weights are in '{self.written}'" if self.written else ""
 
 
 @dataclass(frozen=True)
 class WeightsPaths:
-    """Where weights come from and where new ones go. `takes_effect` says that what is at `target` is in use."""
+    """The file that weights come from, and the one for new weights. `takes_effect`: the file `target` is in use."""
 
     source: Path
     target: Path
@@ -70,16 +70,16 @@ class WeightsPaths:
 
     @property
     def old(self) -> Path:
-        """Where the file that gives way is kept."""
+        """The file that keeps the old weights."""
         return _with_ending(self.target, ".old")
 
     @property
     def beside(self) -> Path:
-        """Where new weights wait for their match, and stay if they do not pass it."""
+        """The file of new weights during their match, and after it if they do not pass."""
         return self.target.with_name(f"{self.target.stem}.new{self.target.suffix}")
 
     def check_writable(self) -> None:
-        """Fail before the work rather than after it; raises LearnError."""
+        """Check before the work that the weights can be written after it; raises LearnError."""
         if self.target.is_dir():
             raise LearnError(f"'{self.target}' is a folder, not a weights file")
         try:
@@ -91,15 +91,15 @@ class WeightsPaths:
             raise LearnError(f"nothing can be written into '{self.target.parent}': {reason}") from error
 
     def check_beside(self) -> None:
-        """Fail where another's file is in the place of new weights; raises LearnError."""
+        """Raise LearnError if the file `beside` exists and was not written by `learn`."""
         if self.beside.exists() and LEARNED not in _text_of(self.beside):
             raise LearnError(f"'{self.beside}' is in the way: learn did not write it; give it another name")
 
 
 def weights_paths(weights: str | None, out: str | None = None) -> WeightsPaths:
-    """The places of learning from `weights`, the user's own active file if None; the shipped one is never written.
+    """The files for learning from `weights`, None for the active file of the user; shipped files are never written.
 
-    The new ones go to `out`, or to the place of the old ones.
+    New weights go to `out`, or replace the old ones.
     """
     usual = Path(weights or os.environ.get(ENVIRONMENT_VARIABLE) or user_folder("data") / "weights.txt")
     usual, source = usual.expanduser().absolute(), active_file(weights).absolute()
@@ -109,9 +109,9 @@ def weights_paths(weights: str | None, out: str | None = None) -> WeightsPaths:
 
 
 def text_with(source: Path, weights: np.ndarray, header: Iterable[str]) -> str:
-    """The file of new weights: the text of `source`, its comments too, with other values and `header` on top.
+    """The text of the file of new weights: that of `source` with its comments, the new values, and `header` on top.
 
-    Comments of a file that comes with Merino tell of its own values alone, and are left out, as is an older header.
+    The comments of a file that comes with Merino describe its own values and are left out, as is an older header.
     """
     if source.resolve().parent == SHIPPED:
         return render(as_mapping(weights), header)
@@ -120,15 +120,15 @@ def text_with(source: Path, weights: np.ndarray, header: Iterable[str]) -> str:
 
 
 def install(paths: WeightsPaths, content: bytes, say: Say) -> None:
-    """Put weights in their place and keep the file that gives way; raises OSError and then changes nothing."""
-    gives_way = paths.target if paths.target.exists() else paths.source
-    write_together({paths.old: gives_way.read_bytes(), paths.target: content})
+    """Replace the weights and keep the old file; raises OSError, and then changes nothing."""
+    replaced = paths.target if paths.target.exists() else paths.source
+    write_together({paths.old: replaced.read_bytes(), paths.target: content})
     say(f"Old values saved in file '{paths.old}'")
     say(f"New values in file '{paths.target}'")
 
 
 def use(asked: Path, paths: WeightsPaths, say: Say) -> Path:
-    """Put the weights in `asked` in use; the file they are in then. Raises LearnError, WeightsError and OSError."""
+    """Put the weights of the file `asked` in use; returns their file. Raises LearnError, WeightsError and OSError."""
     load(asked)
     paths.check_writable()
     if asked.resolve() == paths.target.resolve():
@@ -138,7 +138,7 @@ def use(asked: Path, paths: WeightsPaths, say: Say) -> Path:
 
 
 class Candidate:
-    """New weights that wait for what is decided about them."""
+    """New weights before the decision whether to use them."""
 
     def __init__(
         self, request: LearnRequest, paths: WeightsPaths, old: np.ndarray, new: np.ndarray, text: str, events: Events
@@ -150,11 +150,11 @@ class Candidate:
     def try_and_install(
         self, trial: StrengthTest, command: str, was_stopped: bool = False, executor: Executor | None = None
     ) -> InstallOutcome:
-        """Use them if a match, where one is wanted, finds them good enough; else leave them beside.
+        """Put them in use if they pass the match, or at once if none is wanted; else leave them in the file `beside`.
 
-        `trial` is that match, if the request does not ask for another; `command` is how one calls `learn`.
-        `was_stopped` says that the fit was interrupted: whoever did that waits for no match. `executor` plays the
-        match, None for threads of this process. Raises OSError, and LearnError once there is something on the disk.
+        `trial` is the match, unless the request asks for another. `command` is the name of `learn` in hints. If the
+        fit was interrupted (`was_stopped`), no match is played. `executor` plays the match, None for threads of this
+        process. Raises OSError, and LearnError once a file has been written.
         """
         self._executor = executor
         if self._request.prove:
@@ -182,7 +182,7 @@ class Candidate:
         return outcome
 
     def _install_at_once(self, trial: StrengthTest) -> InstallOutcome:
-        """Write them without a match, or with one that decides nothing, as nothing in use changes."""
+        """Write them without a match, or with one that decides nothing because the weights in use do not change."""
         install(self._paths, self._content, self._say)
         target, in_use = self._paths.target, self._paths.takes_effect
         outcome = InstallOutcome(Verdict.NO_MATCH, target, in_use)
@@ -209,13 +209,13 @@ class Candidate:
         return prove(*players, trial, self._say, self._events.stands, self._request.concurrency, self._executor)
 
     def _offer(self, new: Path) -> None:
-        """Name the match that would show more strength."""
+        """Suggest the match that would show more strength."""
         old = self._paths.old if self._paths.target.samefile(self._paths.source) else self._paths.source
         self._say("A lower error is not yet more strength; this match proves it, or not:")
         self._say(f"    {offer(new, old)}")
 
     def _leave_beside(self, verdict: Verdict, command: str, match: dict[str, Any] | None = None) -> InstallOutcome:
-        """Leave them where they are, and tell why and how to use them; `match` is what their match showed."""
+        """Leave them in the file `beside`, and say why and how to use them; `match` is the result of their match."""
         beside, target = self._paths.beside, self._paths.target
         why = {
             Verdict.STOPPED: "learning was interrupted, and no match has shown what they are worth",
@@ -243,10 +243,10 @@ def _verdict_of(proof: Proof) -> Verdict:
 
 
 def _with_ending(path: Path, ending: str) -> Path:
-    """The path with another ending, or one more where it has that already."""
+    """The path with this ending instead of its own, or added if it has it already."""
     return path.with_name(path.name + ending) if path.suffix == ending else path.with_suffix(ending)
 
 
 def _text_of(path: Path) -> str:
-    """The text of a weights file with its line ends as they are."""
+    """The text of a weights file with its own line ends."""
     return path.read_bytes().decode(errors="replace")

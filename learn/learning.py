@@ -1,4 +1,4 @@
-"""Texel tuning: split by game, fit K, fit the weights, round, and judge: only what is surely better is accepted."""
+"""Texel tuning: split by game, fit K, fit the weights, round them, and test whether they are significantly better."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from learn.targets import Target
 from learn.uncertainty import bootstrap_errors, sandwich_errors
 
 ACCEPTED_Z = 2.0  # standard errors by which the validation error must fall
-PAWN_TERM = 0  # its weight is the unit of all others: with it the scale moves
-FEW_GAMES = 300  # below this the validation set alone cannot be trusted
+PAWN_TERM = 0  # its weight is the unit of all others; if it moves, so does the scale
+FEW_GAMES = 300  # below this the validation set alone is too small
 METHODS: dict[str, Callable[[Samples, FitParameters, FitProblem, FitCallback], FitParameters]] = {
     "gauss-newton": gauss_newton,
     "descent": descent,
@@ -33,15 +33,15 @@ METHODS: dict[str, Callable[[Samples, FitParameters, FitProblem, FitCallback], F
 
 @dataclass(frozen=True)
 class Settings:
-    """How to learn. `first` and `last` number the terms that may move, from 1; `names`, if any, are chosen instead.
+    """How to learn. The terms `first` to `last`, counted from 1, may move; or those in `names`, if there are any.
 
     `decay` is the decay length in plies of the weight of a position, None for equal weight.
 
-    `phases` is how many values each weight has in the end, 1 or 2, None for as many as at the start.
-    `target` is what is to be predicted; with `even_stages` all stages of the game count alike. `prior` is the standard
-    deviation of a weight about its start, in units of its size, 0 for no pull to the start, None for one that suits the
-    number of games. `root_of_sum` shows errors as GreKo 2015 ML did: the root of the weighted sum over the number of
-    positions. `resamplings` is how many give the intervals; 0 for a formula.
+    `phases` is the number of values of each weight in the result, 1 or 2, None for as many as at the start.
+    `target` is what to predict; with `even_stages` all stages of the game have the same weight. `prior` is the standard
+    deviation of a weight about its start, in units of its size, 0 for no prior, None for the default of this number of
+    games. `root_of_sum` shows errors as GreKo 2015 ML did: the root of the weighted sum over the number of positions.
+    `resamplings` is the number of bootstrap samples for the intervals; 0 for the sandwich formula.
     """
 
     first: int = 6
@@ -66,16 +66,16 @@ class Settings:
         return ", ".join(self.names) or f"{self.first}..{self.last}"
 
     def errors(self, sums: Sums) -> tuple[float, float]:
-        """Training and validation error as they are shown."""
+        """Training and validation error, as displayed."""
         if self.root_of_sum:
             train, valid = np.sqrt(sums.loss / sums.rows)
             return float(train), float(valid)
         return sums.train, sums.valid
 
     def gain_scale(self, before: Sums, after: Sums) -> float:
-        """What a fall of the mean validation error is multiplied with to be one of the error that is shown.
+        """The factor from a fall of the mean validation error to a fall of the displayed error.
 
-        A difference of roots is that of the squares over the sum of the roots.
+        A difference of roots is that of the squares divided by the sum of the roots.
         """
         if not self.root_of_sum:
             return 1.0
@@ -88,9 +88,9 @@ ARTICLE = Settings(method="descent", decay=20.0, k=150.0, prior=0.0, split_by_po
 
 @dataclass(frozen=True)
 class Gain:
-    """By how much the error on games not learned from fell, and its standard error, paired game by game.
+    """The fall of the error on validation games, and its standard error, paired by game.
 
-    `folds` is how many parts of the games were kept aside in turn: 1 for the validation set alone.
+    `folds` is the number of parts in cross-validation; 1 for the validation set alone.
     """
 
     decrease: float
@@ -100,7 +100,7 @@ class Gain:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A fit: the point at its start and at its end (rounded), the sums at its start, what might move, all its steps."""
+    """A fit: parameters at the start and at the end (rounded), sums at the start, the problem, and all steps."""
 
     start: FitParameters
     end: FitParameters
@@ -112,10 +112,10 @@ class Fitted:
 
 @dataclass(frozen=True)
 class Learned:
-    """What came out: the point at the start and at the end (rounded), the sums at both, and whether to use it.
+    """The result: parameters at the start and at the end (rounded), the sums at both, and the gain.
 
-    `spread` is the standard error of each weight, float64[terms]; 0 for weights that were frozen; it is from so many
-    `resamplings`, or a formula. `steps` are all that the fit reported.
+    `spread` is the standard error of each weight, float64[weights], 0 for frozen ones; it comes from `resamplings`
+    bootstrap samples, or from the sandwich formula if that is 0. `steps` are those that the fit reported.
     """
 
     start: FitParameters
@@ -131,13 +131,13 @@ class Learned:
 
     @property
     def accepted(self) -> bool:
-        """Whether the validation error fell, and beyond doubt."""
+        """Whether the validation error fell, and fell significantly."""
         return self.after.valid < self.before.valid and self.gain.decrease > ACCEPTED_Z * self.gain.error
 
 
 @dataclass
-class _Keeper(FitCallback):
-    """Keeps every step for when the fit is interrupted, and passes them on."""
+class _Recorder(FitCallback):
+    """Records all steps, so that an interrupted fit has a result, and passes them on."""
 
     listener: FitCallback
     steps: list[Step] = field(default_factory=list)
@@ -160,9 +160,9 @@ def _same(one: FitParameters, other: FitParameters) -> bool:
 
 
 def split(rows: Rows, settings: Settings, from_game: int = 0) -> Sample:
-    """The rows with a fifth of the games from this number on, or of all positions, held out.
+    """The sample with its validation set: a fifth of the games from number `from_game` on, or of all positions.
 
-    Raises LearnError where they cannot teach.
+    Raises LearnError if nothing can be learned from the rows.
     """
     holdout = choose_holdout(rows.rows_of_games(), rows.results, settings.seed, settings.split_by_position, from_game)
     is_validation = holdout.rows(rows.game)
@@ -174,9 +174,9 @@ def split(rows: Rows, settings: Settings, from_game: int = 0) -> Sample:
 def learn(
     sample: Samples, weights: np.ndarray, settings: Settings, callback: FitCallback, terms: Sequence[Term] = TERMS
 ) -> Learned:
-    """Fit the weights that may move, and judge the fit; Ctrl-C ends the fit and keeps the best so far.
+    """Fit the free weights and judge the fit; Ctrl-C ends the fit and keeps the best so far.
 
-    Columns of the sample, `weights` and `terms` belong together.
+    `weights` and `terms` are in the order of the columns of the sample.
     """
     return judge(sample, fit(sample, weights, settings, callback, terms), settings, callback)
 
@@ -184,28 +184,29 @@ def learn(
 def fit(
     sample: Samples, weights: np.ndarray, settings: Settings, callback: FitCallback, terms: Sequence[Term] = TERMS
 ) -> Fitted:
-    """Fit K, then the weights that may move, and round them; Ctrl-C ends it and keeps the best so far.
+    """Fit K, then the free weights, and round them; Ctrl-C ends the fit and keeps the best so far.
 
-    Raises LearnError where two values of a weight would have to become one.
+    Raises LearnError if weights of two phases would have to become weights of one.
     """
     weights = start_of(weights, settings.phases, len(terms))
     start = FitParameters(weights, 1 / settings.k) if settings.k else fit_k(sample, weights, settings.loss)
     before = gather(sample, start, settings.loss, products=False)
     problem = problem_of(sample, weights, settings, terms)
-    keeper = _Keeper(callback)
-    keeper.stepped(Step(start, before))
+    recorder = _Recorder(callback)
+    recorder.stepped(Step(start, before))
     interrupted = False
     try:
-        best = METHODS[settings.method](sample, start, problem, keeper)
+        best = METHODS[settings.method](sample, start, problem, recorder)
     except KeyboardInterrupt:
-        interrupted, best = True, keeper.steps[-1].parameters
-    return Fitted(start, _round(best, problem), before, problem, keeper.steps, interrupted)
+        interrupted, best = True, recorder.steps[-1].parameters
+    return Fitted(start, _round(best, problem), before, problem, recorder.steps, interrupted)
 
 
 def judge(sample: Samples, fitted: Fitted, settings: Settings, callback: FitCallback) -> Learned:
-    """How a fit does on games not learned from, and how sure its weights are; Ctrl-C leaves a formula for the latter.
+    """The gain of a fit on validation games, and the standard errors of its weights.
 
-    Where the validation set leaves a doubt, or is small, all games are kept aside in turn.
+    If the gain is not significant, or the games are few, it is measured by cross-validation. Ctrl-C ends the bootstrap;
+    the standard errors are then those of the sandwich formula.
     """
     start, end, problem, interrupted = fitted.start, fitted.end, fitted.problem, fitted.interrupted
     after = gather(sample, end, problem.loss)
@@ -224,17 +225,17 @@ def judge(sample: Samples, fitted: Fitted, settings: Settings, callback: FitCall
 
 
 def start_of(weights: np.ndarray, phases: int | None, terms: int) -> np.ndarray:
-    """The weights that learning starts from with so many phases; raises LearnError."""
+    """The weights to start from, with this number of phases; raises LearnError if two would have to become one."""
     if phases == 1 and phases_of(weights, terms) == 2:
         raise LearnError("the weights have two phases, and one cannot be learned from there: name others by --weights")
     return in_two_phases(weights, terms) if phases == 2 else weights
 
 
 def problem_of(sample: Samples, weights: np.ndarray, settings: Settings, terms: Sequence[Term] = TERMS) -> FitProblem:
-    """What the settings let move.
+    """The fit that the settings ask for.
 
-    Where all may move that decide the scale, the value of a pawn among them, K keeps the value that fits the weights at
-    the start: so scores go on to mean what they meant, which is what the search is made for.
+    If the value of a pawn may move, and so the scale of all weights, K keeps the value that fits the weights at the
+    start: scores keep their meaning, on which the margins of the search depend.
     """
     phases = phases_of(weights, len(terms))
     moving = np.arange(settings.first - 1, min(settings.last, len(terms)))
@@ -248,14 +249,14 @@ def problem_of(sample: Samples, weights: np.ndarray, settings: Settings, terms: 
 
 
 def _usual_sizes(terms: Sequence[Term]) -> np.ndarray:
-    """The size of each term's weight in the file that comes with Merino; 0 for a term that it does not have."""
+    """The size of each term's weight in the default weights; 0 for a term that they do not have."""
     largest = np.max(np.abs(halves(defaults(), len(TERMS))), axis=0)
     usual = {term.name: float(size) for term, size in zip(TERMS, largest, strict=True)}
     return np.array([usual.get(term.name, 0.0) for term in terms])
 
 
 def _round(parameters: FitParameters, problem: FitProblem) -> FitParameters:
-    """Whole centipawns, within bounds."""
+    """The parameters with the free weights rounded to whole centipawns, within bounds."""
     weights = parameters.weights.copy()
     rounded = np.rint(weights[problem.free])
     weights[problem.free] = np.clip(
@@ -281,10 +282,10 @@ def _gain(decreases: np.ndarray, folds: int = 1) -> Gain:
 
 
 def _cross_validated(sample: Samples, start: FitParameters, end: FitParameters, problem: FitProblem, seed: int) -> Gain:
-    """The gain over all games, each part of them judged by a fit to the others; the validation set is one part.
+    """The gain by cross-validation: each part of the games is judged by a fit to the others.
 
-    A fifth of the games often cannot tell what all of them can. However the weights were fitted, Gauss-Newton fits
-    here: all methods come to the same place.
+    The validation set is one of the parts. All games together often show a gain that a fifth of them cannot. The fits
+    are by Gauss-Newton, whatever the method: all methods have the same optimum.
     """
     decreases = [_error_decreases(sample, start, end, problem.loss)]
     games = np.random.default_rng(seed).permutation(sample.games(is_validation=False))

@@ -1,6 +1,6 @@
-"""Passes over a sample: all that the fit needs to know of the rows at a point, block by block of each share.
+"""Passes over a sample: the sums over its rows that a fit needs, computed block by block for each share.
 
-What is done to a share is plain data, a frozen dataclass that is called: so a sample may have its shares elsewhere.
+The work on a share is a callable frozen dataclass, plain data, since the shares of a sample may be in other processes.
 
 The prediction for a row is p = 1 / (1 + exp(-score / K)), score = features @ weights. A pass sums the loss of both
 sets, and over the training set the products of the rows, each times its `slope`, and of their residuals:
@@ -32,50 +32,50 @@ Found = TypeVar("Found")
 
 
 class Samples(Protocol):
-    """Rows to sum over, wherever they are: a `Sample`, or shares that workers keep. Its words are those of `Sample`."""
+    """Rows to sum over: a `Sample` in this process, or shares kept by workers. See `Sample` for the fields."""
 
     @property
     def size(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
 
     @property
     def terms(self) -> int:
-        """How many numbers a row has."""
+        """The number of features of a row."""
 
     @property
     def validation_rows(self) -> int:
-        """How many rows the validation set has."""
+        """The number of rows of the validation set."""
 
     @property
     def number_of_games(self) -> int:
-        """How many games there are."""
+        """The number of games."""
 
     @property
     def score_k(self) -> float:
-        """The scale of scores in centipawns, or 0."""
+        """The scale of search scores in centipawns, 0 if they are not used."""
 
     def each(self, work: Callable[[Sample, Span], Found]) -> list[Found]:
-        """What `work` makes of each share, in their order."""
+        """The results of `work` for each share, in their order."""
 
     def games(self, is_validation: bool) -> np.ndarray:
         """The numbers of the games with a row in one of the sets."""
 
     def with_validation(self, games: np.ndarray) -> Samples:
-        """The same with another validation set."""
+        """The sample with another validation set, given by the numbers of its games."""
 
     def with_game_weight(self, weight: np.ndarray) -> Samples:
-        """The same with other weights of games."""
+        """The sample with other weights of games, float32[games]."""
 
 
 @dataclass(frozen=True)
 class Sums:
-    """What a pass found. Pairs are for the training and the validation set.
+    """The result of a pass. Pairs are for the training and the validation set.
 
-    `loss` and `sample_weight` are sums over rows, `rows` their numbers; `squares` sums the squared weights of training
-    rows. `k_slope` and `k_curvature` are half the derivatives of the training loss by 1 / K. `products`,
-    float64[columns + 1, columns + 1], is of the rows times slope with the residual as last column, or None.
-    There is a column for each weight: with two phases the features times the share of the middlegame, then
-    those times the share of the endgame.
+    `loss` and `sample_weight` are sums over rows, `rows` are their numbers; `squares` sums the squared weights of
+    training rows. `k_slope` and `k_curvature` are half the derivatives of the training loss by 1 / K. `products`,
+    float64[columns + 1, columns + 1] or None, is X^T X, where X has the features of each training row times its slope,
+    and the residual as last column. There is a column for each weight: with two phases, features times the share of the
+    middlegame, then features times the share of the endgame.
     """
 
     loss: np.ndarray
@@ -99,7 +99,7 @@ class Sums:
 
 @kernel
 def score_of(row, scales):
-    """The score of a row, int16[terms], in centipawns; `scales`, float32[terms], are those of its stage."""
+    """The score of a row, int16[terms], in centipawns; `scales`, float32[terms], are the weights at its stage."""
     score = np.float32(0)
     for index in range(len(row)):
         score += np.float32(row[index]) * scales[index]
@@ -108,7 +108,7 @@ def score_of(row, scales):
 
 @kernel
 def share_of(stage, phase, phases):
-    """What of a feature is in the column of a phase, float32: all where there is one phase."""
+    """The share of a feature that belongs to a phase, float32; 1 if there is only one phase."""
     if phases == 1:
         return ONE
     middlegame = np.float32(stage) / np.float32(FULL_BOARD)
@@ -117,14 +117,14 @@ def share_of(stage, phase, phases):
 
 @kernel
 def weight_of(sample, row):
-    """How much a row counts."""
+    """The weight of a row, float32."""
     by_game = sample.sample_weight[sample.to_end[row]] * sample.game_weight[sample.game[row]]
     return by_game * sample.stage_weight[sample.stage[row]]
 
 
 @kernel
 def label_of(sample, row):
-    """What should be predicted for a row, float32."""
+    """The target of a row, float32."""
     label = sample.labels[sample.game[row]]
     if len(sample.points):
         label += sample.points[np.int64(sample.scores[row]) + ZERO_SCORE]
@@ -133,7 +133,7 @@ def label_of(sample, row):
 
 @kernel
 def loss_of(z, label, entropy):
-    """The loss of predicting 1 / (1 + exp(-z)) where `label` came out."""
+    """The loss of the prediction 1 / (1 + exp(-z)) for the target `label`."""
     if entropy:
         return max(z, np.float32(0)) - label * z + math.log1p(math.exp(-abs(z)))
     difference = ONE / (ONE + math.exp(-z)) - label
@@ -142,7 +142,7 @@ def loss_of(z, label, entropy):
 
 @kernel
 def slope_and_residual(z, label, entropy):
-    """The two numbers whose products make gradient and matrix; see the module."""
+    """The factors of the products for gradient and matrix; see the docstring of the module."""
     predicted = ONE / (ONE + math.exp(-z))
     slope, residual = predicted * (ONE - predicted), predicted - label
     if entropy:
@@ -153,9 +153,9 @@ def slope_and_residual(z, label, entropy):
 
 @entry
 def _sum_block(sample, scales, inverse_k, entropy, first, last, block, sums):
-    """Add rows first..last to `sums`, float64[9]; put those of the training set into `block`, if it has any rows.
+    """Add rows first..last to `sums`, float64[9], and write training rows to `block`, if it has rows; their number.
 
-    The order of `sums` is that of the fields of Sums. How many rows were put there.
+    The order of `sums` is that of the fields of Sums.
     """
     terms, filled = scales.shape[1], 0
     phases = (block.shape[1] - 1) // terms
@@ -184,13 +184,13 @@ def _sum_block(sample, scales, inverse_k, entropy, first, last, block, sums):
 
 
 def scales_of(weights: np.ndarray, terms: int) -> np.ndarray:
-    """The weights at each stage for features as they are stored, float32[STAGES, terms]."""
+    """The weights at each stage, divided by FEATURE_SCALE: float32[STAGES, terms]."""
     return np.asarray(by_stage(weights, terms) / FEATURE_SCALE, dtype=np.float32)
 
 
 @dataclass(frozen=True)
 class _Gather:
-    """A pass over a share: the sums of `_sum_block`, and the products."""
+    """A pass over a share: the sums of `_sum_block`, and the matrix of products."""
 
     parameters: FitParameters
     loss: Loss
@@ -198,7 +198,7 @@ class _Gather:
     stride: int
 
     def __call__(self, sample: Sample, span: Span) -> tuple[np.ndarray, np.ndarray]:
-        """`sums`, float64[9], and the matrix."""
+        """`sums`, float64[9], and the matrix, float64[columns + 1, columns + 1]."""
         scales, size = scales_of(self.parameters.weights, sample.terms), len(self.parameters.weights) + 1
         inverse_k, entropy = np.float32(self.parameters.inverse_k), self.loss is Loss.CROSS_ENTROPY
         block = np.empty((BLOCK if self.products else 0, size), dtype=np.float32)
@@ -214,7 +214,7 @@ class _Gather:
 def gather(
     sample: Samples, parameters: FitParameters, loss: Loss = Loss.SQUARED, products: bool = True, stride: int = 1
 ) -> Sums:
-    """One pass over the sample, or over every `stride`-th block of it."""
+    """A pass over the sample, or over every `stride`-th block of it; `products` asks for the matrix."""
     shares = sample.each(_Gather(parameters, loss, products, stride))
     sums = np.sum([share[0] for share in shares], axis=0)
     squares, k_slope, k_curvature = (float(value) for value in sums[6:])
@@ -253,7 +253,7 @@ def _errors_by_game(sample, scales, inverse_k, entropy, first, last, first_game,
 
 @dataclass(frozen=True)
 class _Errors:
-    """The errors of the games of a share."""
+    """The errors of the games of a share, float64[games, 2]."""
 
     parameters: FitParameters
     loss: Loss
@@ -267,7 +267,7 @@ class _Errors:
 
 
 def errors_by_game(sample: Samples, parameters: FitParameters, loss: Loss) -> np.ndarray:
-    """The summed loss and weight of each game's rows in the validation set, float64[games, 2]."""
+    """The summed loss and the summed weight of the validation rows of each game, float64[games, 2]."""
     return np.concatenate(sample.each(_Errors(parameters, loss)))
 
 
@@ -289,7 +289,7 @@ def _gradients_by_game(sample, scales, inverse_k, entropy, first, last, first_ga
 
 @dataclass(frozen=True)
 class _Gradients:
-    """The products of the gradients of the games of a share."""
+    """The summed products of the gradients of the games of a share."""
 
     parameters: FitParameters
     loss: Loss
@@ -305,9 +305,9 @@ class _Gradients:
 
 
 def products_by_game(sample: Samples, parameters: FitParameters, loss: Loss, directions: np.ndarray) -> np.ndarray:
-    """G^T G, float64[d, d], where G has a row for each game: its share of the gradient along `directions`.
+    """G^T G, float64[d, d], where G has a row for each game: its part of the gradient, projected on `directions`.
 
-    That is the sum of its training rows times slope and residual, times float64[weights, d].
+    A game's part is the sum of its training rows times slope and residual; `directions` is float64[weights, d].
     """
     return np.asarray(np.sum(sample.each(_Gradients(parameters, loss, directions)), axis=0))
 
@@ -340,16 +340,16 @@ class _CarrierCounts:
 
 
 def carrier_counts(sample: Samples, phases: int = 1) -> np.ndarray:
-    """In how many training positions, and in how many games, each term is not 0: int64[phases * terms, 2].
+    """The number of training positions, and of games, in which each term is not 0: int64[phases * terms, 2].
 
-    A position counts for the phase that has the larger share in it.
+    A position counts for the phase with the larger share.
     """
     return np.asarray(np.sum(sample.each(_CarrierCounts(phases)), axis=0))
 
 
 @dataclass(frozen=True)
 class _EveryRow:
-    """Some rows of a share."""
+    """Every `step`-th row of the whole sample that is in a share."""
 
     step: int
 

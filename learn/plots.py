@@ -1,4 +1,4 @@
-"""Pictures of a run of `learn`, from its record; they need matplotlib, the extra `plots`."""
+"""Pictures of a run of `learn`, drawn from its record with matplotlib (the extra `plots`)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def draw(record: Record, picture: str, ending: str) -> bytes:
 
 
 def painted(paint: Callable[[Any], None], ending: str) -> bytes:
-    """What `paint` draws on a figure, as the bytes of a PNG or SVG; raises PictureError without matplotlib."""
+    """The bytes of a PNG or SVG of what `paint` draws on a figure; raises PictureError without matplotlib."""
     figure_class, style = load_matplotlib()
     with style.rc_context(PLOT_SETTINGS):
         figure = figure_class(layout="constrained")
@@ -45,7 +45,7 @@ def _error(figure: Any, record: Record) -> None:
     marker = "o" if len(steps) < 40 else None
     for name, label, colour in (("train", "training set", COLOURS[0]), ("valid", "validation set", COLOURS[1])):
         errors = [step[name] for step in record["steps"]]
-        end = record["summary"][f"{name}_after"]  # of the rounded weights, as the report tells
+        end = record["summary"][f"{name}_after"]  # of the rounded weights, as in the report
         axes.plot(steps, errors, color=colour, marker=marker, markersize=4, label=f"{label}: {end:.6f}")
     axes.set_title(f"Error by step ({record['settings']['method']})")
     axes.set_xlabel("step")
@@ -57,7 +57,7 @@ def _error(figure: Any, record: Record) -> None:
 
 def _weights(figure: Any, record: Record) -> None:
     """The path of each fitted weight, by group."""
-    ends = {line["name"]: line["new"] for line in record["summary"]["weights"]}  # rounded, as the report tells
+    ends = {line["name"]: line["new"] for line in record["summary"]["weights"]}  # rounded, as in the report
     groups: dict[str, list[int]] = {}
     for index in record["free"]:
         groups.setdefault(record["terms"][index]["group"], []).append(index)
@@ -91,7 +91,7 @@ def _paths(axes: Any, paths: np.ndarray, labels: list[str]) -> None:
 
 
 def spread_out(values: np.ndarray, gap: float, labels: list[str]) -> list[tuple[float, int, str, float]]:
-    """A height for the label of each value, by rising value, no two closer than `gap`, with its index and text."""
+    """The labels of the values by ascending value: height, index, text and value; heights are at least `gap` apart."""
     order = np.argsort(values, kind="stable")
     places = values[order].astype(float)
     for _ in range(100):
@@ -107,7 +107,7 @@ def spread_out(values: np.ndarray, gap: float, labels: list[str]) -> list[tuple[
 
 
 def _calibration(figure: Any, record: Record) -> None:
-    """Predicted against scored on the validation set, before and after."""
+    """Points predicted against points scored on the validation set, before and after."""
     figure.set_size_inches(6.5, 8)
     score, miss = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     score.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")

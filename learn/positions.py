@@ -1,7 +1,7 @@
 """The positions of games to learn from, and their rows of features.
 
-A row is made by the same terms as in the search, in fixed point to save memory: feature * FEATURE_SCALE,
-White minus Black, int16. Row times the weights of its stage is White's score before the draw rules.
+A row has the terms of the evaluation, White minus Black, times FEATURE_SCALE, as int16 to save memory. Its product
+with the weights at its stage is White's score before the draw rules.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Rows:
         return len(self.features)
 
     def __sizeof__(self) -> int:
-        """The bytes of the columns: by them a cluster decides where rows stay, and when they go to disk."""
+        """The bytes of the columns; Dask uses them to decide where rows stay and when to spill them to disk."""
         return sum(column.nbytes for column in vars(self).values())
 
     def labels(self) -> np.ndarray:
@@ -117,11 +117,11 @@ class Rows:
         return self.results[self.game]
 
     def rows_of_games(self) -> np.ndarray:
-        """How many rows each game has, int64[games]."""
+        """The number of rows of each game, int64[games]."""
         return np.bincount(self.game, minlength=len(self.results))
 
     def between(self, first: int, last: int, first_game: int, last_game: int) -> Rows:
-        """Rows first..last, which are all of games first_game..last_game; the games are numbered from 0."""
+        """Rows first..last, all rows of games first_game..last_game, with the games numbered from 0."""
         mine = slice(first, last)
         columns = (self.features[mine], self.stage[mine], self.game[mine] - np.int32(first_game), self.to_end[mine])
         return Rows(*columns, self.results[first_game:last_game], self.scores[mine])
@@ -193,12 +193,12 @@ def block_of_games(games: Games, selection: Selection, first: int = 0, last: int
 
 
 def sampled(block: PositionBlock, per_game: int | None) -> PositionBlock:
-    """The block with at most `most` positions of each game: a random choice, but the same each time."""
+    """The block with at most `per_game` positions of each game: a random choice, but the same each time."""
     return block if per_game is None else block.chosen(drawn(block.positions["key"], block.game, per_game))
 
 
 def drawn(keys: np.ndarray, games: np.ndarray, per_game: int) -> np.ndarray:
-    """The choice of at most `most` positions per game, by the keys of the positions, uint64[n]; bool[n]."""
+    """A random choice of at most `per_game` positions per game, bool[n]; `keys`, uint64[n], are those of positions."""
     order = np.lexsort((keys * _ODD, games))
     in_order = games[order]
     begins = np.flatnonzero(np.append(True, in_order[1:] != in_order[:-1])[: len(games)])

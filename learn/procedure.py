@@ -1,4 +1,4 @@
-"""From games in files to weights in use: the procedure of `learn` from its first step to its last."""
+"""The procedure of `learn`, from files of games to weights in use."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SHOWN_FAULTS = 5
 
 @dataclass(frozen=True)
 class LearnResult:
-    """What became of a request: of the new weights, what was found out (None if nothing was learned), other files."""
+    """The result of a request: what was done with the new weights, the summary (None for --use), and other files."""
 
     outcome: InstallOutcome
     summary: Summary | None = None
@@ -56,56 +56,56 @@ def learn_from_files(
 ) -> LearnResult:
     """Learn new weights from games, and put them in use if they are better and pass their match.
 
-    `trial` is that match, if the request does not ask for another; `command` is how one calls `learn`, for hints. The
-    lines for people go to `events` and, unless nothing may be written, to `learning.log`. Ctrl-C ends the fit or the
-    match and keeps what there is. `executor` has the workers that keep the rows and play the match, None for this
-    process; the result is the same. Raises LearnError (a SourceError), which says how things stand, WeightsError, and
-    WorkError where the workers are gone.
+    `trial` is that match, unless the request asks for another; `command` is the name of `learn` in hints. Lines for
+    the user go to `events` and, except in a dry run, to `learning.log`. Ctrl-C ends the fit or the match and keeps the
+    best so far. `executor` has the workers that keep the rows and play the match, None for this process; the result is
+    the same. Raises WeightsError, WorkError if the workers are gone, and LearnError (a SourceError), whose message
+    says in which state the files are.
     """
     began, paths, settings = time.perf_counter(), weights_paths(request.weights, request.out), request.settings
-    with RunLog(events.say) as tell, standing(AS_THEY_WERE):
-        events = replace(events, say=tell)
+    with RunLog(events.say) as log, standing(AS_THEY_WERE):
+        events = replace(events, say=log)
         old = start_of(load(paths.source), settings.phases, len(TERMS))
         record, csv = _checked(request, paths)
         if executor is not None and settings.method == "descent":
             raise LearnError("--method descent moves one weight at a time and keeps all rows here; leave out --cluster")
         sample, games = _sample_of(request, old, paths, events, executor)
         if not request.dry_run:
-            tell.open(paths.target.parent / "learning.log")
+            log.open(paths.target.parent / "learning.log")
         callback = StepLog(events, settings)
         learned = judge(sample, fit(sample, old, settings, callback), settings, callback)
         summary = summarise(sample, learned, settings, games, time.perf_counter() - began)
-        _tell_found(learned, summary, settings, tell)
+        _report_result(learned, summary, settings, log)
         if learned.accepted and not request.dry_run:
             candidate = _candidate(request, paths, old, learned, summary, events)
             outcome = candidate.try_and_install(trial, command, learned.interrupted, executor)
         else:
-            outcome = _leave(learned, summary, tell)
+            outcome = _leave(learned, summary, log)
         with standing(outcome.state or AS_THEY_WERE):
             summary = _report_of(summary, outcome)
             if record is not None:
                 save_record(record, record_of(sample, learned, settings, summary, request.files))
-                tell(f"Record in '{record}'; to draw it:")
-                tell(f"    merino plot '{record}'")
+                log(f"Record in '{record}'; to draw it:")
+                log(f"    merino plot '{record}'")
             if csv is not None:
                 write_whole(csv, as_csv(summary).encode())
     return LearnResult(outcome, summary, record, csv)
 
 
 def use_weights(file: str, weights: str | None, say: Say) -> LearnResult:
-    """Learn nothing, and put `file` in the place of `weights`, or of those in use; the lines for people go to `say`.
+    """Replace the file `weights`, None for the one in use, by `file` without learning; lines for the user go to `say`.
 
     Raises LearnError and WeightsError.
     """
-    with RunLog(say) as tell, standing(AS_THEY_WERE):
-        target = use(Path(file).expanduser().absolute(), weights_paths(weights), tell)
+    with RunLog(say) as log, standing(AS_THEY_WERE):
+        target = use(Path(file).expanduser().absolute(), weights_paths(weights), log)
     return LearnResult(InstallOutcome(Verdict.NO_MATCH, target, True))
 
 
 def _checked(request: LearnRequest, paths: WeightsPaths) -> tuple[Path | None, Path | None]:
     """The files of the record and of the table, if they are wanted.
 
-    Raises LearnError or OSError where these, or the weights, could not be written after the work.
+    Raises LearnError or OSError if one of them, or the weights, could not be written after the work.
     """
     if not request.dry_run:
         paths.check_writable()
@@ -124,7 +124,7 @@ def _checked(request: LearnRequest, paths: WeightsPaths) -> tuple[Path | None, P
 def _sample_of(
     request: LearnRequest, weights: np.ndarray, paths: WeightsPaths, events: Events, executor: RemoteExecutor | None
 ) -> tuple[Samples, int]:
-    """The sample, and how many games gave it. The rows as they were read end here, so that workers may drop them."""
+    """The sample and the number of games. The rows as read are dropped here, so that workers can free them."""
     rows, games = _read(request, weights, events, executor)
     return _split(rows, request.settings, paths, events.say), games
 
@@ -132,7 +132,7 @@ def _sample_of(
 def _read(
     request: LearnRequest, weights: np.ndarray, events: Events, executor: RemoteExecutor | None
 ) -> tuple[Rows | RemoteRows, int]:
-    """The rows of all files, and how many games gave them; what cannot be read is told."""
+    """The rows of all files, and the number of games; unreadable games are reported."""
     faults = list[tuple[Path, Fault]]()
     options = ReadOptions(
         request.selection,
@@ -148,21 +148,21 @@ def _read(
     else:
         rows, games = read_rows_remotely(files, options, events.say, faults, executor, events.progressed)
     events.say(f"Games: {games}")
-    _tell_faults(faults, events.say)
+    _report_faults(faults, events.say)
     return rows, games
 
 
-def _tell_faults(faults: Sequence[tuple[Path, Fault]], tell: Say) -> None:
+def _report_faults(faults: Sequence[tuple[Path, Fault]], say: Say) -> None:
     if faults:
-        tell(f"{len(faults)} games could not be read and are left out:")
+        say(f"{len(faults)} games could not be read and are left out:")
         for path, fault in faults[:SHOWN_FAULTS]:
-            tell(f"  {name_of(path)}, {fault}")
+            say(f"  {name_of(path)}, {fault}")
         if len(faults) > SHOWN_FAULTS:
-            tell(f"  and {len(faults) - SHOWN_FAULTS} more")
+            say(f"  and {len(faults) - SHOWN_FAULTS} more")
 
 
-def _split(rows: Rows | RemoteRows, settings: Settings, paths: WeightsPaths, tell: Say) -> Samples:
-    """What is learned from and what is kept aside to judge by, and how the fit will begin."""
+def _split(rows: Rows | RemoteRows, settings: Settings, paths: WeightsPaths, say: Say) -> Samples:
+    """The sample, split into training and validation set; reports this and the settings of the fit."""
     sample: Samples
     if isinstance(rows, Rows):
         sample = split(rows, settings)
@@ -170,39 +170,39 @@ def _split(rows: Rows | RemoteRows, settings: Settings, paths: WeightsPaths, tel
         by_position, target = settings.split_by_position, settings.target
         sample = remote_split(rows, settings.seed, by_position, settings.decay, target, settings.even_stages)
     validation = sample.validation_rows
-    tell(f"Training set: {sample.size - validation}")
-    tell(f"Validation set: {validation}")
+    say(f"Training set: {sample.size - validation}")
+    say(f"Validation set: {validation}")
     by = "position" if settings.split_by_position else "game"
-    tell(
+    say(
         f"Weights: '{paths.source}'; terms {settings.moving} may move"
         + (", each with a value for the middlegame and one for the endgame" if settings.phases == 2 else "")
     )
-    tell(f"Method: {settings.method}, {settings.loss} error; split by {by}, seed {settings.seed}")
+    say(f"Method: {settings.method}, {settings.loss} error; split by {by}, seed {settings.seed}")
     if settings.target.needs_scores:
-        tell(
+        say(
             f"Target: {settings.target.describe()}, whose scores fit the results at K = {sample.score_k:.1f} centipawns"
         )
-    tell("Start optimization...")
+    say("Start optimization...")
     return sample
 
 
-def _tell_found(learned: Learned, summary: Summary, settings: Settings, tell: Say) -> None:
+def _report_result(learned: Learned, summary: Summary, settings: Settings, say: Say) -> None:
     if learned.interrupted:
-        tell("Interrupted: the best so far is kept.")
+        say("Interrupted: the best so far is kept.")
     for line in render(summary, settings.root_of_sum):
-        tell(line)
+        say(line)
 
 
-def _leave(learned: Learned, summary: Summary, tell: Say) -> InstallOutcome:
+def _leave(learned: Learned, summary: Summary, say: Say) -> InstallOutcome:
     """Write no new weights, and say why."""
     if learned.accepted:
-        tell("Better, but this is a dry run: nothing is written, and no match is played.")
+        say("Better, but this is a dry run: nothing is written, and no match is played.")
         return InstallOutcome(Verdict.DRY_RUN)
     if summary.is_worse:
-        tell("Not accepted: on games not learned from, the error got worse. The weights stay as they were.")
+        say("Not accepted: on games not learned from, the error got worse. The weights stay as they were.")
     else:
-        tell("Not accepted: on games not learned from, the gain is not beyond doubt. The weights stay as they were.")
-    tell(
+        say("Not accepted: on games not learned from, the gain is not beyond doubt. The weights stay as they were.")
+    say(
         f"What may help: more games than these {summary.games}, best Merino's own (merino selfplay 5000 writes some), "
         "fewer terms, or a stronger pull to the old weights (--prior 0.1)."
     )
@@ -212,14 +212,14 @@ def _leave(learned: Learned, summary: Summary, tell: Say) -> InstallOutcome:
 def _candidate(
     request: LearnRequest, paths: WeightsPaths, old: np.ndarray, learned: Learned, summary: Summary, events: Events
 ) -> Candidate:
-    """The new weights, as their file will hold them."""
+    """The new weights, and the text of their file."""
     new = learned.end.weights
     text = text_with(paths.source, new, _header(request, paths.source, learned.end, summary))
     return Candidate(request, paths, old, new, text, events)
 
 
 def _header(request: LearnRequest, source: Path, end: FitParameters, summary: Summary) -> list[str]:
-    """Where weights come from, for the top of their file."""
+    """The origin of the weights, for the top of their file."""
     settings = request.settings
     names = ", ".join(name_of(Path(name)) for name in request.files)
     return [
@@ -232,6 +232,6 @@ def _header(request: LearnRequest, source: Path, end: FitParameters, summary: Su
 
 
 def _report_of(summary: Summary, outcome: InstallOutcome) -> Summary:
-    """The summary with what became of the new weights."""
+    """The summary with the verdict on the new weights."""
     written = None if outcome.written is None else str(outcome.written)
     return replace(summary, verdict=str(outcome.verdict), written=written, in_use=outcome.in_use, match=outcome.match)

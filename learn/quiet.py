@@ -1,4 +1,4 @@
-"""Positions judged by the engine: whether a capture changes the score, and whether the game was decided.
+"""Selects positions by their scores: whether a capture changes the score, and whether the game is decided.
 
 The quiescence search is the engine's own, with the weights that learning starts from.
 """
@@ -27,7 +27,7 @@ _local = threading.local()  # a search record belongs to one thread
 
 
 def select_quiet(positions: np.ndarray, weights: np.ndarray, quiet: Quiet) -> np.ndarray:
-    """The POSITION[n] to use, bool[n]; with Quiet.RESOLVED they are replaced by the ends of their captures.
+    """Which positions, POSITION[n], to use: bool[n]; Quiet.RESOLVED replaces each by the end of its quiescence line.
 
     A position is quiet if its static score equals that of quiescence search. None may be in check.
     """
@@ -73,7 +73,7 @@ def _worth(s, last):
 
 
 def is_open(block: PositionBlock, weights: np.ndarray, bound: int) -> np.ndarray:
-    """The positions of a block before the end of their game, from where its score stays beyond `bound`; bool[n]."""
+    """Which positions come before their game is decided, bool[n]: before its score stays beyond `bound` to the end."""
     scores = np.where(block.positions["side"] == WHITE, 1, -1) * scores_of(block.positions, weights)
     kept = np.ones(len(block), dtype=np.bool_)
     _mark_open(block.game, scores, bound, kept)

@@ -1,8 +1,8 @@
-"""Files read by the workers of a `RemoteExecutor`, which keep the rows; what cannot be cut is read here and sent.
+"""Lets the workers of a `RemoteExecutor` read files; the rows stay with them.
 
-A PGN file is scanned here, and cut between games at the very places where a run without workers cuts it. A worker that
-has the file under the same path reads its pieces there; to others the text is sent. Labelled positions, and those that
-are searched for their scores, become rows here.
+A PGN file is scanned in this process and cut between games, at the same places as without workers. A worker that has
+the file under the same path reads its pieces there; other workers are sent the text. Labelled positions, and positions
+that are searched for scores, become rows in this process and are sent.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ from learn.request import Events, Say
 from learn.rows import RowStore
 from learn.shares import cut
 
-EXTRACTS_EACH = 4  # that a file is cut into for each thread of the workers, if it is large enough
+EXTRACTS_EACH = 4  # extracts of a large file for each thread of the workers
 LARGEST_EXTRACT = 1 << 24  # bytes
 _FASTEST = 1  # level of compression
 
 
 class NotThereError(SourceError):
-    """A file that a worker has not, or not as it is here."""
+    """A file that a worker does not have, or that differs there."""
 
 
 @dataclass(frozen=True)
 class _Extract:
-    """Pieces of a PGN file that follow each other: size, lines and games before each. `text` is compressed."""
+    """Consecutive pieces of a PGN file: the size of each, and the lines and games before it. `text` is compressed."""
 
     path: str
-    offset: int | None  # in the file; None where its bytes are not those of the text
+    offset: int | None  # in the file; None if the file is compressed or a stream
     pieces: tuple[tuple[int, int, int], ...]
     checksum: int
     text: bytes | None = None
@@ -72,7 +72,7 @@ class _Extract:
 
 @dataclass(frozen=True)
 class _RemotePart:
-    """What a worker keeps of an extract: rows, the keys of their positions where they are needed, and what it tells."""
+    """What a worker keeps of an extract: rows, the keys of their positions if needed, and its report."""
 
     rows: Rows
     keys: np.ndarray
@@ -85,7 +85,7 @@ class _RemotePart:
 
 @dataclass(frozen=True)
 class _PartReport:
-    """What a worker reports of a part: its rows by game, the results, and how many games it found and used."""
+    """The report of a worker on a part: rows by game, results, and the numbers of games found and used."""
 
     rows_of_games: np.ndarray
     results: np.ndarray
@@ -98,37 +98,37 @@ class _PartReport:
 def read_rows_remotely(
     paths: Sequence[Path],
     reading: ReadOptions,
-    tell: Say,
+    say: Say,
     faults: list[tuple[Path, Fault]],
     executor: RemoteExecutor,
     progressed: Callable[[str, float | None], object] = Events.progressed,
 ) -> tuple[RemoteRows, int]:
-    """What `learn.inputs.read_rows` does, with the workers; no `.fen` files are read or written. Raises LearnError."""
-    reader = _RemoteReader(replace(reading, keep_fen=False), tell, faults, executor, progressed)
+    """Like `learn.inputs.read_rows`, by workers; `.fen` files are neither read nor written. Raises LearnError."""
+    reader = _RemoteReader(replace(reading, keep_fen=False), say, faults, executor, progressed)
     for path in paths:
         reader.read(path)
     return reader.finished(paths)
 
 
 class _RemoteReader:
-    """Reads file after file."""
+    """Reads files, one after the other."""
 
     def __init__(
         self,
         reading: ReadOptions,
-        tell: Say,
+        say: Say,
         faults: list[tuple[Path, Fault]],
         executor: RemoteExecutor,
         progressed: Callable[[str, float | None], object],
     ) -> None:
-        self._reading, self._tell, self._faults = reading, tell, faults
+        self._reading, self._say, self._faults = reading, say, faults
         self._executor, self._progressed = executor, progressed
         self._parts: list[Any] = []
         self._reports: list[_PartReport] = []
         self._games = self._unscored = 0
 
     def read(self, path: Path) -> None:
-        """Add what is in a file; raises LearnError."""
+        """Add the rows of a file; raises LearnError."""
         with open_source(path) as source:
             is_cut = self._reading.rescore is None and not source.holds_positions()
             if is_cut:
@@ -137,7 +137,7 @@ class _RemoteReader:
             self._read_here(path)
 
     def finished(self, paths: Sequence[Path]) -> tuple[RemoteRows, int]:
-        """All rows, and how many games gave them."""
+        """All rows, and the number of games."""
         check_found(
             paths, sum(int(report.rows_of_games.sum()) for report in self._reports), self._games, self._unscored
         )
@@ -168,12 +168,12 @@ class _RemoteReader:
             self._unscored += report.unscored
             self._progressed(f"Reading {source.name}", number / len(extracts))
         self._games += used
-        self._tell(f"{source.name}: {found} games, {rows} positions")
+        self._say(f"{source.name}: {found} games, {rows} positions")
 
     def _answers(
         self, extracts: Sequence[_Extract], futures: list[Future[_PartReport]], first: int
     ) -> Iterator[_PartReport]:
-        """What each part tells, in their order; the text is sent where a worker has no such file."""
+        """The reports in the order of the extracts; the text is sent to a worker that does not have the file."""
         try:
             for number, extract in enumerate(extracts):
                 try:
@@ -188,7 +188,7 @@ class _RemoteReader:
 
     def _read_here(self, path: Path) -> None:
         """Read a file in this process, and send its rows."""
-        reader = FileReader(self._reading, self._tell, self._faults, self._progressed, self._executor)
+        reader = FileReader(self._reading, self._say, self._faults, self._progressed, self._executor)
         reader.read(path)
         self._games, self._unscored = self._games + reader.games, self._unscored + reader.unscored
         rows, keys = reader.store.rows_and_keys()
@@ -201,7 +201,7 @@ class _RemoteReader:
             self._parts.append(self._executor.keep(_unpacked, zlib.compress(content, _FASTEST)))
 
     def _drop_duplicates(self) -> list[np.ndarray]:
-        """Leave of equal positions only the first; the rows that are left of each game, by part."""
+        """Keep only the first of equal positions; the number of rows of each game afterwards, by part."""
         keys = results_of([self._executor.submit(_keys_of, part) for part in self._parts])
         every = np.concatenate(keys)
         chosen = np.zeros(len(every), dtype=np.bool_)
@@ -212,12 +212,12 @@ class _RemoteReader:
             self._executor.keep(_choose, part, np.packbits(mask), len(mask))
             for part, mask in zip(self._parts, masks, strict=True)
         ]
-        self._tell(f"Duplicates left out: {len(every) - int(np.count_nonzero(chosen))}")
+        self._say(f"Duplicates left out: {len(every) - int(np.count_nonzero(chosen))}")
         return results_of([self._executor.submit(_rows_by_game, part) for part in self._parts])
 
 
 def _size_of_extracts(source: Source, slots: int) -> int:
-    """About how many bytes of a file a worker reads at a time."""
+    """The approximate number of bytes that a worker reads at a time."""
     if source.begins is None:
         return 8 * CHUNK
     size = source.path.stat().st_size
@@ -225,7 +225,7 @@ def _size_of_extracts(source: Source, slots: int) -> int:
 
 
 def _extracts(source: Source, size: int) -> Iterator[_Extract]:
-    """A PGN file in extracts of about so many bytes."""
+    """A PGN file, cut into extracts of about `size` bytes."""
     pieces: list[GamesText] = []
     for piece in games_of(source):
         pieces.append(piece)
@@ -245,12 +245,12 @@ def _extract(source: Source, pieces: Sequence[GamesText]) -> _Extract:
 
 
 def _text_here(extract: _Extract) -> bytes:
-    """The text of an extract, read in this process; raises SourceError where the file has changed."""
+    """The text of an extract, read in this process; raises SourceError if the file has changed."""
     return extract.read()
 
 
 def _read(reading: ReadOptions, extract: _Extract) -> _RemotePart:
-    """Rows of an extract; raises NotThereError, LearnError."""
+    """Read the rows of an extract; raises NotThereError and LearnError."""
     text, at = extract.read(), 0
     store = RowStore(reading.selection.unique)
     found, used, unscored, faults = 0, 0, 0, list[Fault]()
@@ -291,7 +291,7 @@ def _rows_by_game(part: _RemotePart) -> np.ndarray:
 
 
 def _choose(part: _RemotePart, mask: np.ndarray, count: int) -> _RemotePart:
-    """The part with the rows whose bits are set."""
+    """The part with only the rows whose bit in `mask` is set."""
     chosen, rows = np.unpackbits(mask, count=count).astype(np.bool_), part.rows
     columns = (rows.features[chosen], rows.stage[chosen], rows.game[chosen], rows.to_end[chosen])
     return _RemotePart(Rows(*columns, rows.results, rows.scores[chosen]), part.keys[chosen], part.report)

@@ -1,6 +1,6 @@
-"""A sample whose rows stay with the workers of a `RemoteExecutor`: each keeps some shares, and sends back sums.
+"""A sample whose rows stay with the workers of a `RemoteExecutor`: each keeps some shares and sends back sums.
 
-A worker has bundles: shares that follow each other. How many bundles there are decides who does what, and nothing else.
+A worker keeps bundles of consecutive shares. Their number decides only how work is divided, never a result.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from learn.shares import Span, blocks_of, cut, spans
 from learn.targets import Target
 
 Found = TypeVar("Found")
-BUNDLES_EACH = 2  # that a worker has for each thread, so that a slower one has fewer
+BUNDLES_EACH = 2  # bundles for each thread of the workers, so that a slower one gets fewer
 
 
 @dataclass(frozen=True)
 class RemoteRows:
-    """Rows as they were read, in parts that workers keep.
+    """Rows as read, in parts that workers keep.
 
-    `parts` stand for `Rows` whose games are numbered from 0; `rows_of_games` int64[games] and `results` float32[games]
-    are of all parts in their order, `part_games` says how many games each has.
+    `parts` stand for `Rows` whose games are numbered from 0; `part_games` are their numbers of games. `rows_of_games`,
+    int64[games], and `results`, float32[games], are those of all parts in their order.
     """
 
     executor: RemoteExecutor
@@ -46,7 +46,7 @@ class RemoteRows:
 
 @dataclass(frozen=True)
 class _Bundle:
-    """Shares that follow each other, with the rows of their games, numbered from 0."""
+    """Consecutive shares with the rows of their games, which are numbered from 0."""
 
     rows: Rows
     held: np.ndarray
@@ -60,7 +60,7 @@ class _Bundle:
 
 @dataclass(frozen=True)
 class _SampleBundle:
-    """The sample of such shares: a tuple would hide its bytes."""
+    """The sample of a bundle, in an object that reports its size to Dask, which a tuple does not."""
 
     sample: Sample
 
@@ -71,7 +71,7 @@ class _SampleBundle:
 
 @dataclass(frozen=True)
 class _Piece:
-    """Rows first..last of a part, which are of games first_game..last_game of it."""
+    """Rows first..last of a part, those of its games first_game..last_game."""
 
     first: int
     last: int
@@ -81,7 +81,7 @@ class _Piece:
 
 @dataclass(frozen=True)
 class RemoteSample:
-    """See `learn.passes.Samples`: `bundles` stand for Samples that hold the shares between these cuts."""
+    """A sample kept by workers, see `learn.passes.Samples`; `bundles` stand for the samples of consecutive shares."""
 
     executor: RemoteExecutor
     bundles: tuple[Any, ...]
@@ -92,27 +92,27 @@ class RemoteSample:
     score_k: float
 
     def each(self, work: Callable[[Sample, Span], Found]) -> list[Found]:
-        """What `work`, plain data that can be called, makes of each share, in their order."""
+        """The results of `work`, callable plain data, for each share, in their order."""
         found = results_of([self.executor.submit(_each_share, work, bundle) for bundle in self.bundles])
         return [share for bundle in found for share in bundle]
 
     @property
     def validation_rows(self) -> int:
-        """How many rows the validation set has."""
+        """The number of rows of the validation set."""
         return int(sum(self.each(_count_held)))
 
     def games(self, is_validation: bool) -> np.ndarray:
-        """The numbers of the games with a row in the validation set (`is_validation`) or the training set, rising."""
+        """The numbers of the games with a row in the validation set (`is_validation`) or training set, ascending."""
         return np.flatnonzero(np.concatenate(self.each(_GamesSeen(is_validation))))
 
     def with_validation(self, games: np.ndarray) -> RemoteSample:
-        """The same with these games, by number, as the validation set."""
+        """The sample with these games, by number, as the validation set."""
         chosen = np.zeros(self.number_of_games, dtype=np.bool_)
         chosen[games] = True
         return self._changed(_with_validation, chosen)
 
     def with_game_weight(self, weight: np.ndarray) -> RemoteSample:
-        """The same with another weight of each game, float32[games]."""
+        """The sample with other weights of games, float32[games]."""
         return self._changed(_weigh, weight)
 
     def _changed(
@@ -126,7 +126,7 @@ class RemoteSample:
 
 
 def results_of(futures: Sequence[Future[Found]]) -> list[Found]:
-    """The results in their order; what is left is dropped where one fails, or at Ctrl-C."""
+    """The results in their order; if one fails, or at Ctrl-C, the others are cancelled."""
     try:
         return [future.result() for future in futures]
     finally:
@@ -137,14 +137,14 @@ def results_of(futures: Sequence[Future[Found]]) -> list[Found]:
 def remote_split(
     rows: RemoteRows, seed: int, by_position: bool, decay: float | None, target: Target, even_stages: bool
 ) -> RemoteSample:
-    """What `learn.learning.split` makes of rows at hand, with the workers; raises LearnError."""
+    """Like `learn.learning.split`, for rows that workers keep; raises LearnError."""
     holdout = choose_holdout(rows.rows_of_games, rows.results, seed, by_position)
     cuts = cut(rows.rows_of_games)
     count = min(len(cuts) - 1, BUNDLES_EACH * rows.executor.slots)
     ends = np.linspace(0, len(cuts) - 1, count + 1).astype(np.int64)
     bundles = [_gathered(rows, holdout, cuts, first, last) for first, last in pairwise(ends.tolist())]
-    told = [rows.executor.submit(_totals, bundle, target.needs_scores) for bundle in bundles]
-    totals = [share for bundle in results_of(told) for share in bundle]
+    futures = [rows.executor.submit(_totals, bundle, target.needs_scores) for bundle in bundles]
+    totals = [share for bundle in results_of(futures) for share in bundle]
     weighting = weighting_of(totals, decay, target, even_stages)
     kept = tuple(rows.executor.keep(_weighted, bundle, weighting) for bundle in bundles)
     games = cuts[ends, 1]
@@ -155,7 +155,7 @@ def remote_split(
 
 
 def _gathered(rows: RemoteRows, holdout: Holdout, cuts: np.ndarray, first: int, last: int) -> Any:
-    """A bundle of the shares first..last, made by a worker of the parts that have their rows."""
+    """The bundle of the shares first..last, made by a worker from the parts with their rows."""
     (first_row, first_game), last_game = cuts[first], cuts[last, 1]
     part_ends = np.cumsum(rows.part_games)
     row_ends = np.append(0, np.cumsum(rows.rows_of_games))
@@ -177,7 +177,7 @@ def _gathered(rows: RemoteRows, holdout: Holdout, cuts: np.ndarray, first: int, 
 def _put_together(
     pieces: tuple[_Piece, ...], cuts: np.ndarray, before: np.ndarray, holdout: Holdout, *parts: Rows
 ) -> _Bundle:
-    """The bundle of these pieces of these parts."""
+    """Make a bundle from these pieces of parts."""
     found, games = list[Rows](), 0
     for piece, part in zip(pieces, parts, strict=True):
         mine = part.between(piece.first, piece.last, piece.first_game, piece.last_game)

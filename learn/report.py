@@ -1,4 +1,4 @@
-"""What `learn` found out: each weight before and after, how sure it is, and what is odd about it."""
+"""The summary of a run of `learn`: each weight before and after, its interval, and warnings about it."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from learn.learning import Learned, Settings
 from learn.passes import Samples, carrier_counts, every_row
 
 CONFIDENCE = 1.96  # standard errors on each side of a 95% interval
-RARE_GAMES = 100  # a term that fewer games carry is flagged
+RARE_GAMES = 100  # a term that is not 0 in fewer games is flagged
 ALIKE = 0.8  # correlation above which two terms cannot be told apart well
 FROZEN = "frozen"
 
 
 @dataclass(frozen=True)
 class WeightLine:
-    """One weight, or its value in the phase that its name tells: before, after, its 95% interval, and what is odd.
+    """A weight, or its value in the phase that its name ends with: before, after, 95% interval, and warnings.
 
-    `positions` and `games` are how many of the training set carry it. `clear` says whether the change is larger than
-    its noise, so that the interval does not hold the weight before; None where nothing changed.
+    `positions` and `games` are those of the training set in which its term is not 0. `clear` says whether the change is
+    significant, that is, whether the interval excludes the old weight; None if nothing changed.
     """
 
     name: str
@@ -41,12 +41,12 @@ class WeightLine:
 
 @dataclass(frozen=True)
 class Summary:
-    """All that a run found out, for people and for machines. `target` says in words what errors are errors of.
+    """The results of a run, for people and programs. `target` describes in words what the errors are measured against.
 
-    `games` and `positions` are of both sets. `gain` is the fall of the error, as it is shown, on positions kept aside,
-    `gain_error` its standard error, paired by game, and `folds` in how many parts games were kept aside in turn, 1 for
-    the validation set alone. `verdict` is what became of the new weights, `written` the file that holds them, if there
-    is one, `in_use` whether they took the place of the old ones, and `match` what their match showed, if there was one.
+    `games` and `positions` are those of both sets. `gain` is the fall of the displayed error on validation games,
+    `gain_error` its standard error, paired by game, and `folds` the number of parts in cross-validation, 1 for the
+    validation set alone. `verdict` says what was done with the new weights, `written` is their file, if there is one,
+    `in_use` says whether they replaced the old ones, and `match` is the result of their match, if there was one.
     """
 
     games: int
@@ -152,7 +152,7 @@ def _oddities(term: Term, new: float, games: int) -> list[str]:
 
 
 def _twins(sample: Samples, learned: Learned, names: Sequence[str]) -> list[list[str]]:
-    """For each weight the free ones whose features vary together with its own."""
+    """For each weight, the free weights whose features correlate with its own."""
     step = max(1, sample.size // 100_000)
     features, stages = every_row(sample, step)
     part = features.astype(np.float32)

@@ -1,8 +1,8 @@
-"""Scores made by Merino's own search, for positions that came without: so anybody's games teach by what it says.
+"""Scores by Merino's own search for positions without scores, so that it can learn from the scores of any games.
 
-Each position is searched alone up to a number of nodes, on all cores. Scores of some thousand positions at a time go to
-a file beside the games as soon as they are there; they are used again as long as games, choice of positions, nodes and
-weights are the same, and a run that was broken off goes on behind the last of them.
+Each position is searched separately to a number of nodes, on all cores. The scores are appended in batches to a file
+beside the games. They are used again as long as games, choice of positions, nodes and weights are the same, and an
+interrupted run continues after the last of them.
 """
 
 from __future__ import annotations
@@ -33,29 +33,29 @@ from formats.pgn_scores import MATE, MOST
 from learn.errors import LearnError
 
 ENDING = ".scores"
-BATCH = 256  # positions searched with one table, and kept on the disk together
+BATCH = 256  # positions that are searched with one table and written together
 _MARK = "merino-scores 1"
 _HEAD = np.dtype([("first", np.int64), ("offset", np.int64), ("count", np.int64), ("keys", np.uint64)])
 _local = threading.local()  # a search record belongs to one thread
 
 
 class RescoringStoppedError(Exception):
-    """The searches were told to stop."""
+    """The searches were asked to stop."""
 
 
 @dataclass(frozen=True)
 class Rescore:
-    """How positions are scored: so many nodes each, by a search with these weights."""
+    """How positions are scored: by a search with these weights, of this number of nodes each."""
 
     nodes: int
     weights: np.ndarray
 
     def describe(self) -> str:
-        """What decides the scores, as text."""
+        """The settings that decide the scores, as text."""
         return f"{self.nodes} nodes, weights {hashlib.blake2b(self.weights.tobytes(), digest_size=8).hexdigest()}"
 
     def scores_of(self, positions: np.ndarray, stop: np.ndarray) -> np.ndarray:
-        """White's scores of POSITION[n], int16[n], as `formats.pgn_scores` has them. It takes its time, without GIL.
+        """White's scores of POSITION[n], int16[n], encoded as in `formats.pgn_scores`. Runs long, and without the GIL.
 
         `stop` is uint64[1]; RescoringStoppedError is raised soon after it is set.
         """
@@ -69,14 +69,14 @@ class Rescore:
         _search_all(_local.worker.record, positions, self.nodes, found)
         if stop[0]:
             raise RescoringStoppedError
-        return _as_told(np.where(positions["side"] == WHITE, found, -found))
+        return _encoded(np.where(positions["side"] == WHITE, found, -found))
 
 
 @entry
 def _search_all(records, positions, nodes, scores):
-    """Fill int64[n] with the scores of POSITION[n] for the side to move, each after a search of so many nodes.
+    """Fill `scores`, int64[n], with those of POSITION[n] for the side to move, each from a search of `nodes` nodes.
 
-    A position without a legal move is worth a lost game or a draw. Ends early when the stop flag is set.
+    A position without a legal move is lost or drawn. Ends early when the stop flag is set.
     """
     s = records[0]
     keys = np.zeros(1, dtype=np.uint64)
@@ -92,12 +92,12 @@ def _search_all(records, positions, nodes, scores):
         scores[index] = deepen(s, nodes, MAX_PLY - 1)[1]
 
 
-def _as_told(scores: np.ndarray) -> np.ndarray:
-    """Scores of the engine as comments tell them, int16."""
-    told = np.clip(scores, -MOST, MOST)
+def _encoded(scores: np.ndarray) -> np.ndarray:
+    """Scores of the engine, encoded as in `formats.pgn_scores`, int16[n]."""
+    encoded = np.clip(scores, -MOST, MOST)
     mates = np.abs(scores) >= MATE_IN_MAX_PLY
-    told[mates] = (np.sign(scores) * (MATE - (MATE_SCORE - np.abs(scores) + 1) // 2))[mates]
-    return told.astype(np.int16)
+    encoded[mates] = (np.sign(scores) * (MATE - (MATE_SCORE - np.abs(scores) + 1) // 2))[mates]
+    return encoded.astype(np.int16)
 
 
 def _search_remotely(rescore: Rescore, name: RunName, positions: np.ndarray) -> np.ndarray:
@@ -109,20 +109,20 @@ def _search_remotely(rescore: Rescore, name: RunName, positions: np.ndarray) -> 
 
 
 class ScoreFile:
-    """The scores of one file of games, kept as they are made; several threads may use it at once.
+    """The file with the scores of a file of games; several threads may use it at once.
 
-    A context, at whose end the searches stop and the file is closed.
+    A context manager, which at its end stops the searches and closes the file.
     """
 
     def __init__(self, path: Path, rescore: Rescore, made_from: str, executor: RemoteExecutor | None = None) -> None:
-        """`made_from` names the games and how positions are chosen. What another run left, whole or not, is used.
+        """`made_from` identifies the games and the choice of positions. Scores of an earlier run are used.
 
         `executor` does the searches; None for the threads that ask for scores.
 
-        Raises LearnError where the file cannot be read or written, or is another's.
+        Raises LearnError if the file cannot be read or written, or is not a file of scores.
         """
         self.path, self._rescore, self._executor = path, rescore, executor
-        self.known = self.made = 0  # scores that were there, and that were made since
+        self.known = self.made = 0  # scores found in the file, and added since
         self._pieces: dict[tuple[int, ...], np.ndarray] = {}
         self._lock, self._stop = threading.Lock(), np.zeros(1, dtype=np.uint64)
         head = f"{_MARK}; {made_from}; {rescore.describe()}\n".encode()
@@ -140,9 +140,9 @@ class ScoreFile:
         self._run = self._open.enter_context(begun())
 
     def scores_of(self, first: int, positions: np.ndarray) -> np.ndarray:
-        """White's scores of POSITION[n], the positions of the piece that begins at `first` of the file, int16[n].
+        """White's scores of POSITION[n], int16[n]: the positions of the piece at `first` of the games' file.
 
-        Raises LearnError where they cannot be kept, RescoringStoppedError once the context is left.
+        Raises LearnError if they cannot be written, and RescoringStoppedError after the end of the context.
         """
         parts = [np.zeros(0, dtype=np.int16)]
         batches = [positions[offset : offset + BATCH] for offset in range(0, len(positions), BATCH)]
@@ -162,7 +162,7 @@ class ScoreFile:
     def _handed_out(
         self, names: Sequence[tuple[int, ...]], batches: Sequence[np.ndarray]
     ) -> dict[tuple[int, ...], Future[np.ndarray]]:
-        """The searches that an executor does of what is not known, by name; none without one."""
+        """The searches of unknown batches by the executor, by name; none without an executor."""
         if self._executor is None:
             return {}
         pairs = zip(names, batches, strict=True)
@@ -195,7 +195,7 @@ class ScoreFile:
             self.made += len(scores)
 
     def _read(self, head: bytes) -> int:
-        """Read what is whole of the file; where that ends, 0 if the file was made from something else."""
+        """Read the complete batches of the file; returns where they end, 0 if it was made with other settings."""
         content = self.path.read_bytes()
         if not content.startswith(_MARK.encode()):
             raise LearnError(f"'{self.path}' is in the way: learn did not write it; move it away")

@@ -1,4 +1,4 @@
-"""Rows as they come in: a store that grows without copying, and what is done to all of them at the end."""
+"""A growing store of rows; it forms games of labelled positions and removes duplicates."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 class RowStore:
-    """Rows of many blocks, each of their columns gathered in one piece of memory."""
+    """The rows of many blocks; each column is one array that grows in place."""
 
     def __init__(self, with_keys: bool = False) -> None:
-        """`with_keys` keeps the key of each position, too, so that duplicates can be found."""
+        """`with_keys` also keeps the keys of positions, so that duplicates can be found."""
         self._features = np.zeros((0, NUMBER_OF_TERMS), dtype=np.int16)
         self._stage = np.zeros(0, dtype=np.uint8)
         self._game, self._to_end = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int16)
@@ -30,7 +30,7 @@ class RowStore:
         return self._size
 
     def add(self, rows: Rows, keys: np.ndarray) -> None:
-        """Add rows, and the keys of their positions, uint64[n]; games are numbered on from those that are there."""
+        """Add rows and the keys of their positions, uint64[n]; their games are numbered after those in the store."""
         first, last = self._size, self._size + len(rows)
         if last > len(self._features):
             self._resize(max(last, len(self._features) + len(self._features) // _GROWTH, _FIRST_ROOM))
@@ -46,9 +46,9 @@ class RowStore:
         self.games += len(rows.results)
 
     def group(self, names: np.ndarray, results: np.ndarray) -> int:
-        """Make games of the last rows, which were added with none; how many.
+        """Form games of the last n rows, which were added without; returns the number of games.
 
-        `names` are uint64[n], `results` float32[n]: rows where both are the same are a game, and are put together.
+        Rows with the same name, uint64[n], and the same result, float32[n], are one game and are moved together.
         """
         first, last = self._size - len(names), self._size
         codes = names * _ODD ^ results.astype(np.float32).view(np.uint32).astype(np.uint64)
@@ -67,7 +67,7 @@ class RowStore:
         return len(begins)
 
     def drop_duplicates(self) -> int:
-        """Leave of equal positions only the first; how many go. Needs the keys."""
+        """Keep only the first of equal positions; returns the number removed. Needs the keys."""
         chosen, before = np.zeros(self._size, dtype=np.bool_), self._size
         chosen[np.unique(self._keys[:before], return_index=True)[1]] = True
         self._size = int(_keep(self._features, self._stage, self._game, self._to_end, self._scores, chosen))
@@ -81,7 +81,7 @@ class RowStore:
         return Rows(self._features, self._stage, self._game, self._to_end, results, self._scores)
 
     def rows_and_keys(self) -> tuple[Rows, np.ndarray]:
-        """The same, and the keys of the positions, uint64[n], which are none where they were not asked for."""
+        """All rows and the keys of their positions, uint64[n]; uint64[0] without `with_keys`."""
         rows = self.rows()
         return rows, self._keys
 
@@ -95,7 +95,7 @@ class RowStore:
 
 
 def _beginnings(codes: np.ndarray) -> np.ndarray:
-    """Where runs of equal codes begin."""
+    """The indices at which runs of equal codes begin."""
     return np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]])[: len(codes)])
 
 

@@ -55,7 +55,7 @@ class RunLog:
     def close(self) -> None:
         """Close the log, if there is one."""
         if self._log is not None:
-            with suppress(OSError):  # of lines that it was told could not be written
+            with suppress(OSError):  # lines that could not be written were reported before
                 self._log.close()
             self._log = None
 

@@ -1,4 +1,4 @@
-"""The rows the fit sums over, split into training and validation without a copy, and the parameters it sums at."""
+"""The sample that a fit sums over: rows with their weights and targets, split into training and validation set."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Found = TypeVar("Found")
 
 
 class Loss(StrEnum):
-    """What a prediction p of a result y costs."""
+    """The loss of a prediction p for a target y."""
 
     SQUARED = "squared"  # (p - y) ** 2
     CROSS_ENTROPY = "cross-entropy"  # -(y ln p + (1 - y) ln (1 - p))
@@ -29,7 +29,7 @@ class Loss(StrEnum):
 
 @dataclass(frozen=True)
 class FitParameters:
-    """What is fitted: weights in centipawns, of one phase or two (`eval.linear.phases`), and `inverse_k`, 1 / K."""
+    """The fitted numbers: weights in centipawns, of one phase or two (`eval.linear.phases`), and `inverse_k`, 1 / K."""
 
     weights: np.ndarray
     inverse_k: float
@@ -41,17 +41,18 @@ class FitParameters:
 
 
 class Sample(NamedTuple):
-    """Rows as in `Rows`, and what each counts for. A tuple, so that compiled code can take it.
+    """Rows as in `Rows`, with their weights and targets. A tuple, because compiled code takes tuples.
 
-    `sample_weight`, float32, is what a row weighs by the plies to the end of its game; `is_validation`, bool[n], is
-    true for rows of the validation set; `game_weight`, float32[games], is how often a game counts: 1, or how often a
-    bootstrap sample has drawn it; `stage_weight`, float32[STAGES], is what a row weighs by how many pieces are left.
+    The weight of a row is the product of three: `sample_weight`, float32, by the plies to the end of its game;
+    `game_weight`, float32[games], which is 1, or how often a bootstrap sample has drawn the game; and `stage_weight`,
+    float32[STAGES], by the number of pieces. `is_validation`, bool[n], is true for rows of the validation set.
 
     The target of a row is the sum of two parts: that of its game, `labels`, float32[games], and that of its score, in
-    `points`, float32[65536]; those are empty where scores do not count. `score_k` is their scale in centipawns, or 0.
+    `points`, float32[65536], which is empty if scores do not count. `score_k` is the scale of scores in centipawns, or
+    0.
 
-    `cuts` are those of its shares, as in `learn.shares`; a sample may be a part of a larger one, of which `before`,
-    int64[2], rows and blocks precede it.
+    `cuts` divide it into shares, see `learn.shares`. A sample may be part of a larger one: `before`, int64[2], are the
+    numbers of rows and of blocks that precede it there.
     """
 
     features: np.ndarray
@@ -72,52 +73,52 @@ class Sample(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many rows there are; `len` would count the fields."""
+        """The number of rows; `len` would count the fields."""
         return len(self.features)
 
     @property
     def terms(self) -> int:
-        """How many numbers a row has."""
+        """The number of features of a row."""
         return int(self.features.shape[1])
 
     def each(self, work: Callable[[Sample, Span], Found]) -> list[Found]:
-        """What `work` makes of each share, in their order; by several threads."""
+        """The results of `work` for each share, in their order; uses several threads."""
         shares = list(spans(self.cuts, self.before))
         if len(shares) == 1:
             return [work(self, shares[0])]
         return list(in_order(lambda span: work(self, span), shares))
 
     def with_validation(self, games: np.ndarray) -> Sample:
-        """The same with these games, by number, as the validation set."""
+        """The sample with these games, by number, as the validation set."""
         return self._replace(is_validation=np.isin(self.game, games))
 
     def with_game_weight(self, weight: np.ndarray) -> Sample:
-        """The same with another weight of each game, float32[games]."""
+        """The sample with other weights of games, float32[games]."""
         return self._replace(game_weight=weight)
 
     def games(self, is_validation: bool) -> np.ndarray:
-        """The numbers of the games with a row in the validation set (`is_validation`) or the training set, rising."""
+        """The numbers of the games with a row in the validation set (`is_validation`) or training set, ascending."""
         seen = np.zeros(len(self.results), dtype=np.bool_)
         seen[self.game[self.is_validation == is_validation]] = True
         return np.flatnonzero(seen)
 
     @property
     def validation_rows(self) -> int:
-        """How many rows the validation set has."""
+        """The number of rows of the validation set."""
         return int(np.count_nonzero(self.is_validation))
 
     @property
     def number_of_games(self) -> int:
-        """How many games there are, those without a row included."""
+        """The number of games, including those without a row."""
         return len(self.results)
 
 
 @dataclass(frozen=True)
 class Totals:
-    """What must be known of all rows before any can be weighted: the sums of those of the shares.
+    """Totals over the rows of a share, from which the weights of all rows follow.
 
-    `longest` is the largest number of plies to the end, `stages` int64[STAGES] counts rows by stage. `counts` and
-    `points`, float64[65536] or empty, are the rows of the training set by score, and the sum of their results.
+    `longest` is the largest number of plies to the end, `stages`, int64[STAGES], counts rows by stage. `counts` and
+    `points`, float64[65536] or empty, are the number of training rows by score, and the sum of their results.
     """
 
     longest: int
@@ -128,7 +129,7 @@ class Totals:
 
 @dataclass(frozen=True)
 class Weighting:
-    """What rows count for, and what should be predicted for them; the fields are those of `Sample`."""
+    """The weights and targets of rows; the fields are those of `Sample`."""
 
     sample_weight: np.ndarray
     stage_weight: np.ndarray
@@ -152,9 +153,9 @@ def totals_of(rows: Rows, is_validation: np.ndarray, span: Span, with_scores: bo
 
 
 def weighting_of(totals: list[Totals], decay: float | None, target: Target, even_stages: bool) -> Weighting:
-    """What follows from the totals of all shares; a row n plies before the end counts e^(-n / decay), or 1 without.
+    """The weighting from the totals of all shares; a row n plies before the end weighs e^(-n / decay), or 1.
 
-    With `even_stages` rows count for more where few have so many pieces left, at most MOST_WEIGHT times the usual.
+    With `even_stages` rows of rare stages weigh more, at most MOST_WEIGHT times the usual.
     """
     longest = max(each.longest for each in totals) + 1
     sample_weight = np.ones(longest) if decay is None else np.exp(-np.arange(longest) / decay)
@@ -171,7 +172,7 @@ def weighting_of(totals: list[Totals], decay: float | None, target: Target, even
 def weighted(
     rows: Rows, is_validation: np.ndarray, weighting: Weighting, cuts: np.ndarray, before: np.ndarray | None = None
 ) -> Sample:
-    """A sample over all `rows`, weighted so."""
+    """The sample of all `rows` with this weighting."""
     return Sample(
         rows.features,
         rows.stage,
@@ -198,7 +199,7 @@ def sample_of(
     target: Target = BY_RESULT,
     even_stages: bool = False,
 ) -> Sample:
-    """A sample over all `rows`, weighted as `weighting_of` has it; where the target needs scores, every row has one."""
+    """The sample of all `rows`, weighted by `weighting_of`; if the target needs scores, each row must have one."""
     cuts = cut(rows.rows_of_games())
     shares = spans(cuts, np.zeros(2, dtype=np.int64))
     totals = [totals_of(rows, is_validation, span, target.needs_scores) for span in shares]
@@ -206,7 +207,7 @@ def sample_of(
 
 
 def _evening(count: np.ndarray) -> np.ndarray:
-    """The weights by stage that make all stages count alike, float32[STAGES]; their mean over the rows is 1."""
+    """The weights that make all stages count the same, float32[STAGES]; their mean over the rows is 1."""
     rows = int(count.sum())
     usual = rows / max(1, int(np.count_nonzero(count)))
     weight = np.minimum(usual / np.maximum(count, 1), MOST_WEIGHT)

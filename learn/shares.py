@@ -1,8 +1,8 @@
-"""How the rows of a sample are cut into shares.
+"""Divides the rows of a sample into shares.
 
-A share is some games that follow each other. Sums over rows are made for each share alone and added up in the order of
-the shares; where the cuts are depends on nothing but how many rows each game has. So the sums are the same to the last
-digit whoever makes them: threads, or workers that each keep some shares.
+A share has consecutive games. Sums are computed for each share and added up in the order of the shares, and the cuts
+depend only on the number of rows of each game. So sums are the same to the last digit, whether threads compute them or
+workers that each keep some shares.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 BLOCK = 1 << 13  # rows whose products are summed at a time, in float32; the sums of blocks are float64
-SHARE_ROWS = 2 * BLOCK  # of a share, about, as long as there are not too many of them
-MOST_SHARES = 256  # so what workers send back for a step does not grow with the games
+SHARE_ROWS = 2 * BLOCK  # rows of a share, approximately, up to MOST_SHARES shares
+MOST_SHARES = 256  # a limit, so that the traffic of a step does not grow with the games
 
 
 class Span(NamedTuple):
@@ -29,7 +29,7 @@ class Span(NamedTuple):
 
 
 def cut(rows_of_games: np.ndarray) -> np.ndarray:
-    """Where shares begin, and the end, int64[shares + 1, 2]: by row, and by game; `rows_of_games` is int64[games]."""
+    """The first row and game of each share, and the end: int64[shares + 1, 2]. `rows_of_games` is int64[games]."""
     ends = np.cumsum(rows_of_games, dtype=np.int64)
     rows = int(ends[-1]) if len(ends) else 0
     shares = min(MOST_SHARES, max(1, -(-rows // SHARE_ROWS)))
@@ -39,12 +39,12 @@ def cut(rows_of_games: np.ndarray) -> np.ndarray:
 
 
 def blocks_of(cuts: np.ndarray) -> np.ndarray:
-    """How many blocks come before each cut, int64[shares + 1]."""
+    """The number of blocks before each cut, int64[shares + 1]."""
     return np.append(0, np.cumsum(-(-np.diff(cuts[:, 0]) // BLOCK)))
 
 
 def spans(cuts: np.ndarray, before: np.ndarray) -> Iterator[Span]:
-    """The shares between the cuts of a sample; `before`, int64[2], are rows and blocks that precede it in the whole."""
+    """The shares of a sample; `before`, int64[2], are the rows and blocks that precede it in a larger one."""
     blocks = blocks_of(cuts)
     for number in range(len(cuts) - 1):
         (first, first_game), (last, last_game) = (tuple(map(int, row)) for row in cuts[number : number + 2])

@@ -1,4 +1,4 @@
-"""A summary as a table to read, and as comma-separated values."""
+"""A summary as text with a table, and as comma-separated values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ENDGAME = "in the endgame"
 
 
 def render(summary: Summary, root_of_sum: bool = False) -> list[str]:
-    """The summary as lines of text, tables of at most COLUMNS; other lines may be longer, for `fold`."""
+    """The summary as lines of text; rows of tables have at most COLUMNS characters, other lines are for `fold`."""
     head = f"{'term':20} {'before':>6} {'after':>6} {'change':>6} {'95% interval':>14} {'clear':>5} {'positions':>9}"
     lines = ["", f"{head} {'games':>6}", *(_row(line) for line in _pairs(summary.weights)), ""]
     if any(line.name.endswith(SUFFIXES[1]) for line in summary.weights):
@@ -30,7 +30,7 @@ def render(summary: Summary, root_of_sum: bool = False) -> list[str]:
 
 
 def _pairs(weights: Sequence[WeightLine]) -> list[WeightLine]:
-    """The weights in the order of the terms, both values of one together."""
+    """The weights in the order of the terms, with both values of a weight together."""
     places = {line.name.removesuffix(SUFFIXES[0]): place for place, line in enumerate(weights)}
     return sorted(weights, key=lambda line: places[line.name.removesuffix(SUFFIXES[0]).removesuffix(SUFFIXES[1])])
 

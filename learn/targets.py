@@ -1,8 +1,8 @@
-"""What a position should be predicted to bring: the result of its game, what a search says of it, or some of both.
+"""The target of learning for a position: the result of its game, the score of a search, or a blend of both.
 
-Search scores become points by 1 / (1 + e^(-score / K)), with the K at which they predict the results of the same games
-best. A result is one of three for a whole game; a search says something of each position (J. Veness, D. Silver, A.
-Blair and W. Uther, "Bootstrapping from Game Tree Search", 2009). Trainers of nets blend both, and so can the learner.
+A search score becomes an expected score by 1 / (1 + e^(-score / K)), with the K at which scores predict the results of
+the same games best. A game has one result, but each of its positions has a score (J. Veness, D. Silver, A. Blair and
+W. Uther, "Bootstrapping from Game Tree Search", 2009). Trainers of nets blend both, as this learner can.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from formats.pgn_scores import MATE, NO_SCORE
 RESULT, SEARCH, BLEND = "result", "search", "blend"
 _FIRST_K, _STEPS = 200.0, 30
 SCORES = 1 << 16  # of int16
-ZERO_SCORE = SCORES // 2  # the place of the score 0 among them
+ZERO_SCORE = SCORES // 2  # the index of score 0 among them
 
 
 @dataclass(frozen=True)
 class Target:
-    """What is learned: `share` of the result, the rest what a search says, as points of White.
+    """The blend to learn: `share` of the result, and 1 - `share` of the search score as White's expected score.
 
     `k` is the scale of search scores in centipawns; None for the one that fits the results.
     """
@@ -36,7 +36,7 @@ class Target:
 
     @property
     def name(self) -> str:
-        """As the option has it: result, search or blend=X."""
+        """The value of the option --target: result, search or blend=X."""
         return {0.0: SEARCH, 1.0: RESULT}.get(self.share, f"{BLEND}={self.share:g}")
 
     def describe(self) -> str:
@@ -44,8 +44,8 @@ class Target:
         if not self.needs_scores:
             return "the result of the game"
         if self.share == 0:
-            return "what a search says"
-        return f"{self.share:g} of the result and {1 - self.share:g} of what a search says"
+            return "the score of a search"
+        return f"{self.share:g} of the result and {1 - self.share:g} of the score of a search"
 
 
 def scale_of_scores(scores: np.ndarray, labels: np.ndarray) -> float:
@@ -55,10 +55,10 @@ def scale_of_scores(scores: np.ndarray, labels: np.ndarray) -> float:
 
 
 def scale_of_counts(count: np.ndarray, points: np.ndarray) -> float:
-    """The same, from how many have each score, [65536] with the score 0 in the middle, and the sum of their results."""
+    """The same K, from the number of positions with each score and the sum of their results: both [65536] by score."""
     seen = np.flatnonzero(count)
     value, count, mean = (seen - ZERO_SCORE).astype(np.float64), count[seen], points[seen] / count[seen]
-    value = np.clip(value, -MATE / 8, MATE / 8)  # what is won is won
+    value = np.clip(value, -MATE / 8, MATE / 8)  # beyond this all scores mean a won game
     inverse_k = 1 / _FIRST_K
     for _ in range(_STEPS):
         predicted = 1 / (1 + np.exp(-inverse_k * value))
@@ -71,7 +71,7 @@ def scale_of_counts(count: np.ndarray, points: np.ndarray) -> float:
 
 
 def points_by_score(target: Target, k: float) -> np.ndarray:
-    """What each int16 score adds to the target of its position, float32[65536], the score 0 in the middle."""
+    """The part of the target that each int16 score gives its position, float32[65536], indexed from score -32768."""
     scores = np.arange(SCORES) - ZERO_SCORE
     expected = 1 / (1 + np.exp(-np.clip(scores, -MATE, MATE) / k))
     expected[NO_SCORE + ZERO_SCORE] = np.nan  # no row without a score is fitted

@@ -1,7 +1,7 @@
-"""How sure each weight is, with a game as the unit: its positions share one result and are far from independent.
+"""Standard errors of weights, clustered by game, because the positions of a game share one result.
 
-The standard error of a weight is of two parts: what other games would have changed, and, where few games have
-anything to say of it, how far from its start it may be although the pull keeps it there.
+The variance of a weight has two parts: the variance between games, and, for a weight that few games determine, how far
+from its start it may be although the prior keeps it there.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from learn.sample import FitParameters
 def sandwich_errors(sample: Samples, parameters: FitParameters, problem: FitProblem, sums: Sums) -> np.ndarray:
     """Standard errors of the weights at an optimum, float64[weights], by the sandwich formula clustered by game.
 
-    `sums` are those of a pass with products at `parameters`. Frozen weights get 0.
-    Formula: K.-Y. Liang and S. Zeger (1986).
+    `sums` must be those at `parameters`, with products. Frozen weights get 0. Formula: K.-Y. Liang and S. Zeger (1986).
     """
     inverse, pull = _inverse_and_pull(parameters, problem, sums)
     products = products_by_game(sample, parameters, problem.loss, problem.directions(parameters)[:, : len(inverse)])
@@ -33,7 +32,7 @@ def bootstrap_errors(
     seed: int,
     callback: FitCallback,
 ) -> np.ndarray:
-    """The same, its first part by the bootstrap: from fits to games drawn with replacement."""
+    """The same, with the first part from `times` fits to games drawn with replacement (bootstrap)."""
     games = sample.games(is_validation=False)
     rng = np.random.default_rng(seed)
     found = []
@@ -48,7 +47,7 @@ def bootstrap_errors(
 
 
 def _inverse_and_pull(parameters: FitParameters, problem: FitProblem, sums: Sums) -> tuple[np.ndarray, np.ndarray]:
-    """The inverse of the Gauss-Newton matrix, and the covariance that comes from what the pull holds back."""
+    """The inverse of the Gauss-Newton matrix, and the covariance due to the prior."""
     size = len(problem.free) + problem.fit_k
     _, matrix = problem.system(sums, parameters)
     inverse = np.linalg.pinv(matrix[:size, :size])

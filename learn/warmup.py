@@ -1,4 +1,4 @@
-"""Get every compiled entry that learning needs, from the cache or by compiling it."""
+"""Loads or compiles all compiled code of learning."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from learn.quiet import is_open, select_quiet
 from learn.rescoring import Rescore
 from learn.rows import RowStore
 
-# So many that `check_rows` takes only some of the positions: an array with gaps is a type of its own.
+# Enough for `check_rows` to skip positions: numba compiles anew for an array with a stride.
 _MOVES = "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Bxc6 dxc6 5. d4 exd4 6. Qxd4 Qxd4 7. Nxd4 Bd7"
 _GAMES = "".join(f'[Result "{result}"]\n\n{_MOVES} {result}\n\n' for result in ("1-0", "0-1", "1/2-1/2") * 80)
 
 
 def warm_up() -> None:
-    """Make rows of a few games and of labelled positions, and learn from them in every way; then train a net."""
+    """Train a small net; then make rows of a few games and labelled positions, and learn from them by each method."""
     nets.warm_up()
     warm_up_fit()
 
 
 def warm_up_fit() -> None:
-    """The same without a net."""
+    """The same without the net."""
     weights = defaults()
     block = block_of_games(read_games(_GAMES.encode()), Selection())
     block = block.chosen(is_open(block, weights, bound=1000))

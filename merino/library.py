@@ -62,12 +62,12 @@ def explain(
     limits: Limits | None = None,
     searcher: Searcher | None = None,
 ) -> PositionReport:
-    """All there is to say of a position or FEN: score, terms, pieces, moves, summary; all from White's view.
+    """The report of a position or FEN: score, terms, pieces, moves and summary, all from White's view.
 
     With `limits` the moves and lines are those of a search, by `searcher` or a new one; without, nothing is searched.
-    A FEN against the rules is told too, without moves, where its board is one. `evaluation` None is the one in use.
-    Of an evaluation without terms, such as a net, `terms` is empty and `without_terms` says so. Raises FenError, and
-    StudyError where the search was too short for all moves.
+    An illegal position with a valid board is explained too, without moves. `evaluation` None is the one in use.
+    For an evaluation without terms, such as a net, `terms` is empty and `without_terms` is set. Raises FenError, and
+    StudyError if the search was too short for all moves.
 
     Examples:
         >>> report = explain("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1")

@@ -120,7 +120,7 @@ def _with_moves(
 def _search(
     position: Position, evaluation: Evaluation, before: Explanation, searched: Sequence[tuple[Line, MoveReport]]
 ) -> SearchReport | None:
-    """What the search says by its best lines; None where there is none."""
+    """The result of the search with its best lines; None if there is none."""
     if not searched:
         return None
     lines = []
@@ -143,8 +143,8 @@ def _search(
 def _quiet_end(position: Position, line: Line, evaluation: Evaluation) -> tuple[tuple[int, ...], Explanation]:
     """The moves of a line to the position whose evaluation the search reports, and that evaluation.
 
-    Lines are kept short of the exchanges after them, or break off in the midst of one. So of the last positions the
-    one is taken whose evaluation comes nearest to the score of the search, the later of equals.
+    A line ends before the exchanges that follow, or in the middle of one. So the position is chosen from the last ones
+    as the one whose evaluation is nearest to the score of the search, the later of equals.
     """
     sign = 1 if position.turn == WHITE else -1
     lengths = range(len(line.pv), max(0, len(line.pv) - TAIL), -1)
@@ -171,7 +171,7 @@ def _coordinates(position: Position, moves: Sequence[int]) -> Iterable[str]:
 
 
 def piece_changes(before: Sequence[PieceReport], after: Sequence[PieceReport]) -> tuple[PieceChangeReport, ...]:
-    """What a legal move makes of each of the pieces `before` it, in their order; `after` are those after it."""
+    """The change of each of the pieces `before` a legal move, in their order; `after` are the pieces after it."""
     kept = {(piece.square, piece.piece) for piece in before} & {(piece.square, piece.piece) for piece in after}
     gone = [piece for piece in before if (piece.square, piece.piece) not in kept]
     arrived = {_origin(piece, gone).square: piece for piece in after if (piece.square, piece.piece) not in kept}

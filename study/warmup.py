@@ -1,4 +1,4 @@
-"""Get every compiled entry that studies need beyond those of learning, from the cache or by compiling it."""
+"""Loads or compiles the compiled code of studies that learning does not need."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _GAMES = b'[Result "1-0"]\n\n1. e4 d5 2. exd5 Nf6 3. Nc3 Nxd5 4. a3 a6 5. h3 h6 
 
 
 def warm_up() -> None:
-    """Weigh the pieces of a game, by its result and on the board."""
+    """Value the pieces of a game, by its result and on the board."""
     games = read_games(_GAMES)
     vectors, _ = vectors_of_games(games)
     bootstrap(cells_of(vectors.differences, vectors.outcomes), vectors, 2, 1)

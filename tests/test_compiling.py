@@ -101,7 +101,7 @@ def test_a_watch_that_is_silent_or_whose_stream_is_gone_tells_nothing() -> None:
     run(screen, 5.0, LEAF, silent=True)
     assert not screen.getvalue()
     screen.close()
-    assert not run(screen, 5.0, LEAF).has_told
+    assert not run(screen, 5.0, LEAF).has_shown
 
 
 def test_a_dialogue_with_a_gui_is_never_told_of_compiling() -> None:

@@ -322,7 +322,7 @@ BAD = {
         1,
     ),
     "a matrix asked for players": (["good.mat", "--player", "Anand"], "'good.mat' is a matrix: it has no players", 1),
-    "a matrix in sets": (["good.mat", "--by", "elo"], "'good.mat' is a matrix, which does not tell --by elo", 1),
+    "a matrix in sets": (["good.mat", "--by", "elo"], "'good.mat' is a matrix, which has no data for --by elo", 1),
     "a matrix asked for features": (["good.mat", "--features"], "'good.mat' is a matrix: it has no positions", 1),
     "a matrix of features": (["tagged.pgn", "--features", "--matrix", "m"], "leave out --features and --by phase", 2),
     "games without scores": (

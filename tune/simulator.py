@@ -70,7 +70,7 @@ class Setting:
 
     name: str
     sentence: str
-    told: float = 1.0
+    elo_factor: float = 1.0
     shape: int = QUADRATIC
     uneven: bool = False
     rotated: bool = False
@@ -101,8 +101,8 @@ SETTINGS = {
     setting.name: setting
     for setting in (
         Setting("S0", "the paper's: quadratic, all parameters equal"),
-        Setting("S1x4", "the tuner is told four times the true Elo", told=4.0),
-        Setting("S1/4", "the tuner is told a quarter of the true Elo", told=0.25),
+        Setting("S1x4", "the tuner expects four times the true Elo", elo_factor=4.0),
+        Setting("S1/4", "the tuner expects a quarter of the true Elo", elo_factor=0.25),
         Setting(
             "S1h", "parameters matter between 1/4 and 4 times the mean; the tuner takes them as equal", uneven=True
         ),
@@ -191,13 +191,13 @@ class Cell:
 
 
 def tuner_settings(method: Method, setting: Setting, size: int, pairs: int, reach: float = REACH) -> EstimatorSettings:
-    """The settings that the method gets: the paper's, with the Elo of each parameter times `setting.told`.
+    """The settings that the method gets: the paper's, with the Elo of each parameter times its `elo_factor`.
 
     `reach` is the last perturbation over the distance of the optimum. SPSA's step is that of (18) for `pairs`;
     at the paper's 200,000 it is within 13% of the authors'.
     """
     distance, elo = setting.sight * START, TOTAL_ELO * setting.sight**2
-    sigma = elo_width(np.full(size, distance), np.full(size, elo / size * setting.told))
+    sigma = elo_width(np.full(size, distance), np.full(size, elo / size * setting.elo_factor))
     r_end = spsa_step(elo, size, pairs, elo / size * reach**2, TAU)
     bank = BANK if method is Method.AUTO else np.zeros((1, 4))
     limit, even = np.full(size, BOUND), np.ones(size)

@@ -28,7 +28,7 @@ JOIN_SECONDS = 60.0  # for the first worker of a scheduler
 TRIES = 5  # to reach all workers
 PATIENCE = 5.0  # seconds for workers that are not ready, once one is
 TELL_EVERY = 30.0  # seconds, while all compile
-QUIET = {  # what Dask measures of itself, for a dashboard that processes of this machine do not have
+QUIET = {  # switches off measurements for the dashboard, which processes of this machine do not have
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
 }
@@ -148,7 +148,7 @@ def _make_ready(client: Any, workers: Workers, address: ClusterAddress, needs: N
         ) from error
     identity: dict[str, str] = import_module(HOME + "engine.cluster.identity").identity()
     preparation = import_module(HOME + "engine.cluster.preparation").Preparation
-    client.subscribe_topic(workers.name, partial(_worker_told, client, workers))
+    client.subscribe_topic(workers.name, partial(_worker_reported, client, workers))
     _register(client, preparation(workers.name, identity, needs), address)
     known = set(client.scheduler_info(n_workers=-1)["workers"])
     patience = PATIENCE
@@ -179,9 +179,9 @@ def _register(client: Any, plugin: Any, address: ClusterAddress) -> None:
             return
 
 
-def _worker_told(client: Any, workers: Workers, event: Any) -> None:
-    """A worker tells its state; from then on the scheduler tells when it goes."""
+def _worker_reported(client: Any, workers: Workers, event: Any) -> None:
+    """Take the report of a worker; from then on, also those of the scheduler when it goes."""
     worker = event[1]["worker"]
     if event[1]["state"] == "ready":
-        client.subscribe_topic(worker, partial(workers.scheduler_told, worker))
+        client.subscribe_topic(worker, partial(workers.scheduler_reported, worker))
     workers.heard(event)

@@ -18,8 +18,8 @@ from engine.common.errors import MerinoError
 from engine.common.runs import RunName, stop_here
 from engine.common.work import RemoteExecutor, WorkError
 
-STOP_SECONDS = 5.0  # that a stop waits for a worker that is too busy to hear
-MOST_SENT = 64  # units of work that workers keep at hand; an older one is sent again
+STOP_SECONDS = 5.0  # the time to wait for an answer of busy workers
+MOST_SENT = 64  # callables that workers keep; an older one is sent again
 
 
 class ClusterExecutor(RemoteExecutor):
@@ -28,8 +28,10 @@ class ClusterExecutor(RemoteExecutor):
     def __init__(self, client: Client, workers: Workers, address: str) -> None:
         """`address` names the cluster in sentences."""
         self._client, self._workers, self._address = client, workers, address
-        self._sent: OrderedDict[int, tuple[Any, DaskFuture]] = OrderedDict()  # by `id`: work, and what stands for it
-        self._open: dict[Future[Any], DaskFuture] = {}  # what somebody waits for
+        self._sent: OrderedDict[int, tuple[Any, DaskFuture]] = (
+            OrderedDict()
+        )  # by `id`: the callable, and the future for it on the workers
+        self._open: dict[Future[Any], DaskFuture] = {}  # futures given to callers
         self._lock, self._is_shut = threading.Lock(), False
 
     @property
@@ -50,8 +52,8 @@ class ClusterExecutor(RemoteExecutor):
         """See RemoteExecutor."""
         if self._workers.is_lost:
             return
-        told = self._client._run(_stop, run, on_error="ignore")  # of all, those too that just get ready
-        waiting = asyncio.run_coroutine_threadsafe(told, self._client.loop.asyncio_loop)
+        stopping = self._client._run(_stop, run, on_error="ignore")  # on all workers, those being prepared too
+        waiting = asyncio.run_coroutine_threadsafe(stopping, self._client.loop.asyncio_loop)
         with suppress(TimeoutError, OSError):  # a worker that does not hear this has its tasks cancelled
             waiting.result(STOP_SECONDS)
 

@@ -41,13 +41,13 @@ class Preparation(WorkerPlugin):
 
     def _prepare(self, worker: Worker) -> None:
         """Check the worker and compile, in a separate thread; takes minutes if nothing is compiled yet."""
-        tell: Callable[..., object] = lambda **told: worker.log_event(self.name, {"worker": worker.address, **told})  # noqa: E731
+        tell: Callable[..., object] = lambda **facts: worker.log_event(self.name, {"worker": worker.address, **facts})  # noqa: E731
         try:
             found = inspect(self._wanted, self._needs)
             if not found["fault"]:
                 tell(state="compiling", host=platform.node())
                 found["seconds"] = warm_up(self._needs.parts)
-        except Exception as error:  # noqa: BLE001  # whatever it is, the user is told
+        except Exception as error:  # noqa: BLE001  # whatever it is, the user must know
             found = {"fault": f"cannot be made ready: {type(error).__name__}: {error}"}
         threads = int(worker.state.nthreads)
         if found["fault"]:
@@ -65,7 +65,7 @@ class Preparation(WorkerPlugin):
 
 
 def inspect(wanted: dict[str, str], needs: Needs) -> dict[str, Any]:
-    """What this process is: `fault` says why it gets no work, "" if it does; `remark` what else there is to say."""
+    """Facts about this process: `fault` says why it gets no work, "" if it does; `remark` is for the user."""
     fault = difference(wanted, identity())
     missing = [program for program in needs.programs if shutil.which(program) is None]
     if fault:

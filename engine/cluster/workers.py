@@ -15,7 +15,7 @@ class Workers:
     def __init__(self, name: str, say: Say) -> None:
         """`name` is that of the resource and topic of the session; `say` gets sentences for the user."""
         self.name, self.is_lost = name, False
-        self.ready: dict[str, dict[str, Any]] = {}  # what ready workers told, by address
+        self.ready: dict[str, dict[str, Any]] = {}  # the reports of ready workers, by address
         self.refused: dict[str, str] = {}  # why, by address
         self._say, self._changed = say, threading.Condition()
         self._compiling: set[str] = set()
@@ -29,7 +29,7 @@ class Workers:
     @property
     def threads_by_address(self) -> dict[str, int]:
         """The threads of each ready worker."""
-        return {address: int(told["threads"]) for address, told in list(self.ready.items())}
+        return {address: int(report["threads"]) for address, report in list(self.ready.items())}
 
     @property
     def threads(self) -> int:
@@ -38,25 +38,25 @@ class Workers:
 
     def heard(self, event: tuple[float, Any]) -> None:
         """Take the report of a worker."""
-        told = event[1]
-        address, state = told["worker"], told["state"]
+        report = event[1]
+        address, state = report["worker"], report["state"]
         with self._changed:
             if state == "compiling":
                 self._compiling.add(address)
             elif state == "ready":
-                self.ready[address] = told
+                self.ready[address] = report
             else:
-                self.refused[address] = told["fault"]
+                self.refused[address] = report["fault"]
             self._changed.notify_all()
         if state == "refused":
-            self._say(f"Worker {address} {told['fault']}; it gets no work.")
+            self._say(f"Worker {address} {report['fault']}; it gets no work.")
         elif state == "ready":
-            if told["remark"]:
-                self._say(f"Worker {address} {told['remark']}.")
+            if report["remark"]:
+                self._say(f"Worker {address} {report['remark']}.")
             if self._has_begun:
                 self._say(f"Worker {address} has joined: {self.threads} threads now.")
 
-    def scheduler_told(self, address: str, event: tuple[float, Any]) -> None:
+    def scheduler_reported(self, address: str, event: tuple[float, Any]) -> None:
         """Take the report of the scheduler on a worker: only that it has gone."""
         if event[1].get("action") != "remove-worker" or self._is_closing:
             return
@@ -75,9 +75,9 @@ class Workers:
             self._changed.notify_all()
 
     def wait(self, known: set[str], patience: float, seconds: float) -> bool:
-        """Wait until all of `known` have told what they are, or `patience` is over and one is ready; at most `seconds`.
+        """Wait until all of `known` have reported, or `patience` is over and one is ready; at most `seconds`.
 
-        Whether that is so now.
+        Returns whether that is the case.
         """
 
         def is_enough() -> bool:
@@ -90,13 +90,13 @@ class Workers:
 
     @property
     def compiling(self) -> int:
-        """How many are still compiling."""
+        """The number of workers that are still compiling."""
         return len(self._compiling - self.ready.keys())
 
     def begin(self) -> None:
-        """From now on the user is told of a worker that joins."""
+        """From now on, report to the user when a worker joins."""
         self._has_begun = True
 
     def close(self) -> None:
-        """From now on the user is not told of a worker that goes."""
+        """From now on, do not report to the user when a worker goes."""
         self._is_closing = True

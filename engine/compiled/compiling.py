@@ -1,10 +1,10 @@
-"""What a person who waits for the compiler is told: that it works, on what, and how far it is.
+"""Progress of the compiler, for the user who waits: what is compiled, what share is done, and the time left.
 
-numba reports every function when it begins and when it has compiled it. Before the first of them, all that it calls
-are found by the names in its code. Each counts for its own code, which numba has to understand, and the outermost also
-for all that it reaches, which LLVM goes over at the end: so the share grows about evenly with time. On a terminal one
-line is rewritten, and wiped at the end; elsewhere a line is added now and then. All goes to standard error. Imports
-nothing heavy.
+numba reports the beginning and the end of each function that it compiles. When the outermost one begins, all functions
+that it calls are found by the names in its code. Each counts by the size of its code, which numba analyses; the
+outermost also counts by the size of all, which LLVM optimises at the end. So the share grows evenly with time. On a
+terminal one line is rewritten and erased at the end; elsewhere a line is added from time to time. All goes to standard
+error. Imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from typing import Any, TextIO
 from engine.common.home import HOME
 
 PATIENCE, BETWEEN = 1.0, 0.2  # seconds of silence before the first line and between two, on a terminal
-PATIENCE_OF_FILES, BETWEEN_IN_FILES = 2.0, 15.0  # the same where lines cannot be rewritten
+PATIENCE_OF_FILES, BETWEEN_IN_FILES = 2.0, 15.0  # the same if lines cannot be rewritten
 BAR = 16  # columns
-TO_UNDERSTAND = 3  # how much longer numba takes over some code than LLVM
-FOR_AN_ESTIMATE = 0.05  # of the work must be done before the time left is told
+NUMBA_SHARE = 3  # the time that numba takes for some code, in units of LLVM's
+FOR_AN_ESTIMATE = 0.05  # share of the work before the time left is shown
 
 
 class Watch:
-    """Listens to numba and tells of it; `stream` is standard error as it is then, if None."""
+    """Receives events of numba and shows progress on `stream`; None for standard error."""
 
     def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
-        self.is_silent = False  # whether nobody may be told, as in a dialogue between programs
-        self.has_told = False
+        self.is_silent = False  # whether to show nothing, as in a dialogue between programs
+        self.has_shown = False
         self._stream, self._clock = stream, clock
         self._outermost: Any = None
         self._compiled: set[Any] = set()
@@ -51,23 +51,23 @@ class Watch:
             self._done += self._work[function]
         is_over = event.is_end and function is self._outermost
         if not self.is_silent:
-            self._tell(is_over)
+            self._show_progress(is_over)
         if is_over:
             self._outermost = None
 
     @property
     def share(self) -> float:
-        """How much of what is being compiled is done, 0 to 1."""
+        """The share of the present work that is done, 0 to 1."""
         return self._done / max(1, sum(self._work.values()))
 
     def _begin(self, function: Any) -> None:
         self._outermost, self._done, self._began = function, 0, self._clock()
         self._next = self._began
         reached = reachable(function)
-        self._work = {each: TO_UNDERSTAND * _size(each) for each in reached - self._compiled}
+        self._work = {each: NUMBA_SHARE * _size(each) for each in reached - self._compiled}
         self._work[function] = self._work.get(function, 0) + sum(map(_size, reached))
 
-    def _tell(self, is_over: bool) -> None:
+    def _show_progress(self, is_over: bool) -> None:
         stream = sys.stderr if self._stream is None else self._stream
         try:
             if stream is not None and is_over:
@@ -75,7 +75,7 @@ class Watch:
             elif stream is not None and self._outermost is not None and self._clock() >= self._next:
                 self._show(stream)
         except (OSError, ValueError):
-            self.is_silent = True  # nobody reads there any more, which is no reason not to compile
+            self.is_silent = True  # nobody reads it any more; go on compiling
 
     def _show(self, stream: TextIO) -> None:
         now, rewrites = self._clock(), _can_rewrite(stream)
@@ -94,7 +94,7 @@ class Watch:
             self._last = now
             stream.write(f"Compiling {what}, which is done once: {amount}\n")
         stream.flush()
-        self.has_told = True
+        self.has_shown = True
 
     def _wipe(self, stream: TextIO) -> None:
         if self._width:
@@ -127,7 +127,7 @@ def reachable(function: Any) -> set[Any]:
 
 
 def _called(function: Any) -> Iterator[Any]:
-    """The compiled functions that the code of one names: itself, in a tuple, or in a module."""
+    """The compiled functions that the code of one names: directly, in a tuple, or in a module."""
     names = set(_names(function.py_func.__code__))
     for name in names:
         yield from _functions_in(function.py_func.__globals__.get(name), names)
@@ -161,4 +161,4 @@ def _columns(stream: TextIO) -> int:
     try:
         return os.get_terminal_size(stream.fileno()).columns or 80
     except OSError:
-        return 80  # a terminal that does not tell
+        return 80  # the terminal does not report its width

@@ -17,13 +17,13 @@ WHY_IT_IS_SLOW = "Loading the engine. The first start compiles it, which takes a
 def wait_message(out: TextIO) -> Iterator[None]:
     """Say that the engine is loading if the block takes longer than SLOW_AFTER_SECONDS."""
 
-    def tell() -> None:
-        if WATCH.has_told:
-            return  # the compiler's own progress says more
+    def show() -> None:
+        if WATCH.has_shown:
+            return  # the progress of the compiler says more
         out.write(f"{WHY_IT_IS_SLOW}\n")
         out.flush()
 
-    timer = threading.Timer(SLOW_AFTER_SECONDS, tell)
+    timer = threading.Timer(SLOW_AFTER_SECONDS, show)
     timer.daemon = True
     timer.start()
     try:

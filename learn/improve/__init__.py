@@ -1,1 +1,1 @@
-"""Rounds of play, learning and proof: the engine learns from its own games, and a match decides."""
+"""`merino improve`: rounds of self-play and learning, in each of which a match decides on the new weights."""

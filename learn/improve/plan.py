@@ -1,4 +1,4 @@
-"""What a run of `improve` does in each round: plain data, the same for as long as its folder lives."""
+"""The plan of a run of `improve`: the settings of its rounds, the same throughout the life of its folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from match.prove import StrengthTest
 from match.statistics import Sprt
 from match.time_control import Adjudication, RandomMoves, TimeControl
 
-_SEEDS_A_ROUND = 10  # of which each step of a round takes its own
+_SEEDS_A_ROUND = 10  # seeds of a round; each of its steps has its own
 WIN = Adjudication(win_score=1000, win_moves=4)  # a position so clearly won teaches nothing
 
 
@@ -21,11 +21,11 @@ WIN = Adjudication(win_score=1000, win_moves=4)  # a position so clearly won tea
 class Plan:
     """The settings of a run.
 
-    A round plays `games` of the best weights against themselves at `nodes` a move, learns from those of the last
-    `window` rounds, and tests what it learned against the best: at `match_nodes` a move, in at most `match_games`, with
-    an SPRT of normalised Elo between `elo0` and `elo1`. `share` is that of the result in what is learned, `phases` how
-    many values a weight has, terms `first` to `last` may move. `gauge` games show after each proof how far the best has
-    come from the start, 0 for none.
+    A round plays `games` games of the best weights against themselves at `nodes` a move, learns from those of the last
+    `window` rounds, and tests the new weights against the best: at `match_nodes` a move, in at most `match_games`
+    games, by an SPRT of normalised Elo between `elo0` and `elo1`. `share` is that of the result in the target, `phases`
+    the number of values of a weight; terms `first` to `last` may move. After each proof, `gauge` games measure the Elo
+    of the best against the start; 0 for none.
     """
 
     nodes: int = 1500
@@ -61,11 +61,11 @@ class Plan:
         return self.seed * 1_000_003 + number * _SEEDS_A_ROUND + step
 
     def random_moves(self, number: int) -> RandomMoves:
-        """How the games of a round are made to differ."""
+        """The random moves that make the games of a round differ."""
         return RandomMoves(early=6, early_loss=100, seed=self.seed_of(number, 0))
 
     def settings(self, number: int) -> Settings:
-        """How a round learns."""
+        """The settings of learning in a round."""
         return Settings(
             first=self.first,
             last=self.last,
@@ -76,7 +76,7 @@ class Plan:
         )
 
     def trial(self, number: int) -> StrengthTest:
-        """The match that decides on what a round has learned."""
+        """The match that decides on the new weights of a round."""
         return StrengthTest(
             Sprt(self.elo0, self.elo1),
             TimeControl(nodes=self.match_nodes),

@@ -1,4 +1,4 @@
-"""Pictures of a run of `improve`, from its state; they need matplotlib, the extra `plots`."""
+"""Pictures of a run of `improve`, drawn from its state with matplotlib (the extra `plots`)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _elo(figure: Any, state: LoopState) -> None:
 
 
 def _error(figure: Any, state: LoopState) -> None:
-    """The error on games kept aside before and after learning, by round."""
+    """The error on validation games before and after learning, by round."""
     figure.set_size_inches(8, 5)
     axes = figure.subplots()
     numbers = [found.number for found in state.rounds]

@@ -1,10 +1,10 @@
 """A game move by move: evaluation, expected score, the terms a move changed, and how much it lost.
 
-Expected scores are those of `eval.outlook`: the share of the points by score and K; a mate that is seen is certain.
-What a move loses is the expected score of the best one, less its own. The search before a move says which is best and
-what it promises; the search after the move sees further, so these two differ by more than the move. Where they differ
-by as much as a mistake, like is compared with like: the best move is made too and searched as far. If it was the best
-move itself that failed, the best of the others takes its place. What comes out below nothing counts as none.
+Expected scores are those of `eval.outlook`, by score and K; a mate in view is certain. A move loses the expected score
+of the best move minus its own. The search before a move gives the best move and its score. The search after the move
+sees further, so the two scores differ by more than the move. If they differ by as much as a mistake, the best move is
+also made and searched to the same limits. If the move played was the best one itself, the best of the others takes its
+place. A negative loss counts as 0.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What Merino itself wrote into a game, found again and taken out, so that a game can be annotated anew.
+"""Removes Merino's own annotations from a game, so that it can be annotated again.
 
-Only in a game whose first comment is Merino's; and of a move's comment only what has the very form that
-`study.annotate.pgn` writes. All else is the user's, also a sign that was there before ("as marked") and a variation
-that has since been commented.
+This needs a game whose first comment is Merino's. From the comment of a move it removes only text of exactly the form
+that `study.annotate.pgn` writes. All else belongs to the user, including a sign that was there before ("as marked")
+and a variation that was commented later.
 """
 
 from __future__ import annotations
@@ -50,6 +50,6 @@ def _remove_from_move(node: chess.pgn.ChildNode) -> None:
 
 
 def _is_bare(node: chess.pgn.ChildNode) -> bool:
-    """Whether nobody has added anything to a line."""
+    """Whether a line is as Merino wrote it, without additions."""
     nodes = [node, *node.mainline()]
     return not any(each.comment or each.starting_comment or each.nags or len(each.variations) > 1 for each in nodes)

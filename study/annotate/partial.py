@@ -1,8 +1,7 @@
 """The games annotated so far, kept beside the target file until it is complete.
 
-The file is PGN: lines that begin with % are none of the games'. The first names what is annotated and how, so that the
-same command goes on with it and no other does; one before each game tells how long it is, so that what was cut short
-is seen.
+The file is PGN; lines that begin with % do not belong to the games. The first identifies the work and its settings, so
+that only the same command continues it. A line before each game has its length, so that an incomplete game is found.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _GAP = b"\n\n"
 
 
 class Partial:
-    """The games done, each as bytes; a context, which closes the file."""
+    """The finished games, each as bytes; a context manager, which closes the file."""
 
     def __init__(self, target: Path, identity: str) -> None:
         """Continue the file beside `target`, or begin one; raises StudyError if it has another identity."""
@@ -45,16 +44,16 @@ class Partial:
         self._file.close()
 
     def add(self, game: bytes) -> None:
-        """Keep one more game, on the disk; raises OSError."""
+        """Add a finished game to the file; raises OSError."""
         self._write(f"% game {len(self.games) + 1}, {len(game)} bytes\n".encode() + game + _GAP)
         self.games.append(game)
 
     def add_unfinished(self, game: bytes) -> None:
-        """Leave what there is of a game for the user to look at; the next run does it again. Raises OSError."""
+        """Add an unfinished game, for the user to look at; the next run annotates it again. Raises OSError."""
         self._write(b"% unfinished\n" + game + _GAP)
 
     def finish(self) -> None:
-        """Put all games in place of what the target held, and remove the file; raises OSError."""
+        """Replace the target by all games, and remove the file; raises OSError."""
         write_whole(self._target, _GAP.join(self.games) + b"\n")
         self._file.close()
         self.path.unlink()
@@ -65,7 +64,7 @@ class Partial:
         os.fsync(self._file.fileno())
 
     def _read(self) -> int:
-        """Take the whole games out of the file; where the last of them ends, 0 if the file was hardly begun."""
+        """Read the complete games of the file; returns where the last one ends, 0 if there is not even a first line."""
         content = self.path.read_bytes()
         if self._first.startswith(content):
             return len(content) if content == self._first else 0

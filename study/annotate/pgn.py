@@ -1,4 +1,4 @@
-"""Games in and out of PGN for annotation; python-chess reads it."""
+"""Reads the games to annotate from PGN, by python-chess, and writes the annotated ones."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _UNPRINTED = re.compile(rb"[\x01-\x08\x0e-\x19\x1c-\x1f]")
 
 @dataclass(frozen=True)
 class GameSource:
-    """A game as read: its text as it stands in the file, and its moves as coordinates from its starting position.
+    """A game as read: its text in the file, and its moves as coordinates from its starting position.
 
-    `fault` says what is wrong with it, empty if nothing; then `moves` go as far as it could be read.
+    `fault` says what is wrong with it, "" if nothing; `moves` end where it could not be read.
     """
 
     number: int
@@ -57,7 +57,7 @@ class GameSource:
 
 @dataclass(frozen=True)
 class Sources:
-    """The games of a file; `encoding` is that of its text, `digest` tells its content from any other."""
+    """The games of a file, the `encoding` of its text, and the `digest` that identifies its content."""
 
     games: Sequence[GameSource]
     encoding: str
@@ -128,9 +128,9 @@ def _source(game: chess.pgn.Game, number: int, line: int, text: str) -> GameSour
 
 
 def write_comments(source: GameSource, moves: Sequence[AnnotatedMove], how: str) -> str:
-    """The PGN of a game with these annotations added to what it had; `how` says with what it was searched.
+    """The PGN of a game with these annotations added; `how` describes the searches.
 
-    What an earlier annotation by Merino has left is replaced.
+    Annotations that Merino made earlier are replaced.
     """
     game = source.game
     remove_own(game)

@@ -26,18 +26,18 @@ OnProgress = Callable[[GameSource, int], object]  # called with a game and the n
 
 
 class AnnotationKeeper(Protocol):
-    """Where games go as they are done. All raise OSError."""
+    """Receives the annotated games. All methods raise OSError."""
 
     games: list[bytes]
 
     def add(self, game: bytes) -> None:
-        """Keep a game."""
+        """Take a finished game."""
 
     def add_unfinished(self, game: bytes) -> None:
-        """Keep what there is of a game."""
+        """Take an unfinished game."""
 
     def finish(self) -> None:
-        """There are no more."""
+        """Called after the last game."""
 
 
 @dataclass(frozen=True)
@@ -82,9 +82,9 @@ class AnnotatedGame:
 def annotate_games(
     request: AnnotationRequest, searcher: Searcher, keeper: AnnotationKeeper, watch: OnProgress
 ) -> Iterator[AnnotatedGame]:
-    """Annotate the games that the keeper has not yet, each kept before it is told; after Ctrl-C no more follow.
+    """Annotate the games that the keeper does not have yet; each is yielded after the keeper has it. Ctrl-C ends this.
 
-    Raises OSError where the keeper does, StudyError where a picture cannot be written or drawn.
+    Raises the OSErrors of the keeper, and StudyError if a picture cannot be written or drawn.
     """
     searching = analyser(searcher, gives_up=True)
     for source in request.sources.games[len(keeper.games) :]:
@@ -132,6 +132,6 @@ def _draw(request: AnnotationRequest, path: Path, source: GameSource, moves: Seq
 
 
 def _words(limits: Limits) -> str:
-    """The limits as people say them: "depth 12, 50000 nodes"."""
+    """The limits in words: "depth 12, 50000 nodes"."""
     words = ((limits.depth, "depth {}"), (limits.nodes, "{} nodes"), (limits.movetime, "{} ms"))
     return ", ".join(text.format(value) for value, text in words if value is not None)

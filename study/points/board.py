@@ -1,9 +1,9 @@
 """The value of a piece on the board, on average: by the evaluation, over all positions of games.
 
-Removal and attributed values (`eval.linear.pieces` says what these are) of every piece in every position, by kind and
-phase of the game: how many, mean, spread and quantiles. A pawn is 1, as in the table of Team 44's report on a network
-that gives each piece a value: the mean pawn of all these positions, in each way of valuing its own. With it goes how
-often the side that the evaluation prefers has won in the end.
+Removal and attributed values (see `eval.linear.pieces`) of each piece in each position, by kind of piece and phase of
+the game: their number, mean, spread and quantiles. The unit is the mean pawn of all these positions, as in the table of
+Team 44's report on a network that gives each piece a value; each way of valuing has its own unit. The module also
+counts how often the side preferred by the evaluation won the game.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class Spread:
 class Prediction:
     """How often the side with an expected score above one half has won: the share of positions of decided games.
 
-    A position at one half foretells nobody and counts half. `share` is nan where there is no position; `error` is half
-    of its 95% interval, by games.
+    A position at one half predicts no winner and counts half. `share` is nan if there is no position; `error` is half
+    the width of its 95% interval, clustered by game.
     """
 
     positions: int
@@ -72,8 +72,8 @@ class Prediction:
 class BoardValues:
     """The values of the pieces on the board in these games.
 
-    `spreads` are in pawns, by way, piece and phase, None for all phases; `pawns` what such a pawn is in centipawns;
-    `predictions` by phase, None for all; `vectors` those of the same games, for the regression.
+    `spreads` are in pawns, by way, piece and phase, None for all phases; `pawns` are these pawns in centipawns by way;
+    `predictions` are by phase, None for all; `vectors` are those of the same games, for the regression.
     """
 
     label: str
@@ -93,12 +93,12 @@ class BoardTally:
         shape = (len(WAYS), len(PHASES), len(PIECES))
         self.counts = np.zeros((*shape, _BINS), dtype=np.int64)
         self.sums, self.squares = np.zeros(shape), np.zeros(shape)
-        self.right: list[np.ndarray] = []  # float64[games, phases], positions of decided games foretold right
+        self.right: list[np.ndarray] = []  # float64[games, phases], positions of decided games predicted right
         self.seen: list[np.ndarray] = []  # float64[games, phases], positions of decided games
         self.positions = 0
 
     def add(self, other: BoardTally) -> None:
-        """Take in what another has counted."""
+        """Add the counts of another."""
         self.counts += other.counts
         self.sums += other.sums
         self.squares += other.squares
@@ -180,8 +180,7 @@ def board_values(
 ) -> BoardValues:
     """The values of the pieces on the board in the games of a file that pass.
 
-    Raises SourceError, StudyError where there are no such games, and EvaluationError where the evaluation does not
-    tell what pieces are worth.
+    Raises SourceError, StudyError if no game passes, and EvaluationError if the evaluation gives no values of pieces.
     """
     parts: list[tuple[Vectors, SourceFaults]] = []
     tally = BoardTally()

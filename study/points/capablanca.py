@@ -1,4 +1,4 @@
-"""Capablanca's five conditions on the values of the pieces, as sums of pieces, and what games say to them.
+"""Capablanca's five conditions on the values of the pieces, and the verdicts of games on them.
 
 He wrote in "Chess Fundamentals" (1921) that a bishop is a shade better than a knight, that each is worth more than
 three pawns, that bishop and knight balance rook and a pawn and a half, and that queen and pawn balance two rooks.
@@ -27,7 +27,7 @@ class PointsVerdict(StrEnum):
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition: what stands on either side, float64[5] pieces of each kind, and whether they should be equal."""
+    """A condition: the numbers of pieces on both sides, float64[5] each, and whether they should be equal."""
 
     name: str
     left: np.ndarray

@@ -1,7 +1,7 @@
 """The values step by step: gradient descent from zero, as in Medvedev's chart.
 
-The fit itself is Newton's and needs a dozen steps. This is the way that his program takes to the same place: 10,000
-steps of length 1 down the slope of the cost, the pawn being 100 at each.
+The fit itself uses Newton's method and needs a dozen steps. His program takes 10,000 steps of gradient descent with
+learning rate 1 to the same optimum; after each step the values are scaled to a pawn of 100.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ SHOWN_STEPS = np.unique([*_EVEN, *HEADLINES])
 
 @dataclass(frozen=True)
 class Descent:
-    """The way from weights of zero to the best ones.
+    """The path from weights of zero to the optimum.
 
-    `steps` int64[n], rising from 1; `weights` float64[n, k] after each, in logits as those of a Fit; `costs`
+    `steps` int64[n], ascending from 1; `weights` float64[n, k] after each, in logits as those of a Fit; `costs`
     float64[n], the mean cross-entropy with its penalty.
     """
 
@@ -33,18 +33,18 @@ class Descent:
 
     @property
     def values(self) -> np.ndarray:
-        """The values in centipawns, float64[n, k], the pawn being 100; nan where its own weight is not positive."""
+        """The values in centipawns, float64[n, k], with the pawn at 100; nan if its weight is not positive."""
         pawn = np.where(self.weights[:, :1] > 0, self.weights[:, :1], np.nan)
         return 100 * self.weights / pawn
 
     @property
     def headlines(self) -> np.ndarray:
-        """The rows that a short table shows, int64: those of 1, 2 and 5 times a power of ten."""
+        """The rows for a short table, int64: 1, 2 and 5 times each power of ten."""
         return np.flatnonzero(np.isin(self.steps, HEADLINES))
 
 
 def descend(cells: Cells) -> Descent:
-    """Take the way, and note it at SHOWN_STEPS, about even on a logarithmic scale."""
+    """Descend, and record the steps SHOWN_STEPS, which are about even on a logarithmic scale."""
     trials, scores = totals(cells)
     count = max(trials.sum(), 1)
     weights = np.zeros(cells.table.shape[1])

@@ -1,7 +1,7 @@
 """The vectors as a file of rows, five differences and the result: written for other programs, and read back.
 
 Plain text, as Medvedev's program writes it, has six numbers a row and nothing else. CSV (`.csv`) and JSON (`.json`)
-name the columns and add the number of the game, which plain text does not tell.
+name the columns and add the number of the game, which plain text lacks.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MOST = 64  # pieces of a kind on a board
 
 
 def render_matrix(vectors: Vectors, ending: str) -> str:
-    """The file's text: CSV or JSON where `ending` says so, else plain."""
+    """The text of the file: CSV or JSON by `ending`, else plain."""
     table = np.column_stack([vectors.differences, vectors.outcomes, vectors.game + np.int32(1)])
     if ending == ".json":
         return json.dumps({"columns": COLUMNS, "rows": table.tolist()}) + "\n"
@@ -35,7 +35,7 @@ def render_matrix(vectors: Vectors, ending: str) -> str:
 
 
 def is_matrix(text: bytes, ending: str) -> bool:
-    """Whether a file holds vectors and not games: by its ending, or by six integers on its first row."""
+    """Whether a file has vectors instead of games: by its ending, or by six integers in its first row."""
     first = next((line for line in io.BytesIO(text[:4096]) if line.strip()), b"").split()
     return ending in (".csv", ".json") or len(first) == _NUMBERS and all(_is_integer(word) for word in first)
 
@@ -43,8 +43,8 @@ def is_matrix(text: bytes, ending: str) -> bool:
 def read_matrix(path: Path, text: bytes, ending: str) -> Vectors:
     """The vectors that `render_matrix` wrote; raises SourceError with the row at fault.
 
-    Plain text does not say where games begin. A game from the usual start begins level, so rows from one level balance
-    to the next with the same result are taken for one; now and then that is only a part of a game.
+    Plain text does not show where games begin. A normal game begins with level material, so the rows from one level
+    balance to the next with the same result count as a game; sometimes this is only part of one.
     """
     rows = list(_json_rows(path, text) if ending == ".json" else _text_rows(text))
     for number, row in rows:

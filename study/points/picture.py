@@ -12,9 +12,16 @@ from study.points.score_graph import OTHER_ALPHAS, WIDEST, ScoreGraph, logistic
 from study.points.values import PointValues
 from study.points.vectors import PIECE_NAMES
 
-MOST_SETS = 6  # curves that can still be told apart
+MOST_SETS = 6  # curves that can still be distinguished
 LEAST_VECTORS = 30  # behind a point where several sets share the picture
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # told apart by the colour-blind too
+_COLOURS = (
+    "#0072b2",
+    "#d55e00",
+    "#009e73",
+    "#cc79a7",
+    "#e69f00",
+    "#56b4e9",
+)  # distinguishable for the colour-blind too
 _DASHES = ("--", "-.", ":")
 _LEAST_COUNT = 0.8  # where the axis of vectors begins: one is to be seen
 _SMALLEST_POINT, _LARGEST_POINT = 10.0, 130.0  # areas in square points

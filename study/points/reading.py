@@ -47,7 +47,7 @@ NOTHING_MORE = Extras()
 
 @dataclass(frozen=True)
 class PointsSource:
-    """A file as read: its vectors, and what its games tell (nothing if not asked for), None where it is a matrix."""
+    """A file as read: its vectors, and the tags of its games, empty if not asked for; None for a matrix."""
 
     label: str
     vectors: Vectors
@@ -82,8 +82,8 @@ def read_source(
 ) -> PointsSource:
     """The vectors of a file, and with `with_tags` the tags of its games.
 
-    Of games left out, and of those without a result, `notice` is told, if there are any. Raises SourceError, and
-    StudyError where a matrix is asked for what it does not tell.
+    `notice` is called with the problems, if there are any. Raises SourceError, and StudyError if a matrix lacks
+    something that was asked for.
     """
     with open_source(path) as stream:
         ending = plain_name(path).suffix.lower()

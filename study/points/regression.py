@@ -1,6 +1,6 @@
 """Logistic regression without an intercept, solved to convergence by Newton's method, many samples at once.
 
-What is minimised for weights theta is the mean over the vectors of the cross-entropy, plus PENALTY * sum(theta ** 2):
+The objective for weights theta is the mean cross-entropy over the vectors, plus PENALTY * sum(theta ** 2):
 
     -s log p - (1 - s) log (1 - p),   p = 1 / (1 + exp(-x @ theta))
 
@@ -82,7 +82,7 @@ def fit(cells: np.ndarray, trials: np.ndarray, scores: np.ndarray) -> np.ndarray
 def _cost(
     cells: np.ndarray, trials: np.ndarray, scores: np.ndarray, weights: np.ndarray, ridge: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What is minimised, summed over the vectors, float64[samples]; and p of each cell, float64[samples, cells]."""
+    """The objective, summed over the vectors, float64[samples]; and p of each cell, float64[samples, cells]."""
     logit = weights @ cells.T
     small = np.exp(-np.abs(logit))
     loss = trials * (np.maximum(logit, 0) + np.log1p(small)) - scores * logit

@@ -18,7 +18,7 @@ OTHER_ALPHAS = (0.1, 0.2)  # beside the fitted one: those of Medvedev's graph
 
 @dataclass(frozen=True)
 class ScoreGraph:
-    """Mean scores by balance, drawn games counting half.
+    """Mean scores by balance; drawn games count half.
 
     `balances` int64[41], points, White's view; `counts` int64[41], vectors; `scores` float64[41], White's mean score,
     nan where there is no vector. `alpha` is the steepness per point of the logistic fitted to all vectors by

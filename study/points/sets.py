@@ -1,4 +1,4 @@
-"""Which games are asked about: filters on players, ratings, results and openings, and games put into sets by these."""
+"""Filters of games by players, ratings, results and openings, and their division into sets by these."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Filters:
     """What games to use.
 
     Ratings hold for both players; `result` is a key of RESULTS, WON, LOST or DRAWN; `eco` is the beginning of a code.
-    A game that does not tell what is asked for is left out.
+    A game without a tag that a filter needs is left out.
     """
 
     player: str | None = None
@@ -42,7 +42,7 @@ class Filters:
 
 @dataclass(frozen=True)
 class Collection:
-    """What games tell of themselves: the tags that filters and sets ask for, a list of n each, "" where one is missing.
+    """The tags of games that filters and sets use: a list of n for each, "" if missing.
 
     `results` int8[n] are White's half points.
     """
@@ -52,7 +52,7 @@ class Collection:
 
     @classmethod
     def of_games(cls, games: Games, numbers: np.ndarray, results: np.ndarray) -> Collection:
-        """That of some games of a text by their numbers, int64[n], with their results."""
+        """The tags and results of the games with these numbers, int64[n], of a text."""
         order = numbers.tolist()
         return cls({name: [games.tag(number, name).strip() for number in order] for name in TAGS}, results)
 

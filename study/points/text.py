@@ -84,7 +84,7 @@ def _counts(points: PointValues) -> str:
 def _remarks(points: PointValues) -> list[str]:
     rows = []
     if not points.by_game:
-        rows.append("A matrix does not tell where games begin: the intervals are those of stretches that begin level.")
+        rows.append("A matrix does not show where games begin: the intervals are those of stretches that begin level.")
     if not points.alpha > 0:
         rows.append("A pawn more has not helped in these games, so nothing can be said in pawns.")
     elif math.isnan(points.interval_of_piece(1)[0]) and not math.isnan(points.values[1]):

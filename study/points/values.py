@@ -17,7 +17,7 @@ from study.points.vectors import PIECES, Vectors
 SAMPLES = 1000
 SEED = 2015
 CONFIDENCE = 0.95
-DECIDED = 2000  # centipawns: a score beyond says no more of a result than this one
+DECIDED = 2000  # centipawns: larger scores count as this one
 SKIP, HALF = "skip", "half"  # drawn games: leave them out of the fit, or count half a point
 
 Interval = tuple[float, float]
@@ -79,10 +79,10 @@ class FeatureFit(Fit):
 
 @dataclass(frozen=True)
 class SearchFit(Fit):
-    """A fit to the scores of searches: what is foretold is 1 / (1 + exp(-score / k)).
+    """A fit to the scores of searches: the target is 1 / (1 + exp(-score / k)).
 
-    `k`, in centipawns, is the scale at which these scores foretell the results of the same games best. `with_features`
-    is the same with FEATURES beside the pieces, None where not asked for.
+    `k`, in centipawns, is the scale at which these scores predict the results of the same games best. `with_features`
+    is the same with FEATURES beside the pieces, None if not asked for.
     """
 
     vectors: int
@@ -97,8 +97,8 @@ class PointValues(Fit):
 
     `games` and `vectors` count all of the set, `fitted_games` and `fitted_vectors` those that the fit uses.
     `other_weights` come from the other way to treat draws, nan where that has nothing to fit. `with_features` is the
-    fit with FEATURES beside the pieces, `descent` the way to the values step by step, `searched` the fit to the scores
-    of searches instead of results, with the features if there are any; each is None where not asked for.
+    fit with FEATURES beside the pieces, `descent` the values step by step, `searched` the fit to the scores of searches
+    instead of results, with the features if there are any; each is None if not asked for.
     """
 
     label: str
@@ -133,8 +133,8 @@ def other_way(draws: str) -> str:
 def bootstrap_interval(estimate: float, resampled: np.ndarray) -> Interval:
     """The 95% interval of an estimate from those of the samples drawn anew; nan where they are not known.
 
-    Percentiles, corrected for bias (B. Efron, 1981): a logistic fit to few games is too steep, and one to a sample of
-    these games is so again, by about as much. What the share of samples below the estimate tells of it is taken back.
+    Percentiles, corrected for bias (B. Efron, 1981): a logistic fit to few games is too steep, and a fit to a sample of
+    these games is too steep by about as much again. The share of samples below the estimate shows by how much.
     """
     if np.isnan(estimate) or np.isnan(resampled).any():
         return float("nan"), float("nan")
@@ -154,7 +154,7 @@ def point_values(
 ) -> PointValues:
     """The values of the pieces in these games, and of the features where the vectors have them.
 
-    Needs `enough_to_fit(vectors, draws)`. Raises StudyError where vectors ask for scores and too few games have some.
+    Needs `enough_to_fit(vectors, draws)`. Raises StudyError if the vectors need scores and too few games have some.
     """
     plain = vectors.of_balance()
     used = _used(plain, draws)

@@ -38,7 +38,7 @@ QUIET_PLIES = 2  # in a row, before the balance counts as settled
 DRAW = 1  # half points
 _HALF_POINTS = np.zeros(UNFINISHED + 1, dtype=np.int8)
 _HALF_POINTS[[BLACK_WON, DRAWN, UNFINISHED, WHITE_WON]] = 0, DRAW, DRAW, 2
-_NO_VECTOR = 127  # in place of the vector before a game's first: no balance is like it
+_NO_VECTOR = 127  # stands for the vector before a game's first; no balance equals it
 _PHASE = len(PIECES) + len(FEATURES)  # its column in a row, behind those of balance and features
 _COLUMNS = _PHASE + 1
 
@@ -51,8 +51,8 @@ class Vectors:
     `results` int8[games], White's half points: 0, 1 or 2. `by_game` is false where the text that they were read from
     does not say where games begin, and a "game" is only a stretch of rows that may be part of one.
 
-    None where nobody asked for them are `features` int8[n, 5] in the order of FEATURES, `phase` int8[n], an index of
-    PHASES, and `scores` float32[n], what a search said of the position in centipawns for White, nan where none did.
+    Optional, else None: `features` int8[n, 5] in the order of FEATURES, `phase` int8[n], an index of PHASES, and
+    `scores` float32[n], the score of a search in centipawns for White, nan where there is none.
     """
 
     differences: np.ndarray
@@ -68,7 +68,7 @@ class Vectors:
 
     @property
     def games(self) -> int:
-        """How many games."""
+        """The number of games."""
         return len(self.results)
 
     @property
@@ -94,7 +94,7 @@ class Vectors:
         return self.of_rows(self.phase == phase)
 
     def searched(self) -> Vectors:
-        """The vectors of which a search has told a score."""
+        """The vectors with the score of a search."""
         assert self.scores is not None
         return self.of_rows(~np.isnan(self.scores))
 
@@ -111,7 +111,7 @@ class Vectors:
         return replace(self._rows(changed), features=None)
 
     def columns(self) -> np.ndarray:
-        """What the result is to be foretold by, int8[n, k]: the differences, and behind them the features if known."""
+        """The predictors, int8[n, k]: the differences, followed by the features if known."""
         return self.differences if self.features is None else np.hstack([self.differences, self.features])
 
     def _rows(self, kept: np.ndarray) -> Vectors:
@@ -138,7 +138,7 @@ def _write_balance(position, row):
 
 @kernel
 def _features_of(position, colour):
-    """How much a side has of each of FEATURES."""
+    """The FEATURES of a side."""
     pawns = popcount(pieces_of(position, colour, PAWN))
     knights = popcount(pieces_of(position, colour, KNIGHT))
     bishops = popcount(pieces_of(position, colour, BISHOP))

@@ -19,9 +19,9 @@ BY_PHASE = "phase"
 
 @dataclass(frozen=True)
 class PointsRequest:
-    """Which games count, in which sets, and how drawn games do; what else is asked of them.
+    """The files and filters, the division into sets, the treatment of draws, and optional fits.
 
-    `by` is a key of BY or BY_PHASE, None for a set a file.
+    `by` is a key of BY or BY_PHASE, None for one set per file.
     """
 
     filters: Filters = field(default_factory=Filters)
@@ -73,7 +73,7 @@ def sets_of(sources: Sequence[PointsSource], request: PointsRequest) -> GameSets
     labels: list[tuple[str, ...]] = []
     for source in wanted:
         if source.collection is None:
-            raise StudyError(f"'{source.label}' is a matrix, which does not tell --by {request.by}")
+            raise StudyError(f"'{source.label}' is a matrix, which has no data for --by {request.by}")
         labels += BY[request.by](source.collection, request.filters)
     sets, left_out = grouped(labels, request.min_games, request.top)
     if not any(labels):

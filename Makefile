@@ -51,6 +51,7 @@ lint: $(INSTALLED_DEV) ## check style and types
 	@$(RUN) -m ruff check .
 	@$(RUN) -m ruff format --check .
 	@$(RUN) -m mypy
+	@sh tools/check_page.sh
 
 bench: warmup ## measure the speed of everything, search, learning and tuning (beside stockfish, where there is one)
 	@$(RUN) -m benchmarks $(ARGS)

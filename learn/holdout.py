@@ -22,9 +22,9 @@ class Holdout:
         """Which of the rows with these games are held out, bool[n]; `rows_before` rows of the sample precede them."""
         if self.games is not None:
             return np.asarray(self.games[game])
-        chance = np.random.PCG64(self.seed)
-        chance.advance(rows_before)  # each row takes one random number
-        return np.random.Generator(chance).random(len(game)) < VALIDATION_SHARE
+        rng = np.random.PCG64(self.seed)
+        rng.advance(rows_before)  # each row takes one random number
+        return np.random.Generator(rng).random(len(game)) < VALIDATION_SHARE
 
     def of(self, first_game: int, last_game: int) -> Holdout:
         """The same for games first_game..last_game, numbered from 0."""
@@ -49,9 +49,9 @@ def choose_holdout(
     if by_position:
         return Holdout(None, seed)
     chosen = np.zeros(len(rows_of_games), dtype=np.bool_)
-    chance = np.random.Generator(np.random.PCG64(seed))
+    rng = np.random.Generator(np.random.PCG64(seed))
     games = games[games >= from_game]
-    chosen[chance.permutation(games)[: max(1, round(VALIDATION_SHARE * len(games)))]] = True
+    chosen[rng.permutation(games)[: max(1, round(VALIDATION_SHARE * len(games)))]] = True
     return Holdout(chosen, seed)
 
 

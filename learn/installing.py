@@ -206,7 +206,7 @@ class Candidate:
             OwnPlayer(new.name, LinearEvaluation(self._new)),
             OwnPlayer(self._paths.source.name, LinearEvaluation(self._old)),
         )
-        return prove(*players, trial, self._say, self._events.stands, self._request.concurrency, self._executor)
+        return prove(*players, trial, self._say, self._events.match_state, self._request.concurrency, self._executor)
 
     def _offer(self, new: Path) -> None:
         """Suggest the match that would show more strength."""

@@ -239,7 +239,7 @@ class _Comparing:
             random_moves=RandomMoves(early=6, early_loss=100, seed=source.seed),
         )
         file = self._folder / f"{name}.pgn"
-        output = MatchOutput(self._events.stands, file, file.with_suffix(".state"), "Merino self-play", count_line)
+        output = MatchOutput(self._events.match_state, file, file.with_suffix(".state"), "Merino self-play", count_line)
         if run_match(config, self._threads, None, output).interrupted:
             raise ComparisonStoppedError
         return file
@@ -260,7 +260,7 @@ class _Comparing:
             players, TimeControl(nodes=wanted.nodes), wanted.games, wanted.seed, adjudication=CLEAR_WIN
         )
         result = run_match(
-            config, self._threads, None, MatchOutput(self._events.stands, state=self._folder / f"{name}.state")
+            config, self._threads, None, MatchOutput(self._events.match_state, state=self._folder / f"{name}.state")
         )
         if result.interrupted:
             raise ComparisonStoppedError

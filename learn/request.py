@@ -21,12 +21,13 @@ class Events:
     """Callbacks during learning.
 
     `say` gets each line for people. `progressed` gets the present work and the share of it that is done, 0 to 1, or
-    None if unknown. `stands` gets the state of the match several times a second. `stepped` gets each step of the fit.
+    None if unknown. `match_state` gets the state of the match in words several times a second. `stepped` gets each step
+    of the fit.
     """
 
     say: Say = _nobody
     progressed: Callable[[str, float | None], object] = _nobody
-    stands: Callable[[str], object] = _nobody
+    match_state: Callable[[str], object] = _nobody
     stepped: Callable[[Step], object] = _nobody
 
 

@@ -281,12 +281,12 @@ def play_match(
     `RemoteExecutor`; what others still play is dropped. Raises what a board or an opening raises, and WorkError.
     """
     remote = executor if isinstance(executor, RemoteExecutor) else None
-    hands = max(1, min(at_a_time, (games + 1) // 2 - first // 2))
+    count = max(1, min(at_a_time, (games + 1) // 2 - first // 2))
     with ExitStack() as stack:
-        workers = executor or stack.enter_context(threads(hands))
+        workers = executor or stack.enter_context(threads(count))
         run = stack.enter_context(begun())
         blocks, under_way = _PairBlocks(config, games, first, remote), deque[PairBlock]()
-        ahead: int | Callable[[], int] = AHEAD * hands if remote is None else lambda: AHEAD * remote.slots
+        ahead: int | Callable[[], int] = AHEAD * count if remote is None else lambda: AHEAD * remote.slots
         results = ordered(workers, BlockPlayer(config, run), _noted(blocks, under_way), ahead)
         stack.enter_context(closing(results))
         if remote is not None:

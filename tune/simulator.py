@@ -279,9 +279,9 @@ def simulate(
         second = second._replace(sigma_0=second.sigma_0 / 2)
     curve = setting.curve(size)
     tasks = (RunTask(settings, curve, seed, run, second, ahead) for run in range(runs))
-    hands = at_a_time or cores()
-    with nullcontext(executor) if executor else threads(hands) as workers:
-        losses, firsts = np.array(list(ordered(workers, play_run, tasks, 2 * hands))).T
+    count = at_a_time or cores()
+    with nullcontext(executor) if executor else threads(count) as workers:
+        losses, firsts = np.array(list(ordered(workers, play_run, tasks, 2 * count))).T
     return Cell(contender, setting.name, size, pairs, losses, loss_at_start(setting, size), firsts, ahead)
 
 

@@ -48,7 +48,7 @@ def improve(words: Sequence[str], say: Say, command: str = "merino improve") -> 
         raise CommandError(
             f"improve: {reason}; the work so far is kept: make room on the disk and start the same command again"
         ) from error
-    _tell(found, say, command)
+    _report(found, say, command)
     return found
 
 
@@ -133,7 +133,7 @@ def _hours(text: str) -> float:
     return value
 
 
-def _tell(found: Improvement, say: Say, command: str) -> None:
+def _report(found: Improvement, say: Say, command: str) -> None:
     """The summary at the end of a run."""
     proven = sum(each.is_proven for each in found.state.rounds)
     say(f"{len(found.state.rounds)} rounds, {proven} of them successful; the best weights are in '{found.best}'.")

@@ -97,17 +97,17 @@ def shown(say: Say, stream: TextIO | None = None, clock: Callable[[], float] = t
 
     A context manager; when it ends, nothing of them is left on a terminal.
     """
-    progress, stands = ProgressOfMany(stream, clock), LivePrinter(stream)
+    progress, match_state = ProgressOfMany(stream, clock), LivePrinter(stream)
 
     def wipe() -> None:
         progress.wipe()
-        stands.end()
+        match_state.end()
 
-    def tell(line: str) -> None:
+    def say_line(line: str) -> None:
         wipe()
         say(line)
 
     try:
-        yield Events(tell, progress, stands)
+        yield Events(say_line, progress, match_state)
     finally:
         wipe()

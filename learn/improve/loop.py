@@ -66,7 +66,7 @@ class Improver:
         """`paths` are the files that receive proven weights, None to leave these in the folder."""
         self._folder, self._state, self._until = folder, state, until
         self._events, self._paths = events, paths
-        self._hands = StepContext(threads or cores(), events, self._look)
+        self._context = StepContext(threads or cores(), events, self._look)
         self._began = self._counted = time.monotonic()
 
     def run(self) -> Improvement:
@@ -132,10 +132,10 @@ class Improver:
         """Play, learn and prove; raises StepStoppedError."""
         plan, best, folder = self._state.plan, self._state.best, self._folder.of_round(number)
         self._events.say(f"Round {number}: {plan.games} games at {plan.nodes} nodes a move")
-        steps.play(plan, number, best, folder, self._hands)
+        steps.play(plan, number, best, folder, self._context)
         window = range(max(1, number - plan.window + 1), number + 1)
         games = [self._folder.of_round(each) / steps.GAMES for each in window]
-        fitted = steps.fit_round(plan, number, best, games, folder, self._hands)
+        fitted = steps.fit_round(plan, number, best, games, folder, self._context)
         self._events.say(
             f"  learned from {fitted.games} games, {fitted.positions} positions; error on games kept aside "
             f"{fitted.error_before:.6f} -> {fitted.error_after:.6f}"
@@ -171,7 +171,7 @@ class Improver:
         low, high = trial.test.bounds
         most = f"{trial.most_games} games at most"
         self._events.say(f"  {trial.test} at {trial.time_control} a move, settled at {low:.2f} or {high:.2f}, {most}")
-        tally = steps.play_trial(fitted.weights, best, trial, folder / "match.state", self._hands)
+        tally = steps.play_trial(fitted.weights, best, trial, folder / "match.state", self._context)
         return trial.test.verdict(tally.counts) or OPEN, tally
 
     def _from_start(
@@ -185,7 +185,7 @@ class Improver:
             return None, None
         start = np.array(self._state.weights)
         trial = plan.gauge_trial(number)
-        tally = steps.play_trial(fitted.weights, start, trial, folder / "gauge.state", self._hands, decides=False)
+        tally = steps.play_trial(fitted.weights, start, trial, folder / "gauge.state", self._context, decides=False)
         found: Estimate = estimate(tally.counts)
         return found.elo, found.elo_error
 

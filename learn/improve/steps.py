@@ -53,7 +53,7 @@ class StepContext:
 
     def show(self, line: str) -> None:
         """Show the state of a match."""
-        self.events.stands(line)
+        self.events.match_state(line)
         self.poll()
 
 

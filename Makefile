@@ -36,6 +36,7 @@ test-python: $(INSTALLED_DEV) ## run the tests without compiling, slow ones skip
 	@NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -p no:threadexception -p no:unraisableexception -n auto --dist loadfile $(ARGS)
 
 test-bounds: $(INSTALLED_DEV) ## run the tests with bounds checks in compiled code, which is compiled apart, for minutes
+	@NUMBA_BOUNDSCHECK=1 $(RUN) -m engine warmup
 	@NUMBA_BOUNDSCHECK=1 $(RUN) -m pytest $(ARGS)
 
 test-cluster: warmup $(INSTALLED_DEV) ## kill workers and schedulers in the midst of matches, tunes and fits, for minutes

@@ -179,9 +179,7 @@ def _split(rows: Rows | RemoteRows, settings: Settings, paths: WeightsPaths, say
     )
     say(f"Method: {settings.method}, {settings.loss} error; split by {by}, seed {settings.seed}")
     if settings.target.needs_scores:
-        say(
-            f"Target: {settings.target.describe()}, whose scores fit the results at K = {sample.score_k:.1f} centipawns"
-        )
+        say(f"Target: {settings.target.describe()}; scores fit the results at K = {sample.score_k:.1f} centipawns")
     say("Start optimization...")
     return sample
 

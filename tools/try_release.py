@@ -116,19 +116,22 @@ class Trial:
     def explore(self) -> str:
         """Start the explorer and ask it for its page and for a position."""
         command = [str(self.bin / "merino"), "explorer", "--port", "0", "--no-browser"]
-        process = subprocess.Popen(
-            command, cwd=self.folder / "work", env=self.environment, stdout=subprocess.PIPE, text=True
-        )
+        errors = self.folder / "explorer.log"  # the progress of the compiler goes there, too
+        with errors.open("w") as log:
+            process = subprocess.Popen(
+                command, cwd=self.folder / "work", env=self.environment, stdout=subprocess.PIPE, stderr=log, text=True
+            )
         try:
             assert process.stdout is not None
-            address = process.stdout.readline().strip().removeprefix("Explorer at ")
-            with urllib.request.urlopen(address, timeout=60) as page:
+            greeting = process.stdout.readline().strip()
+            assert greeting.startswith("Explorer at "), errors.read_text()
+            with urllib.request.urlopen(greeting.removeprefix("Explorer at "), timeout=60) as page:
                 text = page.read().decode()
         finally:
             process.terminate()
             process.wait(timeout=60)
         assert "<title>" in text
-        return f"{address}: {len(text)} characters"
+        return f"{greeting}: {len(text)} characters"
 
     def test(self) -> str:
         """Run the tests of the sdist."""

@@ -1,9 +1,13 @@
 """Warming up: every part is compiled ahead, and the command tells which."""
 
+import subprocess
+from typing import Any
+
 import pytest
 
 from engine.compiled.cache import CACHE_GROUPS, group_of
 from engine.compiled.jit import ENTRIES
+from engine.search import warmup
 from engine.search.warmup import PLAY, parts
 from engine.shell.cli import main
 
@@ -34,3 +38,39 @@ def test_warmup_of_an_unknown_part_names_those_there_are(capsys: pytest.CaptureF
     assert main(["warmup", "everything"]) == 2
     errors = capsys.readouterr().err
     assert "'everything'" in errors and ", ".join([PLAY, *CACHE_GROUPS[1:]]) in errors
+
+
+@pytest.fixture
+def second_processes(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
+    """Those started for a search that has to be compiled, as it seems, on a machine of two cores."""
+    found: list[subprocess.Popen[bytes]] = []
+
+    class Watched(subprocess.Popen):
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            found.append(self)
+
+    monkeypatch.setattr(subprocess, "Popen", Watched)
+    monkeypatch.setattr(warmup, "must_compile", lambda _: True)
+    monkeypatch.setattr(warmup, "cores", lambda: 2)
+    return found
+
+
+def test_a_second_process_compiles_the_rest(second_processes: list[subprocess.Popen[bytes]]) -> None:
+    warmup.warm_up()
+    assert [process.returncode for process in second_processes] == [0]
+
+
+def test_the_second_process_ends_with_the_first(second_processes: list[subprocess.Popen[bytes]]) -> None:
+    with pytest.raises(KeyboardInterrupt), warmup._rest_on_another_core():
+        raise KeyboardInterrupt
+    (process,) = second_processes
+    process.wait(60)
+
+
+def test_one_core_compiles_everything_itself(
+    second_processes: list[subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warmup, "cores", lambda: 1)
+    warmup.warm_up()
+    assert second_processes == []

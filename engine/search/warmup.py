@@ -1,8 +1,10 @@
 """Load compiled entries in advance, from the cache or by compiling them: those of play, or of each part of Merino."""
 
 import logging
+import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -50,20 +52,25 @@ def _rest_on_another_core() -> Iterator[None]:
         return
     command = [sys.executable, "-m", f"{HOME}engine.search.warmup"]
     nothing = subprocess.DEVNULL
-    with subprocess.Popen(command, stdin=nothing, stdout=nothing, stderr=nothing) as process:
-        try:
-            yield
-        except BaseException:
-            process.terminate()
-            raise
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nothing, stderr=nothing) as process:
+        yield
+        process.wait()
     if process.returncode:
         log.info("the second process ended with %d: compiling the rest here", process.returncode)
 
 
 def _compile_the_rest() -> None:
     """What play needs besides the search itself: the rules and the evaluation."""
+    threading.Thread(target=_end_with_the_first_process, daemon=True).start()
     default().install(new_search_record())
     _play_a_move().outcome()
+
+
+def _end_with_the_first_process() -> None:
+    """Standard input ends when the first process ends or gives up, however that comes about."""
+    while os.read(sys.stdin.fileno(), 1):
+        pass
+    os._exit(1)
 
 
 def _play_a_move() -> Position:

@@ -1,52 +1,71 @@
-"""`--cluster local:2` beside two threads of one process: matches, passes of the learner, and a piece of work."""
+"""`--cluster local:2` beside two threads of one process: matches, learning, and a piece of work."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import median
-from typing import Any
-
-import numpy as np
+from tempfile import TemporaryDirectory
 
 from benchmarks.clock import line
-from benchmarks.fitting import many_rows
+from benchmarks.fitting import COPIES
+from benchmarks.fitting import GAMES as FILE
 from benchmarks.matches import NODES
 from engine.cluster.address import ClusterAddress, Needs
 from engine.cluster.connection import ClusterError, ClusterSession, session
-from engine.common.work import ordered
+from engine.common.work import RemoteExecutor, ordered
 from eval.linear.weights import defaults
+from learn.inputs import ReadOptions, read_rows
 from learn.learning import Settings, split
-from learn.passes import gather
-from learn.positions import Rows
-from learn.remote_sample import RemoteRows, remote_split
+from learn.passes import Samples, gather
+from learn.positions import Selection
+from learn.remote_reading import read_rows_remotely
+from learn.remote_sample import remote_split
 from learn.sample import FitParameters
 from match.config import MatchConfig
 from match.players import OwnPlayer
 from match.runner import play_match
 from match.time_control import TimeControl
 
-GAMES, ROUNDS, PROCESSES, PIECES, PASSES = 80, 3, 2, 300, 3
+GAMES, ROUNDS, PROCESSES, PIECES, PASSES = 200, 3, 2, 300, 3
+
+
+@dataclass
+class _Costs:
+    """What the rounds of some work took: seconds by the wall clock, and of all processors."""
+
+    wall: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
 
 
 def report() -> None:
-    """Print games and passes a second with two processes and with two threads, in turns, and the cost of a piece."""
-    print(f"a cluster of {PROCESSES} processes of this machine; medians of {ROUNDS} rounds in turns, by the wall clock")
+    """Print games, passes and reading with two processes beside two threads, in turns, and the cost of a piece."""
+    print(f"a cluster of {PROCESSES} processes of this machine; medians of {ROUNDS} rounds in turns")
+    began = time.perf_counter()
     try:
         with session(ClusterAddress(processes=PROCESSES), Needs(("match", "learn")), lambda _: None) as found:
+            line("until the workers are ready, once a command", time.perf_counter() - began, "s")
             _report_pieces(found)
             _report_matches(found)
-            _report_passes(found)
+            _report_learning(found)
     except ClusterError as error:
         print(f"  left out: {error}")
 
 
 def _report_pieces(found: ClusterSession) -> None:
-    began = time.perf_counter()
-    for _ in ordered(found.executor, _nothing, iter(range(PIECES)), 8):
-        pass
-    line("a piece of work there and back, eight under way", 1000 * (time.perf_counter() - began) / PIECES, "ms")
+    costs = _Costs()
+    list(ordered(found.executor, _nothing, iter(range(PIECES // 10)), 8))
+    with _measured(found, costs):
+        list(ordered(found.executor, _nothing, iter(range(PIECES)), 8))
+    line("a piece of work there and back, eight under way", 1000 * costs.wall[0] / PIECES, "ms")
+    line("its CPU time, of client, scheduler and worker", 1000 * costs.cpu[0] / PIECES, "ms")
+    costs = _Costs()
+    with _measured(found, costs):
+        time.sleep(5)
+    line("all of them with nothing to do", 1000 * costs.cpu[0] / costs.wall[0], "ms/s", "of CPU time")
 
 
 def _nothing(number: int) -> int:
@@ -56,55 +75,73 @@ def _nothing(number: int) -> int:
 def _report_matches(found: ClusterSession) -> None:
     player = OwnPlayer("default")
     config = MatchConfig((player, player), TimeControl(NODES))
-    here: list[float] = []
-    there: list[float] = []
-    for _ in range(ROUNDS + 1):  # the first warms up
-        for executor, seconds in ((None, here), (found.executor, there)):
-            with _timed(seconds):
-                assert len(list(play_match(config, GAMES, PROCESSES, executor=executor))) == GAMES
-    _tell("games/s", "games of 1,000 nodes", GAMES / median(here[1:]), GAMES / median(there[1:]))
+
+    def play(executor: RemoteExecutor | None, games: int = GAMES) -> None:
+        assert len(list(play_match(config, games, PROCESSES, executor=executor))) == games
+
+    for executor in (None, found.executor):
+        play(executor, 4)
+    name = f"{GAMES} games of 1,000 nodes"
+    _compare(found, "games", name, GAMES, lambda: play(None), lambda: play(found.executor))
 
 
-def _report_passes(found: ClusterSession) -> None:
-    rows = many_rows()
-    sample, point = split(rows, Settings()), FitParameters(defaults(), 1 / 200)
-    remote = remote_split(
-        _sent(rows, found.executor), Settings().seed, False, Settings().decay, Settings().target, False
-    )
-    here: list[float] = []
-    there: list[float] = []
-    for _ in range(ROUNDS + 1):
-        for each, seconds in ((sample, here), (remote, there)):
-            with _timed(seconds):
-                sums = [gather(each, point) for _ in range(PASSES)]
-    assert sums[0].products is not None
-    _tell("passes/s", f"{len(rows) / 1e6:.1f} million rows", PASSES / median(here[1:]), PASSES / median(there[1:]))
-    line("sums sent back in a pass", sums[0].products.nbytes * len(sample.cuts[1:]) / 1e6, "MB")
+def _report_learning(found: ClusterSession) -> None:
+    reading, settings, point = ReadOptions(Selection(), defaults()), Settings(), FitParameters(defaults(), 1 / 200)
+
+    def read() -> Samples:
+        return split(read_rows([path], reading, _ignore, [])[0], settings)
+
+    def read_there() -> Samples:
+        rows, _ = read_rows_remotely([path], reading, _ignore, [], found.executor)
+        sample = remote_split(rows, settings.seed, False, settings.decay, settings.target, False)
+        assert sample.validation_rows
+        return sample
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "games.pgn"
+        path.write_bytes(FILE.read_bytes() * COPIES)
+        sample, remote = read(), read_there()
+        for each in (sample, remote):
+            gather(each, point)
+        _compare(found, "MB", "games read for learning", path.stat().st_size / 1e6, read, read_there)
+
+    def passes(each: Samples) -> None:
+        for _ in range(PASSES):
+            gather(each, point)
+
+    name = f"passes over {sample.size / 1e6:.1f} million rows"
+    _compare(found, "passes", name, PASSES, lambda: passes(sample), lambda: passes(remote))
 
 
-def _sent(rows: Rows, executor: Any) -> RemoteRows:
-    """The rows, in parts that workers keep."""
-    counts = rows.rows_of_games()
-    ends = np.linspace(0, len(rows.results), 17).astype(int)
-    at, parts = np.append(0, np.cumsum(counts))[ends], []
-    for first, last, game, end in zip(at[:-1], at[1:], ends[:-1], ends[1:], strict=True):
-        parts.append(executor.keep(_itself, rows.between(first, last, game, end)))
-    return RemoteRows(
-        executor, tuple(parts), tuple(np.diff(ends).tolist()), counts, rows.results, rows.features.shape[1]
-    )
+def _ignore(_: object) -> None:
+    """Tell nobody."""
 
 
-def _itself(rows: Rows) -> Rows:
-    return rows
+def _compare(
+    found: ClusterSession, unit: str, what: str, amount: float, here: Callable[[], object], there: Callable[[], object]
+) -> None:
+    """Print what is done a second here and there, and what it costs in CPU time."""
+    costs = _Costs(), _Costs()
+    for _ in range(ROUNDS):
+        for work, mine in zip((here, there), costs, strict=True):
+            with _measured(found, mine):
+                work()
+    (wall, other_wall), (cpu, other_cpu) = ([median(getattr(each, name)) for each in costs] for name in ("wall", "cpu"))
+    line(f"{what}, {PROCESSES} threads", amount / wall, f"{unit}/s")
+    line(f"{what}, local:{PROCESSES}", amount / other_wall, f"{unit}/s", f"{wall / other_wall:.2f} of that")
+    remark = f"instead of {cpu / amount:.3f}; idle cores would give {cpu / other_cpu:.2f} of the speed"
+    line(f"{what}, CPU time there", other_cpu / amount, f"s/{unit}", remark)
 
 
 @contextmanager
-def _timed(seconds: list[float]) -> Iterator[None]:
-    began = time.perf_counter()
+def _measured(found: ClusterSession, costs: _Costs) -> Iterator[None]:
+    wall, cpu = time.perf_counter(), _cpu_seconds(found)
     yield
-    seconds.append(time.perf_counter() - began)
+    costs.wall.append(time.perf_counter() - wall)
+    costs.cpu.append(_cpu_seconds(found) - cpu)
 
 
-def _tell(unit: str, what: str, here: float, there: float) -> None:
-    line(f"{what}, {PROCESSES} threads", here, unit)
-    line(f"{what}, --cluster local:{PROCESSES}", there, unit, f"{there / here:.2f} of that")
+def _cpu_seconds(found: ClusterSession) -> float:
+    """The CPU time of this process, with the scheduler in it, and of the workers."""
+    told = found.executor.each(time.process_time)
+    return time.process_time() + sum(future.result() for futures in told.values() for future in futures)

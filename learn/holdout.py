@@ -9,6 +9,7 @@ import numpy as np
 from learn.errors import LearnError
 
 VALIDATION_SHARE = 0.2
+_AT_ONCE = 1 << 20  # rows that random numbers are drawn for
 
 
 @dataclass(frozen=True)
@@ -22,9 +23,13 @@ class Holdout:
         """Which of the rows with these games are held out, bool[n]; `rows_before` rows of the sample precede them."""
         if self.games is not None:
             return np.asarray(self.games[game])
-        rng = np.random.PCG64(self.seed)
-        rng.advance(rows_before)  # each row takes one random number
-        return np.random.Generator(rng).random(len(game)) < VALIDATION_SHARE
+        chance = np.random.PCG64(self.seed)
+        chance.advance(rows_before)  # a random number each
+        numbers, held = np.random.Generator(chance), np.zeros(len(game), dtype=np.bool_)
+        for first in range(0, len(game), _AT_ONCE):
+            mine = held[first : first + _AT_ONCE]
+            mine[:] = numbers.random(len(mine)) < VALIDATION_SHARE
+        return held
 
     def of(self, first_game: int, last_game: int) -> Holdout:
         """The same for games first_game..last_game, numbered from 0."""

@@ -37,7 +37,7 @@ from learn.positions import (
 from learn.quiet import is_open, select_quiet
 from learn.request import Events, Say
 from learn.rescoring import ENDING, Rescore, ScoreFile
-from learn.rows import RowStore
+from learn.rows import GameRuns, RowStore
 
 
 @dataclass(frozen=True)
@@ -219,19 +219,17 @@ class FileReader:
         return file
 
     def _read_positions(self, source: Source, contents: Contents | None = None) -> None:
-        names: list[np.ndarray] = []
-        results: list[np.ndarray] = []
+        runs = GameRuns()
         unnamed, endless, rows_before = 0, 0, len(self.store)
         for labelled, part in in_order(lambda text: self._labelled_part(text, contents is not None), _texts(source)):
             of_none = np.flatnonzero(labelled.games == NO_GAME)
             labelled.games[of_none] = of_none + len(self.store)  # each counts as a game
             unnamed, endless = unnamed + len(of_none), endless + int(np.count_nonzero(labelled.to_end == NO_END))
             self._add(part, is_first=len(self.store) == rows_before)
-            names.append(labelled.games)
-            results.append(labelled.results)
+            runs.add(labelled.games, labelled.results)
             self._faults.extend((source.path, fault) for fault in part.faults)
             self._report(source)
-        games = self.store.group(np.concatenate(names), np.concatenate(results)) if names else 0
+        games = self.store.group(runs)
         self.games += contents.games if contents else games
         self._report_positions(source.name, len(self.store) - rows_before, games, unnamed, endless)
         if contents and contents.unreadable:

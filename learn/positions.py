@@ -10,6 +10,7 @@ import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from engine.board.bitboard import ZERO
 from engine.board.makemove import make
 from engine.board.movegen import is_noisy
 from engine.board.position import POSITION
+from engine.common.mapped import is_in_file, joined
 from engine.compiled.jit import entry, kernel
 from engine.compiled.memory import copy_record
 from eval.linear.evaluate import NUMBER_OF_TERMS, side_counts
@@ -27,6 +29,7 @@ from formats.pgn_tokens import UNFINISHED
 
 FEATURE_SCALE = 256  # resolution: 0.2 centipawns with a weight of 100; the largest count is near 70
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # keys times this are in random order
+_AT_ONCE = 1 << 20  # rows
 GAMES_AT_ONCE = 512  # whose positions are collected before they become rows
 
 
@@ -109,16 +112,23 @@ class Rows:
         return len(self.features)
 
     def __sizeof__(self) -> int:
-        """The bytes of the columns; Dask uses them to decide where rows stay and when to spill them to disk."""
-        return sum(column.nbytes for column in vars(self).values())
+        """The bytes of the columns in memory: by them a cluster decides where rows stay, and when they go to disk."""
+        return sum(column.nbytes for column in vars(self).values() if not is_in_file(column))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Rows whose features are in a file have them in a file where they arrive."""
+        return _arrived, (is_in_file(self.features), *vars(self).values())
 
     def labels(self) -> np.ndarray:
         """The result of each row's game, float32[n]."""
         return self.results[self.game]
 
     def rows_of_games(self) -> np.ndarray:
-        """The number of rows of each game, int64[games]."""
-        return np.bincount(self.game, minlength=len(self.results))
+        """How many rows each game has, int64[games]."""
+        found = np.zeros(len(self.results), dtype=np.int64)
+        for first in range(0, len(self.game), _AT_ONCE):  # `bincount` makes int64 of all it counts
+            found += np.bincount(self.game[first : first + _AT_ONCE], minlength=len(found))
+        return found
 
     def between(self, first: int, last: int, first_game: int, last_game: int) -> Rows:
         """Rows first..last, all rows of games first_game..last_game, with the games numbered from 0."""
@@ -131,6 +141,10 @@ class Rows:
         mask = chosen[self.game]
         columns = (self.features[mask], self.stage[mask], self.game[mask], self.to_end[mask])
         return Rows(*columns, self.results, self.scores[mask])
+
+
+def _arrived(in_file: bool, features: np.ndarray, *others: np.ndarray) -> Rows:
+    return Rows(joined([features], True) if in_file else features, *others)
 
 
 @kernel

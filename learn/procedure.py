@@ -68,7 +68,10 @@ def learn_from_files(
         old = start_of(load(paths.source), settings.phases, len(TERMS))
         record, csv = _checked(request, paths)
         if executor is not None and settings.method == "descent":
-            raise LearnError("--method descent moves one weight at a time and keeps all rows here; leave out --cluster")
+            raise LearnError(
+                "--method descent needs all rows in one process; with --cluster use --method gauss-newton or adam, "
+                "which reach the same weights"
+            )
         sample, games = _sample_of(request, old, paths, events, executor)
         if not request.dry_run:
             log.open(paths.target.parent / "learning.log")

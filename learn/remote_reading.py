@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.common.mapped import is_in_file, joined
 from engine.common.work import RemoteExecutor
 from eval.linear.evaluate import NUMBER_OF_TERMS
 from formats.pgn_games import Fault, scan_games
@@ -33,6 +34,7 @@ from learn.shares import cut
 
 EXTRACTS_EACH = 4  # extracts of a large file for each thread of the workers
 LARGEST_EXTRACT = 1 << 24  # bytes
+PART_IN_MEMORY = 1 << 16  # rows of an extract whose features a worker keeps in memory
 _FASTEST = 1  # level of compression
 
 
@@ -252,7 +254,7 @@ def _text_here(extract: _Extract) -> bytes:
 def _read(reading: ReadOptions, extract: _Extract) -> _RemotePart:
     """Read the rows of an extract; raises NotThereError and LearnError."""
     text, at = extract.read(), 0
-    store = RowStore(reading.selection.unique)
+    store = RowStore(reading.selection.unique, PART_IN_MEMORY)
     found, used, unscored, faults = 0, 0, 0, list[Fault]()
     for size, lines, games in extract.pieces:
         data, table = scan_games(text[at : at + size])
@@ -293,5 +295,6 @@ def _rows_by_game(part: _RemotePart) -> np.ndarray:
 def _choose(part: _RemotePart, mask: np.ndarray, count: int) -> _RemotePart:
     """The part with only the rows whose bit in `mask` is set."""
     chosen, rows = np.unpackbits(mask, count=count).astype(np.bool_), part.rows
-    columns = (rows.features[chosen], rows.stage[chosen], rows.game[chosen], rows.to_end[chosen])
+    features = joined([rows.features[chosen]], is_in_file(rows.features))
+    columns = (features, rows.stage[chosen], rows.game[chosen], rows.to_end[chosen])
     return _RemotePart(Rows(*columns, rows.results, rows.scores[chosen]), part.keys[chosen], part.report)

@@ -1,10 +1,12 @@
 """A sample whose rows stay with the workers of a `RemoteExecutor`: each keeps some shares and sends back sums.
 
-A worker keeps bundles of consecutive shares. Their number decides only how work is divided, never a result.
+A worker has a bundle for each thread: shares that follow each other. How many bundles there are decides who does what,
+and nothing else.
 """
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, fields, replace
@@ -14,6 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from engine.common.mapped import is_in_file, joined
 from engine.common.work import RemoteExecutor
 from learn.holdout import Holdout, check_holdout, choose_holdout
 from learn.positions import Rows
@@ -22,7 +25,7 @@ from learn.shares import Span, blocks_of, cut, spans
 from learn.targets import Target
 
 Found = TypeVar("Found")
-BUNDLES_EACH = 2  # bundles for each thread of the workers, so that a slower one gets fewer
+BUNDLE_IN_MEMORY = 1 << 21  # rows of a bundle whose features, 110 MB, a worker keeps in memory
 
 
 @dataclass(frozen=True)
@@ -65,8 +68,9 @@ class _SampleBundle:
     sample: Sample
 
     def __sizeof__(self) -> int:
-        """Its bytes."""
-        return sum(column.nbytes for column in self.sample if isinstance(column, np.ndarray))
+        """Its bytes in memory."""
+        arrays = [column for column in self.sample if isinstance(column, np.ndarray)]
+        return sum(column.nbytes for column in arrays if not is_in_file(column))
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,7 @@ class RemoteSample:
     def each(self, work: Callable[[Sample, Span], Found]) -> list[Found]:
         """The results of `work`, callable plain data, for each share, in their order."""
         found = results_of([self.executor.submit(_each_share, work, bundle) for bundle in self.bundles])
-        return [share for bundle in found for share in bundle]
+        return [share for bundle in found for share in pickle.loads(bundle)]
 
     @property
     def validation_rows(self) -> int:
@@ -140,11 +144,11 @@ def remote_split(
     """Like `learn.learning.split`, for rows that workers keep; raises LearnError."""
     holdout = choose_holdout(rows.rows_of_games, rows.results, seed, by_position)
     cuts = cut(rows.rows_of_games)
-    count = min(len(cuts) - 1, BUNDLES_EACH * rows.executor.slots)
-    ends = np.linspace(0, len(cuts) - 1, count + 1).astype(np.int64)
-    bundles = [_gathered(rows, holdout, cuts, first, last) for first, last in pairwise(ends.tolist())]
-    futures = [rows.executor.submit(_totals, bundle, target.needs_scores) for bundle in bundles]
-    totals = [share for bundle in results_of(futures) for share in bundle]
+    ends = np.linspace(0, len(cuts) - 1, min(len(cuts) - 1, rows.executor.slots) + 1).astype(np.int64)
+    each = [_bundle_of(rows, holdout, cuts, first, last) for first, last in pairwise(ends.tolist())]
+    bundles = rows.executor.keep_each(_put_together, each)
+    told = [rows.executor.submit(_totals, bundle, target.needs_scores) for bundle in bundles]
+    totals = [share for bundle in results_of(told) for share in bundle]
     weighting = weighting_of(totals, decay, target, even_stages)
     kept = tuple(rows.executor.keep(_weighted, bundle, weighting) for bundle in bundles)
     games = cuts[ends, 1]
@@ -154,8 +158,8 @@ def remote_split(
     return sample
 
 
-def _gathered(rows: RemoteRows, holdout: Holdout, cuts: np.ndarray, first: int, last: int) -> Any:
-    """The bundle of the shares first..last, made by a worker from the parts with their rows."""
+def _bundle_of(rows: RemoteRows, holdout: Holdout, cuts: np.ndarray, first: int, last: int) -> tuple[Any, ...]:
+    """What `_put_together` makes a bundle of, of the shares first..last: the parts that have their rows last."""
     (first_row, first_game), last_game = cuts[first], cuts[last, 1]
     part_ends = np.cumsum(rows.part_games)
     row_ends = np.append(0, np.cumsum(rows.rows_of_games))
@@ -171,7 +175,7 @@ def _gathered(rows: RemoteRows, holdout: Holdout, cuts: np.ndarray, first: int, 
     before = np.array([first_row, blocks_of(cuts)[first]], dtype=np.int64)
     own = cuts[first : last + 1] - cuts[first]
     mine = holdout.of(int(first_game), int(last_game))
-    return rows.executor.keep(_put_together, tuple(pieces), own, before, mine, *parts)
+    return (tuple(pieces), own, before, mine, *parts)
 
 
 def _put_together(
@@ -183,7 +187,9 @@ def _put_together(
         mine = part.between(piece.first, piece.last, piece.first_game, piece.last_game)
         found.append(replace(mine, game=mine.game + np.int32(games)))
         games += len(mine.results)
-    rows = Rows(*(np.concatenate([getattr(mine, field.name) for mine in found]) for field in fields(Rows)))
+    features = joined([mine.features for mine in found], sum(map(len, found)) > BUNDLE_IN_MEMORY)
+    others = [field.name for field in fields(Rows) if field.name != "features"]
+    rows = Rows(features, **{name: np.concatenate([getattr(mine, name) for mine in found]) for name in others})
     return _Bundle(rows, holdout.rows(rows.game, int(before[0])), cuts, before)
 
 
@@ -196,9 +202,11 @@ def _weighted(bundle: _Bundle, weighting: Weighting) -> _SampleBundle:
     return _SampleBundle(weighted(bundle.rows, bundle.held, weighting, bundle.cuts, bundle.before))
 
 
-def _each_share(work: Callable[[Sample, Span], Found], bundle: _SampleBundle) -> list[Found]:
+def _each_share(work: Callable[[Sample, Span], Found], bundle: _SampleBundle) -> bytes:
+    """What `work` makes of each share, a list, pickled in one piece: hundreds of small arrays would travel slowly."""
     sample = bundle.sample
-    return [work(sample, span) for span in spans(sample.cuts, sample.before)]
+    found = [sample.one(work, span) for span in spans(sample.cuts, sample.before)]
+    return pickle.dumps(found, pickle.HIGHEST_PROTOCOL)
 
 
 def _with_validation(bundle: _SampleBundle, chosen: np.ndarray) -> _SampleBundle:

@@ -1,24 +1,72 @@
-"""A growing store of rows; it forms games of labelled positions and removes duplicates."""
+"""Rows as they come in: a store that grows without copying, and what is done to all of them at the end.
+
+The features, five sixths of all bytes, go to a file without a name where there are many rows.
+"""
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 
+from engine.common.mapped import RowFile, let_go, tell_no_room
 from engine.compiled.jit import entry
 from eval.linear.evaluate import NUMBER_OF_TERMS
 from learn.positions import Rows
 
 _GROWTH = 8  # the store grows by an eighth at a time: `resize` moves no memory of this size on most systems
 _FIRST_ROOM = 1 << 16
+MOST_IN_MEMORY = 1 << 23  # rows whose features, 450 MB, are kept in memory
 _ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+class _Features:
+    """The features of rows: in memory, or in a file as soon as they are more than `most`."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept = np.zeros((0, NUMBER_OF_TERMS), dtype=np.int16)  # also what of a file is mapped, if there is one
+        self._file: RowFile | None = None
+
+    def reserve(self, capacity: int) -> None:
+        """Make room in memory."""
+        if self._file is None:
+            self._kept.resize((min(capacity, max(self._most, len(self._kept))), NUMBER_OF_TERMS), refcheck=False)
+
+    def put(self, first: int, rows: np.ndarray) -> None:
+        """Add rows behind the `first` that are there."""
+        last = first + len(rows)
+        try:
+            if self._file is None and last > self._most:
+                self._file = RowFile(self._kept[:first])
+                self._kept = self._kept[:0]
+            if self._file is not None:
+                self._file.add(rows)
+                self._kept = self._kept[:0]
+                return
+        except OSError as error:
+            tell_no_room(error)
+            before = self._kept if self._file is None else self._file.array()
+            self._file, self._most = None, sys.maxsize
+            self._kept = np.zeros((last, NUMBER_OF_TERMS), dtype=np.int16)
+            self._kept[:first] = before[:first]
+        if last > len(self._kept):
+            self.reserve(last + last // _GROWTH)
+        self._kept[first:last] = rows
+
+    def array(self, count: int) -> np.ndarray:
+        """The first `count`, to be changed in place."""
+        if self._file is not None and not len(self._kept):
+            self._kept = self._file.array()
+        return self._kept[:count]
 
 
 class RowStore:
     """The rows of many blocks; each column is one array that grows in place."""
 
-    def __init__(self, with_keys: bool = False) -> None:
-        """`with_keys` also keeps the keys of positions, so that duplicates can be found."""
-        self._features = np.zeros((0, NUMBER_OF_TERMS), dtype=np.int16)
+    def __init__(self, with_keys: bool = False, most_in_memory: int = MOST_IN_MEMORY) -> None:
+        """`with_keys` keeps the key of each position, too, so that duplicates can be found."""
+        self._features = _Features(most_in_memory)
         self._stage = np.zeros(0, dtype=np.uint8)
         self._game, self._to_end = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int16)
         self._scores, self._keys = np.zeros(0, dtype=np.int16), np.zeros(0, dtype=np.uint64)
@@ -32,9 +80,9 @@ class RowStore:
     def add(self, rows: Rows, keys: np.ndarray) -> None:
         """Add rows and the keys of their positions, uint64[n]; their games are numbered after those in the store."""
         first, last = self._size, self._size + len(rows)
-        if last > len(self._features):
-            self._resize(max(last, len(self._features) + len(self._features) // _GROWTH, _FIRST_ROOM))
-        self._features[first:last] = rows.features
+        if last > len(self._stage):
+            self._resize(max(last, len(self._stage) + len(self._stage) // _GROWTH, _FIRST_ROOM))
+        self._features.put(first, rows.features)
         self._stage[first:last] = rows.stage
         self._game[first:last] = rows.game + np.int32(self.games)
         self._to_end[first:last] = rows.to_end
@@ -45,32 +93,37 @@ class RowStore:
         self._size = last
         self.games += len(rows.results)
 
-    def group(self, names: np.ndarray, results: np.ndarray) -> int:
-        """Form games of the last n rows, which were added without; returns the number of games.
+    def group(self, runs: GameRuns) -> int:
+        """Make games of the last rows, which were added with none; how many.
 
-        Rows with the same name, uint64[n], and the same result, float32[n], are one game and are moved together.
+        Rows of runs with the same code are a game, and are put together.
         """
-        first, last = self._size - len(names), self._size
-        codes = names * _ODD ^ results.astype(np.float32).view(np.uint32).astype(np.uint64)
-        begins = _beginnings(codes)
-        if len(np.unique(codes[begins])) < len(begins):
-            order = np.argsort(codes, kind="stable")
-            kept: tuple[np.ndarray, ...] = (self._features, self._stage, self._to_end, self._scores)
+        codes, lengths, results = runs.merged()
+        last = self._size
+        first = last - int(lengths.sum())
+        if len(np.unique(codes)) < len(codes):
+            order = np.argsort(np.repeat(codes, lengths), kind="stable")
+            kept: tuple[np.ndarray, ...] = (self._features.array(last), self._stage, self._to_end, self._scores)
             for column in kept + (self._keys,) * self._with_keys:
                 column[first:last] = column[first:last][order]
-            codes, results = codes[order], results[order]
+            let_go(kept[0])
+            order = np.argsort(codes, kind="stable")
+            codes, lengths, results = codes[order], lengths[order], results[order]
             begins = _beginnings(codes)
-        lengths = np.diff(np.append(begins, len(codes)))
-        self._game[first:last] = np.repeat(np.arange(len(begins), dtype=np.int32), lengths) + np.int32(self.games)
-        self._results.append(results[begins])
-        self.games += len(begins)
-        return len(begins)
+            lengths, results = np.add.reduceat(lengths, begins), results[begins]
+        game = np.arange(self.games, self.games + len(lengths), dtype=np.int32)
+        self._game[first:last] = np.repeat(game, lengths)
+        self._results.append(results)
+        self.games += len(lengths)
+        return len(lengths)
 
     def drop_duplicates(self) -> int:
         """Keep only the first of equal positions; returns the number removed. Needs the keys."""
         chosen, before = np.zeros(self._size, dtype=np.bool_), self._size
         chosen[np.unique(self._keys[:before], return_index=True)[1]] = True
-        self._size = int(_keep(self._features, self._stage, self._game, self._to_end, self._scores, chosen))
+        features = self._features.array(before)
+        self._size = int(_keep(features, self._stage, self._game, self._to_end, self._scores, chosen))
+        let_go(features)
         self._with_keys = False  # they are no longer those of the rows
         return before - self._size
 
@@ -78,7 +131,7 @@ class RowStore:
         """All rows; nothing can be added afterwards."""
         self._resize(self._size)
         results = np.concatenate([*self._results, np.zeros(0, dtype=np.float32)])
-        return Rows(self._features, self._stage, self._game, self._to_end, results, self._scores)
+        return Rows(self._features.array(self._size), self._stage, self._game, self._to_end, results, self._scores)
 
     def rows_and_keys(self) -> tuple[Rows, np.ndarray]:
         """All rows and the keys of their positions, uint64[n]; uint64[0] without `with_keys`."""
@@ -86,12 +139,34 @@ class RowStore:
         return rows, self._keys
 
     def _resize(self, capacity: int) -> None:
-        self._features.resize((capacity, NUMBER_OF_TERMS), refcheck=False)
+        self._features.reserve(capacity)
         self._stage.resize(capacity, refcheck=False)
         self._game.resize(capacity, refcheck=False)
         self._to_end.resize(capacity, refcheck=False)
         self._scores.resize(capacity, refcheck=False)
         self._keys.resize(capacity * self._with_keys, refcheck=False)
+
+
+class GameRuns:
+    """Which rows are of one game, as they come in: runs of rows with the same name and the same result."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[np.ndarray, ...]] = []
+
+    def add(self, names: np.ndarray, results: np.ndarray) -> None:
+        """Take note of some more rows: `names` are uint64[n], `results` float32[n]."""
+        if len(names):
+            codes = names * _ODD ^ results.astype(np.float32).view(np.uint32).astype(np.uint64)
+            begins = _beginnings(codes)
+            lengths = np.diff(np.append(begins, len(codes)))
+            self._parts.append((codes[begins], lengths, results[begins].astype(np.float32)))
+
+    def merged(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """A code of each run, uint64[runs], how many rows it has, int64[runs], and the result, float32[runs]."""
+        none = (np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))
+        codes, lengths, results = (np.concatenate(column) for column in zip(none, *self._parts, strict=True))
+        begins = _beginnings(codes)
+        return codes[begins], np.add.reduceat(lengths, begins) if len(begins) else lengths, results[begins]
 
 
 def _beginnings(codes: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from engine.common.mapped import let_go
 from engine.common.work import in_order
 from eval.linear.phases import STAGES
 from learn.positions import Rows
@@ -86,11 +87,20 @@ class Sample(NamedTuple):
         shares = list(spans(self.cuts, self.before))
         if len(shares) == 1:
             return [work(self, shares[0])]
-        return list(in_order(lambda span: work(self, span), shares))
+        return list(in_order(lambda span: self.one(work, span), shares))
+
+    def one(self, work: Callable[[Sample, Span], Found], span: Span) -> Found:
+        """What `work` makes of one share, whose features fill no memory afterwards where they are in a file."""
+        try:
+            return work(self, span)
+        finally:
+            let_go(self.features[span.first : span.last])
 
     def with_validation(self, games: np.ndarray) -> Sample:
-        """The sample with these games, by number, as the validation set."""
-        return self._replace(is_validation=np.isin(self.game, games))
+        """The same with these games, by number, as the validation set."""
+        chosen = np.zeros(self.number_of_games, dtype=np.bool_)
+        chosen[games] = True
+        return self._replace(is_validation=chosen[self.game])
 
     def with_game_weight(self, weight: np.ndarray) -> Sample:
         """The sample with other weights of games, float32[games]."""
@@ -99,7 +109,9 @@ class Sample(NamedTuple):
     def games(self, is_validation: bool) -> np.ndarray:
         """The numbers of the games with a row in the validation set (`is_validation`) or training set, ascending."""
         seen = np.zeros(len(self.results), dtype=np.bool_)
-        seen[self.game[self.is_validation == is_validation]] = True
+        for span in spans(self.cuts, self.before):
+            mine = slice(span.first, span.last)
+            seen[self.game[mine][self.is_validation[mine] == is_validation]] = True
         return np.flatnonzero(seen)
 
     @property
@@ -181,7 +193,7 @@ def weighted(
         rows.results,
         rows.scores,
         weighting.sample_weight,
-        is_validation.astype(np.bool_),
+        is_validation.astype(np.bool_, copy=False),
         np.ones(len(rows.results), dtype=np.float32),
         weighting.stage_weight,
         np.float32(weighting.share) * rows.results,

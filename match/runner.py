@@ -29,6 +29,7 @@ from match.report import GameRate, live_line
 from match.statistics import Estimate, Sprt, estimate
 
 AHEAD = 4  # blocks under way for each thread or slot; the finished ones among them wait for an earlier one
+AT_ONCE = 2  # blocks handed out for each slot: while one is played the next one travels, and no slot has long to do
 BLOCK_SECONDS = 1.0  # that a remote worker needs for a block, so that sending it costs next to nothing
 MOST_PAIRS = 256  # of a block
 SHOW_EVERY = 0.5  # seconds
@@ -239,11 +240,13 @@ class _PairBlocks:
         """Raises OpeningError where there is a file of openings that cannot be read."""
         self._next, self._first, self._games = first // 2, first, games
         self._source = config.source() if config.openings else None
-        self._remote, self._seconds = remote, BLOCK_SECONDS  # of a pair
+        self._remote = remote
+        self._seconds: float | None = None  # of a pair, once one has been played
 
     def note(self, block: PairBlock, played: PlayedPairs) -> None:
         """A block has been played."""
-        self._seconds += (played.seconds / len(block.pairs) - self._seconds) / 4
+        seconds = played.seconds / len(block.pairs)
+        self._seconds = seconds if self._seconds is None else self._seconds + (seconds - self._seconds) / 4
 
     def __iter__(self) -> Iterator[PairBlock]:
         return self
@@ -253,7 +256,7 @@ class _PairBlocks:
         if left < 1:
             raise StopIteration
         count = 1
-        if self._remote is not None:
+        if self._remote is not None and self._seconds is not None:
             count = min(
                 round(BLOCK_SECONDS / max(self._seconds, 1e-3)), -(-left // (2 * self._remote.slots)), MOST_PAIRS
             )
@@ -286,8 +289,10 @@ def play_match(
         workers = executor or stack.enter_context(threads(count))
         run = stack.enter_context(begun())
         blocks, under_way = _PairBlocks(config, games, first, remote), deque[PairBlock]()
-        ahead: int | Callable[[], int] = AHEAD * count if remote is None else lambda: AHEAD * remote.slots
-        results = ordered(workers, BlockPlayer(config, run), _noted(blocks, under_way), ahead)
+        play, queue = BlockPlayer(config, run), _noted(blocks, under_way)
+        results = ordered(workers, play, queue, AHEAD * hands)
+        if remote is not None:
+            results = ordered(remote, play, queue, lambda: AHEAD * remote.slots, lambda: AT_ONCE * remote.slots)
         stack.enter_context(closing(results))
         if remote is not None:
             stack.callback(remote.stop, run)

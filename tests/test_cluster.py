@@ -8,8 +8,10 @@ import pickle
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -192,6 +194,31 @@ def interruptible() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("interruptible")
+def test_what_is_kept_for_later_is_shared_out_evenly(local: ClusterSession) -> None:
+    kept = local.executor.keep_each(os.getpid, [()] * 6)
+    first, *others = [local.executor.submit(int, each).result() for each in kept]
+    assert others[:2] == [first] * 2 and others[2:] == [others[2]] * 3 and others[2] != first
+
+
+class Watched(FakeRemote):
+    """Notes how many pairs each block has."""
+
+    sizes: list[int]
+
+    def submit(self, work: Callable[..., Any], /, *args: Any, **others: Any) -> Future[Any]:
+        self.sizes.append(len(args[0].pairs))
+        return super().submit(work, *args, **others)
+
+
+def test_blocks_grow_to_a_second_of_play_and_become_small_towards_the_end() -> None:
+    remote = Watched(2)
+    remote.sizes = []
+    assert len(list(play_match(MatchConfig(players(), TimeControl(nodes=10)), 80, 1, executor=remote))) == 80
+    assert remote.sizes[:4] == [1] * 4 and max(remote.sizes) > 1 and remote.sizes[-1] == 1
+    assert sum(remote.sizes) == 40
+    remote.shutdown()
+
+
 def test_a_match_that_ctrl_c_ends_stops_its_workers_at_once(local: ClusterSession) -> None:
     config = MatchConfig((OwnPlayer("a"), OwnPlayer("b")), TimeControl(nodes=10**12))  # a move would take weeks
     games = play_match(config, 8, 2, executor=local.executor)

@@ -19,9 +19,12 @@ import pytest
 from engine.board.fen import parse_fen, to_fen
 from engine.board.game import Position
 from engine.board.position import POSITION
+from engine.common import mapped
 from engine.common.live_line import COLUMNS, LiveLine
+from engine.common.mapped import is_in_file
 from engine.common.progress import Progress, ProgressOfMany, time_left
 from engine.console.learning import shown
+from eval.linear.evaluate import NUMBER_OF_TERMS
 from eval.linear.weights import defaults
 from formats import pgn_stream, sources
 from formats.labelled import read_labelled, write_labelled
@@ -32,7 +35,10 @@ from learn.fen_file import lines_of
 from learn.inputs import ReadOptions, read_rows
 from learn.positions import PositionBlock, Quiet, Rows, Selection, block_of_games, rows_of_block, rows_of_games
 from learn.quiet import is_open, select_quiet
+from learn.rows import RowStore
+from tests.full_disk import FullDisk
 from tests.pipes import pipe_with
+from tests.rows import made_up_rows
 
 SELFPLAY = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"
 READING = ReadOptions(Selection(), defaults())
@@ -50,6 +56,23 @@ def assert_equal(found: Rows, expected: Rows) -> None:
     assert (found.features == expected.features).all()
     assert (found.to_end == expected.to_end).all()
     assert (found.labels() == expected.labels()).all()
+
+
+def test_without_room_on_the_disk_many_rows_stay_in_memory(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = made_up_rows(defaults()[:NUMBER_OF_TERMS], 200.0, 5000, seed=1)
+    keys = np.zeros(1000, dtype=np.uint64)
+    for room in (0, 100_000):
+        monkeypatch.setattr(mapped.tempfile, "TemporaryFile", lambda room=room, **_: FullDisk(room))
+        store = RowStore(most_in_memory=1500)
+        for first in range(0, 5000, 1000):
+            store.add(rows.between(first, first + 1000, first // 5, first // 5 + 200), keys)
+        found = store.rows()
+        assert all(np.array_equal(getattr(found, name), column) for name, column in vars(rows).items())
+        assert not is_in_file(found.features)
+        assert "No space left on device" in caplog.text
+        caplog.clear()
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import pickle
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from itertools import pairwise
@@ -14,9 +15,10 @@ import numpy as np
 import pytest
 from dask.sizeof import sizeof
 
+from engine.common.mapped import is_in_file, joined
 from eval.linear.weights import DEFAULT_FILE, defaults
 from formats import pgn_stream
-from learn import remote_reading, shares
+from learn import remote_reading, remote_sample, shares
 from learn.errors import LearnError
 from learn.fit import FitCallback
 from learn.inputs import ReadOptions, read_rows
@@ -29,6 +31,7 @@ from learn.remote_reading import NotThereError, read_rows_remotely
 from learn.remote_sample import RemoteRows, RemoteSample, remote_split
 from learn.report import summarise
 from learn.request import Events, LearnRequest
+from learn.rows import RowStore
 from learn.sample import FitParameters, Loss, Sample
 from learn.shares import cut, spans
 from learn.targets import Target
@@ -131,6 +134,30 @@ def test_what_is_learned_by_workers_is_the_same_to_the_last_digit(variant: str) 
         assert also_said == said
         assert learned(elsewhere, settings) == wanted
         executor.shutdown()
+
+
+def test_rows_in_files_teach_the_same_to_the_last_digit(remote: FakeRemote, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings, reading = READ["quiet, no duplicates"][0], ReadOptions(READ["quiet, no duplicates"][1], defaults())
+    sample, said = here([SELFPLAY], settings, reading)
+    assert not is_in_file(sample.features)
+    wanted = learned(sample, settings)
+    monkeypatch.setattr(RowStore.__init__, "__defaults__", (False, 5000))  # rows in memory
+    monkeypatch.setattr(remote_reading, "PART_IN_MEMORY", 50)
+    monkeypatch.setattr(remote_sample, "BUNDLE_IN_MEMORY", 50)
+    in_file, also_said = here([SELFPLAY], settings, reading)
+    assert is_in_file(in_file.features)
+    assert (learned(in_file, settings), also_said) == (wanted, said)
+    elsewhere, also_said = there([SELFPLAY], settings, reading, remote)
+    kept = elsewhere.bundles[0].future.result()
+    assert is_in_file(kept.sample.features) and sizeof(kept) < kept.sample.features.nbytes
+    assert (learned(elsewhere, settings), also_said) == (wanted, said)
+
+
+def test_rows_in_a_file_are_in_a_file_where_they_arrive() -> None:
+    rows = made_up_rows(defaults(), 200.0, 1000, seed=1)
+    sent = pickle.loads(pickle.dumps(replace(rows, features=joined([rows.features], in_file=True))))
+    assert is_in_file(sent.features) and np.array_equal(sent.features, rows.features)
+    assert not is_in_file(pickle.loads(pickle.dumps(rows)).features)
 
 
 def test_scores_two_phases_and_even_stages_are_learned_by_workers_alike(remote: FakeRemote) -> None:
@@ -257,5 +284,5 @@ def test_positions_are_searched_by_workers_and_their_scores_kept_here(tmp_path: 
 
 def test_descent_needs_the_rows_at_hand_and_says_so(remote: FakeRemote, tmp_path: Path) -> None:
     request = LearnRequest((str(SELFPLAY),), Settings(method="descent"), dry_run=True)
-    with pytest.raises(LearnError, match=r"--method descent moves one weight at a time.*leave out --cluster"):
+    with pytest.raises(LearnError, match=r"--method descent needs all rows.*use --method gauss-newton"):
         learn_from_files(request, Events(), executor=remote)

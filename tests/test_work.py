@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
@@ -44,6 +45,34 @@ def test_a_late_first_item_holds_the_others_back_and_bounds_how_many_are_begun()
         assert next(results) == 0
         assert len(gate.begun) <= 5
         assert list(results) == list(range(1, 100))
+
+
+def test_no_more_than_so_many_unfinished_items_are_handed_out_at_once() -> None:
+    gate, handed_out = Gate(), list[int]()
+
+    def numbers() -> Iterator[int]:
+        for number in range(20):
+            handed_out.append(number)
+            yield number
+
+    with threads(3) as executor:
+        results = ordered(executor, gate, numbers(), ahead=10, at_once=lambda: 3)
+        timer = threading.Timer(0.3, gate.open.set)
+        timer.start()
+        assert next(results) == 0
+        assert len(handed_out) == 10, "finished ones make room although the first is late"
+        assert list(results) == list(range(1, 20))
+
+
+def test_what_is_not_finished_makes_no_room() -> None:
+    gates = [Gate(), Gate()]
+    with threads(4) as executor:
+        results = ordered(executor, lambda number: gates[number % 2](0), iter(range(9)), ahead=9, at_once=lambda: 2)
+        threading.Timer(0.3, gates[0].open.set).start()
+        assert next(results) == 0
+        assert len(gates[0].begun) + len(gates[1].begun) <= 2
+        gates[1].open.set()
+        assert list(results) == [0] * 8
 
 
 def test_a_closed_map_hands_nothing_more_out() -> None:

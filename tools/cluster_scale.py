@@ -2,7 +2,8 @@
 
 A model of a few numbers, all of them measured (`--measure` does it anew, on two processes of this machine, and prints
 them): what a worker does in a second, what a piece of work costs the scheduler and the client, and how many
-bytes it takes. Workers are of one core, games of 1,000 nodes a move. Prints the table of docs/clusters.md.
+bytes it takes. Workers are of one core, games of 1,000 nodes a move. The tables stand in docs/clusters.md, where
+`tools/doc_tables.py` puts them, too.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import argparse
 import pickle
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -37,7 +38,7 @@ ROOT = Path(__file__).resolve().parent.parent
 WORKERS = (1, 10, 100, 1000)
 NETWORK = 125e6  # bytes a second that the client's network takes, 1 Gbit/s
 SUMS = 28 * 28 * 8  # bytes of the sums of a share of rows: 27 x 27 and 27, and the losses
-SHARES, BUNDLES = 256, 2
+SHARES = 256
 ROWS_OF_A_GAME = 60
 PIECES, GAMES = 2000, 60
 
@@ -74,7 +75,7 @@ def pass_row(costs: Costs, workers: int, games: int) -> tuple[str, ...]:
     """Seconds of a pass over so many games, and what is the bottleneck."""
     busy = min(workers, SHARES)
     by_workers = games * ROWS_OF_A_GAME * costs.row / busy
-    by_client = min(SHARES, BUNDLES * workers) * costs.bundle
+    by_client = busy * costs.bundle
     by_network = SHARES * SUMS / NETWORK
     total = by_workers + by_client + by_network
     _, name = max((by_workers, "workers"), (by_client, "client and scheduler"), (by_network, "network"))
@@ -108,9 +109,9 @@ def _nothing(number: int) -> int:
     return number
 
 
-def _sums(number: int) -> list[tuple[np.ndarray, np.ndarray]]:
+def _sums(number: int) -> bytes:
     """What comes back of a bundle of four shares."""
-    return [(np.full(9, number), np.full((28, 28), number)) for _ in range(4)]
+    return pickle.dumps([(np.full(9, number), np.full((28, 28), number)) for _ in range(4)])
 
 
 def _of_counting(games: list[Game]) -> tuple[float, float]:
@@ -141,23 +142,31 @@ def _seconds(work: Callable[[], object]) -> float:
     return time.process_time() - began
 
 
+def games_table(with_pgn: bool) -> str:
+    """Games a second by number of workers, as Markdown."""
+    head = ("Workers", "Games/s" + " with `--pgn`" * with_pgn, "Traffic", "Of the ideal", "First bottleneck")
+    return _table(head, [match_row(MEASURED, workers, with_pgn) for workers in WORKERS])
+
+
+def passes_table() -> str:
+    """Seconds of a pass over a million games by number of workers, as Markdown."""
+    head = ("Workers", "A pass over a million games", "Traffic", "Speed-up", "First bottleneck")
+    return _table(head, [pass_row(MEASURED, workers, 1_000_000) for workers in WORKERS])
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    rule = ["---:"] * (len(head) - 1) + ["---"]
+    return "\n".join("| " + " | ".join(row) + " |" for row in (head, rule, *rows))
+
+
 def main() -> None:
-    """Print the tables."""
+    """Print the tables, or measure the costs anew."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--measure", action="store_true")
     if parser.parse_args().measure:
         print(measured())
         return
-    for with_pgn in (False, True):
-        print(f"| Workers | Games/s{' with --pgn' * with_pgn} | Traffic | Of what they could | First bottleneck |")
-        print("| ---: | ---: | ---: | ---: | --- |")
-        for workers in WORKERS:
-            print(f"| {' | '.join(match_row(MEASURED, workers, with_pgn))} |")
-        print()
-    print("| Workers | A pass over a million games | Traffic | Faster than one | First bottleneck |")
-    print("| ---: | ---: | ---: | ---: | --- |")
-    for workers in WORKERS:
-        print(f"| {' | '.join(pass_row(MEASURED, workers, 1_000_000))} |")
+    print(games_table(with_pgn=False), games_table(with_pgn=True), passes_table(), sep="\n\n")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""Renew the tables of the README and of docs/ from the registries they show: `python tools/doc_tables.py [--check]`.
+"""Renew the tables of the README and of docs/ from the code that they show: `python tools/doc_tables.py [--check]`.
 
 A table stands between `<!-- NAME -->` and `<!-- /NAME -->`, each in one page.
 """
 
 import sys
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 import engine.console.dispatch  # noqa: F401  (fills the registry of the console)
@@ -17,6 +18,7 @@ from engine.uci.options import OPTIONS, UciOption
 from eval.linear.phases import halves
 from eval.linear.registry import TERMS, Group
 from eval.linear.weights import defaults
+from tools.cluster_scale import games_table, passes_table
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -97,6 +99,9 @@ TABLES = {
     "commands": commands_table,
     "terms": terms_table,
     "parameters": parameters_table,
+    "cluster-games": partial(games_table, with_pgn=False),
+    "cluster-games-in-pgn": partial(games_table, with_pgn=True),
+    "cluster-passes": passes_table,
 }
 
 

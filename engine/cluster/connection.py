@@ -26,11 +26,14 @@ Say = Callable[[str], object]
 CONNECT_SECONDS = 20.0
 JOIN_SECONDS = 60.0  # for the first worker of a scheduler
 TRIES = 5  # to reach all workers
-PATIENCE = 5.0  # seconds for workers that are not ready, once one is
+PATIENCE, PATIENCE_HERE = 5.0, 30.0  # seconds for workers that are not ready, once one is; for those of this machine
 TELL_EVERY = 30.0  # seconds, while all compile
 QUIET = {  # switches off measurements for the dashboard, which processes of this machine do not have
     "distributed.worker.profile.enabled": False,
+    "distributed.worker.memory.monitor-interval": "1s",
     "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.admin.system-monitor.gil.enabled": False,
 }
 
 
@@ -151,10 +154,9 @@ def _make_ready(client: Any, workers: Workers, address: ClusterAddress, needs: N
     client.subscribe_topic(workers.name, partial(_worker_reported, client, workers))
     _register(client, preparation(workers.name, identity, needs), address)
     known = set(client.scheduler_info(n_workers=-1)["workers"])
-    patience = PATIENCE
+    patience = PATIENCE_HERE if address.processes else PATIENCE
     while not workers.wait(known, patience, TELL_EVERY):
         say(f"{workers.compiling} of {len(known)} workers are compiling; that takes minutes, once for each machine.")
-        patience = 0.0
     if workers.is_lost:
         raise ClusterError(f"the scheduler of the cluster {address} is gone")
     if not workers.ready:

@@ -75,7 +75,7 @@ class Workers:
             self._changed.notify_all()
 
     def wait(self, known: set[str], patience: float, seconds: float) -> bool:
-        """Wait until all of `known` have reported, or `patience` is over and one is ready; at most `seconds`.
+        """Wait until all of `known` have told what they are, or for `patience` once one is ready; at most `seconds`.
 
         Returns whether that is the case.
         """
@@ -84,9 +84,10 @@ class Workers:
             return self.is_lost or known <= self.ready.keys() | self.refused.keys()
 
         with self._changed:
-            if self._changed.wait_for(is_enough, patience):
-                return True
-            return self._changed.wait_for(lambda: is_enough() or bool(self.ready), max(0.0, seconds - patience))
+            if not self._changed.wait_for(lambda: is_enough() or bool(self.ready), seconds):
+                return False
+            self._changed.wait_for(is_enough, patience)
+            return True
 
     @property
     def compiling(self) -> int:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from typing import Any, TypeVar
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Any, Generic, TypeVar
 
 from engine.common.errors import MerinoError
 from engine.common.runs import RunName
@@ -46,6 +48,13 @@ class RemoteExecutor(Executor):
         """
 
     @abstractmethod
+    def keep_each(self, work: Callable[..., Any], each: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """`keep` for each of these arguments, with the results shared out evenly among the slots, neighbours together.
+
+        So what is done to all of them afterwards takes every process equally long.
+        """
+
+    @abstractmethod
     def stop(self, run: RunName) -> None:
         """End what is under way of this run in all processes, soon; what comes late finds the run ended."""
 
@@ -61,26 +70,83 @@ def threads(count: int | None = None) -> ThreadPoolExecutor:
 
 
 def ordered(
-    executor: Executor, work: Callable[[Item], Result], items: Iterator[Item], ahead: int | Callable[[], int]
+    executor: Executor,
+    work: Callable[[Item], Result],
+    items: Iterator[Item],
+    ahead: int | Callable[[], int],
+    at_once: Callable[[], int] | None = None,
 ) -> Generator[Result, None, None]:
     """The results of `work` for each item, in the order of the items.
 
-    At most `ahead` items are running or waiting for an earlier one; it is a function where workers come and go. The
-    next item is requested whenever there is room; an iterator that has none for now may have more once a result is
-    taken. When the generator is closed, or `work` raises, no more items are handed out and running ones are dropped.
-    Raises what `work` raises.
+    At most `ahead` items are running or waiting for an earlier one, and at most `at_once` of them are handed out and
+    not finished; these are functions where workers come and go. The next item is requested whenever there is room; an
+    iterator that has none for now may have more once a result is taken. When the generator is closed, or `work`
+    raises, no more items are handed out and running ones are dropped. Raises what `work` raises.
     """
-    under_way: deque[Future[Result]] = deque()
+    under_way = _UnderWay[Result]()
     try:
         while True:
-            _fill(executor, work, items, ahead() if callable(ahead) else ahead, under_way)
-            if not under_way:
+            limit = ahead() if callable(ahead) else ahead
+            while len(under_way) < limit and (at_once is None or under_way.unfinished < at_once()):
+                try:
+                    item = next(items)
+                except StopIteration:
+                    break
+                under_way.add(executor.submit(work, item))
+            if not len(under_way):
                 return
-            result = under_way[0].result()
-            under_way.popleft()
-            yield result
+            if at_once is None or under_way.has_next():
+                yield under_way.take()
+            else:
+                under_way.wait()
     finally:
-        for future in under_way:
+        under_way.drop()
+
+
+class _UnderWay(Generic[Result]):
+    """What is handed out, in order, and how much of it is not finished."""
+
+    def __init__(self) -> None:
+        self._futures: deque[Future[Result]] = deque()
+        self._finished: SimpleQueue[None] = SimpleQueue()  # one for each that has finished and is not counted yet
+        self._unfinished = 0
+
+    def __len__(self) -> int:
+        return len(self._futures)
+
+    @property
+    def unfinished(self) -> int:
+        """How many have not finished."""
+        with suppress(Empty):
+            while True:
+                self._finished.get_nowait()
+                self._unfinished -= 1
+        return self._unfinished
+
+    def add(self, future: Future[Result]) -> None:
+        """One more."""
+        self._futures.append(future)
+        self._unfinished += 1
+        future.add_done_callback(lambda _: self._finished.put(None))
+
+    def has_next(self) -> bool:
+        """Whether the next result is there."""
+        return self._futures[0].done()
+
+    def take(self) -> Result:
+        """The next result, waiting for it; raises what the work raised."""
+        result = self._futures[0].result()
+        self._futures.popleft()
+        return result
+
+    def wait(self) -> None:
+        """Wait until one more has finished."""
+        self._finished.get()
+        self._unfinished -= 1
+
+    def drop(self) -> None:
+        """Cancel what is left."""
+        for future in self._futures:
             future.cancel()
 
 
@@ -89,19 +155,3 @@ def in_order(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[
     count = min(MOST_READERS, cores())
     with threads(count) as pool:
         yield from ordered(pool, work, iter(items), ahead=count + 1)
-
-
-def _fill(
-    executor: Executor,
-    work: Callable[[Item], Result],
-    items: Iterator[Item],
-    ahead: int,
-    under_way: deque[Future[Result]],
-) -> None:
-    """Hand out items until `ahead` are running or there are none for now."""
-    while len(under_way) < ahead:
-        try:
-            item = next(items)
-        except StopIteration:
-            return
-        under_way.append(executor.submit(work, item))

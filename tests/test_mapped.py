@@ -1,0 +1,78 @@
+"""Arrays in files without a name: their contents, their memory, and a disk without room."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.common import mapped
+from engine.common.mapped import RowFile, is_in_file, joined, let_go
+from tests.full_disk import FullDisk
+
+ROWS = np.arange(30_000, dtype=np.int16).reshape(10_000, 3)
+
+
+def memory_of_files() -> int:
+    """Kilobytes of this process that belong to files."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("RssFile")).split()[1])
+
+
+def test_rows_of_a_file_are_those_that_were_added() -> None:
+    file = RowFile(ROWS[:10])
+    assert np.array_equal(file.array(), ROWS[:10])
+    file.add(ROWS[10:])
+    file.add(ROWS[:0])
+    found = file.array()
+    assert np.array_equal(found, ROWS)
+    assert found.dtype == ROWS.dtype and found.flags.c_contiguous and found.flags.writeable
+
+
+def test_a_file_may_be_empty() -> None:
+    assert RowFile(ROWS[:0]).array().shape == (0, 3)
+
+
+def test_what_is_changed_in_place_stays_changed_when_its_memory_is_given_back() -> None:
+    file = RowFile(ROWS)
+    file.array()[5] = -1
+    let_go(file.array())
+    file.add(ROWS[:1])
+    assert (file.array()[5] == -1).all() and np.array_equal(file.array()[6:-1], ROWS[6:])
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux tells its memory so")
+def test_memory_is_given_back() -> None:
+    rows = RowFile(np.ones((1_000_000, 3), dtype=np.int16)).array()
+    assert int(rows.sum()) == 3_000_000
+    before = memory_of_files()
+    let_go(rows[1000:])
+    assert before - memory_of_files() > 5000
+    assert int(rows.sum()) == 3_000_000
+
+
+def test_an_array_in_memory_is_left_alone() -> None:
+    rows = ROWS.copy()
+    let_go(rows)
+    let_go(rows[:0])
+    assert np.array_equal(rows, ROWS)
+    assert not is_in_file(rows) and not is_in_file(rows[2:5])
+
+
+def test_parts_are_joined_in_a_file_or_in_memory() -> None:
+    parts = [ROWS[:3], RowFile(ROWS[3:200]).array(), ROWS[200:]]
+    for in_file in (True, False):
+        found = joined(parts, in_file)
+        assert np.array_equal(found, ROWS)
+        assert is_in_file(found) == is_in_file(found[4:9]) == in_file
+
+
+def test_without_room_on_the_disk_rows_are_joined_in_memory(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(mapped.tempfile, "TemporaryFile", lambda **_: FullDisk(700))
+    found = joined([ROWS[:50], ROWS[50:]], in_file=True)
+    assert np.array_equal(found, ROWS) and not is_in_file(found)
+    assert f"no room for rows in '{tempfile.gettempdir()}' (No space left on device)" in caplog.text

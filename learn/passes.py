@@ -355,7 +355,7 @@ class _EveryRow:
 
     def __call__(self, sample: Sample, span: Span) -> tuple[np.ndarray, np.ndarray]:
         chosen = slice(span.first + -span.rows_before % self.step, span.last, self.step)
-        return sample.features[chosen], sample.stage[chosen]
+        return sample.features[chosen].copy(), sample.stage[chosen].copy()  # views would come to life too late
 
 
 def every_row(sample: Samples, step: int) -> tuple[np.ndarray, np.ndarray]:

@@ -145,8 +145,7 @@ def remote_split(
     holdout = choose_holdout(rows.rows_of_games, rows.results, seed, by_position)
     cuts = cut(rows.rows_of_games)
     ends = np.linspace(0, len(cuts) - 1, min(len(cuts) - 1, rows.executor.slots) + 1).astype(np.int64)
-    each = [_bundle_of(rows, holdout, cuts, first, last) for first, last in pairwise(ends.tolist())]
-    bundles = rows.executor.keep_each(_put_together, each)
+    bundles = [_gathered(rows, holdout, cuts, first, last) for first, last in pairwise(ends.tolist())]
     told = [rows.executor.submit(_totals, bundle, target.needs_scores) for bundle in bundles]
     totals = [share for bundle in results_of(told) for share in bundle]
     weighting = weighting_of(totals, decay, target, even_stages)
@@ -158,8 +157,8 @@ def remote_split(
     return sample
 
 
-def _bundle_of(rows: RemoteRows, holdout: Holdout, cuts: np.ndarray, first: int, last: int) -> tuple[Any, ...]:
-    """What `_put_together` makes a bundle of, of the shares first..last: the parts that have their rows last."""
+def _gathered(rows: RemoteRows, holdout: Holdout, cuts: np.ndarray, first: int, last: int) -> Any:
+    """A bundle of the shares first..last, made by a worker of the parts that have their rows."""
     (first_row, first_game), last_game = cuts[first], cuts[last, 1]
     part_ends = np.cumsum(rows.part_games)
     row_ends = np.append(0, np.cumsum(rows.rows_of_games))
@@ -175,7 +174,7 @@ def _bundle_of(rows: RemoteRows, holdout: Holdout, cuts: np.ndarray, first: int,
     before = np.array([first_row, blocks_of(cuts)[first]], dtype=np.int64)
     own = cuts[first : last + 1] - cuts[first]
     mine = holdout.of(int(first_game), int(last_game))
-    return (tuple(pieces), own, before, mine, *parts)
+    return rows.executor.keep(_put_together, tuple(pieces), own, before, mine, *parts)
 
 
 def _put_together(

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-PATIENCE = 120.0  # seconds; nothing here takes more than a few on an idle machine
+PATIENCE = 600.0  # seconds; nothing here takes more than a few on an idle machine
 
 
 def wait_for(happens: Callable[[], Any], what: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -38,9 +38,6 @@ class FakeRemote(RemoteExecutor):
         kept = Kept(self.submit(work, *args))
         kept.future.exception()  # so that nothing waits for what waits behind it
         return kept
-
-    def keep_each(self, work: Callable[..., Any], each: Sequence[tuple[Any, ...]]) -> list[Kept]:
-        return [self.keep(work, *args) for args in each]
 
     def stop(self, run: RunName) -> None:
         self.stopped.append(run)

@@ -194,12 +194,6 @@ def interruptible() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("interruptible")
-def test_what_is_kept_for_later_is_shared_out_evenly(local: ClusterSession) -> None:
-    kept = local.executor.keep_each(os.getpid, [()] * 6)
-    first, *others = [local.executor.submit(int, each).result() for each in kept]
-    assert others[:2] == [first] * 2 and others[2:] == [others[2]] * 3 and others[2] != first
-
-
 class Watched(FakeRemote):
     """Notes how many pairs each block has."""
 

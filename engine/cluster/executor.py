@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any
@@ -48,15 +48,6 @@ class ClusterExecutor(RemoteExecutor):
         self._check()
         return self._hand_out(work, args)
 
-    def keep_each(self, work: Callable[..., Any], each: Sequence[tuple[Any, ...]]) -> list[DaskFuture]:
-        """See RemoteExecutor. Where its worker is gone, a result is made by any other."""
-        self._check()
-        places = [address for address, threads in self._workers.threads_by_address.items() for _ in range(threads)]
-        return [
-            self._hand_out(work, args, places[number * len(places) // len(each)] if places else None, is_bound=False)
-            for number, args in enumerate(each)
-        ]
-
     def stop(self, run: RunName) -> None:
         """See RemoteExecutor."""
         if self._workers.is_lost:
@@ -80,11 +71,8 @@ class ClusterExecutor(RemoteExecutor):
             for address, threads in self._workers.threads_by_address.items()
         }
 
-    def _hand_out(
-        self, work: Callable[..., Any], args: tuple[Any, ...], worker: str | None = None, is_bound: bool = True
-    ) -> DaskFuture:
-        """Work for a worker, with `is_bound` for it alone; for any where none is named."""
-        only: dict[str, Any] = {} if worker is None else {"workers": [worker], "allow_other_workers": not is_bound}
+    def _hand_out(self, work: Callable[..., Any], args: tuple[Any, ...], worker: str | None = None) -> DaskFuture:
+        only: dict[str, Any] = {} if worker is None else {"workers": [worker], "allow_other_workers": False}
         return self._client.submit(
             _do, self._stand_in(work), *args, pure=False, resources={self._workers.name: 1}, **only
         )

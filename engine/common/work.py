@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from queue import Empty, SimpleQueue
@@ -45,13 +45,6 @@ class RemoteExecutor(Executor):
         """Like `submit`, but the result stays where it was made; what comes back stands for it as an argument.
 
         It is made anew where it was lost.
-        """
-
-    @abstractmethod
-    def keep_each(self, work: Callable[..., Any], each: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """`keep` for each of these arguments, with the results shared out evenly among the slots, neighbours together.
-
-        So what is done to all of them afterwards takes every process equally long.
         """
 
     @abstractmethod

@@ -125,7 +125,8 @@ def test_a_worker_of_another_version_gets_no_work(cluster: DaskCluster) -> None:
     _, errors = ended(cluster.merino(*words), 1)
     assert f"the only worker of the cluster {cluster.address} cannot be used" in errors
     assert "is of another version: Merino 9." in errors
-    cluster.add()
+    ours = cluster.add()
+    wait_for(lambda: cluster.has_registered(ours), "our worker is there")
     out, errors = ended(cluster.merino(*words))
     assert "4 (" in out and "is of another version: Merino 9." in errors and "it gets no work." in errors
     _, errors = ended(cluster.merino("cluster", cluster.address, "--games", "1"), 1)

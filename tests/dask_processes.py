@@ -52,6 +52,11 @@ class DaskCluster:
         path = os.pathsep.join(filter(None, [str(code), os.environ.get("PYTHONPATH", "")]))
         return self._start("dask_worker", *words, cwd=cwd or here, prepare=prepare, PYTHONPATH=path, **environment)
 
+    def has_registered(self, worker: subprocess.Popen[bytes]) -> bool:
+        """Whether the scheduler knows a worker, by its log."""
+        log = self.folder / f"dask_worker{self.processes.index(worker)}.log"
+        return "Registered to" in log.read_text(errors="replace")
+
     def merino(self, *words: str, cwd: Path | None = None) -> subprocess.Popen[str]:
         """A command at work, in a process group of its own, as a terminal has it."""
         return subprocess.Popen(

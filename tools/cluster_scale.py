@@ -56,9 +56,7 @@ class Costs:
     bundle: float  # of the client and the scheduler, for a bundle in a pass
 
 
-MEASURED = Costs(
-    game=0.118, block=0.00475, counting=0.0003, writing=0.0057, game_bytes=3008, row=4.24e-7, bundle=0.00795
-)
+MEASURED = Costs(game=0.118, block=0.0038, counting=0.0003, writing=0.0057, game_bytes=3008, row=4.24e-7, bundle=0.0043)
 
 
 def match_row(costs: Costs, workers: int, with_pgn: bool) -> tuple[str, ...]:

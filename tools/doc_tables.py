@@ -4,12 +4,13 @@ A table stands between `<!-- NAME -->` and `<!-- /NAME -->`, each in one page.
 """
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
 import engine.console.dispatch  # noqa: F401  (fills the registry of the console)
 import eval.linear.terms  # noqa: F401  (fills the registry of terms)
+from benchmarks.cluster_scale import games_table, passes_table
 from engine.console.registry import COMMANDS as CONSOLE_COMMANDS
 from engine.console.registry import Section
 from engine.search.parameters import PARAMETERS
@@ -18,7 +19,6 @@ from engine.uci.options import OPTIONS, UciOption
 from eval.linear.phases import halves
 from eval.linear.registry import TERMS, Group
 from eval.linear.weights import defaults
-from tools.cluster_scale import games_table, passes_table
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -93,7 +93,7 @@ def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], right_ali
     return "\n".join("| " + " | ".join(row) + " |" for row in (head, rules, *rows))
 
 
-TABLES = {
+TABLES: dict[str, Callable[[], str]] = {
     "console": console_table,
     "options": options_table,
     "commands": commands_table,

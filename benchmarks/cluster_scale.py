@@ -1,4 +1,4 @@
-"""What a cluster of 1, 10, 100 and 1,000 workers does by measured costs: `python tools/cluster_scale.py [--measure]`.
+"""What a cluster of 1, 10, 100 and 1,000 workers does by measured costs: `python -m benchmarks.cluster_scale`.
 
 A model of a few numbers, all of them measured (`--measure` does it anew, on two processes of this machine, and prints
 them): what a worker does in a second, what a piece of work costs the scheduler and the client, and how many

@@ -144,7 +144,9 @@ class Rows:
 
 
 def _arrived(in_file: bool, features: np.ndarray, *others: np.ndarray) -> Rows:
-    return Rows(joined([features], True) if in_file else features, *others)
+    if not in_file:
+        return Rows(features, *others)
+    return Rows(joined([features], True), *(column.copy() for column in others))  # all of them came in one buffer
 
 
 @kernel

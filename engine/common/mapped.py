@@ -52,8 +52,8 @@ def joined(parts: Sequence[np.ndarray], in_file: bool) -> np.ndarray:
     """These rows behind each other: in a file, if so wanted and there is room for it, or in memory."""
     if in_file:
         try:
-            file = RowFile(parts[0])
-            for part in parts[1:]:
+            file = RowFile(parts[0][:0])
+            for part in parts:
                 file.add(part)
                 let_go(part)
             return file.array()

@@ -59,6 +59,13 @@ def remote() -> Iterator[FakeRemote]:
     executor.shutdown()
 
 
+@pytest.fixture
+def games(tmp_path: Path) -> Path:
+    """Games beside which nothing lies that was made from them before."""
+    (tmp_path / "games.pgn").write_bytes(SELFPLAY.read_bytes())
+    return tmp_path / "games.pgn"
+
+
 def here(paths: list[Path], settings: Settings, reading: ReadOptions) -> tuple[Sample, list[str]]:
     said: list[str] = []
     rows, games = read_rows(paths, reading, said.append, [])
@@ -117,15 +124,15 @@ READ = {
 
 
 @pytest.mark.parametrize("variant", READ)
-def test_what_is_learned_by_workers_is_the_same_to_the_last_digit(variant: str) -> None:
+def test_what_is_learned_by_workers_is_the_same_to_the_last_digit(variant: str, games: Path) -> None:
     settings, selection = READ[variant]
     reading = ReadOptions(selection, defaults())
-    sample, said = here([SELFPLAY], settings, reading)
+    sample, said = here([games], settings, reading)
     assert len(sample.cuts) > 5
     wanted = learned(sample, settings)
     for slots in SLOTS:
         executor = FakeRemote(slots)
-        elsewhere, also_said = there([SELFPLAY], settings, reading, executor)
+        elsewhere, also_said = there([games], settings, reading, executor)
         assert (elsewhere.size, elsewhere.validation_rows, elsewhere.number_of_games) == (
             sample.size,
             sample.validation_rows,
@@ -136,18 +143,20 @@ def test_what_is_learned_by_workers_is_the_same_to_the_last_digit(variant: str) 
         executor.shutdown()
 
 
-def test_rows_in_files_teach_the_same_to_the_last_digit(remote: FakeRemote, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_in_files_teach_the_same_to_the_last_digit(
+    remote: FakeRemote, games: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settings, reading = READ["quiet, no duplicates"][0], ReadOptions(READ["quiet, no duplicates"][1], defaults())
-    sample, said = here([SELFPLAY], settings, reading)
+    sample, said = here([games], settings, reading)
     assert not is_in_file(sample.features)
     wanted = learned(sample, settings)
     monkeypatch.setattr(RowStore.__init__, "__defaults__", (False, 5000))  # rows in memory
     monkeypatch.setattr(remote_reading, "PART_IN_MEMORY", 50)
     monkeypatch.setattr(remote_sample, "BUNDLE_IN_MEMORY", 50)
-    in_file, also_said = here([SELFPLAY], settings, reading)
+    in_file, also_said = here([games], settings, reading)
     assert is_in_file(in_file.features)
     assert (learned(in_file, settings), also_said) == (wanted, said)
-    elsewhere, also_said = there([SELFPLAY], settings, reading, remote)
+    elsewhere, also_said = there([games], settings, reading, remote)
     kept = elsewhere.bundles[0].future.result()
     assert is_in_file(kept.sample.features) and sizeof(kept) < kept.sample.features.nbytes
     assert (learned(elsewhere, settings), also_said) == (wanted, said)
@@ -216,8 +225,10 @@ def test_shares_are_whole_games_that_follow_each_other() -> None:
     assert found[1].blocks_before == 20 + -(-found[0].last // 700)
 
 
-def test_a_file_that_only_this_process_has_is_sent(remote: FakeRemote, monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted, said = here([SELFPLAY], Settings(), ReadOptions(Selection(), defaults()))
+def test_a_file_that_only_this_process_has_is_sent(
+    remote: FakeRemote, games: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted, said = here([games], Settings(), ReadOptions(Selection(), defaults()))
     read = remote_reading._Extract.read
 
     def read_as_a_worker(extract: remote_reading._Extract) -> bytes:
@@ -227,7 +238,7 @@ def test_a_file_that_only_this_process_has_is_sent(remote: FakeRemote, monkeypat
 
     monkeypatch.setattr(remote_reading, "_text_here", read)
     monkeypatch.setattr(remote_reading._Extract, "read", read_as_a_worker)
-    elsewhere, also_said = there([SELFPLAY], Settings(), ReadOptions(Selection(), defaults()), remote)
+    elsewhere, also_said = there([games], Settings(), ReadOptions(Selection(), defaults()), remote)
     assert also_said == said
     assert gather(elsewhere, START).products.tolist() == gather(wanted, START).products.tolist()
 

@@ -15,6 +15,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Set
+from importlib import import_module
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import FrameType
@@ -144,5 +145,6 @@ def set_up(config: pytest.Config) -> None:
     for warning in ("PytestUnhandledThreadExceptionWarning", "PytestUnraisableExceptionWarning"):
         config.addinivalue_line("filterwarnings", f"ignore::pytest.{warning}")  # of threads that were stopped
     if not config.getoption("numprocesses", default=None):  # else this process only starts those that run the tests
+        import_module("matplotlib.figure")  # ahead: a package whose import is broken off stays broken
         subprocess.Popen.__init__ = budget.refuse  # type: ignore[method-assign]
         BaseProcess.start = budget.refuse  # type: ignore[method-assign]

@@ -86,8 +86,10 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "_SNIFFED", 500)
 
 
-def test_a_file_read_in_pieces_gives_the_rows_of_the_whole(small_pieces: None, expected: Rows) -> None:
-    rows, games, lines, faults = read(SELFPLAY)
+def test_a_file_read_in_pieces_gives_the_rows_of_the_whole(small_pieces: None, expected: Rows, tmp_path: Path) -> None:
+    path = tmp_path / "selfplay.pgn"
+    path.write_bytes(SELFPLAY.read_bytes())
+    rows, games, lines, faults = read(path)
     assert_equal(rows, expected)
     assert (rows.game == expected.game).all()
     assert games == 710 and not faults

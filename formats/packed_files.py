@@ -43,12 +43,21 @@ def packed_positions(path: Path, chosen: Filter, report: Report | None = None) -
     The filter applies to games only: other files hold positions chosen before. Raises PackedError and SourceError.
     """
     with open_source(path) as source:
-        if b"\0" in source.head[:4096]:
+        if _is_packed(source):
             yield from _of_packed(path, source, report)
-        elif source.head.lstrip().startswith(b"[") and not source.holds_positions():
+        elif _holds_games(source):
             yield from _of_games(source, partial(packed_of_games, chosen=chosen), report)
         else:
             yield from _of_lines(path, source, report)
+
+
+def _is_packed(source: Source) -> bool:
+    return b"\0" in source.head[:4096]
+
+
+def _holds_games(source: Source) -> bool:
+    """Whether this text is PGN."""
+    return source.head.lstrip().startswith(b"[") and not source.holds_positions()
 
 
 def _of_packed(path: Path, source: Source, report: Report | None) -> Iterator[np.ndarray]:
@@ -69,7 +78,7 @@ def _of_packed(path: Path, source: Source, report: Report | None) -> Iterator[np
 def packed_triples(path: Path, report: Report | None = None) -> Iterator[np.ndarray]:
     """The triples of the games of a PGN file, as of `triples_of_games`; raises PackedError and SourceError."""
     with open_source(path) as source:
-        if b"\0" in source.head[:4096] or not source.head.lstrip().startswith(b"[") or source.holds_positions():
+        if _is_packed(source) or not _holds_games(source):
             raise PackedError(f"{source.name} is not PGN: PQR learns from the moves of games")
         yield from _of_games(source, triples_of_games, report)
 

@@ -10,9 +10,9 @@ from engine.board.position import POSITION, side_to_move
 from engine.compiled.jit import entry, kernel
 from engine.compiled.memory import copy_record
 from formats.packed import PACKED, Filter, is_taken, write_packed
-from formats.pgn_games import NO_FAULT, Games
+from formats.pgn_games import Games, is_finished
 from formats.pgn_scores import NOTHING, OF_MOVER, score_between
-from formats.pgn_tokens import MOVE, UNFINISHED, next_token
+from formats.pgn_tokens import MOVE, next_token
 
 
 def packed_of_games(games: Games, chosen: Filter, games_before: int = 0) -> np.ndarray:
@@ -35,7 +35,7 @@ def _pack_games(data, table, moves, starts, games_before, most, noisy, packed):
     count = 0
     for number in range(len(table)):
         game = table[number]
-        if game.fault == NO_FAULT and game.result != UNFINISHED and game.plies:
+        if is_finished(game):
             copy_record(stack[0], starts[game.position])
             count = _pack_game(data, game, moves, games_before + number, most, noisy, stack, packed, count)
     return count

@@ -11,8 +11,7 @@ from engine.board.position import POSITION, side_to_move
 from engine.compiled.jit import entry, kernel
 from engine.compiled.memory import copy_record
 from formats.packed import PACKED, write_packed
-from formats.pgn_games import NO_FAULT, Games
-from formats.pgn_tokens import UNFINISHED
+from formats.pgn_games import Games, is_finished
 
 
 def triples_of_games(games: Games, games_before: int = 0) -> np.ndarray:
@@ -33,7 +32,7 @@ def _pack_games(table, moves, starts, games_before, packed):
     count = 0
     for number in range(len(table)):
         game = table[number]
-        if game.fault == NO_FAULT and game.result != UNFINISHED and game.plies:
+        if is_finished(game):
             copy_record(stack[0], starts[game.position])
             count = _pack_game(game, moves, games_before + number, stack, scratch, packed, count)
     return count

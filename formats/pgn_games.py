@@ -128,6 +128,12 @@ def _finish(data, game, moves, at):
     return moves > 0 or game.fault == UNCLOSED
 
 
+@kernel
+def is_finished(game):
+    """Whether a game has moves and a result, and no fault."""
+    return game.fault == NO_FAULT and game.result != UNFINISHED and game.plies > 0
+
+
 @entry
 def _scan(data, games):
     """Fill GAME[n] with the games of the text; returns their number, which may be more than fit."""

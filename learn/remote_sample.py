@@ -146,8 +146,8 @@ def remote_split(
     cuts = cut(rows.rows_of_games)
     ends = np.linspace(0, len(cuts) - 1, min(len(cuts) - 1, rows.executor.slots) + 1).astype(np.int64)
     bundles = [_gathered(rows, holdout, cuts, first, last) for first, last in pairwise(ends.tolist())]
-    told = [rows.executor.submit(_totals, bundle, target.needs_scores) for bundle in bundles]
-    totals = [share for bundle in results_of(told) for share in bundle]
+    futures = [rows.executor.submit(_totals, bundle, target.needs_scores) for bundle in bundles]
+    totals = [share for bundle in results_of(futures) for share in bundle]
     weighting = weighting_of(totals, decay, target, even_stages)
     kept = tuple(rows.executor.keep(_weighted, bundle, weighting) for bundle in bundles)
     games = cuts[ends, 1]

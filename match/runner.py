@@ -290,8 +290,9 @@ def play_match(
         run = stack.enter_context(begun())
         blocks, under_way = _PairBlocks(config, games, first, remote), deque[PairBlock]()
         play, queue = BlockPlayer(config, run), _noted(blocks, under_way)
-        results = ordered(workers, play, queue, AHEAD * count)
-        if remote is not None:
+        if remote is None:
+            results = ordered(workers, play, queue, AHEAD * count)
+        else:
             results = ordered(remote, play, queue, lambda: AHEAD * remote.slots, lambda: AT_ONCE * remote.slots)
         stack.enter_context(closing(results))
         if remote is not None:

@@ -18,6 +18,13 @@ SELFPLAY = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"
 POSITIONS_PER_GAME = 5
 
 
+def copied_selfplay(folder: Path) -> Path:
+    """A copy of the games of the project, beside which nothing lies that was made from them before."""
+    copy = folder / SELFPLAY.name
+    copy.write_bytes(SELFPLAY.read_bytes())
+    return copy
+
+
 def made_up_rows(weights: np.ndarray, k: float, count: int, seed: int, phases: int = 1) -> Rows:
     """Rows of plausible size, five of one result a game, that are drawn from what `weights` and `k` predict.
 

@@ -38,9 +38,8 @@ from learn.quiet import is_open, select_quiet
 from learn.rows import RowStore
 from tests.full_disk import FullDisk
 from tests.pipes import pipe_with
-from tests.rows import made_up_rows
+from tests.rows import SELFPLAY, copied_selfplay, made_up_rows
 
-SELFPLAY = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"
 READING = ReadOptions(Selection(), defaults())
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -"
 
@@ -87,9 +86,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_file_read_in_pieces_gives_the_rows_of_the_whole(small_pieces: None, expected: Rows, tmp_path: Path) -> None:
-    path = tmp_path / "selfplay.pgn"
-    path.write_bytes(SELFPLAY.read_bytes())
-    rows, games, lines, faults = read(path)
+    rows, games, lines, faults = read(copied_selfplay(tmp_path))
     assert_equal(rows, expected)
     assert (rows.game == expected.game).all()
     assert games == 710 and not faults

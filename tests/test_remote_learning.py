@@ -36,7 +36,7 @@ from learn.sample import FitParameters, Loss, Sample
 from learn.shares import cut, spans
 from learn.targets import Target
 from tests.fake_remote import FakeRemote
-from tests.rows import SELFPLAY, made_up_rows
+from tests.rows import SELFPLAY, copied_selfplay, made_up_rows
 
 SLOTS = (1, 3)
 START = FitParameters(defaults(), 1 / 200)
@@ -60,10 +60,8 @@ def remote() -> Iterator[FakeRemote]:
 
 
 @pytest.fixture
-def games(tmp_path: Path) -> Path:
-    """Games beside which nothing lies that was made from them before."""
-    (tmp_path / "games.pgn").write_bytes(SELFPLAY.read_bytes())
-    return tmp_path / "games.pgn"
+def selfplay(tmp_path: Path) -> Path:
+    return copied_selfplay(tmp_path)
 
 
 def here(paths: list[Path], settings: Settings, reading: ReadOptions) -> tuple[Sample, list[str]]:
@@ -124,15 +122,15 @@ READ = {
 
 
 @pytest.mark.parametrize("variant", READ)
-def test_what_is_learned_by_workers_is_the_same_to_the_last_digit(variant: str, games: Path) -> None:
+def test_what_is_learned_by_workers_is_the_same_to_the_last_digit(variant: str, selfplay: Path) -> None:
     settings, selection = READ[variant]
     reading = ReadOptions(selection, defaults())
-    sample, said = here([games], settings, reading)
+    sample, said = here([selfplay], settings, reading)
     assert len(sample.cuts) > 5
     wanted = learned(sample, settings)
     for slots in SLOTS:
         executor = FakeRemote(slots)
-        elsewhere, also_said = there([games], settings, reading, executor)
+        elsewhere, also_said = there([selfplay], settings, reading, executor)
         assert (elsewhere.size, elsewhere.validation_rows, elsewhere.number_of_games) == (
             sample.size,
             sample.validation_rows,
@@ -144,19 +142,19 @@ def test_what_is_learned_by_workers_is_the_same_to_the_last_digit(variant: str, 
 
 
 def test_rows_in_files_teach_the_same_to_the_last_digit(
-    remote: FakeRemote, games: Path, monkeypatch: pytest.MonkeyPatch
+    remote: FakeRemote, selfplay: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings, reading = READ["quiet, no duplicates"][0], ReadOptions(READ["quiet, no duplicates"][1], defaults())
-    sample, said = here([games], settings, reading)
+    sample, said = here([selfplay], settings, reading)
     assert not is_in_file(sample.features)
     wanted = learned(sample, settings)
     monkeypatch.setattr(RowStore.__init__, "__defaults__", (False, 5000))  # rows in memory
     monkeypatch.setattr(remote_reading, "PART_IN_MEMORY", 50)
     monkeypatch.setattr(remote_sample, "BUNDLE_IN_MEMORY", 50)
-    in_file, also_said = here([games], settings, reading)
+    in_file, also_said = here([selfplay], settings, reading)
     assert is_in_file(in_file.features)
     assert (learned(in_file, settings), also_said) == (wanted, said)
-    elsewhere, also_said = there([games], settings, reading, remote)
+    elsewhere, also_said = there([selfplay], settings, reading, remote)
     kept = elsewhere.bundles[0].future.result()
     assert is_in_file(kept.sample.features) and sizeof(kept) < kept.sample.features.nbytes
     assert (learned(elsewhere, settings), also_said) == (wanted, said)
@@ -226,9 +224,9 @@ def test_shares_are_whole_games_that_follow_each_other() -> None:
 
 
 def test_a_file_that_only_this_process_has_is_sent(
-    remote: FakeRemote, games: Path, monkeypatch: pytest.MonkeyPatch
+    remote: FakeRemote, selfplay: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wanted, said = here([games], Settings(), ReadOptions(Selection(), defaults()))
+    wanted, said = here([selfplay], Settings(), ReadOptions(Selection(), defaults()))
     read = remote_reading._Extract.read
 
     def read_as_a_worker(extract: remote_reading._Extract) -> bytes:
@@ -238,7 +236,7 @@ def test_a_file_that_only_this_process_has_is_sent(
 
     monkeypatch.setattr(remote_reading, "_text_here", read)
     monkeypatch.setattr(remote_reading._Extract, "read", read_as_a_worker)
-    elsewhere, also_said = there([games], Settings(), ReadOptions(Selection(), defaults()), remote)
+    elsewhere, also_said = there([selfplay], Settings(), ReadOptions(Selection(), defaults()), remote)
     assert also_said == said
     assert gather(elsewhere, START).products.tolist() == gather(wanted, START).products.tolist()
 

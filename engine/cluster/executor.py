@@ -28,9 +28,8 @@ class ClusterExecutor(RemoteExecutor):
     def __init__(self, client: Client, workers: Workers, address: str) -> None:
         """`address` names the cluster in sentences."""
         self._client, self._workers, self._address = client, workers, address
-        self._sent: OrderedDict[int, tuple[Any, DaskFuture]] = (
-            OrderedDict()
-        )  # by `id`: the callable, and the future for it on the workers
+        # By `id`: the callable, and the future for it on the workers.
+        self._sent: OrderedDict[int, tuple[Any, DaskFuture]] = OrderedDict()
         self._open: dict[Future[Any], DaskFuture] = {}  # futures given to callers
         self._lock, self._is_shut = threading.Lock(), False
 

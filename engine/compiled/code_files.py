@@ -55,9 +55,10 @@ class CodeFiles:
             file.write(_checksum(code))
             file.write(code)
 
-    def __bool__(self) -> bool:
-        """Whether there is any version."""
-        return next(self._versions(), None) is not None
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no version."""
+        return next(self._versions(), None) is None
 
     def flush(self) -> None:
         """Forget all versions."""
@@ -99,7 +100,7 @@ class CodeCache(FunctionCache):
     @property
     def is_empty(self) -> bool:
         """Whether no version of the function is on the disk."""
-        return not self._cache_file
+        return self._cache_file.is_empty
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled; where that cannot be, the log says so, and this start goes on without."""

@@ -87,7 +87,7 @@ def entry(function: Callable[..., Any]) -> Any:
     return compiled
 
 
-def must_compile(entry: Any) -> bool:
-    """Whether calling this entry begins with compiling it, as nothing of it is on the disk."""
-    saved = getattr(entry, "_cache", None)
+def must_compile(compiled: Any) -> bool:
+    """Whether calling an entry begins with compiling it, as nothing of it is on the disk."""
+    saved = getattr(compiled, "_cache", None)
     return isinstance(saved, CodeCache) and saved.is_empty

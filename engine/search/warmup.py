@@ -35,10 +35,12 @@ def warm_up() -> float:
     What is compiled here is in the cache for the next start of any Merino with the same sources.
     """
     began = time.perf_counter()
-    with _rest_on_another_core():
-        link(new_search_record())  # the search: most of the work
+    if must_compile(link) and cores() > 1:
+        with _rest_on_another_core():
+            link(new_search_record())  # the search: most of the work
+    searcher = Searcher(hash_mb=1)
     _play_a_move().outcome()
-    Searcher(hash_mb=1).search(Position(), Limits(depth=2))
+    searcher.search(Position(), Limits(depth=2))
     if CACHE is not None:
         remove_stale(CACHE)
     return time.perf_counter() - began
@@ -46,10 +48,7 @@ def warm_up() -> float:
 
 @contextmanager
 def _rest_on_another_core() -> Iterator[None]:
-    """If the search has to be compiled, let a second process compile the rest meanwhile, and wait for it."""
-    if not must_compile(link) or cores() == 1:
-        yield
-        return
+    """Let a second process compile what play needs besides the search meanwhile, and wait for it."""
     command = [sys.executable, "-m", f"{HOME}engine.search.warmup"]
     nothing = subprocess.DEVNULL
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nothing, stderr=nothing) as process:

@@ -11,7 +11,6 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from benchmarks.clock import line
-from benchmarks.fitting import COPIES
 from benchmarks.fitting import GAMES as FILE
 from benchmarks.matches import NODES
 from engine.cluster.address import ClusterAddress, Needs
@@ -31,6 +30,7 @@ from match.runner import play_match
 from match.time_control import TimeControl
 
 GAMES, ROUNDS, PROCESSES, PIECES, PASSES = 200, 3, 2, 300, 3
+COPIES = 64  # of the games of the project: 45,000 games, so that what each reading costs once hardly counts
 
 
 @dataclass

@@ -2,8 +2,8 @@
 
 A PGN file is scanned in this process and cut between games, at the same places as without workers. Workers are sent
 where its games lie, so that none scans it again: some 50 bytes per game. A worker that has the file under the same path
-reads its pieces there; other workers are sent the text. Labelled positions, and positions
-that are searched for scores, become rows in this process and are sent.
+reads its pieces there; other workers are sent the text. Labelled positions, and positions that are searched for
+scores, become rows in this process and are sent.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class NotThereError(SourceError):
 
 
 @dataclass(frozen=True)
-class _Piece:
-    """Games of an extract, and the lines and games of the file before them."""
+class _PlacedGames:
+    """Where the games of a piece lie, and the lines and games of the file before them."""
 
     size: int  # in bytes
     lines_before: int
@@ -59,7 +59,7 @@ class _Extract:
 
     path: str
     offset: int | None  # in the file; None if the file is compressed or a stream
-    pieces: tuple[_Piece, ...]
+    pieces: tuple[_PlacedGames, ...]
     checksum: int
     text: bytes | None = None
 
@@ -262,12 +262,12 @@ def _extract(source: Source, pieces: Sequence[GamesText]) -> _Extract:
     text = b"".join(bytes(piece.data[: piece.size]) for piece in pieces)
     offset = None if source.begins is None else source.begins + pieces[0].bytes_before
     sent = zlib.compress(text, _FASTEST) if offset is None else None
-    return _Extract(str(source.path.absolute()), offset, tuple(map(_piece, pieces)), zlib.crc32(text), sent)
+    return _Extract(str(source.path.absolute()), offset, tuple(map(_placed, pieces)), zlib.crc32(text), sent)
 
 
-def _piece(games: GamesText) -> _Piece:
+def _placed(games: GamesText) -> _PlacedGames:
     table = zlib.compress(games.table.tobytes(), _FASTEST)
-    return _Piece(games.size, games.lines_before, games.games_before, table)
+    return _PlacedGames(games.size, games.lines_before, games.games_before, table)
 
 
 def _text_here(extract: _Extract) -> bytes:

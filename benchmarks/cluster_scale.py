@@ -11,13 +11,14 @@ from __future__ import annotations
 import argparse
 import pickle
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.markdown import markdown_table
 from engine.cluster.address import ClusterAddress, Needs
 from engine.cluster.connection import ClusterSession, session
 from engine.common.work import ordered
@@ -143,18 +144,15 @@ def _seconds(work: Callable[[], object]) -> float:
 def games_table(with_pgn: bool) -> str:
     """Games a second by number of workers, as Markdown."""
     head = ("Workers", "Games/s" + " with `--pgn`" * with_pgn, "Traffic", "Of the ideal", "First bottleneck")
-    return _table(head, [match_row(MEASURED, workers, with_pgn) for workers in WORKERS])
+    rows = [match_row(MEASURED, workers, with_pgn) for workers in WORKERS]
+    return markdown_table(head, rows, right_aligned=range(len(head) - 1))
 
 
 def passes_table() -> str:
     """Seconds of a pass over a million games by number of workers, as Markdown."""
     head = ("Workers", "A pass over a million games", "Traffic", "Speed-up", "First bottleneck")
-    return _table(head, [pass_row(MEASURED, workers, 1_000_000) for workers in WORKERS])
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    rule = ["---:"] * (len(head) - 1) + ["---"]
-    return "\n".join("| " + " | ".join(row) + " |" for row in (head, rule, *rows))
+    rows = [pass_row(MEASURED, workers, 1_000_000) for workers in WORKERS]
+    return markdown_table(head, rows, right_aligned=range(len(head) - 1))
 
 
 def main() -> None:

@@ -4,13 +4,14 @@ A table stands between `<!-- NAME -->` and `<!-- /NAME -->`, each in one page.
 """
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import engine.console.dispatch  # noqa: F401  (fills the registry of the console)
 import eval.linear.terms  # noqa: F401  (fills the registry of terms)
 from benchmarks.cluster_scale import games_table, passes_table
+from benchmarks.markdown import markdown_table
 from engine.console.registry import COMMANDS as CONSOLE_COMMANDS
 from engine.console.registry import Section
 from engine.search.parameters import PARAMETERS
@@ -85,12 +86,6 @@ def _range(option: UciOption) -> str:
     if option.bounds is None:
         return {"check": "true, false", "button": "a button", "string": "text"}[option.kind]
     return "{} to {}".format(*option.bounds)
-
-
-def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], right_aligned: Sequence[int] = ()) -> str:
-    """A table in Markdown."""
-    rules = ["---:" if column in right_aligned else "---" for column in range(len(head))]
-    return "\n".join("| " + " | ".join(row) + " |" for row in (head, rules, *rows))
 
 
 TABLES: dict[str, Callable[[], str]] = {

@@ -34,11 +34,11 @@ GAMES_AT_ONCE = 512  # whose positions are collected before they become rows
 
 
 class Quiet(StrEnum):
-    """The treatment of positions where a capture changes the score."""
+    """The treatment of positions where a capture changes the score, as the values of `--positions` name it."""
 
-    ANY = "any"  # use them
-    ONLY = "only"  # leave them out
-    RESOLVED = "resolved"  # play the captures first
+    ANY = "all"  # use them
+    ONLY = "quiet"  # leave them out
+    RESOLVED = "qsearch"  # play the captures first
 
 
 @dataclass(frozen=True)

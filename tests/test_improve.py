@@ -25,6 +25,7 @@ from learn.improve.start import begin
 from learn.improve.state import Folder, LoopState, load_state, table_of
 from learn.improve.steps import RoundFit
 from learn.learning import split
+from learn.positions import Quiet
 from learn.request import Events
 from learn.sample import Sample
 from match.errors import MatchError
@@ -75,6 +76,25 @@ def test_rounds_are_played_learned_from_and_told(tmp_path: Path, poor: str) -> N
     assert rows == table_of(found.state).splitlines() and len(rows) == 3
     assert len((tmp_path / "run" / "log.txt").read_text().splitlines()) >= 2
     assert np.array_equal(load(found.best), load(tmp_path / "run" / "best.txt"))
+
+
+def test_a_round_learns_from_the_positions_that_are_asked_for(tmp_path: Path, poor: str) -> None:
+    words = ["--rounds", "1", "--from", poor, "--nodes", "40", "--games", "12", "--match-nodes", "40"]
+    words += ["--match-games", "8", "--gauge", "4", "--window", "2", "--target", "search", "--sprt", "0", "40"]
+
+    def state(name: str, *more: str) -> LoopState:
+        return run([*words, "--state", str(tmp_path / name), *more], lambda _: None).state
+
+    everything = state("all").rounds[0].positions
+    few, calm = state("few", "--per-game", "3"), state("calm", "--positions", "quiet")
+    assert few.rounds[0].positions <= 12 * 3 < everything
+    assert 0 < calm.rounds[0].positions < everything
+    again = state("calm", "--positions", "quiet")
+    assert settled(again) == settled(calm) and again.plan == Plan(**TINY | {"positions": Quiet.ONLY})
+    with pytest.raises(CommandError, match="other settings: per_game 3, not 4"):
+        state("few", "--per-game", "4")
+    with pytest.raises(CommandError, match="other settings: positions quiet, not qsearch, per_game unlimited, not 4"):
+        state("calm", "--positions", "qsearch", "--per-game", "4")
 
 
 def test_new_weights_are_judged_by_games_the_best_never_saw(

@@ -11,7 +11,7 @@ from engine.common.command import CommandError
 from engine.common.folders import user_folder
 from engine.console import shared_options as shared
 from engine.console.command_line import KeyValues, Parser, any_number, natural, positive
-from engine.console.learn_options import target, terms
+from engine.console.learn_options import add_position_choice, target, terms
 from engine.console.learning import shown
 from engine.console.shared_options import progress_stream
 from eval.evaluation import EvaluationError
@@ -19,6 +19,7 @@ from formats.sources import SourceError
 from learn.improve.loop import Improvement, Until
 from learn.improve.plan import Plan
 from learn.improve.start import begin
+from learn.positions import Quiet
 from learn.targets import BLEND, RESULT, SEARCH
 from match.errors import MatchError
 
@@ -89,6 +90,7 @@ def improve_parser(command: str = "merino improve") -> Parser:
         help=f"values of each weight: 1, or 2 for middlegame and endgame (default: {USUAL.phases})",
     )
     add("--terms", type=terms, metavar="LIST", help=f"terms to fit (default: {USUAL.first}-{USUAL.last})")
+    add_position_choice(parser, usual=None)
     add = parser.group("deciding match").add_argument
     add("--match-nodes", type=positive, metavar="N", help=f"nodes per move (default: {USUAL.match_nodes})")
     add("--match-games", type=positive, metavar="N", help=f"maximum number of games (default: {USUAL.match_games})")
@@ -113,6 +115,8 @@ def _asked(args: argparse.Namespace, parser: Parser) -> dict[str, Any]:
     given = {each.name: getattr(args, each.name, None) for each in fields(Plan)}
     if args.target is not None:
         given["share"] = args.target.share
+    if args.positions is not None:
+        given["positions"] = Quiet(args.positions)
     if args.sprt is not None:
         given |= args.sprt
     if args.terms is not None:

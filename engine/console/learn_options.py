@@ -20,9 +20,9 @@ from learn.sample import Loss
 from learn.targets import BLEND, RESULT, SEARCH, Target
 
 PRESETS = {"greko2015": ARTICLE}
-POSITIONS = {"all": Quiet.ANY, "quiet": Quiet.ONLY, "qsearch": Quiet.RESOLVED}
-OLD_POSITIONS = {str(value): word for word, value in POSITIONS.items()}  # once the values of --quiet
+OLD_POSITIONS = {"any": Quiet.ANY, "only": Quiet.ONLY, "resolved": Quiet.RESOLVED}  # once the values of --quiet
 PLAY = "match of new against old weights"  # title of a group
+LEARNED_FROM = "positions to learn from"  # another
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def _request(args: argparse.Namespace, files: Sequence[str], chosen: dict[str, o
     changes = {name: value for name, value in asked.items() if value is not None} | chosen
     changes |= {name: vars(args)[name] for name in ("decay", "k", "prior") if name in args}
     selection = Selection(
-        args.skip_first, args.skip_last, args.skip_decided, POSITIONS[args.positions], args.dedup, args.per_game
+        args.skip_first, args.skip_last, args.skip_decided, Quiet(args.positions), args.dedup, args.per_game
     )
     return LearnRequest(
         tuple(files),
@@ -187,15 +187,21 @@ def _add_fit(parser: Parser) -> None:
     parser.also_accept_form("--article", preset, action="store_const", const="greko2015")
 
 
-def _add_positions(parser: Parser) -> None:
-    add = parser.group("positions to learn from").add_argument
+def add_position_choice(parser: Parser, usual: str | None) -> None:
+    """The options that choose positions; `usual` is the value of --positions when it is not given."""
+    add = parser.group(LEARNED_FROM).add_argument
     sentence = "positions where a capture changes the score: keep them, drop them, or resolve them by quiescence search"
-    add("--positions", choices=list(POSITIONS), default="all", help=f"{sentence} (default: %(default)s)")
+    add("--positions", choices=list(map(str, Quiet)), default=usual, help=f"{sentence} (default: {Quiet.ANY})")
+    add("--per-game", type=positive, metavar="N", help="use at most N positions of a game")
+
+
+def _add_positions(parser: Parser) -> None:
+    add_position_choice(parser, usual=str(Quiet.ANY))
+    add = parser.group(LEARNED_FROM).add_argument
     unique = add("--dedup", action="store_true", help="use equal positions once")
     parser.also_accept("--unique", unique)
     sentence = "get scores by searching each position; kept beside the games (default: scores in the files)"
     add("--rescore", type=positive, metavar="NODES", help=sentence)
-    add("--per-game", type=positive, metavar="N", help="use at most N positions of a game")
     add("--even-stages", action="store_true", help="give every stage of the game the same total weight")
     add("--skip-first", type=natural, default=0, metavar="N", help="skip the first N plies of each game")
     add("--skip-last", type=natural, default=0, metavar="N", help="skip the last N plies of each game")
@@ -208,7 +214,7 @@ def _without_old_quiet(arguments: Sequence[str]) -> list[str]:
     words: list[str] = []
     for word in arguments:
         if words[-1:] == ["--quiet"] and word in OLD_POSITIONS:
-            words[-1:] = ["--positions", OLD_POSITIONS[word]]
+            words[-1:] = ["--positions", str(OLD_POSITIONS[word])]
         else:
             words.append(word)
     return words

@@ -8,6 +8,7 @@ from typing import Any
 
 from eval.linear.registry import TERMS
 from learn.learning import Settings
+from learn.positions import Quiet, Selection
 from learn.targets import Target
 from match.prove import StrengthTest
 from match.statistics import Sprt
@@ -24,8 +25,9 @@ class Plan:
     A round plays `games` games of the best weights against themselves at `nodes` a move, learns from those of the last
     `window` rounds, and tests the new weights against the best: at `match_nodes` a move, in at most `match_games`
     games, by an SPRT of normalised Elo between `elo0` and `elo1`. `share` is that of the result in the target, `phases`
-    the number of values of a weight; terms `first` to `last` may move. After each proof, `gauge` games measure the Elo
-    of the best against the start; 0 for none.
+    the number of values of a weight; terms `first` to `last` may move. At most `per_game` positions of a game are used,
+    None for all; `positions` is the treatment of those where a capture changes the score. After each proof, `gauge`
+    games measure the Elo of the best against the start; 0 for none.
     """
 
     nodes: int = 1500
@@ -35,6 +37,8 @@ class Plan:
     phases: int = 2
     first: int = 1
     last: int = len(TERMS)
+    positions: Quiet = Quiet.ANY
+    per_game: int | None = None
     match_nodes: int = 2000
     match_games: int = 4000
     elo0: float = 0.0
@@ -48,8 +52,12 @@ class Plan:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Plan:
-        """The plan that `as_json` wrote; raises KeyError or TypeError for anything else."""
-        return cls(**{field.name: data[field.name] for field in fields(cls)})
+        """The plan that `as_json` wrote, with defaults for what a former version did not know.
+
+        Raises TypeError or ValueError for anything else.
+        """
+        plan = cls(**{field.name: data[field.name] for field in fields(cls) if field.name in data})
+        return replace(plan, positions=Quiet(plan.positions))
 
     def differences(self, other: Plan) -> list[str]:
         """The names of the settings in which the other plan differs."""
@@ -74,6 +82,11 @@ class Plan:
             decay=None,
             seed=self.seed_of(number, 1),
         )
+
+    @property
+    def selection(self) -> Selection:
+        """Which positions of the games are learned from."""
+        return Selection(quiet=self.positions, per_game=self.per_game)
 
     def trial(self, number: int) -> StrengthTest:
         """The match that decides on the new weights of a round."""

@@ -64,7 +64,12 @@ def _check_same(path: Path, state: LoopState, weights: str | None, given: Mappin
     mine = state.plan.as_json()
     other = [name for name, value in given.items() if mine[name] != value]
     if other:
-        differing = ", ".join(f"{name} {mine[name]:g}, not {given[name]:g}" for name in other)
+        differing = ", ".join(f"{name} {_shown(mine[name])}, not {_shown(given[name])}" for name in other)
         raise LearnError(f"'{path}' has other settings: {differing}; leave them out, or give a new folder")
     if weights is not None and Path(weights).expanduser().absolute() != Path(state.start_name).absolute():
         raise LearnError(f"'{path}' began with '{state.start_name}', not '{weights}'; give a new folder")
+
+
+def _shown(value: float | str | None) -> str:
+    """A setting in an error."""
+    return f"{value:g}" if isinstance(value, int | float) else str(value or "unlimited")

@@ -23,7 +23,6 @@ from learn.improve.plan import WIN, Plan
 from learn.improve.state import weights_text
 from learn.inputs import ReadOptions, read_rows
 from learn.learning import learn, split
-from learn.positions import Selection
 from learn.request import Events
 from match.config import MatchConfig
 from match.games import Tally
@@ -101,7 +100,7 @@ def fit_round(
         return RoundFit(load(folder / CANDIDATE), **found)
     settings = plan.settings(number)
     start = in_two_phases(best, len(TERMS)) if plan.phases == 2 else best
-    options = ReadOptions(Selection(), best, needs_scores=settings.target.needs_scores)
+    options = ReadOptions(plan.selection, best, needs_scores=settings.target.needs_scores)
     rows, count = read_rows(games, options, lambda _: None, [], context.events.progressed)
     learned = learn(split(rows, settings, count - plan.games), start, settings, FitCallback())
     if learned.interrupted:

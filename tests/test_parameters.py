@@ -3,6 +3,7 @@
 import pytest
 
 from engine.search.parameters import OLD_NAMES, PARAMETERS, ParameterError, by_name, current_name, parameter_values
+from eval.families import default
 from match.players import read_player
 from tune.parameters import TunedParameter, TuneError, own_parameters
 from tune.playing import check_own
@@ -15,7 +16,7 @@ def test_every_old_name_of_a_parameter_sets_the_one_of_today() -> None:
         value = low if by_name(parameter_values())[new] != low else high
         assert by_name(parameter_values({old: value}))[new] == value
         assert read_player(f"{old}={value}").identity() == read_player(f"{new}={value}").identity()
-        assert own_parameters()[old] == own_parameters()[new]
+        assert own_parameters(default())[old] == own_parameters(default())[new]
 
 
 def test_old_names_are_none_of_today() -> None:

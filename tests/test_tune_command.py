@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from engine.common.command import CommandError, UsageError
@@ -10,9 +11,10 @@ from engine.search.parameters import OLD_NAMES, PARAMETERS
 from engine.shell.cli import main
 from engine.shell.spsa import run_spsa
 from eval.evaluation import Number
+from eval.families import default
 from eval.linear.phases import SUFFIXES
 from eval.linear.registry import TERMS
-from eval.linear.weights import as_mapping, defaults
+from eval.linear.weights import as_mapping, defaults, save
 from tune.formats import fishtest_lines, openbench_lines, read_file, read_lines, read_toml
 from tune.parameters import (
     TunedParameter,
@@ -49,7 +51,7 @@ def test_lines_of_fishtest_and_openbench_are_read_and_printed_back():
 
 
 def test_toml_takes_from_the_registry_what_it_does_not_say():
-    rook, scale = read_toml(TOML, "file", own_parameters())
+    rook, scale = read_toml(TOML, "file", own_parameters(default()))
     term = next(term for term in TERMS if term.name == "RookOpen")
     assert (rook.start, rook.low, rook.high) == (as_mapping(defaults())["RookOpen_mg"], *term.bounds)
     assert (rook.elo, rook.distance, rook.elo_at_c, rook.whole) == (2, 10, 0.5, True)
@@ -57,7 +59,7 @@ def test_toml_takes_from_the_registry_what_it_does_not_say():
 
 
 def test_the_perturbation_follows_from_the_distance():
-    (rook,) = read_toml("[RookOpen_mg]\ndist = 10\nelo = 2\n", "file", own_parameters())
+    (rook,) = read_toml("[RookOpen_mg]\ndist = 10\nelo = 2\n", "file", own_parameters(default()))
     assert rook.c_end == pytest.approx(22)
     assert rook.elo_at_c == pytest.approx(2 * 2.2**2)
 
@@ -65,7 +67,23 @@ def test_the_perturbation_follows_from_the_distance():
 def test_every_weight_and_every_number_of_the_search_can_be_tuned():
     weights = {term.name + suffix for term in TERMS for suffix in SUFFIXES}
     wholes = {term.name for term in TERMS if as_mapping(defaults()).get(term.name) is not None}
-    assert set(own_parameters()) - OLD_NAMES.keys() == weights | wholes | {row.name for row in PARAMETERS}
+    assert set(own_parameters(default())) - OLD_NAMES.keys() == weights | wholes | {row.name for row in PARAMETERS}
+
+
+def test_a_tune_starts_from_the_weights_file_that_is_named(tmp_path, capsys):
+    weights = np.array([33.0 if term.name == "RookOpen" else sum(term.bounds) // 2 for term in TERMS])
+    save(tmp_path / "w.txt", weights)
+    (tmp_path / "p.toml").write_text("[RookOpen]\nc_end = 5\n")
+    mine = ["--weights", str(tmp_path / "w.txt")]
+    assert run_spsa(["convert", str(tmp_path / "p.toml"), *mine]) == 0
+    assert "RookOpen, 33, " in capsys.readouterr().out
+    assert run_spsa(["plan", str(tmp_path / "p.toml"), *mine, "--pairs", "100"]) == 0
+    assert "1 parameters" in capsys.readouterr().out
+    tune = ["tune", str(tmp_path / "p.toml"), "--pairs", "1", "--nodes", "20", "--concurrency", "1"]
+    assert run_spsa([*tune, *mine]) == 0
+    assert "RookOpen " in capsys.readouterr().out
+    with pytest.raises(CommandError, match="RookOpen has a value for each phase"):
+        run_spsa([*tune, "--state", str(tmp_path / "other.npz")])
 
 
 def test_a_term_of_two_values_is_tuned_by_phase():
@@ -113,12 +131,12 @@ def test_a_faulty_line_is_named_with_its_fault(text, said):
 )
 def test_a_faulty_table_is_named_with_its_fault(text, said):
     with pytest.raises(TuneError) as caught:
-        read_toml(text, "file", own_parameters())
+        read_toml(text, "file", own_parameters(default()))
     assert str(caught.value).startswith(said)
 
 
 def test_a_name_that_means_nothing_gets_the_nearest_one():
-    known = own_parameters()
+    known = own_parameters(default())
     with pytest.raises(TuneError, match=r"Merino has no parameter named 'RookOpn'; did you mean 'RookOpen_mg'\?"):
         check_known([TunedParameter("RookOpn", 1, 0, 2, 1)], known, "Merino")
     with pytest.raises(TuneError, match=r"razor_margin: the bounds 0..100 reach beyond what Merino takes, 50..800"):

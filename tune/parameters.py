@@ -11,8 +11,7 @@ import numpy as np
 from engine.common.errors import MerinoError
 from engine.common.nearest import did_you_mean
 from engine.search.parameters import OLD_NAMES, PARAMETERS
-from eval.evaluation import Number
-from eval.families import default
+from eval.evaluation import Evaluation, Number
 from tune.estimators import BANK, FIRST_TAU2, EstimatorSettings, Method
 from tune.plan import elo_width, spsa_step
 
@@ -53,10 +52,10 @@ class TunedParameter:
         return self.elo * (self.c_end / self.distance) ** 2
 
 
-def own_parameters() -> dict[str, Number]:
-    """What Merino can tune, by name (old names too): the numbers of its evaluation and of its search."""
+def own_parameters(evaluation: Evaluation) -> dict[str, Number]:
+    """What Merino can tune, by name (old names too): the numbers of this evaluation and of the search."""
     search = {row.name: Number(float(row.default), float(row.bounds[0]), float(row.bounds[1])) for row in PARAMETERS}
-    return {**default().numbers, **search, **{old: search[new] for old, new in OLD_NAMES.items()}}
+    return {**evaluation.numbers, **search, **{old: search[new] for old, new in OLD_NAMES.items()}}
 
 
 def check(parameter: TunedParameter, where: str) -> TunedParameter:

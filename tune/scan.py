@@ -15,14 +15,14 @@ from statistics import NormalDist
 import numpy as np
 
 from engine.common.nearest import did_you_mean
-from engine.search.parameters import PARAMETERS, current_name, parameter_values
+from engine.search.parameters import current_name, parameter_values
 from eval.evaluation import Evaluation, Number
 from match.errors import MatchError
 from match.games import Tally
 from match.players import OwnPlayer
 from match.runner import MatchResult
 from match.statistics import COIN, Estimate, estimate, moments
-from tune.parameters import TuneError, check_whole
+from tune.parameters import TuneError, check_whole, own_parameters
 
 ERROR_RATE = 0.05  # of a second optimum in a scan of a curve with one
 PlayValue = Callable[[int], tuple[MatchResult, MatchError | None]]
@@ -144,12 +144,6 @@ def _is_better(one: ScanPoint, other: ScanPoint, limit: float) -> bool:
     return one.score - other.score > limit * math.hypot(one.score_error, other.score_error)
 
 
-def known_numbers(evaluation: Evaluation) -> dict[str, Number]:
-    """All that can be scanned: the weights of this evaluation and the parameters of the search."""
-    search = {row.name: Number(float(row.default), float(row.bounds[0]), float(row.bounds[1])) for row in PARAMETERS}
-    return {**evaluation.numbers, **search}
-
-
 def values_between(low: int, high: int, points: int) -> tuple[int, ...]:
     """`count` whole numbers from `low` to `high`, evenly spaced; fewer if the range has fewer."""
     return tuple(sorted({round(low + (high - low) * step / (points - 1)) for step in range(points)}))
@@ -173,7 +167,7 @@ def make_request(name: str, values: Iterable[int], against: int | None, evaluati
 
 def find_number(name: str, evaluation: Evaluation) -> tuple[str, Number]:
     """A number that can be scanned, by its present name; raises TuneError with the nearest one."""
-    known, name = known_numbers(evaluation), current_name(name)
+    known, name = own_parameters(evaluation), current_name(name)
     check_whole(name, known, "scan")
     if name not in known:
         raise TuneError(f"there is no search parameter or weight '{name}'{did_you_mean(name, known)}")

@@ -19,12 +19,14 @@ from engine.shell.match_options import add_time_control
 from engine.shell.scan import add_scan
 from engine.shell.tune_games import AHEAD, replay_games, tune_new, tune_on
 from eval.evaluation import EvaluationError
+from eval.families import active_file, load
 from match.errors import MatchError
 from match.openings import PLIES
 from tune import paper
 from tune.estimators import FIRST_TAU2, Method
 from tune.formats import fishtest_lines, openbench_lines, read_file
 from tune.parameters import (
+    TunedParameter,
     TuneError,
     best_step,
     own_parameters,
@@ -136,6 +138,7 @@ def _add_files(commands: argparse._SubParsersAction[Parser]) -> None:
     draws = add("--draw-ratio", type=share, metavar="P", help="share of drawn games, 0 to 1 (default: 0.45)")
     parser.also_accept("--draws", draws)
     add("--constant", action="store_true", help="keep the size of the perturbations constant")
+    shared.add_weights(parser)
     parser.set_defaults(run=_plan)
     parser = _command(
         commands,
@@ -146,6 +149,7 @@ def _add_files(commands: argparse._SubParsersAction[Parser]) -> None:
     _add_parameter_file(parser)
     sentence = "game pairs for computing r_end if the file gives none (default: %(default)s)"
     parser.add_argument("--pairs", type=positive, metavar="N", default=25_000, help=sentence)
+    shared.add_weights(parser)
     parser.set_defaults(run=_convert)
 
 
@@ -257,9 +261,13 @@ def _progress(args: argparse.Namespace, text: str) -> None:
         print(f"\r{text:<60}", end="" if text else "\r", file=sys.stderr, flush=True)
 
 
+def _own_file(args: argparse.Namespace) -> list[TunedParameter]:
+    """The parameters in the file, those of the evaluation as in the weights file."""
+    return read_file(args.file, own_parameters(load(active_file(args.weights))))
+
+
 def _plan(args: argparse.Namespace) -> int:
-    known = own_parameters()
-    parameters = read_file(args.file, known)
+    parameters = _own_file(args)
     tau = math.sqrt(2 * (1 - args.draw_ratio)) if args.draw_ratio is not None else math.sqrt(FIRST_TAU2)
     gamma = {"gamma": 0.0} if args.constant else {}
     starts, at_c = np.array([row.elo for row in parameters]), np.array([row.elo_at_c for row in parameters])
@@ -292,7 +300,7 @@ def _advised(size: int, share_left: float) -> str:
 
 
 def _convert(args: argparse.Namespace) -> int:
-    parameters = read_file(args.file, own_parameters())
+    parameters = _own_file(args)
     starts = [row.start for row in parameters]
     steps = [row.r_end or best_step(row, parameters, args.pairs) for row in parameters]
     print("\n".join(["# fishtest", *fishtest_lines(parameters, starts, steps)]))

@@ -53,7 +53,8 @@ def tune_new(args: argparse.Namespace) -> int:
     if path.exists():
         raise UsageError(f"spsa tune: '{path}' exists; 'merino spsa resume {path}' continues it")
     engine = _command(args.engine) if args.engine else ()
-    known = engine_options(engine) if engine else own_parameters()
+    evaluation = None if engine else load(active_file(args.weights))
+    known = own_parameters(evaluation) if evaluation else engine_options(engine)
     parameters = tuple(read_file(args.file, known))
     check_known(parameters, known, f"the engine '{args.engine}'" if engine else NAME)
     if not engine:
@@ -70,7 +71,7 @@ def tune_new(args: argparse.Namespace) -> int:
         openings=args.openings,
         plies=args.plies,
         margin=MARGIN_MS,
-        identity={} if engine else load(active_file(args.weights)).identity,
+        identity=evaluation.identity if evaluation else {},
         engine=engine,
     )
     tune = Tune.new(configuration)

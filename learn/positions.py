@@ -28,7 +28,7 @@ from formats.pgn_scores import NO_SCORE
 from formats.pgn_tokens import UNFINISHED
 
 FEATURE_SCALE = 256  # resolution: 0.2 centipawns with a weight of 100; the largest count is near 70
-_ODD = np.uint64(0x9E3779B97F4A7C15)  # keys times this are in random order
+ODD = np.uint64(0x9E3779B97F4A7C15)  # keys times this are in random order
 _AT_ONCE = 1 << 20  # rows
 GAMES_AT_ONCE = 512  # whose positions are collected before they become rows
 
@@ -41,6 +41,13 @@ class Quiet(StrEnum):
     RESOLVED = "qsearch"  # play the captures first
 
 
+class Equal(StrEnum):
+    """The positions of which only the first is used."""
+
+    POSITION = "position"  # the same position
+    TERMS = "terms"  # all terms and the stage are the same: to the evaluation it is one position
+
+
 @dataclass(frozen=True)
 class Selection:
     """Which positions of a game are used: never in check, never right after a capture or promotion."""
@@ -49,7 +56,7 @@ class Selection:
     skip_last: int = 0  # plies before the end to leave out
     skip_decided: int | None = None  # leave out the end of a game from where its score stays beyond this, centipawns
     quiet: Quiet = Quiet.ANY
-    unique: bool = False  # whether to use only the first of equal positions
+    unique: Equal | None = None  # of which positions to use only the first; None to use all
     per_game: int | None = None  # positions to use of each game, drawn at random; None for all
 
     def describe(self, weights: np.ndarray) -> str:
@@ -215,7 +222,7 @@ def sampled(block: PositionBlock, per_game: int | None) -> PositionBlock:
 
 def drawn(keys: np.ndarray, games: np.ndarray, per_game: int) -> np.ndarray:
     """A random choice of at most `per_game` positions per game, bool[n]; `keys`, uint64[n], are those of positions."""
-    order = np.lexsort((keys * _ODD, games))
+    order = np.lexsort((keys * ODD, games))
     in_order = games[order]
     begins = np.flatnonzero(np.append(True, in_order[1:] != in_order[:-1])[: len(games)])
     rank = np.arange(len(games)) - np.repeat(begins, np.diff(np.append(begins, len(games))))

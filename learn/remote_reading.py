@@ -94,7 +94,7 @@ class _Extract:
 
 @dataclass(frozen=True)
 class _RemotePart:
-    """What a worker keeps of an extract: rows, the keys of their positions if needed, and its report."""
+    """What a worker keeps of an extract: rows, the keys that duplicates share if needed, and its report."""
 
     rows: Rows
     keys: np.ndarray
@@ -223,7 +223,7 @@ class _RemoteReader:
             self._parts.append(self._executor.keep(_unpacked, zlib.compress(content, _FASTEST)))
 
     def _drop_duplicates(self) -> list[np.ndarray]:
-        """Keep only the first of equal positions; the number of rows of each game afterwards, by part."""
+        """Keep only the first of positions with equal keys; the number of rows of each game afterwards, by part."""
         keys = results_of([self._executor.submit(_keys_of, part) for part in self._parts])
         every = np.concatenate(keys)
         chosen = np.zeros(len(every), dtype=np.bool_)

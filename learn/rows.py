@@ -12,12 +12,11 @@ import numpy as np
 from engine.common.mapped import RowFile, let_go, tell_no_room
 from engine.compiled.jit import entry
 from eval.linear.evaluate import NUMBER_OF_TERMS
-from learn.positions import Rows
+from learn.positions import ODD, Equal, Rows
 
 _GROWTH = 8  # the store grows by an eighth at a time: `resize` moves no memory of this size on most systems
 _FIRST_ROOM = 1 << 16
 MOST_IN_MEMORY = 1 << 23  # rows whose features, 450 MB, are kept in memory
-_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 class _Features:
@@ -64,13 +63,13 @@ class _Features:
 class RowStore:
     """The rows of many blocks; each column is one array that grows in place."""
 
-    def __init__(self, with_keys: bool = False, most_in_memory: int = MOST_IN_MEMORY) -> None:
-        """`with_keys` keeps the key of each position, too, so that duplicates can be found."""
+    def __init__(self, unique: Equal | None = None, most_in_memory: int = MOST_IN_MEMORY) -> None:
+        """`unique` says what duplicates are; a key of each position is then kept, too, so that they can be found."""
         self._features = _Features(most_in_memory)
         self._stage = np.zeros(0, dtype=np.uint8)
         self._game, self._to_end = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int16)
         self._scores, self._keys = np.zeros(0, dtype=np.int16), np.zeros(0, dtype=np.uint64)
-        self._with_keys = with_keys
+        self._unique, self._with_keys = unique, unique is not None
         self._results: list[np.ndarray] = []
         self._size = self.games = 0
 
@@ -88,7 +87,7 @@ class RowStore:
         self._to_end[first:last] = rows.to_end
         self._scores[first:last] = rows.scores
         if self._with_keys:
-            self._keys[first:last] = keys
+            self._keys[first:last] = _term_keys(rows) if self._unique is Equal.TERMS else keys
         self._results.append(rows.results)
         self._size = last
         self.games += len(rows.results)
@@ -118,7 +117,7 @@ class RowStore:
         return len(lengths)
 
     def drop_duplicates(self) -> int:
-        """Keep only the first of equal positions; returns the number removed. Needs the keys."""
+        """Keep only the first of positions with equal keys; returns the number removed. Needs the keys."""
         chosen, before = np.zeros(self._size, dtype=np.bool_), self._size
         chosen[np.unique(self._keys[:before], return_index=True)[1]] = True
         features = self._features.array(before)
@@ -134,7 +133,7 @@ class RowStore:
         return Rows(self._features.array(self._size), self._stage, self._game, self._to_end, results, self._scores)
 
     def rows_and_keys(self) -> tuple[Rows, np.ndarray]:
-        """All rows and the keys of their positions, uint64[n]; uint64[0] without `with_keys`."""
+        """All rows and the keys that duplicates share, uint64[n]; uint64[0] if none are wanted."""
         rows = self.rows()
         return rows, self._keys
 
@@ -156,7 +155,7 @@ class GameRuns:
     def add(self, names: np.ndarray, results: np.ndarray) -> None:
         """Take note of some more rows: `names` are uint64[n], `results` float32[n]."""
         if len(names):
-            codes = names * _ODD ^ results.astype(np.float32).view(np.uint32).astype(np.uint64)
+            codes = names * ODD ^ results.astype(np.float32).view(np.uint32).astype(np.uint64)
             begins = _beginnings(codes)
             lengths = np.diff(np.append(begins, len(codes)))
             self._parts.append((codes[begins], lengths, results[begins].astype(np.float32)))
@@ -167,6 +166,16 @@ class GameRuns:
         codes, lengths, results = (np.concatenate(column) for column in zip(none, *self._parts, strict=True))
         begins = _beginnings(codes)
         return codes[begins], np.add.reduceat(lengths, begins) if len(begins) else lengths, results[begins]
+
+
+def _term_keys(rows: Rows) -> np.ndarray:
+    """Keys of rows, uint64[n], that are equal if all features and the stage are, and hardly ever otherwise."""
+    columns = [*rows.features.T, rows.stage]
+    keys = np.zeros(len(rows), dtype=np.uint64)
+    for column in columns:
+        keys = (keys ^ column.astype(np.uint16)) * ODD
+        keys ^= keys >> np.uint64(32)  # what differs in the upper half must reach the lower one
+    return keys
 
 
 def _beginnings(codes: np.ndarray) -> np.ndarray:

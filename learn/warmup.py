@@ -13,7 +13,7 @@ from learn.fit import FitCallback
 from learn.learning import METHODS, Settings, learn, split
 from learn.net import warmup as nets
 from learn.passes import carrier_counts
-from learn.positions import Quiet, Selection, block_of_games, rows_of_block
+from learn.positions import Equal, Quiet, Selection, block_of_games, rows_of_block
 from learn.quiet import is_open, select_quiet
 from learn.rescoring import Rescore
 from learn.rows import RowStore
@@ -37,7 +37,7 @@ def warm_up_fit() -> None:
     select_quiet(read_labelled(lines_of(block, 0)).positions, weights, Quiet.RESOLVED)
     rows = rows_of_block(block)
     check_rows(block, rows, weights)
-    store = RowStore(with_keys=True)
+    store = RowStore(Equal.POSITION)
     store.add(rows, block.positions["key"])
     store.drop_duplicates()
     for method in METHODS:

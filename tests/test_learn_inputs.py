@@ -33,7 +33,7 @@ from formats.sources import SourceError, count_lines, find_files
 from learn.checking import check_rows
 from learn.fen_file import lines_of
 from learn.inputs import ReadOptions, read_rows
-from learn.positions import PositionBlock, Quiet, Rows, Selection, block_of_games, rows_of_block, rows_of_games
+from learn.positions import Equal, PositionBlock, Quiet, Rows, Selection, block_of_games, rows_of_block, rows_of_games
 from learn.quiet import is_open, select_quiet
 from learn.rows import RowStore
 from tests.full_disk import FullDisk
@@ -304,9 +304,19 @@ def test_positions_without_a_game_count_as_one_each(tmp_path: Path) -> None:
     rows, games, lines, _ = read(path)
     assert games == 3 and rows.game.tolist() == [0, 1, 2] and rows.to_end.tolist() == [0, 0, 0]
     assert "name no game (c7)" in lines[1] and "(c8)" in lines[2]
-    rows, games, lines, _ = read(path, options=ReadOptions(Selection(unique=True), defaults()))
+    rows, games, lines, _ = read(path, options=ReadOptions(Selection(unique=Equal.POSITION), defaults()))
     assert len(rows) == 2 and lines[-1] == "Duplicates left out: 1"
     assert rows.labels().tolist() == [1.0, 0.5]
+
+
+def test_positions_that_the_evaluation_cannot_tell_apart_are_used_once() -> None:
+    rows = rows_of_block(block_of_games(read_games(SELFPLAY.read_bytes()[:200_000]), Selection()))
+    distinct = {(bytes(row), int(stage)) for row, stage in zip(rows.features, rows.stage, strict=True)}
+    store = RowStore(Equal.TERMS)
+    store.add(rows, np.arange(len(rows), dtype=np.uint64))
+    assert store.drop_duplicates() == len(rows) - len(distinct) > 100
+    kept = store.rows()
+    assert {(bytes(row), int(stage)) for row, stage in zip(kept.features, kept.stage, strict=True)} == distinct
 
 
 def test_rows_that_differ_from_the_evaluation_stop_the_run() -> None:

@@ -24,7 +24,7 @@ from learn.fit import FitCallback
 from learn.inputs import ReadOptions, read_rows
 from learn.learning import Learned, Settings, learn, split
 from learn.passes import gather
-from learn.positions import Quiet, Rows, Selection
+from learn.positions import Equal, Quiet, Rows, Selection
 from learn.procedure import learn_from_files
 from learn.record import record_of
 from learn.remote_reading import NotThereError, read_rows_remotely
@@ -117,7 +117,8 @@ def learned(sample: Any, settings: Settings) -> str:
 READ = {
     "as usual": (Settings(), Selection()),
     "positions held out": (Settings(split_by_position=True, loss=Loss.CROSS_ENTROPY), Selection()),
-    "quiet, no duplicates": (Settings(resamplings=2), Selection(quiet=Quiet.ONLY, unique=True, per_game=20)),
+    "quiet, no duplicates": (Settings(resamplings=2), Selection(quiet=Quiet.ONLY, unique=Equal.POSITION, per_game=20)),
+    "no equal terms": (Settings(), Selection(unique=Equal.TERMS)),
 }
 
 
@@ -258,7 +259,7 @@ def test_compressed_games_and_labelled_positions_are_sent(remote: FakeRemote, tm
     fen = "4k3/8/8/8/8/{}7/4P3/4K3 w - -"
     lines = [f'{fen.format("PRNBQ"[n % 5])} c9 "{("1-0", "0-1")[n % 2]}"; c7 "{n // 3}";' for n in range(40)]
     labelled.write_text("\n".join(lines) + "\n")
-    reading = ReadOptions(Selection(unique=True), defaults())
+    reading = ReadOptions(Selection(unique=Equal.POSITION), defaults())
     sample, said = here([packed, labelled], Settings(), reading)
     elsewhere, also_said = there([packed, labelled], Settings(), reading, remote)
     assert also_said == said and elsewhere.size == sample.size

@@ -14,7 +14,7 @@ from engine.console import shared_options as shared
 from engine.console.command_line import Parser, natural, positive
 from eval.linear.registry import TERMS
 from learn.learning import ARTICLE, METHODS, Settings
-from learn.positions import Quiet, Selection
+from learn.positions import Equal, Quiet, Selection
 from learn.request import LearnRequest
 from learn.sample import Loss
 from learn.targets import BLEND, RESULT, SEARCH, Target
@@ -198,8 +198,10 @@ def add_position_choice(parser: Parser, usual: str | None) -> None:
 def _add_positions(parser: Parser) -> None:
     add_position_choice(parser, usual=str(Quiet.ANY))
     add = parser.group(LEARNED_FROM).add_argument
-    unique = add("--dedup", action="store_true", help="use equal positions once")
+    unique = add("--dedup", action="store_const", const=Equal.POSITION, help="use equal positions once")
     parser.also_accept("--unique", unique)
+    sentence = "use positions whose terms are all equal once"
+    add("--dedup-terms", dest="dedup", action="store_const", const=Equal.TERMS, help=sentence)
     sentence = "get scores by searching each position; kept beside the games (default: scores in the files)"
     add("--rescore", type=positive, metavar="NODES", help=sentence)
     add("--even-stages", action="store_true", help="give every stage of the game the same total weight")

@@ -18,7 +18,7 @@ from eval.net.network import Shape, exact_scores
 from eval.net.piece_family import net_evaluation
 from formats.packed import pack, unpack
 from learn.net.gradient import Gradient, Layout, Objective
-from learn.net.training import Trainer, TrainingError, TrainingSettings, TrainingState, fit_k
+from learn.net.training import Trainer, TrainingError, TrainingSettings, TrainingState, fit_k, random_layers
 from tests.test_features import boards, records
 
 VALUES = {chess.PAWN: 100, chess.KNIGHT: 300, chess.BISHOP: 300, chess.ROOK: 500, chess.QUEEN: 900, chess.KING: 0}
@@ -135,6 +135,15 @@ def test_a_piece_value_net_learns_a_value_for_each_piece() -> None:
     kinds, values = positions["board"] & 7, evaluation.attributed(positions)
     means = [values[kinds == kind].mean() for kind in range(KING)]
     assert 0 < means[0] < min(means[1:3]) <= max(means[1:3]) < means[3] < means[4], means
+
+
+@pytest.mark.parametrize("features", ["ALL", "H+V", "ALL+PH+PV", "ALL+MB"])
+def test_hardly_a_neuron_begins_beyond_its_range(features: str) -> None:
+    shape = Shape(features, 64)
+    weights, positions = random_layers(shape, 1)["inputs"], unpack(SAMPLE[:200])
+    views = [view for both in shape.feature_set.active(positions) for view in both]
+    sums = np.array([weights[view].sum(axis=0) for view in views])
+    assert np.mean(np.abs(sums) > 1) < 0.001 and sums.std() > 0.02
 
 
 def test_another_seed_makes_another_net() -> None:

@@ -40,9 +40,9 @@ class TrainingSettings:
 
     shape: Shape = field(default_factory=Shape)
     objective: Objective = field(default_factory=Objective)
-    epochs: int = 20
-    batch: int = 16384
-    rate: float = 0.001
+    epochs: int = 10
+    batch: int = 4096
+    rate: float = 0.004
     decay: float = 0.01  # of a weight in a step, times the rate
     mirror: bool = True
     validation: float = 0.02  # share of the games kept for validation
@@ -108,6 +108,20 @@ def recipe_of(records: np.ndarray) -> dict[str, Any]:
     for first in range(0, len(records), 1 << 20):
         digest.update(np.asarray(records[first : first + (1 << 20)]).tobytes())
     return {"positions": len(records), "hash": digest.hexdigest()}
+
+
+def random_layers(shape: Shape, seed: int) -> dict[str, np.ndarray]:
+    """The weights that training begins with, by the names of `Shape.layers`.
+
+    Their size falls with the number of features. If it were larger, many sums of weights would be beyond the range of a
+    neuron from the start, where a neuron learns nothing.
+    """
+    draw = np.random.default_rng(seed)
+    layers = {}
+    for name, size in shape.layers().items():
+        bound = np.sqrt(1 / size[0])
+        layers[name] = np.zeros(size) if name.endswith("bias") else draw.uniform(-bound, bound, size)
+    return layers
 
 
 class Trainer:
@@ -211,19 +225,11 @@ class Trainer:
         return np.array([corrected, *BETAS, EPSILON, 1 / positions, settings.decay * rate, LARGEST_WEIGHT])
 
     def _initialise(self, start: Network | None) -> None:
-        """Random weights by the seed, scaled by the number of inputs; or those of a net."""
+        """Random weights by the seed, or those of a net."""
         shape = self._settings.shape
-        if start is not None:
-            if start.shape != shape:
-                raise TrainingError(f"the net to start from is {start.shape}, and not {shape}")
-            self._layout.fill(self._weights, dict(start.as_floats))
-            return
-        draw = np.random.default_rng(self._settings.seed)
-        layers = {}
-        for name, size in shape.layers().items():
-            inputs = 32 if name == "inputs" else size[0]
-            bound = np.sqrt(1 / inputs)
-            layers[name] = np.zeros(size) if name.endswith("bias") else draw.uniform(-bound, bound, size)
+        if start is not None and start.shape != shape:
+            raise TrainingError(f"the net to start from is {start.shape}, and not {shape}")
+        layers = dict(start.as_floats) if start is not None else random_layers(shape, self._settings.seed)
         self._layout.fill(self._weights, layers)
 
     def _network(self) -> Network:

@@ -334,7 +334,7 @@ BAD = {
     "a steepness that is none": (["tagged.pgn", "--alphas", "0.1,-2"], "expected numbers above 0", 2),
     "whose wins": (["tagged.pgn", "--result", "won"], "--result won needs --player", 2),
     "no number": (["tagged.pgn", "--min-elo", "high"], "'high' is not a whole number from 0 on", 2),
-    "no such picture": (["tagged.pgn", "--plot", "graph.gif"], "--plot writes .png or .svg files, not 'graph.gif'", 2),
+    "no such picture": (["tagged.pgn", "--plot", "graph.gif"], "--plot writes .png or .svg, not 'graph.gif'", 2),
     "no such folder": (["tagged.pgn", "--plot", "no/graph.png"], "cannot write 'no/graph.png'", 1),
     "a folder in place of a file": (["tagged.pgn", "--matrix", "."], "cannot write '.': it is a folder", 1),
     "two sets in a matrix": (["tagged.pgn", "one.pgn", "--matrix", "m"], "writes one set of games, but there are 2", 1),

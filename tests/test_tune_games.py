@@ -359,7 +359,7 @@ def test_what_a_picture_needs_is_looked_for_before_the_games(
     before = set(tmp_path.iterdir())
     monkeypatch.setattr("engine.shell.tune_games.play_tune", refuse_to_play)
     monkeypatch.setattr("engine.shell.tune_games.replay", refuse_to_play)
-    said = "extra 'plots'" if lacking == "matplotlib" else f"cannot write '{picture}': No such file or directory"
+    said = "extra 'plots'" if lacking == "matplotlib" else f"cannot write '{picture}': there is no such folder"
     with pytest.raises(MerinoError, match=re.escape(said)):
         run_spsa([command, str(file if command == "tune" else state), "--plot", str(picture)])
     assert set(tmp_path.iterdir()) == before

@@ -47,7 +47,9 @@ COMMANDS = by_name(
             "Compare ways to learn, each by a match; 'article' has those of GreKo 2015 ML.",
         ),
         Command(
-            "plot [RECORD]", "engine.shell.plot:run_plot", "Draw how 'learn' or 'improve' went (needs matplotlib)."
+            "plot [RECORD]",
+            "engine.shell.plot:run_plot",
+            "Draw how 'learn', 'improve' or 'train' went (needs matplotlib).",
         ),
         Command(
             "points FILE ...",

@@ -15,12 +15,14 @@ from engine.common.progress import Progress
 from engine.console import shared_options as shared
 from engine.console.command_line import Parser
 from engine.shell.naming import errors_named
+from engine.shell.output_files import check_picture, ending_of, write_output
 from engine.shell.positions import take_position
 from eval.net.features import FeatureError, FeatureSet, features
 from formats.pgn_games import Games, play_games
 from formats.pgn_stream import games_of
 from formats.sources import Source, SourceError, open_source
 from learn.net.feature_changes import THESIS_SLIP, FeatureChanges, measure_changes
+from learn.net.plots import MOBILITY, draw_mobility
 
 
 def run_features(arguments: Sequence[str]) -> int:
@@ -36,6 +38,7 @@ def run_features(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--stats", metavar="FILE.pgn", help="count the features that the moves of these games change, by block"
     )
+    shared.add_plot(parser, f"the mobility of the pieces in these games (with --stats and the block {MOBILITY})")
     shared.add_json(parser)
     shared.add_quiet(parser)
     args = parser.parse_args(arguments)
@@ -47,6 +50,8 @@ def run_features(arguments: Sequence[str]) -> int:
         if args.fen:
             raise UsageError("features: give --stats or a FEN, not both")
         _print_changes(wanted, Path(args.stats).expanduser(), args)
+    elif args.plot:
+        raise UsageError("features: --plot needs --stats and games")
     else:
         _print_active(wanted, args.fen or START_FEN.split(), args.json)
     return 0
@@ -73,11 +78,18 @@ def _print_active(wanted: FeatureSet, words: Sequence[str], as_json: bool) -> No
 
 
 def _print_changes(wanted: FeatureSet, path: Path, args: argparse.Namespace) -> None:
+    names = [part.name for part in wanted.parts]
+    if args.plot and MOBILITY not in names:
+        raise UsageError(f"features: --plot draws the block {MOBILITY}, which is not part of {wanted.name}")
+    check_picture(args.plot, "features")
     progress = Progress("Reading", shared.progress_stream(args.quiet))
     with errors_named("features", SourceError), open_source(path) as source, progress:
         found = measure_changes(wanted, _games(source, progress))
     if not found.moves:
         raise UsageError(f"features: '{path}' holds no game with moves")
+    if args.plot:
+        picture = draw_mobility(found.often[names.index(MOBILITY)], ending_of(args.plot))
+        write_output(args.plot, picture, "features")
     if args.json:
         print(json.dumps({"moves": found.moves, "blocks": [change.__dict__ for change in found.blocks]}))
         return

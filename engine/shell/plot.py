@@ -1,4 +1,4 @@
-"""`plot [RECORD]`: pictures of a run of `learn`, or of `improve`, whose folder is the record."""
+"""`plot [RECORD]`: pictures of a run of `learn`, of one of `improve`, whose folder is the record, or of a net."""
 
 from __future__ import annotations
 
@@ -12,11 +12,16 @@ from engine.common.files import check_writable, write_together
 from engine.common.pictures import ENDINGS, load_matplotlib
 from engine.console import shared_options as shared
 from engine.console.command_line import Parser, file_path
+from eval.evaluation import EvaluationError
 from eval.linear.weights import active_file
+from eval.net.file import is_net_file
 from learn.errors import LearnError
 from learn.improve.plots import PICTURES as IMPROVE_PICTURES
 from learn.improve.plots import draw as draw_improve
 from learn.improve.state import STATE_NAME, load_state
+from learn.net.plots import PICTURES as NET_PICTURES
+from learn.net.plots import draw as draw_net
+from learn.net.plots import load_run, pictures_of
 from learn.plots import PICTURES, draw
 from learn.record import RECORD_NAME, load_record
 
@@ -32,21 +37,28 @@ def run_plot(arguments: Sequence[str]) -> int:
             f"plot: there is no record of a learning run in '{path}' yet; run 'merino learn', or name a record"
         )
     if path.is_dir():
-        _plot(path / STATE_NAME, args.out or path, args.format, load_state, IMPROVE_PICTURES, draw_improve)
+        _plot(path / STATE_NAME, args.out or path, args.format, load_state, lambda _: IMPROVE_PICTURES, draw_improve)
+    elif path.is_file() and is_net_file(path):
+        _plot(path, args.out or path.parent, args.format, load_run, pictures_of, draw_net)
     else:
-        _plot(path, args.out or path.parent, args.format, load_record, PICTURES, draw)
+        _plot(path, args.out or path.parent, args.format, load_record, lambda _: PICTURES, draw)
     return 0
 
 
 def _parser() -> Parser:
     parser = Parser(
         prog="merino plot",
-        description=f"Draw a run of 'merino learn' ({', '.join(PICTURES)}) or, given its folder, of 'merino "
-        f"improve' ({', '.join(IMPROVE_PICTURES)}); one file per picture.",
-        examples=("merino plot", "merino plot my-folder/learning.json --out pictures --format svg"),
+        description=f"Draw a run of 'merino learn' ({', '.join(PICTURES)}); given its folder, of 'merino improve' "
+        f"({', '.join(IMPROVE_PICTURES)}); or a net ({', '.join(NET_PICTURES)}). One file per picture.",
+        examples=(
+            "merino plot",
+            "merino plot my-folder/learning.json --out pictures --format svg",
+            "merino plot my.net",
+        ),
     )
     sentence = (
-        "the record of a run of 'learn' (default: the last run on the weights in use), or the folder of 'improve'"
+        "the record of a run of 'learn' (default: the last run on the weights in use), the folder of 'improve', "
+        "or a net"
     )
     parser.add_argument("record", nargs="?", type=file_path, metavar="RECORD", help=sentence)
     add = parser.group(shared.OUTPUT).add_argument
@@ -60,20 +72,20 @@ def _plot(
     folder: Path,
     ending: str,
     load: Callable[[Path], Any],
-    pictures_of: Iterable[str],
+    names_of: Callable[[Any], Iterable[str]],
     draw_one: Callable[[Any, str, str], bytes],
 ) -> None:
     """Write all pictures of the record at `path` into a folder; raises CommandError."""
     load_matplotlib()
-    files = {name: folder / f"{path.stem}-{name}.{ending}" for name in pictures_of}
     try:
         record = load(path)
+        files = {name: folder / f"{path.stem}-{name}.{ending}" for name in names_of(record)}
         with _writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
             for file in files.values():
                 check_writable(file)
         pictures = {file: draw_one(record, name, ending) for name, file in files.items()}
-    except LearnError as error:
+    except (LearnError, EvaluationError) as error:
         raise CommandError(f"plot: {error}") from error
     except (KeyError, TypeError, IndexError, ValueError) as error:
         raise CommandError(f"plot: the record '{path}' is damaged: {error!r}") from error

@@ -10,12 +10,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from engine.common.command import CommandError, UsageError
-from engine.common.files import check_writable, write_whole
-from engine.common.pictures import ENDINGS, load_matplotlib
 from engine.common.progress import Progress
 from engine.console import shared_options as shared
 from engine.console.command_line import Parser, file_path, natural
 from engine.shell.naming import errors_named
+from engine.shell.output_files import check_output, check_picture, ending_of, write_output
 from engine.shell.search_options import evaluation_of
 from eval.evaluation import EvaluationError
 from formats.sources import SourceError, find_files
@@ -60,8 +59,9 @@ def run_points(arguments: Sequence[str]) -> int:
         _write_matrix(args.matrix, found.sets)
     values = _values(found.sets, request)
     if args.plot:
-        ending = args.plot.suffix.lower()
-        _write(args.plot, draw_steps(values, ending) if args.steps else draw(values, ending, args.alphas))
+        ending = ending_of(args.plot)
+        picture = draw_steps(values, ending) if args.steps else draw(values, ending, args.alphas)
+        write_output(args.plot, picture, "points")
     if args.json:
         objects = [as_object(points, args.alphas) for points in values]
         print(json.dumps(objects if args.by or len(sources) > 1 else objects[0]))
@@ -201,21 +201,9 @@ def _check(args: argparse.Namespace) -> None:
             raise UsageError(f"points: --board does not go with --{option}")
     if args.matrix and (args.features or args.by == BY_PHASE):
         raise UsageError("points: --matrix writes the five differences alone; leave out --features and --by phase")
-    if args.plot and args.plot.suffix.lower() not in ENDINGS:
-        raise UsageError(f"points: --plot writes {' or '.join(ENDINGS)} files, not '{args.plot}'")
-    if args.plot:
-        load_matplotlib()
-    for name in filter(None, (args.plot, args.matrix)):
-        try:
-            check_writable(name)
-        except OSError as error:
-            raise CommandError(f"points: cannot write '{name}': {_reason(error)}") from error
-
-
-def _reason(error: OSError) -> str:
-    if isinstance(error, FileNotFoundError):
-        return "there is no such folder"
-    return "it is a folder" if isinstance(error, IsADirectoryError) else str(error.strerror)
+    check_picture(args.plot, "points")
+    if args.matrix:
+        check_output(args.matrix, "points")
 
 
 def _ignore(_: SourceFaults) -> None:
@@ -244,11 +232,4 @@ def _values(sets: Sequence[tuple[str, Vectors]], request: PointsRequest) -> Sequ
 def _write_matrix(path: Path, sets: Sequence[tuple[str, Vectors]]) -> None:
     if len(sets) > 1:
         raise CommandError(f"points: --matrix writes one set of games, but there are {len(sets)}; choose one")
-    _write(path, render_matrix(sets[0][1], path.suffix.lower()).encode())
-
-
-def _write(path: Path, content: bytes) -> None:
-    try:
-        write_whole(path, content)
-    except OSError as error:
-        raise CommandError(f"points: cannot write '{path}': {error.strerror}") from error
+    write_output(path, render_matrix(sets[0][1], path.suffix.lower()).encode(), "points")

@@ -5,16 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from pathlib import Path
 
 from engine.common.command import CommandError, UsageError
-from engine.common.files import check_writable, write_whole
 from engine.common.interrupt import INTERRUPTED
 from engine.common.live_line import LivePrinter
-from engine.common.pictures import ENDINGS, load_matplotlib
 from engine.console import shared_options as shared
 from engine.console.command_line import Parser, positive
 from engine.shell import match_options as options
+from engine.shell.output_files import check_picture, ending_of, write_output
 from eval.families import active_file, load
 from match.errors import MatchError
 from match.report import counts_text
@@ -59,7 +57,8 @@ def scan(args: argparse.Namespace) -> int:
     else:
         print("\n".join([*scan_table(found), verdict(found)]))
     if args.plot:
-        _draw(args.plot, draw_scan(found, args.plot.suffix.lower()))
+        write_output(args.plot, draw_scan(found, ending_of(args.plot)), "spsa scan")
+        print(f"The picture is in '{args.plot}'", file=sys.stderr)
     if found.fault:
         raise found.fault
     if found.interrupted:
@@ -84,14 +83,7 @@ def _request(args: argparse.Namespace) -> ScanRequest:
 
 def _check(args: argparse.Namespace) -> None:
     """Raise the errors of the command line before the games are played."""
-    if args.plot:
-        if args.plot.suffix.lower() not in ENDINGS:
-            raise UsageError(f"spsa scan: --plot writes {' or '.join(ENDINGS)}, not '{args.plot}'")
-        load_matplotlib()
-        try:
-            check_writable(args.plot)
-        except OSError as error:
-            raise CommandError(f"spsa: cannot write '{args.plot}': {error.strerror}") from error
+    check_picture(args.plot, "spsa scan")
     if args.state is not None:
         try:
             args.state.mkdir(parents=True, exist_ok=True)
@@ -110,14 +102,6 @@ def _play(args: argparse.Namespace, request: ScanRequest, value: int) -> tuple[M
     if result.tally.games:
         options.remarks(args)(f"{title}: {counts_text(result.tally)}")
     return result, fault
-
-
-def _draw(path: Path, content: bytes) -> None:
-    try:
-        write_whole(path, content)
-    except OSError as error:
-        raise CommandError(f"spsa: cannot write '{path}': {error.strerror}") from error
-    print(f"The picture is in '{path}'", file=sys.stderr)
 
 
 def _whole(text: str) -> int:

@@ -27,6 +27,7 @@ from formats.packed import PACKED, Filter, PackedError, open_packed
 from formats.packed_files import packed_positions, packed_triples
 from formats.sources import STANDARD_INPUT, SourceError, find_files
 from learn.net.gradient import Objective
+from learn.net.plots import log_of
 from learn.net.training import Trained, Trainer, TrainingError, TrainingSettings, TrainingState, fit_k
 
 SCORE, PQR = "score", "pqr"
@@ -69,7 +70,7 @@ def run_train(arguments: Sequence[str]) -> int:
             if not args.quiet:
                 print(f"{shape}\n{len(records)} positions, K {k:.1f}, {args.epochs} epochs")
             with LivePrinter(shared.progress_stream(args.quiet)) as show:
-                found = trainer.run(_TrainingLog(show, out.with_name(out.name + ".log")))
+                found = trainer.run(_TrainingLog(show, log_of(out)))
             save_net(found.network, out)
             if not found.interrupted:
                 checkpoint.unlink(missing_ok=True)

@@ -12,14 +12,13 @@ from engine import NAME
 from engine.board.fen import FenError
 from engine.cluster.address import Needs
 from engine.common.command import CommandError, UsageError
-from engine.common.files import check_writable, write_whole
 from engine.common.interrupt import INTERRUPTED
 from engine.common.live_line import LivePrinter
-from engine.common.pictures import ENDINGS, load_matplotlib
 from engine.common.work import RemoteExecutor, WorkError, cores
 from engine.console.cluster_option import cluster_executor
 from engine.console.shared_options import progress_stream
 from engine.shell.match_options import MARGIN_MS, time_control
+from engine.shell.output_files import check_output, check_picture, ending_of, write_output
 from eval.families import active_file, load
 from formats.openings import OpeningError
 from match.errors import MatchError
@@ -99,14 +98,14 @@ def tune_on(args: argparse.Namespace) -> int:
 def replay_games(args: argparse.Namespace) -> int:
     """Print the result of each method on the games of a tune."""
     tune = load_tune(args.state)
-    _check_picture(args.plot)
+    check_picture(args.plot, "spsa")
     for method in args.methods:
         settings, state, _ = replay(tune, method)
         _tell(f"{method.name.lower()} after {len(tune.done) - tune.lost} pairs:")
         for line in value_table(tune.configuration.parameters, settings, state):
             _tell(line)
     if args.plot:
-        _write(args.plot, draw(tune, args.methods[0], args.plot.suffix))
+        _write_picture(args.plot, draw(tune, args.methods[0], ending_of(args.plot)))
     return 0
 
 
@@ -132,7 +131,7 @@ def _play_on(tune: Tune, path: Path, args: argparse.Namespace, executor: RemoteE
         raise fault
     tuned = None if interrupted else _conclude(tune, path, args)
     if args.plot:
-        _write(args.plot, draw(tune, method, args.plot.suffix))
+        _write_picture(args.plot, draw(tune, method, ending_of(args.plot)))
     if tuned and args.prove:
         interrupted = _prove(tuned, tune.configuration, args, executor)
     return INTERRUPTED if interrupted else 0
@@ -232,36 +231,17 @@ def _write_state(tune: Tune, path: Path) -> None:
         raise CommandError(f"spsa: cannot write '{path}': {error.strerror}; the earlier file is intact") from error
 
 
-def _write(path: Path, content: bytes) -> None:
-    try:
-        write_whole(path, content)
-    except OSError as error:
-        raise CommandError(f"spsa: cannot write '{path}': {error.strerror}") from error
+def _write_picture(path: Path, content: bytes) -> None:
+    write_output(path, content, "spsa")
     print(f"The picture is in '{path}'", file=sys.stderr)
 
 
 def _check_targets(tune: Tune, path: Path, plot: Path | None) -> None:
     """Raise CommandError before the games if the files cannot be written."""
-    _check_writable(path)
+    check_output(path, "spsa")
     if tunes_evaluation(tune.configuration):
-        _check_writable(_weights_file(path))
-    _check_picture(plot)
-
-
-def _check_writable(path: Path) -> None:
-    try:
-        check_writable(path)
-    except OSError as error:
-        raise CommandError(f"spsa: cannot write '{path}': {error.strerror}") from error
-
-
-def _check_picture(path: Path | None) -> None:
-    if path is None:
-        return
-    if path.suffix not in ENDINGS:
-        raise UsageError(f"spsa: --plot writes {' or '.join(ENDINGS)}, not '{path}'")
-    load_matplotlib()
-    _check_writable(path)
+        check_output(_weights_file(path), "spsa")
+    check_picture(plot, "spsa")
 
 
 def _weights_file(path: Path) -> Path:

@@ -36,29 +36,31 @@ class FeatureChanges:
 
     moves: int
     blocks: tuple[FeatureChange, ...]
+    often: tuple[np.ndarray, ...]  # how often each feature of a block is active after a move, int64[size], both views
 
 
 def measure_changes(wanted: FeatureSet, games: Iterable[Games]) -> FeatureChanges:
     """The active features of each part of a feature set, and those that a move changes."""
     parts = [features(part.name) for part in wanted.parts]
     sums = np.zeros((len(parts), 3), dtype=np.int64)
+    often = tuple(np.zeros(part.size, dtype=np.int64) for part in parts)
     moves = 0
     for some in games:
-        for row, part in zip(sums, parts, strict=True):
-            active = np.zeros((2, part.most), dtype=np.int32)
-            _count_changes(
-                some.table, some.moves, some.starts, part.program, active, np.zeros(part.size, np.int64), row
-            )
+        for row, part, counts in zip(sums, parts, often, strict=True):
+            active, marks = np.zeros((2, part.most), dtype=np.int32), np.zeros(part.size, dtype=np.int64)
+            _count_changes(some.table, some.moves, some.starts, part.program, active, marks, counts, row)
         moves += int(some.table["plies"][some.table["fault"] == NO_FAULT].sum())
     means = sums / max(1, 2 * moves)
-    return FeatureChanges(
-        moves, tuple(FeatureChange(part.name, *map(float, row)) for part, row in zip(parts, means, strict=True))
-    )
+    blocks = tuple(FeatureChange(part.name, *map(float, row)) for part, row in zip(parts, means, strict=True))
+    return FeatureChanges(moves, blocks, often)
 
 
 @entry
-def _count_changes(games, moves, starts, program, active, marks, sums):
-    """Add the active, added and removed features of both views over all moves of the games to `sums`, int64[3]."""
+def _count_changes(games, moves, starts, program, active, marks, often, sums):
+    """Add the active, added and removed features of both views over all moves of the games to `sums`, int64[3].
+
+    `often`, int64[features], counts what is active after each move.
+    """
     stack = np.zeros(2, dtype=POSITION)
     view, scratch = np.zeros(VIEW_SIZE, dtype=np.uint64), np.zeros(SCRATCH, dtype=np.int32)
     stamp = 0
@@ -71,12 +73,12 @@ def _count_changes(games, moves, starts, program, active, marks, sums):
             make(stack[1], stack[0], np.int64(moves[game.first + ply]))
             for side in range(2):
                 stamp += 1
-                _add_change(stack, side, program, active, marks, stamp, sums, view, scratch)
+                _add_change(stack, side, program, active, marks, stamp, often, sums, view, scratch)
             copy_record(stack[0], stack[1])
 
 
 @kernel
-def _add_change(stack, side, program, active, marks, stamp, sums, view, scratch):
+def _add_change(stack, side, program, active, marks, stamp, often, sums, view, scratch):
     """Add the changes of one move from the view of `side`; `stamp` marks the features active before."""
     look(stack[0], side, view)
     before = active_features(view, program, scratch, active[0])
@@ -87,6 +89,7 @@ def _add_change(stack, side, program, active, marks, stamp, sums, view, scratch)
     kept = 0
     for index in range(after):
         kept += marks[active[1, index]] == stamp
+        often[active[1, index]] += 1
     sums[0] += before
     sums[1] += after - kept
     sums[2] += before - kept

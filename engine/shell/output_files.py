@@ -1,0 +1,48 @@
+"""Files that a command writes at its end: checked before the work that leads to them, so that none is lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engine.common.command import CommandError, UsageError
+from engine.common.files import check_writable, write_whole
+from engine.common.pictures import ENDINGS, load_matplotlib
+
+
+def check_output(path: Path, command: str) -> None:
+    """Raise CommandError if a file cannot be written; what is there stays as it is."""
+    try:
+        check_writable(path)
+    except OSError as error:
+        raise _cannot_write(path, command, error) from error
+
+
+def write_output(path: Path, content: bytes, command: str) -> None:
+    """Write a file as a whole; raises CommandError."""
+    try:
+        write_whole(path, content)
+    except OSError as error:
+        raise _cannot_write(path, command, error) from error
+
+
+def check_picture(path: Path | None, command: str) -> None:
+    """Raise UsageError, PictureError or CommandError if a picture cannot be written; None is no picture."""
+    if path is None:
+        return
+    if ending_of(path) not in ENDINGS:
+        raise UsageError(f"{command}: --plot writes {' or '.join(ENDINGS)}, not '{path}'")
+    load_matplotlib()
+    check_output(path, command)
+
+
+def ending_of(path: Path) -> str:
+    """The ending that says in which format a picture is written."""
+    return path.suffix.lower()
+
+
+def _cannot_write(path: Path, command: str, error: OSError) -> CommandError:
+    if isinstance(error, FileNotFoundError):
+        reason = "there is no such folder"
+    else:
+        reason = "it is a folder" if isinstance(error, IsADirectoryError) else str(error.strerror)
+    return CommandError(f"{command}: cannot write '{path}': {reason}")

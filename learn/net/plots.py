@@ -1,0 +1,135 @@
+"""Pictures of a net and of its training, drawn with matplotlib (the extra `plots`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eval.net.blocks import COLOUR, FILE, MOST_MOVES, RANK, ROLE
+from eval.net.file import load_net
+from eval.net.network import Network
+from learn.errors import LearnError
+from learn.plots import COLOURS, painted
+
+STRONGEST = 6  # neurons to draw
+MOBILITY = "MC"  # the block that counts the squares pieces of a kind can move to
+BOARDS = "ALL"  # the block whose features are pieces on squares
+LOG_ENDING = ".log"  # of the log of training, behind the name of the net
+
+
+@dataclass(frozen=True)
+class NetRun:
+    """A net, and a row of its log for each epoch of its training: `epoch`, `error` and `apart`."""
+
+    network: Network
+    epochs: tuple[dict[str, Any], ...]
+
+
+def load_run(path: Path) -> NetRun:
+    """A net with the log beside it, which may be missing; raises EvaluationError and LearnError."""
+    log = log_of(path)
+    rows: list[dict[str, Any]] = []
+    if log.exists():
+        try:
+            rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+        except (OSError, ValueError) as error:
+            raise LearnError(f"'{log}' is not the log of a training: {error}") from error
+    return NetRun(load_net(path), tuple(rows))
+
+
+def log_of(net: Path) -> Path:
+    """The log of the training of a net."""
+    return net.with_name(net.name + LOG_ENDING)
+
+
+def pictures_of(run: NetRun) -> tuple[str, ...]:
+    """The names of the pictures that can be drawn of it."""
+    has = {"training": bool(run.epochs), "neurons": _offset(run.network) is not None}
+    return tuple(name for name in PICTURES if has[name])
+
+
+def draw(run: NetRun, picture: str, ending: str) -> bytes:
+    """One of PICTURES as the bytes of a PNG or SVG, by `ending`; raises PictureError without matplotlib."""
+    return painted(lambda figure: PICTURES[picture](figure, run), ending)
+
+
+def strongest(network: Network) -> np.ndarray:
+    """The neurons that contribute most, by number: spread of their input weights times their largest output weight."""
+    layers, hidden = network.as_floats, network.shape.hidden
+    behind = next(layers[name] for name in ("middle", "output", "values") if name in layers)
+    by_neuron = np.abs(behind if behind.shape[-1] == 2 * hidden else behind.T).reshape(-1, 2, hidden).max(axis=(0, 1))
+    return np.argsort(-by_neuron * layers["inputs"].std(axis=0), kind="stable")[:STRONGEST]
+
+
+def _offset(network: Network) -> int | None:
+    """Where the features of BOARDS begin; None if the net has none."""
+    parts = network.shape.feature_set.parts
+    return next((part.offset for part in parts if part.name == BOARDS), None)
+
+
+def _training(figure: Any, run: NetRun) -> None:
+    """Both errors by epoch."""
+    figure.set_size_inches(8, 5)
+    axes = figure.subplots()
+    epochs = [row["epoch"] for row in run.epochs]
+    for key, label, colour in (("error", "training positions", COLOURS[0]), ("apart", "validation games", COLOURS[1])):
+        errors = [row[key] for row in run.epochs]
+        axes.plot(epochs, errors, color=colour, marker="o", markersize=4, label=f"{label}: {errors[-1]:.6f}")
+    axes.set_title(f"Error by epoch: {run.network.shape}")
+    axes.set_xlabel("epoch")
+    axes.set_ylabel("error")
+    axes.set_yscale("log")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.legend(frameon=False)
+
+
+def _neurons(figure: Any, run: NetRun) -> None:
+    """The weights of the strongest neurons on the board: a row for each, a board for each piece."""
+    offset, boards = _offset(run.network), (len(FILE), len(RANK), len(ROLE), len(COLOUR))
+    inputs = run.network.as_floats["inputs"][offset:][: int(np.prod(boards))].reshape(*boards, -1)
+    chosen = strongest(run.network)
+    figure.set_size_inches(14, 0.6 + 1.25 * len(chosen))
+    panels = figure.subplots(len(chosen), len(ROLE) * len(COLOUR), squeeze=False)
+    for row, neuron in zip(panels, chosen.tolist(), strict=True):
+        weights = inputs[..., neuron]
+        limit = float(np.abs(weights).max())
+        for place, axes in enumerate(row):
+            colour, role = divmod(place, len(ROLE))
+            style = {"cmap": "RdBu", "vmin": -limit, "vmax": limit, "origin": "lower"}
+            axes.imshow(weights[:, :, role, colour].T, **style)
+            axes.set_xticks([])
+            axes.set_yticks([])
+            axes.grid(visible=False)
+            if axes in panels[0]:
+                axes.set_title(f"{COLOUR.elements[colour]} {ROLE.elements[role]}", fontsize=8)
+        row[0].set_ylabel(f"neuron {neuron}", fontsize=8)
+    figure.suptitle("Weights by square, as a side sees the board: blue adds to the neuron, red takes away")
+
+
+def draw_mobility(often: np.ndarray, ending: str) -> bytes:
+    """How many squares the pieces of a kind can move to, a histogram for each kind, as the bytes of a PNG or SVG.
+
+    `often`, int64[features], counts the features of the block MOBILITY. Raises PictureError without matplotlib.
+    """
+    return painted(lambda figure: _mobility(figure, often), ending)
+
+
+def _mobility(figure: Any, often: np.ndarray) -> None:
+    figure.set_size_inches(10, 6)
+    first = 0
+    for axes, role, most in zip(figure.subplots(2, 3).flat, ROLE.elements, MOST_MOVES, strict=True):
+        counts = often[first : first + most + 1]  # of own pieces; both sides' views are counted
+        first += len(COLOUR) * (most + 1)
+        axes.bar(np.arange(most + 1), counts / max(1, counts.sum()), color=COLOURS[0])
+        mean = float(counts @ np.arange(most + 1)) / max(1, int(counts.sum()))
+        axes.set_title(f"{role}, mean {mean:.1f}")
+        axes.set_xlabel("squares that its pieces can move to")
+        axes.set_ylabel("share of positions")
+
+
+PICTURES: dict[str, Callable[[Any, NetRun], None]] = {"training": _training, "neurons": _neurons}

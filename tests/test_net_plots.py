@@ -1,0 +1,93 @@
+"""Pictures of nets, of their training, and of how mobile pieces are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.common.command import CommandError, UsageError
+from engine.shell.features import run_features
+from engine.shell.plot import run_plot
+from eval.net.features import features
+from eval.net.file import save_net
+from eval.net.network import Shape, quantised
+from formats.pgn_games import read_games
+from learn.net.feature_changes import measure_changes
+from learn.net.plots import STRONGEST, load_run, log_of, pictures_of, strongest
+from learn.net.training import random_layers
+from tests.rows import SELFPLAY
+
+GAMES = SELFPLAY.read_bytes()[:20_000]
+
+
+def save(path: Path, shape: Shape) -> Path:
+    save_net(quantised(shape, random_layers(shape, 1), 200.0, {}), path)
+    return path
+
+
+def write_log(net: Path) -> None:
+    rows = [{"epoch": epoch, "error": 0.02 / epoch, "apart": 0.03 / epoch} for epoch in (1, 2, 3)]
+    log_of(net).write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.mark.parametrize(
+    "shape", [Shape("H+ALL", 8), Shape("ALL", 8, 4), Shape("ALL", 8, piece_values=True), Shape("H+V", 8)], ids=str
+)
+def test_training_and_neurons_of_a_net_are_drawn(shape: Shape, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    net = save(tmp_path / "my.net", shape)
+    neurons = {"neurons"} if "ALL" in shape.features else set()
+    assert set(pictures_of(load_run(net))) == neurons
+    write_log(net)
+    assert run_plot([str(net), "--format", "svg"]) == 0
+    assert {path.stem for path in tmp_path.glob("*.svg")} == {f"my-{name}" for name in {"training", *neurons}}
+    assert all(path.read_bytes().lstrip().startswith(b"<?xml") for path in tmp_path.glob("*.svg"))
+
+
+def test_the_strongest_neurons_are_those_that_move_the_score_most() -> None:
+    shape = Shape("ALL", 16)
+    layers = random_layers(shape, 1)
+    layers["output"][:] = 0.01
+    layers["output"][[3, 16 + 9]] = 0.9, -1.0  # one in the view of the mover, one in the other
+    found = strongest(quantised(shape, layers, 200.0, {}))
+    assert len(found) == STRONGEST and set(found[:2]) == {3, 9}
+
+
+def test_a_damaged_log_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    net = save(tmp_path / "my.net", Shape("ALL", 8))
+    log_of(net).write_text("epoch 1")
+    with pytest.raises(CommandError, match=r"my\.net\.log' is not the log of a training"):
+        run_plot([str(net)])
+    log_of(net).write_text("{}\n")
+    with pytest.raises(CommandError, match=r"my\.net' is damaged"):
+        run_plot([str(net)])
+
+
+def test_mobility_is_counted_as_the_boards_show_it(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    (tmp_path / "g.pgn").write_bytes(GAMES)
+    found = measure_changes(features("MC"), [read_games(GAMES)])
+    own_pawns, other_pawns, own_knights = np.split(found.often[0][:34], [9, 18])
+    assert own_pawns.sum() == own_knights.sum() == 2 * found.moves  # one number a kind and view
+    assert np.array_equal(own_pawns, other_pawns)  # both views are counted
+    assert own_knights[2:12].sum() > own_knights[12:].sum()
+    picture = tmp_path / "m.svg"
+    assert run_features(["ALL+MC", "--stats", str(tmp_path / "g.pgn"), "--plot", str(picture)]) == 0
+    assert picture.read_bytes().lstrip().startswith(b"<?xml")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["ALL", "--stats", "g.pgn", "--plot", "m.svg"], "--plot draws the block MC, which is not part of ALL"),
+        (["MC", "--plot", "m.svg"], "--plot needs --stats"),
+        (["MC", "--stats", "g.pgn", "--plot", "m.gif"], "--plot writes .png or .svg"),
+    ],
+)
+def test_a_picture_of_mobility_that_makes_no_sense_is_refused(words: list[str], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        run_features(words)

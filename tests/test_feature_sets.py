@@ -21,3 +21,12 @@ def test_all_sets_of_the_thesis_are_trained_once_and_told(tmp_path: Path, capsys
     main(words)
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.net")} == written
     assert "ALL+MC" in capsys.readouterr().out
+
+
+def test_numbers_of_neurons_are_compared_in_the_same_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tools.feature_sets.SIZES", [(4, 0), (4, 2)])
+    positions = tmp_path / "p.bin"
+    positions.write_bytes(SAMPLE.tobytes())
+    main([str(positions), "--sizes", "--epochs", "1", "--hidden", "4", "--seeds", "1", "--out", str(tmp_path / "nets")])
+    table = (tmp_path / "nets" / "sizes.md").read_text()
+    assert "| 4 | 3,085 |" in table and "| 4, 2 | 3,097 |" in table and "thesis" not in table

@@ -5,13 +5,14 @@
 Each of the twelve sets of the thesis is trained on the same positions with several seeds. The table shows both errors
 beside the thesis' figures; with --games also Elo against ALL at equal nodes and, with --tc, at equal time. The nets are
 kept in the folder, and a second run goes on from there. Errors on other data and with other labels cannot be compared
-with the thesis' in size, only in order.
+with the thesis' in size, only in order. --sizes compares ALL with other numbers of neurons instead.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from math import prod
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,29 +56,34 @@ SETS = {
 BASE = "ALL"
 
 
-class Row(NamedTuple):
-    """Our figures for a set: errors by seed, in thousandths, and Elo against ALL as text."""
+SIZES = [(first, second) for first in (32, 64, 128, 256) for second in (0, 16, 32)]  # neurons of two layers; 0: one
 
-    name: str
+
+class Row(NamedTuple):
+    """Our figures for a shape: errors by seed, in thousandths, and Elo against ALL as text."""
+
+    shape: Shape
     learnt: list[float]
     apart: list[float]
     elo: list[str]
 
 
 def main(words: list[str] | None = None) -> None:
-    """Train, play, and print the table after each set."""
+    """Train, play, and print the table after each shape."""
     args = _parser().parse_args(words)
     args.out.mkdir(parents=True, exist_ok=True)
     records = np.array(open_packed(args.positions)[: args.most])
     rows: list[Row] = []
-    base = _nets(BASE, records, args)
-    for name in SETS:
-        nets = base if name == BASE else _nets(name, records, args)
-        elo = [] if name == BASE else _played(nets[0], base[0], name, args)
+    base = Shape(BASE, args.hidden)
+    shapes = [Shape(BASE, *size) for size in SIZES] if args.sizes else [Shape(name, args.hidden) for name in SETS]
+    base_nets = _nets(base, records, args)
+    for shape in shapes:
+        nets = base_nets if shape == base else _nets(shape, records, args)
+        elo = [] if shape == base else _played(nets[0], base_nets[0], args)
         errors = [net.about["training"] for net in nets]
-        rows.append(Row(name, [1000 * e["error"] for e in errors], [1000 * e["error_apart"] for e in errors], elo))
+        rows.append(Row(shape, [1000 * e["error"] for e in errors], [1000 * e["error_apart"] for e in errors], elo))
         text = render(rows, len(records), args)
-        write_whole(args.out / "table.md", text.encode())
+        write_whole(args.out / ("sizes.md" if args.sizes else "table.md"), text.encode())
         print(text, flush=True)
 
 
@@ -87,6 +93,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--hidden", type=int, default=64)
     parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--sizes", action="store_true", help="compare numbers of neurons instead of feature sets")
     parser.add_argument("--most", type=int, help="positions (all)")
     parser.add_argument("--games", type=int, default=0, help="against ALL, for each kind of match (0)")
     parser.add_argument("--nodes", type=int, default=2000, help="a move (2000)")
@@ -95,18 +102,20 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _nets(name: str, records: np.ndarray, args: argparse.Namespace) -> list[Network]:
-    """The nets of a set, one for each seed, trained or found in the folder."""
+def _nets(shape: Shape, records: np.ndarray, args: argparse.Namespace) -> list[Network]:
+    """The nets of a shape, one for each seed, trained or found in the folder."""
     found = []
     k = round(fit_k(records), 1)
+    size = f"{shape.hidden}x{shape.second}" if shape.second else str(shape.hidden)
     for seed in range(1, args.seeds + 1):
-        path = args.out / f"{name.replace('+', '-')}-{args.hidden}-{args.epochs}-{len(records)}-{seed}.net"
+        name = f"{shape.features.replace('+', '-')}-{size}-{args.epochs}-{len(records)}-{seed}"
+        path = args.out / f"{name}.net"
         if not path.exists():
-            settings = TrainingSettings(Shape(name, args.hidden), Objective(k=k), epochs=args.epochs, seed=seed)
+            settings = TrainingSettings(shape, Objective(k=k), epochs=args.epochs, seed=seed)
 
-            def tell(state: TrainingState, name: str = name, seed: int = seed) -> None:
+            def tell(state: TrainingState, name: str = name) -> None:
                 if state.is_epoch:
-                    line = f"{name} seed {seed} epoch {state.epoch}: {state.error:.6f} {state.validation_error:.6f}"
+                    line = f"{name} epoch {state.epoch}: {state.error:.6f} {state.validation_error:.6f}"
                     print(line, file=sys.stderr, flush=True)
 
             save_net(Trainer(records, settings, checkpoint=path.with_suffix(".state")).run(tell).network, path)
@@ -115,11 +124,11 @@ def _nets(name: str, records: np.ndarray, args: argparse.Namespace) -> list[Netw
     return found
 
 
-def _played(net: Network, base: Network, name: str, args: argparse.Namespace) -> list[str]:
+def _played(net: Network, base: Network, args: argparse.Namespace) -> list[str]:
     """Elo against ALL at equal nodes and, where it is asked for, at equal time."""
     if not args.games:
         return []
-    players = OwnPlayer(name, NetEvaluation(net, name)), OwnPlayer(BASE, NetEvaluation(base, BASE))
+    players = OwnPlayer("net", NetEvaluation(net, "net")), OwnPlayer(BASE, NetEvaluation(base, BASE))
     controls = [TimeControl(args.nodes)]
     if args.tc:
         controls.append(TimeControl(clock=Clock(*(round(1000 * seconds) for seconds in args.tc))))
@@ -134,26 +143,36 @@ def _played(net: Network, base: Network, name: str, args: argparse.Namespace) ->
 def render(rows: list[Row], positions: int, args: argparse.Namespace) -> str:
     """The table so far."""
     played = ["Elo at equal nodes", "Elo at equal time"][: max(len(row.elo) for row in rows)]
-    heads = ["Set", "Features", "Error apart", "spread", "Error learnt", *played, "thesis: error", "thesis: Elo"]
+    heads = ["Neurons", "Weights"] if args.sizes else ["Set", "Features"]
+    heads += ["Error apart", "spread", "Error learnt", *played]
+    heads += [] if args.sizes else ["thesis: error", "thesis: Elo"]
+    hidden = "" if args.sizes else f"{args.hidden} neurons, "
     lines = [
-        f"{positions} positions, {args.hidden} neurons, {args.epochs} epochs, {args.seeds} seeds; errors x 1000",
+        f"{positions} positions, {hidden}{args.epochs} epochs, {args.seeds} seeds; errors x 1000",
         "",
         "| " + " | ".join(heads) + " |",
         "| --- |" + " ---: |" * (len(heads) - 1),
     ]
-    for row in rows:
-        cells = [row.name, str(Shape(row.name).feature_set.size), f"{np.mean(row.apart):.3f}"]
-        cells += [f"{max(row.apart) - min(row.apart):.3f}", f"{np.mean(row.learnt):.3f}"]
-        cells += [*row.elo, *[""] * (len(played) - len(row.elo))]
-        thesis = SETS[row.name]
-        lines.append("| " + " | ".join([*cells, f"{thesis.error:.3f}", f"{thesis.elo:+.1f}"]) + " |")
-    if len(rows) > 2:
-        theirs = [SETS[row.name].error for row in rows]
-        apart = [float(np.mean(row.apart)) for row in rows]
-        learnt = [float(np.mean(row.learnt)) for row in rows]
-        for what, ours in (("apart", apart), ("learnt", learnt)):
-            lines.append(f"\nrank correlation of the error {what} with the thesis: {_spearman(ours, theirs):+.2f}")
+    for shape, learnt, apart, elo in rows:
+        cells = _size(shape) if args.sizes else [shape.features, str(shape.feature_set.size)]
+        cells += [f"{np.mean(apart):.3f}", f"{max(apart) - min(apart):.3f}", f"{np.mean(learnt):.3f}"]
+        cells += [*elo, *[""] * (len(played) - len(elo))]
+        if not args.sizes:
+            thesis = SETS[shape.features]
+            cells += [f"{thesis.error:.3f}", f"{thesis.elo:+.1f}"]
+        lines.append("| " + " | ".join(cells) + " |")
+    if len(rows) > 2 and not args.sizes:
+        theirs = [SETS[row.shape.features].error for row in rows]
+        for what, ours in (("apart", [row.apart for row in rows]), ("learnt", [row.learnt for row in rows])):
+            means = [float(np.mean(errors)) for errors in ours]
+            lines.append(f"\nrank correlation of the error {what} with the thesis: {_spearman(means, theirs):+.2f}")
     return "\n".join(lines) + "\n"
+
+
+def _size(shape: Shape) -> list[str]:
+    """The neurons of both layers, and the number of all weights."""
+    neurons = f"{shape.hidden}, {shape.second}" if shape.second else str(shape.hidden)
+    return [neurons, f"{sum(map(prod, shape.layers().values())):,}"]
 
 
 def _spearman(first: list[float], second: list[float]) -> float:

@@ -56,6 +56,13 @@ def test_the_strongest_neurons_are_those_that_move_the_score_most() -> None:
     assert len(found) == STRONGEST and set(found[:2]) == {3, 9}
 
 
+def test_the_strongest_neurons_of_two_layers_are_those_with_the_largest_weight_behind_them() -> None:
+    shape = Shape("ALL", 8, 16)  # as many neurons in the second layer as outputs of the first
+    layers = random_layers(shape, 1)
+    layers["middle"][8 + 5, 2] = 3.0
+    assert strongest(quantised(shape, layers, 200.0, {}))[0] == 5
+
+
 def test_a_damaged_log_is_named(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     net = save(tmp_path / "my.net", Shape("ALL", 8))

@@ -61,8 +61,8 @@ def draw(run: NetRun, picture: str, ending: str) -> bytes:
 def strongest(network: Network) -> np.ndarray:
     """The neurons that contribute most, by number: spread of their input weights times their largest output weight."""
     layers, hidden = network.as_floats, network.shape.hidden
-    behind = next(layers[name] for name in ("middle", "output", "values") if name in layers)
-    by_neuron = np.abs(behind if behind.shape[-1] == 2 * hidden else behind.T).reshape(-1, 2, hidden).max(axis=(0, 1))
+    behind = layers["middle"].T if "middle" in layers else layers["values" if network.shape.piece_values else "output"]
+    by_neuron = np.abs(behind).reshape(-1, 2, hidden).max(axis=(0, 1))
     return np.argsort(-by_neuron * layers["inputs"].std(axis=0), kind="stable")[:STRONGEST]
 
 

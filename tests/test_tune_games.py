@@ -375,7 +375,7 @@ def test_where_the_tuned_weights_go_is_looked_at_before_the_games(tmp_path: Path
     (tmp_path / "rook.txt").unlink()
     (tmp_path / "rook.tune.txt").mkdir()
     play(Tune.new(configuration(pairs=4))).save(tmp_path / "rook.tune.npz")
-    with pytest.raises(CommandError, match=r"cannot write '.*rook.tune.txt': Is a directory"):
+    with pytest.raises(CommandError, match=r"cannot write '.*rook.tune.txt': it is a folder"):
         run_spsa(["resume", str(tmp_path / "rook.tune.npz")])
 
 

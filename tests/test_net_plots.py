@@ -56,7 +56,7 @@ def test_the_strongest_neurons_are_those_that_move_the_score_most() -> None:
     assert len(found) == STRONGEST and set(found[:2]) == {3, 9}
 
 
-def test_the_strongest_neurons_of_two_layers_are_those_with_the_largest_weight_behind_them() -> None:
+def test_with_two_layers_the_strongest_neurons_have_large_weights_behind_them() -> None:
     shape = Shape("ALL", 8, 16)  # as many neurons in the second layer as outputs of the first
     layers = random_layers(shape, 1)
     layers["middle"][8 + 5, 2] = 3.0

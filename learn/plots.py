@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,22 +37,32 @@ def painted(paint: Callable[[Any], None], ending: str) -> bytes:
         return saved(figure, ending)
 
 
-def _error(figure: Any, record: Record) -> None:
-    """Both errors by step."""
+def plot_errors(
+    figure: Any, by: str, numbers: Sequence[int], lines: Iterable[tuple[Sequence[float], str, str]], title: str
+) -> Any:
+    """Draw errors by step, round or epoch, `numbers`; a line has its errors, label and colour. Returns the axes."""
     figure.set_size_inches(8, 5)
     axes = figure.subplots()
-    steps = np.arange(len(record["steps"]))
-    marker = "o" if len(steps) < 40 else None
-    for name, label, colour in (("train", "training set", COLOURS[0]), ("valid", "validation set", COLOURS[1])):
-        errors = [step[name] for step in record["steps"]]
-        end = record["summary"][f"{name}_after"]  # of the rounded weights, as in the report
-        axes.plot(steps, errors, color=colour, marker=marker, markersize=4, label=f"{label}: {end:.6f}")
-    axes.set_title(f"Error by step ({record['settings']['method']})")
-    axes.set_xlabel("step")
+    marker = "o" if len(numbers) < 40 else None
+    for errors, label, colour in lines:
+        axes.plot(numbers, errors, color=colour, marker=marker, markersize=4, label=label)
+    axes.set_title(title)
+    axes.set_xlabel(by)
     axes.set_ylabel("error")
     axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.yaxis.set_major_formatter("{x:.4f}")
     axes.legend(frameon=False)
+    return axes
+
+
+def _error(figure: Any, record: Record) -> None:
+    """Both errors by step."""
+    lines = []
+    for name, label, colour in (("train", "training set", COLOURS[0]), ("valid", "validation set", COLOURS[1])):
+        end = record["summary"][f"{name}_after"]  # of the rounded weights, as in the report
+        lines.append(([step[name] for step in record["steps"]], f"{label}: {end:.6f}", colour))
+    title = f"Error by step ({record['settings']['method']})"
+    axes = plot_errors(figure, "step", range(len(record["steps"])), lines, title)
+    axes.yaxis.set_major_formatter("{x:.4f}")
 
 
 def _weights(figure: Any, record: Record) -> None:

@@ -69,7 +69,7 @@ class RowStore:
         self._stage = np.zeros(0, dtype=np.uint8)
         self._game, self._to_end = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int16)
         self._scores, self._keys = np.zeros(0, dtype=np.int16), np.zeros(0, dtype=np.uint64)
-        self._unique, self._with_keys = unique, unique is not None
+        self._unique = unique
         self._results: list[np.ndarray] = []
         self._size = self.games = 0
 
@@ -86,7 +86,7 @@ class RowStore:
         self._game[first:last] = rows.game + np.int32(self.games)
         self._to_end[first:last] = rows.to_end
         self._scores[first:last] = rows.scores
-        if self._with_keys:
+        if self._unique is not None:
             self._keys[first:last] = _term_keys(rows) if self._unique is Equal.TERMS else keys
         self._results.append(rows.results)
         self._size = last
@@ -103,7 +103,7 @@ class RowStore:
         if len(np.unique(codes)) < len(codes):
             order = np.argsort(np.repeat(codes, lengths), kind="stable")
             kept: tuple[np.ndarray, ...] = (self._features.array(last), self._stage, self._to_end, self._scores)
-            for column in kept + (self._keys,) * self._with_keys:
+            for column in kept + (self._keys,) * (self._unique is not None):
                 column[first:last] = column[first:last][order]
             let_go(kept[0])
             order = np.argsort(codes, kind="stable")
@@ -123,7 +123,7 @@ class RowStore:
         features = self._features.array(before)
         self._size = int(_keep(features, self._stage, self._game, self._to_end, self._scores, chosen))
         let_go(features)
-        self._with_keys = False  # they are no longer those of the rows
+        self._unique = None  # the keys are no longer those of the rows
         return before - self._size
 
     def rows(self) -> Rows:
@@ -143,7 +143,7 @@ class RowStore:
         self._game.resize(capacity, refcheck=False)
         self._to_end.resize(capacity, refcheck=False)
         self._scores.resize(capacity, refcheck=False)
-        self._keys.resize(capacity * self._with_keys, refcheck=False)
+        self._keys.resize(capacity * (self._unique is not None), refcheck=False)
 
 
 class GameRuns:

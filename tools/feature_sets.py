@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks.markdown import markdown_table
 from engine.common.files import write_whole
 from eval.net.family import NetEvaluation
 from eval.net.file import load_net, save_net
@@ -147,12 +148,7 @@ def render(rows: list[Row], positions: int, args: argparse.Namespace) -> str:
     heads += ["Error apart", "spread", "Error learnt", *played]
     heads += [] if args.sizes else ["thesis: error", "thesis: Elo"]
     hidden = "" if args.sizes else f"{args.hidden} neurons, "
-    lines = [
-        f"{positions} positions, {hidden}{args.epochs} epochs, {args.seeds} seeds; errors x 1000",
-        "",
-        "| " + " | ".join(heads) + " |",
-        "| --- |" + " ---: |" * (len(heads) - 1),
-    ]
+    table = []
     for shape, learnt, apart, elo in rows:
         cells = _size(shape) if args.sizes else [shape.features, str(shape.feature_set.size)]
         cells += [f"{np.mean(apart):.3f}", f"{max(apart) - min(apart):.3f}", f"{np.mean(learnt):.3f}"]
@@ -160,7 +156,12 @@ def render(rows: list[Row], positions: int, args: argparse.Namespace) -> str:
         if not args.sizes:
             thesis = SETS[shape.features]
             cells += [f"{thesis.error:.3f}", f"{thesis.elo:+.1f}"]
-        lines.append("| " + " | ".join(cells) + " |")
+        table.append(cells)
+    lines = [
+        f"{positions} positions, {hidden}{args.epochs} epochs, {args.seeds} seeds; errors x 1000",
+        "",
+        markdown_table(heads, table, right_aligned=range(1, len(heads))),
+    ]
     if len(rows) > 2 and not args.sizes:
         theirs = [SETS[row.shape.features].error for row in rows]
         for what, ours in (("apart", [row.apart for row in rows]), ("learnt", [row.learnt for row in rows])):

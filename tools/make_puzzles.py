@@ -35,11 +35,10 @@ def candidates(path: Path, change: int) -> Iterator[chess.Board]:
             for node in game.mainline():
                 score = node.eval()
                 now = None if score is None else score.white().score(mate_score=3000)
-                before = node.parent.board()
                 if known is not None and now is not None and abs(known) < 2 * change:
-                    rise = now - known if before.turn else known - now
+                    rise = known - now if node.turn() else now - known  # for the side that has just moved
                     if rise >= change:
-                        yield before
+                        yield node.parent.board()
                 known = now
 
 

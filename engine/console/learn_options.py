@@ -22,7 +22,7 @@ from learn.targets import BLEND, RESULT, SEARCH, Target
 PRESETS = {"greko2015": ARTICLE}
 OLD_POSITIONS = {"any": Quiet.ANY, "only": Quiet.ONLY, "resolved": Quiet.RESOLVED}  # once the values of --quiet
 PLAY = "match of new against old weights"  # title of a group
-LEARNED_FROM = "positions to learn from"  # another
+LEARNED_FROM = "positions to learn from"  # title of a group
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from engine.common.pictures import GREY
 from eval.linear.phases import SUFFIXES, halves
 from eval.linear.registry import TERMS, Group
 from learn.improve.state import LoopState
-from learn.plots import COLOURS, painted, spread_out
+from learn.plots import COLOURS, painted, plot_errors, spread_out
 
 _PROVEN, _DROPPED = "#0072b2", "#d55e00"
 
@@ -54,19 +54,12 @@ def _elo(figure: Any, state: LoopState) -> None:
 
 def _error(figure: Any, state: LoopState) -> None:
     """The error on validation games before and after learning, by round."""
-    figure.set_size_inches(8, 5)
-    axes = figure.subplots()
+    lines = (
+        ([found.error_before for found in state.rounds], "before learning", GREY),
+        ([found.error_after for found in state.rounds], "after learning", _PROVEN),
+    )
     numbers = [found.number for found in state.rounds]
-    for values, label, colour in (
-        ([found.error_before for found in state.rounds], "before", GREY),
-        ([found.error_after for found in state.rounds], "after", _PROVEN),
-    ):
-        axes.plot(numbers, values, color=colour, marker="o", markersize=4, label=f"{label} learning")
-    axes.set_title("Error on games kept aside; each round has its own games")
-    axes.set_xlabel("round")
-    axes.set_ylabel("error")
-    axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.legend(frameon=False)
+    plot_errors(figure, "round", numbers, lines, "Error on games kept aside; each round has its own games")
 
 
 def _weights(figure: Any, state: LoopState) -> None:

@@ -14,7 +14,7 @@ from eval.net.blocks import COLOUR, FILE, MOST_MOVES, RANK, ROLE
 from eval.net.file import load_net
 from eval.net.network import Network
 from learn.errors import LearnError
-from learn.plots import COLOURS, painted
+from learn.plots import COLOURS, painted, plot_errors
 
 STRONGEST = 6  # neurons to draw
 MOBILITY = "MC"  # the block that counts the squares pieces of a kind can move to
@@ -74,18 +74,12 @@ def _offset(network: Network) -> int | None:
 
 def _training(figure: Any, run: NetRun) -> None:
     """Both errors by epoch."""
-    figure.set_size_inches(8, 5)
-    axes = figure.subplots()
-    epochs = [row["epoch"] for row in run.epochs]
+    lines = []
     for key, label, colour in (("error", "training positions", COLOURS[0]), ("apart", "validation games", COLOURS[1])):
         errors = [row[key] for row in run.epochs]
-        axes.plot(epochs, errors, color=colour, marker="o", markersize=4, label=f"{label}: {errors[-1]:.6f}")
-    axes.set_title(f"Error by epoch: {run.network.shape}")
-    axes.set_xlabel("epoch")
-    axes.set_ylabel("error")
-    axes.set_yscale("log")
-    axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.legend(frameon=False)
+        lines.append((errors, f"{label}: {errors[-1]:.6f}", colour))
+    epochs = [row["epoch"] for row in run.epochs]
+    plot_errors(figure, "epoch", epochs, lines, f"Error by epoch: {run.network.shape}").set_yscale("log")
 
 
 def _neurons(figure: Any, run: NetRun) -> None:

@@ -324,11 +324,10 @@ def _write_lines(positions, game, to_end, results, games_before, scores, text):
     at = 0
     for index in range(len(positions)):
         at = write_fen(positions[index], text, at)
-        remark = _REMARKS[results[game[index]]]
-        text[at : at + len(remark)] = remark
-        at = write_number(int(to_end[index]), text, at + len(remark))
-        text[at : at + len(_GAME_REMARK)] = _GAME_REMARK
-        at = write_number(games_before + game[index] + 1, text, at + len(_GAME_REMARK))
+        at = _write(_REMARKS[results[game[index]]], text, at)
+        at = write_number(int(to_end[index]), text, at)
+        at = _write(_GAME_REMARK, text, at)
+        at = write_number(games_before + game[index] + 1, text, at)
         text[at], text[at + 1] = ord('"'), ord(";")
         at += 2
         if len(scores) and scores[index] != NO_SCORE:
@@ -339,9 +338,16 @@ def _write_lines(positions, game, to_end, results, games_before, scores, text):
 
 
 @kernel
+def _write(remark, text, at):
+    """Put a remark, uint8[n], into the text; the offset behind it."""
+    for index in range(len(remark)):
+        text[at + index] = remark[index]
+    return at + len(remark)
+
+
+@kernel
 def _write_score(score, text, at):
-    text[at : at + len(_SCORE_REMARK)] = _SCORE_REMARK
-    at += len(_SCORE_REMARK)
+    at = _write(_SCORE_REMARK, text, at)
     if score < 0:
         text[at] = ord("-")
         at += 1

@@ -178,19 +178,19 @@ def fault_of(record):
     left, index = np.uint64(record.occupied), 0
     if not 2 <= popcount(left) <= 32:
         return BAD_COUNT
-    kings = np.zeros(2, dtype=np.int64)
-    own, other = -1, -1
+    own_kings, kings, own, other = 0, 0, -1, -1
     while left:
         nibble = np.int64(record.pieces[index >> 1]) >> 4 * (index & 1) & 15
         if nibble & 7 > KING:
             return BAD_PIECE
         if nibble & 7 == KING:
-            kings[nibble >> 3] += 1
+            kings += 1
+            own_kings += nibble == KING
             own = lsb(left) if nibble == KING else own
             other = other if nibble == KING else lsb(left) ^ 56
         index += 1
         left &= left - ONE
-    if kings[0] != 1 or kings[1] != 1:
+    if kings != 2 or own_kings != 1:
         return BAD_KINGS
     if record.king != own or record.other_king != other:
         return BAD_KING_SQUARE

@@ -248,7 +248,7 @@ def _update_alone(settings, mean, spread, plus, minus, y, tau2):
         spread[0, 0, i] = variance * tau2 * share
 
 
-@kernel
+@kernel(makes_arrays=True)
 def _update_jointly(settings, mean, covariance, plus, minus, y, tau2):
     """BSPSA: (13) to (16), with the inverse updated by the Sherman-Morrison formula."""
     sigma = settings.sigma
@@ -269,7 +269,7 @@ def _update_jointly(settings, mean, covariance, plus, minus, y, tau2):
             covariance[i, j] -= share * gain[j]
 
 
-@kernel
+@kernel(makes_arrays=True)
 def _update_bank(settings, state, plus, minus, y, tau2):
     """AUTO: every filter sees the pair, and its evidence records how well it predicted the result."""
     size = len(plus)

@@ -15,7 +15,6 @@ import numpy as np
 from engine.common.work import cores, ordered, threads
 from engine.compiled.jit import entry, kernel
 from match.rng import seed_state
-from tune.borrowed import borrowed_settings, borrowed_state
 from tune.design import write_pair
 from tune.estimators import (
     BANK,
@@ -297,18 +296,23 @@ def _play(settings, state, curve, random, under_way):
 
     `under_way`, float64[ahead, 2 * size + 1], holds the pairs under way: `plus`, `minus` and the result of each.
     """
-    size, ahead = len(settings.low), len(under_way)
-    plus, minus = np.empty(size), np.empty(size)
-    rules, knowledge = borrowed_settings(settings), borrowed_state(state)
+    size = len(settings.low)
+    return _play_pairs(settings, state, curve, random, under_way, np.empty(size), np.empty(size))
+
+
+@kernel
+def _play_pairs(settings, state, curve, random, under_way, plus, minus):
+    """The same; `plus` and `minus`, float64[size], are scratch."""
+    ahead = len(under_way)
     for number in range(1, settings.pairs + ahead):
         if number <= settings.pairs:
-            write_pair(rules, knowledge, number, random, plus, minus)
+            write_pair(settings, state, number, random, plus, minus)
             gain = elo_lost(curve, minus) - elo_lost(curve, plus)
             _store_pair(under_way[number % ahead], plus, minus, np.float64(_game(gain, random) + _game(gain, random)))
         oldest = number - ahead + 1
         if oldest >= 1:
             y = _load_pair(under_way[oldest % ahead], plus, minus)
-            absorb(rules, knowledge, oldest, plus, minus, y)
+            absorb(settings, state, oldest, plus, minus, y)
     write_estimate(settings, state, plus)
     return elo_lost(curve, plus)
 

@@ -11,7 +11,7 @@ numba itself checks only the file of the cached function: a changed callee would
 import logging
 import warnings
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from numba.core import event
 from numba.core.errors import NumbaExperimentalFeatureWarning
 from numba.extending import intrinsic
 
+from engine.compiled.borrowing import BorrowingCompiler
 from engine.compiled.cache import CACHE_GROUPS, compile_cache, group_of
 from engine.compiled.code_files import CodeCache
 from engine.compiled.compiling import WATCH, Watch
@@ -30,7 +31,8 @@ log = logging.getLogger(__name__)
 
 INTERPRETED = bool(numba.config.DISABLE_JIT)  # whether kernels run as plain Python: `make test-python`
 CHECKS_BOUNDS = bool(numba.config.BOUNDSCHECK)  # whether each index is checked: `make test-bounds`
-_OPTIONS = {"nogil": True, "error_model": "numpy"}
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": True}  # NRT: numba's counting of users
+_BORROWING = {**_OPTIONS, "_nrt": False, "pipeline_class": BorrowingCompiler}
 
 if CHECKS_BOUNDS:
     from engine.compiled.bounds import name_lines
@@ -56,9 +58,15 @@ event.register("numba:compile", WATCH)
 warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
 
 
-def kernel(function: Callable[..., Any]) -> Any:
-    """Compile `function` for callers that are compiled themselves; Python cannot call it."""
-    return numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
+def kernel(function: Callable[..., Any] | None = None, *, makes_arrays: bool = False) -> Any:
+    """Compile `function` for callers that are compiled themselves; Python cannot call it.
+
+    It borrows its arrays (`engine.compiled.borrowing`). One that makes an array or returns one says `makes_arrays`.
+    """
+    if function is None:
+        return partial(kernel, makes_arrays=makes_arrays)
+    options = _OPTIONS if makes_arrays else _BORROWING
+    return numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(function)
 
 
 def in_python(compiled: Any) -> Callable[..., Any]:

@@ -87,7 +87,7 @@ def _pointer(typing, address, dtype):
     return pointer(types.uint64, dtype), generate
 
 
-@kernel
+@kernel(makes_arrays=True)
 def array_at(address, dtype, shape):
     """The array of `dtype` and `shape` that lies at `address`, uint64; its owner must keep it alive."""
     return carray(_pointer(address, dtype), shape)

@@ -28,7 +28,7 @@ def piece_to_before(s, ply, back):
     return s.plies[ply - back].piece_to if ply >= back else 0
 
 
-@kernel
+@kernel(makes_arrays=True)
 def quiet_histories(s, ply):
     """The tables for quiet moves at this node: butterfly history by squares, and the continuation histories."""
     return (

@@ -55,7 +55,7 @@ class Net(NamedTuple):
     numbers: Any  # uint64[NUMBERS]
 
 
-@kernel
+@kernel(makes_arrays=True)
 def net_at(address):
     """The `Net` at an address."""
     numbers = array_at(address, np.uint64, NUMBERS)
@@ -147,13 +147,13 @@ def fill_sums(net, position, sums, view, scratch, active):
             _add_row(own, _row(net, active[side, 1 + index]), net.blocks)
 
 
-@kernel
+@kernel(makes_arrays=True)
 def _program_of(net):
     """The program of the net's feature set, int64[terms, 8]."""
     return array_at(net.numbers[PROGRAM], np.int64, (np.int64(net.numbers[TERMS]), 8))
 
 
-@kernel
+@kernel(makes_arrays=True)
 def _update_by_lists(net, position, old_active, new_active, marks, old, new):
     """The sums after a move if features are not single pieces, from the difference of the active features.
 
@@ -272,21 +272,21 @@ def sums_at(s, net, ply):
     return s.accumulators + U64(2 * ply) * net.row
 
 
-@kernel
+@kernel(makes_arrays=True)
 def keys_of(s, net):
     """The keys of the positions of the kept sums, by ply, uint64[plies]."""
     plies = np.int64(net.numbers[PLIES])
     return array_at(sums_at(s, net, plies), np.uint64, plies)
 
 
-@kernel
+@kernel(makes_arrays=True)
 def _lists_of(s, net):
     """The active features by ply and side, int32[plies, 2, 1 + most]."""
     plies, most = np.int64(net.numbers[PLIES]), np.int64(net.numbers[MOST])
     return array_at(sums_at(s, net, plies) + U64(8 * plies), np.int32, (plies, 2, 1 + most))
 
 
-@kernel
+@kernel(makes_arrays=True)
 def fill_root(s, net, keys):
     """Compute the sums of the root from scratch; returns its ply, 0."""
     view, scratch = np.zeros(VIEW_SIZE, dtype=np.uint64), np.zeros(SCRATCH, dtype=np.int32)

@@ -1,7 +1,6 @@
 """The error of a net over positions and its gradient, by backpropagation: compiled code for one thread.
 
 One entry learns from scores and results, the other from moves (PQR); `learn.net.gradient` says what their errors are.
-Arrays in tuples have no owner here: numba would count their users at every call.
 """
 
 import numpy as np
@@ -71,12 +70,6 @@ def _sigmoid(x):
     return 1.0 / (1.0 + np.exp(-x))
 
 
-@kernel
-def _at_address(array):
-    """The array without its owner, so that slices cost nothing; the caller keeps it alive."""
-    return array_at(U64(array.ctypes.data), np.float32, array.size)
-
-
 @entry
 def learn_scores(weights, records, places, options, program, rows, most, gradient):
     """The sum of the errors over records[places]; its gradient is added to `gradient`, unless that is empty.
@@ -84,8 +77,7 @@ def learn_scores(weights, records, places, options, program, rows, most, gradien
     `rows`, int32[2, 14, 64], are the features of pieces if each feature is one piece, else int32[0, 14, 64].
     """
     memory = np.zeros(_FINDER + _slot_size(options[0], most), dtype=np.uint64)  # not freed before the call returns
-    all_weights, slopes = _at_address(weights), _at_address(gradient)
-    return _pass_over_scores(all_weights, records, places, options[0], program, rows, most, slopes, memory)
+    return _pass_over_scores(weights, records, places, options[0], program, rows, most, gradient, memory)
 
 
 @kernel
@@ -104,8 +96,7 @@ def _pass_over_scores(weights, records, places, o, program, rows, most, gradient
 def learn_moves(weights, records, places, options, program, rows, most, gradient):
     """The same for the PQR objective: records at a place and at the two that follow."""
     memory = np.zeros(_FINDER + TRIPLE * _slot_size(options[0], most), dtype=np.uint64)
-    all_weights, slopes = _at_address(weights), _at_address(gradient)
-    return _pass_over_moves(all_weights, records, places, options[0], program, rows, most, slopes, memory)
+    return _pass_over_moves(weights, records, places, options[0], program, rows, most, gradient, memory)
 
 
 @kernel
@@ -125,7 +116,7 @@ def _prefetch(records, places, number):
     prefetch(U64(records.ctypes.data) + U64(32 * ahead))
 
 
-@kernel
+@kernel(makes_arrays=True)
 def _finder(memory):
     """Both views and scratch memory."""
     address = U64(memory.ctypes.data)
@@ -139,7 +130,7 @@ def _slot_size(o, most):
     return 2 + most + 5 * o.width + (LANES + 3 * o.second) // 2
 
 
-@kernel
+@kernel(makes_arrays=True)
 def _slot(number, o, most, memory):
     """Where a position is worked on: active features of both views, their numbers, and two blocks of rows.
 

@@ -64,7 +64,7 @@ def test_the_error_is_that_of_the_net_written_plainly(shape: Shape) -> None:
     target = 0.3 * chosen["result"] / 2 + 0.7 / (1 + np.exp(-chosen["score"] / 180.0))
     expected = np.mean(np.abs(1 / (1 + np.exp(-scores / 180.0)) - target) ** 2.6)
     with ThreadPoolExecutor(2) as pool:
-        found = Gradient(layout, pool, 2).error(vector, chosen, layout.options(objective))
+        found = Gradient(layout, pool, 2, 64).error(vector, chosen, layout.options(objective))
     assert found == pytest.approx(expected, rel=1e-4)
 
 
@@ -85,7 +85,7 @@ def test_the_gradient_is_that_of_finite_differences(shape: Shape, objective: Obj
     options, places = layout.options(objective, mirror=77), together * np.arange(40)
     vector, draw = weights_of(layout), np.random.default_rng(5)
     with ThreadPoolExecutor(2) as pool:
-        gradient = Gradient(layout, pool, 2)
+        gradient = Gradient(layout, pool, 2, 64)
         gradient.add_up(vector, SAMPLE, places, options)
         found = gradient.whole()
         worth = np.flatnonzero(np.abs(found) > 1e-3)
@@ -115,7 +115,7 @@ def test_the_error_of_pqr_is_that_written_plainly() -> None:
     p, q, r = (2 * sigmoid(scores[first::3] / 150.0) - 1 for first in range(3))
     expected = np.mean(-np.log(sigmoid(r - q)) - np.log(sigmoid(p + q)) - np.log(sigmoid(-p - q)))
     with ThreadPoolExecutor(2) as pool:
-        found = Gradient(layout, pool, 2).error(vector, chosen, layout.options(objective))
+        found = Gradient(layout, pool, 2, 64).error(vector, chosen, layout.options(objective))
     assert found == pytest.approx(expected, rel=1e-4)
 
 

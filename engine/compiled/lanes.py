@@ -1,4 +1,4 @@
-"""Thirty-two numbers of 16 bits as one value, which the processor adds and multiplies in whole registers.
+"""Thirty-two numbers of 16 bits, or sixteen floats, as one value, which the processor takes in whole registers.
 
 LLVM turns a plain loop over a row of a network into such instructions too, but takes smaller registers for its
 products and asks at every row whether it overlaps another. These say what is meant. Twice as many numbers would fit
@@ -18,32 +18,37 @@ from numba.extending import lower_builtin, models, register_model
 
 from engine.compiled.jit import primitive
 
-LANES = 32
-LANES_SIZE = 2 * LANES  # bytes
+LANES, FLOAT_LANES = 32, 16
+LANES_SIZE = 2 * LANES  # bytes, of either kind
 
 
 class LanesType(types.Type):  # type: ignore[misc]
-    """The type of int16[32] as one value."""
+    """The type of int16[32] or float32[16] as one value; `vector` is that of LLVM."""
 
-    def __init__(self) -> None:
-        super().__init__("lanes")
+    def __init__(self, name: str, vector: Any) -> None:
+        super().__init__(name)
+        self.vector = vector
 
 
-lanes = LanesType()
-_WORD, _SUM = ir.IntType(16), ir.IntType(32)
-_VECTOR = ir.VectorType(_WORD, LANES)
+_WORD, _SUM, _FLOAT = ir.IntType(16), ir.IntType(32), ir.FloatType()
+_VECTOR, _FLOATS = ir.VectorType(_WORD, LANES), ir.VectorType(_FLOAT, FLOAT_LANES)
+lanes, float_lanes = LanesType("lanes", _VECTOR), LanesType("float_lanes", _FLOATS)
 
 
 @register_model(LanesType)
 class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
     def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, _VECTOR)
+        super().__init__(manager, kind, kind.vector)
 
 
 @infer_global(operator.add)
-@infer_global(operator.sub)
 @infer_global(operator.mul)
 class _Operators(ConcreteTemplate):  # type: ignore[misc]
+    cases = (signature(lanes, lanes, lanes), signature(float_lanes, float_lanes, float_lanes))
+
+
+@infer_global(operator.sub)
+class _Difference(ConcreteTemplate):  # type: ignore[misc]
     cases = (signature(lanes, lanes, lanes),)
 
 
@@ -62,41 +67,91 @@ def _multiply(context, builder, signature, args):
     return builder.mul(*args)
 
 
+@lower_builtin(operator.add, float_lanes, float_lanes)
+def _add_floats(context, builder, signature, args):
+    return builder.fadd(*args)
+
+
+@lower_builtin(operator.mul, float_lanes, float_lanes)
+def _multiply_floats(context, builder, signature, args):
+    return builder.fmul(*args)
+
+
 def _row_at(address):
     return np.ctypeslib.as_array((ctypes.c_int16 * LANES).from_address(int(address)))
+
+
+def _floats_at(address):
+    return np.ctypeslib.as_array((ctypes.c_float * FLOAT_LANES).from_address(int(address)))
 
 
 def _store_row(address, row):
     _row_at(address)[:] = row
 
 
+def _store_floats(address, row):
+    _floats_at(address)[:] = row
+
+
+def _load(kind, align):
+    """What numba asks of an intrinsic: a load of `kind` from an address, uint64."""
+
+    def generate(context, builder, signature, args):
+        loaded = builder.load(builder.inttoptr(args[0], kind.vector.as_pointer()))
+        loaded.align = align
+        return loaded
+
+    return kind(types.uint64), generate
+
+
+def _store(kind, align):
+    """The same for a store."""
+
+    def generate(context, builder, signature, args):
+        builder.store(args[1], builder.inttoptr(args[0], kind.vector.as_pointer()), align=align)
+        return context.get_dummy_value()
+
+    return types.void(types.uint64, kind), generate
+
+
 @primitive(lambda address: _row_at(address).copy())
 def load_lanes(typing, address):
     """The int16[32] at `address`, uint64."""
-
-    def generate(context, builder, signature, args):
-        loaded = builder.load(builder.inttoptr(args[0], _VECTOR.as_pointer()))
-        loaded.align = 2
-        return loaded
-
-    return lanes(types.uint64), generate
+    return _load(lanes, 2)
 
 
 @primitive(_store_row)
 def store_lanes(typing, address, row):
     """Write int16[32] to `address`, uint64."""
+    return _store(lanes, 2)
+
+
+@primitive(lambda address: _floats_at(address).copy())
+def load_floats(typing, address):
+    """The float32[16] at `address`, uint64."""
+    return _load(float_lanes, 4)
+
+
+@primitive(_store_floats)
+def store_floats(typing, address, row):
+    """Write float32[16] to `address`, uint64."""
+    return _store(float_lanes, 4)
+
+
+@primitive(lambda number: np.full(FLOAT_LANES, number, dtype=np.float32))
+def floats_of(typing, number):
+    """The float32[16] whose numbers all are `number`, float32."""
 
     def generate(context, builder, signature, args):
-        builder.store(args[1], builder.inttoptr(args[0], _VECTOR.as_pointer()), align=2)
-        return context.get_dummy_value()
+        return _spread(builder, args[0], _FLOATS)
 
-    return types.void(types.uint64, lanes), generate
+    return float_lanes(types.float32), generate
 
 
-def _everywhere(builder, number):
-    """The vector of one number, int64."""
-    one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), builder.trunc(number, _WORD), ir.Constant(_SUM, 0))
-    return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(_SUM, LANES), [0] * LANES))
+def _spread(builder, number, vector):
+    """The vector of one number."""
+    one = builder.insert_element(ir.Constant(vector, ir.Undefined), number, ir.Constant(_SUM, 0))
+    return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(_SUM, vector.count), [0] * vector.count))
 
 
 @primitive(lambda row, low, high: np.clip(row, np.int16(low), np.int16(high)))
@@ -104,7 +159,7 @@ def clipped_lanes(typing, row, low, high):
     """Each number of int16[32] raised to `low` and cut at `high`."""
 
     def generate(context, builder, signature, args):
-        row, (least, most) = args[0], (_everywhere(builder, number) for number in args[1:])
+        row, (least, most) = args[0], (_spread(builder, builder.trunc(number, _WORD), _VECTOR) for number in args[1:])
         raised = builder.select(builder.icmp_signed(">", row, least), row, least)
         return builder.select(builder.icmp_signed("<", raised, most), raised, most)
 
@@ -133,3 +188,47 @@ def dots_of_lanes(typing, a, b, c, d):
         return builder.call(total, (builder.add(pairs(builder, args[:2]), pairs(builder, args[2:])),))
 
     return types.int32(lanes, lanes, lanes, lanes), generate
+
+
+@primitive(lambda row: np.clip(row, np.float32(0), np.float32(1)))
+def clipped_floats(typing, row):
+    """Each number of float32[16] raised to 0 and cut at 1."""
+
+    def generate(context, builder, signature, args):
+        least, most = ir.Constant(_FLOATS, [0.0] * FLOAT_LANES), ir.Constant(_FLOATS, [1.0] * FLOAT_LANES)
+        raised = builder.select(builder.fcmp_ordered(">", args[0], least), args[0], least)
+        return builder.select(builder.fcmp_ordered("<", raised, most), raised, most)
+
+    return float_lanes(float_lanes), generate
+
+
+@primitive(lambda row, values: np.where((row > 0) & (row < 1), values, np.float32(0)))
+def where_inside(typing, row, values):
+    """The numbers of float32[16] `values` where those of `row` are between 0 and 1, elsewhere 0."""
+
+    def generate(context, builder, signature, args):
+        least, most = ir.Constant(_FLOATS, [0.0] * FLOAT_LANES), ir.Constant(_FLOATS, [1.0] * FLOAT_LANES)
+        inside = builder.and_(builder.fcmp_ordered(">", args[0], least), builder.fcmp_ordered("<", args[0], most))
+        return builder.select(inside, args[1], least)
+
+    return float_lanes(float_lanes, float_lanes), generate
+
+
+def _sum_by_halves(row):
+    while len(row) > 1:
+        row = row[: len(row) // 2] + row[len(row) // 2 :]
+    return row[0]
+
+
+@primitive(_sum_by_halves)
+def sum_of_floats(typing, row):
+    """The sum of float32[16], float32: the upper half is added to the lower one, and so on."""
+
+    def generate(context, builder, signature, args):
+        row, half = args[0], FLOAT_LANES // 2
+        while half:
+            lower, upper = (ir.Constant(ir.VectorType(_SUM, half), list(range(at, at + half))) for at in (0, half))
+            row, half = builder.fadd(*(builder.shuffle_vector(row, row, part) for part in (lower, upper))), half // 2
+        return builder.extract_element(row, ir.Constant(_SUM, 0))
+
+    return types.float32(float_lanes), generate

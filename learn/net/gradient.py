@@ -30,6 +30,7 @@ from learn.net.backpropagation import LANES, TRIPLE, learn_moves, learn_scores
 
 PARTS, PARTS_OF_LARGE = 16, 4  # of a batch; fewer for nets with many weights, as each part has its own gradient
 LARGE = 1 << 20  # weights
+LEAST_PART = 512  # positions; adding up the gradients of many smaller parts takes a sixth of the time
 
 OPTIONS = record_dtype(
     [
@@ -164,9 +165,11 @@ class Layout:
 class Gradient:
     """Errors and gradients of nets of one layout, computed by a pool of threads. Used by one thread at a time."""
 
-    def __init__(self, layout: Layout, pool: ThreadPoolExecutor, threads: int) -> None:
+    def __init__(self, layout: Layout, pool: ThreadPoolExecutor, threads: int, batch: int) -> None:
+        """For batches of at most `batch` positions."""
         self._layout, self._pool, self._threads = layout, pool, threads
-        parts = PARTS if layout.size <= LARGE else PARTS_OF_LARGE
+        most = PARTS if layout.size <= LARGE else PARTS_OF_LARGE
+        parts = min(most, max(PARTS_OF_LARGE, batch // LEAST_PART))
         self._gradients = np.zeros((parts, layout.size), dtype=np.float32)
         self._sums = np.zeros(parts)
         self._none = np.zeros((parts, 0), dtype=np.float32)

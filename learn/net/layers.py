@@ -1,75 +1,106 @@
-"""The layers of a net, forward and backward, for one position, float32; weights in the order of `Layout`."""
+"""The layers of a net, forward and backward, for one position; weights in the order of `Layout`.
+
+Rows are float32, and as long as a multiple of FLOAT_LANES.
+"""
 
 import numpy as np
 
+from engine.board.bitboard import U64
 from engine.compiled.jit import kernel
+from engine.compiled.lanes import (
+    FLOAT_LANES,
+    clipped_floats,
+    floats_of,
+    load_floats,
+    store_floats,
+    sum_of_floats,
+    where_inside,
+)
+
+
+@kernel
+def place(row, index):
+    """The address of row[index]; `row` is float32[n]."""
+    return U64(row.ctypes.data) + U64(4 * index)
 
 
 @kernel
 def add_inputs(weights, active, count, width, features, sums):
-    """Fill `sums` with the bias plus the rows of active features: four rows at a time, which saves loads and stores."""
-    bias = weights[features * width : (features + 1) * width]
-    for k in range(width):
-        sums[k] = bias[k]
-    index = 0
-    while index + 4 <= count:
-        first, second = np.int64(active[index]) * width, np.int64(active[index + 1]) * width
-        third, fourth = np.int64(active[index + 2]) * width, np.int64(active[index + 3]) * width
-        a, b = weights[first : first + width], weights[second : second + width]
-        c, d = weights[third : third + width], weights[fourth : fourth + width]
-        for k in range(width):
-            sums[k] += (a[k] + b[k]) + (c[k] + d[k])
-        index += 4
-    while index < count:
-        start = np.int64(active[index]) * width
-        row = weights[start : start + width]
-        for k in range(width):
-            sums[k] += row[k]
-        index += 1
+    """Fill `sums` with the bias plus the rows of active features; each block of neurons stays in registers."""
+    size, fours = U64(4 * width), count & ~3
+    for block in range(0, width, FLOAT_LANES):
+        column = place(weights, block)
+        total = load_floats(column + U64(features) * size)
+        for index in range(0, fours, 4):
+            a, b = load_floats(column + U64(active[index]) * size), load_floats(column + U64(active[index + 1]) * size)
+            c, d = (
+                load_floats(column + U64(active[index + 2]) * size),
+                load_floats(column + U64(active[index + 3]) * size),
+            )
+            total = total + ((a + b) + (c + d))
+        for index in range(fours, count):
+            total = total + load_floats(column + U64(active[index]) * size)
+        store_floats(place(sums, block), total)
 
 
 @kernel
 def add_to_inputs(gradient, active, count, width, features, slopes):
     """Add the gradient of one view's sums to the rows of its active features and to the bias."""
-    bias = gradient[features * width : (features + 1) * width]
-    for k in range(width):
-        bias[k] += slopes[k]
-    for index in range(count):
-        row = gradient[active[index] * width : (active[index] + 1) * width]
-        for k in range(width):
-            row[k] += slopes[k]
+    size = U64(4 * width)
+    for block in range(0, width, FLOAT_LANES):
+        column, slope = place(gradient, block), load_floats(place(slopes, block))
+        add_floats(column + U64(features) * size, slope)
+        for index in range(count):
+            add_floats(column + U64(active[index]) * size, slope)
+
+
+@kernel
+def add_floats(address, numbers):
+    """Add float32[16] to those at an address."""
+    store_floats(address, load_floats(address) + numbers)
+
+
+@kernel
+def add_row(target, row, factor):
+    """Add `factor` times a row to `target`."""
+    factors = floats_of(factor)
+    for k in range(0, len(row), FLOAT_LANES):
+        add_floats(place(target, k), factors * load_floats(place(row, k)))
+
+
+@kernel
+def set_row(target, row, factor):
+    """Make `target` `factor` times a row."""
+    factors = floats_of(factor)
+    for k in range(0, len(row), FLOAT_LANES):
+        store_floats(place(target, k), factors * load_floats(place(row, k)))
 
 
 @kernel
 def activate(sums, out, squares):
     """Clipped to 0..1, and squared for squared clipped ReLU."""
-    for k in range(len(sums)):
-        clipped = min(max(sums[k], np.float32(0)), np.float32(1))
-        out[k] = clipped * clipped if squares else clipped
+    for k in range(0, len(sums), FLOAT_LANES):
+        clipped = clipped_floats(load_floats(place(sums, k)))
+        store_floats(place(out, k), clipped * clipped if squares else clipped)
 
 
 @kernel
-def activate_back(sums, out, slopes, squares):
+def activate_back(sums, slopes, squares):
     """Turn `slopes` from those of the neurons' outputs into those of their sums."""
-    for k in range(len(sums)):
-        inside = np.float32(1) if np.float32(0) < sums[k] < np.float32(1) else np.float32(0)
-        factor = inside * (np.float32(2) * sums[k] if squares else np.float32(1))
-        slopes[k] = slopes[k] * factor
+    for k in range(0, len(sums), FLOAT_LANES):
+        total, slope = load_floats(place(sums, k)), load_floats(place(slopes, k))
+        if squares:
+            slope = slope * (total + total)
+        store_floats(place(slopes, k), where_inside(total, slope))
 
 
 @kernel
-def dot(a, b, scratch):
-    """The dot product of two rows, summed by halves, which the compiler can vectorise."""
-    left = len(a)
-    for k in range(left):
-        scratch[k] = a[k] * b[k]
-    while left > 1:
-        half = (left + 1) >> 1
-        upper = scratch[half:left]
-        for k in range(left - half):
-            scratch[k] += upper[k]
-        left = half
-    return scratch[0]
+def dot(a, b):
+    """The dot product of two rows."""
+    total = floats_of(np.float32(0))
+    for k in range(0, len(a), FLOAT_LANES):
+        total = total + load_floats(place(a, k)) * load_floats(place(b, k))
+    return sum_of_floats(total)
 
 
 @kernel
@@ -79,21 +110,16 @@ def forward(weights, o, buffers, second, squares):
     behind = (o.features + 1) * o.width
     activate(buffers[0, :first], buffers[1, :first], squares)
     if o.second == 0:
-        output = weights[behind : behind + first]
-        return dot(buffers[1, :first], output, buffers[3]) + weights[behind + first]
-    sums = second[0]
-    bias = behind + first * o.second
-    for j in range(o.second):
-        sums[j] = weights[bias + j]
+        return dot(buffers[1, :first], weights[behind:]) + weights[behind + first]
+    sums, bias = second[0], behind + first * o.second
+    set_row(sums, weights[bias : bias + o.second], np.float32(1))
     for k in range(first):
         value = buffers[1, k]
         if value != np.float32(0):
-            row = weights[behind + k * o.second : behind + (k + 1) * o.second]
-            for j in range(o.second):
-                sums[j] += value * row[j]
+            add_row(sums, weights[behind + k * o.second : behind + (k + 1) * o.second], value)
     activate(sums, second[1], squares)
     last = bias + o.second
-    return dot(second[1], weights[last : last + o.second], buffers[3]) + weights[last + o.second]
+    return dot(second[1], weights[last:]) + weights[last + o.second]
 
 
 @kernel
@@ -103,26 +129,21 @@ def backward(weights, gradient, o, buffers, second, squares, slope):
     behind = (o.features + 1) * o.width
     slopes = buffers[2]
     if o.second == 0:
-        for k in range(first):
-            slopes[k] = slope * weights[behind + k]
-            gradient[behind + k] += slope * buffers[1, k]
+        set_row(slopes, weights[behind : behind + first], slope)
+        add_row(gradient[behind:], buffers[1, :first], slope)
         gradient[behind + first] += slope
     else:
         bias = behind + first * o.second
         last = bias + o.second
-        for j in range(o.second):
-            gradient[last + j] += slope * second[1, j]
-            second[2, j] = slope * weights[last + j]
+        add_row(gradient[last:], second[1], slope)
+        set_row(second[2], weights[last : last + o.second], slope)
         gradient[last + o.second] += slope
-        activate_back(second[0], second[1], second[2], squares)
-        for j in range(o.second):
-            gradient[bias + j] += second[2, j]
+        activate_back(second[0], second[2], squares)
+        add_row(gradient[bias:], second[2], np.float32(1))
         for k in range(first):
-            row = weights[behind + k * o.second : behind + (k + 1) * o.second]
-            slopes[k] = dot(second[2], row, buffers[3])
+            row = behind + k * o.second
+            slopes[k] = dot(second[2], weights[row:])
             value = buffers[1, k]
             if value != np.float32(0):
-                target = gradient[behind + k * o.second : behind + (k + 1) * o.second]
-                for j in range(o.second):
-                    target[j] += value * second[2, j]
-    activate_back(buffers[0, :first], buffers[1, :first], slopes, squares)
+                add_row(gradient[row:], second[2], value)
+    activate_back(buffers[0, :first], slopes, squares)

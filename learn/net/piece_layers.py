@@ -9,7 +9,7 @@ import numpy as np
 from engine.compiled.jit import kernel
 from eval.net.network import VALUE
 from eval.net.rows import NO_ROW, PIECE_ROWS, ROW_OF_FEATURE
-from learn.net.layers import activate, activate_back, dot
+from learn.net.layers import activate, activate_back, add_row, dot, set_row
 
 
 @kernel
@@ -41,10 +41,8 @@ def gather_values(weights, o, active, counts, mixed):
             if row == NO_ROW:
                 continue
             start = first + 2 * width * row
-            a, b = weights[start : start + width], weights[start + width : start + 2 * width]
-            for k in range(width):
-                own[k] += sign * a[k]
-                other[k] += sign * b[k]
+            add_row(own, weights[start : start + width], sign)
+            add_row(other, weights[start + width : start + 2 * width], sign)
             total += sign * weights[constants + row]
     return total
 
@@ -55,7 +53,7 @@ def forward_values(weights, o, buffers, constant, squares):
     both = 2 * o.width
     activate(buffers[0, :both], buffers[1, :both], squares)
     last = weights[_first_constant(o) + PIECE_ROWS]
-    return dot(buffers[1, :both], buffers[4, :both], buffers[3]) + np.float32(VALUE) * constant + last
+    return dot(buffers[1, :both], buffers[4, :both]) + np.float32(VALUE) * constant + last
 
 
 @kernel
@@ -70,10 +68,8 @@ def add_to_values(gradient, o, active, counts, neurons, slope):
             if row == NO_ROW:
                 continue
             start = first + 2 * width * row
-            a, b = gradient[start : start + width], gradient[start + width : start + 2 * width]
-            for k in range(width):
-                a[k] += signed * own[k]
-                b[k] += signed * other[k]
+            add_row(gradient[start:], own, signed)
+            add_row(gradient[start + width :], other, signed)
             gradient[constants + row] += np.float32(VALUE) * signed
 
 
@@ -82,6 +78,5 @@ def backward_values(gradient, o, buffers, squares, slope):
     """Add the gradient of the constant of the side to move; the slopes of the first layer's sums go to buffers[2]."""
     both = 2 * o.width
     gradient[_first_constant(o) + PIECE_ROWS] += slope
-    for k in range(both):
-        buffers[2, k] = slope * buffers[4, k]
-    activate_back(buffers[0, :both], buffers[1, :both], buffers[2], squares)
+    set_row(buffers[2], buffers[4, :both], slope)
+    activate_back(buffers[0, :both], buffers[2], squares)

@@ -167,7 +167,7 @@ class Trainer:
         """Train to the end or to Ctrl-C; raises OSError if the checkpoint cannot be written."""
         interrupted = False
         with ThreadPoolExecutor(self._threads, thread_name_prefix="train") as pool:
-            gradient = Gradient(self._layout, pool, self._threads)
+            gradient = Gradient(self._layout, pool, self._threads, self._settings.batch)
             try:
                 while self._epoch < self._settings.epochs:
                     self._run_epoch(gradient, report)

@@ -1,0 +1,73 @@
+"""Sixteen floats as one value: what compiled code makes of them, beside numpy."""
+
+import numpy as np
+import pytest
+
+from engine.compiled.jit import entry
+from engine.compiled.lanes import (
+    FLOAT_LANES,
+    clipped_floats,
+    floats_of,
+    load_floats,
+    store_floats,
+    sum_of_floats,
+    where_inside,
+)
+
+
+@entry
+def _clip(source, target):
+    store_floats(target, clipped_floats(load_floats(source)))
+
+
+@entry
+def _choose(source, target):
+    store_floats(target, where_inside(load_floats(source), load_floats(target)))
+
+
+@entry
+def _combine(source, target, factor):
+    store_floats(target, load_floats(target) + floats_of(np.float32(factor)) * load_floats(source))
+
+
+@entry
+def _sum(source):
+    return sum_of_floats(load_floats(source))
+
+
+def _address(row):
+    return np.uint64(row.ctypes.data)
+
+
+@pytest.fixture
+def rows():
+    generator = np.random.default_rng(3)
+    found = (4 * generator.random((2, FLOAT_LANES)) - 2).astype(np.float32)
+    found[0, :4] = 0, 1, -0.0, 2
+    return found
+
+
+def test_numbers_are_clipped_to_between_0_and_1(rows):
+    _clip(_address(rows[0]), _address(rows[1]))
+    np.testing.assert_array_equal(rows[1], np.clip(rows[0], 0, 1))
+
+
+def test_only_numbers_strictly_between_0_and_1_let_others_through(rows):
+    expected = np.where((rows[0] > 0) & (rows[0] < 1), rows[1], 0)
+    _choose(_address(rows[0]), _address(rows[1]))
+    np.testing.assert_array_equal(rows[1], expected)
+    assert expected.any() and not expected.all()
+
+
+def test_a_row_times_a_factor_is_added(rows):
+    expected = rows[1] + np.float32(0.3) * rows[0]
+    _combine(_address(rows[0]), _address(rows[1]), 0.3)
+    np.testing.assert_array_equal(rows[1], expected)
+
+
+def test_the_sum_is_that_of_the_halves(rows):
+    halves = rows[0]
+    while len(halves) > 1:
+        halves = halves[: len(halves) // 2] + halves[len(halves) // 2 :]
+    assert _sum(_address(rows[0])) == halves[0]
+    assert halves[0] == pytest.approx(rows[0].sum(), rel=1e-5)

@@ -8,6 +8,11 @@ from tests.test_net_training import SAMPLE
 from tools.feature_sets import SETS, main
 
 
+@pytest.fixture(autouse=True)
+def short_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tools.feature_sets.NODES", 100)
+
+
 def test_all_sets_of_the_thesis_are_trained_once_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     positions = tmp_path / "p.bin"
     positions.write_bytes(SAMPLE.tobytes())

@@ -3,23 +3,30 @@
 `python -m tools.feature_sets POSITIONS [--epochs N] [--hidden N] [--seeds N] [--most N] [--games N] [--out FOLDER]`
 
 Each of the twelve sets of the thesis is trained on the same positions with several seeds. The table shows both errors
-beside the thesis' figures; with --games also Elo against ALL at equal nodes and, with --tc, at equal time. The nets are
-kept in the folder, and a second run goes on from there. Errors on other data and with other labels cannot be compared
-with the thesis' in size, only in order. --sizes compares ALL with other numbers of neurons instead.
+and the nodes a second relative to ALL beside the thesis' figures; with --games also Elo against ALL at equal nodes and,
+with --movetime, at equal time. The nets are kept in the folder, and a second run goes on from there. Errors on other
+data and with other labels cannot be compared with the thesis' in size, only in order. --sizes compares ALL with other
+numbers of neurons instead.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import time
 from math import prod
 from pathlib import Path
+from statistics import median
 from typing import NamedTuple
 
 import numpy as np
 
 from benchmarks.markdown import markdown_table
+from engine.board.game import Position
 from engine.common.files import write_whole
+from engine.search.bench import HASH_MB, POSITIONS
+from engine.search.limits import Limits
+from engine.search.searcher import Searcher
 from eval.net.family import NetEvaluation
 from eval.net.file import load_net, save_net
 from eval.net.network import Network, Shape
@@ -30,7 +37,7 @@ from match.config import MatchConfig
 from match.players import OwnPlayer
 from match.runner import run_match
 from match.statistics import estimate
-from match.time_control import Clock, TimeControl
+from match.time_control import TimeControl
 
 
 class Thesis(NamedTuple):
@@ -55,17 +62,18 @@ SETS = {
     "ALL+MC": Thesis(3.032, -280.9),
 }
 BASE = "ALL"
-
+TURNS, SEARCHED, NODES = 5, 10, 10_000  # of a measurement of speed, its positions, and the nodes of each
 
 SIZES = [(first, second) for first in (32, 64, 128, 256) for second in (0, 16, 32)]  # neurons of two layers; 0: one
 
 
 class Row(NamedTuple):
-    """Our figures for a shape: errors by seed, in thousandths, and Elo against ALL as text."""
+    """Our figures for a shape: errors by seed, in thousandths, speed relative to ALL, and Elo against ALL as text."""
 
     shape: Shape
     learnt: list[float]
     apart: list[float]
+    speed: float
     elo: list[str]
 
 
@@ -82,7 +90,8 @@ def main(words: list[str] | None = None) -> None:
         nets = base_nets if shape == base else _nets(shape, records, args)
         elo = [] if shape == base else _played(nets[0], base_nets[0], args)
         errors = [net.about["training"] for net in nets]
-        rows.append(Row(shape, [1000 * e["error"] for e in errors], [1000 * e["error_apart"] for e in errors], elo))
+        learnt, apart = ([1000 * error[name] for error in errors] for name in ("error", "error_apart"))
+        rows.append(Row(shape, learnt, apart, _relative_speed(nets[0], base_nets[0]), elo))
         text = render(rows, len(records), args)
         write_whole(args.out / ("sizes.md" if args.sizes else "table.md"), text.encode())
         print(text, flush=True)
@@ -98,7 +107,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--most", type=int, help="positions (all)")
     parser.add_argument("--games", type=int, default=0, help="against ALL, for each kind of match (0)")
     parser.add_argument("--nodes", type=int, default=2000, help="a move (2000)")
-    parser.add_argument("--tc", type=float, nargs=2, metavar=("S", "INC"), help="also play at this clock, in seconds")
+    parser.add_argument("--movetime", type=int, metavar="MS", help="also play with this time a move")
     parser.add_argument("--out", type=Path, default=Path("feature-sets"), help="folder for nets and table")
     return parser
 
@@ -131,8 +140,8 @@ def _played(net: Network, base: Network, args: argparse.Namespace) -> list[str]:
         return []
     players = OwnPlayer("net", NetEvaluation(net, "net")), OwnPlayer(BASE, NetEvaluation(base, BASE))
     controls = [TimeControl(args.nodes)]
-    if args.tc:
-        controls.append(TimeControl(clock=Clock(*(round(1000 * seconds) for seconds in args.tc))))
+    if args.movetime:
+        controls.append(TimeControl(movetime=args.movetime))
     found = []
     for control in controls:
         tally = run_match(MatchConfig(players, control, games=args.games), 1).tally
@@ -141,18 +150,34 @@ def _played(net: Network, base: Network, args: argparse.Namespace) -> list[str]:
     return found
 
 
+def _relative_speed(net: Network, base: Network) -> float:
+    """The nodes that a search with one net makes in the CPU time of one with the other: the median of several turns."""
+    searchers = [Searcher(HASH_MB, evaluation=NetEvaluation(each, "net")) for each in (net, base)]
+    taken = [[_seconds(searcher) for searcher in searchers] for _ in range(TURNS)]
+    return median(own / other for other, own in taken)
+
+
+def _seconds(searcher: Searcher) -> float:
+    """The CPU time of a search of some positions, a fixed number of nodes each."""
+    searcher.clear()
+    began = time.process_time()
+    for fen in POSITIONS[:SEARCHED]:
+        searcher.search(Position(fen), Limits(nodes=NODES))
+    return time.process_time() - began
+
+
 def render(rows: list[Row], positions: int, args: argparse.Namespace) -> str:
     """The table so far."""
     played = ["Elo at equal nodes", "Elo at equal time"][: max(len(row.elo) for row in rows)]
     heads = ["Neurons", "Weights"] if args.sizes else ["Set", "Features"]
-    heads += ["Error apart", "spread", "Error learnt", *played]
+    heads += ["Error apart", "spread", "Error learnt", "Nodes/s", *played]
     heads += [] if args.sizes else ["thesis: error", "thesis: Elo"]
     hidden = "" if args.sizes else f"{args.hidden} neurons, "
     table = []
-    for shape, learnt, apart, elo in rows:
+    for shape, learnt, apart, speed, elo in rows:
         cells = _size(shape) if args.sizes else [shape.features, str(shape.feature_set.size)]
         cells += [f"{np.mean(apart):.3f}", f"{max(apart) - min(apart):.3f}", f"{np.mean(learnt):.3f}"]
-        cells += [*elo, *[""] * (len(played) - len(elo))]
+        cells += [f"{speed:.2f}", *elo, *[""] * (len(played) - len(elo))]
         if not args.sizes:
             thesis = SETS[shape.features]
             cells += [f"{thesis.error:.3f}", f"{thesis.elo:+.1f}"]

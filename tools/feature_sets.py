@@ -62,6 +62,7 @@ SETS = {
     "ALL+MC": Thesis(3.032, -280.9),
 }
 BASE = "ALL"
+PATIENCE = 1000  # milliseconds: at a few for each move nobody loses on time because the machine was busy
 TURNS, SEARCHED, NODES = 5, 10, 10_000  # of a measurement of speed, its positions, and the nodes of each
 
 SIZES = [(first, second) for first in (32, 64, 128, 256) for second in (0, 16, 32)]  # neurons of two layers; 0: one
@@ -144,7 +145,7 @@ def _played(net: Network, base: Network, args: argparse.Namespace) -> list[str]:
         controls.append(TimeControl(movetime=args.movetime))
     found = []
     for control in controls:
-        tally = run_match(MatchConfig(players, control, games=args.games), 1).tally
+        tally = run_match(MatchConfig(players, control, games=args.games, margin=PATIENCE), 1).tally
         score = estimate(tally.counts)
         found.append(f"{score.elo:+.0f} +- {score.elo_error:.0f}")
     return found

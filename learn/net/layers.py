@@ -19,7 +19,7 @@ from engine.compiled.lanes import (
 
 
 @kernel
-def place(row, index):
+def _at(row, index):
     """The address of row[index]; `row` is float32[n]."""
     return U64(row.ctypes.data) + U64(4 * index)
 
@@ -29,7 +29,7 @@ def add_inputs(weights, active, count, width, features, sums):
     """Fill `sums` with the bias plus the rows of active features; each block of neurons stays in registers."""
     size, fours = U64(4 * width), count & ~3
     for block in range(0, width, FLOAT_LANES):
-        column = place(weights, block)
+        column = _at(weights, block)
         total = load_floats(column + U64(features) * size)
         for index in range(0, fours, 4):
             a, b = load_floats(column + U64(active[index]) * size), load_floats(column + U64(active[index + 1]) * size)
@@ -40,7 +40,7 @@ def add_inputs(weights, active, count, width, features, sums):
             total = total + ((a + b) + (c + d))
         for index in range(fours, count):
             total = total + load_floats(column + U64(active[index]) * size)
-        store_floats(place(sums, block), total)
+        store_floats(_at(sums, block), total)
 
 
 @kernel
@@ -48,7 +48,7 @@ def add_to_inputs(gradient, active, count, width, features, slopes):
     """Add the gradient of one view's sums to the rows of its active features and to the bias."""
     size = U64(4 * width)
     for block in range(0, width, FLOAT_LANES):
-        column, slope = place(gradient, block), load_floats(place(slopes, block))
+        column, slope = _at(gradient, block), load_floats(_at(slopes, block))
         add_floats(column + U64(features) * size, slope)
         for index in range(count):
             add_floats(column + U64(active[index]) * size, slope)
@@ -65,7 +65,7 @@ def add_row(target, row, factor):
     """Add `factor` times a row to `target`."""
     factors = floats_of(factor)
     for k in range(0, len(row), FLOAT_LANES):
-        add_floats(place(target, k), factors * load_floats(place(row, k)))
+        add_floats(_at(target, k), factors * load_floats(_at(row, k)))
 
 
 @kernel
@@ -73,25 +73,25 @@ def set_row(target, row, factor):
     """Make `target` `factor` times a row."""
     factors = floats_of(factor)
     for k in range(0, len(row), FLOAT_LANES):
-        store_floats(place(target, k), factors * load_floats(place(row, k)))
+        store_floats(_at(target, k), factors * load_floats(_at(row, k)))
 
 
 @kernel
 def activate(sums, out, squares):
     """Clipped to 0..1, and squared for squared clipped ReLU."""
     for k in range(0, len(sums), FLOAT_LANES):
-        clipped = clipped_floats(load_floats(place(sums, k)))
-        store_floats(place(out, k), clipped * clipped if squares else clipped)
+        clipped = clipped_floats(load_floats(_at(sums, k)))
+        store_floats(_at(out, k), clipped * clipped if squares else clipped)
 
 
 @kernel
 def activate_back(sums, slopes, squares):
     """Turn `slopes` from those of the neurons' outputs into those of their sums."""
     for k in range(0, len(sums), FLOAT_LANES):
-        total, slope = load_floats(place(sums, k)), load_floats(place(slopes, k))
+        total, slope = load_floats(_at(sums, k)), load_floats(_at(slopes, k))
         if squares:
             slope = slope * (total + total)
-        store_floats(place(slopes, k), where_inside(total, slope))
+        store_floats(_at(slopes, k), where_inside(total, slope))
 
 
 @kernel
@@ -99,7 +99,7 @@ def dot(a, b):
     """The dot product of two rows."""
     total = floats_of(np.float32(0))
     for k in range(0, len(a), FLOAT_LANES):
-        total = total + load_floats(place(a, k)) * load_floats(place(b, k))
+        total = total + load_floats(_at(a, k)) * load_floats(_at(b, k))
     return sum_of_floats(total)
 
 

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
+from functools import partial
 from math import prod
 from pathlib import Path
-from statistics import median
 from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks.clock import cpu_seconds, medians_in_turns
 from benchmarks.markdown import markdown_table
 from engine.board.game import Position
 from engine.common.files import write_whole
@@ -89,10 +89,12 @@ def main(words: list[str] | None = None) -> None:
     base_nets = _nets(base, records, args)
     for shape in shapes:
         nets = base_nets if shape == base else _nets(shape, records, args)
-        elo = [] if shape == base else _played(nets[0], base_nets[0], args)
+        speed, elo = 1.0, []
+        if shape != base:
+            speed, elo = _relative_speed(nets[0], base_nets[0]), _played(nets[0], base_nets[0], args)
         errors = [net.about["training"] for net in nets]
         learnt, apart = ([1000 * error[name] for error in errors] for name in ("error", "error_apart"))
-        rows.append(Row(shape, learnt, apart, _relative_speed(nets[0], base_nets[0]), elo))
+        rows.append(Row(shape, learnt, apart, speed, elo))
         text = render(rows, len(records), args)
         write_whole(args.out / ("sizes.md" if args.sizes else "table.md"), text.encode())
         print(text, flush=True)
@@ -152,19 +154,17 @@ def _played(net: Network, base: Network, args: argparse.Namespace) -> list[str]:
 
 
 def _relative_speed(net: Network, base: Network) -> float:
-    """The nodes that a search with one net makes in the CPU time of one with the other: the median of several turns."""
+    """The nodes that a search with one net makes in the CPU time of one with the other."""
     searchers = [Searcher(HASH_MB, evaluation=NetEvaluation(each, "net")) for each in (net, base)]
-    taken = [[_seconds(searcher) for searcher in searchers] for _ in range(TURNS)]
-    return median(own / other for other, own in taken)
+    own, other = medians_in_turns([partial(cpu_seconds, partial(_search, each)) for each in searchers], TURNS)
+    return other / own
 
 
-def _seconds(searcher: Searcher) -> float:
-    """The CPU time of a search of some positions, a fixed number of nodes each."""
+def _search(searcher: Searcher) -> None:
+    """Search some positions, a fixed number of nodes each."""
     searcher.clear()
-    began = time.process_time()
     for fen in POSITIONS[:SEARCHED]:
         searcher.search(Position(fen), Limits(nodes=NODES))
-    return time.process_time() - began
 
 
 def render(rows: list[Row], positions: int, args: argparse.Namespace) -> str:

@@ -31,7 +31,8 @@ log = logging.getLogger(__name__)
 
 INTERPRETED = bool(numba.config.DISABLE_JIT)  # whether kernels run as plain Python: `make test-python`
 CHECKS_BOUNDS = bool(numba.config.BOUNDSCHECK)  # whether each index is checked: `make test-bounds`
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": True}  # NRT: numba's counting of users
+# `_nrt` is numba's counting of users. Each says whether it counts, because what says nothing does as its caller.
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": True}
 _BORROWING = {**_OPTIONS, "_nrt": False, "pipeline_class": BorrowingCompiler}
 
 if CHECKS_BOUNDS:

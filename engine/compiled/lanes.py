@@ -23,16 +23,22 @@ LANES_SIZE = 2 * LANES  # bytes, of either kind
 
 
 class LanesType(types.Type):  # type: ignore[misc]
-    """The type of int16[32] or float32[16] as one value; `vector` is that of LLVM."""
+    """The type of int16[32] or float32[16] as one value; `vector` is the type for LLVM, `number` that of ctypes."""
 
-    def __init__(self, name: str, vector: Any) -> None:
+    def __init__(self, name: str, vector: Any, number: Any) -> None:
         super().__init__(name)
-        self.vector = vector
+        self.vector, self.number = vector, number
+
+    def at(self, address: Any) -> np.ndarray:
+        """The numbers at an address, for code that runs without the compiler."""
+        return np.ctypeslib.as_array((self.number * self.vector.count).from_address(int(address)))
 
 
 _WORD, _SUM, _FLOAT = ir.IntType(16), ir.IntType(32), ir.FloatType()
 _VECTOR, _FLOATS = ir.VectorType(_WORD, LANES), ir.VectorType(_FLOAT, FLOAT_LANES)
-lanes, float_lanes = LanesType("lanes", _VECTOR), LanesType("float_lanes", _FLOATS)
+_ZEROS, _ONES = (ir.Constant(_FLOATS, [number] * FLOAT_LANES) for number in (0.0, 1.0))
+lanes = LanesType("lanes", _VECTOR, ctypes.c_int16)
+float_lanes = LanesType("float_lanes", _FLOATS, ctypes.c_float)
 
 
 @register_model(LanesType)
@@ -77,65 +83,50 @@ def _multiply_floats(context, builder, signature, args):
     return builder.fmul(*args)
 
 
-def _row_at(address):
-    return np.ctypeslib.as_array((ctypes.c_int16 * LANES).from_address(int(address)))
-
-
-def _floats_at(address):
-    return np.ctypeslib.as_array((ctypes.c_float * FLOAT_LANES).from_address(int(address)))
-
-
-def _store_row(address, row):
-    _row_at(address)[:] = row
-
-
-def _store_floats(address, row):
-    _floats_at(address)[:] = row
-
-
-def _load(kind, align):
+def _load(kind):
     """What numba asks of an intrinsic: a load of `kind` from an address, uint64."""
 
     def generate(context, builder, signature, args):
         loaded = builder.load(builder.inttoptr(args[0], kind.vector.as_pointer()))
-        loaded.align = align
+        loaded.align = ctypes.sizeof(kind.number)
         return loaded
 
     return kind(types.uint64), generate
 
 
-def _store(kind, align):
+def _store(kind):
     """The same for a store."""
 
     def generate(context, builder, signature, args):
-        builder.store(args[1], builder.inttoptr(args[0], kind.vector.as_pointer()), align=align)
+        place = builder.inttoptr(args[0], kind.vector.as_pointer())
+        builder.store(args[1], place, align=ctypes.sizeof(kind.number))
         return context.get_dummy_value()
 
     return types.void(types.uint64, kind), generate
 
 
-@primitive(lambda address: _row_at(address).copy())
+@primitive(lambda address: lanes.at(address).copy())
 def load_lanes(typing, address):
     """The int16[32] at `address`, uint64."""
-    return _load(lanes, 2)
+    return _load(lanes)
 
 
-@primitive(_store_row)
+@primitive(lambda address, row: np.copyto(lanes.at(address), row))
 def store_lanes(typing, address, row):
     """Write int16[32] to `address`, uint64."""
-    return _store(lanes, 2)
+    return _store(lanes)
 
 
-@primitive(lambda address: _floats_at(address).copy())
+@primitive(lambda address: float_lanes.at(address).copy())
 def load_floats(typing, address):
     """The float32[16] at `address`, uint64."""
-    return _load(float_lanes, 4)
+    return _load(float_lanes)
 
 
-@primitive(_store_floats)
+@primitive(lambda address, row: np.copyto(float_lanes.at(address), row))
 def store_floats(typing, address, row):
     """Write float32[16] to `address`, uint64."""
-    return _store(float_lanes, 4)
+    return _store(float_lanes)
 
 
 @primitive(lambda number: np.full(FLOAT_LANES, number, dtype=np.float32))
@@ -195,9 +186,8 @@ def clipped_floats(typing, row):
     """Each number of float32[16] raised to 0 and cut at 1."""
 
     def generate(context, builder, signature, args):
-        least, most = ir.Constant(_FLOATS, [0.0] * FLOAT_LANES), ir.Constant(_FLOATS, [1.0] * FLOAT_LANES)
-        raised = builder.select(builder.fcmp_ordered(">", args[0], least), args[0], least)
-        return builder.select(builder.fcmp_ordered("<", raised, most), raised, most)
+        raised = builder.select(builder.fcmp_ordered(">", args[0], _ZEROS), args[0], _ZEROS)
+        return builder.select(builder.fcmp_ordered("<", raised, _ONES), raised, _ONES)
 
     return float_lanes(float_lanes), generate
 
@@ -207,9 +197,8 @@ def where_inside(typing, row, values):
     """The numbers of float32[16] `values` where those of `row` are between 0 and 1, elsewhere 0."""
 
     def generate(context, builder, signature, args):
-        least, most = ir.Constant(_FLOATS, [0.0] * FLOAT_LANES), ir.Constant(_FLOATS, [1.0] * FLOAT_LANES)
-        inside = builder.and_(builder.fcmp_ordered(">", args[0], least), builder.fcmp_ordered("<", args[0], most))
-        return builder.select(inside, args[1], least)
+        inside = builder.and_(builder.fcmp_ordered(">", args[0], _ZEROS), builder.fcmp_ordered("<", args[0], _ONES))
+        return builder.select(inside, args[1], _ZEROS)
 
     return float_lanes(float_lanes, float_lanes), generate
 

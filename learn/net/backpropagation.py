@@ -15,7 +15,6 @@ from formats.packed import read_view
 from learn.net.layers import add_inputs, add_to_inputs, backward, forward
 from learn.net.piece_layers import add_to_values, backward_values, forward_values, gather_values
 
-LANES = 16  # layers are padded to a multiple
 AHEAD = 12  # positions prefetched
 TRIPLE = 3  # records for PQR
 _FINDER = 2 * VIEW_SIZE + SCRATCH // 2  # words of memory to find features with
@@ -127,18 +126,18 @@ def _finder(memory):
 @kernel
 def _slot_size(o, most):
     """The words of memory that one position needs on its way through the net and back."""
-    return 2 + most + 5 * o.width + (LANES + 3 * o.second) // 2
+    return 2 + most + (8 * o.width + 3 * o.second) // 2
 
 
 @kernel(makes_arrays=True)
 def _slot(number, o, most, memory):
     """Where a position is worked on: active features of both views, their numbers, and two blocks of rows.
 
-    The first block: sums, outputs of neurons, slopes, scratch, sums of values. The second: those of the second layer.
+    The first block: sums, outputs of neurons, slopes, sums of values. The second: those of the second layer.
     """
     start = U64(memory.ctypes.data) + U64(8 * (_FINDER + number * _slot_size(o, most)))
-    buffers = array_at(start, np.float32, (5, 2 * o.width))
-    start += U64(4 * (10 * o.width + LANES))
+    buffers = array_at(start, np.float32, (4, 2 * o.width))
+    start += U64(4 * 8 * o.width)
     second = array_at(start, np.float32, (3, o.second))
     start += U64(4 * 3 * o.second)
     return array_at(start + U64(16), np.int32, (2, most)), array_at(start, np.int64, 2), buffers, second
@@ -196,7 +195,7 @@ def _forward(weights, o, record, is_mirrored, program, rows, finder, slot):
     for side in range(2):
         add_inputs(weights, active[side], counts[side], o.width, o.features, buffers[0, side * o.width :])
     if o.values:
-        constant = gather_values(weights, o, active, counts, buffers[4])
+        constant = gather_values(weights, o, active, counts, buffers[3])
         return forward_values(weights, o, buffers, constant, o.squares != 0)
     return forward(weights, o, buffers, second, o.squares != 0)
 

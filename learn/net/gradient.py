@@ -22,11 +22,12 @@ from functools import cached_property
 import numpy as np
 
 from engine.compiled.jit import entry
+from engine.compiled.lanes import FLOAT_LANES
 from engine.compiled.records import record_dtype
 from eval.net.features import FeatureSet
 from eval.net.network import Shape
 from eval.net.rows import PIECE_ROWS, rows_of_pieces
-from learn.net.backpropagation import LANES, TRIPLE, learn_moves, learn_scores
+from learn.net.backpropagation import TRIPLE, learn_moves, learn_scores
 
 PARTS, PARTS_OF_LARGE = 16, 4  # of a batch; fewer for nets with many weights, as each part has its own gradient
 LARGE = 1 << 20  # weights
@@ -80,12 +81,12 @@ class Layout:
     @property
     def width(self) -> int:
         """Neurons of the first layer, padded."""
-        return -(-self.shape.hidden // LANES) * LANES
+        return -(-self.shape.hidden // FLOAT_LANES) * FLOAT_LANES
 
     @property
     def second(self) -> int:
         """Neurons of the second layer, padded; 0 for none."""
-        return -(-self.shape.second // LANES) * LANES
+        return -(-self.shape.second // FLOAT_LANES) * FLOAT_LANES
 
     @cached_property
     def sizes(self) -> dict[str, tuple[int, ...]]:
@@ -94,10 +95,10 @@ class Layout:
         found: dict[str, tuple[int, ...]] = {"inputs": (self.feature_set.size, width), "input_bias": (width,)}
         if self.shape.piece_values:
             rows = {"values": (PIECE_ROWS, 2 * width), "value_constants": (PIECE_ROWS,)}
-            return found | rows | {"output_bias": (LANES,)}
+            return found | rows | {"output_bias": (FLOAT_LANES,)}
         if second:
             found |= {"middle": (2 * width, second), "middle_bias": (second,)}
-        return found | {"output": (second or 2 * width,), "output_bias": (LANES,)}
+        return found | {"output": (second or 2 * width,), "output_bias": (FLOAT_LANES,)}
 
     @cached_property
     def size(self) -> int:

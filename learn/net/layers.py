@@ -30,17 +30,20 @@ def add_inputs(weights, active, count, width, features, sums):
     size, fours = U64(4 * width), count & ~3
     for block in range(0, width, FLOAT_LANES):
         column = _at(weights, block)
-        total = load_floats(column + U64(features) * size)
+        total = _block_of(column, features, size)
         for index in range(0, fours, 4):
-            a, b = load_floats(column + U64(active[index]) * size), load_floats(column + U64(active[index + 1]) * size)
-            c, d = (
-                load_floats(column + U64(active[index + 2]) * size),
-                load_floats(column + U64(active[index + 3]) * size),
-            )
+            a, b = _block_of(column, active[index], size), _block_of(column, active[index + 1], size)
+            c, d = _block_of(column, active[index + 2], size), _block_of(column, active[index + 3], size)
             total = total + ((a + b) + (c + d))
         for index in range(fours, count):
-            total = total + load_floats(column + U64(active[index]) * size)
+            total = total + _block_of(column, active[index], size)
         store_floats(_at(sums, block), total)
+
+
+@kernel
+def _block_of(column, row, size):
+    """One block of a row of weights; `column` is its address in row 0, `size` the bytes of a row."""
+    return load_floats(column + U64(row) * size)
 
 
 @kernel

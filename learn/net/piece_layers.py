@@ -49,11 +49,11 @@ def gather_values(weights, o, active, counts, mixed):
 
 @kernel
 def forward_values(weights, o, buffers, constant, squares):
-    """The output of the net from the sums in buffers[0] and the row in buffers[4]; outputs of neurons go to [1]."""
+    """The output of the net from the sums in buffers[0] and the row in buffers[3]; outputs of neurons go to [1]."""
     both = 2 * o.width
     activate(buffers[0, :both], buffers[1, :both], squares)
     last = weights[_first_constant(o) + PIECE_ROWS]
-    return dot(buffers[1, :both], buffers[4, :both]) + np.float32(VALUE) * constant + last
+    return dot(buffers[1, :both], buffers[3, :both]) + np.float32(VALUE) * constant + last
 
 
 @kernel
@@ -78,5 +78,5 @@ def backward_values(gradient, o, buffers, squares, slope):
     """Add the gradient of the constant of the side to move; the slopes of the first layer's sums go to buffers[2]."""
     both = 2 * o.width
     gradient[_first_constant(o) + PIECE_ROWS] += slope
-    set_row(buffers[2], buffers[4, :both], slope)
+    set_row(buffers[2], buffers[3, :both], slope)
     activate_back(buffers[0, :both], buffers[2], squares)

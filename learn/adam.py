@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from learn.fit import FitCallback, FitProblem, Step, sizes, strides
-from learn.passes import Samples, gather
+from learn.passes import Detail, Samples, gather
 from learn.sample import FitParameters
 
 RATE = 0.05
@@ -35,13 +35,13 @@ def _descend(
     best, best_point = np.inf, parameters
     for epoch in range(1, epochs + 1):
         callback.progressed("Adam", epoch / epochs)
-        sums = gather(sample, parameters, problem.loss, stride=stride)
+        sums = gather(sample, parameters, problem.loss, Detail.GRADIENT, stride)
         value = problem.objective(sums, parameters, stride)
         if value < best:
             best, best_point = value, parameters
             if stride == 1:
                 callback.stepped(Step(parameters, sums))
-        gradient = problem.system(sums, parameters, stride)[0] * units
+        gradient = problem.gradient(sums, parameters, stride) * units
         first = FIRST_DECAY * first + (1 - FIRST_DECAY) * gradient
         second = SECOND_DECAY * second + (1 - SECOND_DECAY) * gradient**2
         rate = RATE * (1 + np.cos(np.pi * epoch / epochs)) / 2

@@ -124,7 +124,7 @@ def descent(sample: Samples, start: FitParameters, problem: FitProblem, callback
     """The point where no step of a single weight helps, or the validation error has stopped falling."""
     if not isinstance(sample, Sample):
         raise LearnError("descent keeps the score of every row, and needs the rows in this process")
-    parameters, sums = start, gather(sample, start, problem.loss, products=False)
+    parameters, sums = start, gather(sample, start, problem.loss)
     row_scores = _RowScores(sample, problem.loss, phases_of(start.weights, sample.terms))
     for cycle in range(1, 1000):
         valid = sums.valid
@@ -135,7 +135,7 @@ def descent(sample: Samples, start: FitParameters, problem: FitProblem, callback
             parameters, sums = _move(row_scores, parameters, sums, problem, int(term), cycle, callback)
         if problem.fit_k:
             parameters = fit_k(sample, parameters.weights, problem.loss, parameters.inverse_k)
-            sums = gather(sample, parameters, problem.loss, products=False)
+            sums = gather(sample, parameters, problem.loss)
             callback.stepped(Step(parameters, sums, cycle=cycle))
         if sums.valid >= valid:
             break

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from learn.passes import TRAIN, Samples, Sums, gather
+from learn.passes import TRAIN, Detail, Samples, Sums, gather
 from learn.positions import FEATURE_SCALE
 from learn.sample import FitParameters, Loss
 from learn.shares import BLOCK
@@ -22,7 +22,10 @@ SPREAD, SPREAD_AT = 0.25, 300  # `prior_spread` at this number of games; measure
 LEAST_SIZE = 10.0  # centipawns; a smaller weight counts as this large
 NOISE = {Loss.SQUARED: 0.1, Loss.CROSS_ENTROPY: 1.0}  # the variance of a residual
 DOUBLED = {Loss.SQUARED: 1.0, Loss.CROSS_ENTROPY: 2.0}  # so that half the derivative is slope times residual
-TOLERANCE = 1e-7  # relative improvement below which the fit has converged
+TOLERANCE = 1e-7  # the fit has converged when a step would improve the objective by a smaller part of it
+ROUGH_TOLERANCE = 1e-5  # the same for the part of a large sample that only gives a start
+K_TOLERANCE = 1e-3  # relative change of K by a step that leaves less than a tenth of it
+SURPRISE = 0.1  # by this part a fall may miss what was expected of it before the matrix is computed anew
 STRIDE = 16  # a large sample is first fitted on every 16th block
 LARGE = 4 * STRIDE * BLOCK  # rows from which that saves time
 
@@ -91,15 +94,17 @@ class FitProblem:
         directions[:, -1] = parameters.weights / FEATURE_SCALE
         return directions
 
-    def system(self, sums: Sums, parameters: FitParameters, stride: int = 1) -> tuple[np.ndarray, np.ndarray]:
-        """Half the gradient of the objective and its Gauss-Newton matrix, over the free weights and 1 / K."""
-        assert sums.products is not None
+    def gradient(self, sums: Sums, parameters: FitParameters, stride: int = 1) -> np.ndarray:
+        """Half the gradient of the objective over the free weights and 1 / K: float64[free + 1]."""
+        distance = parameters.weights[self.free] - self.start[self.free]
+        pull = np.append(self.ridge(sums) / stride * distance, 0.0)
+        return np.asarray(self.directions(parameters).T @ sums.gradient + pull)
+
+    def matrix(self, sums: Sums, parameters: FitParameters, stride: int = 1) -> np.ndarray:
+        """The Gauss-Newton matrix over the free weights and 1 / K: float64[free + 1, free + 1]."""
         directions = self.directions(parameters)
-        gradient = directions.T @ sums.products[:-1, -1]
-        matrix = directions.T @ sums.products[:-1, :-1] @ directions
         ridge = np.append(self.ridge(sums) / stride, 0.0)
-        distance = np.append(parameters.weights[self.free] - self.start[self.free], 0.0)
-        return gradient + ridge * distance, matrix + np.diag(ridge)
+        return np.asarray(directions.T @ sums.products @ directions + np.diag(ridge))
 
 
 def prior_spread(games: int) -> float:
@@ -120,12 +125,12 @@ def fit_k(sample: Samples, weights: np.ndarray, loss: Loss = Loss.SQUARED, start
     parameters = FitParameters(np.asarray(weights, dtype=np.float64), start)
     for stride in strides(sample):
         for _ in range(20):
-            sums = gather(sample, parameters, loss, products=False, stride=stride)
+            sums = gather(sample, parameters, loss, stride=stride)
             change = -sums.k_slope / max(sums.k_curvature, 1e-30)
             inverse_k = float(
                 np.clip(parameters.inverse_k + change, parameters.inverse_k / 3, parameters.inverse_k * 3)
             )
-            converged = abs(inverse_k - parameters.inverse_k) < 1e-4 * parameters.inverse_k
+            converged = abs(inverse_k - parameters.inverse_k) < K_TOLERANCE * parameters.inverse_k
             parameters = replace(parameters, inverse_k=float(np.clip(inverse_k, 1e-5, 1.0)))
             if converged:
                 break
@@ -142,10 +147,10 @@ def gauss_newton(sample: Samples, start: FitParameters, problem: FitProblem, cal
 
     A large sample is first fitted on a part, without calls of `callback`; this saves most of the time.
     """
-    parameters = start
-    for stride in strides(sample):
-        parameters = approach(sample, parameters, problem, callback if stride == 1 else FitCallback(), stride)
-    return parameters
+    *parts, whole = strides(sample)
+    for stride in parts:
+        start = approach(sample, start, problem, FitCallback(), stride, ROUGH_TOLERANCE)
+    return approach(sample, start, problem, callback, whole)
 
 
 def approach(
@@ -154,37 +159,46 @@ def approach(
     problem: FitProblem,
     callback: FitCallback,
     stride: int = 1,
+    tolerance: float = TOLERANCE,
     steps: int = 30,
 ) -> FitParameters:
-    """Gauss-Newton on every `stride`-th block, starting at `parameters`."""
+    """Gauss-Newton on every `stride`-th block, starting at `parameters`, until a step would gain next to nothing.
+
+    The matrix takes most of the time of a pass. It is kept as long as steps keep what it promises.
+    """
     damping = 1e-6
-    best, best_sums = np.inf, None
-    candidate = parameters
+    sums = gather(sample, parameters, problem.loss, Detail.PRODUCTS, stride)
+    best, matrix = problem.objective(sums, parameters, stride), problem.matrix(sums, parameters, stride)
+    callback.stepped(Step(parameters, sums))
     for _ in range(steps):
-        sums = gather(sample, candidate, problem.loss, stride=stride)
-        value = problem.objective(sums, candidate, stride)
-        if value < best or best_sums is None:
-            improvement = (best - value) / best if np.isfinite(best) else 1.0
-            best, best_sums, parameters, damping = value, sums, candidate, damping / 4
-            callback.stepped(Step(parameters, sums))
-            if improvement < TOLERANCE:
-                break
-        else:
+        gradient = problem.gradient(sums, parameters, stride)
+        candidate, expected = _step(parameters, problem, gradient, matrix, damping)
+        if expected < tolerance * best:  # and such a step needs no check
+            return candidate if expected > 0 else parameters
+        found = gather(sample, candidate, problem.loss, Detail.GRADIENT, stride)
+        fall = best - problem.objective(found, candidate, stride)
+        if fall <= 0:
             damping = max(damping, 1e-6) * 16
-            if damping > 1e6:
-                break
-        candidate = _step(parameters, problem, *problem.system(best_sums, parameters, stride), damping)
+            continue
+        if abs(fall - expected) > SURPRISE * expected:
+            found = gather(sample, candidate, problem.loss, Detail.PRODUCTS, stride)
+            matrix = problem.matrix(found, candidate, stride)
+        best, parameters, sums, damping = best - fall, candidate, found, damping / 4
+        callback.stepped(Step(parameters, sums))
     return parameters
 
 
 def _step(
     parameters: FitParameters, problem: FitProblem, gradient: np.ndarray, matrix: np.ndarray, damping: float
-) -> FitParameters:
-    """The damped step; weights that would leave their bounds are fixed there, and the rest is solved again."""
+) -> tuple[FitParameters, float]:
+    """The damped step, and how far the objective should fall by it.
+
+    Weights that would leave their bounds are fixed there, and the rest is solved again.
+    """
     values = np.append(parameters.weights[problem.free], parameters.inverse_k)
     low = np.append(problem.bounds[problem.free, 0], parameters.inverse_k / 3)
     high = np.append(problem.bounds[problem.free, 1], parameters.inverse_k * 3)
-    matrix = matrix + damping * np.diag(np.diag(matrix)) + 1e-12 * np.eye(len(values))  # a term may be in no row
+    damped = matrix + damping * np.diag(np.diag(matrix)) + 1e-12 * np.eye(len(values))  # a term may be in no row
     target = values.copy()
     moving = np.ones(len(values), dtype=bool)
     moving[-1] = problem.fit_k
@@ -192,8 +206,8 @@ def _step(
         clamped = target - values
         clamped[moving] = 0
         if moving.any():
-            right = -(gradient + matrix @ clamped)[moving]
-            target[moving] = values[moving] + np.linalg.solve(matrix[np.ix_(moving, moving)], right)
+            right = -(gradient + damped @ clamped)[moving]
+            target[moving] = values[moving] + np.linalg.solve(damped[np.ix_(moving, moving)], right)
         outside = moving & ((target < low) | (target > high))
         if not outside.any():
             break
@@ -201,4 +215,5 @@ def _step(
         moving &= ~outside
     weights = parameters.weights.copy()
     weights[problem.free] = target[:-1]
-    return FitParameters(weights, float(target[-1]))
+    step = target - values
+    return FitParameters(weights, float(target[-1])), -float(2 * gradient @ step + step @ matrix @ step)

@@ -15,7 +15,7 @@ from learn.descent import descent
 from learn.errors import LearnError
 from learn.fit import FitCallback, FitProblem, Step, approach, fit_k, gauss_newton, prior_spread, sizes
 from learn.holdout import VALIDATION_SHARE, check_holdout, choose_holdout
-from learn.passes import Samples, Sums, errors_by_game, gather
+from learn.passes import Detail, Samples, Sums, errors_by_game, gather
 from learn.positions import Rows
 from learn.sample import BY_RESULT, FitParameters, Loss, Sample, sample_of
 from learn.targets import Target
@@ -190,7 +190,7 @@ def fit(
     """
     weights = start_of(weights, settings.phases, len(terms))
     start = FitParameters(weights, 1 / settings.k) if settings.k else fit_k(sample, weights, settings.loss)
-    before = gather(sample, start, settings.loss, products=False)
+    before = gather(sample, start, settings.loss)
     problem = problem_of(sample, weights, settings, terms)
     recorder = _Recorder(callback)
     recorder.stepped(Step(start, before))
@@ -209,7 +209,7 @@ def judge(sample: Samples, fitted: Fitted, settings: Settings, callback: FitCall
     the standard errors are then those of the sandwich formula.
     """
     start, end, problem, interrupted = fitted.start, fitted.end, fitted.problem, fitted.interrupted
-    after = gather(sample, end, problem.loss)
+    after = gather(sample, end, problem.loss, Detail.PRODUCTS)
     gain = _gain(_error_decreases(sample, start, end, problem.loss))
     in_doubt = gain.decrease <= ACCEPTED_Z * gain.error or sample.number_of_games <= FEW_GAMES
     if gain.decrease > 0 and in_doubt and not interrupted and not settings.split_by_position:

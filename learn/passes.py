@@ -3,10 +3,10 @@
 The work on a share is a callable frozen dataclass, plain data, since the shares of a sample may be in other processes.
 
 The prediction for a row is p = 1 / (1 + exp(-score / K)), score = features @ weights. A pass sums the loss of both
-sets, and over the training set the products of the rows, each times its `slope`, and of their residuals:
-the gradient and the Gauss-Newton matrix over any choice of weights are parts of them. For squared errors
+sets, and over the training set the rows, each times its `slope`, times their residuals, and on request the products of
+these rows: the gradient and the Gauss-Newton matrix over any choice of weights are parts of them. For squared errors
 slope = p (1 - p) and residual = p - y; for cross-entropy the slope is the root of that and the residual is p - y
-over it, so that the same products give its gradient and its exact second derivative.
+over it, so that the same sums give its gradient and its exact second derivative.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Protocol, TypeVar
 
 import numpy as np
 
 from engine.compiled.jit import entry, kernel
-from eval.linear.phases import by_stage
+from eval.linear.phases import STAGES, by_stage, shares_of_phases
 from eval.material import FULL_BOARD
 from learn.positions import FEATURE_SCALE
 from learn.sample import FitParameters, Loss, Sample
@@ -67,15 +68,24 @@ class Samples(Protocol):
         """The sample with other weights of games, float32[games]."""
 
 
+class Detail(IntEnum):
+    """What a pass sums up; each includes those before it."""
+
+    LOSS = 0
+    GRADIENT = 1
+    PRODUCTS = 2
+
+
 @dataclass(frozen=True)
 class Sums:
     """The result of a pass. Pairs are for the training and the validation set.
 
     `loss` and `sample_weight` are sums over rows, `rows` are their numbers; `squares` sums the squared weights of
-    training rows. `k_slope` and `k_curvature` are half the derivatives of the training loss by 1 / K. `products`,
-    float64[columns + 1, columns + 1] or None, is X^T X, where X has the features of each training row times its slope,
-    and the residual as last column. There is a column for each weight: with two phases, features times the share of the
-    middlegame, then features times the share of the endgame.
+    training rows. `k_slope` and `k_curvature` are half the derivatives of the training loss by 1 / K. `gradient`,
+    float64[columns], is X^T r, where X has the features of each training row times its slope, and r the residuals;
+    `products`, float64[columns, columns], is X^T X; both are 0 unless the pass was asked for them. There is a column
+    for each weight: with two phases, features times the share of the middlegame, then features times the share of the
+    endgame.
     """
 
     loss: np.ndarray
@@ -84,7 +94,8 @@ class Sums:
     squares: float
     k_slope: float
     k_curvature: float
-    products: np.ndarray | None
+    gradient: np.ndarray
+    products: np.ndarray
 
     @property
     def train(self) -> float:
@@ -152,16 +163,16 @@ def slope_and_residual(z, label, entropy):
 
 
 @entry
-def _sum_block(sample, scales, inverse_k, entropy, first, last, block, sums):
-    """Add rows first..last to `sums`, float64[9], and write training rows to `block`, if it has rows; their number.
+def _sum_block(sample, scales, inverse_k, entropy, first, last, block, gradient, sums):
+    """Add rows first..last to `sums`, float64[9], in the order of the fields of Sums, and to `gradient`, by stage.
 
-    The order of `sums` is that of the fields of Sums.
+    If `block`, float32[BLOCK, columns], has rows, the training rows are written to it, each times its slope; returns
+    their number. `gradient`, float64[STAGES, terms], may have no rows, too.
     """
     terms, filled = scales.shape[1], 0
-    phases = (block.shape[1] - 1) // terms
     for row in range(first, last):
-        weight, label = weight_of(sample, row), label_of(sample, row)
-        score = score_of(sample.features[row], scales[sample.stage[row]])
+        weight, label, stage = weight_of(sample, row), label_of(sample, row), sample.stage[row]
+        score = score_of(sample.features[row], scales[stage])
         side = 1 if sample.is_validation[row] else 0
         sums[side] += weight * loss_of(inverse_k * score, label, entropy)
         sums[2 + side] += weight
@@ -172,15 +183,25 @@ def _sum_block(sample, scales, inverse_k, entropy, first, last, block, sums):
         sums[6] += weight * weight
         sums[7] += weight * slope * score * residual
         sums[8] += weight * (slope * score) ** 2
+        if len(gradient):
+            pull = weight * slope * residual
+            for index in range(terms):
+                gradient[stage, index] += pull * np.float32(sample.features[row, index])
         if len(block):
-            root = math.sqrt(weight)
-            for phase in range(phases):
-                factor = root * slope * share_of(sample.stage[row], phase, phases)
-                for index in range(terms):
-                    block[filled, phase * terms + index] = factor * np.float32(sample.features[row, index])
-            block[filled, phases * terms] = root * residual
+            _fill(block[filled], sample.features[row], stage, math.sqrt(weight) * slope)
             filled += 1
     return filled
+
+
+@kernel
+def _fill(columns, row, stage, factor):
+    """Write a row times `factor` to its columns, one for each weight."""
+    terms = len(row)
+    phases = len(columns) // terms
+    for phase in range(phases):
+        part = factor * share_of(stage, phase, phases)
+        for index in range(terms):
+            columns[phase * terms + index] = part * np.float32(row[index])
 
 
 def scales_of(weights: np.ndarray, terms: int) -> np.ndarray:
@@ -190,36 +211,42 @@ def scales_of(weights: np.ndarray, terms: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _Gather:
-    """A pass over a share: the sums of `_sum_block`, and the matrix of products."""
+    """A pass over a share: the sums of `_sum_block`, and the products."""
 
     parameters: FitParameters
     loss: Loss
-    products: bool
+    detail: Detail
     stride: int
 
-    def __call__(self, sample: Sample, span: Span) -> tuple[np.ndarray, np.ndarray]:
-        """`sums`, float64[9], and the matrix, float64[columns + 1, columns + 1]."""
-        scales, size = scales_of(self.parameters.weights, sample.terms), len(self.parameters.weights) + 1
+    def __call__(self, sample: Sample, span: Span) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """`sums`, float64[9], the gradient, float64[columns], and the products, float64[columns, columns]."""
+        scales, columns = scales_of(self.parameters.weights, sample.terms), len(self.parameters.weights)
         inverse_k, entropy = np.float32(self.parameters.inverse_k), self.loss is Loss.CROSS_ENTROPY
-        block = np.empty((BLOCK if self.products else 0, size), dtype=np.float32)
-        sums, matrix = np.zeros(9), np.zeros((size, size))
+        block = np.empty((BLOCK if self.detail >= Detail.PRODUCTS else 0, columns), dtype=np.float32)
+        gradient = np.zeros((STAGES if self.detail >= Detail.GRADIENT else 0, sample.terms))
+        sums, products = np.zeros(9), np.zeros((columns, columns))
         for number, start in enumerate(range(span.first, span.last, BLOCK), start=span.blocks_before):
             if number % self.stride == 0:
                 last = min(start + BLOCK, span.last)
-                filled = _sum_block(sample, scales, inverse_k, entropy, start, last, block, sums)
-                matrix += block[:filled].T @ block[:filled]
-        return sums, matrix
+                filled = _sum_block(sample, scales, inverse_k, entropy, start, last, block, gradient, sums)
+                if filled:
+                    products += block[:filled].T @ block[:filled]
+        shares = shares_of_phases(columns // sample.terms)[:, : len(gradient)]
+        return sums, (shares @ gradient).ravel(), products
 
 
 def gather(
-    sample: Samples, parameters: FitParameters, loss: Loss = Loss.SQUARED, products: bool = True, stride: int = 1
+    sample: Samples,
+    parameters: FitParameters,
+    loss: Loss = Loss.SQUARED,
+    detail: Detail = Detail.LOSS,
+    stride: int = 1,
 ) -> Sums:
-    """A pass over the sample, or over every `stride`-th block of it; `products` asks for the matrix."""
-    shares = sample.each(_Gather(parameters, loss, products, stride))
-    sums = np.sum([share[0] for share in shares], axis=0)
+    """A pass over the sample, or over every `stride`-th block of it."""
+    shares = sample.each(_Gather(parameters, loss, detail, stride))
+    sums, gradient, products = (np.sum(parts, axis=0) for parts in zip(*shares, strict=True))
     squares, k_slope, k_curvature = (float(value) for value in sums[6:])
-    matrix = np.sum([share[1] for share in shares], axis=0) if products else None
-    return Sums(sums[0:2], sums[2:4], sums[4:6], squares, k_slope, k_curvature, matrix)
+    return Sums(sums[0:2], sums[2:4], sums[4:6], squares, k_slope, k_curvature, gradient, products)
 
 
 @entry
@@ -273,8 +300,7 @@ def errors_by_game(sample: Samples, parameters: FitParameters, loss: Loss) -> np
 
 @entry
 def _gradients_by_game(sample, scales, inverse_k, entropy, first, last, first_game, gradients):
-    terms = scales.shape[1]
-    phases = gradients.shape[1] // terms
+    _, phases, terms = gradients.shape
     for row in range(first, last):
         if not sample.is_validation[row]:
             game = sample.game[row] - first_game
@@ -284,7 +310,7 @@ def _gradients_by_game(sample, scales, inverse_k, entropy, first, last, first_ga
             for phase in range(phases):
                 part = factor * share_of(sample.stage[row], phase, phases)
                 for index in range(terms):
-                    gradients[game, phase * terms + index] += part * np.float32(sample.features[row, index])
+                    gradients[game, phase, index] += part * np.float32(sample.features[row, index])
 
 
 @dataclass(frozen=True)
@@ -296,11 +322,12 @@ class _Gradients:
     directions: np.ndarray
 
     def __call__(self, sample: Sample, span: Span) -> np.ndarray:
-        gradients = np.zeros((span.last_game - span.first_game, len(self.parameters.weights)))
+        columns, games = len(self.parameters.weights), span.last_game - span.first_game
+        gradients = np.zeros((games, columns // sample.terms, sample.terms))
         scales, entropy = scales_of(self.parameters.weights, sample.terms), self.loss is Loss.CROSS_ENTROPY
         inverse_k = np.float32(self.parameters.inverse_k)
         _gradients_by_game(sample, scales, inverse_k, entropy, span.first, span.last, span.first_game, gradients)
-        along = gradients @ self.directions
+        along = gradients.reshape(games, columns) @ self.directions
         return along.T @ along
 
 
@@ -313,18 +340,19 @@ def products_by_game(sample: Samples, parameters: FitParameters, loss: Loss, dir
 
 
 @entry
-def _carrier_counts(sample, phases, first, last, last_game, carrier_counts):
+def _carrier_counts(sample, phases, first, last, in_game, carrier_counts):
     terms = sample.features.shape[1]
     for row in range(first, last):
         if not sample.is_validation[row]:
             phase = 1 if phases == 2 and 2 * sample.stage[row] < FULL_BOARD else 0
             for index in range(terms):
-                if sample.features[row, index] != 0:
-                    column = phase * terms + index
-                    carrier_counts[column, 0] += 1
-                    if last_game[column] != sample.game[row]:
-                        last_game[column] = sample.game[row]
-                        carrier_counts[column, 1] += 1
+                in_game[phase, index] += sample.features[row, index] != 0
+        if row + 1 == last or sample.game[row + 1] != sample.game[row]:
+            for phase in range(phases):
+                for index in range(terms):
+                    carrier_counts[phase * terms + index, 0] += in_game[phase, index]
+                    carrier_counts[phase * terms + index, 1] += in_game[phase, index] > 0
+            in_game[:] = 0
 
 
 @dataclass(frozen=True)
@@ -335,7 +363,8 @@ class _CarrierCounts:
 
     def __call__(self, sample: Sample, span: Span) -> np.ndarray:
         counts = np.zeros((self.phases * sample.terms, 2), dtype=np.int64)
-        _carrier_counts(sample, self.phases, span.first, span.last, np.full(len(counts), -1, dtype=np.int32), counts)
+        in_game = np.zeros((self.phases, sample.terms), dtype=np.int32)
+        _carrier_counts(sample, self.phases, span.first, span.last, in_game, counts)
         return counts
 
 

@@ -250,7 +250,7 @@ class _Comparing:
             self._tests[name] = self._rows([self._file(name)], ReadOptions(Selection(), self._start))[0]
         rows = self._tests[name]
         sample = sample_of(rows, np.zeros(len(rows), dtype=np.bool_))
-        return gather(sample, fit_k(sample, weights), products=False).train
+        return gather(sample, fit_k(sample, weights)).train
 
     def _match(self, name: str, weights: np.ndarray) -> Tally:
         """The match against the start."""

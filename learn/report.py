@@ -153,7 +153,7 @@ def _oddities(term: Term, new: float, games: int) -> list[str]:
 
 def _twins(sample: Samples, learned: Learned, names: Sequence[str]) -> list[list[str]]:
     """For each weight, the free weights whose features correlate with its own."""
-    step = max(1, sample.size // 100_000)
+    step = max(1, sample.size // 25_000)
     features, stages = every_row(sample, step)
     part = features.astype(np.float32)
     if len(names) > sample.terms:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from engine.common.mapped import let_go
-from engine.common.work import in_order
+from engine.common.work import cores, in_order
 from eval.linear.phases import STAGES
 from learn.positions import Rows
 from learn.shares import Span, cut, spans
@@ -18,6 +19,7 @@ from learn.targets import SCORES, ZERO_SCORE, Target, points_by_score, scale_of_
 
 BY_RESULT = Target()
 MOST_WEIGHT = 4.0
+BUNDLES_OF_A_CORE = 4  # what a thread is handed at a time is that part of its shares: handing out costs time
 Found = TypeVar("Found")
 
 
@@ -85,9 +87,10 @@ class Sample(NamedTuple):
     def each(self, work: Callable[[Sample, Span], Found]) -> list[Found]:
         """The results of `work` for each share, in their order; uses several threads."""
         shares = list(spans(self.cuts, self.before))
-        if len(shares) == 1:
-            return [work(self, shares[0])]
-        return list(in_order(lambda span: self.one(work, span), shares))
+        size = -(-len(shares) // (BUNDLES_OF_A_CORE * cores()))
+        bundles = [shares[at : at + size] for at in range(0, len(shares), size)]
+        found = in_order(lambda bundle: [self.one(work, span) for span in bundle], bundles)
+        return list(chain.from_iterable(found))
 
     def one(self, work: Callable[[Sample, Span], Found], span: Span) -> Found:
         """What `work` makes of one share, whose features fill no memory afterwards where they are in a file."""

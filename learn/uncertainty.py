@@ -49,8 +49,7 @@ def bootstrap_errors(
 def _inverse_and_pull(parameters: FitParameters, problem: FitProblem, sums: Sums) -> tuple[np.ndarray, np.ndarray]:
     """The inverse of the Gauss-Newton matrix, and the covariance due to the prior."""
     size = len(problem.free) + problem.fit_k
-    _, matrix = problem.system(sums, parameters)
-    inverse = np.linalg.pinv(matrix[:size, :size])
+    inverse = np.linalg.pinv(problem.matrix(sums, parameters)[:size, :size])
     ridge = problem.ridge(sums)
     spread = np.zeros(len(problem.free)) if problem.spread is None else problem.spread[problem.free]
     held_back = np.append(ridge * spread, 0.0)[:size]

@@ -60,4 +60,4 @@ def some_games(rows: Rows, games: np.ndarray) -> Rows:
 
 def mean_error(sample: Sample, parameters: FitParameters) -> float:
     """The weighted mean of the squared error over the training set."""
-    return gather(sample, parameters, Loss.SQUARED, products=False).train
+    return gather(sample, parameters, Loss.SQUARED).train

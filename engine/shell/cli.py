@@ -38,7 +38,7 @@ COMMANDS = by_name(
         Command("learn FILE [FIRST LAST]", "engine.shell.learn:run_learn", "Learn the weights from games."),
         Command(
             "improve --hours H",
-            "engine.shell.learn:run_improve",
+            "engine.shell.improve:run_improve",
             "Play, learn and prove by a match, again and again.",
         ),
         Command(

@@ -1,4 +1,4 @@
-"""`merino learn FILE [first last]` and `merino improve`: learn the weights from games, once or round after round."""
+"""`merino learn FILE [first last]`: learn the weights from games."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from engine.common.interrupt import INTERRUPTED
-from engine.console.improving import improve
 from engine.console.learn_options import read_arguments
 from engine.console.learning import carry_out, for_machines
 from engine.shell.plot import run_plot
@@ -26,9 +25,3 @@ def run_learn(arguments: Sequence[str]) -> int:
     result = carry_out(args, say)
     print(for_machines(args, result), end="")
     return INTERRUPTED if result.outcome.verdict in (Verdict.STOPPED, Verdict.INTERRUPTED) else 0
-
-
-def run_improve(words: Sequence[str]) -> int:
-    """The command `improve`: 0, or 130 after Ctrl-C; raises CommandError."""
-    found = improve(words, lambda line: print(line, flush=True))
-    return INTERRUPTED if found.interrupted else 0

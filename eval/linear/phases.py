@@ -35,6 +35,12 @@ def by_stage(weights: np.ndarray, terms: int) -> np.ndarray:
     return np.asarray(endgame + np.arange(STAGES)[:, None] / FULL_BOARD * (middlegame - endgame))
 
 
+def shares_of_phases(phases: int) -> np.ndarray:
+    """The share of a feature that belongs to each phase, by stage: float64[phases, STAGES]."""
+    middlegame = np.arange(STAGES) / FULL_BOARD
+    return np.ones((1, STAGES)) if phases == 1 else np.stack([middlegame, 1 - middlegame])
+
+
 def in_two_phases(weights: np.ndarray, terms: int) -> np.ndarray:
     """The same weights with two values a term."""
     return np.concatenate(halves(weights, terms))

@@ -160,7 +160,7 @@ def _update_by_lists(net, position, old_active, new_active, marks, old, new):
     `old` and `new` are addresses of the sums of two views; `marks`, int64[1 + features], begins with a counter.
     """
     program = _program_of(net)
-    view, scratch = np.zeros(VIEW_SIZE, dtype=np.uint64), np.zeros(SCRATCH, dtype=np.int32)
+    view, scratch = np.empty(VIEW_SIZE, dtype=np.uint64), np.empty(SCRATCH, dtype=np.int32)
     for side in range(2):
         look(position, side, view)
         count = active_features(view, program, scratch, new_active[side, 1:])

@@ -25,7 +25,7 @@ from engine.common.work import ordered
 from eval.linear.weights import defaults
 from formats.pgn_games import read_games
 from learn.learning import Settings, split
-from learn.passes import gather
+from learn.passes import Detail, gather
 from learn.positions import Selection, rows_of_games
 from learn.sample import FitParameters
 from match.config import MatchConfig
@@ -131,8 +131,8 @@ def _of_counting(games: list[Game]) -> tuple[float, float]:
 def _of_a_row() -> float:
     rows = rows_of_games(read_games((ROOT / "games" / "selfplay.pgn").read_bytes()), Selection())
     sample, point = split(rows, Settings()), FitParameters(defaults(), 1 / 200)
-    gather(sample, point)
-    return _seconds(lambda: [gather(sample, point) for _ in range(20)]) / 20 / sample.size
+    gather(sample, point, detail=Detail.PRODUCTS)
+    return _seconds(lambda: [gather(sample, point, detail=Detail.PRODUCTS) for _ in range(20)]) / 20 / sample.size
 
 
 def _seconds(work: Callable[[], object]) -> float:

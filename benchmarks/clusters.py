@@ -19,7 +19,7 @@ from engine.common.work import RemoteExecutor, ordered
 from eval.linear.weights import defaults
 from learn.inputs import ReadOptions, read_rows
 from learn.learning import Settings, split
-from learn.passes import Samples, gather
+from learn.passes import Detail, Samples, gather
 from learn.positions import Selection
 from learn.remote_reading import read_rows_remotely
 from learn.remote_sample import remote_split
@@ -102,12 +102,12 @@ def _report_learning(found: ClusterSession) -> None:
         path.write_bytes(FILE.read_bytes() * COPIES)
         sample, remote = read(), read_there()
         for each in (sample, remote):
-            gather(each, point)
+            gather(each, point, detail=Detail.PRODUCTS)
         _compare(found, "MB", "games read for learning", path.stat().st_size / 1e6, read, read_there)
 
     def passes(each: Samples) -> None:
         for _ in range(PASSES):
-            gather(each, point)
+            gather(each, point, detail=Detail.PRODUCTS)
 
     name = f"passes over {sample.size / 1e6:.1f} million rows"
     _compare(found, "passes", name, PASSES, lambda: passes(sample), lambda: passes(remote))

@@ -233,7 +233,7 @@ def test_the_command_learns_from_moves(tmp_path: Path, capsys: pytest.CaptureFix
         (["--blend", "2"], 2, "--blend"),
         (["--epochs", "0"], 2, "epochs"),
         (["--out", "/nowhere/at/all.net"], 1, "/nowhere/at"),
-        (["--start", "/nowhere.net"], 1, "cannot read net"),
+        (["--start", "/nowhere.net"], 1, "there is no net '/nowhere.net'"),
     ],
 )
 def test_what_cannot_be_trained_is_said(tmp_path: Path, capsys, words: list[str], code: int, said: str) -> None:

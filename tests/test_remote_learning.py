@@ -197,7 +197,7 @@ def test_a_step_sends_and_gets_no_more_for_more_games() -> None:
         executor = FakeRemote(2)
         sample = remote_split_of(in_parts(made_up_rows(defaults(), 200.0, count, seed=1), executor, 4), Settings())
         before = executor.sent
-        gather(sample, START)
+        gather(sample, START, detail=Detail.PRODUCTS)
         sent.append(executor.sent - before)
         executor.shutdown()
     assert sent[0] == sent[1] < 10_000

@@ -21,6 +21,7 @@ from engine.console import shared_options as shared
 from engine.console.command_line import Parser, file_path, number_above_zero, positive, scale, share
 from engine.shell.naming import errors_named
 from eval.evaluation import EvaluationError
+from eval.families import find_net
 from eval.net.file import load_net, save_net
 from eval.net.network import ACTIVATIONS, Shape
 from formats.packed import PACKED, Filter, PackedError, open_packed
@@ -44,6 +45,7 @@ def run_train(arguments: Sequence[str]) -> int:
         try:
             for path in (out, checkpoint):
                 check_writable(path)
+            start = load_net(find_net(args.start)) if args.start else None
             records, names = _records(args)
             is_pqr = args.objective == PQR
             k = args.k or (OBJECTIVE.k if is_pqr else fit_k(records))
@@ -58,7 +60,6 @@ def run_train(arguments: Sequence[str]) -> int:
                 args.validation,
                 args.seed,
             )
-            start = load_net(args.start) if args.start else None
             trainer = Trainer(
                 records,
                 settings,
@@ -99,7 +100,8 @@ def _parser() -> Parser:
     sentence = "train a piece-value net: its score is the sum of a value for each piece"
     add("--piece-values", action="store_true", help=sentence)
     add("--note", metavar="TEXT", help="note about the positions, stored in the net")
-    add("--start", type=file_path, metavar="FILE", help="continue from this net (default: random weights)")
+    sentence = "continue from this net, a file or a name in weights/ (default: random weights)"
+    add("--start", metavar="NET", help=sentence)
     add = parser.group("training").add_argument
     sentence = "passes over all positions (default: %(default)s)"
     add("--epochs", type=positive, metavar="N", default=SETTINGS.epochs, help=sentence)

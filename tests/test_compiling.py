@@ -1,5 +1,6 @@
 """What somebody who waits for the compiler is told: that it works, on what, and how far it is."""
 
+import gc
 import io
 import os
 import subprocess
@@ -9,7 +10,7 @@ from types import FunctionType, SimpleNamespace
 
 import pytest
 
-from engine.compiled.compiling import BETWEEN_IN_FILES, PATIENCE_OF_FILES, Watch, reachable
+from engine.compiled.compiling import BETWEEN_IN_FILES, PATIENCE_OF_FILES, NoCollections, Watch, reachable
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -129,3 +130,16 @@ def test_numba_tells_the_watch_what_it_compiles(tmp_path: Path) -> None:
     assert first.stdout == second.stdout == "42\n"
     assert "Compiling __main__, which is done once: 0%" in first.stderr
     assert not second.stderr, "loading from the cache is no compiling"
+
+
+@pytest.mark.parametrize("were_on", [True, False])
+def test_no_garbage_is_collected_until_the_outermost_function_is_compiled(were_on: bool) -> None:
+    listener, seen = NoCollections(), []
+    (gc.enable if were_on else gc.disable)()
+    try:
+        for is_start in (True, True, False, False):
+            listener.notify(SimpleNamespace(is_start=is_start, is_end=not is_start))
+            seen.append(gc.isenabled())
+    finally:
+        gc.enable()
+    assert seen == [False, False, False, were_on]

@@ -9,6 +9,7 @@ error. Imports nothing heavy.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import time
@@ -106,6 +107,26 @@ class Watch:
         if self.share < FOR_AN_ESTIMATE:
             return ""
         return f", {max(1, round((now - self._began) * (1 - self.share) / self.share))} s left"
+
+
+class NoCollections:
+    """Receives the same events: no garbage is collected while numba compiles, which saves a twelfth of its time."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._were_on = False
+
+    def notify(self, event: Any) -> None:
+        """Take an event."""
+        if event.is_start:
+            if not self._depth:
+                self._were_on = gc.isenabled()
+                gc.disable()
+            self._depth += 1
+        else:
+            self._depth -= 1
+            if not self._depth and self._were_on:
+                gc.enable()
 
 
 WATCH = Watch()

@@ -23,7 +23,7 @@ from numba.extending import intrinsic
 from engine.compiled.borrowing import BorrowingCompiler
 from engine.compiled.cache import CACHE_GROUPS, compile_cache, group_of
 from engine.compiled.code_files import CodeCache
-from engine.compiled.compiling import WATCH, Watch
+from engine.compiled.compiling import WATCH, NoCollections
 from engine.compiled.program import install
 
 log = logging.getLogger(__name__)
@@ -51,8 +51,9 @@ CACHE = cache_of(CACHE_GROUPS[0])  # of everything that play needs
 ENTRIES: list[Any] = []  # all that have been declared
 
 install()
-event.Listener.register(Watch)
-event.register("numba:compile", WATCH)
+for listener in (WATCH, NoCollections()):
+    event.Listener.register(type(listener))
+    event.register("numba:compile", listener)
 
 # Kernels in a tuple to unroll, or as an argument whose address is taken, count as "first-class functions". Each use
 # here is resolved to the one function when it is compiled, which is all that is asked of the feature.

@@ -15,7 +15,17 @@ from eval.net.file import is_net_file, network_of
 from eval.net.file import load_net as read_net_file
 from eval.net.piece_family import net_evaluation
 
-__all__ = ["DEFAULT_FILE", "active_file", "default", "find_net", "from_identity", "load", "load_evaluation", "load_net"]
+__all__ = [
+    "DEFAULT_FILE",
+    "active_file",
+    "chosen_file",
+    "default",
+    "find_net",
+    "from_identity",
+    "load",
+    "load_evaluation",
+    "load_net",
+]
 
 
 def load(path: Path) -> Evaluation:
@@ -39,6 +49,14 @@ def load_evaluation(name: str | Path | None = None) -> Evaluation:
     path = Path(name).expanduser()
     files = (path, *(SHIPPED / f"{name}{ending}" for ending in ("", ".txt", ".net")))
     return load(next((file for file in files if file.is_file()), path))
+
+
+def chosen_file(weights: str | None, net: str | None) -> Path:
+    """The file of the net of this name, if one is named, or else of the weights, or of those in use.
+
+    Raises EvaluationError.
+    """
+    return find_net(net) if net else active_file(weights)
 
 
 def find_net(name: str) -> Path:

@@ -11,7 +11,7 @@ from engine.search.parameters import OLD_NAMES, PARAMETERS
 from engine.shell.cli import main
 from engine.shell.spsa import run_spsa
 from eval.evaluation import Number
-from eval.families import default
+from eval.families import default, load, load_net
 from eval.linear.phases import SUFFIXES
 from eval.linear.registry import TERMS
 from eval.linear.weights import as_mapping, defaults, save
@@ -84,6 +84,17 @@ def test_a_tune_starts_from_the_weights_file_that_is_named(tmp_path, capsys):
     assert "RookOpen " in capsys.readouterr().out
     with pytest.raises(CommandError, match="RookOpen has a value for each phase"):
         run_spsa([*tune, "--state", str(tmp_path / "other.npz")])
+
+
+def test_a_tune_of_the_search_for_a_net_names_a_player_with_that_net(tmp_path, capsys):
+    (tmp_path / "p.toml").write_text("[razor_margin]\nc_end = 20\n")
+    tune = ["tune", str(tmp_path / "p.toml"), "--evalfile", "gen1", "--pairs", "1", "--nodes", "20"]
+    assert run_spsa([*tune, "--concurrency", "1", "--quiet"]) == 0
+    said = capsys.readouterr().out
+    net = tmp_path / "p.tune.net"
+    assert f"The evaluation is in '{net}'" in said
+    assert f"As a player of 'merino match': {net},razor_margin=" in said
+    assert load(net).identity == load_net("gen1").identity
 
 
 def test_a_term_of_two_values_is_tuned_by_phase():

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from eval.families import default
 from match.config import MatchConfig
 from match.players import Player
 from match.statistics import Sprt
@@ -45,6 +46,13 @@ def tunes_evaluation(configuration: Configuration) -> bool:
     return not configuration.evaluation.numbers.keys().isdisjoint(row.name for row in configuration.parameters)
 
 
+def needs_file(configuration: Configuration) -> bool:
+    """Whether the tuned player needs a file of its evaluation: that is tuned, or not the default one."""
+    if configuration.engine:
+        return False
+    return tunes_evaluation(configuration) or configuration.identity != default().identity
+
+
 def as_player(configuration: Configuration, values: Sequence[float], evaluation_file: Path) -> str:
     """The text for `merino match` of the player with these values and the evaluation in `evaluation_file`."""
     names = [row.name for row in configuration.parameters]
@@ -53,5 +61,5 @@ def as_player(configuration: Configuration, values: Sequence[float], evaluation_
         options = (f"option.{name}={value}" for name, value in numbers.items())
         return ",".join([shlex.join(configuration.engine), *options])
     own = configuration.evaluation.numbers.keys()
-    file = [str(evaluation_file)] if tunes_evaluation(configuration) else []
+    file = [str(evaluation_file)] if needs_file(configuration) else []
     return ",".join([*file, *(f"{name}={value}" for name, value in numbers.items() if name not in own)])

@@ -25,6 +25,13 @@ def add_weights(parser: Parser, sentence: str = "weights file (default: the weig
     parser.group(EVALUATION).add_argument("--weights", metavar="FILE", help=sentence)
 
 
+def add_evaluation(parser: Parser) -> None:
+    """--weights and --evalfile."""
+    add_weights(parser)
+    sentence = "evaluate by this net, a file or a name in weights/, instead of by the terms"
+    parser.group(EVALUATION).add_argument("--evalfile", metavar="NET", help=sentence)
+
+
 def add_k(parser: Parser) -> None:
     """--k."""
     sentence = "scale of the expected score in centipawns (default: that of the weights)"

@@ -13,7 +13,7 @@ from engine.console import shared_options as shared
 from engine.console.command_line import Parser, positive
 from engine.shell import match_options as options
 from engine.shell.output_files import check_picture, ending_of, write_output
-from eval.families import active_file, load
+from eval.families import chosen_file, load
 from match.errors import MatchError
 from match.report import counts_text
 from match.runner import MatchResult
@@ -33,7 +33,7 @@ def add_scan(parser: Parser) -> None:
     add("--values", type=_wholes, metavar="V,V", help="these values instead")
     add("--against", type=_whole, metavar="V", help="value that all others play against (default: the one in use)")
     options.add_game_options(parser, GAMES, "of each value")
-    shared.add_weights(parser)
+    shared.add_evaluation(parser)
     shared.add_state(parser, "FOLDER")
     form = parser.group(shared.OUTPUT).add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print one JSON object")
@@ -67,7 +67,7 @@ def scan(args: argparse.Namespace) -> int:
 
 
 def _request(args: argparse.Namespace) -> ScanRequest:
-    evaluation = load(active_file(args.weights))
+    evaluation = load(chosen_file(args.weights, args.evalfile))
     name, number = find_number(args.name, evaluation)
     ends = (args.low, args.high, args.points)
     if args.values is not None:

@@ -34,9 +34,7 @@ class SearchRequest:
 
 def add_weights_options(parser: Parser) -> None:
     """--weights, --evalfile and --k."""
-    shared.add_weights(parser)
-    sentence = "evaluate by this net, a file or a name in weights/, instead of by the terms"
-    parser.group(shared.EVALUATION).add_argument("--evalfile", metavar="NET", help=sentence)
+    shared.add_evaluation(parser)
     shared.add_k(parser)
 
 

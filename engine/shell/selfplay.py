@@ -15,7 +15,7 @@ from engine.console.cluster_option import cluster_executor, needs_of
 from engine.console.command_line import Parser, file_path, natural, positive
 from engine.shell import match_options as options
 from eval.evaluation import EvaluationError
-from eval.families import active_file, find_net, load
+from eval.families import chosen_file, load
 from match.config import MatchConfig
 from match.openings import PLIES
 from match.players import OwnPlayer
@@ -55,9 +55,7 @@ def _parser() -> Parser:
     add("--early-loss", type=natural, metavar="CP", default=EARLY_LOSS, help=sentence)
     shared.add_concurrency(parser, "games")
     shared.add_cluster(parser, "play")
-    shared.add_weights(parser)
-    sentence = "play by this net, a file or a name in weights/, instead of by the terms"
-    parser.group(shared.EVALUATION).add_argument("--evalfile", metavar="NET", help=sentence)
+    shared.add_evaluation(parser)
     options.add_time_control(parser, movetime=False)
     shared.add_openings(parser, f"{PLIES} if random")
     options.add_resign(parser, RESIGN)
@@ -72,8 +70,8 @@ def _parser() -> Parser:
 def _play(args: argparse.Namespace) -> int:
     if args.pgn is None and args.positions is None:
         args.pgn = Path("selfplay.pgn")
-    file = find_net(args.evalfile) if args.evalfile else active_file(args.weights)
     try:
+        file = chosen_file(args.weights, args.evalfile)
         player = OwnPlayer("Merino", load(file))
     except EvaluationError as error:
         raise UsageError(f"selfplay: {error}") from error

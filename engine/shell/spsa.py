@@ -19,7 +19,7 @@ from engine.shell.match_options import add_time_control
 from engine.shell.scan import add_scan
 from engine.shell.tune_games import AHEAD, replay_games, tune_new, tune_on
 from eval.evaluation import EvaluationError
-from eval.families import active_file, load
+from eval.families import chosen_file, load
 from match.errors import MatchError
 from match.openings import PLIES
 from tune import paper
@@ -138,7 +138,7 @@ def _add_files(commands: argparse._SubParsersAction[Parser]) -> None:
     draws = add("--draw-ratio", type=share, metavar="P", help="share of drawn games, 0 to 1 (default: 0.45)")
     parser.also_accept("--draws", draws)
     add("--constant", action="store_true", help="keep the size of the perturbations constant")
-    shared.add_weights(parser)
+    shared.add_evaluation(parser)
     parser.set_defaults(run=_plan)
     parser = _command(
         commands,
@@ -149,7 +149,7 @@ def _add_files(commands: argparse._SubParsersAction[Parser]) -> None:
     _add_parameter_file(parser)
     sentence = "game pairs for computing r_end if the file gives none (default: %(default)s)"
     parser.add_argument("--pairs", type=positive, metavar="N", default=25_000, help=sentence)
-    shared.add_weights(parser)
+    shared.add_evaluation(parser)
     parser.set_defaults(run=_convert)
 
 
@@ -167,7 +167,7 @@ def _add_games(commands: argparse._SubParsersAction[Parser]) -> None:
     add("--pairs", type=positive, metavar="N", default=1000, help="game pairs to play (default: %(default)s)")
     add("--method", choices=list(METHODS), default="bspsa", help="tuning method (default: %(default)s)")
     add("--engine", metavar="COMMAND", help="tune the UCI options of this engine instead of Merino")
-    shared.add_weights(tune)
+    shared.add_evaluation(tune)
     add_time_control(tune)
     shared.add_openings(tune, f"{PLIES} if random")
     sentence = "pairs under way; each is made without the results of the N - 1 before it (default: %(default)s)"
@@ -263,7 +263,7 @@ def _progress(args: argparse.Namespace, text: str) -> None:
 
 def _own_file(args: argparse.Namespace) -> list[TunedParameter]:
     """The parameters in the file, those of the evaluation as in the weights file."""
-    return read_file(args.file, own_parameters(load(active_file(args.weights))))
+    return read_file(args.file, own_parameters(load(chosen_file(args.weights, args.evalfile))))
 
 
 def _plan(args: argparse.Namespace) -> int:

@@ -19,7 +19,7 @@ from engine.console.cluster_option import cluster_executor
 from engine.console.shared_options import progress_stream
 from engine.shell.match_options import MARGIN_MS, time_control
 from engine.shell.output_files import check_output, check_picture, ending_of, write_output
-from eval.families import active_file, load
+from eval.families import chosen_file, load
 from formats.openings import OpeningError
 from match.errors import MatchError
 from match.players import OwnPlayer, Player, find_program
@@ -29,6 +29,7 @@ from tune.confirming import (
     MOST_PROOF_GAMES,
     PROOF,
     as_player,
+    needs_file,
     proof_terms,
     tuned_players,
     tuned_values,
@@ -52,7 +53,7 @@ def tune_new(args: argparse.Namespace) -> int:
     if path.exists():
         raise UsageError(f"spsa tune: '{path}' exists; 'merino spsa resume {path}' continues it")
     engine = _command(args.engine) if args.engine else ()
-    evaluation = None if engine else load(active_file(args.weights))
+    evaluation = None if engine else load(chosen_file(args.weights, args.evalfile))
     known = own_parameters(evaluation) if evaluation else engine_options(engine)
     parameters = tuple(read_file(args.file, known))
     check_known(parameters, known, f"the engine '{args.engine}'" if engine else NAME)
@@ -74,8 +75,9 @@ def tune_new(args: argparse.Namespace) -> int:
         engine=engine,
     )
     tune = Tune.new(configuration)
-    if tunes_evaluation(configuration) and _weights_file(path).exists():
-        raise UsageError(f"spsa tune: the tuned weights would replace '{_weights_file(path)}'; name another --state")
+    file = _evaluation_file(path, configuration)
+    if needs_file(configuration) and file.exists():
+        raise UsageError(f"spsa tune: the tuned weights would replace '{file}'; name another --state")
     return _play(tune, path, args)
 
 
@@ -180,14 +182,18 @@ def _play_pairs(
 
 def _conclude(tune: Tune, path: Path, args: argparse.Namespace) -> tuple[Player, Player]:
     """Write the tuned weights and print how to confirm them by a match; the players of that match."""
-    configuration, file = tune.configuration, _weights_file(path)
+    configuration = tune.configuration
+    file = _evaluation_file(path, configuration)
     tuned, start = tuned_players(tune)
-    if isinstance(tuned, OwnPlayer) and tunes_evaluation(configuration):
+    if isinstance(tuned, OwnPlayer) and needs_file(configuration):
+        is_tuned = tunes_evaluation(configuration)
+        notes = [f"Tuned by {configuration.method} in {len(tune.done)} pairs of games"] if is_tuned else []
         try:
-            tuned.evaluation.save(file, [f"Tuned by {configuration.method} in {len(tune.done)} pairs of games"])
+            tuned.evaluation.save(file, notes)
         except OSError as error:
             raise CommandError(f"spsa: cannot write '{file}': {error.strerror}") from error
-        _tell(f"The tuned weights are in '{file}'")
+        what = "tuned weights are" if is_tuned else "evaluation is"
+        _tell(f"The {what} in '{file}'")
     player = as_player(configuration, tuned_values(tune).tolist(), file)
     _tell(f"As a player of 'merino match': {shlex.quote(player)}")
     _remark(args, f"To confirm it by {PROOF} against the values at the start: merino spsa resume {path} --prove")
@@ -239,11 +245,12 @@ def _write_picture(path: Path, content: bytes) -> None:
 def _check_targets(tune: Tune, path: Path, plot: Path | None) -> None:
     """Raise CommandError before the games if the files cannot be written."""
     check_output(path, "spsa")
-    if tunes_evaluation(tune.configuration):
-        check_output(_weights_file(path), "spsa")
+    if needs_file(tune.configuration):
+        check_output(_evaluation_file(path, tune.configuration), "spsa")
     check_picture(plot, "spsa")
 
 
-def _weights_file(path: Path) -> Path:
-    """Where the tuned weights of the tune in this file are written."""
-    return path.with_suffix(".txt")
+def _evaluation_file(path: Path, configuration: Configuration) -> Path:
+    """Where the evaluation of the tuned player of the tune in `path` is written."""
+    is_net = not configuration.engine and not configuration.evaluation.has_terms
+    return path.with_suffix(".net" if is_net else ".txt")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -225,3 +226,19 @@ def test_ctrl_c_while_modules_are_loaded_ends_it_without_a_word(module: str) -> 
         [sys.executable, "-c", interrupting], cwd=ROOT, capture_output=True, timeout=PATIENCE, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
+def test_an_encoding_without_the_characters_to_write_ends_no_command(tmp_path: Path) -> None:
+    file = tmp_path / "weiß.txt"
+    file.write_bytes((ROOT / "weights" / "default.txt").read_bytes())
+    for words in (["explain", START_FEN], ["weights", str(file)]):
+        done = subprocess.run(
+            [sys.executable, "-m", "engine", *words],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONIOENCODING": "ascii"},
+            capture_output=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert done.stdout.isascii() and b"BishopMobility" in done.stdout

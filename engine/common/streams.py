@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
 from typing import TextIO
@@ -21,6 +22,12 @@ def open_closed_streams() -> None:
         if getattr(sys, name) is None:
             stand_in = os.open(os.devnull, mode)
             setattr(sys, name, os.fdopen(stand_in, "w" if descriptor else "r", closefd=False))
+
+
+def escape_unwritable() -> None:
+    """Let standard output write characters that its encoding lacks as escapes such as \\u2502, instead of failing."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def is_lost_output(error: OSError) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sys
 
 from engine.board.game import Position
@@ -17,8 +16,6 @@ FALLBACK_HASH_MB = 16
 
 def open_session(hash_mb: int, threads: int, weights: str | None = None, ascii_only: bool = False) -> Session:
     """A session on standard output with the engine loaded; requests that failed are reported."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")
     runtime = Runtime(FALLBACK_HASH_MB)
     session = Session(runtime, detect(sys.stdout, ascii_only=ascii_only), sys.stdout)
     try:

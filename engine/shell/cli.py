@@ -14,7 +14,7 @@ from engine.common.command import Command, CommandError, UsageError, by_name
 from engine.common.errors import MerinoError
 from engine.common.interrupt import INTERRUPTED, EndingAtOnce
 from engine.common.nearest import did_you_mean
-from engine.common.streams import complain, is_lost_output, lost_output, open_closed_streams
+from engine.common.streams import complain, escape_unwritable, is_lost_output, lost_output, open_closed_streams
 from engine.uci import serve_one
 from engine.uci.commands import COMMANDS as UCI_COMMANDS
 
@@ -138,6 +138,7 @@ COMMANDS = by_name(
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command in `argv` (sys.argv if None); the exit code: 0, 1 for a fault, 2 for a wrong command line."""
     open_closed_streams()
+    escape_unwritable()
     try:
         code = _code_of(list(sys.argv[1:] if argv is None else argv))
     except OSError as error:

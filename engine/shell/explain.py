@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import sys
 import textwrap
 from collections.abc import Mapping, Sequence
 
@@ -14,6 +15,7 @@ from engine.board.game import Position
 from engine.common.command import CommandError, UsageError
 from engine.console import shared_options as shared
 from engine.console.command_line import Parser, file_path
+from engine.console.terminal import detect
 from engine.notation.positions import looks_like_fen
 from engine.notation.san import read_move
 from engine.report.older_json import explanation_json, move_json, moves_json
@@ -128,7 +130,8 @@ def _say_setup(args: argparse.Namespace, setup: Setup, evaluation: Evaluation, b
 
 def _text(args: argparse.Namespace, report: PositionReport, board: str) -> str:
     """FEN, board and terms of a report, with --pieces also the value of each piece."""
-    parts = [report.fen, board, render(report, not args.ascii, _width(), args.sort, args.hide_zero)]
+    unicode = detect(sys.stdout, ascii_only=args.ascii).unicode
+    parts = [report.fen, board, render(report, unicode, _width(), args.sort, args.hide_zero)]
     parts += ["", render_pieces(report)] if args.pieces else []
     return "\n".join([*parts, *(["", render_beside(report)] if report.beside else [])])
 

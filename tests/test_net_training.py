@@ -208,6 +208,12 @@ def test_the_command_trains_a_net_that_can_be_loaded(tmp_path: Path, capsys: pyt
     assert main([*words, "--quiet"]) == 0
     said = capsys.readouterr()
     assert said.out.startswith("Done: ") and said.out.count("\n") == 1 and not said.err
+    on = tmp_path / "on.net"
+    assert main(["train", str(path), "--start", str(out), "--out", str(on), "--epochs", "1"]) == 0
+    assert load_net(on).shape == load_net(out).shape
+    capsys.readouterr()
+    assert main(["train", str(path), "--start", str(out), "--out", str(on), "--hidden", "16"]) == 1
+    assert "the net to start from is" in capsys.readouterr().err
 
 
 def test_the_command_learns_from_moves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

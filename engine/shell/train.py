@@ -40,12 +40,12 @@ def run_train(arguments: Sequence[str]) -> int:
     args = _parser().parse_args(arguments)
     out: Path = args.out
     with errors_named("train", PackedError, SourceError, TrainingError, EvaluationError):
-        shape = _shape(args)
+        start = load_net(find_net(args.start)) if args.start else None
+        shape = _shape(args, start.shape if start else SHAPE)
         checkpoint = out.with_name(out.name + ".state")
         try:
             for path in (out, checkpoint):
                 check_writable(path)
-            start = load_net(find_net(args.start)) if args.start else None
             records, names = _records(args)
             is_pqr = args.objective == PQR
             k = args.k or (OBJECTIVE.k if is_pqr else fit_k(records))
@@ -92,11 +92,11 @@ def _parser() -> Parser:
     shared.add_seed(parser, "the random weights and the order")
     shared.add_threads(parser, None, "one per core; the result does not depend on it")
     add = parser.group("net").add_argument
-    add("--features", default=SHAPE.features, metavar="EXPR", help="feature set (default: %(default)s)")
-    sentence = "neurons of the first layer and of a second one (default: %(default)s)"
-    add("--hidden", default=str(SHAPE.hidden), metavar="N[,M]", help=sentence)
-    sentence = "activation function (default: %(default)s)"
-    add("--activation", choices=ACTIVATIONS, default=SHAPE.activation, help=sentence)
+    add("--features", metavar="EXPR", help=f"feature set (default: {SHAPE.features}, or as in --start)")
+    sentence = f"neurons of the first layer and of a second one (default: {SHAPE.hidden}, or as in --start)"
+    add("--hidden", metavar="N[,M]", help=sentence)
+    sentence = f"activation function (default: {SHAPE.activation}, or as in --start)"
+    add("--activation", choices=ACTIVATIONS, help=sentence)
     sentence = "train a piece-value net: its score is the sum of a value for each piece"
     add("--piece-values", action="store_true", help=sentence)
     add("--note", metavar="TEXT", help="note about the positions, stored in the net")
@@ -132,13 +132,19 @@ def _parser() -> Parser:
     return parser
 
 
-def _shape(args: argparse.Namespace) -> Shape:
-    words = args.hidden.split(",")
-    if not 1 <= len(words) <= 2 or not all(word.strip().isdecimal() for word in words):
-        raise UsageError(f"train: --hidden takes one number, or two as in 64,32, not '{args.hidden[:20]}'")
-    second = int(words[1]) if len(words) > 1 else 0
-    shape = Shape(args.features, int(words[0]), second, args.activation, args.piece_values)
+def _shape(args: argparse.Namespace, usual: Shape) -> Shape:
+    """The shape asked for, as `usual` where nothing is said."""
+    hidden, second = _hidden(args.hidden) if args.hidden else (usual.hidden, usual.second)
+    activation, is_of_values = args.activation or usual.activation, args.piece_values or usual.piece_values
+    shape = Shape(args.features or usual.features, hidden, second, activation, is_of_values)
     return replace(shape, features=shape.feature_set.name)
+
+
+def _hidden(text: str) -> tuple[int, int]:
+    words = text.split(",")
+    if not 1 <= len(words) <= 2 or not all(word.strip().isdecimal() for word in words):
+        raise UsageError(f"train: --hidden takes one number, or two as in 64,32, not '{text[:20]}'")
+    return int(words[0]), int(words[1]) if len(words) > 1 else 0
 
 
 def _records(args: argparse.Namespace) -> tuple[np.ndarray, list[str]]:

@@ -169,6 +169,7 @@ class Trainer:
         with ThreadPoolExecutor(self._threads, thread_name_prefix="train") as pool:
             gradient = Gradient(self._layout, pool, self._threads, self._settings.batch)
             try:
+                self._compile(gradient)
                 while self._epoch < self._settings.epochs:
                     self._run_epoch(gradient, report)
                     self._save()
@@ -177,6 +178,11 @@ class Trainer:
         if interrupted and not np.isfinite(self._best):
             raise TrainingError("stopped before the first epoch ended: nothing is kept")
         return Trained(self._network(), self._error, self._best, self._epoch, self._seconds, interrupted)
+
+    def _compile(self, gradient: Gradient) -> None:
+        """Compile what an epoch needs, by one position: compiling is not to count as training."""
+        gradient.add_up(self._weights, self._records, self._places[:1], self._layout.options(self._settings.objective))
+        gradient.whole()
 
     def _run_epoch(self, gradient: Gradient, report: Report | None) -> None:
         settings, batch = self._settings, self._settings.batch

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from engine.common.files import write_fault
 from formats.sources import SourceError
 
 AS_THEY_WERE = "the weights are as they were"
@@ -31,5 +32,4 @@ def standing(how: str) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        where = f" '{error.filename}'" if error.filename else ""
-        raise LearnError(f"cannot write{where}: {error.strerror}; {how}") from error
+        raise LearnError(f"{write_fault(error)}; {how}") from error

@@ -13,7 +13,7 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
-from engine.common.files import writing_whole
+from engine.common.files import write_fault, writing_whole
 from engine.common.work import RemoteExecutor, in_order
 from formats.labelled import NO_END, NO_GAME, Labelled, read_labelled
 from formats.pgn_games import Fault, play_games
@@ -312,4 +312,4 @@ def _write(file: IO[bytes], content: bytes, path: Path) -> None:
     try:
         file.write(content)
     except OSError as error:
-        raise LearnError(f"cannot write '{path}': {error.strerror}; --no-fen learns without it") from error
+        raise LearnError(f"{write_fault(error, path)}; --no-fen learns without it") from error

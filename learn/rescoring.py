@@ -20,6 +20,7 @@ import numpy as np
 
 from engine.board.bitboard import WHITE, ZERO
 from engine.board.movegen import count_legal
+from engine.common.files import write_fault
 from engine.common.runs import RunName, at_work, begun
 from engine.common.work import RemoteExecutor
 from engine.compiled.jit import entry
@@ -135,7 +136,7 @@ class ScoreFile:
                 self._file.write(head)
                 self._file.flush()
         except OSError as error:
-            raise LearnError(f"cannot write '{path}': {error.strerror}") from error
+            raise LearnError(write_fault(error, path)) from error
         self._open = ExitStack()
         self._run = self._open.enter_context(begun())
 
@@ -191,7 +192,7 @@ class ScoreFile:
                 self._file.write(np.array([name], dtype=_HEAD).tobytes() + scores.astype("<i2").tobytes())
                 self._file.flush()
             except OSError as error:
-                raise LearnError(f"cannot write '{self.path}': {error.strerror}") from error
+                raise LearnError(write_fault(error, self.path)) from error
             self.made += len(scores)
 
     def _read(self, head: bytes) -> int:

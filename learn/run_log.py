@@ -11,6 +11,7 @@ from typing import TextIO
 
 import numpy as np
 
+from engine.common.files import write_fault
 from eval.linear.phases import column_names, phases_of
 from eval.linear.registry import TERMS
 from learn.fit import FitCallback, Step
@@ -48,7 +49,7 @@ class RunLog:
         try:
             self._log = path.open("a", encoding="utf-8")
         except OSError as error:
-            self._say(f"No log is kept: cannot write '{path}': {error.strerror}")
+            self._say(f"No log is kept: {write_fault(error, path)}")
             return
         self._write("".join(line + "\n" for line in self._waiting))
 
@@ -76,7 +77,7 @@ class RunLog:
         except OSError as error:
             name = self._log.name
             self.close()
-            self._say(f"The log ends here: cannot write '{name}': {error.strerror}")
+            self._say(f"The log ends here: {write_fault(error, name)}")
 
 
 def _names(parameters: FitParameters) -> list[str]:

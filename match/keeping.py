@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from engine.common.files import lock, write_whole
+from engine.common.files import lock, write_fault, write_whole
 from match.errors import MatchError
 from match.games import Tally
 from match.positions import PositionFile
@@ -202,4 +202,4 @@ def _naming_the_file(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise MatchError(f"cannot write '{path}': {error.strerror or error}") from error
+        raise MatchError(write_fault(error, path)) from error

@@ -69,18 +69,16 @@ def test_what_is_for_a_file_is_asked_for_and_what_is_printed_is_not() -> None:
 
 
 @pytest.mark.parametrize("option", ["--csv", "--record"])
-@pytest.mark.parametrize(("name", "reason"), [("none/t.txt", errno.ENOENT), ("w", errno.EISDIR)])
+@pytest.mark.parametrize(("name", "reason"), [("none/t.txt", "there is no such folder"), ("w", "it is a folder")])
 def test_other_files_are_looked_at_before_the_work(
-    weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str, name: str, reason: int
+    weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str, name: str, reason: str
 ) -> None:
     monkeypatch.setattr(procedure, "read_rows", refuse_to_read)
     before, path = weights.read_bytes(), tmp_path / name
     for dry in ([], ["--dry-run"]):
         with pytest.raises(CommandError) as caught:
             learn_weights(words_for(weights, option, str(path), *dry), lambda line: None)
-        assert str(caught.value) == (
-            f"learn: cannot write '{path}': {os.strerror(reason)}; the weights are as they were"
-        )
+        assert str(caught.value) == f"learn: cannot write '{path}': {reason}; the weights are as they were"
     assert weights.read_bytes() == before and [file.name for file in weights.parent.iterdir()] == ["weights.txt"]
 
 

@@ -400,7 +400,7 @@ def test_openings_that_are_none_are_refused(name: str, text: str, complaint: str
         (["--sprt", "5", "0"], "takes the lower Elo first"),
         (["--games", "0"], "a whole number above 0"),
         (["--openings", "missing.pgn"], "cannot read openings 'missing.pgn'"),
-        (["--pgn", "/no/such/folder/x.pgn"], "cannot write '/no/such/folder/x.pgn': No such file or directory"),
+        (["--pgn", "/no/such/folder/x.pgn"], "cannot write '/no/such/folder/x.pgn': there is no such folder"),
         (["--state", "/no/such/folder/x"], "cannot write '/no/such/folder/x'"),
     ],
 )

@@ -21,6 +21,17 @@ _MARK, _ENDING = ".merino-", ".new"  # of a file that will replace another
 log = logging.getLogger(__name__)
 
 
+def write_fault(error: OSError, path: Path | str | None = None) -> str:
+    """Why a file could not be written, in words, for `path` or else the file that the error names."""
+    named = path or error.filename
+    reason: object = error.strerror or error
+    if isinstance(error, FileNotFoundError):
+        reason = "there is no such folder"
+    elif isinstance(error, IsADirectoryError):
+        reason = "it is a folder"
+    return f"cannot write '{named}': {reason}" if named else f"cannot write: {reason}"
+
+
 def write_whole(path: Path, content: bytes) -> None:
     """Replace the content of a file; raises OSError and then leaves it unchanged."""
     write_together({path: content})

@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 
 from engine.common.command import CommandError, UsageError
+from engine.common.files import write_fault
 from engine.common.nearest import did_you_mean
 from engine.console.arguments import file_name, whole_number
 from engine.console.registry import Section, command
@@ -59,7 +60,7 @@ def _save_weights(session: Session, path: Path) -> None:
     try:
         runtime.evaluation.save(path, [f"Saved by Merino's console; loaded from {runtime.weights_file}"])
     except OSError as error:
-        raise CommandError(f"cannot write '{path}': {error.strerror or error}") from error
+        raise CommandError(write_fault(error, path)) from error
     session.say(f"Weights saved in {path}")
 
 

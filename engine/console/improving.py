@@ -8,6 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from engine.common.command import CommandError
+from engine.common.files import write_fault
 from engine.common.folders import user_folder
 from engine.console import shared_options as shared
 from engine.console.command_line import KeyValues, Parser, any_number, natural, positive
@@ -44,11 +45,8 @@ def improve(words: Sequence[str], say: Say, command: str = "merino improve") -> 
     except (SourceError, EvaluationError, MatchError) as error:
         raise CommandError(f"improve: {error}") from error
     except OSError as error:
-        where = f" '{error.filename}'" if error.filename else ""
-        reason = f"cannot write{where}: {error.strerror}"
-        raise CommandError(
-            f"improve: {reason}; the work so far is kept: make room on the disk and start the same command again"
-        ) from error
+        kept = "the work so far is kept: make room on the disk and start the same command again"
+        raise CommandError(f"improve: {write_fault(error)}; {kept}") from error
     _report(found, say, command)
     return found
 

@@ -12,7 +12,7 @@ from engine.board.bitboard import BLACK, WHITE
 from engine.board.game import Position
 from engine.board.move import Move
 from engine.common.command import CommandError
-from engine.common.files import write_whole
+from engine.common.files import write_fault, write_whole
 from engine.notation.san import as_chess_move, start_board_of
 from formats.pgn_text import UNKNOWN_TAGS, game_text, plain_value, push_move, start_tags
 
@@ -66,7 +66,7 @@ class Scoresheet:
                 content = content.rstrip() + b"\n\n"
             write_whole(path, content + text)
         except OSError as error:
-            raise CommandError(f"cannot write '{path}': {error.strerror or error}") from error
+            raise CommandError(write_fault(error, path)) from error
         self._saved_as, self._saved_moves = (path, text), position.moves.copy()
         return len(_FIRST_TAG.findall(content)) + 1
 

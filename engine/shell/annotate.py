@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from engine.common.command import CommandError, UsageError
+from engine.common.files import write_fault
 from engine.common.interrupt import INTERRUPTED
 from engine.common.pictures import ENDINGS, load_matplotlib
 from engine.console import shared_options as shared
@@ -56,7 +57,7 @@ def run_annotate(arguments: Sequence[str]) -> int:
                 return _annotate(request, search, partial, progress, args.quiet)
             except OSError as error:
                 kept = f"the finished games are in '{partial.path}', and the same command continues from there"
-                raise CommandError(f"annotate: cannot write '{out}': {error.strerror}; {kept}") from error
+                raise CommandError(f"annotate: {write_fault(error, out)}; {kept}") from error
 
 
 class _Printed:

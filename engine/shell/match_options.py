@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.common.command import CommandError, UsageError
-from engine.common.files import check_writable
+from engine.common.files import check_writable, write_fault
 from engine.common.work import cores
 from engine.console import shared_options as shared
 from engine.console.command_line import KeyValues, Parser, any_number, natural, positive
@@ -220,7 +220,7 @@ def output(
             if path is not None:
                 check_writable(path, whole)
         except OSError as error:
-            raise MatchError(f"cannot write '{path}': {error.strerror}") from error
+            raise MatchError(write_fault(error, path)) from error
     return MatchOutput(show, args.pgn, state, event, line, remarks(args))
 
 

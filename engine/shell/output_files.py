@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from engine.common.command import CommandError, UsageError
-from engine.common.files import check_writable, write_whole
+from engine.common.files import check_writable, write_fault, write_whole
 from engine.common.pictures import ENDINGS, load_matplotlib
 
 
@@ -14,7 +14,7 @@ def check_output(path: Path, command: str) -> None:
     try:
         check_writable(path)
     except OSError as error:
-        raise _cannot_write(path, command, error) from error
+        raise CommandError(f"{command}: {write_fault(error, path)}") from error
 
 
 def write_output(path: Path, content: bytes, command: str) -> None:
@@ -22,7 +22,7 @@ def write_output(path: Path, content: bytes, command: str) -> None:
     try:
         write_whole(path, content)
     except OSError as error:
-        raise _cannot_write(path, command, error) from error
+        raise CommandError(f"{command}: {write_fault(error, path)}") from error
 
 
 def check_picture(path: Path | None, command: str) -> None:
@@ -38,11 +38,3 @@ def check_picture(path: Path | None, command: str) -> None:
 def ending_of(path: Path) -> str:
     """The ending that says in which format a picture is written."""
     return path.suffix.lower()
-
-
-def _cannot_write(path: Path, command: str, error: OSError) -> CommandError:
-    if isinstance(error, FileNotFoundError):
-        reason = "there is no such folder"
-    else:
-        reason = "it is a folder" if isinstance(error, IsADirectoryError) else str(error.strerror)
-    return CommandError(f"{command}: cannot write '{path}': {reason}")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.common.command import CommandError, UsageError
-from engine.common.files import check_writable, write_together
+from engine.common.files import check_writable, write_fault, write_together
 from engine.common.pictures import ENDINGS, load_matplotlib
 from engine.console import shared_options as shared
 from engine.console.command_line import Parser, file_path
@@ -101,4 +101,4 @@ def _writing(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         where = error.filename or folder
-        raise CommandError(f"plot: cannot write '{where}': {error.strerror}") from error
+        raise CommandError(f"plot: {write_fault(error, where)}") from error

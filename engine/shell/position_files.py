@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from engine.common.command import CommandError, UsageError
-from engine.common.files import check_writable
+from engine.common.files import check_writable, write_fault
 from engine.common.progress import ProgressOfMany
 from engine.console import shared_options as shared
 from engine.console.command_line import Parser, file_path, positive
@@ -121,7 +121,7 @@ def _writing() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise CommandError(f"positions: cannot write '{error.filename}': {error.strerror}") from error
+        raise CommandError(f"positions: {write_fault(error)}") from error
 
 
 def _tell(counts: PositionCounts, as_json: bool) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.common.command import CommandError, UsageError
+from engine.common.files import write_fault
 from engine.common.interrupt import INTERRUPTED
 from engine.common.nearest import did_you_mean
 from engine.console import shared_options as shared
@@ -60,7 +61,7 @@ def run_recipes(words: Sequence[str]) -> int:
     except (SourceError, EvaluationError, MatchError) as error:
         raise CommandError(f"recipes: {error}") from error
     except OSError as error:
-        raise CommandError(f"recipes: cannot write '{error.filename or folder}': {error.strerror}") from error
+        raise CommandError(f"recipes: {write_fault(error, error.filename or folder)}") from error
     if args.json:
         print(json.dumps([outcome.as_json() for outcome in found], indent=1))
     else:

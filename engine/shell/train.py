@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from engine.common.command import CommandError, UsageError
-from engine.common.files import check_writable
+from engine.common.files import check_writable, write_fault
 from engine.common.interrupt import INTERRUPTED
 from engine.common.live_line import LivePrinter
 from engine.common.progress import ProgressOfMany
@@ -76,7 +76,7 @@ def run_train(arguments: Sequence[str]) -> int:
             if not found.interrupted:
                 checkpoint.unlink(missing_ok=True)
         except OSError as error:
-            raise CommandError(f"train: cannot write '{error.filename}': {error.strerror}") from error
+            raise CommandError(f"train: {write_fault(error)}") from error
     _tell(found, out)
     return INTERRUPTED if found.interrupted else 0
 

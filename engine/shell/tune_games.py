@@ -12,6 +12,7 @@ from engine import NAME
 from engine.board.fen import FenError
 from engine.cluster.address import Needs
 from engine.common.command import CommandError, UsageError
+from engine.common.files import write_fault
 from engine.common.interrupt import INTERRUPTED
 from engine.common.live_line import LivePrinter
 from engine.common.work import RemoteExecutor, WorkError, cores
@@ -191,7 +192,7 @@ def _conclude(tune: Tune, path: Path, args: argparse.Namespace) -> tuple[Player,
         try:
             tuned.evaluation.save(file, notes)
         except OSError as error:
-            raise CommandError(f"spsa: cannot write '{file}': {error.strerror}") from error
+            raise CommandError(f"spsa: {write_fault(error, file)}") from error
         what = "tuned weights are" if is_tuned else "evaluation is"
         _tell(f"The {what} in '{file}'")
     player = as_player(configuration, tuned_values(tune).tolist(), file)
@@ -234,7 +235,7 @@ def _write_state(tune: Tune, path: Path) -> None:
     try:
         tune.save(path)
     except OSError as error:
-        raise CommandError(f"spsa: cannot write '{path}': {error.strerror}; the earlier file is intact") from error
+        raise CommandError(f"spsa: {write_fault(error, path)}; the earlier file is intact") from error
 
 
 def _write_picture(path: Path, content: bytes) -> None:

@@ -17,6 +17,7 @@ from engine import NAME, __version__
 from engine.board.bitboard import SQUARE_NAMES, WHITE
 from engine.board.divide import print_divide
 from engine.board.game import IllegalMoveError, Position
+from engine.common.files import write_fault
 from engine.search.bench import run_bench
 from engine.uci.go import parse_go
 from engine.uci.session import UciSession
@@ -111,7 +112,7 @@ def export_weights(session: UciSession, text: str) -> None:
     try:
         runtime.evaluation.save(file, header)
     except OSError as error:
-        session.output.error(f"cannot write '{file}': {error.strerror or error}")
+        session.output.error(write_fault(error, file))
     else:
         session.output.info(f"weights written to {file}")
 

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import Self
 
-from engine.common.files import write_whole
+from engine.common.files import write_fault, write_whole
 from study.errors import StudyError
 
 _GAME = re.compile(rb"% game (\d+), (\d+) bytes\n")
@@ -35,7 +35,7 @@ class Partial:
             if not end:
                 self._write(self._first)
         except OSError as error:
-            raise StudyError(f"cannot write '{self.path}': {error.strerror}") from error
+            raise StudyError(write_fault(error, self.path)) from error
 
     def __enter__(self) -> Self:
         return self

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from engine import NAME, __version__
-from engine.common.files import write_whole
+from engine.common.files import write_fault, write_whole
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
 from eval.evaluation import Evaluation
@@ -128,7 +128,7 @@ def _draw(request: AnnotationRequest, path: Path, source: GameSource, moves: Seq
     try:
         write_whole(path, picture)
     except OSError as error:
-        raise StudyError(f"cannot write '{path}': {error.strerror}; it is as it was") from error
+        raise StudyError(f"{write_fault(error, path)}; it is as it was") from error
 
 
 def _words(limits: Limits) -> str:

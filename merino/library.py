@@ -72,7 +72,7 @@ def explain(
     Examples:
         >>> report = explain("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1")
         >>> report.terms[0].name, report.terms[0].net_cp
-        ('VAL_P', 127.0)
+        ('VAL_P', 145.0)
 
     """
     evaluation = evaluation or load_evaluation()

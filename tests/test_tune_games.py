@@ -157,9 +157,10 @@ def test_players_get_the_values_of_their_side():
 
 
 def test_the_player_who_gives_his_pieces_away_loses_the_pair():
-    rows = (TunedParameter("VAL_Q_mg", 1200, 0, 3000, 100), TunedParameter("VAL_R_mg", 600, 0, 2000, 100))
+    names = ("VAL_Q_mg", "VAL_Q_eg", "VAL_R_mg", "VAL_R_eg")
+    rows = tuple(TunedParameter(name, 600, 0, 2000, 100) for name in names)
     settings = replace(configuration(), parameters=rows, time_control=TimeControl(nodes=300))
-    sane, mad = np.array([1200.0, 600.0]), np.array([0.0, 0.0])
+    sane, mad = np.array([1200.0, 1200.0, 600.0, 600.0]), np.zeros(4)
     with begun() as run:
         results = [
             play_pair(TunePairTask(settings, PairResult(number, sane, mad, math.nan), run)) for number in (1, 2, 3)

@@ -18,11 +18,11 @@ from eval.net.piece_family import net_evaluation
 __all__ = [
     "DEFAULT_FILE",
     "active_file",
-    "chosen_file",
     "default",
     "find_net",
     "from_identity",
     "load",
+    "load_chosen",
     "load_evaluation",
     "load_net",
 ]
@@ -51,12 +51,9 @@ def load_evaluation(name: str | Path | None = None) -> Evaluation:
     return load(next((file for file in files if file.is_file()), path))
 
 
-def chosen_file(weights: str | None, net: str | None) -> Path:
-    """The file of the net of this name, if one is named, or else of the weights, or of those in use.
-
-    Raises EvaluationError.
-    """
-    return find_net(net) if net else active_file(weights)
+def load_chosen(weights: str | None, net: str | None) -> Evaluation:
+    """The net of this name, if one is named, or else what `load_evaluation` makes of `weights`."""
+    return load_net(net) if net else load_evaluation(weights or None)
 
 
 def find_net(name: str) -> Path:

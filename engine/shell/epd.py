@@ -15,7 +15,7 @@ from engine.search.limits import Limits, Line, SearchResult
 from engine.search.searcher import Searcher
 from engine.shell.search_options import add_search_options
 from eval.evaluation import EvaluationError
-from eval.families import chosen_file, load
+from eval.families import load_chosen
 from formats.epd import EpdTest, read_tasks
 
 MOVE_MS = 1000  # per position, without another limit
@@ -86,7 +86,7 @@ def _parser() -> Parser:
 def _searcher(args: argparse.Namespace) -> Searcher:
     """The searcher; raises CommandError."""
     try:
-        searcher = Searcher(args.hash, args.threads, load(chosen_file(args.weights, args.evalfile)))
+        searcher = Searcher(args.hash, args.threads, load_chosen(args.weights, args.evalfile))
     except (EvaluationError, MemoryError) as error:
         raise CommandError(f"epd: {str(error) or 'there is not enough memory'}") from error
     searcher.move_overhead = 0

@@ -13,7 +13,7 @@ from engine.console import shared_options as shared
 from engine.console.command_line import Parser, positive
 from engine.shell import match_options as options
 from engine.shell.output_files import check_picture, ending_of, write_output
-from eval.families import chosen_file, load
+from eval.families import load_chosen
 from match.errors import MatchError
 from match.report import counts_text
 from match.runner import MatchResult
@@ -67,7 +67,7 @@ def scan(args: argparse.Namespace) -> int:
 
 
 def _request(args: argparse.Namespace) -> ScanRequest:
-    evaluation = load(chosen_file(args.weights, args.evalfile))
+    evaluation = load_chosen(args.weights, args.evalfile)
     name, number = find_number(args.name, evaluation)
     ends = (args.low, args.high, args.points)
     if args.values is not None:

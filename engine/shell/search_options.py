@@ -12,7 +12,7 @@ from engine.search.limits import Limits
 from engine.search.searcher import Searcher
 from engine.search.warmup import warm_up
 from eval.evaluation import Evaluation, EvaluationError
-from eval.families import load_evaluation, load_net
+from eval.families import load_chosen
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def evaluation_of(name: str | None, k: float | None = None, net: str | None = No
     Raises CommandError.
     """
     try:
-        found = load_net(net) if net else load_evaluation(name)
+        found = load_chosen(name, net)
     except EvaluationError as error:
         raise CommandError(str(error)) from error
     return found if k is None else found.with_k(k)

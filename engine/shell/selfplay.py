@@ -15,7 +15,7 @@ from engine.console.cluster_option import cluster_executor, needs_of
 from engine.console.command_line import Parser, file_path, natural, positive
 from engine.shell import match_options as options
 from eval.evaluation import EvaluationError
-from eval.families import chosen_file, load
+from eval.families import load_chosen
 from match.config import MatchConfig
 from match.openings import PLIES
 from match.players import OwnPlayer
@@ -71,8 +71,7 @@ def _play(args: argparse.Namespace) -> int:
     if args.pgn is None and args.positions is None:
         args.pgn = Path("selfplay.pgn")
     try:
-        file = chosen_file(args.weights, args.evalfile)
-        player = OwnPlayer("Merino", load(file))
+        player = OwnPlayer("Merino", load_chosen(args.weights, args.evalfile))
     except EvaluationError as error:
         raise UsageError(f"selfplay: {error}") from error
     config = MatchConfig(
@@ -94,7 +93,8 @@ def _play(args: argparse.Namespace) -> int:
         raise fault
     drawn = result.tally.points[1]
     written = "' and '".join(str(path) for path in (args.pgn, args.positions) if path)
-    print(f"{result.tally.games} games, {drawn} of them drawn, played with '{file}'; they are in '{written}'.")
+    name = player.evaluation.name
+    print(f"{result.tally.games} games, {drawn} of them drawn, played with '{name}'; they are in '{written}'.")
     if fault:
         raise fault
     if not args.quiet:

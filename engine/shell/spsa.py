@@ -19,7 +19,7 @@ from engine.shell.match_options import add_time_control
 from engine.shell.scan import add_scan
 from engine.shell.tune_games import AHEAD, replay_games, tune_new, tune_on
 from eval.evaluation import EvaluationError
-from eval.families import chosen_file, load
+from eval.families import load_chosen
 from match.errors import MatchError
 from match.openings import PLIES
 from tune import paper
@@ -263,7 +263,7 @@ def _progress(args: argparse.Namespace, text: str) -> None:
 
 def _own_file(args: argparse.Namespace) -> list[TunedParameter]:
     """The parameters in the file, those of the evaluation as in the weights file."""
-    return read_file(args.file, own_parameters(load(chosen_file(args.weights, args.evalfile))))
+    return read_file(args.file, own_parameters(load_chosen(args.weights, args.evalfile)))
 
 
 def _plan(args: argparse.Namespace) -> int:

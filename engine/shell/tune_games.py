@@ -20,7 +20,7 @@ from engine.console.cluster_option import cluster_executor
 from engine.console.shared_options import progress_stream
 from engine.shell.match_options import MARGIN_MS, time_control
 from engine.shell.output_files import check_output, check_picture, ending_of, write_output
-from eval.families import chosen_file, load
+from eval.families import load_chosen
 from formats.openings import OpeningError
 from match.errors import MatchError
 from match.players import OwnPlayer, Player, find_program
@@ -54,7 +54,7 @@ def tune_new(args: argparse.Namespace) -> int:
     if path.exists():
         raise UsageError(f"spsa tune: '{path}' exists; 'merino spsa resume {path}' continues it")
     engine = _command(args.engine) if args.engine else ()
-    evaluation = None if engine else load(chosen_file(args.weights, args.evalfile))
+    evaluation = None if engine else load_chosen(args.weights, args.evalfile)
     known = own_parameters(evaluation) if evaluation else engine_options(engine)
     parameters = tuple(read_file(args.file, known))
     check_known(parameters, known, f"the engine '{args.engine}'" if engine else NAME)

@@ -104,7 +104,7 @@ def test_what_cannot_be_written_is_said_before_the_work(game_file: Path, tmp_pat
         annotated(str(game_file), "--out", str(out))
     with pytest.raises(CommandError, match="it is a folder"):
         annotated(str(game_file), "--out", str(tmp_path))
-    with pytest.raises(CommandError, match="no folder"):
+    with pytest.raises(CommandError, match="there is no such folder"):
         annotated(str(game_file), "--out", str(tmp_path / "nowhere" / "out.pgn"))
     assert out.read_text() == "mine"
 

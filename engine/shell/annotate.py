@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from engine.common.command import CommandError, UsageError
-from engine.common.files import write_fault
+from engine.common.files import check_writable, write_fault
 from engine.common.interrupt import INTERRUPTED
 from engine.common.pictures import ENDINGS, load_matplotlib
 from engine.console import shared_options as shared
@@ -167,19 +167,13 @@ def _check(picture: Path | None, out: Path | None) -> None:
 
 
 def _check_target(path: Path) -> None:
-    """Raise CommandError where `path` cannot be written."""
-    if not path.parent.is_dir():
-        raise CommandError(f"annotate: there is no folder '{path.parent}' to write '{path.name}' in")
-    if path.is_dir():
-        raise CommandError(f"annotate: cannot write '{path}': it is a folder")
-    # The rights are looked at as well, since a file that may not be written can still be replaced by another.
-    if path.exists() and not (os.access(path, os.W_OK) and path.stat().st_mode & 0o222):
-        raise CommandError(f"annotate: cannot write '{path}': it is read-only")
+    """Raise CommandError where `path` cannot be written, and where a read-only file would be replaced."""
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent):
-            pass
+        check_writable(path)
+        if path.exists() and not (os.access(path, os.W_OK) and path.stat().st_mode & 0o222):
+            raise PermissionError(errno.EACCES, "it is read-only")
     except OSError as error:
-        raise CommandError(f"annotate: cannot write in '{path.parent}': {error.strerror}") from error
+        raise CommandError(f"annotate: {write_fault(error, path)}") from error
 
 
 def _tell(text: str) -> None:

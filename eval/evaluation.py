@@ -55,6 +55,7 @@ class Evaluation(ABC):
     k: float = DEFAULT_K
     has_terms = False  # whether `explain` tells its score by terms
     has_attributed = False  # whether `attributed` can tell
+    keeps_search_numbers = False  # whether its file has room for `search_numbers`
 
     @property
     @abstractmethod
@@ -116,6 +117,15 @@ class Evaluation(ABC):
             if not low <= value <= high:
                 raise EvaluationError(f"{name} = {value:g} is outside {low:g}..{high:g}")
         return self
+
+    @property
+    def search_numbers(self) -> Mapping[str, int]:
+        """Numbers of the search that were tuned for it, by name; the search has its defaults for the others."""
+        return {}
+
+    def with_search_numbers(self, values: Mapping[str, int]) -> Evaluation:
+        """The same, tuned for these numbers of the search besides its own; EvaluationError if it cannot keep them."""
+        raise EvaluationError(f"{self.name} keeps no numbers of the search")
 
     def save(self, path: Path, header: Iterable[str] = ()) -> None:
         """Write the file that `eval.families.load` reads, `header` as comments; raises EvaluationError, OSError."""

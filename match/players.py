@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.common.nearest import did_you_mean
-from engine.search.parameters import PARAMETERS, ParameterError, current_name, parameter_values
+from engine.search.parameters import PARAMETERS, ParameterError, current_name, parameters_for
 from eval.evaluation import Evaluation, EvaluationError
 from eval.families import default, load, load_net
 from match.errors import PlayerError
@@ -29,11 +29,11 @@ FORMS = (
 
 @dataclass(frozen=True)
 class OwnPlayer:
-    """Merino with this evaluation and these search parameters (order of the registry)."""
+    """Merino with this evaluation and these search parameters (order of the registry; None for the evaluation's)."""
 
     label: str
     evaluation: Evaluation = field(default_factory=default)
-    parameters: tuple[int, ...] = field(default_factory=parameter_values)
+    parameters: tuple[int, ...] | None = None
     threads: int = 1
     hash_mb: int | None = None  # None for the default of the match
     overhead: int | None = None  # milliseconds per move spent outside the search, on a clock; None for the default
@@ -41,7 +41,8 @@ class OwnPlayer:
     def identity(self) -> dict[str, Any]:
         """Everything its play depends on, for comparison with an earlier run."""
         numbers = {"threads": self.threads, "hash": self.hash_mb, "overhead": self.overhead}
-        return self.evaluation.identity | {"parameters": list(self.parameters), **numbers}
+        parameters = self.parameters or parameters_for(self.evaluation)
+        return self.evaluation.identity | {"parameters": list(parameters), **numbers}
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,8 @@ def _own(text: str, label: str, head: str, settings: dict[str, str]) -> OwnPlaye
             if current_name(name) not in known:
                 hint = did_you_mean(name, (*known, *evaluation.bounds))
                 raise PlayerError(f"player '{text}': there is no search parameter or weight '{name}'{hint}")
-        parameters = parameter_values({name: _whole(text, name, value) for name, value in settings.items()})
+        numbers = {name: _whole(text, name, value) for name, value in settings.items()}
+        parameters = parameters_for(evaluation, numbers)
     except (EvaluationError, ParameterError) as error:
         raise PlayerError(f"player '{text}': {error}") from error
     return OwnPlayer(label, evaluation, parameters, own.get("threads", 1), own.get("hash"), own.get("overhead"))

@@ -8,13 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engine.board.game import Position
+from engine.search.limits import Limits
+from engine.search.parameters import parameter_values, parameters_for
+from engine.search.searcher import Searcher
 from engine.shell.cli import main
 from engine.uci.runtime import Runtime
 from eval.evaluation import EvaluationError
-from eval.families import find_net
+from eval.families import default, find_net, from_identity, load_net
 from eval.net.family import NetEvaluation
 from eval.net.file import save_net
 from eval.net.network import Network, Shape
+from eval.net.piece_family import net_evaluation
 from formats.packed import PACKED, Filter, check_packed
 from formats.packed_files import packed_positions
 from match.errors import MatchError, PlayerError
@@ -22,9 +27,11 @@ from match.games import Tally
 from match.keeping import MatchKeeper
 from match.players import OwnPlayer, read_player
 from match.positions import PositionFile
+from tests.boards import KIWIPETE
 from tests.talk import Talk
 from tests.test_net import random_net
 from tests.uci_process import UciProcess
+from tune.parameters import own_parameters
 
 
 def material_net() -> Network:
@@ -100,6 +107,48 @@ def test_players_take_a_net_by_name_or_by_the_word_of_uci(net: Path) -> None:
         assert isinstance(player, OwnPlayer) and isinstance(player.evaluation, NetEvaluation)
     with pytest.raises(PlayerError, match="there is no net"):
         read_player("default,EvalFile=nowhere.net")
+
+
+def test_a_net_plays_with_the_numbers_of_the_search_that_were_tuned_for_it(net: Path) -> None:
+    tuned = load_net(str(net)).with_search_numbers({"razor_depth": 2, "soft_beta": 40})  # the second by its old name
+    tuned.save(net)
+    read = load_net(str(net))
+    assert read.search_numbers == {"razor_depth": 2, "soft_beta": 40}
+    assert parameters_for(read) == parameter_values({"razor_depth": 2, "reverse_futility_blend": 40})
+    assert parameters_for(read, {"razor_depth": 1}) == parameter_values({"razor_depth": 1, "soft_beta": 40})
+    assert from_identity(read.identity).search_numbers == read.search_numbers
+    player = read_player(f"{net},razor_margin=200")
+    assert isinstance(player, OwnPlayer)
+    assert player.parameters == parameters_for(read, {"razor_margin": 200})
+    assert own_parameters(read)["reverse_futility_blend"].value == 40
+    bare, searcher = net_evaluation(material_net()), Searcher(1, evaluation=read)
+    assert nodes_of(searcher) == nodes_of(Searcher(1, evaluation=bare, parameters=parameters_for(read)))
+    assert nodes_of(searcher) != nodes_of(Searcher(1, evaluation=bare))
+    searcher.set_evaluation(default())  # the numbers go with the net
+    assert nodes_of(searcher) == nodes_of(Searcher(1))
+
+
+def test_a_net_tuned_for_another_search_is_refused(engine: UciProcess, net: Path) -> None:
+    load_net(str(net)).with_search_numbers({"razor_dpth": 2}).save(net)
+    said = "was tuned for another search: there is no search parameter 'razor_dpth'"
+    with pytest.raises(EvaluationError, match=said):
+        Searcher(1, evaluation=load_net(str(net)))
+    with pytest.raises(PlayerError, match=said):
+        read_player(str(net))
+    engine.send(f"setoption name EvalFile value {net}", "position startpos", "eval")
+    lines = engine.sync()
+    assert len([line for line in lines if "error" in line and said in line]) == 1
+    assert any("Evaluation:" in line for line in lines)
+    net.write_bytes(net.read_bytes().replace(b'"razor_dpth": 2', b'"razor_dpt": "2"'))
+    with pytest.raises(EvaluationError, match="'search' is not a table of whole numbers"):
+        load_net(str(net))
+
+
+def nodes_of(searcher: Searcher) -> int:
+    searcher.clear()
+    line = searcher.search(Position(KIWIPETE), Limits(depth=8)).line
+    assert line is not None
+    return line.nodes
 
 
 def test_a_net_is_found_as_a_file_or_not_at_all(net: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import chess
@@ -13,7 +14,7 @@ import pytest
 
 from engine.board.bitboard import KING
 from engine.shell.cli import main
-from eval.net.file import load_net
+from eval.net.file import load_net, save_net
 from eval.net.network import Shape, exact_scores
 from eval.net.piece_family import net_evaluation
 from formats.packed import pack, unpack
@@ -209,8 +210,9 @@ def test_the_command_trains_a_net_that_can_be_loaded(tmp_path: Path, capsys: pyt
     said = capsys.readouterr()
     assert said.out.startswith("Done: ") and said.out.count("\n") == 1 and not said.err
     on = tmp_path / "on.net"
+    save_net(replace(load_net(out), search={"razor_depth": 2}), out)
     assert main(["train", str(path), "--start", str(out), "--out", str(on), "--epochs", "1"]) == 0
-    assert load_net(on).shape == load_net(out).shape
+    assert load_net(on).shape == load_net(out).shape and load_net(on).search == {"razor_depth": 2}
     capsys.readouterr()
     assert main(["train", str(path), "--start", str(out), "--out", str(on), "--hidden", "16"]) == 1
     assert "the net to start from is" in capsys.readouterr().err

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engine.board.fen import START_FEN, parse_fen
 from engine.common.command import CommandError, UsageError
 from engine.search.parameters import OLD_NAMES, PARAMETERS
 from engine.shell.cli import main
@@ -23,6 +24,7 @@ from tune.parameters import (
     own_parameters,
     rounding_warnings,
 )
+from tune.tuning import load_tune
 
 FISHTEST = "RookOpen_mg, 17, 0, 60, 5, 0.002\nrazor_margin, 200, 50, 800, 40, 0.0025\n"
 OPENBENCH = "RookOpen_mg, int, 17, 0, 60, 5, 0.002\nScale, float, 1.5, 0.5, 3, 0.25, 0.004  # not ours\n"
@@ -86,15 +88,18 @@ def test_a_tune_starts_from_the_weights_file_that_is_named(tmp_path, capsys):
         run_spsa([*tune, "--state", str(tmp_path / "other.npz")])
 
 
-def test_a_tune_of_the_search_for_a_net_names_a_player_with_that_net(tmp_path, capsys):
+def test_a_tune_of_the_search_for_a_net_writes_that_net_with_what_was_tuned(tmp_path, capsys):
     (tmp_path / "p.toml").write_text("[razor_margin]\nc_end = 20\n")
     tune = ["tune", str(tmp_path / "p.toml"), "--evalfile", "gen1", "--pairs", "1", "--nodes", "20"]
     assert run_spsa([*tune, "--concurrency", "1", "--quiet"]) == 0
     said = capsys.readouterr().out
     net = tmp_path / "p.tune.net"
-    assert f"The evaluation is in '{net}'" in said
-    assert f"As a player of 'merino match': {net},razor_margin=" in said
-    assert load(net).identity == load_net("gen1").identity
+    assert f"The tuned evaluation is in '{net}'" in said
+    assert said.rstrip().endswith(f"As a player of 'merino match': {net}")
+    (tuned,) = load_tune(tmp_path / "p.tune.npz").estimate().round()
+    assert load(net).search_numbers == {"razor_margin": tuned}
+    assert own_parameters(load(net))["razor_margin"].value == tuned
+    assert load(net).scores(parse_fen(START_FEN)) == load_net("gen1").scores(parse_fen(START_FEN))
 
 
 def test_a_term_of_two_values_is_tuned_by_phase():

@@ -252,7 +252,7 @@ def test_the_options_of_an_engine_are_tuned_at_a_clock(engine: tuple[str, ...], 
     assert run_spsa(order) == 0
     said = capsys.readouterr().out
     assert "bspsa after 1 pairs:" in said
-    assert "tuned weights" not in said
+    assert "tuned evaluation" not in said
     player = player_told(said)
     assert isinstance(player, OtherPlayer)
     assert player.command == engine
@@ -370,7 +370,7 @@ def test_where_the_tuned_weights_go_is_looked_at_before_the_games(tmp_path: Path
     file = tmp_path / "rook.txt"
     file.write_text("RookOpen_mg, 17, -200, 200, 5, 0.002\n")
     monkeypatch.setattr("engine.shell.tune_games.play_tune", refuse_to_play)
-    with pytest.raises(UsageError, match="the tuned weights would replace"):
+    with pytest.raises(UsageError, match="the tuned evaluation would replace"):
         run_spsa(["tune", str(file), "--state", str(tmp_path / "rook.npz")])
     assert file.read_text().startswith("RookOpen_mg, 17")
     (tmp_path / "rook.txt").unlink()

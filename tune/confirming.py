@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from engine.search.parameters import current_name
+from eval.evaluation import Evaluation
 from eval.families import default
 from match.config import MatchConfig
 from match.players import Player
@@ -39,18 +41,34 @@ def proof_terms(configuration: Configuration, players: tuple[Player, Player]) ->
     return replace(terms_of(configuration, players), seed=configuration.seed + 1, games=MOST_PROOF_GAMES)
 
 
-def tunes_evaluation(configuration: Configuration) -> bool:
-    """Whether numbers of Merino's evaluation are tuned, not only numbers of its search."""
-    if configuration.engine:
-        return False
-    return not configuration.evaluation.numbers.keys().isdisjoint(row.name for row in configuration.parameters)
+def tuned_evaluation(configuration: Configuration, values: np.ndarray) -> Evaluation:
+    """The evaluation with all tuned values that its file keeps: its own numbers, in a net those of the search too."""
+    evaluation, kept = configuration.evaluation, _kept(configuration)
+    wanted = {row.name: value for row, value in zip(configuration.parameters, values.tolist(), strict=True)}
+    own = evaluation.with_numbers({name: wanted[name] for name in wanted if name in evaluation.numbers})
+    search = {current_name(name): round(wanted[name]) for name in kept if name not in evaluation.numbers}
+    return own.with_search_numbers(search) if search else own
+
+
+def tunes_file(configuration: Configuration) -> bool:
+    """Whether the file of the tuned evaluation differs from that of the first one."""
+    return bool(_kept(configuration))
 
 
 def needs_file(configuration: Configuration) -> bool:
     """Whether the tuned player needs a file of its evaluation: that is tuned, or not the default one."""
     if configuration.engine:
         return False
-    return tunes_evaluation(configuration) or configuration.identity != default().identity
+    return tunes_file(configuration) or configuration.identity != default().identity
+
+
+def _kept(configuration: Configuration) -> list[str]:
+    """The names of tuned numbers that the file of the evaluation keeps."""
+    if configuration.engine:
+        return []
+    evaluation = configuration.evaluation
+    names = [row.name for row in configuration.parameters]
+    return [name for name in names if evaluation.keeps_search_numbers or name in evaluation.numbers]
 
 
 def as_player(configuration: Configuration, values: Sequence[float], evaluation_file: Path) -> str:
@@ -60,6 +78,6 @@ def as_player(configuration: Configuration, values: Sequence[float], evaluation_
     if configuration.engine:
         options = (f"option.{name}={value}" for name, value in numbers.items())
         return ",".join([shlex.join(configuration.engine), *options])
-    own = configuration.evaluation.numbers.keys()
+    own = _kept(configuration)
     file = [str(evaluation_file)] if needs_file(configuration) else []
     return ",".join([*file, *(f"{name}={value}" for name, value in numbers.items() if name not in own)])

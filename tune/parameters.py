@@ -10,7 +10,7 @@ import numpy as np
 
 from engine.common.errors import MerinoError
 from engine.common.nearest import did_you_mean
-from engine.search.parameters import OLD_NAMES, PARAMETERS
+from engine.search.parameters import OLD_NAMES, PARAMETERS, by_name, parameters_for
 from eval.evaluation import Evaluation, Number
 from tune.estimators import BANK, FIRST_TAU2, EstimatorSettings, Method
 from tune.plan import elo_width, spsa_step
@@ -54,7 +54,8 @@ class TunedParameter:
 
 def own_parameters(evaluation: Evaluation) -> dict[str, Number]:
     """What Merino can tune, by name (old names too): the numbers of this evaluation and of the search."""
-    search = {row.name: Number(float(row.default), float(row.bounds[0]), float(row.bounds[1])) for row in PARAMETERS}
+    now = by_name(parameters_for(evaluation))
+    search = {row.name: Number(float(now[row.name]), float(row.bounds[0]), float(row.bounds[1])) for row in PARAMETERS}
     return {**evaluation.numbers, **search, **{old: search[new] for old, new in OLD_NAMES.items()}}
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from engine.common.runs import RunName, at_work, begun
 from engine.common.work import RemoteExecutor, ordered, threads
-from engine.search.parameters import PARAMETERS, current_name, parameter_values
+from engine.search.parameters import PARAMETERS, current_name, parameters_for
 from eval.evaluation import Evaluation, Number
 from formats.openings import Opening, OpeningError
 from match.config import Board, MatchConfig, OpeningSource
@@ -51,12 +51,12 @@ class PairOutcome(NamedTuple):
 
 
 def own_player(label: str, rows: tuple[TunedParameter, ...], values: np.ndarray, evaluation: Evaluation) -> OwnPlayer:
-    """Merino with these values of the parameters and, for the rest, `evaluation` and the defaults of the search."""
+    """Merino with these values of the parameters and, for the rest, `evaluation` and its numbers of the search."""
     wanted = {row.name: value for row, value in zip(rows, values.tolist(), strict=True)}
     numbers = evaluation.numbers
     own = {name: value for name, value in wanted.items() if name in numbers}
     search = {name: round(value) for name, value in wanted.items() if name not in own}
-    return OwnPlayer(label, evaluation.with_numbers(own), parameter_values(search))
+    return OwnPlayer(label, evaluation.with_numbers(own), parameters_for(evaluation, search))
 
 
 def engine_options(command: tuple[str, ...]) -> dict[str, Number]:

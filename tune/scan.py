@@ -15,7 +15,7 @@ from statistics import NormalDist
 import numpy as np
 
 from engine.common.nearest import did_you_mean
-from engine.search.parameters import current_name, parameter_values
+from engine.search.parameters import current_name, parameters_for
 from eval.evaluation import Evaluation, Number
 from match.errors import MatchError
 from match.games import Tally
@@ -45,7 +45,7 @@ class ScanRequest:
         label, change = f"{self.name}={value}", {self.name: value}
         if self.name in self.evaluation.numbers:
             return OwnPlayer(label, self.evaluation.with_numbers(change))
-        return OwnPlayer(label, self.evaluation, parameter_values(change))
+        return OwnPlayer(label, self.evaluation, parameters_for(self.evaluation, change))
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.compiled.records import record_dtype
+from eval.evaluation import Evaluation, EvaluationError
 
 
 @dataclass(frozen=True)
@@ -209,9 +210,12 @@ class ParameterError(ValueError):
     """An unknown parameter, or a value outside its bounds."""
 
 
-def parameter_values(changes: Mapping[str, int] | None = None) -> tuple[int, ...]:
-    """The defaults with `changes` by name, old or new, in the order of the registry; raises ParameterError."""
-    values = {parameter.name: parameter.default for parameter in PARAMETERS}
+def parameter_values(changes: Mapping[str, int] | None = None, start: tuple[int, ...] | None = None) -> tuple[int, ...]:
+    """The values in `start`, None for the defaults, with `changes` by name, old or new, in the order of the registry.
+
+    Raises ParameterError.
+    """
+    values = by_name(start or tuple(parameter.default for parameter in PARAMETERS))
     bounds = {parameter.name: parameter.bounds for parameter in PARAMETERS}
     changed: dict[str, int] = {}
     for given, value in (changes or {}).items():
@@ -226,6 +230,18 @@ def parameter_values(changes: Mapping[str, int] | None = None) -> tuple[int, ...
             raise ParameterError(f"{name} = {value} is outside {low}..{high}")
         values[name] = value
     return tuple(values.values())
+
+
+def parameters_for(evaluation: Evaluation, changes: Mapping[str, int] | None = None) -> tuple[int, ...]:
+    """The values for searching with this evaluation: the defaults, what was tuned for it, and then `changes`.
+
+    Raises ParameterError for the changes, EvaluationError for a number of the evaluation that the search does not know.
+    """
+    try:
+        own = parameter_values(evaluation.search_numbers)
+    except ParameterError as error:
+        raise EvaluationError(f"{evaluation.name} was tuned for another search: {error}") from error
+    return parameter_values(changes, own)
 
 
 def current_name(name: str) -> str:

@@ -20,7 +20,7 @@ from engine.common.alarms import Alarm, call_after
 from engine.common.one_thread import OneThread
 from engine.search.iterative_deepening import LEAST_NODES
 from engine.search.limits import MATE_SCORE, MAX_PLY, Limits, Line, Score, SearchResult
-from engine.search.parameters import by_name, parameter_values
+from engine.search.parameters import by_name, parameters_for
 from engine.search.see import exchange_gain
 from engine.search.strength import CANDIDATES, Strength
 from engine.search.time_management import Budget, budget
@@ -52,9 +52,9 @@ class Searcher:
         evaluation: Evaluation | None = None,
         parameters: tuple[int, ...] | None = None,
     ) -> None:
-        """Parameters are in the order of their registry; None for the defaults, of the evaluation too.
+        """Parameters are in the order of their registry; None for those of the evaluation in use.
 
-        Raises MemoryError.
+        The evaluation that comes with Merino for None. Raises EvaluationError, MemoryError.
         """
         self.multipv = 1
         self.move_overhead = 50
@@ -62,7 +62,8 @@ class Searcher:
         self.is_analysing = False
         self.random = Random()
         self._evaluation = default() if evaluation is None else evaluation
-        self._parameters = parameter_values() if parameters is None else parameters
+        self._given = parameters
+        self._parameters = parameters or parameters_for(self._evaluation)
         self._table = TranspositionTable(hash_mb)
         self._stop_flag = np.zeros(1, dtype=np.uint64)
         self._workers: list[Worker] = []
@@ -84,10 +85,14 @@ class Searcher:
         del self._workers[count:]
 
     def set_evaluation(self, evaluation: Evaluation) -> None:
-        """Use this evaluation from now on; clears the results of earlier searches."""
+        """Use this evaluation from now on, and its parameters unless others were given at first.
+
+        Clears the results of earlier searches. Raises EvaluationError and keeps the old one.
+        """
+        self._parameters = self._given or parameters_for(evaluation)
         self._evaluation = evaluation
         for worker in self._workers:
-            worker.set_evaluation(evaluation)
+            worker.set_evaluation(evaluation, self._parameters)
         self.clear()
 
     def clear(self) -> None:

@@ -14,6 +14,7 @@ from engine.compiled.recursion import address_of
 from engine.search.alpha_beta import alpha_beta
 from engine.search.iterative_deepening import aspiration_window, fail_high_depth, search_root, set_root, widened_window
 from engine.search.limits import MAX_PLY, Score
+from engine.search.parameters import parameters_for
 from engine.search.quiescence import quiescence
 from engine.search.state import NO_SCORE, PAST, forget, new_search_record, set_parameters
 from engine.search.transposition import TranspositionTable
@@ -70,25 +71,24 @@ class Worker:
         evaluation: Evaluation,
         parameters: tuple[int, ...] | None = None,
     ) -> None:
-        """`stop_flag` is uint64[1]; the search returns soon after it is set. Default parameters for None."""
+        """`stop_flag` is uint64[1]; the search returns soon after it is set. Parameters as in `set_evaluation`."""
         self.record = new_search_record()
-        if parameters is not None:
-            set_parameters(self.record, parameters)
         self._stop_flag = stop_flag
         self.record[0]["stop_address"] = stop_flag.ctypes.data
         self._nodes, self._stopped = self.record["nodes"], self.record["stopped"]
         self._window = np.zeros(4, dtype=np.int64)
         link(self.record)
         self.set_table(table)
-        self.set_evaluation(evaluation)
+        self.set_evaluation(evaluation, parameters)
 
     def set_table(self, table: TranspositionTable) -> None:
         """Use this transposition table from now on."""
         self._table = table
         table.attach(self.record)
 
-    def set_evaluation(self, evaluation: Evaluation) -> None:
-        """Use this evaluation from now on."""
+    def set_evaluation(self, evaluation: Evaluation, parameters: tuple[int, ...] | None = None) -> None:
+        """Use this evaluation from now on, with these parameters; None for the evaluation's."""
+        set_parameters(self.record, parameters or parameters_for(evaluation))
         self._installed = evaluation.install(self.record)
 
     def forget(self) -> None:

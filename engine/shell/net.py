@@ -58,6 +58,7 @@ def run_net(arguments: Sequence[str]) -> int:
             json.dumps(
                 {
                     "file": str(path),
+                    "search": dict(net.search_numbers),
                     "text": net.describe(1000).splitlines(),
                     "pieces": [mean.__dict__ for mean in means],
                     "own_values": [mean.__dict__ for mean in own],

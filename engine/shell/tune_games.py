@@ -23,7 +23,7 @@ from engine.shell.output_files import check_output, check_picture, ending_of, wr
 from eval.families import load_chosen
 from formats.openings import OpeningError
 from match.errors import MatchError
-from match.players import OwnPlayer, Player, find_program
+from match.players import Player, find_program
 from match.report import live_line
 from match.runner import MatchOutput, run_match
 from tune.confirming import (
@@ -32,9 +32,10 @@ from tune.confirming import (
     as_player,
     needs_file,
     proof_terms,
+    tuned_evaluation,
     tuned_players,
     tuned_values,
-    tunes_evaluation,
+    tunes_file,
 )
 from tune.estimators import Method
 from tune.formats import read_file
@@ -78,7 +79,7 @@ def tune_new(args: argparse.Namespace) -> int:
     tune = Tune.new(configuration)
     file = _evaluation_file(path, configuration)
     if needs_file(configuration) and file.exists():
-        raise UsageError(f"spsa tune: the tuned weights would replace '{file}'; name another --state")
+        raise UsageError(f"spsa tune: the tuned evaluation would replace '{file}'; name another --state")
     return _play(tune, path, args)
 
 
@@ -182,19 +183,19 @@ def _play_pairs(
 
 
 def _conclude(tune: Tune, path: Path, args: argparse.Namespace) -> tuple[Player, Player]:
-    """Write the tuned weights and print how to confirm them by a match; the players of that match."""
+    """Write the tuned evaluation and print how to confirm them by a match; the players of that match."""
     configuration = tune.configuration
     file = _evaluation_file(path, configuration)
     tuned, start = tuned_players(tune)
-    if isinstance(tuned, OwnPlayer) and needs_file(configuration):
-        is_tuned = tunes_evaluation(configuration)
+    if needs_file(configuration):
+        is_tuned = tunes_file(configuration)
         notes = [f"Tuned by {configuration.method} in {len(tune.done)} pairs of games"] if is_tuned else []
         try:
-            tuned.evaluation.save(file, notes)
+            tuned_evaluation(configuration, tuned_values(tune)).save(file, notes)
         except OSError as error:
             raise CommandError(f"spsa: {write_fault(error, file)}") from error
-        what = "tuned weights are" if is_tuned else "evaluation is"
-        _tell(f"The {what} in '{file}'")
+        what = "tuned evaluation" if is_tuned else "evaluation"
+        _tell(f"The {what} is in '{file}'")
     player = as_player(configuration, tuned_values(tune).tolist(), file)
     _tell(f"As a player of 'merino match': {shlex.quote(player)}")
     _remark(args, f"To confirm it by {PROOF} against the values at the start: merino spsa resume {path} --prove")

@@ -32,10 +32,12 @@ class Runtime:
         self.weights_file = active_file().absolute()
         try:
             self.evaluation = load(self.weights_file)
+            self.searcher = Searcher(hash_mb, evaluation=self.evaluation)
         except EvaluationError as error:
             self.weights_error = str(error)
             self.weights_file = DEFAULT_FILE
             self.evaluation = default()
+            self.searcher = Searcher(hash_mb, evaluation=self.evaluation)
         self.terms = self.evaluation  # by the weights file, even while a net evaluates
         self.net_file: Path | None = None
         self.own_book = False
@@ -43,7 +45,6 @@ class Runtime:
         self.tables: Tables | None = None
         self.is_limited = False  # to the strength of `elo`
         self.elo = DEFAULT_ELO
-        self.searcher = Searcher(hash_mb, evaluation=self.evaluation)
         self.searcher.clear()
 
     def set_hash(self, megabytes: int) -> None:
@@ -73,8 +74,8 @@ class Runtime:
         self.net_file = file
 
     def _evaluate_by(self, evaluation: Evaluation) -> None:
-        self.evaluation = evaluation
         self.searcher.set_evaluation(evaluation)
+        self.evaluation = evaluation
 
     def use_book(self, name: str) -> None:
         """Use the book `name`, none if empty; raises BookError and keeps the old one."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,8 @@ MOST_PIECES = 15  # of a side, without the king
 
 class NetEvaluation(Evaluation):
     """A net."""
+
+    keeps_search_numbers = True
 
     def __init__(self, network: Network, name: str = "net") -> None:
         self.network, self.name, self.k = network, name, network.k
@@ -75,11 +79,23 @@ class NetEvaluation(Evaluation):
         """Write a net file; `header` is added to the description of the net."""
         notes = list(header)
         about = {**self.network.about, "notes": notes} if notes else self.network.about
-        save_net(Network(self.network.shape, self.network.weights, self.k, about), path)
+        save_net(replace(self.network, k=self.k, about=about), path)
+
+    @property
+    def search_numbers(self) -> Mapping[str, int]:
+        """Those in its file."""
+        return self.network.search
+
+    def with_search_numbers(self, values: Mapping[str, int]) -> NetEvaluation:
+        """See Evaluation."""
+        other = copy(self)
+        other.network = replace(self.network, search={**self.network.search, **values})
+        return other
 
     def describe(self, width: int = WIDTH) -> str:
         """Its shape and how it was made."""
         lines = [f"{self.network.shape}; K {self.k:.1f}; {digest(as_bytes(self.network))}"]
+        lines += _entries({"search": self.network.search} if self.network.search else {})
         lines += _entries(self.network.about)
         return "\n".join(line[:width] if len(line) > width else line for line in lines)
 
@@ -88,7 +104,7 @@ def _entries(about: Mapping[str, Any], indent: str = "") -> list[str]:
     """The entries of a header, one line each."""
     lines = []
     for name, value in about.items():
-        if isinstance(value, dict):
+        if isinstance(value, Mapping):
             lines += [f"{indent}{name}:", *_entries(value, indent + "  ")]
         else:
             lines.append(f"{indent}{name}: {value}")

@@ -60,6 +60,8 @@ def as_bytes(network: Network) -> bytes:
         "k": network.k,
         "about": dict(network.about),
     }
+    if network.search:
+        header["search"] = dict(network.search)
     if shape.piece_values:
         header["piece_values"] = _PIECE_VALUES
     version = PIECE_VALUES if shape.piece_values else ONE_OUTPUT
@@ -105,7 +107,7 @@ def _ours(content: bytes) -> Network:
     for name, size in sizes.items():
         weights[name] = np.frombuffer(content, "<i2", prod(size), at).astype(np.int16).reshape(size)
         at += 2 * prod(size)
-    return Network(shape, weights, float(header["k"]), dict(header["about"]))
+    return Network(shape, weights, float(header["k"]), header["about"], header.get("search", {}))
 
 
 def _header(line: bytes) -> dict[str, Any]:
@@ -114,6 +116,9 @@ def _header(line: bytes) -> dict[str, Any]:
         numbers = [header["qa"], header["qb"], header["scale"]]
         if not (isinstance(header["about"], dict) and float(header["k"]) > 0):
             raise ValueError("'about' or 'k' is missing or of the wrong type")
+        search = header.get("search", {})
+        if not (isinstance(search, dict) and all(type(value) is int for value in search.values())):
+            raise ValueError("'search' is not a table of whole numbers")
     except (ValueError, KeyError, TypeError) as error:
         raise NetError(f"its header cannot be read ({error!r})") from error
     if numbers != [QA, QB, SCALE]:

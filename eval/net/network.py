@@ -91,12 +91,16 @@ def quantum(layer: str) -> int:
 
 @dataclass(frozen=True)
 class Network:
-    """A quantised net: int16 arrays by the names of `Shape.layers`, K, and how it was made (JSON data)."""
+    """A quantised net: int16 arrays by the names of `Shape.layers`, K, and how it was made (JSON data).
+
+    `search` are the numbers of the search that were tuned for it, by name.
+    """
 
     shape: Shape
     weights: Mapping[str, np.ndarray]
     k: float
     about: Mapping[str, Any] = field(default_factory=dict)
+    search: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def as_floats(self) -> dict[str, np.ndarray]:

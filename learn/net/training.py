@@ -139,12 +139,16 @@ class Trainer:
         threads: int | None = None,
         start: Network | None = None,
     ) -> None:
-        """`start` is a net to continue from instead of random weights. Raises TrainingError."""
+        """`start` is a net to continue from instead of random weights; its numbers of the search stay.
+
+        Raises TrainingError.
+        """
         self._records, self._settings, self._checkpoint = records, settings, checkpoint
         self._layout = Layout(settings.shape)
         self._threads = threads or cores()
         recipe = recipe_of(records)
         self._about: dict[str, Any] = {"data": {**recipe, **(about or {})}, "settings": settings.as_json()}
+        self._search = start.search if start is not None else {}
         if start is not None:
             self._about["start"] = digest(as_bytes(start))
         together = settings.objective.together
@@ -244,7 +248,7 @@ class Trainer:
         errors = {"epochs": self._epoch, "error": self._error, "error_apart": self._best}
         errors["rounding_cp"] = round(self._rounding_error(layers, rounded), 2)
         about = {**self._about, "training": {**errors, "seconds": round(self._seconds, 1)}}
-        return replace(rounded, about=about)
+        return replace(rounded, about=about, search=self._search)
 
     def _rounding_error(self, layers: Mapping[str, np.ndarray], rounded: Network) -> float:
         """The error of quantisation in centipawns: the mean difference over some validation positions."""

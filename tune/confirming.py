@@ -78,6 +78,5 @@ def as_player(configuration: Configuration, values: Sequence[float], evaluation_
     if configuration.engine:
         options = (f"option.{name}={value}" for name, value in numbers.items())
         return ",".join([shlex.join(configuration.engine), *options])
-    own = _kept(configuration)
-    file = [str(evaluation_file)] if needs_file(configuration) else []
-    return ",".join([*file, *(f"{name}={value}" for name, value in numbers.items() if name not in own)])
+    file, kept = [str(evaluation_file)] if needs_file(configuration) else [], _kept(configuration)
+    return ",".join([*file, *(f"{name}={value}" for name, value in numbers.items() if name not in kept)])

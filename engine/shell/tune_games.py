@@ -183,7 +183,7 @@ def _play_pairs(
 
 
 def _conclude(tune: Tune, path: Path, args: argparse.Namespace) -> tuple[Player, Player]:
-    """Write the tuned evaluation and print how to confirm them by a match; the players of that match."""
+    """Write the tuned evaluation and print how to confirm it by a match; the players of that match."""
     configuration = tune.configuration
     file = _evaluation_file(path, configuration)
     tuned, start = tuned_players(tune)

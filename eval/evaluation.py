@@ -124,7 +124,7 @@ class Evaluation(ABC):
         return {}
 
     def with_search_numbers(self, values: Mapping[str, int]) -> Evaluation:
-        """The same, tuned for these numbers of the search besides its own; EvaluationError if it cannot keep them."""
+        """The same with these `search_numbers` and no others; raises EvaluationError if it cannot keep them."""
         raise EvaluationError(f"{self.name} keeps no numbers of the search")
 
     def save(self, path: Path, header: Iterable[str] = ()) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from engine.board.game import Position
 from engine.search.limits import Limits
-from engine.search.parameters import parameter_values, parameters_for
+from engine.search.parameters import parameter_values, parameters_for, tuned_for
 from engine.search.searcher import Searcher
 from engine.shell.cli import main
 from engine.uci.runtime import Runtime
@@ -116,6 +116,8 @@ def test_a_net_plays_with_the_numbers_of_the_search_that_were_tuned_for_it(net: 
     assert read.search_numbers == {"razor_depth": 2, "soft_beta": 40}
     assert parameters_for(read) == parameter_values({"razor_depth": 2, "reverse_futility_blend": 40})
     assert parameters_for(read, {"razor_depth": 1}) == parameter_values({"razor_depth": 1, "soft_beta": 40})
+    both = tuned_for(read, {"reverse_futility_blend": 50})  # again, by its present name
+    assert both.search_numbers == {"razor_depth": 2, "reverse_futility_blend": 50}
     assert from_identity(read.identity).search_numbers == read.search_numbers
     player = read_player(f"{net},razor_margin=200")
     assert isinstance(player, OwnPlayer)

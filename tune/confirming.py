@@ -9,8 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.search.parameters import current_name
-from eval.evaluation import Evaluation
 from eval.families import default
 from match.config import MatchConfig
 from match.players import Player
@@ -39,15 +37,6 @@ def tuned_players(tune: Tune) -> tuple[Player, Player]:
 def proof_terms(configuration: Configuration, players: tuple[Player, Player]) -> MatchConfig:
     """The configuration of the match of tuned values against the initial ones, from openings not used in the tune."""
     return replace(terms_of(configuration, players), seed=configuration.seed + 1, games=MOST_PROOF_GAMES)
-
-
-def tuned_evaluation(configuration: Configuration, values: np.ndarray) -> Evaluation:
-    """The evaluation with all tuned values that its file keeps: its own numbers, in a net those of the search too."""
-    evaluation, kept = configuration.evaluation, _kept(configuration)
-    wanted = {row.name: value for row, value in zip(configuration.parameters, values.tolist(), strict=True)}
-    own = evaluation.with_numbers({name: wanted[name] for name in wanted if name in evaluation.numbers})
-    search = {current_name(name): round(wanted[name]) for name in kept if name not in evaluation.numbers}
-    return own.with_search_numbers(search) if search else own
 
 
 def tunes_file(configuration: Configuration) -> bool:

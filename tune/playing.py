@@ -16,7 +16,7 @@ import numpy as np
 
 from engine.common.runs import RunName, at_work, begun
 from engine.common.work import RemoteExecutor, ordered, threads
-from engine.search.parameters import PARAMETERS, current_name, parameters_for
+from engine.search.parameters import PARAMETERS, current_name, parameters_for, tuned_for
 from eval.evaluation import Evaluation, Number
 from formats.openings import Opening, OpeningError
 from match.config import Board, MatchConfig, OpeningSource
@@ -56,7 +56,10 @@ def own_player(label: str, rows: tuple[TunedParameter, ...], values: np.ndarray,
     numbers = evaluation.numbers
     own = {name: value for name, value in wanted.items() if name in numbers}
     search = {name: round(value) for name, value in wanted.items() if name not in own}
-    return OwnPlayer(label, evaluation.with_numbers(own), parameters_for(evaluation, search))
+    tuned = evaluation.with_numbers(own)
+    if tuned.keeps_search_numbers:
+        return OwnPlayer(label, tuned_for(tuned, search))
+    return OwnPlayer(label, tuned, parameters_for(tuned, search))
 
 
 def engine_options(command: tuple[str, ...]) -> dict[str, Number]:

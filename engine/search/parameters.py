@@ -244,6 +244,15 @@ def parameters_for(evaluation: Evaluation, changes: Mapping[str, int] | None = N
     return parameter_values(changes, own)
 
 
+def tuned_for(evaluation: Evaluation, values: Mapping[str, int]) -> Evaluation:
+    """The evaluation that keeps these numbers of the search besides its own, under their present names.
+
+    Raises EvaluationError if it cannot keep them.
+    """
+    both = (*evaluation.search_numbers.items(), *values.items())
+    return evaluation.with_search_numbers({current_name(name): value for name, value in both})
+
+
 def current_name(name: str) -> str:
     """The present name of a parameter, if this is its old name; else the name itself."""
     return OLD_NAMES.get(name, name)

@@ -23,7 +23,7 @@ from engine.shell.output_files import check_output, check_picture, ending_of, wr
 from eval.families import load_chosen
 from formats.openings import OpeningError
 from match.errors import MatchError
-from match.players import Player, find_program
+from match.players import OwnPlayer, Player, find_program
 from match.report import live_line
 from match.runner import MatchOutput, run_match
 from tune.confirming import (
@@ -32,7 +32,6 @@ from tune.confirming import (
     as_player,
     needs_file,
     proof_terms,
-    tuned_evaluation,
     tuned_players,
     tuned_values,
     tunes_file,
@@ -187,11 +186,11 @@ def _conclude(tune: Tune, path: Path, args: argparse.Namespace) -> tuple[Player,
     configuration = tune.configuration
     file = _evaluation_file(path, configuration)
     tuned, start = tuned_players(tune)
-    if needs_file(configuration):
+    if isinstance(tuned, OwnPlayer) and needs_file(configuration):
         is_tuned = tunes_file(configuration)
         notes = [f"Tuned by {configuration.method} in {len(tune.done)} pairs of games"] if is_tuned else []
         try:
-            tuned_evaluation(configuration, tuned_values(tune)).save(file, notes)
+            tuned.evaluation.save(file, notes)
         except OSError as error:
             raise CommandError(f"spsa: {write_fault(error, file)}") from error
         what = "tuned evaluation" if is_tuned else "evaluation"

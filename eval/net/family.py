@@ -89,7 +89,7 @@ class NetEvaluation(Evaluation):
     def with_search_numbers(self, values: Mapping[str, int]) -> NetEvaluation:
         """See Evaluation."""
         other = copy(self)
-        other.network = replace(self.network, search={**self.network.search, **values})
+        other.network = replace(self.network, search=dict(values))
         return other
 
     def describe(self, width: int = WIDTH) -> str:

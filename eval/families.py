@@ -34,7 +34,7 @@ def load(path: Path) -> Evaluation:
 
 
 def load_evaluation(name: str | Path | None = None) -> Evaluation:
-    """The evaluation of a weights file or a net, or that of a name such as "gen11", a net that comes with Merino.
+    """The evaluation of a weights file or a net, or that of a name such as "gen12", a net that comes with Merino.
 
     None is the evaluation in use: $MERINO_WEIGHTS, your learned weights, or those that come with Merino. Raises
     EvaluationError.

@@ -137,7 +137,7 @@ def play_match(
     """Play a match in pairs of one opening with colours reversed, until it is over, `sprt` is settled, or Ctrl-C.
 
     A player is written as for `merino match`: "default", a weights file, "name=value" for numbers of the search and
-    weights, "EvalFile=gen11" for a net, or the command of an engine. Without a `time_control` a move is 1000 nodes,
+    weights, "EvalFile=gen12" for a net, or the command of an engine. Without a `time_control` a move is 1000 nodes,
     and the same `seed` gives the same games on any machine. `openings` is a PGN, EPD or FEN file, None for random ones;
     `pgn` gets the games at its end; `show` the state of the match as text, several times a second. `concurrency` games
     are played at a time; None for one a core, and one alone at a clock. Raises PlayerError, OpeningError and

@@ -105,11 +105,17 @@ class UciProcess:
         return self.rest()
 
     def rest(self) -> list[str]:
-        """Everything said until the engine closes its output."""
+        """Everything said until the engine closes its output; raises TimeoutError if it does not."""
         said: list[str] = []
-        while (line := self._lines.get(timeout=PATIENCE)) is not None:
+        deadline = time.perf_counter() + PATIENCE
+        while True:
+            try:
+                line = self._lines.get(timeout=max(0.0, deadline - time.perf_counter()))
+            except queue.Empty:
+                raise TimeoutError(f"the engine goes on after {PATIENCE} s, and says {said[-3:]}") from None
+            if line is None:
+                return said
             said.append(line.text)
-        return said
 
     def exit_code(self) -> int:
         """The exit code, once the engine has ended."""

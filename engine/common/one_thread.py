@@ -7,6 +7,8 @@ import weakref
 from collections.abc import Callable
 from queue import SimpleQueue
 
+from engine.common.waiting import until_set
+
 
 class OneThread:
     """Runs calls one after the other in a daemon thread of its own, which ends with this object.
@@ -36,7 +38,7 @@ class OneThread:
     def wait(self) -> None:
         """Wait until all is done; returns at once in the thread itself."""
         if threading.current_thread() is not self._queue.thread:
-            self._queue.idle.wait()
+            until_set(self._queue.idle)
 
 
 class _Queue:

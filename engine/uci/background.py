@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from engine.common.waiting import until_ended
+
 IsStopped = Callable[[], bool]
 
 
@@ -35,5 +37,9 @@ class BackgroundJobs:
 
     def wait(self, seconds: float | None = None) -> None:
         """Wait until every background job has returned, but not longer than this."""
-        if self._last is not None:
+        if self._last is None:
+            return
+        if seconds is None:
+            until_ended(self._last)
+        else:
             self._last.join(seconds)

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from engine.common.waiting import until_ended
 from engine.uci.go import parse_go
 from engine.uci.output import Output
 
@@ -76,7 +77,11 @@ class ColdStart:
 
     def wait(self, seconds: float | None = None) -> None:
         """Wait until the current `go`, if any, is answered or handed over, but not longer than this."""
-        if self._thread is not None and self._thread is not threading.current_thread():
+        if self._thread is None or self._thread is threading.current_thread():
+            return
+        if seconds is None:
+            until_ended(self._thread)
+        else:
             self._thread.join(seconds)
 
     @property

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from engine.common.waiting import until_set
 from engine.search.limits import Line, Score, SearchResult
 from engine.uci.background import BackgroundJobs, IsStopped
 from engine.uci.cold_start import ColdStart
@@ -180,13 +181,13 @@ class UciSession:
     def wait(self) -> None:
         """Wait for a running search to give its move by itself, and for background jobs."""
         self.cold.wait()
-        self._bestmove_said.wait()
+        until_set(self._bestmove_said)
         self._background_jobs.wait()
 
     def end_search(self) -> None:
         """Stop a running search and wait for its move."""
         self._stop_search()
-        self._bestmove_said.wait()
+        until_set(self._bestmove_said)
 
     def close(self, seconds: float = LAST_WORDS_SECONDS) -> None:
         """End the session: stop the search and wait for its move, at most this long. Background jobs are dropped.
@@ -217,7 +218,7 @@ class UciSession:
 
     def _wait_until_loaded(self) -> Runtime:
         self.start_loading()
-        self._loaded.wait()
+        until_set(self._loaded)
         assert self._runtime is not None
         return self._runtime
 
@@ -229,7 +230,7 @@ class UciSession:
             if option.needs_idle:
                 if self._is_searching:
                     continue
-                self._bestmove_said.wait()
+                until_set(self._bestmove_said)
             value = self._pending.pop(name)
             if self._apply(option, runtime, value) and name in ("WeightsFile", "EvalFile"):
                 self._weights_said = ""

@@ -67,7 +67,7 @@ class UciProcess:
         deadline = time.perf_counter() + seconds
         while not said or not said[-1].text.startswith(start):
             try:
-                line = self._lines.get(timeout=max(0.0, deadline - time.perf_counter()))
+                line = self._next(deadline)
             except queue.Empty:
                 raise TimeoutError(f"no '{start}' within {seconds} s, but {[s.text for s in said]}") from None
             if line is None:
@@ -110,7 +110,7 @@ class UciProcess:
         deadline = time.perf_counter() + PATIENCE
         while True:
             try:
-                line = self._lines.get(timeout=max(0.0, deadline - time.perf_counter()))
+                line = self._next(deadline)
             except queue.Empty:
                 raise TimeoutError(f"the engine goes on after {PATIENCE} s, and says {said[-3:]}") from None
             if line is None:
@@ -132,6 +132,10 @@ class UciProcess:
         if not status.exists():
             return 0.0
         return int(status.read_text().partition("VmHWM:")[2].split()[0]) / 1024
+
+    def _next(self, deadline: float) -> Said | None:
+        """The next line, None at the end of the output; raises queue.Empty at the deadline."""
+        return self._lines.get(timeout=max(0.0, deadline - time.perf_counter()))
 
     def _listen(self) -> None:
         assert self.process.stdout is not None

@@ -17,7 +17,10 @@ def until_set(event: threading.Event) -> None:
         pass
 
 
-def until_ended(thread: threading.Thread) -> None:
-    """Wait until the thread has ended."""
+def until_ended(thread: threading.Thread, seconds: float | None = None) -> None:
+    """Wait until the thread has ended, but not longer than this."""
+    if seconds is not None:
+        thread.join(seconds)
+        return
     while thread.is_alive():
         thread.join(_LONGEST_WAIT)

@@ -37,9 +37,5 @@ class BackgroundJobs:
 
     def wait(self, seconds: float | None = None) -> None:
         """Wait until every background job has returned, but not longer than this."""
-        if self._last is None:
-            return
-        if seconds is None:
-            until_ended(self._last)
-        else:
-            self._last.join(seconds)
+        if self._last is not None:
+            until_ended(self._last, seconds)

@@ -77,12 +77,8 @@ class ColdStart:
 
     def wait(self, seconds: float | None = None) -> None:
         """Wait until the current `go`, if any, is answered or handed over, but not longer than this."""
-        if self._thread is None or self._thread is threading.current_thread():
-            return
-        if seconds is None:
-            until_ended(self._thread)
-        else:
-            self._thread.join(seconds)
+        if self._thread is not None and self._thread is not threading.current_thread():
+            until_ended(self._thread, seconds)
 
     @property
     def is_stop_requested(self) -> bool:

@@ -313,14 +313,52 @@ def test_a_tune_by_games_is_played_resumed_and_replayed(tmp_path: Path, capsys: 
     assert player.parameters == parameter_values({"razor_margin": int(tuned[1])})
     assert picture.read_text().count("RookOpen_mg") == 1 or "<svg" in picture.read_text()
     assert (tmp_path / "rook.tune.txt").read_text().count("RookOpen") == 1
-    with pytest.raises(UsageError, match="exists; 'merino spsa resume"):
-        run_spsa(order)
     assert run_spsa(["resume", str(tmp_path / "rook.tune.npz")]) == 0
     assert "Continuing after 6 of 6 pairs" in capsys.readouterr().out
     assert run_spsa(["replay", str(tmp_path / "rook.tune.npz"), "--methods", "spsa,auto"]) == 0
     said = capsys.readouterr().out
     assert "spsa after 6 pairs:" in said
     assert "auto after 6 pairs:" in said
+
+
+def interrupted_at(number: int) -> Callable[[TunePairTask], PairOutcome]:
+    """Plays the pairs, up to this one."""
+
+    def play(task: TunePairTask) -> PairOutcome:
+        if task.pair.number == number:
+            raise KeyboardInterrupt
+        return play_pair(task)
+
+    return play
+
+
+def test_a_repeated_tune_goes_on_and_ends_as_if_it_had_not_been_interrupted(tmp_path: Path, monkeypatch, capsys):
+    (tmp_path / "rook.txt").write_text("RookOpen_mg, 17, -200, 200, 40, 0.002\n")
+    order = ["tune", str(tmp_path / "rook.txt"), "--pairs", "8", "--nodes", "20", "--concurrency", "1", "--state"]
+    whole, broken = tmp_path / "whole.npz", tmp_path / "broken.npz"
+    assert run_spsa([*order, str(whole)]) == 0
+    with monkeypatch.context() as patch:
+        patch.setattr("engine.shell.tune_games.play_tune", partial(play_tune, play=interrupted_at(5)))
+        assert run_spsa([*order, str(broken)]) == 130
+    assert 0 < len(load_tune(broken).done) < 8
+    capsys.readouterr()
+    for already in (len(load_tune(broken).done), 8):  # and once more when it is over
+        assert run_spsa([*order, str(broken)]) == 0
+        assert f"Continuing after {already} of 8 pairs" in capsys.readouterr().out
+        assert broken.read_bytes() == whole.read_bytes()
+        assert broken.with_suffix(".txt").read_bytes() == whole.with_suffix(".txt").read_bytes()
+
+
+def test_a_tune_with_other_settings_says_which_and_leaves_the_file_as_it_is(tmp_path: Path):
+    (tmp_path / "rook.txt").write_text("RookOpen_mg, 17, -200, 200, 40, 0.002\n")
+    order, state = ["tune", str(tmp_path / "rook.txt"), "--quiet", "--pairs"], tmp_path / "rook.tune.npz"
+    assert run_spsa([*order, "2", "--nodes", "20"]) == 0
+    before = state.read_bytes()
+    with pytest.raises(CommandError, match="belongs to a tune with other pairs, time control; use another file"):
+        run_spsa([*order, "4", "--depth", "1"])
+    with pytest.raises(CommandError, match="belongs to a tune with other evaluation; use"):
+        run_spsa([*order, "2", "--nodes", "20", "--weights", "tuned.txt"])
+    assert state.read_bytes() == before
 
 
 @pytest.mark.parametrize(

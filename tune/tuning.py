@@ -14,7 +14,7 @@ import math
 import zipfile
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ from tune.parameters import TunedParameter, TuneError, settings_for
 _VERSIONS = {Method.AUTO: 2}
 # Where the JSON of a configuration has the identity and the time control; kept for older files.
 _WEIGHTS, _OTHER_FAMILY, _TIME_CONTROL = "weights", "evaluation", "effort"
+_NAMES = {"identity": "evaluation"}  # of a setting in messages, where it is not its field's
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,13 @@ def configuration_from(text: str) -> Configuration:
     clock = control.pop("clock")
     values["time_control"] = TimeControl(**control, clock=clock and Clock(**clock))
     return Configuration(**values)
+
+
+def changes(before: Configuration, now: Configuration) -> list[str]:
+    """In which settings two configurations differ, in words."""
+    kept = configuration_from(now.text())  # as it would be read: lists instead of tuples
+    names = (field.name for field in fields(kept) if getattr(kept, field.name) != getattr(before, field.name))
+    return [_NAMES.get(name, name.replace("_", " ")) for name in names]
 
 
 @dataclass
@@ -172,14 +180,16 @@ class Tune:
         write_whole(path, content.getvalue())
 
 
-def load_tune(path: Path) -> Tune:
-    """Read the file of a tune; raises TuneError."""
+def load_tune(path: Path, wanted: Configuration | None = None) -> Tune:
+    """Read the file of a tune; raises TuneError, also if it has another configuration than the one `wanted`."""
     try:
         with np.load(path, allow_pickle=False) as file:
             text = str(file["configuration"])
             configuration = configuration_from(text)
             if str(file["hash"]) != configuration_hash(text):  # of the text: a later version may know more settings
                 raise TuneError(f"'{path}': its configuration has been changed and does not fit its games")
+            if wanted is not None and (changed := changes(configuration, wanted)):
+                raise TuneError(f"'{path}' belongs to a tune with other {', '.join(changed)}; use another file")
             tune = Tune.new(configuration)
             tune.state = State(*(file[name] for name in State._fields))
             tune.random[:] = file["random"]

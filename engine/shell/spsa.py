@@ -172,7 +172,7 @@ def _add_games(commands: argparse._SubParsersAction[Parser]) -> None:
     shared.add_openings(tune, f"{PLIES} if random")
     sentence = "pairs under way; each is made without the results of the N - 1 before it (default: %(default)s)"
     add("--ahead", type=positive, metavar="N", default=AHEAD, help=sentence)
-    sentence = "keep the tune in this file (default: FILE.tune.npz)"
+    sentence = "keep the tune in this file, from which the same command continues (default: FILE.tune.npz)"
     tune.group(shared.OUTPUT).add_argument("--state", type=file_path, metavar="FILE", help=sentence)
     tune.set_defaults(run=tune_new)
     resume = _command(commands, "resume", "Continue an interrupted tune.", "merino spsa resume mine.tune.npz --prove")

@@ -49,10 +49,19 @@ AHEAD = 32  # pairs under way, whoever plays them, so that a tune depends on its
 
 
 def tune_new(args: argparse.Namespace) -> int:
-    """Begin a tune and play it."""
+    """Begin a tune and play it, or continue it if the same command was interrupted."""
     path = args.state or args.file.with_suffix(".tune.npz")
+    configuration = _configuration(args)
     if path.exists():
-        raise UsageError(f"spsa tune: '{path}' exists; 'merino spsa resume {path}' continues it")
+        return _continue(load_tune(path, configuration), path, args)
+    file = _evaluation_file(path, configuration)
+    if needs_file(configuration) and file.exists():
+        raise UsageError(f"spsa tune: the tuned evaluation would replace '{file}'; name another --state")
+    return _play(Tune.new(configuration), path, args)
+
+
+def _configuration(args: argparse.Namespace) -> Configuration:
+    """The configuration asked for; raises UsageError, TuneError and EvaluationError."""
     engine = _command(args.engine) if args.engine else ()
     evaluation = None if engine else load_chosen(args.weights, args.evalfile)
     known = own_parameters(evaluation) if evaluation else engine_options(engine)
@@ -62,7 +71,7 @@ def tune_new(args: argparse.Namespace) -> int:
         check_own(parameters)
     for sentence in rounding_warnings(parameters):
         _remark(args, f"Warning: {sentence}")
-    configuration = Configuration(
+    return Configuration(
         parameters=parameters,
         method=args.method,
         pairs=args.pairs,
@@ -75,11 +84,6 @@ def tune_new(args: argparse.Namespace) -> int:
         identity=evaluation.identity if evaluation else {},
         engine=engine,
     )
-    tune = Tune.new(configuration)
-    file = _evaluation_file(path, configuration)
-    if needs_file(configuration) and file.exists():
-        raise UsageError(f"spsa tune: the tuned evaluation would replace '{file}'; name another --state")
-    return _play(tune, path, args)
 
 
 def _command(text: str) -> tuple[str, ...]:
@@ -92,10 +96,13 @@ def _command(text: str) -> tuple[str, ...]:
 
 
 def tune_on(args: argparse.Namespace) -> int:
-    """Continue an interrupted tune."""
-    tune = load_tune(args.state)
+    """Continue an interrupted tune, whose file says all about it."""
+    return _continue(load_tune(args.state), args.state, args)
+
+
+def _continue(tune: Tune, path: Path, args: argparse.Namespace) -> int:
     _remark(args, f"Continuing after {len(tune.done)} of {tune.configuration.pairs} pairs.")
-    return _play(tune, args.state, args)
+    return _play(tune, path, args)
 
 
 def replay_games(args: argparse.Namespace) -> int:

@@ -1,0 +1,200 @@
+"""The one door for files that a user names."""
+
+import bz2
+import os
+import re
+import socket
+import threading
+from pathlib import Path
+
+import pytest
+
+from engine.common import user_files
+from engine.common.user_files import (
+    GAMES,
+    KINDS,
+    NET,
+    STATE,
+    WEIGHTS,
+    Kind,
+    first_there,
+    is_folder,
+    is_there,
+    open_log,
+    open_user_file,
+    read_user_file,
+    read_user_text,
+    user_path,
+)
+
+SMALL = Kind("a small file", 1 << 20)
+EVERY_WAY_IN = (
+    lambda path: read_user_file(path, WEIGHTS),
+    lambda path: read_user_file(path, lambda head: NET if b"\0" in head else WEIGHTS),
+    lambda path: read_user_text(path, WEIGHTS),
+    lambda path: open_user_file(path, GAMES),
+    open_log,
+)
+# Each with what the error says.
+IMPOSSIBLE_NAMES = {
+    "a\0b": "no file can have such a name",
+    "\ud800": "no file can have such a name",
+    "x" * 10_000: "File name too long",
+    "/".join(["x" * 200] * 50): "File name too long",
+}
+
+
+def reason(path: Path, way_in=EVERY_WAY_IN[0]) -> str:
+    with pytest.raises(OSError) as caught:
+        way_in(path)
+    assert caught.value.filename == str(path)
+    return str(caught.value.strerror)
+
+
+def non_files(folder: Path) -> dict[Path, str]:
+    """Paths of what is no file, with what it is."""
+    os.mkfifo(folder / "pipe")
+    with socket.socket(socket.AF_UNIX) as listening:
+        os.chdir(folder)  # the name of a socket has to be short
+        listening.bind("socket")
+    return {
+        folder: "a folder",
+        folder / "pipe": "a pipe",
+        folder / "socket": "a socket",
+        Path("/dev/zero"): "a device",
+        Path("/dev/null"): "a device",
+    }
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+@pytest.mark.parametrize("way_in", EVERY_WAY_IN)
+def test_what_is_no_file_is_refused_by_what_it_is_and_never_waited_for(tmp_path, monkeypatch, way_in):
+    monkeypatch.chdir(tmp_path)
+    for path, name in non_files(tmp_path).items():
+        if way_in is open_log and name == "a device":
+            open_log(path).close()
+            continue
+        assert reason(path, way_in) == f"it is {name}, not a regular file"
+
+
+@pytest.mark.parametrize("way_in", EVERY_WAY_IN)
+def test_a_name_that_no_file_can_have_is_an_error_of_the_system(tmp_path, way_in):
+    for name, said in IMPOSSIBLE_NAMES.items():
+        assert reason(Path(name), way_in) == said
+        assert not is_there(Path(name)) and not is_folder(Path(name)) and first_there([Path(name)]) is None
+
+
+@pytest.mark.parametrize("way_in", EVERY_WAY_IN)
+def test_links_in_a_circle_end_in_an_error(tmp_path, way_in):
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    assert reason(tmp_path / "a", way_in) == os.strerror(40)
+
+
+def test_a_home_folder_that_is_not_there_is_an_error_that_names_it():
+    with pytest.raises(OSError) as caught:
+        user_path("~ ~/weights.txt")
+    assert caught.value.strerror == "there is no home folder ~ ~"
+    with pytest.raises(OSError) as caught:
+        user_path("~\0")
+    assert caught.value.strerror == "no file can have such a name"
+    assert user_path("~") == Path.home() and user_path("a\0b") == Path("a\0b")
+
+
+def test_a_file_larger_than_its_kind_may_be_is_refused_unread(tmp_path):
+    path = tmp_path / "large"
+    path.touch()
+    os.truncate(path, WEIGHTS.limit + 1)  # takes no room on the disk
+    assert reason(path) == "it has more than 16 MiB, too much for a weights file"
+    os.truncate(path, WEIGHTS.limit)
+    assert len(read_user_file(path, WEIGHTS)) == WEIGHTS.limit
+
+
+def test_the_kind_told_by_the_head_sets_the_limit(tmp_path):
+    path = tmp_path / "net"
+    path.write_bytes(b"\0")
+    os.truncate(path, WEIGHTS.limit + 1)
+    tell = EVERY_WAY_IN[1]
+    tell(path)
+    with path.open("r+b") as file:
+        file.write(b"#" * 2000)
+    assert reason(path, tell) == "it has more than 16 MiB, too much for a weights file"
+
+
+def test_a_file_that_grows_while_it_is_read_ends_at_the_limit(tmp_path):
+    path = tmp_path / "growing"
+    path.write_bytes(b"x")
+    with open_user_file(path, SMALL) as file:
+        os.truncate(path, SMALL.limit)
+        assert len(file.read()) == SMALL.limit
+        os.truncate(path, 2 * SMALL.limit)
+        with pytest.raises(OSError, match="more than 1 MiB, too much for a small file"):
+            file.read()
+        file.seek(0)
+        with pytest.raises(OSError, match="more than 1 MiB"):
+            while file.read(1000):
+                pass
+
+
+def test_a_file_without_a_size_that_never_ends_is_stopped_at_the_limit():
+    path = Path("/proc/self/pagemap")  # a regular file of size 0 for `stat`
+    if not path.exists():
+        pytest.skip("no such file here")
+    assert reason(path).startswith("it has more than 16 MiB")
+
+
+def test_a_file_that_becomes_a_pipe_behind_the_look_is_refused_all_the_same(tmp_path, monkeypatch):
+    path, look = tmp_path / "file", Path.stat
+    os.mkfifo(path)
+    regular = look(Path(__file__))
+    monkeypatch.setattr(Path, "stat", lambda self, **_: regular)
+    assert reason(path) == "it is a pipe, not a regular file"
+
+
+def test_a_file_that_vanishes_behind_the_look_is_an_error(tmp_path, monkeypatch):
+    regular = Path(__file__).stat()
+    monkeypatch.setattr(Path, "stat", lambda self, **_: regular)
+    assert reason(tmp_path / "gone") == os.strerror(2)
+
+
+@pytest.mark.skipif(not Path("/dev/fd").is_dir(), reason="pipes have no names here")
+def test_a_pipe_that_the_shell_opened_serves_only_what_is_read_as_a_stream():
+    into, out = os.pipe()[::-1]
+    named = Path(f"/dev/fd/{out}")
+    threading.Thread(target=lambda: (os.write(into, b"x" * 100_000), os.close(into)), daemon=True).start()
+    assert reason(named) == "it is a pipe, not a regular file"
+    assert reason(Path("/dev/stdin") if Path("/dev/stdin").is_fifo() else named) == "it is a pipe, not a regular file"
+    with open_user_file(named, GAMES) as file:
+        assert file.read() == b"x" * 100_000
+    os.close(out)
+
+
+def test_what_is_read_is_what_is_there(tmp_path):
+    path = tmp_path / "text"
+    content = "\ufeffA 1\r\nB 2\rC \u00e9\n".encode() * 5000
+    path.write_bytes(content)
+    assert read_user_file(path, WEIGHTS) == content
+    assert read_user_text(path, WEIGHTS).startswith("A 1\nB 2\nC \u00e9\n")
+    with open_user_file(path, GAMES) as file:
+        assert (file.read(3), file.seek(5), file.read()) == (content[:3], 5, content[5:])
+        assert file.name == str(path)
+    path.write_bytes(bz2.compress(content))
+    with open_user_file(path, GAMES) as file, bz2.BZ2File(file) as text:
+        assert text.read() == content
+    assert reason(path, lambda path: read_user_text(path, STATE)) == "it is not UTF-8 text"
+    assert read_user_text(path, STATE, errors="replace")
+
+
+def test_a_log_is_appended_to_and_made_where_there_is_none(tmp_path):
+    path = tmp_path / "log"
+    for line in (b"one\n", b"two\n"):
+        with open_log(path) as file:
+            file.write(line)
+    assert path.read_bytes() == b"one\ntwo\n"
+    assert reason(tmp_path / "none" / "log", open_log) == os.strerror(2)
+
+
+def test_every_kind_has_a_name_that_reads_well_and_no_two_the_same():
+    assert len({kind.name for kind in KINDS}) == len(KINDS)
+    assert all(re.fullmatch(r"[a-z ]+", kind.name) and kind.limit >= 1 << 20 for kind in KINDS)
+    assert set(KINDS) == {value for value in vars(user_files).values() if isinstance(value, Kind)}

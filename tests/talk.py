@@ -9,6 +9,7 @@ from engine.console.dispatch import dispatch
 from engine.console.session import Session
 from engine.console.terminal import Terminal
 from engine.search.limits import Limits, Line, Score, SearchResult
+from engine.search.strength import Strength
 from engine.uci.runtime import Runtime
 from eval.families import DEFAULT_FILE, default
 
@@ -21,6 +22,7 @@ class FakeSearcher:
         self.score = Score(25)
         self.multipv = 1
         self.is_analysing = False
+        self.strength: Strength | None = None
         self.second_line = False
         self.limits = Limits()
         self.calls: list[tuple[str, object]] = []

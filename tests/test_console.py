@@ -479,7 +479,7 @@ def test_what_ends_a_game_is_obeyed_only_in_full(talk: Talk, name: str, short: s
 
 def test_every_command_that_changes_the_game_for_another_or_ends_it_says_so() -> None:
     names = {entry.name for entry in ENDING_GAMES}
-    assert names == {"new", "resign", "draw", "setboard", "edit", "load", "uci", "quit"}
+    assert names == {"new", "resume", "resign", "draw", "setboard", "edit", "load", "uci", "quit"}
 
 
 def test_the_beginning_of_a_move_is_answered_with_the_moves(talk: Talk) -> None:
@@ -504,17 +504,38 @@ def test_undo_brings_back_the_game_that_was_left(talk: Talk, line: str) -> None:
     assert talk.say("redo 1") == "played again: Nf3\n"
 
 
-def test_a_loaded_game_is_left_by_undo_and_walked_through_by_undo_with_a_number(talk: Talk, tmp_path: Path) -> None:
+def test_undo_walks_through_a_loaded_game_and_leaves_it_at_its_start(talk: Talk, tmp_path: Path) -> None:
     file = tmp_path / "game.pgn"
     file.write_text("1. d4 d5 2. c4 *\n")
-    talk.say("force", "e4", f"load {file}")
+    assert "The earlier game is kept; undo at the start of this one returns to it." in talk.say(
+        "force", "e4", f"load {file}"
+    )
+    assert talk.say("undo") == "taken back: c4\n"
+    assert talk.say("redo") == "played again: c4\n"
+    talk.say("undo 3")
+    assert talk.moves == []
     talk.say("undo")
     assert talk.moves == ["e2e4"]
-    talk.say("redo", "undo 2")
-    assert talk.moves == ["d2d4"]
-    assert talk.say("undo") == "taken back: d4\n"
-    talk.say("undo")
+    talk.say("redo", "redo 3")
+    assert talk.moves == ["d2d4", "d7d5", "c2c4"]
+
+
+def test_undo_and_redo_walk_through_a_loaded_game_that_nothing_came_before(talk: Talk, tmp_path: Path) -> None:
+    file = tmp_path / "game.pgn"
+    file.write_text("1. d4 d5 2. c4 *\n")
+    assert talk.say(f"load {file}", "undo").endswith("taken back: c4\n")
+    assert talk.moves == ["d2d4", "d7d5"]
+    assert talk.say("redo") == "played again: c4\n"
+
+
+def test_resume_changes_between_two_games_wherever_they_stand(talk: Talk, tmp_path: Path) -> None:
+    file = tmp_path / "game.pgn"
+    file.write_text("1. d4 d5 2. c4 *\n")
+    talk.say("force", "e4", f"load {file}", "e6")
+    assert talk.say("resume") == "The game goes on after 1 ply. The engine's limit: 2 s per move.\n"
     assert talk.moves == ["e2e4"]
+    talk.say("resume")
+    assert talk.moves == ["d2d4", "d7d5", "c2c4", "e7e6"]
 
 
 def test_games_come_back_one_after_the_other_with_their_end_and_their_clocks(talk: Talk) -> None:

@@ -49,6 +49,17 @@ class Keyboard:
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
 
+def environment(folder: Path) -> dict[str, str]:
+    """Of a console whose files are in a folder."""
+    return os.environ | {
+        "TERM": "xterm-256color",
+        "PYTHONUTF8": "1",
+        "PROMPT_TOOLKIT_NO_CPR": "1",  # nobody answers where the cursor is
+        "XDG_DATA_HOME": str(folder),  # the history of typed lines and unfinished games go there
+        ENVIRONMENT_VARIABLE: str(DEFAULT_FILE),
+    }
+
+
 @pytest.fixture(params=["readline", "prompt_toolkit"])
 def keyboard(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Keyboard]:
     """A console with either way of editing a line; the test is skipped where it is not installed."""
@@ -56,17 +67,7 @@ def keyboard(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Keyboar
     path = [str(tmp_path), os.environ.get("PYTHONPATH", "")]
     if request.param == "readline":
         (tmp_path / "prompt_toolkit.py").write_text("raise ImportError('as if it were not installed')\n")
-    console = Keyboard(
-        os.environ
-        | {
-            "TERM": "xterm-256color",
-            "PYTHONUTF8": "1",
-            "PYTHONPATH": os.pathsep.join(filter(None, path)),
-            "PROMPT_TOOLKIT_NO_CPR": "1",  # nobody answers where the cursor is
-            "XDG_DATA_HOME": str(tmp_path),  # the history of typed lines goes there
-            ENVIRONMENT_VARIABLE: str(DEFAULT_FILE),
-        }
-    )
+    console = Keyboard(environment(tmp_path) | {"PYTHONPATH": os.pathsep.join(filter(None, path))})
     yield console
     os.close(console.terminal)
     try:
@@ -74,6 +75,28 @@ def keyboard(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Keyboar
         os.waitpid(console.pid, 0)
     except (ProcessLookupError, ChildProcessError):
         return  # it has ended as it should
+
+
+@pytest.mark.parametrize("end", ["the window is closed", "SIGTERM", "SIGKILL"])
+def test_a_game_outlives_the_console_however_it_ends(tmp_path: Path, end: str) -> None:
+    first = Keyboard(environment(tmp_path))
+    first.expect(r"White\(1\):", STARTING_SECONDS)
+    first.type("sd 1\re4\r")
+    first.expect(r"White\(2\):")
+    if end != "the window is closed":
+        os.kill(first.pid, getattr(signal, end))
+        first.exit_code()
+    os.close(first.terminal)
+    if end == "the window is closed":
+        first.exit_code()
+    second = Keyboard(environment(tmp_path))
+    second.expect("Unfinished: a game of today, 1 move, you are White; resume goes on with it", STARTING_SECONDS)
+    second.type("resume\r")
+    second.expect(r"The game goes on after 2 plies\. The engine's limit: depth 1\.")
+    second.type("quit\r")
+    second.expect("The game is kept")
+    assert second.exit_code() == 0
+    os.close(second.terminal)
 
 
 def test_a_person_plays_interrupts_and_leaves(keyboard: Keyboard) -> None:

@@ -44,8 +44,8 @@ def pgn(session: Session, arguments: str) -> None:
 def load_entry(session: Session, arguments: str) -> None:
     """Load game N of a PGN file, or line N of a file of FENs or EPDs.
 
-    Without a number it loads the first. You see the position after the last move of the game; `undo 20` goes
-    back twenty plies, `redo` goes forward.
+    Without a number it loads the first. You see the position after the last move of the game; `undo` takes back a
+    ply, `undo 20` twenty, `redo` goes forward. `resume` returns to the game before.
     """
     name, number = arguments, 1
     head, _, last = arguments.rpartition(" ")

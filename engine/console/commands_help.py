@@ -60,7 +60,7 @@ def _names(commands: list[ConsoleCommand]) -> str:
 def uci(session: Session, arguments: str) -> int:
     """Switch to the UCI protocol.
 
-    The game is abandoned; `quit` then leaves Merino.
+    The game ends here, as with `quit`, which then leaves Merino.
     """
     no_argument(arguments)
     if session.is_live:
@@ -71,5 +71,8 @@ def uci(session: Session, arguments: str) -> int:
 
 @command("quit", Section.LEAVE, aliases=("exit",), ends_game=True)
 def leave(session: Session, arguments: str) -> int:
-    """Leave Merino."""
+    """Leave Merino.
+
+    An unfinished game is kept: `resume` goes on with it in the next session.
+    """
     return 0

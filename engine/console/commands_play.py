@@ -13,6 +13,7 @@ from engine.console.arguments import no_argument, square, whole_number
 from engine.console.ending import DRAW_AGREED, resignation, side_name
 from engine.console.registry import Section, command
 from engine.console.session import Session
+from engine.console.unfinished import MOST_GAMES
 from engine.notation.san import san, san_moves, san_paragraph
 
 MOST_MOVES = 10_000
@@ -22,8 +23,8 @@ MOST_MOVES = 10_000
 def new_game(session: Session, arguments: str) -> None:
     """Start a new game; you play White.
 
-    Type `black` to let the engine begin instead. `new 960` starts from a random Chess960 position, `new 960 518` from
-    the position of that number (0 to 959).
+    Type `black` to let the engine begin instead. The first move replaces the unfinished game that is kept. `new 960`
+    starts from a random Chess960 position, `new 960 518` from the position of that number (0 to 959).
     """
     words = arguments.split()
     if not words:
@@ -51,8 +52,8 @@ def go(session: Session, arguments: str) -> None:
 def undo(session: Session, arguments: str) -> None:
     """Take back the last ply, or the last N.
 
-    Right after `new`, `load`, `setboard` or `edit`, and at the start of a game, `undo` without a number returns to the
-    earlier game.
+    At the start of a game, as right after `new`, `setboard` or `edit`, `undo` without a number returns to the earlier
+    game; `resume` does at any time.
     """
     if not arguments and session.can_return:
         session.return_to_game()
@@ -74,6 +75,16 @@ def redo(session: Session, arguments: str) -> None:
         session.go_forward()
     else:
         session.redo(whole_number(arguments, "the number of moves", 1, MOST_MOVES, default=1))
+
+
+@command("resume", Section.PLAY, "[N]", ends_game=True)
+def resume(session: Session, arguments: str) -> None:
+    """Go on with the game you left, or with an unfinished one of an earlier session.
+
+    A game you play is kept until it is over, even if the window is closed, and offered at the next start. The present
+    game is kept, too, and `resume` returns to it. With a number it takes another of the games that were offered.
+    """
+    session.go_on(whole_number(arguments, "the number of the game", 1, MOST_GAMES) if arguments else None)
 
 
 @command("white", Section.PLAY)

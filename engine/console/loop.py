@@ -43,6 +43,8 @@ def run_lines(session: Session, read: Reader) -> int:
         if line is None and session.is_live:
             session.say("")
         if code is not None:
+            if session.is_kept:
+                session.say("The game is kept: resume goes on with it when you are back.")
             return code
 
 
@@ -58,7 +60,9 @@ def _next_line(session: Session, read: Reader) -> str | None:
 def _obey(session: Session, line: str) -> int | None:
     """Run a line. An internal error is reported and logged, and the game is kept."""
     try:
-        return dispatch(session, line)
+        code = dispatch(session, line)
+        session.keep()
+        return code
     except OSError:
         raise  # the output is gone
     except Exception as error:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from engine.board.bitboard import BLACK, WHITE
-from engine.search.limits import Limits
+from engine.common.command import UsageError
+from engine.console.arguments import minutes, number, whole_number
+from engine.search.limits import MAX_PLY, Limits
 
+MOST_MOVES = 10_000
 SHORTEST_CLOCK_MS = 100  # the engine's clock never falls below this: nobody loses on time here
 
 
 class Pace(Protocol):
     """Sets the limits of each search."""
+
+    @property
+    def command(self) -> str:
+        """The command that sets it: "level 40 5 0"."""
 
     def limits(self, colour: int) -> Limits:
         """The limits for the next move of a side."""
@@ -30,6 +38,7 @@ class FixedPace:
 
     per_move: Limits
     words: str
+    command: str
 
     def __str__(self) -> str:
         return self.words
@@ -71,6 +80,21 @@ class ClockPace:
             f"White and Black have {left} min left"
         )
 
+    @property
+    def command(self) -> str:
+        """The command that sets it, with both clocks at their full time."""
+        return f"level {self.moves} {self.base_ms / 60000:.15g} {self.increment_ms / 1000:.15g}"
+
+    @property
+    def state(self) -> tuple[int, ...]:
+        """What is left on each clock, in milliseconds, and the moves made on it: White, Black, White, Black."""
+        return (*self._left, *self._made)
+
+    def restore(self, state: tuple[int, ...]) -> None:
+        """Set the clocks to an earlier `state`."""
+        white, black, *made = state
+        self._left, self._made = [white, black], list(made)
+
     def limits(self, colour: int) -> Limits:
         """The limits for the next move of a side."""
         to_go = self.moves - self._made[colour] % self.moves if self.moves else None
@@ -91,14 +115,40 @@ class ClockPace:
 
 def by_time(seconds: float) -> FixedPace:
     """A number of seconds per move."""
-    return FixedPace(Limits(movetime=round(1000 * seconds)), f"{seconds:g} s per move")
+    return FixedPace(Limits(movetime=round(1000 * seconds)), f"{seconds:g} s per move", f"st {seconds:.15g}")
 
 
-def by_depth(depth: int) -> FixedPace:
-    """A depth in plies per move."""
-    return FixedPace(Limits(depth=depth), f"depth {depth}")
+def _time(arguments: str) -> Pace:
+    return by_time(number(arguments, "the time in seconds", 0.01, 86400))
 
 
-def by_nodes(nodes: int) -> FixedPace:
-    """A number of nodes per move."""
-    return FixedPace(Limits(nodes=nodes), f"{nodes:,} nodes per move")
+def _depth(arguments: str) -> Pace:
+    depth = whole_number(arguments, "the depth", 1, MAX_PLY - 1)
+    return FixedPace(Limits(depth=depth), f"depth {depth}", f"sd {depth}")
+
+
+def _nodes(arguments: str) -> Pace:
+    nodes = whole_number(arguments, "the number of nodes", 1, 10**15)
+    return FixedPace(Limits(nodes=nodes), f"{nodes:,} nodes per move", f"sn {nodes}")
+
+
+def _clock(arguments: str) -> Pace:
+    words = arguments.split()
+    if len(words) != 3:
+        raise UsageError("expected three numbers")
+    count = whole_number(words[0], "the number of moves", 0, MOST_MOVES)
+    base, increment = minutes(words[1]), number(words[2], "the increment in seconds", 0, 3600)
+    if base == increment == 0:
+        raise UsageError("base time and increment cannot both be zero")
+    return ClockPace(count, round(60000 * base), round(1000 * increment))
+
+
+_BY_COMMAND: dict[str, Callable[[str], Pace]] = {"st": _time, "sd": _depth, "sn": _nodes, "level": _clock}
+
+
+def pace_of(command: str) -> Pace:
+    """The pace that a command such as "st 5" or "level 40 5 0" sets; raises UsageError."""
+    name, _, arguments = command.partition(" ")
+    if name not in _BY_COMMAND:
+        raise UsageError(f"'{name[:40]}' is none of {', '.join(_BY_COMMAND)}")
+    return _BY_COMMAND[name](arguments)

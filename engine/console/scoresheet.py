@@ -17,6 +17,7 @@ from engine.notation.san import as_chess_move, start_board_of
 from formats.pgn_text import UNKNOWN_TAGS, game_text, plain_value, push_move, start_tags
 
 PERSON = "Human"
+_DATE = "%Y.%m.%d"
 _TAG = re.compile(rb'^\s*\[\w+\s+"', re.MULTILINE)
 _FIRST_TAG = re.compile(rb"^\[Event ", re.MULTILINE)
 
@@ -31,6 +32,14 @@ class Scoresheet:
         self._loaded_tags, self._loaded_moves = dict(tags or {}), list(moves)
         self._saved_as: tuple[Path, bytes] | None = None
         self._saved_moves: list[Move] = []
+
+    @classmethod
+    def from_own_tags(cls, tags: Mapping[str, str]) -> Scoresheet:
+        """The sheet of a game played here, from the tags it wrote; raises ValueError if they are not its own."""
+        sheet = cls()
+        sheet._date = datetime.datetime.strptime(tags["Date"], _DATE).date()
+        sheet._engine_plays = {WHITE: tags["White"] != PERSON, BLACK: tags["Black"] != PERSON}
+        return sheet
 
     def note_mover(self, colour: int, is_engine: bool) -> None:
         """Record that the engine, or the person, has moved for a side."""
@@ -78,7 +87,7 @@ class Scoresheet:
     def _own_tags(self) -> dict[str, str]:
         return {
             "Event": "Game at the console",
-            "Date": self._date.strftime("%Y.%m.%d"),
+            "Date": self._date.strftime(_DATE),
             "Round": "-",
             "White": self._player(WHITE),
             "Black": self._player(BLACK),

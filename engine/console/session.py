@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, TextIO
 
 from engine.board.fen import START_FEN
@@ -13,14 +13,19 @@ from engine.board.game import Position
 from engine.board.move import Move
 from engine.common.command import CommandError
 from engine.console.board_view import draw
+from engine.console.console_game import ConsoleGame
 from engine.console.ending import UNFINISHED, Ending, by_rule, side_name
+from engine.console.game_file import Place
+from engine.console.kept_game import KeptGame
 from engine.console.pace import Pace, by_time
 from engine.console.scoresheet import Scoresheet
 from engine.console.terminal import Terminal
 from engine.console.thinking import ThinkingLine
+from engine.console.unfinished import Offer, Unfinished
 from engine.notation.games import Loaded
 from engine.notation.san import read_request, requested_move, san
 from engine.search.limits import Limits, SearchResult
+from engine.search.strength import at_elo
 from engine.search.thinking import think
 
 if TYPE_CHECKING:
@@ -31,25 +36,11 @@ NARROWEST_TEXT, WIDEST_TEXT = 40, 80  # columns
 _MOVE_NOW = ("", "stop", "?")  # what may be typed while the engine thinks
 
 
-@dataclass(frozen=True)
-class LeftGame:
-    """A game that was replaced by another."""
-
-    position: Position
-    sheet: Scoresheet
-    undone: list[Move]
-    pace: Pace
-    thought_ms: list[int]
-    declared: Ending | None
-    is_forced: bool
-    is_flipped: bool
-
-
 class Session:
     """The game, the engine that answers, and how it is shown.
 
     With `is_live` a person is watching, and the board is shown after each move. `overhear` returns the lines typed
-    while the engine thinks.
+    while the engine thinks. `unfinished` keeps the game on the disk; None where no person plays.
     """
 
     def __init__(self, runtime: Runtime, terminal: Terminal, out: TextIO, is_live: bool = False) -> None:
@@ -68,12 +59,14 @@ class Session:
         self.is_flipped = False
         self.shows_board = True  # after each move, if a person is watching
         self.goes_on_in_uci = False
+        self.unfinished: Unfinished | None = None
         self._declared: Ending | None = None  # by resignation or agreement
-        self._left: list[LeftGame] = []  # the games that were replaced, the last one last
-        self._returned_from: list[LeftGame] = []  # the games left by returning to an earlier one
-        self._is_untouched = (
-            True  # whether no move has been played or taken back since this game became the current one
-        )
+        self._left: list[ConsoleGame] = []  # the games that were replaced, the last one last
+        self._returned_from: list[ConsoleGame] = []  # the games left by returning to an earlier one
+        self._is_untouched = True  # no move has been played or taken back since this game became the current one
+        self._is_played = False  # moves were made in this game, here or in a session before
+        self._place: Place | None = None  # the file that keeps this game
+        self._offered: Offer | None = None  # the unfinished game that was offered last, until a move is played
 
     @property
     def prompt(self) -> str:
@@ -115,30 +108,126 @@ class Session:
         self.say(draw(self.position, self.terminal, self.is_flipped))
 
     def new_game(self, fen: str = START_FEN, chess960: bool = False) -> None:
-        """Start a new game from a FEN, with White for the person; raises FenError and then keeps the old game."""
-        self._begin(Position(fen, chess960), Scoresheet(), is_forced=False, is_flipped=False)
+        """Start a new game from a FEN, with White for the person; raises FenError and then keeps the old game.
+
+        On the disk it replaces the present game, or the one that was offered, with its first move.
+        """
+        position = Position(fen, chess960)
+        if not self._has_begun:
+            self._decline_offered()
+        place, self._place = self._place, None
+        self._begin(ConsoleGame(position, Scoresheet(), [], self.pace.fresh(), [0, 0], place=place))
 
     def set_up(self, position: Position) -> None:
         """Start a new game from a position, with the same sides."""
-        self._begin(position, Scoresheet(), self.is_forced, self.is_flipped)
+        self.resume(Loaded(position, ""))
 
     def resume(self, loaded: Loaded) -> None:
         """Continue with what was read from a file."""
         sheet = Scoresheet(loaded.tags, loaded.position.moves)
-        self._begin(loaded.position, sheet, self.is_forced, self.is_flipped)
+        self._begin(
+            ConsoleGame(
+                loaded.position,
+                sheet,
+                [],
+                self.pace.fresh(),
+                [0, 0],
+                is_forced=self.is_forced,
+                is_flipped=self.is_flipped,
+            )
+        )
 
-    def _begin(self, position: Position, sheet: Scoresheet, is_forced: bool, is_flipped: bool) -> None:
-        """Leave the game for another one."""
-        if self.position.moves or self.undone or self.position.start_fen() != START_FEN:
-            self._left.append(self._game())
-            self.say("The earlier game is kept; undo returns to it.")
+    def _begin(self, game: ConsoleGame) -> None:
+        """Leave the present game for another one."""
+        if self._leave():
+            at_start = " at the start of this one" if game.position.moves else ""
+            self.say(f"The earlier game is kept; undo{at_start} returns to it.")
+        self._take_up(game)
+
+    @property
+    def _has_begun(self) -> bool:
+        """Whether anything has happened in the present game."""
+        return bool(self.position.moves or self.undone or self.position.start_fen() != START_FEN)
+
+    def _leave(self) -> bool:
+        """Keep the present game among those that were left, if it has begun; returns whether it has."""
         self._returned_from.clear()
-        self._take_up(LeftGame(position, sheet, [], self.pace.fresh(), [0, 0], None, is_forced, is_flipped))
+        has_begun = self._has_begun
+        if has_begun:
+            self._left.append(self._game())
+        return has_begun
+
+    def offer_unfinished(self) -> None:
+        """Tell which unfinished games of earlier sessions may be continued."""
+        for number, offer in enumerate(self.unfinished.offers() if self.unfinished else [], start=1):
+            self._offered = self._offered or offer
+            self.tell(f"Unfinished: a game of {offer}; resume{f' {number}' if number > 1 else ''} goes on with it.")
+
+    def go_on(self, number: int | None) -> None:
+        """Return to the game that was left last, or if there is none, or with its number, to one of earlier sessions.
+
+        Raises CommandError.
+        """
+        awaits_engine = False
+        if number is None and self._left:
+            game = self._left.pop()
+        else:
+            game, awaits_engine = self._unfinished_game(number or 1)
+        self._leave()
+        self._take_up(game)
+        count = len(game.position.moves)
+        self.say(f"The game goes on after {count} {'ply' if count == 1 else 'plies'}. The engine's limit: {self.pace}.")
+        self.report_if_over()
+        if awaits_engine:
+            self.engine_move()
+
+    def _unfinished_game(self, number: int) -> tuple[ConsoleGame, bool]:
+        """The game of an earlier session, from 1, and whether the engine is to move; sets its limits and strength.
+
+        Raises CommandError.
+        """
+        offers = self.unfinished.offers() if self.unfinished else []
+        if self.unfinished is None or len(offers) < number:
+            raise CommandError(f"there is no unfinished game{f' {number}' if offers else ''}")
+        place, kept = self.unfinished.take(offers[number - 1]), offers[number - 1].kept
+        if place is None:
+            raise CommandError("another console plays this game now")
+        self._offered = None
+        self.pace = kept.game.pace
+        self.runtime.searcher.strength = None if kept.elo is None else at_elo(kept.elo)
+        return replace(kept.game, place=place), kept.person not in (None, kept.game.position.turn)
+
+    def _decline_offered(self) -> None:
+        """Let the present game take the place of the one that was offered, which is now a game that was left."""
+        place = self.unfinished.take(self._offered) if self.unfinished and self._offered else None
+        if place is not None and self._offered is not None:
+            self._left.append(replace(self._offered.kept.game, place=None))
+            self._place, self._offered = place, None
+            self.say("The unfinished game is forgotten when you move; undo returns to it.")
+
+    def keep(self, person: int | None = None) -> None:
+        """Bring the file of the game up to date: it is there while the game goes on, if moves were made here.
+
+        `person` is the side of the person, by default the side to move.
+        """
+        if self.unfinished is None or not self._is_played:
+            return
+        text = None
+        if self.position.moves and self.ending is None:
+            strength = self.runtime.searcher.strength
+            side = None if self.is_forced else self.position.turn if person is None else person
+            text = KeptGame(self._game(), side, None if strength is None else strength.elo).text()
+        self._place = self.unfinished.keep(self._place, text)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the game can be continued in another session."""
+        return self._place is not None and self._place.holds_a_game
 
     @property
     def can_return(self) -> bool:
         """Whether undo returns to the game that was left for this one."""
-        return bool(self._left) and (self._is_untouched or not self.position.moves)
+        return bool(self._left) and not self.position.moves
 
     @property
     def can_go_forward(self) -> bool:
@@ -147,33 +236,37 @@ class Session:
 
     def return_to_game(self) -> None:
         """Bring back the game that was left for the present one, and say so."""
+        game, place = self._left.pop(), self._place
+        if game.place is None:  # the present one has taken it
+            game, self._place = replace(game, place=place), None
         self._returned_from.append(self._game())
-        self._change_game(self._left.pop(), "redo leaves it again")
+        self._change_game(game, "redo leaves it again")
 
     def go_forward(self) -> None:
         """Undo that."""
         self._left.append(self._game())
         self._change_game(self._returned_from.pop(), "undo leaves it again")
 
-    def _change_game(self, game: LeftGame, hint: str) -> None:
+    def _change_game(self, game: ConsoleGame, hint: str) -> None:
         count = len(game.position.moves)
         played = f"{count} {'plies' if count > 1 else 'ply'} played" if count else "no move played"
         self.say(f"The other game is back, {played}; {hint}.")
         self._take_up(game)
         self.report_if_over()
 
-    def _take_up(self, game: LeftGame) -> None:
+    def _take_up(self, game: ConsoleGame) -> None:
         if self.pace.fresh() == game.pace.fresh():  # otherwise the person has set another limit meanwhile
             self.pace = game.pace
         self.position, self.sheet, self.undone = game.position, game.sheet, game.undone
         self.thought_ms, self._declared = game.thought_ms, game.declared
         self.is_forced, self.is_flipped = game.is_forced, game.is_flipped
+        self._is_played, self._place = game.is_played, game.place
         self._is_untouched = True
         self.runtime.searcher.clear()
         self.show_if_live()
 
-    def _game(self) -> LeftGame:
-        return LeftGame(
+    def _game(self) -> ConsoleGame:
+        return ConsoleGame(
             self.position,
             self.sheet,
             self.undone,
@@ -182,6 +275,8 @@ class Session:
             self._declared,
             self.is_forced,
             self.is_flipped,
+            self._is_played,
+            self._place,
         )
 
     def declare(self, ending: Ending) -> None:
@@ -281,10 +376,12 @@ class Session:
 
     def _push(self, move: Move, is_engine: bool) -> None:
         """Play a legal move; moves that were taken back can be redone only if this is the first of them."""
-        self._is_untouched = False
-        self.sheet.note_mover(self.position.turn, is_engine)
+        self._is_untouched, self._is_played, self._offered = False, True, None
+        mover = self.position.turn
+        self.sheet.note_mover(mover, is_engine)
         self.position.push(move)
         if self.undone and self.undone[-1] == move:
             self.undone.pop()
         else:
             self.undone.clear()
+        self.keep(None if is_engine else mover)

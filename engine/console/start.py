@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 
 from engine.board.game import Position
+from engine.common.folders import user_folder
 from engine.console.loop import run_piped, run_typed
 from engine.console.session import Session
 from engine.console.terminal import detect
+from engine.console.unfinished import Unfinished
 from engine.uci.runtime import Runtime
 from eval.evaluation import EvaluationError
 
@@ -36,12 +38,17 @@ def open_session(hash_mb: int, threads: int, weights: str | None = None, ascii_o
 
 
 def converse(session: Session) -> int:
-    """Greet, and run the commands on standard input until it ends or quits; returns the exit code."""
+    """Greet, and run the commands on standard input until it ends or quits; returns the exit code.
+
+    Unfinished games are kept, and offered, only where a person sits at a terminal: a pipe is no person.
+    """
     session.say(f"Weights: {session.runtime.weights_file}")
     session.say("Type a move such as e4, Nf3 or e2e4, or help.")
     is_typed = sys.stdin.isatty()
     session.is_live = is_typed and session.out.isatty()
     if session.is_live:
+        session.unfinished = Unfinished(user_folder("data") / "unfinished", session.tell)
+        session.offer_unfinished()
         session.show_board()
     if is_typed:
         return run_typed(session)

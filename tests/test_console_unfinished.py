@@ -1,0 +1,264 @@
+"""Unfinished games of the console: kept after every move, offered at the next start, and continued as they were."""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from engine.board.fen import START_FEN
+from engine.console.kept_game import DamagedGameError, KeptGame
+from engine.console.loop import run_lines
+from engine.console.unfinished import MOST_GAMES, Unfinished
+from tests.talk import Talk
+
+DAY = 86400
+
+
+class Console(Talk):
+    """A console at which a person sits, with its unfinished games in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.session.unfinished = Unfinished(folder / "unfinished", self.session.tell)
+        self.session.offer_unfinished()
+        self.greeting = self.out.getvalue()
+
+    def leave(self) -> None:
+        """End as a process does: its locks are gone, and nothing else happens."""
+        games = [self.session._game(), *self.session._left, *self.session._returned_from]
+        for place in {game.place for game in games} - {None}:
+            place.leave()
+
+    def run(self, *lines: str | None) -> str:
+        """What the loop of the prompt prints for these lines; None is the end of the input."""
+        self.out.truncate(0)
+        rest = iter(lines)
+        run_lines(self.session, lambda prompt: next(rest))
+        return self.out.getvalue()
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Callable[[], Console]:
+    return lambda: Console(tmp_path)
+
+
+def files_in(folder: Path, pattern: str = "*.pgn") -> list[Path]:
+    return sorted((folder / "unfinished").glob(pattern))
+
+
+def test_a_game_is_offered_at_the_next_start_and_goes_on_as_it_was(start: Callable[[], Console]) -> None:
+    first = start()
+    first.run("level 40 5 2", "skill 3", "e4", "Nf3", "black", "undo 1", "undo 2", None)
+    first.leave()
+    second = start()
+    assert second.greeting == "Unfinished: a game of today, 1 move, you are White; resume goes on with it.\n"
+    second.say("resume")
+    mine, theirs = first.session, second.session
+    assert second.moves == first.moves and len(second.moves) == 2
+    assert theirs.undone == mine.undone and len(theirs.undone) == 3
+    assert (theirs.position.fen(), theirs.position.start_fen()) == (mine.position.fen(), START_FEN)
+    assert theirs.position.keys == mine.position.keys  # so repetitions are seen
+    assert str(theirs.pace) == str(mine.pace) and "White and Black have" in str(mine.pace)
+    assert theirs.thought_ms == mine.thought_ms != [0, 0]
+    assert (theirs.is_flipped, theirs.is_forced) == (True, False)
+    assert theirs.runtime.searcher.strength == mine.runtime.searcher.strength is not None
+    assert theirs.sheet.pgn(theirs.position, "*") == mine.sheet.pgn(mine.position, "*")
+    assert "played again" in second.say("redo")
+
+
+def test_a_game_is_kept_before_the_engine_thinks_and_its_answer_comes_on_return(
+    start: Callable[[], Console], tmp_path: Path
+) -> None:
+    console, seen = start(), []
+    console.searcher.on_start = lambda: seen.append(KeptGame.read(files_in(tmp_path)[0].read_text()))
+    console.say("e4")
+    assert [str(kept) for kept in seen] == ["1 move, you are White"]
+    files_in(tmp_path)[0].write_text(seen[0].text())  # as if the window had been closed then
+    console.leave()
+    again = start()
+    assert "move: a5" in again.say("resume")
+    assert again.moves == ["e2e4", "a7a5"]
+
+
+def test_a_chess960_game_from_a_position_is_kept(start: Callable[[], Console]) -> None:
+    first = start()
+    first.say("new 960 0", "force", "d4", "d5")
+    first.leave()
+    second = start()
+    assert "1 move, you play both sides" in second.greeting
+    second.say("resume")
+    assert second.session.position.chess960 and second.session.is_forced
+    assert second.session.position.start_fen() == first.session.position.start_fen() != START_FEN
+
+
+@pytest.mark.parametrize("line", ["quit", None])
+def test_leaving_says_that_the_game_is_kept(start: Callable[[], Console], line: str | None) -> None:
+    assert start().run("e4", line).endswith("The game is kept: resume goes on with it when you are back.\n")
+
+
+def test_nothing_is_kept_where_nothing_was_played(start: Callable[[], Console], tmp_path: Path) -> None:
+    file = tmp_path / "game.pgn"
+    file.write_text("1. d4 d5 2. c4 *\n")
+    console = start()
+    assert "is kept:" not in console.run(f"load {file}", "undo", "redo", "st 3", "quit")
+    assert not files_in(tmp_path)
+
+
+@pytest.mark.parametrize("lines", [("resign",), ("undo 2",), ("force", "draw")])
+def test_a_game_that_is_over_or_taken_back_is_forgotten(
+    start: Callable[[], Console], tmp_path: Path, lines: tuple[str, ...]
+) -> None:
+    console = start()
+    console.run("d4", None)
+    assert files_in(tmp_path)
+    assert "is kept:" not in console.run(*lines, None)
+    assert not files_in(tmp_path)
+
+
+def test_a_resignation_taken_back_keeps_the_game_again(start: Callable[[], Console], tmp_path: Path) -> None:
+    start().run("d4", "resign", "undo", None)
+    assert len(files_in(tmp_path)) == 1
+
+
+def test_new_replaces_the_game_with_its_first_move_and_undo_brings_it_back(
+    start: Callable[[], Console], tmp_path: Path
+) -> None:
+    console = start()
+    console.run("d4", "c3", "new", None)
+    (file,) = files_in(tmp_path)
+    assert KeptGame.read(file.read_text()).game.position.moves[0].uci() == "d2d4"
+    console.run("e4", None)
+    assert files_in(tmp_path) == [file]
+    assert KeptGame.read(file.read_text()).game.position.moves[0].uci() == "e2e4"
+    console.run("undo 2", "undo", None)
+    assert console.moves[0] == "d2d4"
+    (file,) = files_in(tmp_path)
+    assert KeptGame.read(file.read_text()).game.position.moves[0].uci() == "d2d4"
+
+
+def test_new_declines_an_offer_and_undo_takes_it_up_again(start: Callable[[], Console], tmp_path: Path) -> None:
+    first = start()
+    first.say("d4", "c3")
+    first.leave()
+    second = start()
+    assert second.say("new") == "The unfinished game is forgotten when you move; undo returns to it.\n"
+    assert len(files_in(tmp_path)) == 1
+    second.say("undo")
+    assert second.moves == first.moves
+    second.say("redo", "e4")
+    assert second.moves[0] == "e2e4"
+    second.leave()
+    assert [str(offer.kept) for offer in start().session.unfinished.offers()].count("1 move, you are White") == 1
+
+
+def test_a_game_that_is_left_for_a_file_stays_kept(start: Callable[[], Console], tmp_path: Path) -> None:
+    file = tmp_path / "game.pgn"
+    file.write_text("1. d4 d5 2. c4 *\n")
+    console = start()
+    console.say("e4", f"load {file}", "e6")
+    console.leave()
+    assert len(start().greeting.splitlines()) == 2
+
+
+def test_playing_without_resume_keeps_both_games_the_last_one_first(
+    start: Callable[[], Console], tmp_path: Path
+) -> None:
+    first = start()
+    first.say("d4", "c3")
+    first.leave()
+    yesterday = time.time() - DAY
+    os.utime(files_in(tmp_path)[0], (yesterday, yesterday))
+    second = start()
+    assert "a game of yesterday" in second.greeting
+    second.say("e4")
+    second.leave()
+    third = start()
+    assert third.greeting.splitlines() == [
+        "Unfinished: a game of today, 1 move, you are White; resume goes on with it.",
+        "Unfinished: a game of yesterday, 2 moves, you are White; resume 2 goes on with it.",
+    ]
+    third.say("resume 2")
+    assert third.moves[0] == "d2d4"
+    assert third.say("resume 2") == "There is no unfinished game 2.\n"
+
+
+def test_two_consoles_at_once_do_not_touch_each_other(start: Callable[[], Console], tmp_path: Path) -> None:
+    first, second = start(), start()
+    first.say("d4")
+    second.say("e4")
+    assert len(files_in(tmp_path)) == 2
+    third = start()
+    assert third.greeting == ""
+    assert third.say("resume") == "There is no unfinished game.\n"
+    first.leave()
+    offers = start().session.unfinished.offers()
+    assert [offer.kept.game.position.moves[0].uci() for offer in offers] == ["d2d4"]
+
+
+def test_a_game_that_another_console_took_after_the_offer_is_left_to_it(start: Callable[[], Console]) -> None:
+    first = start()
+    first.say("d4")
+    first.leave()
+    second, third = start(), start()
+    second.say("resume")
+    assert third.say("resume") == "There is no unfinished game.\n"
+    assert third.say("new") == ""
+
+
+def test_the_oldest_game_makes_room_when_all_places_are_taken(start: Callable[[], Console], tmp_path: Path) -> None:
+    for number in range(MOST_GAMES + 1):
+        console = start()
+        console.say("d4" if number else "e4")
+        console.leave()
+        if number < MOST_GAMES:
+            for file in files_in(tmp_path):
+                age = time.time() - DAY * (1 + (MOST_GAMES - int(file.stem)))
+                os.utime(file, (age, age))
+    offers = start().session.unfinished.offers()
+    assert len(offers) == MOST_GAMES
+    assert {offer.kept.game.position.moves[0].uci() for offer in offers} == {"d2d4"}
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (lambda content: b"", "it holds no game"),
+        (lambda content: bytes(255 - byte for byte in content), "it is not text"),
+        (lambda content: content[: content.index(b"1. ") + 5], "it has 1 of 4 plies"),
+        (lambda content: content.replace(b"Limit", b"Limbo"), "the tag 'Limit' is missing"),
+        (lambda content: content.replace(b"st 2", b"st x"), "the time in seconds must be a number"),
+        (lambda content: content.replace(b"1. d4", b"1. d6"), "illegal san"),
+        (lambda content: content.replace(b'"White"', b'"Grey"'), "the tag 'Grey' is missing or has an unknown value"),
+        (lambda content: content + b" " * (1 << 20), "it is too large"),
+    ],
+)
+def test_a_damaged_file_is_named_and_set_aside(
+    start: Callable[[], Console], tmp_path: Path, damage: Callable[[bytes], bytes], reason: str
+) -> None:
+    for taken in ("1.damaged", "1.damaged2"):
+        first = start()
+        first.say("d4", "c3")
+        first.leave()
+        (file,) = files_in(tmp_path)
+        broken = damage(file.read_bytes())
+        file.write_bytes(broken)
+        greeting = start().greeting
+        assert greeting.startswith(f"The unfinished game in '{file}' is damaged ({reason}")
+        assert greeting.endswith(f"the file is now '{file.with_name(taken)}'.\n")
+        assert file.with_name(taken).read_bytes() == broken
+    assert start().greeting == ""
+
+
+def test_a_folder_that_cannot_be_written_is_named_once_and_the_game_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "unfinished").write_text("in the way")
+    console = Console(tmp_path)
+    text = console.say("e4", "Nf3")
+    assert text.count("The game will be lost when you leave: cannot write") == 1
+    assert len(console.moves) == 4
+
+
+def test_a_text_that_is_no_kept_game_is_refused() -> None:
+    with pytest.raises(DamagedGameError, match="PlyCount"):
+        KeptGame.read("1. e4 e5 *")

@@ -37,6 +37,7 @@ from formats.pgn_tokens import (
     next_token,
     result_at,
 )
+from formats.sources import decoded
 
 TAG_NAMES = ("Result", "FEN", "White", "Black", "WhiteElo", "BlackElo", "Date", "ECO", "Variant", "Event")
 _TAG_LENGTHS = np.array([len(name) for name in TAG_NAMES])
@@ -115,17 +116,18 @@ def _begin(game, start):
 
 
 @kernel
-def _finish(data, game, moves, at):
+def _finish(data, game, moves, at, keeps_empty):
     """Set the result of a game, from the text behind its moves or else from its tag; returns whether to keep it.
 
     `at` is the place of the result in the text. If it differs from the tag's, that is a fault: either may be wrong.
+    A game without moves is kept with `keeps_empty`, if it has tags.
     """
     in_tag = result_at(data, game.tags[_RESULT, 0], game.tags[_RESULT, 1])
     if game.result == UNFINISHED:
         game.result = in_tag
     elif in_tag != UNFINISHED and in_tag != game.result and game.fault == NO_FAULT:
         game.fault, game.fault_at = CONTRADICTION, at
-    return moves > 0 or game.fault == UNCLOSED
+    return moves > 0 or game.fault == UNCLOSED or keeps_empty and game.text > game.start
 
 
 @kernel
@@ -135,8 +137,11 @@ def is_finished(game):
 
 
 @entry
-def _scan(data, games):
-    """Fill GAME[n] with the games of the text; returns their number, which may be more than fit."""
+def _scan(data, games, keeps_empty):
+    """Fill GAME[n] with the games of the text; returns their number, which may be more than fit.
+
+    Games without moves are left out, unless `keeps_empty`.
+    """
     found, at, end, last = 0, 0, len(data), len(games) - 1
     begun, moves = False, 0
     while True:
@@ -144,7 +149,7 @@ def _scan(data, games):
         game = games[min(found, last)]
         over = kind == END or moves > 0 and kind == TAG
         if over or kind == MOVE and (fresh == AFTER_GAP and moves > 0 or fresh == NUMBER_ONE and moves > 1):
-            if begun and _finish(data, game, moves, start):
+            if begun and _finish(data, game, moves, start, keeps_empty):
                 found += 1
                 game = games[min(found, last)]
             begun, moves = False, 0
@@ -157,6 +162,8 @@ def _scan(data, games):
             row = _tag_row(data, start, stop)
             if row >= 0:
                 if _begins_anew(game, row, fresh):
+                    found += _finish(data, game, moves, start, keeps_empty)
+                    game = games[min(found, last)]
                     _begin(game, start)
                 _read_tag(data, start, stop, game, row)
             game.text = stop
@@ -167,7 +174,7 @@ def _scan(data, games):
                 game.fault, game.fault_at = UNCLOSED, start
             else:
                 game.result = result_at(data, start, stop)
-            found += _finish(data, game, moves, start)
+            found += _finish(data, game, moves, start, keeps_empty)
             begun, moves = False, 0
         game.end = at = stop
 
@@ -258,7 +265,7 @@ class Games:
     def tag(self, number: int, name: str) -> str:
         """The value of a tag of game `number`, "" if it is missing."""
         start, stop = self.table["tags"][number, TAG_NAMES.index(name)]
-        return re.sub(r'\\(["\\])', r"\1", _decode(self.data[start:stop]))
+        return re.sub(r'\\(["\\])', r"\1", decoded(self.data[start:stop]))
 
     def faults(self) -> Iterator[Fault]:
         """What is wrong with each game that could not be read."""
@@ -272,21 +279,13 @@ class Games:
         if fault == BAD_FEN:
             return f"the tag FEN: {_fen_fault(self._value(game, _FEN))}"
         if fault == BAD_VARIANT:
-            return f"{_decode(self._value(game, _VARIANT))[:40]!r} {_REASONS[fault]}"
+            return f"{decoded(self._value(game, _VARIANT))[:40]!r} {_REASONS[fault]}"
         word = re.match(rb"[^\s{}();$!?\[\]]*", bytes(self.data[at : at + 100]))
-        return f"{_decode(word[0] if word and word[0] else self.data[at : at + 1])[:20]!r} {_REASONS[fault]}"
+        return f"{decoded(word[0] if word and word[0] else self.data[at : at + 1])[:20]!r} {_REASONS[fault]}"
 
     def _value(self, game: np.void, row: int) -> np.ndarray:
         start, stop = game["tags"][row]
         return self.data[start:stop]
-
-
-def _decode(text: bytes | np.ndarray) -> str:
-    """PGN is Latin-1 by its standard, and UTF-8 in practice."""
-    try:
-        return bytes(text).decode()
-    except UnicodeDecodeError:
-        return bytes(text).decode("latin-1")
 
 
 def _line_ends(data: np.ndarray) -> np.ndarray:
@@ -298,7 +297,7 @@ def _line_ends(data: np.ndarray) -> np.ndarray:
 
 def _fen_fault(value: np.ndarray) -> str:
     try:
-        parse_fen(_decode(value))
+        parse_fen(decoded(value))
     except FenError as error:
         return str(error)
     return ""
@@ -309,20 +308,20 @@ def read_games(text: bytes | np.ndarray, threads: int = 2, with_scores: bool = F
     return play_games(*scan_games(text), threads, with_scores=with_scores)
 
 
-def scan_games(text: bytes | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The bytes of a text and its games, GAME[n], with moves not yet resolved."""
+def scan_games(text: bytes | np.ndarray, keeps_empty: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """The bytes of a text and its games, GAME[n], with moves not yet resolved; without moves only if `keeps_empty`."""
     data = np.frombuffer(text, dtype=np.uint8) if isinstance(text, bytes) else text.view()
     data.flags.writeable = False  # so that kernels are compiled for one type of array only
-    return data, _scan_all(data)
+    return data, _scan_all(data, keeps_empty)
 
 
-def whole_games(text: bytes) -> tuple[np.ndarray, np.ndarray, int]:
+def whole_games(text: bytes, keeps_empty: bool = False) -> tuple[np.ndarray, np.ndarray, int]:
     """The games of a text that will continue: (its bytes, GAME[n] of the complete ones, offset of the next one).
 
     The last game, or an open comment, may continue in the text that follows, unless the text is longer than any game
     can be. The text must end at the end of a line.
     """
-    data, table = scan_games(text)
+    data, table = scan_games(text, keeps_empty)
     if len(data) > LONGEST_GAME:
         return data, table, len(data)
     count = max(0, len(table) - 1)
@@ -350,12 +349,12 @@ def play_games(
     return Games(table, moves, starts, data, lines_before, scores)
 
 
-def _scan_all(data: np.ndarray) -> np.ndarray:
+def _scan_all(data: np.ndarray, keeps_empty: bool) -> np.ndarray:
     table = np.zeros(len(data) // 600 + 64, dtype=GAME)
-    count = int(_scan(data, table))
+    count = int(_scan(data, table, keeps_empty))
     if count >= len(table):  # the last place is reused once the table is full
         table = np.zeros(count + 1, dtype=GAME)
-        count = int(_scan(data, table))
+        count = int(_scan(data, table, keeps_empty))
     return table[:count]
 
 
@@ -376,7 +375,7 @@ def _mark_variants(data: np.ndarray, table: np.ndarray) -> None:
     spans = table["tags"][:, _VARIANT]
     for number in np.flatnonzero((spans[:, 1] > spans[:, 0]) & (table["fault"] == NO_FAULT)):
         start, stop = spans[number]
-        name = _decode(data[start:stop]).strip().lower()
+        name = decoded(data[start:stop]).strip().lower()
         if name not in _USUAL_CHESS | _SHUFFLED_CHESS and not name.startswith("wild/"):
             table["fault"][number], table["fault_at"][number] = BAD_VARIANT, start
 
@@ -391,7 +390,7 @@ def _starting_positions(data: np.ndarray, table: np.ndarray) -> np.ndarray:
         fen = bytes(data[start:stop])
         if fen not in places:
             try:
-                positions.append(parse_fen(_decode(fen)))
+                positions.append(parse_fen(decoded(fen)))
             except FenError:
                 table["fault"][number], table["fault_at"][number] = BAD_FEN, start
                 continue

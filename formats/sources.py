@@ -20,6 +20,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
 
+import numpy as np
+
 from engine.common.errors import MerinoError
 
 STANDARD_INPUT = Path("-")
@@ -104,6 +106,7 @@ class Source:
     def __init__(self, path: Path, file: io.BufferedReader) -> None:
         self.path = path
         self._file = file
+        self._state = _state_of(file)
         status = os.fstat(file.fileno())
         self._size = max(1, status.st_size) if stat.S_ISREG(status.st_mode) else None
         self.is_passing = path == STANDARD_INPUT or self._size is None
@@ -123,11 +126,29 @@ class Source:
         """The share of the file that has been read, 0 to 1; None for a pipe."""
         return None if self._size is None else min(1.0, self._file.tell() / self._size)
 
+    def share(self, offset: int) -> float | None:
+        """The share of the file before an offset of the text; `done` where the file does not hold it byte by byte."""
+        if self.begins is None or self._size is None:
+            return self.done
+        return min(1.0, (self.begins + offset) / self._size)
+
     def read(self, size: int) -> bytes:
         """The next bytes of the text, at most `size`; none at its end."""
         with _plain_errors(self.path):
             head, self._head = self._head[:size], self._head[size:]
             return head or bytes(self._text.read(size))
+
+    def read_at(self, offset: int, size: int) -> bytes:
+        """Bytes of the text from an offset on, at most `size`; only where `begins` is known, and instead of `read`.
+
+        Raises SourceError if the file has changed since it was opened.
+        """
+        assert self.begins is not None
+        with _plain_errors(self.path):
+            if _state_of(self._file) != self._state:
+                raise SourceError(f"'{self.path}' has changed while it was read")
+            self._file.seek(self.begins + offset)
+            return bytes(self._file.read(size))
 
     @property
     def head(self) -> bytes:
@@ -153,6 +174,12 @@ class Source:
             yield rest
 
 
+def _state_of(file: io.BufferedReader) -> tuple[int, int]:
+    """The size of a file and the time of its last change."""
+    status = os.fstat(file.fileno())
+    return status.st_size, status.st_mtime_ns
+
+
 def _kind_of(file: io.BufferedReader) -> str:
     """The ending of the compression by the first bytes of a file, "" for none."""
     first = file.peek(8)
@@ -167,6 +194,14 @@ def end_of_lines(text: bytes) -> int:
 def count_lines(text: bytes) -> int:
     """How many lines end in `text`: by LF, CR, or both together."""
     return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
+
+
+def decoded(text: bytes | np.ndarray) -> str:
+    """The characters of PGN, which is Latin-1 by its standard, and UTF-8 in practice."""
+    try:
+        return bytes(text).decode()
+    except UnicodeDecodeError:
+        return bytes(text).decode("latin-1")
 
 
 @contextmanager

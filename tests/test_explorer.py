@@ -1,12 +1,14 @@
 """The server of the explorer: its answers, its refusals, and what may be asked of it."""
 
 import base64
+import gzip
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from engine.board.game import Position
 from engine.common.command import CommandError
 from engine.explorer.app import create_app
 from engine.explorer.evaluations import Evaluations
+from engine.explorer.games_file import GamesFile
 from engine.explorer.guard import MOST_BYTES
 from engine.explorer.server_state import ServerState
 from engine.report.schema import PositionReport
@@ -29,6 +32,7 @@ from eval.linear.registry import TERMS
 from study.reporting import report_position
 
 PORT = 8765
+ADDRESS = f"http://127.0.0.1:{PORT}"
 ROOT = Path(__file__).resolve().parent.parent
 MIDDLEGAME = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R1BQ1RK1 w - - 0 9"
 ENDGAME = "8/8/8/4k3/2P2pp1/P1K5/2B5/8 w - - 0 1"
@@ -49,7 +53,7 @@ def state() -> ServerState:
 
 @pytest.fixture(scope="module")
 def page(state: ServerState) -> Iterator[TestClient]:
-    with TestClient(create_app(state, PORT), base_url=f"http://127.0.0.1:{PORT}") as client:
+    with TestClient(create_app(state, PORT), base_url=ADDRESS) as client:
         yield client
 
 
@@ -190,6 +194,78 @@ def test_a_pgn_comes_as_its_games_and_its_tags_as_they_are(page: TestClient) -> 
     told = page.post("/api/pgn", json={"text": PGN + "\n" + PGN.replace("Anna", "Carl")}).json()
     assert [game["label"] for game in told["games"]] == ["Anna - Bert", "Carl - Bert"]
     assert told["games"][0]["tags"]["Event"] == "a <script>alert(1)</script>"
+
+
+def of_bytes(content: bytes) -> str:
+    return base64.b64encode(content).decode()
+
+
+def test_a_pgn_of_many_games_is_listed_and_each_read_on_request(page: TestClient) -> None:
+    text = (ROOT / "games" / "selfplay.pgn").read_text(encoding="utf-8")
+    began = time.perf_counter()
+    told = page.post("/api/read", json={"text": text}).json()
+    assert time.perf_counter() - began < 2
+    assert len(told["listed"]) == 710 and len(told["games"]) == 1 and told["games"][0]["number"] == 1
+    for number in (1, 350, 710):
+        entry = told["listed"][number - 1]
+        own = text[entry["start"] : entry["start"] + entry["size"]]
+        game = page.post("/api/game", json={"text": own, "number": number}).json()
+        assert game == page.post("/api/pgn", json={"text": own}).json()["games"][0] | {"number": number}
+        assert game["tags"]["Round"] == str(number) and game["moves"]
+
+
+def test_offsets_in_the_list_are_bytes_of_the_text_as_sent(page: TestClient) -> None:
+    text = "\ufeff\n\n" + PGN.replace("Anna", "Zo\u00eb") + "\n" + PGN.replace("Anna", "\u0416\u0430\u043d\u043d\u0430")
+    told = page.post("/api/read", json={"text": text}).json()
+    assert [game["white"] for game in told["listed"]] == ["Zo\u00eb", "\u0416\u0430\u043d\u043d\u0430"]
+    last = told["listed"][1]
+    own = text.encode()[last["start"] : last["start"] + last["size"]]
+    assert (
+        page.post("/api/game", json={"content": of_bytes(own)}).json()["label"]
+        == "\u0416\u0430\u043d\u043d\u0430 - Bert"
+    )
+
+
+@pytest.mark.parametrize("size", [100, 300, 4096])
+def test_a_file_is_listed_piece_by_piece(page: TestClient, size: int) -> None:
+    content = "".join(PGN.replace("Anna", f"Anna {number}") + "\n" for number in range(40)).encode("latin-1")
+    found: list[Any] = []
+    at, room = 0, size
+    while at is not None:
+        piece = content[at : at + room]
+        more = at + room < len(content)
+        told = page.post("/api/games", json={"content": of_bytes(piece), "at": at, "more": more}).json()
+        found += told["games"]
+        at, room = told["next"], 2 * room if told["next"] == at else size
+    assert [game["white"] for game in found] == [f"Anna {number}" for number in range(40)]
+    assert all(content[game["start"] :].startswith(b"[Event") for game in found)
+
+
+@pytest.mark.parametrize("name", ["games.pgn", "games.pgn.gz"])
+def test_the_file_of_the_command_line_is_read_as_it_is_listed(tmp_path: Path, name: str) -> None:
+    content = "".join(PGN.replace("Anna", f"J\u00f6rg {number}") + "\n" for number in range(1500)).encode("latin-1")
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    with GamesFile(path) as games, TestClient(create_app(ServerState(games=games), PORT), base_url=ADDRESS) as page:
+        assert page.get("/api/start").json()["file"] == name
+        first = page.get("/api/games").json()
+        assert 0 < len(first["games"]) < 1500 and 0 < first["done"] <= 1
+        found, at = [*first["games"]], first["next"]
+        while at is not None:
+            told = page.get("/api/games", params={"at": at}).json()
+            found, at = found + told["games"], told["next"]
+        assert [game["white"] for game in found] == [f"J\u00f6rg {number}" for number in range(1500)]
+        place = {name: found[700][name] for name in ("start", "size")}
+        assert page.get("/api/game", params={**place, "number": 701}).json()["label"] == "J\u00f6rg 700 - Bert"
+        assert "'at' is not a whole number" in refused(page.get("/api/games", params={"at": "x"}))
+        if name == "games.pgn":
+            path.write_bytes(content[:-1])
+            assert "has changed" in refused(page.get("/api/games"))
+
+
+def test_without_a_file_on_the_command_line_there_is_no_list_of_it(page: TestClient) -> None:
+    assert "without a file of games" in refused(page.get("/api/games"))
+    assert refused(page.post("/api/game", json={"text": " "})) == "the text is not a game"
 
 
 def test_the_course_of_a_game_is_that_of_its_positions(page: TestClient) -> None:
@@ -497,6 +573,7 @@ def test_without_the_extra_the_command_says_how_to_install_it(monkeypatch: pytes
         (["9/8/8/8/8/8/8/8 w - -"], "explorer: '9' on rank 8 is no piece"),
         (["4k3/8/8/8/8/8/8/4K3", "w", "-", "-", "e4"], "explorer: expected nothing after the FEN, not 'e4'"),
         (["nothing.pgn"], "explorer: cannot read 'nothing.pgn'"),
+        (["CITATION.cff"], "explorer: 'CITATION.cff' holds no game"),
         (["one.pgn", "two.pgn"], "explorer: expected a FEN or one file, not 'one.pgn two.pgn'"),
     ],
 )

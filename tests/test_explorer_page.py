@@ -25,6 +25,7 @@ MIDDLEGAME = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R1BQ1RK1 w - - 0 9"
 PROMOTING = "8/P3k3/8/8/8/8/4K3/8 w - - 0 1"
 BLUNDERS = "1. e4 e5 2. Nf3 Nc6 3. Bc4 Nd4 4. Nxe5 Qg5 5. Nxf7 Qxg2 6. Rf1 Qxe4+ 7. Be2 Nf3#"
 NASTY = '[White "<img src=x onerror=alert(1)>"]\n[Black "<script>alert(2)</script>"]\n[Result "*"]\n\n1. e4 e5 *\n'
+GAMES, RESULTS = 20_000, ("1-0", "1/2-1/2", "0-1")  # of a file that is listed
 BOTH = ("gen1", "default")
 TABS = ("terms", "pieces", "moves", "compare", "weights", "games", "learning")
 
@@ -524,7 +525,65 @@ def test_a_pgn_file_on_the_command_line_is_what_the_page_begins_with(browser: Pa
     with Explorer(str(game)) as other:
         with urllib.request.urlopen(f"{other.address}api/start", timeout=30) as answer:
             start = json.loads(answer.read())
-        assert start["file"] == "game.pgn" and start["text"].startswith('[White "Anna"]')
+        assert start["file"] == "game.pgn" and start["text"] is None
         browser.driver.get(other.address)
         browser.until(lambda: browser.moves == ["e4", "c5"])
-        assert "Anna - Bert" in browser.text("#game-chosen")
+        assert "Anna - Bert" in browser.text("#move-list") and not browser.find("#game-list").is_displayed()
+
+
+def year_of(number: int) -> str:
+    return f"{1900 + number % 100}.{1 + number % 12:02}"
+
+
+def club_game(number: int) -> str:
+    tags = {"White": f"Anna {number}", "Black": "Bert", "Date": f"{year_of(number)}.01", "Result": RESULTS[number % 3]}
+    return "".join(f'[{name} "{value}"]\n' for name, value in tags.items()) + f"\n1. e4 e5 {tags['Result']}\n\n"
+
+
+def test_the_games_of_a_file_are_listed_searched_and_chosen(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "club.pgn"
+    path.write_text("".join(map(club_game, range(GAMES))), encoding="utf-8")
+    page.tab("games")
+    page.choose_file("#open-pgn", path)
+    page.until(lambda: page.moves == ["e4", "e5"] and "Anna 0 - Bert" in page.text("#move-list"))
+    page.until(lambda: page.text("#game-count") == f"{GAMES:,} games")
+    assert 0 < len(page.all(".game-row")) < 40, "only what is in view"
+    page.run("document.getElementById('game-list').scrollTop = 1e9")
+    page.until(lambda: f"Anna {GAMES - 1}" in page.text("#game-list"))
+    left = list(range(GAMES))
+    for field, text, keeps in (
+        ("search", "bert ANNA 1", lambda number: "1" in str(number)),
+        ("from", "1977", lambda number: year_of(number) >= "1977"),
+        ("to", "1979-06", lambda number: year_of(number) <= "1979.06"),
+        ("result", "1/2-1/2", lambda number: number % 3 == 1),
+    ):
+        page.run(
+            "const f = document.getElementById(arguments[0]); f.value = arguments[1];"
+            " f.dispatchEvent(new Event('input', { bubbles: true }))",
+            f"game-{field}",
+            text,
+        )
+        left = [number for number in left if keeps(number)]
+        page.until(lambda left=left: page.text("#game-count") == f"{len(left):,} of {GAMES:,} games")
+        page.until(lambda left=left: page.text(".game-row .game-player") == f"Anna {left[0]}")
+    page.find("#game-list").send_keys(Keys.ARROW_DOWN, Keys.ENTER)
+    page.until(lambda: f"Anna {left[1]} - Bert" in page.text("#move-list") and page.moves == ["e4", "e5"])
+    page.until(lambda: page.text(".game-row[aria-selected=true] .game-player") == f"Anna {left[1]}")
+
+
+def test_a_long_text_that_is_pasted_is_listed_as_a_file_is(page: Page) -> None:
+    page.enter("".join(map(club_game, range(2000))))
+    page.until(lambda: page.text("#game-count") == "2,000 games" and page.moves == ["e4", "e5"])
+    page.enter("".join(map(club_game, range(2))))
+    page.until(lambda: page.text("#game-count") == "2 games")
+    page.click("#game-at-1")
+    page.until(lambda: "Anna 1 - Bert" in page.text("#move-list"))
+
+
+def test_a_file_without_games_leaves_the_list_as_it_was(page: Page, tmp_path: Path) -> None:
+    page.enter("".join(map(club_game, range(3))))
+    page.until(lambda: page.text("#game-count") == "3 games")
+    (tmp_path / "letter.pgn").write_text("Dear Anna\n")
+    page.choose_file("#open-pgn", tmp_path / "letter.pgn")
+    page.until(lambda: page.error == "letter.pgn holds no game")
+    assert page.text("#game-count") == "3 games"

@@ -9,8 +9,9 @@ from typing import Any
 from engine import NAME, __version__
 from engine.board.bitboard import WHITE
 from engine.explorer.evaluations import IN_USE, changed, terms, text_of
-from engine.explorer.fields import Fields
-from engine.explorer.reading import course_of, read_pgn, read_text
+from engine.explorer.fields import MOST_TEXT, Fields, RequestError
+from engine.explorer.games_file import GamesFile
+from engine.explorer.reading import course_of, read_game, read_pgn, read_text
 from engine.explorer.server_state import ServerState
 from engine.notation.positions import position_of
 from engine.notation.san import read_move, san
@@ -19,10 +20,13 @@ from engine.report.schema import PositionReport
 from engine.report.static import difference, with_beside
 from engine.report.summary import summarise_change
 from engine.search.strength import FULL_LEVEL
+from formats.pgn_headers import list_games
 from learn.record import RECORD_NAME, load_record
 from study.explain.two_weights import compare_reports
 from study.reporting import report_moves, report_position, report_setup
 from study.setups import set_up
+
+MOST_OFFSET = 1 << 53  # bytes of a file; the largest whole number of JavaScript
 
 Answer = Mapping[str, Any]
 
@@ -34,14 +38,15 @@ class Start:
     name: str
     version: str
     text: str | None
-    file: str | None  # the source of the text
+    file: str | None  # the file of games, whose list GET /api/games tells
     free: bool  # whether it is a position that breaks the rules
     highest_level: int
 
 
 def start(_: Fields, state: ServerState) -> Answer:
     """GET /api/start."""
-    return asdict(Start(NAME, __version__, state.first_text, state.first_file, state.first_is_free, FULL_LEVEL))
+    file = None if state.games is None else state.games.name
+    return asdict(Start(NAME, __version__, state.first_text, file, state.first_is_free, FULL_LEVEL))
 
 
 def explain(fields: Fields, state: ServerState) -> Answer:
@@ -77,6 +82,36 @@ def read(fields: Fields, _: ServerState) -> Answer:
 def pgn(fields: Fields, _: ServerState) -> Answer:
     """POST /api/pgn: the games of a PGN text."""
     return asdict(read_pgn(fields.text("text")))
+
+
+def list_file(fields: Fields, state: ServerState) -> Answer:
+    """GET /api/games: some games of the file on the command line, from the offset `at`."""
+    piece = _games_file(state).piece(fields.number("at", 0, MOST_OFFSET) or 0)
+    return {"games": [vars(game) for game in piece.games], "next": piece.next, "done": piece.done}
+
+
+def list_text(fields: Fields, _: ServerState) -> Answer:
+    """POST /api/games: the games of a piece of a file that begins at its offset `at`; with `more` the file goes on."""
+    at, more = fields.number("at", 0, MOST_OFFSET) or 0, fields.flag("more")
+    games, after = list_games(fields.content(), at, goes_on=more)
+    return {"games": [vars(game) for game in games], "next": after if more else None}
+
+
+def file_game(fields: Fields, state: ServerState) -> Answer:
+    """GET /api/game: a game of the file on the command line, by its `start` and `size` in the list."""
+    start, size = (fields.number(name, 0, most) or 0 for name, most in (("start", MOST_OFFSET), ("size", MOST_TEXT)))
+    return asdict(read_game(_games_file(state).text(start, size), fields.number("number", 1, MOST_OFFSET) or 1))
+
+
+def text_game(fields: Fields, _: ServerState) -> Answer:
+    """POST /api/game: the game that is a text."""
+    return asdict(read_game(fields.content(), fields.number("number", 1, MOST_OFFSET) or 1))
+
+
+def _games_file(state: ServerState) -> GamesFile:
+    if state.games is None:
+        raise RequestError("the explorer was started without a file of games")
+    return state.games
 
 
 def course(fields: Fields, state: ServerState) -> Answer:
@@ -167,6 +202,10 @@ ANSWERS: tuple[tuple[str, str, Callable[[Fields, ServerState], Answer]], ...] = 
     ("POST", "/api/move", move),
     ("POST", "/api/read", read),
     ("POST", "/api/pgn", pgn),
+    ("GET", "/api/games", list_file),
+    ("POST", "/api/games", list_text),
+    ("GET", "/api/game", file_game),
+    ("POST", "/api/game", text_game),
     ("POST", "/api/course", course),
     ("POST", "/api/compare", compare),
     ("GET", "/api/weights", weights),

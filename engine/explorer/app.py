@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from importlib.resources import files
 from typing import Any
@@ -37,6 +38,8 @@ SOCKETS: tuple[tuple[str, Work], ...] = (
     ("/ws/learn", learning.learn),
     ("/ws/points", learning.points),
 )
+NUMBERS = {"at", "start", "size", "number"}  # fields of an address
+_WHOLE = re.compile(r"[0-9]{1,16}")
 _PIECES = {f"{'w' if letter.isupper() else 'b'}{letter.upper()}": letter for letter in "PNBRQKpnbrqk"}
 
 
@@ -74,7 +77,7 @@ def _endpoint(answer: Callable[[Fields, ServerState], Answer], state: ServerStat
 
 
 def _of_query(request: Request) -> Fields:
-    """The request in an address: texts, the moves separated by blanks or commas, and `free=1`."""
+    """The request in an address: texts and whole numbers, the moves separated by blanks or commas, and `free=1`."""
     fields: dict[str, Any] = dict(request.query_params)
     if "moves" in fields:
         fields["moves"] = fields["moves"].replace(",", " ").split()
@@ -82,6 +85,9 @@ def _of_query(request: Request) -> Fields:
             del fields["moves"]
     if "free" in fields:
         fields["free"] = fields["free"] in ("1", "true")
+    for name in NUMBERS & fields.keys():
+        if _WHOLE.fullmatch(fields[name]):
+            fields[name] = int(fields[name])
     return Fields(fields)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from engine.board.fen import FenError
@@ -13,6 +13,8 @@ from engine.explorer.fields import MOST_MOVES, RequestError
 from engine.notation.positions import looks_like_fen, position_of
 from engine.notation.san import MoveRejected, read_move, san, san_moves
 from eval.evaluation import Evaluation
+from formats.pgn_headers import GameHeader, list_games
+from formats.sources import decoded
 from study.annotate.pgn import GameSource, games_of
 from study.setups import set_up
 
@@ -46,11 +48,16 @@ class GameView:
 
 @dataclass(frozen=True)
 class Read:
-    """A text that was read: `kind` is fen, moves or pgn. `remark` is a further note."""
+    """A text that was read: `kind` is fen, moves or pgn. `remark` is a further note.
+
+    A PGN of several games is only listed: `listed` says where each stands in the text, in bytes of UTF-8, and `games`
+    holds the first.
+    """
 
     kind: str
     games: tuple[GameView, ...]
     remark: str | None = None
+    listed: tuple[GameHeader, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,13 +75,13 @@ def read_text(text: str, position: Position | None, free: bool = False) -> Read:
 
     Raises FenError, MoveRejected and RequestError.
     """
-    text = text.strip().lstrip("\ufeff")
+    whole, text = text, text.strip().lstrip("\ufeff")
     if not text:
         raise RequestError("the text is empty: expected a FEN, an EPD, a PGN or moves")
     if looks_like_fen(text):
         return _read_position(text, free)
     if text.startswith("[") or set(text) & set("{(;"):
-        return read_pgn(text)
+        return _read_list(whole)
     words = _MOVE_NUMBER.sub(" ", text).split()
     begins = re.match(r"1\.(?!\.)", text)
     if free and position is None and not begins:
@@ -83,8 +90,25 @@ def read_text(text: str, position: Position | None, free: bool = False) -> Read:
     return Read("moves", (_played(start, [word for word in words if word not in _RESULTS]),))
 
 
+def read_game(content: bytes, number: int = 1) -> GameView:
+    """The game that is a text; raises RequestError if it is none. `number` is that in its file."""
+    source = next(games_of(decoded(content)), None)
+    if source is None:
+        raise RequestError("the text is not a game")
+    return replace(_game_of(source), number=number)
+
+
+def _read_list(text: str) -> Read:
+    content = text.encode()
+    listed, _ = list_games(content)
+    if len(listed) < 2:
+        return replace(read_pgn(text), listed=tuple(listed))
+    first = listed[0]
+    return Read("pgn", (read_game(content[first.start : first.start + first.size]),), listed=tuple(listed))
+
+
 def read_pgn(text: str) -> Read:
-    """The games of a PGN text; raises RequestError if it holds none that can be read."""
+    """The games of a PGN text, with their moves; raises RequestError if it holds none that can be read."""
     found = list(islice(games_of(text), MOST_GAMES + 1))
     sources = [
         source for source in found[:MOST_GAMES] if source.moves or source.fault or source.game.headers.get("FEN")

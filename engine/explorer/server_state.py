@@ -7,16 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from engine.explorer.evaluations import Evaluations
+from engine.explorer.games_file import GamesFile
 
 
 @dataclass
 class ServerState:
     """The evaluations to choose from, what the command line asked for, and the record of the last run of `learn`."""
 
-    evaluations: Evaluations = field(default_factory=Evaluations)
     first_text: str | None = None
-    first_file: str | None = None
     first_is_free: bool = False
+    games: GamesFile | None = None
+    evaluations: Evaluations = field(default_factory=Evaluations)
     record: dict[str, Any] | None = None
 
     @staticmethod

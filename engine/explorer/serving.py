@@ -15,6 +15,7 @@ from engine.explorer.app import create_app
 from engine.explorer.server_state import ServerState
 from engine.search.warmup import warm_up
 from eval.families import active_file, load
+from formats.pgn_headers import list_games
 
 HOST = "127.0.0.1"
 LARGEST_MESSAGE = 80 << 20  # bytes of games that the page may send at once
@@ -31,6 +32,7 @@ def serve(state: ServerState, port: int, opens_browser: bool, say: Callable[[str
     with listener:
         port = listener.getsockname()[1]
         warm_up()
+        list_games(b"")
         load(active_file()).value_pieces(Position().record)
         app = create_app(state, port)
         config = uvicorn.Config(

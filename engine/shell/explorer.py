@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,10 +14,9 @@ from engine.console.command_line import Parser, file_path
 from engine.notation.positions import looks_like_fen
 from engine.shell.naming import errors_named
 from engine.shell.positions import take_setup
-from formats.sources import SourceError, read_text
+from formats.sources import decoded
 
 PORT = 8765
-MOST_BYTES = 3 << 20  # of a file to open
 
 
 def run_explorer(arguments: Sequence[str]) -> int:
@@ -33,7 +33,7 @@ def run_explorer(arguments: Sequence[str]) -> int:
     parser.add_argument("--port", type=_port, default=PORT, metavar="N", help=sentence)
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
     args = parser.parse_args(arguments)
-    begun = _first(args.words)
+    typed, path = _first(args.words)
     try:
         import starlette  # noqa: F401, PLC0415 (an extra)
         import uvicorn  # noqa: F401, PLC0415
@@ -42,16 +42,18 @@ def run_explorer(arguments: Sequence[str]) -> int:
         raise CommandError(
             f"explorer: it needs {error.name}; install Merino with the extra 'web', as in pip install '.[web]'"
         ) from error
-    from engine.explorer.server_state import ServerState  # noqa: PLC0415 (what they serve)
+    from engine.explorer.fields import MOST_TEXT  # noqa: PLC0415 (what they serve)
+    from engine.explorer.games_file import GamesFile  # noqa: PLC0415
+    from engine.explorer.server_state import ServerState  # noqa: PLC0415
     from engine.explorer.serving import serve  # noqa: PLC0415
 
-    with errors_named("explorer", MerinoError):
-        serve(
-            ServerState(first_text=begun.text, first_file=begun.file, first_is_free=begun.is_free),
-            args.port,
-            not args.no_browser,
-            _say,
-        )
+    with errors_named("explorer", MerinoError), GamesFile(path) if path else nullcontext() as games:
+        state = ServerState(typed.text, typed.is_free, games)
+        if games and games.holds_positions:
+            state = ServerState(decoded(games.text(0, MOST_TEXT)))
+        elif games:
+            games.check()
+        serve(state, args.port, not args.no_browser, _say)
     return 0
 
 
@@ -59,38 +61,25 @@ def _say(line: str) -> None:
     print(line, flush=True)
 
 
-class _Begun(NamedTuple):
-    """The text to begin with, the name of its file, and whether it is a position that the rules do not allow."""
+class _Typed(NamedTuple):
+    """What the page treats as if typed, and whether it is a position that the rules do not allow."""
 
     text: str | None = None
-    file: str | None = None
     is_free: bool = False
 
 
-def _first(words: Sequence[str]) -> _Begun:
-    """What the page begins with; raises CommandError."""
+def _first(words: Sequence[str]) -> tuple[_Typed, Path | None]:
+    """What the page begins with: a text, or a file of games. Raises CommandError."""
     if not words:
-        return _Begun()
+        return _Typed(), None
     if looks_like_fen(words[0]):
         setup, rest = take_setup(words, "explorer")
         if rest:
             raise UsageError(f"explorer: expected nothing after the FEN, not '{' '.join(rest)[:60]}'")
-        return _Begun(setup.fen, None, setup.position is None)
+        return _Typed(setup.fen, setup.position is None), None
     if len(words) > 1:
         raise UsageError(f"explorer: expected a FEN or one file, not '{' '.join(words)[:60]}'")
-    path = file_path(words[0])
-    with errors_named("explorer", MerinoError):
-        return _Begun(_content(path), path.name)
-
-
-def _content(path: Path) -> str:
-    content = read_text(path)
-    if len(content) > MOST_BYTES:
-        raise SourceError(f"'{path}' holds more than {MOST_BYTES >> 20} MiB; open a part of it")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return content.decode("latin-1")  # as older files are
+    return _Typed(), file_path(words[0])
 
 
 def _port(text: str) -> int:

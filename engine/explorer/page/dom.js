@@ -117,26 +117,29 @@ export async function saveFile(name, content, kind) {
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
-/** Text of base64, as the server takes files. */
-async function base64(file) {
+/** The bytes of a file, or of a part of it, in base64, as the server takes them. */
+export async function base64(file) {
     const bytes = new Uint8Array(await file.arrayBuffer());
     let text = "";
     for (let at = 0; at < bytes.length; at += 8192) text += String.fromCharCode(...bytes.subarray(at, at + 8192));
     return btoa(text);
 }
 
-/** Ask the user for a file; its name and text, or with `whole` its `content` in base64. */
-export function openFile(accept, whole = false) {
-    return new Promise((resolve, reject) => {
+/** Ask the user for a file, of which nothing is read yet. */
+export function chooseFile(accept) {
+    return new Promise((resolve) => {
         const input = h("input", { type: "file", accept });
         input.addEventListener("change", () => {
-            const file = input.files[0];
-            if (!file) return;
-            if (whole) base64(file).then((content) => resolve({ name: file.name, content }), reject);
-            else file.text().then((text) => resolve({ name: file.name, text }), reject);
+            if (input.files[0]) resolve(input.files[0]);
         });
         input.click();
     });
+}
+
+/** Ask the user for a file; its name and text, or with `whole` its `content` in base64. */
+export async function openFile(accept, whole = false) {
+    const file = await chooseFile(accept);
+    return whole ? { name: file.name, content: await base64(file) } : { name: file.name, text: await file.text() };
 }
 
 /** A row of choices of which one holds: buttons that act as radio buttons, moved through with the arrow keys. */

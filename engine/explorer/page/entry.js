@@ -3,7 +3,10 @@
 import { post } from "./api.js";
 import { byId, say, showError } from "./dom.js";
 import { playedMoves, setFree, setGame, state } from "./store.js";
-import { showGames } from "./games.js";
+import { ofFile } from "./game_sources.js";
+import { openGames, showGames } from "./games.js";
+
+const LONGEST = 1e5; // characters; what is longer can only be games, and is listed as a file is
 
 /** The move as the report writes it, such as castling by king's step in Chess960; or null, and why it is rejected. */
 export async function explainRefusal(move) {
@@ -19,6 +22,10 @@ export async function explainRefusal(move) {
 
 /** Take a text, whatever it is. */
 export async function enter(text, label = "") {
+    if (text.length > LONGEST) {
+        await openGames(ofFile(new Blob([text]), "the text"));
+        return;
+    }
     const free = state.mode === "free";
     const body = { text, free };
     if (!free) Object.assign(body, { fen: state.fen, moves: playedMoves().map((move) => move.uci) });
@@ -26,7 +33,7 @@ export async function enter(text, label = "") {
     const read = await post("/api/read", body);
     showError(null);
     const [game] = read.games;
-    if (read.kind === "pgn") showGames(read.games, read.remark);
+    if (read.kind === "pgn") await showGames(read, text);
     else if (read.kind === "fen" && free) await setFree(game.fen);
     else
         await setGame({
@@ -38,7 +45,6 @@ export async function enter(text, label = "") {
         byId("hint").textContent = read.remark;
         say(read.remark);
     }
-    return read.kind;
 }
 
 export function makeEntry() {

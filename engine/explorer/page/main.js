@@ -8,7 +8,8 @@ import { flip, makeControls, nextWay, redo, setMode, undo } from "./controls.js"
 import { byId, h, replace, showError } from "./dom.js";
 import { enter, makeEntry } from "./entry.js";
 import { makeFree } from "./free.js";
-import { makeGames } from "./games.js";
+import { ofServer } from "./game_sources.js";
+import { makeGames, openGames } from "./games.js";
 import { makeLearning } from "./learning.js";
 import { makeMoves } from "./moves.js";
 import { makeShare } from "./share.js";
@@ -139,6 +140,13 @@ async function followAddress() {
     return true;
 }
 
+/** Show what the command line asks for, if it does. */
+async function show(start) {
+    if (start.file) await openGames(ofServer(start.file));
+    else if (start.free) await setFree(start.text);
+    else if (start.text) await enter(start.text);
+}
+
 async function begin() {
     byId("error").lastElementChild.onclick = () => showError(null);
     makeBoard();
@@ -161,11 +169,7 @@ async function begin() {
     makeControls(start.highest_level);
     makeKeys(turnTheme, makeHelp(start));
     await first;
-    if (!(await followAddress()) && start.text) {
-        await (start.free ? setFree(start.text) : enter(start.text, start.file ?? "")).catch((error) =>
-            showError(error.message),
-        );
-    }
+    if (!(await followAddress())) await show(start).catch((error) => showError(error.message));
     window.addEventListener("hashchange", followAddress);
     listen((topics) => {
         if (topics.has("mode") || topics.has("moves"))

@@ -16,11 +16,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.cluster import connection
+from engine.cluster import connection, preparation
 from engine.cluster.address import ClusterAddress, Needs
 from engine.cluster.connection import ClusterError, ClusterSession, connected, session
 from engine.cluster.identity import difference, identity
 from engine.cluster.preparation import inspect
+from engine.cluster.workers import Workers
+from engine.common.files import lock
 from engine.common.runs import RunName, at_work, stop_here
 from engine.common.work import threads
 from engine.shell.cli import main
@@ -254,3 +256,25 @@ def test_a_worker_that_is_killed_loses_no_game(local: ClusterSession) -> None:
         found.append(game)
     assert lines(found) == wanted
     assert any("is gone; others repeat its unfinished work" in sentence for sentence in said)
+
+
+def test_a_worker_waits_for_one_that_compiles_and_then_compiles_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preparation, "CACHE", tmp_path)
+    monkeypatch.setattr(preparation, "SILENT_SECONDS", 0.1)
+    monkeypatch.setattr(preparation, "LOCK_SECONDS", 0.2)
+    remarks: list[str] = []
+    assert preparation.warm_up((), remarks.append) < 0.1 and remarks == []
+    with (tmp_path / "compiling.lock").open("ab") as other:
+        lock(other)
+        assert preparation.warm_up((), remarks.append) >= 0.3
+    assert len(remarks) == 2 and "waiting up to" in remarks[0] and "compiling without it" in remarks[1]
+
+
+def test_what_all_workers_of_a_machine_remark_is_said_once() -> None:
+    said: list[str] = []
+    workers = Workers("session", said.append)
+    for number in range(3):
+        workers.heard((0.0, {"worker": f"tcp://{number}", "state": "remark", "text": "here: waiting"}))
+    assert said == ["here: waiting."] and not workers.refused

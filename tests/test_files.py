@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.common.files import check_writable, write_whole, writing_whole
+from engine.common.files import check_writable, lock_within, write_whole, writing_whole
 
 ROOT = Path(__file__).resolve().parent.parent
 KILLED = """
@@ -19,6 +19,13 @@ from engine.common.files import writing_whole
 with writing_whole(Path(sys.argv[1])) as file:
     file.write(b"half")
     os.kill(os.getpid(), signal.SIGKILL)
+"""
+HOLDER = """
+import os, signal, sys
+from engine.common.files import lock
+file = open(sys.argv[1], "ab")
+lock(file)
+os.kill(os.getpid(), signal.SIGSTOP)
 """
 posix = pytest.mark.skipif(sys.platform == "win32", reason="locks and signals as POSIX has them")
 
@@ -93,3 +100,14 @@ def test_what_cannot_be_written_is_known_before_and_looking_leaves_no_trace(whol
         with pytest.raises(OSError, match=r"\w") as caught:
             check_writable(path, whole)
         assert caught.value.filename == str(path)
+
+
+@posix
+def test_a_lock_that_a_stopped_process_holds_is_waited_for_no_longer_than_asked(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with subprocess.Popen([sys.executable, "-c", HOLDER, str(path)], cwd=ROOT) as holder:
+        os.waitid(os.P_PID, holder.pid, os.WSTOPPED)
+        with path.open("ab") as file:
+            assert not lock_within(file, 0.3)
+            holder.kill()
+            assert lock_within(file, 30)

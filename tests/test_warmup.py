@@ -1,5 +1,6 @@
 """Warming up: every part is compiled ahead, and the command tells which."""
 
+import signal
 import subprocess
 from typing import Any
 
@@ -66,6 +67,18 @@ def test_the_second_process_ends_with_the_first(second_processes: list[subproces
         raise KeyboardInterrupt
     (process,) = second_processes
     process.wait(60)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="no process can be stopped on this system")
+def test_a_second_process_that_is_stopped_is_not_waited_for_for_ever(
+    second_processes: list[subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(warmup, "LEAST_PATIENCE", 0.2)
+    with warmup._rest_on_another_core():
+        (process,) = second_processes
+        process.send_signal(signal.SIGSTOP)
+    assert process.returncode == -signal.SIGKILL
+    assert "compiling the rest here" in caplog.text
 
 
 def test_one_core_compiles_everything_itself(

@@ -21,10 +21,12 @@ from distributed.core import Status
 
 from engine.cluster.address import Needs
 from engine.cluster.identity import difference, identity
-from engine.common.files import lock
+from engine.common.files import lock_within
 from engine.common.home import HOME
 from engine.compiled.jit import CACHE
 
+SILENT_SECONDS = 10.0  # that a worker waits for another that compiles, or only loads, without a word
+LOCK_SECONDS = 300.0  # that it waits then: the other may have been stopped
 WARM_UPS = {"match": "warm_up", "learn": "warm_up_fit"}  # in the module `warmup` of each part
 
 
@@ -46,7 +48,7 @@ class Preparation(WorkerPlugin):
             found = inspect(self._wanted, self._needs)
             if not found["fault"]:
                 tell(state="compiling", host=platform.node())
-                found["seconds"] = warm_up(self._needs.parts)
+                found["seconds"] = warm_up(self._needs.parts, lambda text: tell(state="remark", text=text))
         except Exception as error:  # noqa: BLE001  # whatever it is, the user must know
             found = {"fault": f"cannot be made ready: {type(error).__name__}: {error}"}
         threads = int(worker.state.nthreads)
@@ -75,20 +77,22 @@ def inspect(wanted: dict[str, str], needs: Needs) -> dict[str, Any]:
     return {"fault": fault, "host": platform.node(), "pid": os.getpid(), "cache": str(CACHE or ""), "remark": _remark()}
 
 
-def warm_up(parts: tuple[str, ...]) -> float:
+def warm_up(parts: tuple[str, ...], say: Callable[[str], object]) -> float:
     """Get the code of these parts, from the cache or by compiling; the seconds it took.
 
-    One process of a machine compiles at a time, so that the others find its work in the cache.
+    One process of a machine compiles at a time, so that the others find its work in the cache; `say` gets sentences for
+    the user who waits for that. After LOCK_SECONDS this process compiles by itself: files of the cache are replaced
+    whole, so that two who write one do no harm.
     """
     began = time.monotonic()
-    with _alone():
+    with _alone(say):
         for part in parts:
             getattr(import_module(HOME + f"{part}.warmup"), WARM_UPS[part])()
     return round(time.monotonic() - began, 1)
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
+def _alone(say: Callable[[str], object]) -> Iterator[None]:
     try:
         file = None if CACHE is None else (CACHE / "compiling.lock").open("ab")
     except OSError:
@@ -97,7 +101,10 @@ def _alone() -> Iterator[None]:
         yield
         return
     with file:
-        lock(file)
+        if not lock_within(file, SILENT_SECONDS):
+            say(f"{platform.node()}: waiting up to {LOCK_SECONDS:.0f} s for another process that compiles")
+            if not lock_within(file, LOCK_SECONDS):
+                say(f"{platform.node()}: another process holds '{file.name}' for too long; compiling without it")
         yield
 
 

@@ -19,6 +19,7 @@ class Workers:
         self.refused: dict[str, str] = {}  # why, by address
         self._say, self._changed = say, threading.Condition()
         self._compiling: set[str] = set()
+        self._remarks: set[str] = set()  # said already: all workers of a machine make the same
         self._has_begun = self._is_closing = False
 
     @property
@@ -40,6 +41,11 @@ class Workers:
         """Take the report of a worker."""
         report = event[1]
         address, state = report["worker"], report["state"]
+        if state == "remark":
+            if report["text"] not in self._remarks:
+                self._remarks.add(report["text"])
+                self._say(f"{report['text']}.")
+            return
         with self._changed:
             if state == "compiling":
                 self._compiling.add(address)

@@ -8,6 +8,7 @@ import os
 import re
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,6 +18,7 @@ if sys.platform != "win32":
     import fcntl
 
 _MARK, _ENDING = ".merino-", ".new"  # of a file that will replace another
+_BETWEEN_TRIES = 0.1  # seconds between two looks at a lock
 
 log = logging.getLogger(__name__)
 
@@ -104,6 +106,20 @@ def lock(file: IO[bytes]) -> None:
     if sys.platform != "win32":
         with suppress(OSError):  # a disk without locks, such as some of a network
             fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def lock_within(file: IO[bytes], seconds: float) -> bool:
+    """Lock this open file until it is closed, if its other holder gives it up within so long; returns whether it did.
+
+    As in `try_lock`, always True without support for locks.
+    """
+    deadline = time.monotonic() + seconds
+    while not try_lock(file):
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return False
+        time.sleep(min(left, _BETWEEN_TRIES))
+    return True
 
 
 def try_lock(file: IO[bytes]) -> bool:

@@ -27,6 +27,7 @@ from eval.net import warmup as nets
 log = logging.getLogger(__name__)
 
 PLAY = "play"
+LEAST_PATIENCE = 60.0  # seconds for a second process to end after the first has compiled the search
 
 
 def warm_up() -> float:
@@ -48,12 +49,21 @@ def warm_up() -> float:
 
 @contextmanager
 def _rest_on_another_core() -> Iterator[None]:
-    """Let a second process compile what play needs besides the search meanwhile, and wait for it."""
+    """Let a second process compile what play needs besides the search meanwhile, and wait for it.
+
+    It has less to do than the block. If it takes twice as long, it has been stopped, and this process does without it.
+    """
+    began = time.monotonic()
     command = [sys.executable, "-m", f"{HOME}engine.search.warmup"]
     nothing = subprocess.DEVNULL
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nothing, stderr=nothing) as process:
         yield
-        process.wait()
+        patience = max(LEAST_PATIENCE, time.monotonic() - began)
+        try:
+            process.wait(patience)
+        except subprocess.TimeoutExpired:
+            log.warning("the second process still compiles after %.0f s more: compiling the rest here", patience)
+            process.kill()
     if process.returncode:
         log.info("the second process ended with %d: compiling the rest here", process.returncode)
 

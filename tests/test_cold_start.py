@@ -1,4 +1,4 @@
-"""The first start on a machine: a GUI gets its answers while the engine still compiles."""
+"""The start: a GUI gets its answers while the engine still compiles, and real ones if it only loads, however slowly."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ import chess
 import pytest
 
 from engine.board.game import Position
-from engine.uci import cold_start
+from engine.compiled import inventory
+from engine.uci import cold_start, runtime
 from engine.uci.cold_start import ColdStart
 from engine.uci.commands import COMMANDS, run
 from engine.uci.fallback import quick_move
 from engine.uci.output import Output
 from engine.uci.session import UciSession
+
+AFTER_E4 = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1"
 
 
 class Session:
@@ -37,9 +40,18 @@ class Session:
 
 @pytest.fixture
 def session(monkeypatch: pytest.MonkeyPatch) -> Session:
-    monkeypatch.setattr(cold_start, "WARM_SECONDS", 0.05)
     monkeypatch.setattr(cold_start, "READY_SECONDS", 0.2)
-    return Session()
+    cold = Session()
+    cold.cold.judge(is_compiled=False)
+    return cold
+
+
+@pytest.fixture
+def warm() -> Session:
+    """A warm start whose engine is loaded only when a test says so: on a machine as slow as can be."""
+    session = Session()
+    session.cold.judge(is_compiled=True)
+    return session
 
 
 def test_readyok_does_not_wait_for_the_compiler_longer_than_a_gui_allows(session: Session) -> None:
@@ -49,11 +61,88 @@ def test_readyok_does_not_wait_for_the_compiler_longer_than_a_gui_allows(session
     assert b"compiling" in session.stream.getvalue()
 
 
-def test_a_warm_start_says_nothing(session: Session) -> None:
+def test_a_warm_start_says_nothing(warm: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cold_start, "WARM_READY_SECONDS", 0.1)
+    warm.cold.wait_until_ready()  # and gives up, as a GUI waits no longer
+    assert not warm.cold.wait_if_warm(0.0)
+    warm.loaded.set()
+    warm.cold.wait_until_ready()
+    assert warm.cold.wait_if_warm()
+    assert warm.stream.getvalue() == b""
+
+
+def test_a_start_that_is_not_judged_yet_is_waited_for() -> None:
+    session = Session()
+    ready = threading.Thread(target=session.cold.wait_until_ready, daemon=True)
+    ready.start()
+    ready.join(0.3)
+    assert ready.is_alive() and session.stream.getvalue() == b""
+    session.cold.judge(is_compiled=True)
     session.loaded.set()
-    session.cold.wait_until_ready()
-    assert session.cold.is_warm()
-    assert session.stream.getvalue() == b""
+    ready.join(10)
+    assert not ready.is_alive() and session.stream.getvalue() == b""
+
+
+def test_a_start_that_seemed_warm_is_cold_once_something_is_compiled(warm: Session) -> None:
+    waiting = threading.Thread(target=warm.cold.wait_if_warm, daemon=True)
+    waiting.start()
+    warm.cold.note_compiler()
+    waiting.join(10)
+    assert not waiting.is_alive() and not warm.cold.wait_if_warm()
+    warm.cold.position("startpos moves e2e4 e7e5 d1h5 e8e7")
+    assert "bestmove h5e5" in warm.go("wtime 1000 btime 1000")
+
+
+@pytest.mark.parametrize("go", ["movetime 3000", "wtime 1000 btime 1000", "wtime 60000 btime 60000", "depth 1"])
+def test_a_compiled_engine_plays_no_fallback_move_however_slow_the_machine(
+    go: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = io.BytesIO()
+    session = UciSession(Output(stream))
+    slowness = threading.Event()
+    monkeypatch.setattr(inventory, "is_play_compiled", lambda: True)
+    monkeypatch.setattr(runtime, "warm_up", slowness.wait)
+    for line in ("position startpos moves e2e4", f"go {go}"):
+        name, _, text = line.partition(" ")
+        thread = threading.Thread(target=run, args=(session, COMMANDS[name], text), daemon=True)
+        thread.start()
+        thread.join(0.5)
+    assert thread.is_alive() and stream.getvalue() == b""
+    slowness.set()
+    thread.join()
+    session.wait()
+    said = stream.getvalue().decode()
+    assert "compiling" not in said and " nodes " in said and " pv " in said
+    assert chess.Move.from_uci(said.split("bestmove ")[1].split()[0]) in chess.Board(AFTER_E4).legal_moves
+
+
+def test_the_time_until_the_search_begins_is_taken_from_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = UciSession(Output(io.BytesIO()))
+    session._runtime = fake = unittest.mock.MagicMock()
+    fake.book_move.return_value = None
+    fake.keep_result.side_effect = lambda position, limits: (limits, 0)
+    session.position = Position()
+    session.cold.judge(is_compiled=True)
+    monkeypatch.setattr(session, "_load", lambda: (time.sleep(0.5), session._loaded.set()))
+    run(session, COMMANDS["go"], "wtime 10000 btime 20000 movetime 3000")
+    (_, limits, *_), _ = fake.searcher.start.call_args
+    white, black = limits.time
+    assert white is not None and black is not None and limits.movetime is not None
+    assert white <= 9500 and white == black - 10_000 == limits.movetime + 7000
+
+
+def test_a_warm_isready_sets_up_the_position_received_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.BytesIO()
+    session = UciSession(Output(stream))
+    began = threading.Event()
+    monkeypatch.setattr(runtime, "warm_up", began.wait)
+    run(session, COMMANDS["position"], "fen rubbish")
+    assert stream.getvalue() == b""
+    began.set()
+    session.ready()
+    run(session, COMMANDS["isready"], "")
+    assert stream.getvalue().decode().splitlines()[-1] == "readyok"
+    assert "error: position" in stream.getvalue().decode()
 
 
 def test_a_clock_that_cannot_wait_gets_a_quick_legal_move(session: Session) -> None:
@@ -112,9 +201,9 @@ def test_the_fallback_mates_in_one_and_keeps_its_deadline() -> None:
 
 
 def test_perft_waits_for_the_engine_and_is_no_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cold_start, "WARM_SECONDS", 0.05)
     stream = io.BytesIO()
     session = UciSession(Output(stream))
+    session.cold.judge(is_compiled=False)
 
     def load() -> None:
         time.sleep(0.3)

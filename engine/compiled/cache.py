@@ -12,6 +12,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
 from engine.common.folders import user_folder
@@ -27,6 +29,7 @@ CACHE_GROUPS = (
     "study",
     "tune",
 )  # packages that share a cache; lowest first: a group calls itself and those before it
+PLAY = "play"  # the part of the lowest group that every game needs
 _NEVER_COMPILED = ("cluster", "common", "console", "explorer", "notation", "report", "shell", "tables", "uci")
 WITHOUT_COMPILED_CODE = tuple(f"engine/{name}" for name in _NEVER_COMPILED)
 # A test holds it: editing these folders compiles nothing anew.
@@ -53,6 +56,12 @@ def fingerprint(group: str, *versions: str) -> str:
                 digest.update(name.encode())
                 digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+@cache
+def folder_of(group: str, checks_bounds: bool) -> Path | None:
+    """The folder of this group's compiled code with or without bounds checks, or None if none can be written."""
+    return compile_cache(group, version("numba"), *(["bounds"] if checks_bounds else []))
 
 
 def compile_cache(group: str, *versions: str) -> Path | None:

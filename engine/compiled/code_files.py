@@ -31,6 +31,7 @@ class CodeFiles:
     def __init__(self, folder: Path, name: str, stamp: object) -> None:
         """`stamp`: what the code was made from besides what the keys say."""
         self._folder, self._name, self._stamp = folder, name, stamp
+        self.in_use: list[Path] = []  # the files that have been read or written
 
     def load(self, key: object) -> Any:
         """What was saved under this key; None where there is nothing, or nothing that can be read."""
@@ -46,14 +47,18 @@ class CodeFiles:
         if not code or _checksum(code) != content[:_HEAD]:
             log.warning("the compiled code in %s is damaged: compiling anew", path)
             return None
-        return pickle.loads(code)
+        loaded = pickle.loads(code)
+        self.in_use.append(path)
+        return loaded
 
     def save(self, key: object, data: object) -> None:
         """Keep `data` for later starts; raises OSError."""
         code = dumps(data)
-        with writing_whole(self.path(key)) as file:
+        path = self.path(key)
+        with writing_whole(path) as file:
             file.write(_checksum(code))
             file.write(code)
+        self.in_use.append(path)
 
     @property
     def is_empty(self) -> bool:
@@ -101,6 +106,11 @@ class CodeCache(FunctionCache):
     def is_empty(self) -> bool:
         """Whether no version of the function is on the disk."""
         return self._cache_file.is_empty
+
+    @property
+    def in_use(self) -> list[Path]:
+        """The files of the versions that this process has read or written."""
+        return self._cache_file.in_use
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled; where that cannot be, the log says so, and this start goes on without."""

@@ -32,6 +32,7 @@ class Watch:
     def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self.is_silent = False  # whether to show nothing, as in a dialogue between programs
         self.has_shown = False
+        self.on_begin: Callable[[], object] = lambda: None  # called when the compiler begins
         self._stream, self._clock = stream, clock
         self._outermost: Any = None
         self._compiled: set[Any] = set()
@@ -46,6 +47,7 @@ class Watch:
         function = event.data["dispatcher"]
         if event.is_start:
             if self._outermost is None:
+                self.on_begin()
                 self._begin(function)
         elif function in self._work and function not in self._compiled:
             self._compiled.add(function)

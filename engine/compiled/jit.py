@@ -11,7 +11,7 @@ numba itself checks only the file of the cached function: a changed callee would
 import logging
 import warnings
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from numba.core.errors import NumbaExperimentalFeatureWarning
 from numba.extending import intrinsic
 
 from engine.compiled.borrowing import BorrowingCompiler
-from engine.compiled.cache import CACHE_GROUPS, compile_cache, group_of
+from engine.compiled.cache import CACHE_GROUPS, folder_of, group_of
 from engine.compiled.code_files import CodeCache
 from engine.compiled.compiling import WATCH, NoCollections
 from engine.compiled.program import install
@@ -41,10 +41,9 @@ if CHECKS_BOUNDS:
     name_lines()
 
 
-@cache
 def cache_of(group: str) -> Path | None:
     """The folder of this group's compiled code, or None if none can be written."""
-    return compile_cache(group, numba.__version__, *(["bounds"] if CHECKS_BOUNDS else []))
+    return folder_of(group, CHECKS_BOUNDS)
 
 
 CACHE = cache_of(CACHE_GROUPS[0])  # of everything that play needs
@@ -101,3 +100,15 @@ def must_compile(compiled: Any) -> bool:
     """Whether calling an entry begins with compiling it, as nothing of it is on the disk."""
     saved = getattr(compiled, "_cache", None)
     return isinstance(saved, CodeCache) and saved.is_empty
+
+
+def code_in_use() -> list[Path] | None:
+    """The files of the compiled code in use that lie in CACHE; None if some of its code is in no file."""
+    found: list[Path] = []
+    for compiled in ENTRIES:
+        saved = getattr(compiled, "_cache", None)
+        if isinstance(saved, CodeCache) and Path(saved.cache_path).parent == CACHE:
+            if len(saved.in_use) < len(compiled.signatures):
+                return None
+            found += saved.in_use
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 MATE_SCORE = 32000  # mated at the root; a mate in n plies scores MATE_SCORE - n
@@ -28,6 +28,17 @@ class Limits:
     infinite: bool = False
     ponder: bool = False
     search_moves: Sequence[int] = field(default=())  # only these legal moves at the root, if any
+
+    def after(self, milliseconds: int) -> Limits:
+        """The limits once so much of the time has passed; at least a millisecond is left. `ponder` starts no clock."""
+        if self.ponder or milliseconds <= 0:
+            return self
+        white, black = (_left(clock, milliseconds) for clock in self.time)
+        return replace(self, movetime=_left(self.movetime, milliseconds), time=(white, black))
+
+
+def _left(milliseconds: int | None, passed: int) -> int | None:
+    return None if milliseconds is None else max(1, milliseconds - passed)
 
 
 class Score(int):

@@ -313,6 +313,8 @@ class _SearchRun:
             return False
         if only_move and not self.budget.is_exact:
             return True
+        if self._nodes() < LEAST_NODES:
+            return False  # a thread that got no processor until its time was up takes two milliseconds more
         elapsed = 1000 * (time.perf_counter() - self.clock_began)
         return self.budget.should_stop(elapsed, stable, drop, self.main.share_of(self.last.pv[0]) if self.last else 1.0)
 

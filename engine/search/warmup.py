@@ -15,8 +15,9 @@ from engine.board.game import Position
 from engine.board.perft import perft
 from engine.common.home import HOME
 from engine.common.work import cores
-from engine.compiled.cache import CACHE_GROUPS, remove_stale
-from engine.compiled.jit import CACHE, must_compile
+from engine.compiled.cache import CACHE_GROUPS, PLAY, remove_stale
+from engine.compiled.inventory import write_inventory
+from engine.compiled.jit import CACHE, code_in_use, must_compile
 from engine.search.limits import Limits
 from engine.search.searcher import Searcher
 from engine.search.state import new_search_record
@@ -26,7 +27,6 @@ from eval.net import warmup as nets
 
 log = logging.getLogger(__name__)
 
-PLAY = "play"
 LEAST_PATIENCE = 60.0  # seconds for a second process to end after the first has compiled the search
 
 
@@ -42,9 +42,20 @@ def warm_up() -> float:
     searcher = Searcher(hash_mb=1)
     _play_a_move().outcome()
     searcher.search(Position(), Limits(depth=2))
-    if CACHE is not None:
-        remove_stale(CACHE)
+    _put_in_order()
     return time.perf_counter() - began
+
+
+def _put_in_order() -> None:
+    """Note in the cache what play needs, and remove old caches."""
+    files = code_in_use()
+    if CACHE is None or not files:
+        return
+    try:
+        write_inventory(CACHE, PLAY, files)
+    except OSError as error:
+        log.warning("cannot note in %s what is compiled (%s): the next start counts as a first one", CACHE, error)
+    remove_stale(CACHE)
 
 
 @contextmanager

@@ -1,8 +1,9 @@
-"""The first start on a machine: the answers to a GUI while the engine still compiles.
+"""The start of the engine: the answers to a GUI while it is loaded, and on the first start on a machine compiled.
 
 Compiling takes longer than a GUI waits for `readyok`, and longer than some clocks allow. So `readyok` comes after some
 seconds in any case, and `engine.uci.fallback` answers a `go` whose clock cannot wait. Once it is compiled, the code is
-in the cache and later starts are not cold. Imports nothing heavy.
+in the cache and later starts are warm: on those every move is searched, however slow the machine is. The cache tells
+which start this is, never the time that it takes. Imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from engine.common.waiting import until_ended
+from engine.common.waiting import until_ended, until_set
 from engine.uci.go import parse_go
 from engine.uci.output import Output
 
@@ -21,19 +22,25 @@ if TYPE_CHECKING:
 
     from engine.search.limits import Limits
 
-READY_SECONDS = 7.0  # from the start to `readyok` at the latest; GUIs wait ten to fifteen
-WARM_SECONDS = 2.5  # a start that takes longer is cold
+READY_SECONDS = 7.0  # from a cold start to `readyok` at the latest; GUIs wait ten to fifteen
+WARM_READY_SECONDS = 8.0  # from `isready` to `readyok` at the latest, if loading compiled code takes so long
 CLOCK_SHARE = 0.1  # share of the time left that may be spent waiting for the compiler
 QUICK_SECONDS = 0.3  # for a move by the fallback
+_POLL_SECONDS = 0.02  # between two looks at what may end a wait for the engine
 _NEWS = "compiling for this machine, which is done once and takes about half a minute"
 
 
 class ColdStart:
-    """Answers `isready`, `position` and `go` until `loaded` is set."""
+    """Answers `isready`, `position` and `go` until `loaded` is set.
+
+    The thread that loads the engine calls `judge` before, and `note_compiler` as soon as something is compiled.
+    """
 
     def __init__(self, output: Output, loaded: threading.Event) -> None:
         self._output = output
         self._loaded = loaded
+        self._judged = threading.Event()
+        self._is_cold = False
         self._began = time.perf_counter()
         self._position = "startpos"
         self._has_position = False
@@ -42,15 +49,31 @@ class ColdStart:
         self._has_announced = False
         self.chess960 = False
 
+    def judge(self, is_compiled: bool) -> None:
+        """Say whether all the code that play needs is in the cache."""
+        self._is_cold = self._is_cold or not is_compiled
+        self._judged.set()
+
+    def note_compiler(self) -> None:
+        """Say that something is compiled, so that this start is cold whatever the cache seemed to hold."""
+        self._is_cold = True
+
     def wait_until_ready(self) -> None:
         """Wait until the engine is loaded, or for as long as a GUI can be made to wait."""
-        if not self._loaded.wait(self._left(WARM_SECONDS)):
+        if not self.wait_if_warm(WARM_READY_SECONDS) and self._is_cold:
             self._tell()
-            self._loaded.wait(self._left(READY_SECONDS))
+            self._loaded.wait(max(0.0, self._began + READY_SECONDS - time.perf_counter()))
 
-    def is_warm(self) -> bool:
-        """Whether the engine is loaded, as it soon is on every start except the first."""
-        return self._loaded.wait(self._left(WARM_SECONDS))
+    def wait_if_warm(self, seconds: float | None = None) -> bool:
+        """Wait until the engine is loaded, or not longer than this, unless the start is cold; whether it is loaded."""
+        deadline = None if seconds is None else time.perf_counter() + seconds
+        until_set(self._judged)
+        while not self._is_cold and not self._loaded.is_set():
+            left = _POLL_SECONDS if deadline is None else deadline - time.perf_counter()
+            if left <= 0:
+                break
+            self._loaded.wait(min(left, _POLL_SECONDS))
+        return self._loaded.is_set()
 
     def position(self, text: str) -> None:
         """Note a position for `go`, or for the engine when it is loaded."""
@@ -63,7 +86,7 @@ class ColdStart:
         return text
 
     def go(self, text: str, hand_over: Callable[[str], None]) -> None:
-        """Answer a `go`: by `hand_over(text)` if the engine is loaded in time, else by a quick move."""
+        """Answer a `go` on a cold start: by `hand_over(text)` if the engine is loaded in time, else by a quick move."""
         self.stop()
         self._tell()
         self._stop_requested.clear()
@@ -105,7 +128,7 @@ class ColdStart:
         while not self._loaded.is_set():
             if self._stop_requested.is_set() or deadline is not None and time.perf_counter() >= deadline:
                 return False
-            self._loaded.wait(0.02)
+            self._loaded.wait(_POLL_SECONDS)
         return True
 
     def _answer(self, board: chess.Board | None, text: str) -> None:
@@ -143,9 +166,6 @@ class ColdStart:
         if not self._has_announced:
             self._has_announced = True
             self._output.info(_NEWS)
-
-    def _left(self, seconds: float) -> float:
-        return max(0.0, self._began + seconds - time.perf_counter())
 
 
 def _longest_wait(limits: Limits, board: chess.Board | None) -> float | None:

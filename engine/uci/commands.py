@@ -6,6 +6,8 @@ only once the engine is loaded.
 
 from __future__ import annotations
 
+import time
+
 from engine import AUTHOR, NAME, __version__
 from engine.common.command import Command, by_name
 from engine.uci.go import parse_go
@@ -46,14 +48,19 @@ COMMANDS = by_name((*PROTOCOL, *EXTRAS))
 def run(session: UciSession, command: Command, text: str) -> None:
     """Run a command with the text after its name, once the engine is loaded if it needs that.
 
-    Only `position` and `go` do not wait for the compiler on the first start, because a clock may be running.
+    Only `position` and `go` do not wait for the compiler on the first start, because a clock may be running. The clock
+    of a `go` runs from here on; where even a first start waits for the compiler, there is none before.
     """
     if command.target.startswith(_HERE):
         command.load()(session, text)
         return
-    if command.name == "position" and not session.is_warm():
+    if session.waits_for_compiler:
+        session.ready()
+    if command.name == "go":
+        session.go_received = time.perf_counter()
+    if command.name == "position" and not session.is_loaded:
         session.cold.position(text)
-    elif command.name == "go" and not _is_count(text) and not session.is_warm():
+    elif command.name == "go" and not _is_count(text) and not session.load_if_compiled():
         session.cold.go(text, lambda text: _take_over(session, command, text))
     else:
         session.cold.stop()
@@ -91,7 +98,8 @@ def introduce(session: UciSession, _: str) -> None:
 
 def isready(session: UciSession, _: str) -> None:
     """`readyok` when the engine is loaded and the options are in effect; on a cold start somewhat before."""
-    session.wait_until_ready()
+    if session.wait_until_ready() and (waiting := session.cold.take_position()) is not None:
+        _run_loaded(session, COMMANDS["position"], waiting)
     session.output.say("readyok")
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from engine.common.waiting import until_set
+from engine.compiled.compiling import WATCH
 from engine.search.limits import Line, Score, SearchResult
 from engine.uci.background import BackgroundJobs, IsStopped
 from engine.uci.cold_start import ColdStart
@@ -47,6 +48,7 @@ class UciSession:
         self._loader: threading.Thread | None = None
         self._pending: dict[str, Value] = {}  # options by name that wait for an idle engine
         self._is_searching = False  # until just before the bestmove: after it a GUI may set options
+        self.go_received = float("inf")  # when the last `go` came, by time.perf_counter(): its clock runs since then
         self._bestmove_said = threading.Event()
         self._bestmove_said.set()
         self._weights_said = ""
@@ -75,19 +77,24 @@ class UciSession:
             self._loader = threading.Thread(target=self._load, name="loader", daemon=True)
             self._loader.start()
 
-    def is_warm(self) -> bool:
-        """Whether the engine is loaded; waits as long as a start with compiled code takes."""
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the engine is loaded; loading it begins at the first question."""
         self.start_loading()
-        if self.waits_for_compiler:
-            self._wait_until_loaded()
-        return self.cold.is_warm()
+        return self._loaded.is_set()
 
-    def wait_until_ready(self) -> None:
-        """Wait until the engine is loaded with the options set, or as long as a GUI allows."""
+    def load_if_compiled(self) -> bool:
+        """Wait for the engine, however long that takes, unless it has to be compiled; whether it is loaded."""
+        self.start_loading()
+        return self.cold.wait_if_warm()
+
+    def wait_until_ready(self) -> bool:
+        """Wait until the engine is loaded with the options set, or as long as a GUI allows; whether it is loaded."""
         self.start_loading()
         self.cold.wait_until_ready()
         if self._loaded.is_set():
             self.ready()
+        return self._loaded.is_set()
 
     def ready(self) -> Runtime:
         """The engine, once it is loaded with the options set so far."""
@@ -152,6 +159,8 @@ class UciSession:
         limits, table_hits = self._consult_tables(runtime, position, limits)
         report = Report(self.output, position.uci, k, table_hits)
 
+        waited = max(0.0, 1000 * (time.perf_counter() - self.go_received))
+
         def done(result: SearchResult) -> None:
             self._is_searching = False
             report.done(result)
@@ -159,7 +168,7 @@ class UciSession:
 
         self._is_searching = True
         self._bestmove_said.clear()
-        runtime.searcher.start(position, limits, report.line, done, report.current_move)
+        runtime.searcher.start(position, limits.after(int(waited)), report.line, done, report.current_move)
 
     def run_in_background(self, work: Callable[[IsStopped], object]) -> None:
         """Run `work` after the background jobs before it; `stop` or the next search tells it to end."""
@@ -209,6 +218,10 @@ class UciSession:
             self._runtime.searcher.stop()
 
     def _load(self) -> None:
+        from engine.compiled.inventory import is_play_compiled  # noqa: PLC0415 (not on the way to uciok)
+
+        WATCH.on_begin = self.cold.note_compiler
+        self.cold.judge(is_play_compiled())
         from engine.uci.runtime import Position, Runtime  # noqa: PLC0415 (the one import that brings in numba)
 
         runtime = Runtime(DEFAULT_HASH)

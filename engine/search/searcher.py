@@ -40,9 +40,10 @@ MoveReport = Callable[[int, int, int], None]
 class Searcher:
     """Searches one position at a time. `start`, `stop` and `ponder_hit` may be called from any thread.
 
-    Read at each start: `multipv` (lines to report), `move_overhead` (ms per move spent outside the search) and
-    `strength`, None for full strength. It weakens only play, not analysis: not `infinite` searches, searches for a
-    mate, or any search while `is_analysing`. `random` draws the moves of weakened play.
+    Read at each start: `multipv` (lines to report), `move_overhead` (ms per move reserved for what happens outside the
+    search), `lag` (ms that it has cost lately) and `strength`, None for full strength. It weakens only play, not
+    analysis: not `infinite` searches, searches for a mate, or any search while `is_analysing`. `random` draws the moves
+    of weakened play.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class Searcher:
         """
         self.multipv = 1
         self.move_overhead = 50
+        self.lag = 0.0
         self.strength: Strength | None = None
         self.is_analysing = False
         self.random = Random()
@@ -138,6 +140,13 @@ class Searcher:
         self._stop_flag[0] = 1
         self._released.set()
 
+    @property
+    def planned(self) -> float:
+        """The milliseconds of the last search up to now, as far as it was allowed them."""
+        run = self._run
+        elapsed = 1000 * (time.perf_counter() - run.clock_began)
+        return elapsed if run.budget is None else min(elapsed, run.budget.hard)
+
     def exchange_gain(self, position: Position, move: int) -> int:
         """The gain of a legal move by static exchange evaluation in centipawns, as in the search; pins are ignored."""
         return int(exchange_gain(self._workers[0].record, position.record, move))
@@ -207,7 +216,8 @@ class _SearchRun:
         with self.lock:
             self.clock_began = time.perf_counter()
             parameters = by_name(self.searcher._parameters)
-            self.budget = budget(self.limits, self.position.turn, self.searcher.move_overhead, parameters)
+            searcher = self.searcher
+            self.budget = budget(self.limits, self.position.turn, searcher.move_overhead, parameters, searcher.lag)
             if self.budget is not None and not self.limits.infinite and not self.finished.is_set():
                 self.alarms.append(call_after(self.budget.hard / 1000, self._time_is_up))
 

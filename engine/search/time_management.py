@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from engine.search.limits import Limits
 
 MOST_OF_CLOCK = 0.5  # never spend more on one move
+RESERVED_LAGS = 3  # lag varies: so many times the usual one is kept for the worst
 STABLE_ITERATIONS = 6  # of one best move until the budget is smallest
 USUAL_SHARE = 2 / 3  # of the nodes that the best move takes
 LARGEST_DROP = 60  # centipawns lost since the last iteration that count
@@ -37,11 +38,11 @@ class Budget:
         return elapsed >= self.soft * stability * falling * unsure
 
 
-def budget(limits: Limits, side: int, overhead: int, parameters: Mapping[str, int]) -> Budget | None:
+def budget(limits: Limits, side: int, overhead: int, parameters: Mapping[str, int], lag: float = 0.0) -> Budget | None:
     """The budget for the side to move, or None where no time limit is set.
 
-    `overhead` is the time of a move outside the search; negative clocks count as 1 ms. `parameters` are those of the
-    search, by name.
+    `overhead` is the time reserved for what happens outside the search, `lag` what each move has cost there lately;
+    negative clocks count as 1 ms. `parameters` are those of the search, by name.
     """
     if limits.movetime is not None:
         exact = max(1.0, limits.movetime - min(overhead, limits.movetime // 10))
@@ -49,11 +50,11 @@ def budget(limits: Limits, side: int, overhead: int, parameters: Mapping[str, in
     clock = limits.time[side]
     if clock is None:
         return None
-    increment = max(0, limits.increment[side])
-    left = max(1.0, max(clock, 1) - overhead)
+    gain = max(0, limits.increment[side]) - lag  # each move adds the one and loses the other
+    left = max(1.0, max(clock, 1) - max(overhead, RESERVED_LAGS * lag))
     moves = parameters["clock_moves"]
     if limits.moves_to_go:
         moves = min(max(limits.moves_to_go, 1), moves) + 1
-    soft = left / moves + parameters["clock_increment"] / 100 * increment
+    soft = max(0.0, left / moves + (parameters["clock_increment"] / 100 * gain if gain > 0 else gain))
     most = max(1.0, MOST_OF_CLOCK * left)
     return Budget(min(soft, most), min(parameters["clock_hard_limit"] / 100 * soft, most), parameters)

@@ -16,6 +16,7 @@ from engine.compiled.compiling import WATCH
 from engine.search.limits import Line, Score, SearchResult
 from engine.uci.background import BackgroundJobs, IsStopped
 from engine.uci.cold_start import ColdStart
+from engine.uci.lag import Lag
 from engine.uci.options import DEFAULT_HASH, OptionError, UciOption, Value, find
 from engine.uci.output import Output, Report
 
@@ -52,6 +53,7 @@ class UciSession:
         self._bestmove_said = threading.Event()
         self._bestmove_said.set()
         self._weights_said = ""
+        self._lag = Lag()
 
     @property
     def chess960(self) -> bool:
@@ -136,6 +138,7 @@ class UciSession:
         """End the search and clear tables and histories."""
         self.cold.stop()
         self.end_search()
+        self._lag.forget()
         self.set_option("Clear Hash", "")
 
     def search(self, limits: Limits) -> None:
@@ -156,18 +159,21 @@ class UciSession:
             line = Line(0, 0, 1, Score(0), "", 0, 0, 0, 0, (booked,))
             Report(self.output, position.uci, k).done(SearchResult(booked, None, line))
             return
+        self._lag.go_came(position.keys, position.turn, limits)
         limits, table_hits = self._consult_tables(runtime, position, limits)
         report = Report(self.output, position.uci, k, table_hits)
 
         waited = max(0.0, 1000 * (time.perf_counter() - self.go_received))
 
         def done(result: SearchResult) -> None:
+            self._lag.move_made(waited + runtime.searcher.planned)
             self._is_searching = False
             report.done(result)
             self._bestmove_said.set()
 
         self._is_searching = True
         self._bestmove_said.clear()
+        runtime.searcher.lag = self._lag.milliseconds
         runtime.searcher.start(position, limits.after(int(waited)), report.line, done, report.current_move)
 
     def run_in_background(self, work: Callable[[IsStopped], object]) -> None:

@@ -1,0 +1,51 @@
+"""Lag: what a move costs on the GUI's clock beside the time that the search has planned for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.search.limits import Limits
+
+FORGOTTEN = 0.25  # share of the difference by which the estimate falls at each move; it rises at once
+
+
+@dataclass
+class _TimedMove:
+    """A move on a clock: the key of the position before it, our clock, and once it is made the time planned for it."""
+
+    key: int
+    clock: int
+    planned: float | None = None
+
+
+class Lag:
+    """An estimate of the lag of the next move in `milliseconds`, from the clock that each `go` brings.
+
+    A GUI that is slow to hear us, a network, or a machine so busy that our threads wait for the processor: all this
+    shows as time that is missing from the clock at the next move.
+    """
+
+    def __init__(self) -> None:
+        self.milliseconds = 0.0
+        self._last: _TimedMove | None = None
+
+    def go_came(self, keys: Sequence[int], side: int, limits: Limits) -> None:
+        """Take the clock of a `go`. `keys` are those of the game so far, the present position last."""
+        clock, last = limits.time[side], self._last
+        goes_on = last is not None and len(keys) > 2 and keys[-3] == last.key
+        if goes_on and last is not None and last.planned is not None and clock is not None:
+            lag = last.clock + limits.increment[side] - clock - last.planned
+            if lag >= 0:  # else time was added
+                self.milliseconds = max(lag, self.milliseconds + FORGOTTEN * (lag - self.milliseconds))
+        is_timed = clock is not None and limits.movetime is None and not limits.ponder and not limits.infinite
+        self._last = _TimedMove(keys[-1], clock, None) if is_timed and clock is not None else None
+
+    def move_made(self, planned: float) -> None:
+        """Take the milliseconds that the search has used of those that it was allowed for its move."""
+        if self._last is not None:
+            self._last.planned = planned
+
+    def forget(self) -> None:
+        """Begin a new game, perhaps on another clock."""
+        self.milliseconds, self._last = 0.0, None

@@ -13,7 +13,7 @@ INSTALLED_DEV := $(VENV)/installed-dev
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run explorer docs test test-python test-bounds test-cluster signature fuzz lint bench perft warmup clean
+.PHONY: help run explorer docs test test-python test-bounds test-cluster signature fuzz starve endurance lint bench perft warmup clean
 
 help: ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 20
@@ -47,6 +47,12 @@ signature: warmup ## compare the nodes of the bench with those that the last com
 
 fuzz: warmup $(INSTALLED_DEV) ## send 200,000 faulty lines to the engine; ARGS="--seed 7" for others
 	@$(RUN) -m tests.fuzz_uci $(ARGS)
+
+starve: warmup $(INSTALLED_DEV) ## play with a tenth of a core for each side, and beside eight busy programs; ARGS="--games 50"
+	@$(RUN) -m benchmarks.starving $(ARGS)
+
+endurance: warmup $(INSTALLED_DEV) ## play 10,000 very fast games in build/endurance, or go on with them; ARGS="--games 500"
+	@nice $(RUN) -m benchmarks.endurance build/endurance $(ARGS)
 
 lint: $(INSTALLED_DEV) ## check style and types
 	@$(RUN) -m ruff check .

@@ -1,0 +1,215 @@
+"""`python -m benchmarks.starving`: games of Merino against itself on a machine that has no time for it.
+
+It plays under a tenth of a core for each side, and beside eight busy programs. A move that the search has not found
+(without nodes), a loss on time and a word about compiling are faults; the longest waits are measured. Each game has new
+processes, so that starts on a slow machine count too. Prints a table in Markdown; exits with 1 if there are faults.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import chess
+
+from benchmarks.duty_cycle import DutyCycle
+from benchmarks.markdown import markdown_table
+from engine.compiled.inventory import is_play_compiled
+from match.time_control import Clock
+from tests.uci_process import Said, UciProcess
+
+OPENING_PLIES = 6  # drawn at random
+LONGEST_GAME = 160  # plies; enough to be short of time
+IMPATIENT_MS = 3000  # for the first move of a process, asked for before it is ready
+BUSY = "while True: pass"
+
+
+class Condition(NamedTuple):
+    """How Merino is starved: the share of a core that each process gets, and how many busy programs run beside."""
+
+    name: str
+    share: float
+    busy: int
+
+
+CONDITIONS = (Condition("a tenth of a core for each side", 0.1, 0), Condition("eight busy programs beside", 1.0, 8))
+
+
+WAITS = (
+    UCIOK := "start to `uciok`",
+    FIRST := "first `isready`",
+    IMPATIENT := f"`movetime {IMPATIENT_MS}` before it",
+    BETWEEN := "`isready` between moves",
+    SEARCHING := "`isready` in a search",
+    STOP := "`stop` to `bestmove`",
+)
+HEAD = ("condition", "clock", "games", "moves", "lost on time", "without nodes", "compiling", *WAITS)
+
+
+@dataclass
+class Findings:
+    """What was seen under one condition. Times in seconds."""
+
+    games: int = 0
+    moves: int = 0
+    time_losses: int = 0
+    without_nodes: int = 0
+    compiling: int = 0
+    waits: dict[str, float] = field(default_factory=lambda: dict.fromkeys(WAITS, 0.0))
+
+    def note_wait(self, kind: str, seconds: float) -> None:
+        """Keep the longest wait of each kind."""
+        self.waits[kind] = max(self.waits[kind], seconds)
+
+    @property
+    def faults(self) -> int:
+        """All that must not be."""
+        return self.time_losses + self.without_nodes + self.compiling
+
+
+class StarvedEngine:
+    """A process of Merino under a condition."""
+
+    def __init__(self, stack: ExitStack, condition: Condition, findings: Findings, options: tuple[str, ...]) -> None:
+        self._findings = findings
+        self._process = stack.enter_context(UciProcess("uci"))
+        stack.enter_context(DutyCycle(self._process.process.pid, condition.share))
+        self._process.send("uci")
+        self._note(self._process.read_until("uciok"), UCIOK, self._process.started)
+        self._process.send(*options)
+
+    def answer_before_ready(self) -> None:
+        """Ask for a move at once, as an impatient GUI does."""
+        _, seconds = self._move("position startpos", f"go movetime {IMPATIENT_MS}")
+        self._findings.note_wait(IMPATIENT, seconds)
+
+    def wait_until_ready(self, kind: str) -> None:
+        """Wait for `readyok`."""
+        asked = self._process.send("isready")
+        self._note(self._process.read_until("readyok"), kind, asked)
+
+    def move(self, board: chess.Board, clocks: dict[bool, float], clock: Clock) -> tuple[chess.Move, float]:
+        """Its move, and the seconds from `go` to it."""
+        played = " ".join(move.uci() for move in board.move_stack)
+        self._process.send(f"position startpos moves {played}")
+        self.wait_until_ready(BETWEEN)
+        white, black = (max(1, round(1000 * clocks[colour])) for colour in chess.COLORS)
+        return self._move(f"go wtime {white} btime {black} winc {clock.increment} binc {clock.increment}")
+
+    def interrupt(self) -> None:
+        """Ask and stop it in a search without a limit."""
+        self._process.send("go infinite")
+        self.wait_until_ready(SEARCHING)
+        stopped = self._process.send("stop")
+        said = self._process.read_until("bestmove")
+        self._note(said, STOP, stopped)
+        self._count(said)
+
+    def _move(self, *lines: str) -> tuple[chess.Move, float]:
+        asked = self._process.send(*lines)
+        said = self._process.read_until("bestmove")
+        self._count(said)
+        return chess.Move.from_uci(said[-1].text.split()[1]), said[-1].at - asked
+
+    def _count(self, said: list[Said]) -> None:
+        self._findings.moves += 1
+        reports = [line.text.split() for line in said if " nodes " in line.text]
+        has_nodes = bool(reports) and int(reports[-1][reports[-1].index("nodes") + 1]) > 0
+        self._findings.without_nodes += not has_nodes
+        self._findings.compiling += any("compiling" in line.text for line in said)
+
+    def _note(self, said: list[Said], kind: str, since: float) -> None:
+        self._findings.note_wait(kind, said[-1].at - since)
+        self._findings.compiling += any("compiling" in line.text for line in said)
+
+
+def play_games(condition: Condition, clock: Clock, games: int, seed: int) -> Findings:
+    """Play under a condition, with a line about each game on standard error; Black evaluates by a net."""
+    findings, random_moves = Findings(), random.Random(seed)
+    with busy_programs(condition.busy):
+        for number in range(1, games + 1):
+            with ExitStack() as stack:
+                nets = ((), ("setoption name EvalFile value gen12",))
+                white, black = (StarvedEngine(stack, condition, findings, options) for options in nets)
+                ending = _play(white, black, clock, findings, random_moves, impatient=number % 2 == 0)
+            findings.games += 1
+            waits = ", ".join(f"{seconds:.2f}" for seconds in findings.waits.values())
+            report = f"{condition.name}, game {number}: {ending}; {findings.faults} faults, waits {waits} s"
+            print(report, file=sys.stderr)
+    return findings
+
+
+def _play(
+    white: StarvedEngine,
+    black: StarvedEngine,
+    clock: Clock,
+    findings: Findings,
+    random_moves: random.Random,
+    impatient: bool,
+) -> str:
+    """Play a game; how it ended."""
+    for player in (white, black):
+        if impatient:
+            player.answer_before_ready()
+        player.wait_until_ready(BETWEEN if impatient else FIRST)
+    board = chess.Board()
+    for _ in range(OPENING_PLIES):
+        board.push(random_moves.choice(list(board.legal_moves)))
+    clocks = dict.fromkeys(chess.COLORS, clock.base / 1000)
+    while not board.is_game_over(claim_draw=True) and board.ply() < LONGEST_GAME:
+        move, seconds = (white if board.turn else black).move(board, clocks, clock)
+        clocks[board.turn] -= seconds
+        if clocks[board.turn] < 0:
+            findings.time_losses += 1
+            loser = chess.COLOR_NAMES[board.turn]
+            return f"{loser} loses on time after {board.ply()} plies, {seconds:.3f} s for the last"
+        clocks[board.turn] += clock.increment / 1000
+        board.push(move)
+    for player in (white, black):
+        player.interrupt()
+    return f"{board.result(claim_draw=True)} after {board.ply()} plies, {min(clocks.values()):.2f} s left"
+
+
+@contextmanager
+def busy_programs(count: int) -> Iterator[None]:
+    """So many programs that take all the time they can get."""
+    with ExitStack() as stack:
+        for _ in range(count):
+            program = stack.enter_context(subprocess.Popen([sys.executable, "-c", BUSY]))
+            stack.callback(program.kill)
+        yield
+
+
+def row(condition: Condition, clock: Clock, findings: Findings) -> tuple[str, ...]:
+    """The row of the table."""
+    numbers = (findings.games, findings.moves, findings.time_losses, findings.without_nodes, findings.compiling)
+    waits = (f"{1000 * seconds:,.0f} ms" for seconds in findings.waits.values())
+    return (condition.name, str(clock), *map(str, numbers), *waits)
+
+
+def main() -> int:
+    """Play under each condition and print the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.starving", description=(__doc__ or "").split("\n\n")[1])
+    parser.add_argument("--games", type=int, default=10, help="games under each condition (default: %(default)s)")
+    parser.add_argument("--tc", type=Clock.read, default=Clock.read("10+0.2"), help="clock (default: 10+0.2)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the openings (default: %(default)s)")
+    arguments = parser.parse_args()
+    if not is_play_compiled():
+        parser.error("the code is not compiled, and this is about what is: run 'make warmup' first")
+    found = [
+        (condition, play_games(condition, arguments.tc, arguments.games, arguments.seed)) for condition in CONDITIONS
+    ]
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.0f} at the end; a share is given in periods of 50 ms\n")
+    print(markdown_table(HEAD, [row(condition, arguments.tc, each) for condition, each in found], range(2, len(HEAD))))
+    return 1 if any(each.faults for _, each in found) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

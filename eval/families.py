@@ -4,33 +4,60 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from engine.common.user_files import HEAD_BYTES, NET, first_there, is_there, read_user_file, user_path
 from eval.evaluation import Evaluation, EvaluationError
 from eval.linear.family import LinearEvaluation
-from eval.linear.weights import DEFAULT_FILE, SHIPPED, active_file
-from eval.net.file import is_net_file, network_of
-from eval.net.file import load_net as read_net_file
+from eval.linear.weights import DEFAULT_FILE, SHIPPED, WeightsError, active_file, reason_of, text_in
+from eval.net.file import begins_like_net, kind_of, net_in, network_of
 from eval.net.piece_family import net_evaluation
 
 __all__ = [
     "DEFAULT_FILE",
+    "EvaluationFile",
     "active_file",
     "default",
+    "evaluation_in",
     "find_net",
     "from_identity",
     "load",
     "load_chosen",
     "load_evaluation",
     "load_net",
+    "net_of_file",
+    "read_evaluation",
+    "read_net",
 ]
+
+
+class EvaluationFile(NamedTuple):
+    """The content of a file of an evaluation, a net or weights, as it was read."""
+
+    path: Path
+    content: bytes
+
+
+def read_evaluation(path: Path) -> EvaluationFile:
+    """Read the file of an evaluation; raises EvaluationError."""
+    try:
+        return EvaluationFile(path, read_user_file(path, kind_of))
+    except OSError as error:
+        raise WeightsError(f"cannot read weights file '{path}': {reason_of(error, path)}") from error
+
+
+def evaluation_in(file: EvaluationFile) -> Evaluation:
+    """The evaluation in a file that has been read; raises EvaluationError."""
+    if begins_like_net(file.content[:HEAD_BYTES]):
+        return net_evaluation(net_in(file.content, file.path), str(file.path))
+    return LinearEvaluation.of_text(text_in(file.content, file.path), str(file.path))
 
 
 def load(path: Path) -> Evaluation:
     """The evaluation in a file; raises EvaluationError."""
-    return net_evaluation(read_net_file(path), str(path)) if is_net_file(path) else LinearEvaluation.load(path)
+    return evaluation_in(read_evaluation(path))
 
 
 def load_evaluation(name: str | Path | None = None) -> Evaluation:
@@ -46,9 +73,8 @@ def load_evaluation(name: str | Path | None = None) -> Evaluation:
     """
     if name is None:
         return load(active_file())
-    path = Path(name).expanduser()
-    files = (path, *(SHIPPED / f"{name}{ending}" for ending in ("", ".txt", ".net")))
-    return load(next((file for file in files if file.is_file()), path))
+    path = _named(name)
+    return load(first_there((path, *(SHIPPED / f"{name}{ending}" for ending in ("", ".txt", ".net")))) or path)
 
 
 def load_chosen(weights: str | None, net: str | None) -> Evaluation:
@@ -61,17 +87,37 @@ def find_net(name: str) -> Path:
 
     Raises EvaluationError.
     """
-    places = [Path(name).expanduser(), SHIPPED / name, SHIPPED / f"{name}.net"]
-    found = next((path for path in places if path.is_file()), None)
-    if found is None:
+    path = _named(name)
+    found = first_there((path, SHIPPED / name, SHIPPED / f"{name}.net"))
+    if found is None and not is_there(path):
         raise EvaluationError(f"there is no net '{name}', neither as a file nor in '{SHIPPED}'")
-    return found.absolute()
+    return (found or path).absolute()  # what is there but no file: reading it says what it is
+
+
+def read_net(name: str) -> EvaluationFile:
+    """Read the net found by `find_net`; raises EvaluationError."""
+    path = find_net(name)
+    try:
+        return EvaluationFile(path, read_user_file(path, NET))
+    except OSError as error:
+        raise EvaluationError(f"cannot read net '{path}': {error.strerror}") from error
 
 
 def load_net(name: str) -> Evaluation:
     """The net found by `find_net`; raises EvaluationError."""
-    path = find_net(name)
-    return net_evaluation(read_net_file(path), str(path))
+    return net_of_file(read_net(name))
+
+
+def net_of_file(file: EvaluationFile) -> Evaluation:
+    """The net in a file that has been read, whatever it begins with; raises EvaluationError."""
+    return net_evaluation(net_in(file.content, file.path), str(file.path))
+
+
+def _named(name: str | Path) -> Path:
+    try:
+        return user_path(name)
+    except OSError as error:
+        raise EvaluationError(f"cannot read '{name}': {error.strerror}") from error
 
 
 def default() -> Evaluation:

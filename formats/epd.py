@@ -8,6 +8,7 @@ from pathlib import Path
 import chess
 
 from engine.board.game import Position
+from engine.common.user_files import POSITIONS, read_user_text
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ def read_task(line: str, name: str) -> EpdTest | None:
 def read_tasks(path: Path) -> tuple[list[EpdTest], list[str]]:
     """The positions of an EPD file that set a task, and the faults of other lines; raises OSError."""
     tasks, faults = [], []
-    for number, line in enumerate(path.read_text(encoding="utf-8-sig", errors="replace").splitlines(), start=1):
+    for number, line in enumerate(read_user_text(path, POSITIONS, "replace").splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
             continue
         try:

@@ -12,6 +12,7 @@ import chess.pgn
 
 from engine.board.fen import FenError
 from engine.board.game import Position
+from engine.common.user_files import OPENINGS, read_user_text, user_path
 from engine.tables.book import Book, BookError
 from formats.openings import Opening, OpeningError
 
@@ -25,6 +26,10 @@ class FileOpenings:
 
     def __init__(self, path: Path, seed: int, plies: int | None = None) -> None:
         """`plies` are taken from a game or a book. Raises OpeningError."""
+        try:
+            path = user_path(path)
+        except OSError as error:
+            raise OpeningError(f"cannot read openings '{path}': {error.strerror}") from error
         self._path, self._seed, self._plies = path, seed, plies
         self._book = _open_book(path) if path.suffix == ".bin" else None
         self._entries = [] if self._book else _entries(path)
@@ -76,7 +81,7 @@ def _open_book(path: Path) -> Book:
 def _entries(path: Path) -> list[tuple[str, str]]:
     """The place of each opening in a file, in words, and its text."""
     try:
-        text = path.read_text(encoding="utf-8-sig", errors="replace")
+        text = read_user_text(path, OPENINGS, "replace")
     except OSError as error:
         raise OpeningError(f"cannot read openings '{path}': {error.strerror or error}") from error
     if path.suffix == ".pgn":

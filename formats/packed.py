@@ -20,7 +20,9 @@ from engine.board.bitboard import EMPTY, KING, ONE, WHITE, ZERO, bit, lsb, mirro
 from engine.board.makemove import make
 from engine.board.movegen import is_noisy
 from engine.board.position import NO_SQUARE, POSITION, compute_key, compute_pawn_key, look_at_king, pieces_of
+from engine.common import user_files
 from engine.common.errors import MerinoError
+from engine.common.user_files import open_user_file
 from engine.compiled.jit import entry, kernel
 from engine.compiled.memory import clear_record, copy_record
 from engine.compiled.records import record_dtype
@@ -69,15 +71,16 @@ def open_packed(path: Path) -> np.ndarray:
 
     Every position is checked, so that other files are refused.
     """
-    size = path.stat().st_size
-    if size == 0:
-        raise PackedError(f"'{path}' is empty")
-    if size % PACKED.itemsize:
-        raise PackedError(
-            f"'{path}' holds no packed positions, or its end is missing: {size} bytes are {size // 32} positions of 32 "
-            f"bytes and {size % 32} more bytes"
-        )
-    records = np.memmap(path, dtype=PACKED, mode="r")
+    with open_user_file(path, user_files.PACKED) as file:
+        size = file.seek(0, 2)
+        if size == 0:
+            raise PackedError(f"'{path}' is empty")
+        if size % PACKED.itemsize:
+            raise PackedError(
+                f"'{path}' holds no packed positions, or its end is missing: {size} bytes are {size // 32} positions "
+                f"of 32 bytes and {size % 32} more bytes"
+            )
+        records = np.memmap(file, dtype=PACKED, mode="r")
     check_packed(records, f"'{path}'")
     return records
 

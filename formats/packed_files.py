@@ -43,7 +43,7 @@ def packed_positions(path: Path, chosen: Filter, report: Report | None = None) -
     The filter applies to games only: other files hold positions chosen before. Raises PackedError and SourceError.
     """
     with open_source(path) as source:
-        if _is_packed(source):
+        if is_packed(source):
             yield from _of_packed(path, source, report)
         elif _holds_games(source):
             yield from _of_games(source, partial(packed_of_games, chosen=chosen), report)
@@ -51,7 +51,8 @@ def packed_positions(path: Path, chosen: Filter, report: Report | None = None) -
             yield from _of_lines(path, source, report)
 
 
-def _is_packed(source: Source) -> bool:
+def is_packed(source: Source) -> bool:
+    """Whether a file holds packed positions, and not text."""
     return b"\0" in source.head[:4096]
 
 
@@ -78,7 +79,7 @@ def _of_packed(path: Path, source: Source, report: Report | None) -> Iterator[np
 def packed_triples(path: Path, report: Report | None = None) -> Iterator[np.ndarray]:
     """The triples of the games of a PGN file, as of `triples_of_games`; raises PackedError and SourceError."""
     with open_source(path) as source:
-        if _is_packed(source) or not _holds_games(source):
+        if is_packed(source) or not _holds_games(source):
             raise PackedError(f"{source.name} is not PGN: PQR learns from the moves of games")
         yield from _of_games(source, triples_of_games, report)
 

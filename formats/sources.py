@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import fnmatch
 import gzip
 import hashlib
 import io
@@ -23,6 +24,7 @@ from typing import IO, Any
 import numpy as np
 
 from engine.common.errors import MerinoError
+from engine.common.user_files import GAMES, WHOLE_GAMES, check_size, is_there, names_in, open_user_file, user_path
 
 STANDARD_INPUT = Path("-")
 CHUNK = 1 << 19  # bytes read at a time: some hundred games
@@ -45,15 +47,21 @@ def find_files(patterns: Sequence[str]) -> list[Path]:
         if pattern == str(STANDARD_INPUT):
             found[STANDARD_INPUT] = None
             continue
-        path = Path(pattern).expanduser()
-        matches = [path] if path.exists() else sorted(path.parent.glob(path.name)) if path.name else []
-        if not matches:
-            matches = [path.with_name(path.name + ".pgn")] if path.name else []
-            matches = [path for path in matches if path.exists()]
+        with _plain_errors(Path(pattern)):
+            path = user_path(pattern)
+            matches = [path] if is_there(path) else _alike(path)
         if not matches:
             raise SourceError(f"there is no file '{pattern}'")
         found.update(dict.fromkeys(matches))
     return list(found)
+
+
+def _alike(path: Path) -> list[Path]:
+    """The files that match a pattern, or else the one whose ending was left out."""
+    if not path.name:
+        return []
+    names = sorted(fnmatch.filter(names_in(path.parent), path.name)) or [f"{path.name}.pgn"]
+    return [found for found in map(path.with_name, names) if is_there(found)]
 
 
 @cache
@@ -207,10 +215,8 @@ def decoded(text: bytes | np.ndarray) -> str:
 @contextmanager
 def open_source(path: Path) -> Iterator[Source]:
     """Open the file; raises SourceError if it cannot be read."""
-    if path.is_dir():
-        raise SourceError(f"'{path}' is a folder, not a file of games")
     with _plain_errors(path):
-        file = _standard_input() if path == STANDARD_INPUT else path.open("rb")
+        file = _standard_input() if path == STANDARD_INPUT else open_user_file(path, GAMES)
     with nullcontext() if path == STANDARD_INPUT else file:
         with _plain_errors(path):
             source = Source(path, file)
@@ -227,13 +233,18 @@ def _standard_input() -> io.BufferedReader:
 
 def read_text(path: Path) -> bytes:
     """The whole text of a file; raises SourceError where it cannot be read."""
-    with open_source(path) as source:
-        return b"".join(source.lines())
+    with open_source(path) as source, _plain_errors(path):
+        parts, size = [], 0
+        while part := source.read(CHUNK):
+            parts.append(part)
+            size += len(part)
+            check_size(size, path, WHOLE_GAMES)
+        return b"".join(parts)
 
 
 def digest(path: Path) -> str:
     """A hash of the content of the file as it lies on the disk, 32 hex digits; raises SourceError."""
-    with _plain_errors(path), path.open("rb") as file:
+    with _plain_errors(path), open_user_file(path, GAMES) as file:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 

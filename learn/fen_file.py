@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.common.user_files import GAMES, first_there, open_user_file
 from formats.labelled import write_labelled
 from learn.positions import PositionBlock
 
@@ -38,18 +39,18 @@ def first_line(digest: str, settings: str) -> bytes:
 
 def is_ours(path: Path) -> bool:
     """Whether a file was written by any Merino as a `.fen` file."""
-    with path.open("rb") as file:
+    with open_user_file(path, GAMES) as file:
         return file.read(len(_MARK)).startswith(_MARK.rstrip("0123456789").encode())
 
 
 def usable(path: Path, first: bytes) -> Contents | None:
     """The counts of the file if its first line is this one and it is complete, else None."""
-    if not path.is_file():
+    if first_there([path]) is None:
         return None
-    with path.open("rb") as file:
+    with open_user_file(path, GAMES) as file:
         if file.read(len(first)) != first:
             return None
-        file.seek(max(0, path.stat().st_size - _LONGEST_LAST_LINE))
+        file.seek(max(0, file.seek(0, 2) - _LONGEST_LAST_LINE))
         found = re.search(rb"\n# whole: (\d+) games, (\d+) unreadable\n$", b"\n" + file.read())
     return Contents(int(found[1]), int(found[2])) if found else None
 

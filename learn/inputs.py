@@ -14,6 +14,7 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from engine.common.files import write_fault, writing_whole
+from engine.common.user_files import is_there
 from engine.common.work import RemoteExecutor, in_order
 from formats.labelled import NO_END, NO_GAME, Labelled, read_labelled
 from formats.pgn_games import Fault, play_games
@@ -202,7 +203,7 @@ class FileReader:
 
     def _wants_fen(self, target: Path) -> bool:
         """Whether to write a `.fen` file; one that is not Merino's is left alone."""
-        if self._reading.keep_fen and target.exists() and not is_ours(target):
+        if self._reading.keep_fen and is_there(target) and not is_ours(target):
             self._say(f"No file '{target}' is created: there is one that is not Merino's")
             return False
         return self._reading.keep_fen

@@ -16,6 +16,7 @@ import numpy as np
 
 from engine.common.files import write_together, write_whole
 from engine.common.folders import user_folder
+from engine.common.user_files import WEIGHTS, is_folder, is_there, read_user_file, real_path, user_path
 from eval.linear.family import LinearEvaluation
 from eval.linear.weights import ENVIRONMENT_VARIABLE, SHIPPED, active_file, as_mapping, load, render, rewrite
 from learn.errors import LearnError, standing
@@ -80,7 +81,7 @@ class WeightsPaths:
 
     def check_writable(self) -> None:
         """Check before the work that the weights can be written after it; raises LearnError."""
-        if self.target.is_dir():
+        if is_folder(self.target):
             raise LearnError(f"'{self.target}' is a folder, not a weights file")
         try:
             self.target.parent.mkdir(parents=True, exist_ok=True)
@@ -92,7 +93,7 @@ class WeightsPaths:
 
     def check_beside(self) -> None:
         """Raise LearnError if the file `beside` exists and was not written by `learn`."""
-        if self.beside.exists() and LEARNED not in _text_of(self.beside):
+        if is_there(self.beside) and LEARNED not in _text_of(self.beside):
             raise LearnError(f"'{self.beside}' is in the way: learn did not write it; give it another name")
 
 
@@ -102,10 +103,26 @@ def weights_paths(weights: str | None, out: str | None = None) -> WeightsPaths:
     New weights go to `out`, or replace the old ones.
     """
     usual = Path(weights or os.environ.get(ENVIRONMENT_VARIABLE) or user_folder("data") / "weights.txt")
-    usual, source = usual.expanduser().absolute(), active_file(weights).absolute()
-    target = Path(out).expanduser().absolute() if out else usual
-    in_use = {path.resolve() for path in (usual, source, active_file())}
-    return WeightsPaths(source, target, target.resolve() in in_use)
+    usual, source = named_path(usual).absolute(), active_file(weights).absolute()
+    target = named_path(out).absolute() if out else usual
+    in_use = {_file_of(path) for path in (usual, source, active_file())}
+    return WeightsPaths(source, target, _file_of(target) in in_use)
+
+
+def _file_of(path: Path) -> Path:
+    """The file that a path leads to, through links; raises LearnError."""
+    try:
+        return real_path(path)
+    except OSError as error:
+        raise LearnError(f"'{path}': {error.strerror}") from error
+
+
+def named_path(name: str | Path) -> Path:
+    """The path that a user means; raises LearnError."""
+    try:
+        return user_path(name)
+    except OSError as error:
+        raise LearnError(f"'{name}': {error.strerror}") from error
 
 
 def text_with(source: Path, weights: np.ndarray, header: Iterable[str]) -> str:
@@ -113,7 +130,7 @@ def text_with(source: Path, weights: np.ndarray, header: Iterable[str]) -> str:
 
     The comments of a file that comes with Merino describe its own values and are left out, as is an older header.
     """
-    if source.resolve().parent == SHIPPED:
+    if _file_of(source).parent == SHIPPED:
         return render(as_mapping(weights), header)
     text = _OUR_COMMENTS.sub("", _text_of(source))
     return rewrite(text, weights, [*header, EARLIER] if "#" in text else header)
@@ -121,8 +138,8 @@ def text_with(source: Path, weights: np.ndarray, header: Iterable[str]) -> str:
 
 def install(paths: WeightsPaths, content: bytes, say: Say) -> None:
     """Replace the weights and keep the old file; raises OSError, and then changes nothing."""
-    replaced = paths.target if paths.target.exists() else paths.source
-    write_together({paths.old: replaced.read_bytes(), paths.target: content})
+    replaced = paths.target if is_there(paths.target) else paths.source
+    write_together({paths.old: read_user_file(replaced, WEIGHTS), paths.target: content})
     say(f"Old values saved in file '{paths.old}'")
     say(f"New values in file '{paths.target}'")
 
@@ -131,9 +148,9 @@ def use(asked: Path, paths: WeightsPaths, say: Say) -> Path:
     """Put the weights of the file `asked` in use; returns their file. Raises LearnError, WeightsError and OSError."""
     load(asked)
     paths.check_writable()
-    if asked.resolve() == paths.target.resolve():
+    if _file_of(asked) == _file_of(paths.target):
         raise LearnError(f"'{asked}' is the file in use")
-    install(paths, asked.read_bytes(), say)
+    install(paths, read_user_file(asked, WEIGHTS), say)
     return paths.target
 
 
@@ -249,4 +266,4 @@ def _with_ending(path: Path, ending: str) -> Path:
 
 def _text_of(path: Path) -> str:
     """The text of a weights file with its own line ends."""
-    return path.read_bytes().decode(errors="replace")
+    return read_user_file(path, WEIGHTS).decode(errors="replace")

@@ -19,7 +19,17 @@ from formats.pgn_games import Fault
 from formats.sources import find_files, name_of
 from learn.errors import AS_THEY_WERE, LearnError, standing
 from learn.inputs import ReadOptions, read_rows
-from learn.installing import LEARNED, Candidate, InstallOutcome, Verdict, WeightsPaths, text_with, use, weights_paths
+from learn.installing import (
+    LEARNED,
+    Candidate,
+    InstallOutcome,
+    Verdict,
+    WeightsPaths,
+    named_path,
+    text_with,
+    use,
+    weights_paths,
+)
 from learn.learning import Learned, Settings, fit, judge, split, start_of
 from learn.passes import Samples
 from learn.positions import Rows
@@ -101,7 +111,7 @@ def use_weights(file: str, weights: str | None, say: Say) -> LearnResult:
     Raises LearnError and WeightsError.
     """
     with RunLog(say) as log, standing(AS_THEY_WERE):
-        target = use(Path(file).expanduser().absolute(), weights_paths(weights), log)
+        target = use(named_path(file).absolute(), weights_paths(weights), log)
     return LearnResult(InstallOutcome(Verdict.NO_MATCH, target, True))
 
 
@@ -116,8 +126,8 @@ def _checked(request: LearnRequest, paths: WeightsPaths) -> tuple[Path | None, P
             paths.check_beside()
     record = None if request.dry_run else paths.target.parent / RECORD_NAME
     if request.record:
-        record = Path(request.record).expanduser()
-    csv = Path(request.csv).expanduser() if request.csv else None
+        record = named_path(request.record)
+    csv = named_path(request.csv) if request.csv else None
     for path in (record, csv):
         if path is not None:
             check_writable(path)

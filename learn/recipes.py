@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from engine.common.files import write_whole
+from engine.common.user_files import STATE, is_there, read_user_file
 from engine.common.work import cores
 from eval.linear.family import LinearEvaluation
 from eval.linear.phases import simplest
@@ -142,11 +143,11 @@ def _check_same(comparison: Comparison, folder: Path) -> None:
     path = folder / SETTINGS_FILE
     start = load(comparison.start).tolist()
     wanted = {"start": start, "nodes": comparison.nodes, "games": comparison.games, "seed": comparison.seed}
-    if not path.exists():
+    if not is_there(path):
         write_whole(path, json.dumps(wanted).encode())
         return
     try:
-        found = json.loads(path.read_bytes())
+        found = json.loads(read_user_file(path, STATE))
     except ValueError as error:
         raise LearnError(f"'{path}' is damaged: {error}; give a new folder") from error
     other = [name for name, value in wanted.items() if found.get(name) != value]
@@ -180,8 +181,8 @@ class _Comparing:
             return 0, 0, load(recipe.weights)
         file, record = self._folder / f"{recipe.name}.txt", self._folder / f"{recipe.name}.json"
         identity = repr((recipe.request, [self._identity(name) for name in recipe.request.files]))
-        if record.exists():
-            found = json.loads(record.read_bytes())
+        if is_there(record):
+            found = json.loads(read_user_file(record, STATE))
             if found["identity"] != identity:
                 raise LearnError(f"'{record}' is from another recipe; give a new folder, or another name")
             return found["games"], found["positions"], load(file)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.common.files import write_whole
+from engine.common.user_files import STATE, read_user_file
 from eval.linear.phases import column_names, phases_of
 from eval.linear.registry import TERMS, Term
 from learn.calibration import calibration
@@ -68,7 +69,7 @@ def save_record(path: Path, record: dict[str, Any]) -> None:
 def load_record(path: Path) -> dict[str, Any]:
     """Read a record; raises LearnError."""
     try:
-        record = json.loads(path.read_bytes())
+        record = json.loads(read_user_file(path, STATE))
     except OSError as error:
         raise LearnError(f"cannot read '{path}': {error.strerror}") from error
     except ValueError as error:

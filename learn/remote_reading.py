@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from engine.common.mapped import is_in_file, joined
+from engine.common.user_files import GAMES, open_user_file
 from engine.common.work import RemoteExecutor
 from eval.linear.evaluate import NUMBER_OF_TERMS
 from formats.pgn_games import GAME, Fault
@@ -82,7 +83,7 @@ class _Extract:
             return zlib.decompress(self.text)
         text = b""
         try:
-            with Path(self.path).open("rb") as file:
+            with open_user_file(Path(self.path), GAMES) as file:
                 file.seek(self.offset or 0)
                 text = file.read(self.size)
         except OSError as error:

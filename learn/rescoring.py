@@ -22,6 +22,7 @@ from engine.board.bitboard import WHITE, ZERO
 from engine.board.movegen import count_legal
 from engine.common.files import write_fault
 from engine.common.runs import RunName, at_work, begun
+from engine.common.user_files import STATE, is_there, read_user_file
 from engine.common.work import RemoteExecutor
 from engine.compiled.jit import entry
 from engine.compiled.memory import load_word
@@ -128,7 +129,7 @@ class ScoreFile:
         self._lock, self._stop = threading.Lock(), np.zeros(1, dtype=np.uint64)
         head = f"{_MARK}; {made_from}; {rescore.describe()}\n".encode()
         try:
-            end = self._read(head) if path.exists() else 0
+            end = self._read(head) if is_there(path) else 0
             self._file: IO[bytes] = path.open("r+b" if end else "wb")
             self._file.truncate(end)
             self._file.seek(end)
@@ -197,7 +198,7 @@ class ScoreFile:
 
     def _read(self, head: bytes) -> int:
         """Read the complete batches of the file; returns where they end, 0 if it was made with other settings."""
-        content = self.path.read_bytes()
+        content = read_user_file(self.path, STATE)
         if not content.startswith(_MARK.encode()):
             raise LearnError(f"'{self.path}' is in the way: learn did not write it; move it away")
         if not content.startswith(head):

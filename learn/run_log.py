@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from datetime import datetime
+from io import TextIOWrapper
 from pathlib import Path
 from types import TracebackType
 from typing import TextIO
@@ -12,6 +13,7 @@ from typing import TextIO
 import numpy as np
 
 from engine.common.files import write_fault
+from engine.common.user_files import open_log
 from eval.linear.phases import column_names, phases_of
 from eval.linear.registry import TERMS
 from learn.fit import FitCallback, Step
@@ -47,7 +49,7 @@ class RunLog:
     def open(self, path: Path) -> None:
         """Append to the log at `path` from now on; if that fails, say so and go on without a log."""
         try:
-            self._log = path.open("a", encoding="utf-8")
+            self._log = TextIOWrapper(open_log(path), "utf-8")
         except OSError as error:
             self._say(f"No log is kept: {write_fault(error, path)}")
             return

@@ -71,7 +71,7 @@ class MatchConfig:
     def source(self) -> OpeningSource:
         """Where the openings come from; raises OpeningError."""
         if self.openings is not None:
-            return FileOpenings(Path(self.openings).expanduser(), self.seed, self.plies)
+            return FileOpenings(Path(self.openings), self.seed, self.plies)
         return RandomOpenings(self.seed, PLIES if self.plies is None else self.plies)
 
     @property

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from engine.common.files import lock, write_fault, write_whole
+from engine.common.user_files import STATE, is_there, read_user_text
 from match.errors import MatchError
 from match.games import Tally
 from match.positions import PositionFile
@@ -47,16 +48,16 @@ class MatchKeeper:
     def load(self) -> tuple[Tally, float]:
         """The results so far, and the seconds they took; raises MatchError."""
         path = self._state
-        if path is None or not path.exists():
+        if path is None or not is_there(path):
             return Tally(), 0.0
-        if not path.is_file():
-            raise MatchError(f"'{path}' is not a regular file, so it cannot hold the state")
         try:
-            state = json.loads(path.read_text(encoding="utf-8"))
+            state = json.loads(read_user_text(path, STATE))
             tally, seconds, config = Tally.from_json(state["tally"]), float(state["seconds"]), dict(state["terms"])
             self._positions_before = state.get("positions")
             journal = state["pgn"] and Journal(int(state["pgn"]["at"]), tuple(map(str, state["pgn"]["games"])))
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except OSError as error:
+            raise MatchError(f"cannot read the state of a match, '{path}': {error.strerror}") from error
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise MatchError(f"'{path}' is not the state of a match ({error})") from error
         changed = [name for name in self._config if config.get(name) != self._config[name]]
         if changed:
@@ -77,7 +78,7 @@ class MatchKeeper:
             if journal.games:
                 raise MatchError(f"'{self._state}' holds games that its PGN may lack; name the PGN with --pgn")
             return ""
-        size = self._pgn.stat().st_size if self._pgn.exists() else 0
+        size = self._pgn.stat().st_size if is_there(self._pgn) else 0
         if size < journal.at:
             raise MatchError(f"'{self._pgn}' is shorter than '{self._state}' says; use other files")
         self._journal = journal

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.common.nearest import did_you_mean
+from engine.common.user_files import first_there, is_there, names_in, user_path
 from engine.search.parameters import PARAMETERS, ParameterError, current_name, parameters_for
 from eval.evaluation import Evaluation, EvaluationError
 from eval.families import default, load, load_net
@@ -86,7 +87,10 @@ def read_player(text: str) -> Player:
 def find_program(name: str) -> str | None:
     """The path of a program, or None; the full path if its folder is given, as in `./engine` or `~/engine`."""
     folder_named = "/" in name or os.sep in name
-    return shutil.which(str(Path(name).expanduser().absolute()) if folder_named else name)
+    try:
+        return shutil.which(str(user_path(name).absolute()) if folder_named else name)
+    except (OSError, ValueError):  # a name that no program can have
+        return None
 
 
 def _command(head: str) -> tuple[str, ...]:
@@ -98,7 +102,7 @@ def _command(head: str) -> tuple[str, ...]:
         if not found:
             raise PlayerError(f"player '{head}': program not found")
         return (found, *words[1:])
-    if not head or head == DEFAULT or Path(head).is_file() and not os.access(head, os.X_OK):
+    if not head or head == DEFAULT or first_there([Path(head)]) and not os.access(head, os.X_OK):
         return ()
     words = shlex.split(head)
     found = find_program(words[0])
@@ -116,15 +120,15 @@ def _other(text: str, label: str, command: tuple[str, ...], xboard: bool, settin
 
 
 def _own(text: str, label: str, head: str, settings: dict[str, str]) -> OwnPlayer:
-    if head not in ("", DEFAULT) and not Path(head).expanduser().exists():
-        hint = did_you_mean(head, (DEFAULT, *(path.name for path in Path().iterdir())))
+    if head not in ("", DEFAULT) and not _is_file_named(head):
+        hint = did_you_mean(head, (DEFAULT, *names_in(Path(head).parent)))
         hint = hint or "; 'merino match -h' shows what a player can be"
         raise PlayerError(f"player '{text}': '{head}' is neither a weights file nor a program{hint}")
     own = {name: _whole(text, name, settings.pop(name)) for name in OWN_NUMBERS if name in settings}
     _check_numbers(text, own)
     try:
         net = settings.pop(EVAL_FILE, "")
-        terms = load(Path(head).expanduser()) if head not in ("", DEFAULT) else default()
+        terms = load(user_path(head)) if head not in ("", DEFAULT) else default()
         evaluation = load_net(net) if net else terms
         weights = {name: _whole(text, name, settings.pop(name)) for name in evaluation.bounds if name in settings}
         evaluation = evaluation.with_numbers(weights)
@@ -138,6 +142,13 @@ def _own(text: str, label: str, head: str, settings: dict[str, str]) -> OwnPlaye
     except (EvaluationError, ParameterError) as error:
         raise PlayerError(f"player '{text}': {error}") from error
     return OwnPlayer(label, evaluation, parameters, own.get("threads", 1), own.get("hash"), own.get("overhead"))
+
+
+def _is_file_named(name: str) -> bool:
+    try:
+        return is_there(user_path(name))
+    except OSError:
+        return False
 
 
 def _check_numbers(text: str, numbers: dict[str, int]) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from engine.board.bitboard import BLACK, WHITE
 from engine.common.files import lock
+from engine.common.user_files import is_there
 from formats.packed import PACKED, Filter, pack_game
 from match.errors import MatchError
 from match.games import Game
@@ -25,7 +26,7 @@ class PositionFile:
         self.path, self._skip = path, skip
         self._waiting: list[bytes] = []
         self._at, self._more = 0, b""
-        if path.exists() and path.stat().st_size % PACKED.itemsize:
+        if is_there(path) and path.stat().st_size % PACKED.itemsize:
             raise MatchError(f"'{path}' holds no packed positions, or its end is missing: name another file")
 
     def add(self, game: Game) -> None:
@@ -62,7 +63,7 @@ class PositionFile:
     def take_up(self, state: dict[str, Any]) -> None:
         """Resume from what `as_json` wrote; raises MatchError, KeyError, ValueError or OSError."""
         self._at, self._more = int(state["at"]), base64.b64decode(state["more"], validate=True)
-        size = self.path.stat().st_size if self.path.exists() else 0
+        size = self.path.stat().st_size if is_there(self.path) else 0
         if size < self._at:
             raise MatchError(f"'{self.path}' is shorter than the state of the match says; name another file")
         if self._more:

@@ -86,7 +86,7 @@ def test_a_wrong_command_line_is_explained_and_ends_with_code_2(
         (["evaluate", "/no/such/file"], "cannot read '/no/such/file'"),
         (["weights", "/no/such/file"], "cannot read weights file '/no/such/file'"),
         (["epd", "/no/such/file"], "epd: cannot read '/no/such/file': No such file or directory"),
-        (["epd", "/dev/null", "--weights", "/no/such/file"], "epd: cannot read weights file '/no/such/file'"),
+        (["epd", str(ROOT / "LICENSE"), "--weights", "/no/such/file"], "epd: cannot read weights file '/no/such/file'"),
     ],
 )
 def test_a_fault_is_explained_and_ends_with_code_1(

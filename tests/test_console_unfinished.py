@@ -225,13 +225,13 @@ def test_the_oldest_game_makes_room_when_all_places_are_taken(start: Callable[[]
     ("damage", "reason"),
     [
         (lambda content: b"", "it holds no game"),
-        (lambda content: bytes(255 - byte for byte in content), "it is not text"),
+        (lambda content: bytes(255 - byte for byte in content), "it is not UTF-8 text"),
         (lambda content: content[: content.index(b"1. ") + 5], "it has 1 of 4 plies"),
         (lambda content: content.replace(b"Limit", b"Limbo"), "the tag 'Limit' is missing"),
         (lambda content: content.replace(b"st 2", b"st x"), "the time in seconds must be a number"),
         (lambda content: content.replace(b"1. d4", b"1. d6"), "illegal san"),
         (lambda content: content.replace(b'"White"', b'"Grey"'), "the tag 'Grey' is missing or has an unknown value"),
-        (lambda content: content + b" " * (1 << 20), "it is too large"),
+        (lambda content: content + b" " * (1 << 20), "it has more than 1 MiB"),
     ],
 )
 def test_a_damaged_file_is_named_and_set_aside(

@@ -47,6 +47,41 @@ TOPS = ("engine.__main__", "merino.__main__")
 
 ONLY_THE_COMMAND_LINE_IMPORTS = {"engine.uci", "engine.console", "engine.shell.cli", *TOPS}
 COMPILERS = {"njit", "jit", "vectorize", "guvectorize", "cfunc", "jitclass", "stencil"}
+# Calls that look at a file or read it. A path that a user may name goes through `engine.common.user_files` instead.
+READING = {"open", "fdopen", "read_bytes", "read_text", "expanduser", "exists", "is_file", "is_dir", "resolve"}
+READING |= {"open_reader", "memmap", "fromfile", "loadtxt", "genfromtxt", "ZipFile", "read_history_file"}
+WRITING_MODES = {"a", "ab", "w", "wb", "w+b", "x", "xb"}
+# What needs no door, each with the reason.
+OWN_FILES = {
+    "engine.cluster.identity:identity": "the sources of Merino",
+    "engine.common.files:__init__": "the place of what will be written",
+    "engine.common.files:_locked_file": "a draft that it has made",
+    "engine.common.files:_remove_leftovers": "drafts of writers that were killed",
+    "engine.common.files:check_writable": "the place of what will be written",
+    "engine.common.files:write_together": "the place of what will be written",
+    "engine.common.streams:_give_up": "the null device",
+    "engine.common.streams:open_closed_streams": "the null device",
+    "engine.compiled.cache:fingerprint": "the sources of Merino",
+    "engine.compiled.cache:remove_all": "compiled code",
+    "engine.compiled.cache:remove_stale": "compiled code",
+    "engine.compiled.code_files:load": "compiled code",
+    "engine.compiled.inventory:_processor": "what Linux says of the processor",
+    "engine.compiled.inventory:is_whole": "compiled code",
+    "engine.console.keyboard:_load_history": "readline reads it, after a look",
+    "engine.console.start:converse": "standard input",
+    "engine.explorer.app:": "the page",
+    "engine.explorer.evaluations:text_of": "a file that it has made",
+    "engine.explorer.learning:learn": "a file that it has made",
+    "engine.uci.runtime:_free_megabytes": "what Linux says of its memory",
+    "formats.packed:open_packed": "maps a file that has come through the door",
+    "learn.improve.state:__init__": "a lock",
+    "learn.procedure:learn_from_files": "a log, opened by its own `open`",
+    "learn.rescoring:__init__": "goes on writing what has been read through the door",
+    "match.keeping:_opened": "appends, and looks at what it has appended",
+    "match.positions:settle": "appends, and looks at what it has appended",
+    "study.annotate.partial:__init__": "goes on writing what has been read through the door",
+}
+
 LONGEST_MODULE, LONGEST_KERNEL, LONGEST_TEST_NAME = 400, 60, 80
 
 
@@ -140,6 +175,31 @@ def test_only_the_table_of_the_shell_names_functions_by_string_and_only_commands
     named = {text for text in texts if isinstance(text, str) and re.fullmatch(rf"({upper})\.[\w.]+:\w+", text)}
     assert all(re.search(r"\.command\w*:", target) for target in named)
     assert not named or module == "engine.shell.cli"
+
+
+def readings(module: str) -> set[str]:
+    """The functions of a module, as `module:function`, in which a file is looked at or read, or none of ours opened."""
+    found = set()
+    functions = [node for node in ast.walk(tree(module)) if isinstance(node, ast.FunctionDef)]
+    for node in ast.walk(tree(module)):
+        if not isinstance(node, ast.Call):
+            continue
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        modes = [each.value for each in node.args if isinstance(each, ast.Constant)]
+        if not isinstance(node.func, ast.Attribute) and name != "open":
+            continue  # a function of ours that is called like one of these
+        if "__file__" in ast.unparse(node.func):
+            continue  # of Merino
+        if name in READING and not (name == "open" and WRITING_MODES & {mode for mode in modes if mode}):
+            inside = [each for each in functions if each.lineno <= node.lineno <= (each.end_lineno or 0)]
+            found.add(f"{module}:{max(inside, key=lambda each: each.lineno).name if inside else ''}")
+    return found
+
+
+def test_a_file_that_a_user_may_name_is_read_through_the_one_door():
+    found = {reading for module in sources() if module != "engine.common.user_files" for reading in readings(module)}
+    assert not found - OWN_FILES.keys(), "read it by engine.common.user_files, or say in OWN_FILES why not"
+    assert not OWN_FILES.keys() - found, "these read nothing any more"
 
 
 def begins_at_home(name: ast.expr) -> bool:

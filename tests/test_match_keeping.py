@@ -241,5 +241,5 @@ def test_a_state_begun_without_a_pgn_leaves_one_named_later_as_it_is(pgn: Path, 
 
 def test_a_state_that_is_no_file_is_refused_and_not_read(state: Path) -> None:
     os.mkfifo(state)  # to read it would wait for ever
-    with pytest.raises(MatchError, match="is not a regular file"):
+    with pytest.raises(MatchError, match="it is a pipe, not a regular file"):
         resumed(None, state)

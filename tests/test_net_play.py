@@ -13,6 +13,7 @@ from engine.search.limits import Limits
 from engine.search.parameters import parameter_values, parameters_for, tuned_for
 from engine.search.searcher import Searcher
 from engine.shell.cli import main
+from engine.uci import files
 from engine.uci.runtime import Runtime
 from eval.evaluation import EvaluationError
 from eval.families import default, find_net, from_identity, load_net
@@ -90,14 +91,14 @@ def test_the_console_tells_a_score_by_pieces(net: Path) -> None:
 def test_weights_set_beneath_a_net_wait_for_their_turn(net: Path) -> None:
     runtime = Runtime(1)
     terms = runtime.evaluation
-    runtime.use_net(str(net))
+    runtime.use_net(files.net(str(net)))
     assert runtime.evaluation is not terms
-    runtime.use_weights("")
+    runtime.use_weights(files.weights(""))
     assert runtime.net_file == net and isinstance(runtime.evaluation, NetEvaluation)
     with pytest.raises(EvaluationError, match="there is no net"):
-        runtime.use_net("nowhere")
+        runtime.use_net(files.net("nowhere"))
     assert runtime.net_file == net
-    runtime.use_net("")
+    runtime.use_net(files.net(""))
     assert runtime.net_file is None and runtime.evaluation is runtime.terms
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from io import BytesIO
@@ -19,7 +20,7 @@ from engine.search.limits import Limits
 from engine.search.strength import DEFAULT_ELO, STRONGEST, WEAKEST, Strength, at_elo, at_level
 from engine.tables.book import Book, BookError
 from engine.tables.tablebase import TablebaseError, advise, open_tables
-from engine.uci import execute
+from engine.uci import execute, session
 from engine.uci.options import OPTIONS
 from engine.uci.output import Output
 from engine.uci.runtime import Runtime
@@ -358,6 +359,17 @@ def test_a_broken_table_is_said_once_and_not_used_again(talk: Talk) -> None:
     )
     assert first[-1].startswith("bestmove")
     assert not any("error" in line for line in talk.say("go depth 2"))
+
+
+def test_a_move_does_not_wait_for_tables_on_a_slow_disk(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "TABLES_SECONDS", 0.05)
+    disk = threading.Event()
+    talk.runtime.tables = FakeTables(fault=lambda: KeyError(disk.wait(20)))
+    first = talk.say(f"position fen {QUEEN_ENDING}", "go depth 2")
+    disk.set()
+    assert first[0] == "info string SyzygyPath: the disk of the tablebases is slow; this move is searched without them"
+    assert first[-1].startswith("bestmove")
+    assert not any("SyzygyPath" in line for line in talk.say("go depth 2"))
 
 
 def test_a_folder_without_tables_is_an_error_and_no_more(talk: Talk, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from engine.report.older_json import evaluation_json
 from engine.report.static import report_evaluation
 from engine.report.text import render
 from eval.evaluation import EvaluationError
-from eval.families import from_identity
+from eval.families import from_identity, load_evaluation
 from eval.linear.evaluate import features_of, scores_of, stages_of, white_scores_of
 from eval.linear.explain import Change, explain, value_pieces
 from eval.linear.family import LinearEvaluation, render_terms
@@ -129,7 +129,7 @@ def test_the_table_of_terms_shows_both_values() -> None:
 
 
 def test_numbers_name_each_phase_and_both_together() -> None:
-    evaluation = LinearEvaluation.load(ONE_PHASE)
+    evaluation = load_evaluation(ONE_PHASE)
     assert evaluation.numbers["KnightOutpost_mg"].part_of == "KnightOutpost"
     split = evaluation.with_numbers({"KnightOutpost_mg": 33})
     assert as_mapping(split.weights)["KnightOutpost_mg"] == 33

@@ -12,6 +12,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from engine.common.user_files import SETTINGS, read_user_text
 from eval.evaluation import Number
 from tune.parameters import TunedParameter, TuneError, check, check_whole
 from tune.plan import REACH
@@ -23,10 +24,9 @@ _TOML_KEYS = {"start", "min", "max", "c_end", "r_end", "type", "elo", "dist"}
 def read_file(path: Path, known: Mapping[str, Number]) -> list[TunedParameter]:
     """The parameters listed in a file; `known` has start and bounds for TOML that omits them. Raises TuneError."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise TuneError(f"cannot read '{path}': {reason}") from error
+        text = read_user_text(path, SETTINGS)
+    except OSError as error:
+        raise TuneError(f"cannot read '{path}': {error.strerror}") from error
     if path.suffix == ".toml":
         return read_toml(text, str(path), known)
     return read_lines(text, str(path))

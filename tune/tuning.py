@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from engine.common.files import write_whole
+from engine.common.user_files import STATE, read_user_file
 from eval.evaluation import Evaluation
 from eval.families import from_identity
 from match.rng import seed_state
@@ -183,7 +184,7 @@ class Tune:
 def load_tune(path: Path, wanted: Configuration | None = None) -> Tune:
     """Read the file of a tune; raises TuneError, also if it has another configuration than the one `wanted`."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with np.load(io.BytesIO(read_user_file(path, STATE)), allow_pickle=False) as file:
             text = str(file["configuration"])
             configuration = configuration_from(text)
             if str(file["hash"]) != configuration_hash(text):  # of the text: a later version may know more settings

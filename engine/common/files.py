@@ -14,6 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from engine.common.user_files import real_path
+
 if sys.platform != "win32":
     import fcntl
 
@@ -48,7 +50,7 @@ def write_together(contents: Mapping[Path, bytes]) -> None:
     drafts: list[_Draft] = []
     try:
         for path, content in contents.items():
-            target = path.resolve()  # of a link, the file it points to
+            target = real_path(path)  # of a link, the file it points to
             with _naming(target):
                 if target.exists() and not target.is_file():
                     target.write_bytes(content)
@@ -70,7 +72,7 @@ def writing_whole(path: Path) -> Iterator[IO[bytes]]:
 
     It does not wait for the disk: it is for large files that can be made again.
     """
-    draft = _Draft(path.resolve())
+    draft = _Draft(real_path(path))
     try:
         yield draft.file
         draft.finish(durable=False)
@@ -85,7 +87,7 @@ def check_writable(path: Path, whole: bool = True) -> None:
 
     `whole`: writing as `write_whole` does; else appending. Changes nothing.
     """
-    target = path.resolve()
+    target = real_path(path)
     with _naming(path):
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))

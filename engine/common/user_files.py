@@ -15,7 +15,7 @@ import re
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -23,12 +23,13 @@ _MIB, _GIB, _TIB = 1 << 20, 1 << 30, 1 << 40
 _UNITS = ((_TIB, "TiB"), (_GIB, "GiB"), (_MIB, "MiB"))
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 _CHUNK_BYTES = 1 << 20
-_HEAD_BYTES = 1 << 10  # by which the kind of a file is told
+HEAD_BYTES = 1 << 10  # by which the kind of a file is told
 _LEASE_SECONDS = 0.05  # between two looks whether a file server has let go of a file
 _LONGEST_NAME = 60  # characters of it in an error
 _IMPOSSIBLE = "no file can have such a name"
 _OPENED_BY_THE_SHELL = re.compile(r"/(dev|proc/self)/fd/\d+")
-_NOT_FILES: tuple[tuple[Callable[[int], bool], str], ...] = (
+_NAMES: tuple[tuple[Callable[[int], bool], str], ...] = (
+    (stat.S_ISREG, "a file"),
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISFIFO, "a pipe"),
     (stat.S_ISSOCK, "a socket"),
@@ -56,9 +57,10 @@ GAMES = Kind("a file of games or positions", 16 * _TIB, is_stream=True)
 WHOLE_GAMES = Kind("games that are read as a whole", 4 * _GIB, is_stream=True)
 PACKED = Kind("a file of packed positions", 16 * _TIB)
 POSITIONS = Kind("a list of positions", _GIB)
+UNFINISHED_GAME = Kind("an unfinished game", _MIB)
 SETTINGS = Kind("a file of settings", 16 * _MIB)
 STATE = Kind("a file that a run has kept", 4 * _GIB)
-KINDS = (WEIGHTS, NET, BOOK, OPENINGS, GAMES, WHOLE_GAMES, PACKED, POSITIONS, SETTINGS, STATE)
+KINDS = (WEIGHTS, NET, BOOK, OPENINGS, GAMES, WHOLE_GAMES, PACKED, POSITIONS, UNFINISHED_GAME, SETTINGS, STATE)
 
 
 class UserFileError(OSError):
@@ -69,14 +71,27 @@ class UserFileError(OSError):
 
 
 def user_path(name: str | Path) -> Path:
-    """The path that a user means: `~` is the home folder, `~name` that of another user. Raises OSError without one."""
+    """The path that a user means: `~` is the home folder, `~name` that of another user.
+
+    Raises OSError without such a home, and for a name that no file can have.
+    """
     path = Path(name)
     try:
+        if b"\0" in os.fsencode(path):
+            raise ValueError("embedded null byte")
         return path.expanduser()
     except RuntimeError as error:
         raise UserFileError(f"there is no home folder {path.parts[0][:_LONGEST_NAME]}", path) from error
     except ValueError as error:
         raise UserFileError(_IMPOSSIBLE, path) from error
+
+
+def real_path(path: Path) -> Path:
+    """The path of the file itself where this is a link to it; raises OSError."""
+    with _named(path):
+        with suppress(FileNotFoundError):
+            path.stat()  # raises where links go in a circle, which `resolve` reports in another way in each Python
+        return path.resolve()
 
 
 def is_there(path: Path) -> bool:
@@ -98,12 +113,29 @@ def is_folder(path: Path) -> bool:
         return False
 
 
+def check_folder(path: Path) -> Path:
+    """The path, if it is a folder; raises OSError."""
+    with _named(path):
+        mode = path.stat().st_mode
+    if not stat.S_ISDIR(mode):
+        raise UserFileError(f"it is {_what_it_is(mode)}, not a folder", path)
+    return path
+
+
 def first_there(places: Iterable[Path]) -> Path | None:
     """The first of these that is a regular file; None if none is."""
     return next((place for place in places if _is_regular(place)), None)
 
 
-def open_user_file(path: Path, kind: Kind) -> BinaryIO:
+def names_in(folder: Path) -> list[str]:
+    """The names in a folder; none where it cannot be listed."""
+    try:
+        return [entry.name for entry in folder.iterdir()]
+    except (OSError, ValueError):
+        return []
+
+
+def open_user_file(path: Path, kind: Kind) -> io.BufferedReader:
     """Open a file for reading; raises OSError. Reading more than its kind may have, as it grows, raises OSError too."""
     descriptor = _descriptor(path, kind)
     try:
@@ -119,9 +151,8 @@ def open_user_file(path: Path, kind: Kind) -> BinaryIO:
 
 def read_user_file(path: Path, kind: Kind | Callable[[bytes], Kind]) -> bytes:
     """The whole content of a file; raises OSError. A function tells the kind from how the file begins."""
-    widest = kind if isinstance(kind, Kind) else max(KINDS, key=lambda each: each.limit)
-    with open_user_file(path, widest) as file:
-        head = file.read(_HEAD_BYTES)
+    with open_user_file(path, kind if isinstance(kind, Kind) else PACKED) as file:  # the widest that is no stream
+        head = file.read(HEAD_BYTES)
         if not isinstance(kind, Kind):
             kind = kind(head)
             check_size(os.fstat(file.fileno()).st_size, path, kind)
@@ -136,8 +167,13 @@ def read_user_file(path: Path, kind: Kind | Callable[[bytes], Kind]) -> bytes:
 
 def read_user_text(path: Path, kind: Kind | Callable[[bytes], Kind], errors: str = "strict") -> str:
     """The whole text of a file in UTF-8, with any line ends; raises OSError, also where it is no such text."""
+    return text_of(read_user_file(path, kind), path, errors)
+
+
+def text_of(content: bytes, path: Path, errors: str = "strict") -> str:
+    """The text of what was read from this file, as of `read_user_text`; raises OSError."""
     try:
-        text = read_user_file(path, kind).decode("utf-8-sig", errors)
+        text = content.decode("utf-8-sig", errors)
     except UnicodeDecodeError as error:
         raise UserFileError("it is not UTF-8 text", path) from error
     return text.replace("\r\n", "\n").replace("\r", "\n")
@@ -145,17 +181,23 @@ def read_user_text(path: Path, kind: Kind | Callable[[bytes], Kind], errors: str
 
 def open_log(path: Path) -> BinaryIO:
     """Open a file to append to, made if it does not exist; raises OSError. A device such as /dev/null serves too."""
+    check_target(path)
     with _named(path):
-        if is_there(path):
-            _check_log(path.stat().st_mode, path)
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _AT_ONCE, 0o666)
     try:
-        _check_log(os.fstat(descriptor).st_mode, path)
+        _check_target(os.fstat(descriptor).st_mode, path)
         _may_wait(descriptor)
-        return io.FileIO(descriptor, "ab")
+        return io.BufferedWriter(io.FileIO(descriptor, "ab"))
     except BaseException:
         os.close(descriptor)
         raise
+
+
+def check_target(path: Path) -> None:
+    """Raise UserFileError if writing to this path might wait for a reader: only files and devices are written to."""
+    with _named(path):
+        if is_there(path):
+            _check_target(path.stat().st_mode, path)
 
 
 def check_size(size: int, path: Path, kind: Kind) -> None:
@@ -175,7 +217,8 @@ class _LimitedFile(io.FileIO):
 
     def readinto(self, buffer: Any) -> int:
         """See FileIO; what would have to be waited for raises BlockingIOError."""
-        count = super().readinto(buffer)
+        with _named(self._path):
+            count = super().readinto(buffer)
         if count is None:
             raise BlockingIOError(errno.EAGAIN, "it has nothing to read now", str(self._path))
         self._left -= count
@@ -212,13 +255,13 @@ def _check(status: os.stat_result, path: Path, kind: Kind) -> None:
         raise UserFileError(f"it is {_what_it_is(status.st_mode)}, not a regular file", path)
 
 
-def _check_log(mode: int, path: Path) -> None:
+def _check_target(mode: int, path: Path) -> None:
     if not stat.S_ISREG(mode) and not stat.S_ISCHR(mode):
         raise UserFileError(f"it is {_what_it_is(mode)}, not a regular file", path)
 
 
 def _what_it_is(mode: int) -> str:
-    return next((name for is_one, name in _NOT_FILES if is_one(mode)), "something else")
+    return next((name for is_one, name in _NAMES if is_one(mode)), "something else")
 
 
 def _is_regular(path: Path) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 from engine.board.bitboard import SQUARE_NAMES
 from engine.common.command import CommandError, UsageError
 from engine.common.nearest import did_you_mean
+from engine.common.user_files import user_path
 from eval.evaluation import Evaluation, EvaluationError
 from eval.families import load
 
@@ -53,10 +54,19 @@ def file_name(text: str) -> str:
     return name
 
 
+def file_path(text: str) -> Path:
+    """The file of this name, which may be in quotation marks; `~` is the home folder. Raises UsageError."""
+    name = file_name(text)
+    try:
+        return user_path(name)
+    except OSError as error:
+        raise UsageError(f"'{name[:60]}': {error.strerror}") from error
+
+
 def evaluation_in(text: str) -> Evaluation:
     """The evaluation in the file of this name; raises CommandError."""
     try:
-        return load(Path(file_name(text)).expanduser())
+        return load(file_path(text))
     except EvaluationError as error:
         raise CommandError(str(error)) from error
 

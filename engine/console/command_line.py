@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from engine.common.command import UsageError
 from engine.common.nearest import did_you_mean
+from engine.common.user_files import user_path
 
 LARGEST = 10**9
 HELP_COLUMN = 26
@@ -156,8 +157,11 @@ class KeyValues(argparse.Action):
 
 
 def file_path(text: str) -> Path:
-    """A file or folder; `~` is the home folder."""
-    return Path(text).expanduser()
+    """A file or folder; `~` is the home folder. Raises UsageError without one."""
+    try:
+        return user_path(text)
+    except OSError as error:
+        raise UsageError(f"'{text[:60]}': {error.strerror}") from error
 
 
 def positive(text: str) -> int:

@@ -8,9 +8,10 @@ from pathlib import Path
 from engine.common.command import CommandError, UsageError
 from engine.common.files import write_fault
 from engine.common.nearest import did_you_mean
-from engine.console.arguments import file_name, whole_number
+from engine.console.arguments import file_path, whole_number
 from engine.console.registry import Section, command
 from engine.console.session import Session
+from engine.uci import files
 from engine.uci.options import OPTIONS, OptionError, UciOption
 from eval.evaluation import EvaluationError
 from eval.families import DEFAULT_FILE, load
@@ -30,7 +31,7 @@ def weights(session: Session, arguments: str) -> None:
     if action in _WITHOUT_FILE and not name:
         _WITHOUT_FILE[action](session)
     elif action in _WITH_FILE:
-        _WITH_FILE[action](session, Path(file_name(name)).expanduser().absolute())
+        _WITH_FILE[action](session, file_path(name).absolute())
     else:
         raise UsageError("expected show, load FILE, save FILE, diff FILE or reset")
 
@@ -50,9 +51,10 @@ def _reset_weights(session: Session) -> None:
 
 def _load_weights(session: Session, path: Path) -> None:
     try:
-        session.say(f"Weights: {session.runtime.use_weights(str(path))}")
+        session.runtime.use_weights(files.weights(str(path)))
     except EvaluationError as error:
         raise CommandError(f"{error}; the weights stay as they were") from error
+    session.say(f"Weights: {session.runtime.weights_file}")
 
 
 def _save_weights(session: Session, path: Path) -> None:
@@ -128,9 +130,11 @@ def set_option(session: Session, arguments: str) -> None:
         value = option.read(text)
         if option.clamp(value) != value:
             raise UsageError(f"{option.name} is {_choices(option)}")
-        option.apply(session.runtime, value)
+        option.apply(session.runtime, option.opened(value))
     except OptionError as error:
         raise UsageError(str(error)) from error
+    except OSError as error:
+        raise CommandError(f"cannot open '{text}': {error.strerror}; {option.name} stays as it was") from error
     except (ValueError, MemoryError) as error:
         raise CommandError(f"{error or 'there is not enough memory'}; {option.name} stays as it was") from error
     session.say(f"{option.name}: {'done' if value is None else text}.")
@@ -177,7 +181,7 @@ def learn(session: Session, arguments: str) -> None:
         raise CommandError("learn: stopped by Ctrl-C; the weights are as they were") from error
     written = learn_weights(words, session.say)
     if written is not None:
-        session.runtime.use_weights(str(written))
+        session.runtime.use_weights(files.weights(str(written)))
         session.say("The next move uses them.")
 
 
@@ -199,5 +203,5 @@ def improve(session: Session, arguments: str) -> None:
         return
     found = carry_out(words, session.say, "improve")
     if found.in_use is not None:
-        session.runtime.use_weights(str(found.in_use))
+        session.runtime.use_weights(files.weights(str(found.in_use)))
         session.say("The next move uses them.")

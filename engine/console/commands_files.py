@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
 from typing import TextIO
@@ -11,7 +12,8 @@ import chess.pgn
 
 from engine.board.fen import FenError
 from engine.common.command import CommandError
-from engine.console.arguments import file_name, no_argument, whole_number
+from engine.common.user_files import GAMES, is_there, open_user_file
+from engine.console.arguments import file_path, no_argument, whole_number
 from engine.console.registry import Section, command
 from engine.console.session import Session
 from engine.notation.games import FaultKeeper, Loaded, loaded
@@ -28,7 +30,7 @@ def save(session: Session, arguments: str) -> None:
     Other games in the file stay. If you save the same game again after more moves, the longer version replaces the
     shorter one.
     """
-    path = Path(file_name(arguments)).expanduser().absolute()
+    path = file_path(arguments).absolute()
     number = session.sheet.save(path, session.position, session.result)
     session.say(f"Saved as game {number} of {path}" if number > 1 else f"Saved in {path}")
 
@@ -49,9 +51,9 @@ def load_entry(session: Session, arguments: str) -> None:
     """
     name, number = arguments, 1
     head, _, last = arguments.rpartition(" ")
-    if head and last.isdecimal() and not Path(arguments).expanduser().exists():
+    if head and last.isdecimal() and not is_there(file_path(arguments)):
         name, number = head, whole_number(last, "the number of the game", 1, MOST_ENTRIES)
-    loaded = load(Path(file_name(name)).expanduser(), number)
+    loaded = load(file_path(name), number)
     session.resume(loaded)
     session.say(loaded.remark)
     if not loaded.tags:
@@ -61,7 +63,7 @@ def load_entry(session: Session, arguments: str) -> None:
 def load(path: Path, number: int) -> Loaded:
     """The entry of this number, from 1; raises CommandError or VariantError, naming what is wrong."""
     try:
-        with path.open(encoding="utf-8-sig", errors="replace") as file:
+        with TextIOWrapper(open_user_file(path, GAMES), "utf-8-sig", "replace") as file:
             first = next((line for line in file if _counts(line)), "")
             file.seek(0)
             holds_positions = looks_like_fen(first)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
+from engine.common.user_files import is_folder, names_in, user_path
 from engine.console.registry import COMMANDS, by_name
 from engine.console.session import Session
 from engine.notation.san import san_moves
@@ -37,11 +37,12 @@ def _options(session: Session, word: str) -> list[str]:
 
 def _files(session: Session, word: str) -> list[str]:
     head, slash, name = word.rpartition("/")
-    folder = Path(f"{head}{slash}").expanduser()
-    if not folder.is_dir():
+    try:
+        folder = user_path(f"{head}{slash}")
+    except OSError:
         return []
-    found = [entry for entry in folder.iterdir() if entry.name.startswith(name)]
-    return [f"{head}{slash}{entry.name}{'/' if entry.is_dir() else ''}" for entry in found]
+    found = [folder / beside for beside in names_in(folder) if beside.startswith(name)]
+    return [f"{head}{slash}{entry.name}{'/' if is_folder(entry) else ''}" for entry in found]
 
 
 _OFFERS: dict[str, Callable[[Session, str], list[str]]] = {

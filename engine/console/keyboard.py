@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, TextIO
 
 from engine.common.folders import user_folder
+from engine.common.user_files import first_there
 
 try:
     import readline
@@ -130,10 +131,11 @@ def _completer(complete: Complete) -> Callable[[str, int], str | None]:
 
 def _load_history(path: Path) -> None:
     readline.set_history_length(HISTORY_LINES)
+    if first_there([path]) is None:
+        log.debug("no history yet at %s", path)
+        return
     try:
         readline.read_history_file(path)
-    except FileNotFoundError:
-        log.debug("no history yet at %s", path)
     except OSError as error:
         log.info("history %s not read: %s", path, error)
 

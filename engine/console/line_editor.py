@@ -12,6 +12,8 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.shortcuts import CompleteStyle
 
+from engine.common.user_files import first_there
+
 log = logging.getLogger(__name__)
 
 MENU_ROWS = 4
@@ -58,4 +60,4 @@ def _history(path: Path) -> History:
     except OSError as error:
         log.info("history %s cannot be kept: %s", path, error)
         return InMemoryHistory()
-    return FileHistory(path)
+    return FileHistory(path) if first_there([path]) else InMemoryHistory()

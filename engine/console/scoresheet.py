@@ -13,6 +13,7 @@ from engine.board.game import Position
 from engine.board.move import Move
 from engine.common.command import CommandError
 from engine.common.files import write_fault, write_whole
+from engine.common.user_files import WHOLE_GAMES, is_there, read_user_file
 from engine.notation.san import as_chess_move, start_board_of
 from formats.pgn_text import UNKNOWN_TAGS, game_text, plain_value, push_move, start_tags
 
@@ -66,7 +67,7 @@ class Scoresheet:
         """
         text = f"{self.pgn(position, result)}\n".encode()
         try:
-            content = path.read_bytes() if path.exists() else b""
+            content = read_user_file(path, WHOLE_GAMES) if is_there(path) else b""
             if content.strip() and not _TAG.search(content):
                 raise CommandError(f"'{path}' already exists and is not a PGN file: choose another name")
             if self._has_grown_since_saved_as(path, position) and self._saved_as:

@@ -10,6 +10,7 @@ from engine.console.loop import run_piped, run_typed
 from engine.console.session import Session
 from engine.console.terminal import detect
 from engine.console.unfinished import Unfinished
+from engine.uci import files
 from engine.uci.runtime import Runtime
 from eval.evaluation import EvaluationError
 
@@ -22,7 +23,7 @@ def open_session(hash_mb: int, threads: int, weights: str | None = None, ascii_o
     session = Session(runtime, detect(sys.stdout, ascii_only=ascii_only), sys.stdout)
     try:
         if weights:
-            runtime.use_weights(weights)
+            runtime.use_weights(files.weights(weights))
     except EvaluationError as error:
         session.say(f"{error}; not used.")
     if runtime.weights_error:

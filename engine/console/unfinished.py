@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from engine.common.files import write_fault
+from engine.common.user_files import UNFINISHED_GAME, UserFileError, is_there, read_user_text
 from engine.console.game_file import Place, locked
 from engine.console.kept_game import DamagedGameError, KeptGame
 
 MOST_GAMES = 9
-LARGEST_FILE = 1 << 20  # bytes; the longest game by far needs less
 
 
 @dataclass(frozen=True)
@@ -72,14 +71,14 @@ class Unfinished:
     def _free_place(self) -> Place:
         """A place without a game, else that of the oldest game; raises OSError."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        for path in sorted(self._paths(), key=lambda path: path.stat().st_mtime if path.exists() else 0):
+        for path in sorted(self._paths(), key=lambda path: path.stat().st_mtime if is_there(path) else 0):
             place = locked(path)
             if place is not None:
                 return place
         raise OSError(f"{MOST_GAMES} other consoles keep their games in '{self._folder}'")
 
     def _offer(self, path: Path) -> Offer | None:
-        if not path.exists():
+        if not is_there(path):
             return None
         try:
             place = locked(path)
@@ -99,7 +98,7 @@ class Unfinished:
     def _set_aside(self, path: Path, fault: DamagedGameError) -> None:
         """Rename a damaged file, beside those that are there already; raises OSError."""
         number, target = 1, path.with_suffix(".damaged")
-        while target.exists():
+        while is_there(target):
             number += 1
             target = path.with_suffix(f".damaged{number}")
         path.rename(target)
@@ -108,15 +107,10 @@ class Unfinished:
 
 def _text_of(path: Path) -> str:
     """The text of a file; raises OSError or DamagedGameError."""
-    if not path.is_file():
-        raise DamagedGameError("it is not a file")
-    with path.open("rb") as file:
-        content = file.read(LARGEST_FILE + 1)
-    if len(content) > LARGEST_FILE:
-        raise DamagedGameError("it is too large")
-    with suppress(UnicodeDecodeError):
-        return content.decode()
-    raise DamagedGameError("it is not text")
+    try:
+        return read_user_text(path, UNFINISHED_GAME)
+    except UserFileError as error:
+        raise DamagedGameError(str(error.strerror)) from error
 
 
 def _when(day: datetime.date) -> str:

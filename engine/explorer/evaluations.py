@@ -10,8 +10,9 @@ from pathlib import Path
 
 from engine.common.errors import MerinoError
 from engine.common.folders import user_folder
+from engine.common.user_files import is_there
 from eval.evaluation import Evaluation, EvaluationError
-from eval.families import DEFAULT_FILE, active_file, load
+from eval.families import DEFAULT_FILE, EvaluationFile, active_file, evaluation_in, load
 from eval.linear.registry import TERMS
 
 IN_USE, USUAL = "in-use", "usual"
@@ -104,13 +105,7 @@ class Evaluations:
 
     def read(self, name: str, content: bytes) -> Entry:
         """Keep the content of a file named `name`, of weights or of a net; raises EvaluationError."""
-        with tempfile.TemporaryDirectory(prefix="merino-") as folder:
-            path = Path(folder) / f"file{Path(name).suffix[:8]}"
-            path.write_bytes(content)
-            try:
-                evaluation = load(path)
-            except MerinoError as error:
-                raise type(error)(str(error).replace(str(path), name)) from error
+        evaluation = evaluation_in(EvaluationFile(Path(name), content))
         evaluation.name = name
         return self.add(name, evaluation)
 
@@ -124,7 +119,7 @@ class Evaluations:
 
     def _loaded(self, path: Path) -> Evaluation:
         """The evaluation of a file, read again only if the file has changed."""
-        stamp = path.stat().st_mtime_ns if path.exists() else -1
+        stamp = path.stat().st_mtime_ns if is_there(path) else -1
         with self._lock:
             known = self._read.get(path)
         if known is None or known[0] != stamp:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from engine.common.user_files import first_there
 from engine.explorer.evaluations import Evaluations
 from engine.explorer.games_file import GamesFile
 
@@ -23,5 +24,4 @@ class ServerState:
     @staticmethod
     def record_beside(weights: str, name: str) -> Path | None:
         """The record that `learn` left beside a weights file, if any."""
-        path = Path(weights).with_name(name)
-        return path if path.is_file() else None
+        return first_there([Path(weights).with_name(name)])

@@ -12,6 +12,7 @@ from engine.common.command import CommandError, UsageError
 from engine.common.files import check_writable, write_fault
 from engine.common.interrupt import INTERRUPTED
 from engine.common.pictures import ENDINGS, load_matplotlib
+from engine.common.user_files import is_there
 from engine.console import shared_options as shared
 from engine.console.command_line import Parser, file_path
 from engine.search.limits import Limits
@@ -170,7 +171,7 @@ def _check_target(path: Path) -> None:
     """Raise CommandError where `path` cannot be written, and where a read-only file would be replaced."""
     try:
         check_writable(path)
-        if path.exists() and not (os.access(path, os.W_OK) and path.stat().st_mode & 0o222):
+        if is_there(path) and not (os.access(path, os.W_OK) and path.stat().st_mode & 0o222):
             raise PermissionError(errno.EACCES, "it is read-only")
     except OSError as error:
         raise CommandError(f"annotate: {write_fault(error, path)}") from error

@@ -18,6 +18,8 @@ from engine.board.perft import MAX_DEPTH
 from engine.board.position import POSITION
 from engine.common.command import CommandError
 from engine.common.nearest import did_you_mean
+from engine.common.streams import is_lost_output
+from engine.common.user_files import GAMES, open_user_file, user_path
 from engine.compiled.jit import CACHE
 from engine.console import shared_options as shared
 from engine.console.command_line import Parser
@@ -64,14 +66,16 @@ def evaluate(arguments: list[str]) -> int:
     name, evaluation = args.file, _load_evaluation(args.weights)[1]
     number_of_faults = 0
     try:
-        with sys.stdin.buffer if name == "-" else Path(name).open("rb") as file:
+        with sys.stdin.buffer if name == "-" else open_user_file(user_path(name), GAMES) as file:
             for fens, positions, faults in _batches(file):
                 scores = evaluation.scores(positions).tolist()
                 sys.stdout.write("".join(f"{score}\t{fen}\n" for score, fen in zip(scores, fens, strict=True)))
                 for number, fault in faults:
                     print(f"{name}:{number}: {fault}", file=sys.stderr)
                 number_of_faults += len(faults)
-    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+    except OSError as error:
+        if is_lost_output(error):
+            raise
         raise CommandError(f"cannot read '{name}': {error.strerror}") from error
     return 1 if number_of_faults else 0
 
@@ -124,8 +128,8 @@ def warmup(arguments: list[str]) -> int:
 
 def _load_evaluation(name: str | None = None) -> tuple[Path, Evaluation]:
     """The weights file of this name, or the active one, and what it holds."""
-    file = active_file(name).absolute()
     try:
+        file = active_file(name).absolute()
         return file, load(file)
     except EvaluationError as error:
         raise CommandError(str(error)) from error

@@ -13,7 +13,7 @@ from engine.board.fen import START_FEN
 from engine.common.command import UsageError
 from engine.common.progress import Progress
 from engine.console import shared_options as shared
-from engine.console.command_line import Parser
+from engine.console.command_line import Parser, file_path
 from engine.shell.naming import errors_named
 from engine.shell.output_files import check_picture, ending_of, write_output
 from engine.shell.positions import take_position
@@ -49,7 +49,7 @@ def run_features(arguments: Sequence[str]) -> int:
     if args.stats is not None:
         if args.fen:
             raise UsageError("features: give --stats or a FEN, not both")
-        _print_changes(wanted, Path(args.stats).expanduser(), args)
+        _print_changes(wanted, file_path(args.stats), args)
     elif args.plot:
         raise UsageError("features: --plot needs --stats and games")
     else:

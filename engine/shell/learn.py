@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from engine.common.interrupt import INTERRUPTED
+from engine.common.user_files import is_there
 from engine.console.learn_options import read_arguments
 from engine.console.learning import carry_out, for_machines
 from engine.shell.plot import run_plot
@@ -15,7 +16,7 @@ from learn.installing import Verdict
 
 def run_learn(arguments: Sequence[str]) -> int:
     """The command `learn`: 0 whatever the verdict on the new weights, 130 after Ctrl-C; raises CommandError."""
-    if arguments[:1] == ["plot"] and not Path("plot").exists():
+    if arguments[:1] == ["plot"] and not is_there(Path("plot")):
         return run_plot(arguments[1:])
     args = read_arguments(arguments)
 

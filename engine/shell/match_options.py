@@ -12,6 +12,7 @@ from typing import Any
 
 from engine.common.command import CommandError, UsageError
 from engine.common.files import check_writable, write_fault
+from engine.common.user_files import real_path
 from engine.common.work import cores
 from engine.console import shared_options as shared
 from engine.console.command_line import KeyValues, Parser, any_number, natural, positive
@@ -213,14 +214,14 @@ def output(
     line: Callable[[Tally, int, float | None, Sprt | None], str] = live_line,
 ) -> MatchOutput:
     """The outputs of the games; before any is played, raises MatchError if they cannot be written."""
-    if args.pgn is not None and state is not None and args.pgn.resolve() == state.resolve():
-        raise MatchError(f"--pgn and --state are both '{state}'; name two files")
     for path, whole in ((args.pgn, False), (state, True)):
         try:
             if path is not None:
                 check_writable(path, whole)
         except OSError as error:
             raise MatchError(write_fault(error, path)) from error
+    if args.pgn is not None and state is not None and real_path(args.pgn) == real_path(state):
+        raise MatchError(f"--pgn and --state are both '{state}'; name two files")
     return MatchOutput(show, args.pgn, state, event, line, remarks(args))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from engine.common.command import CommandError, UsageError
 from engine.common.files import check_writable, write_fault, write_together
 from engine.common.pictures import ENDINGS, load_matplotlib
+from engine.common.user_files import is_folder, is_there
 from engine.console import shared_options as shared
 from engine.console.command_line import Parser, file_path
 from eval.evaluation import EvaluationError
@@ -32,13 +33,13 @@ def run_plot(arguments: Sequence[str]) -> int:
     """Write a file for each picture; raises CommandError."""
     args = _parser().parse_args(arguments)
     path = args.record or active_file().parent / RECORD_NAME
-    if args.record is None and not path.exists():
+    if args.record is None and not is_there(path):
         raise UsageError(
             f"plot: there is no record of a learning run in '{path}' yet; run 'merino learn', or name a record"
         )
-    if path.is_dir():
+    if is_folder(path):
         _plot(path / STATE_NAME, args.out or path, args.format, load_state, lambda _: IMPROVE_PICTURES, draw_improve)
-    elif path.is_file() and is_net_file(path):
+    elif is_net_file(path):
         _plot(path, args.out or path.parent, args.format, load_run, pictures_of, draw_net)
     else:
         _plot(path, args.out or path.parent, args.format, load_record, lambda _: PICTURES, draw)

@@ -15,6 +15,7 @@ import numpy as np
 from engine.common.command import CommandError, UsageError
 from engine.common.files import check_writable, write_fault
 from engine.common.progress import ProgressOfMany
+from engine.common.user_files import is_there, real_path
 from engine.console import shared_options as shared
 from engine.console.command_line import Parser, file_path, positive
 from engine.shell.naming import errors_named
@@ -84,12 +85,12 @@ def _convert(files: Sequence[Path], args: argparse.Namespace) -> None:
     share, second = _split_of(args)
     for target in [args.out] + ([second] if second else []):
         check_writable(target)
-        if any(path.exists() and target.exists() and path.samefile(target) for path in files):
+        if any(is_there(path) and is_there(target) and path.samefile(target) for path in files):
             raise UsageError(f"positions: '{target}' is also an input; name another output file")
     if second:
         chunks = _without(chunks, share, kept_out)
     if args.shuffle:
-        chunks = shuffled(chunks, args.out.resolve().parent, args.seed)
+        chunks = shuffled(chunks, real_path(args.out).parent, args.seed)
     count = write_packed_file(args.out, chunks)
     print(f"{count} positions are in '{args.out}'")
     if second:
@@ -106,7 +107,7 @@ def _split_of(args: argparse.Namespace) -> tuple[float, Path | None]:
         share = 0.0
     if not 0 < share < 1:
         raise UsageError(f"positions: --split takes a share between 0 and 1, not '{args.split[0]}'")
-    return share, Path(args.split[1]).expanduser()
+    return share, file_path(args.split[1])
 
 
 def _without(chunks: Iterator[np.ndarray], share: float, kept_out: list[np.ndarray]) -> Iterator[np.ndarray]:

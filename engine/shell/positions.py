@@ -10,6 +10,7 @@ from typing import TypeVar
 from engine.board.fen import FenError
 from engine.board.game import Position
 from engine.common.command import CommandError
+from engine.common.user_files import POSITIONS, read_user_text
 from engine.notation.positions import looks_like_fen, position_of
 from study.setups import Setup, set_up
 
@@ -52,10 +53,11 @@ def _take_fen(words: Sequence[str], command: str) -> tuple[str, list[str]]:
 def read_positions(path: Path, command: str) -> list[Position]:
     """The positions of a file of FENs or EPDs, a line each; raises CommandError with file, line and fault."""
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise CommandError(f"{command}: '{path}' is not a FEN, and cannot be read as a file: {reason}") from error
+        lines = read_user_text(path, POSITIONS).splitlines()
+    except OSError as error:
+        raise CommandError(
+            f"{command}: '{path}' is not a FEN, and cannot be read as a file: {error.strerror}"
+        ) from error
     positions = []
     for number, line in enumerate(lines, start=1):
         if line.strip() and not line.startswith("#"):

@@ -15,8 +15,9 @@ from engine.common.command import CommandError, UsageError
 from engine.common.files import write_fault
 from engine.common.interrupt import INTERRUPTED
 from engine.common.nearest import did_you_mean
+from engine.common.user_files import SETTINGS, first_there, read_user_text
 from engine.console import shared_options as shared
-from engine.console.command_line import Parser
+from engine.console.command_line import Parser, file_path
 from engine.console.learn_options import read_arguments
 from engine.console.learning import shown
 from eval.evaluation import EvaluationError
@@ -44,7 +45,7 @@ def run_recipes(words: Sequence[str]) -> int:
     args = _parser().parse_args(list(words))
     given = dict[str, Path](args.source or ())
     for name, path in given.items():
-        if not path.is_file():
+        if first_there([path]) is None:
             raise UsageError(f"recipes: --source {name}: there is no file '{path}'")
     comparison = _read(args.file, given)
     folder = args.state or Path(f"{args.file.stem}-recipes")
@@ -97,12 +98,12 @@ def _parser() -> Parser:
 
 
 def _file(text: str) -> Path:
-    return ARTICLE if text == ARTICLE.stem else Path(text).expanduser()
+    return ARTICLE if text == ARTICLE.stem else file_path(text)
 
 
 def _source(text: str) -> tuple[str, Path]:
     name, equals, file = text.partition("=")
-    path = Path(file).expanduser()
+    path = file_path(file)
     if not equals or not name:
         raise argparse.ArgumentTypeError(f"'{text[:60]}' is not of the form NAME=FILE")
     return name, path.absolute()
@@ -111,10 +112,9 @@ def _source(text: str) -> tuple[str, Path]:
 def _read(path: Path, given: Mapping[str, Path]) -> Comparison:
     """The comparison that a file describes, with the sources that were given; raises UsageError."""
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise UsageError(f"recipes: cannot read '{path}': {reason}") from error
+        data = tomllib.loads(read_user_text(path, SETTINGS))
+    except OSError as error:
+        raise UsageError(f"recipes: cannot read '{path}': {error.strerror}") from error
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"recipes: {path}: {error}") from error
     try:
@@ -152,8 +152,7 @@ def _games(path: Path, name: str, table: object) -> Path | OwnGames | None:
     if "file" in table:
         if len(table) > 1:
             raise ValueError(f"{where} has both a file and games to play; give one of them")
-        file = path.parent / Path(str(table["file"])).expanduser()
-        return file.absolute() if file.is_file() else None
+        return first_there([(path.parent / file_path(str(table["file"]))).absolute()])
     if "count" not in table:
         raise ValueError(f"{where} needs a file, or a count of games to play")
     numbers = {key: _whole(f"{where} {key}", value) for key, value in table.items()}
@@ -187,7 +186,7 @@ def _recipe(path: Path, name: str, table: object, sources: Mapping[str, object])
 def _weights(path: Path, name: object) -> Path:
     """A weights file in the folder of the recipes, or one that comes with Merino."""
     places = [path.parent / str(name), SHIPPED / str(name)]
-    found = next((place for place in places if place.is_file()), None)
+    found = first_there(places)
     if found is None:
         raise ValueError(f"there is no weights file '{name}', neither in its folder nor in '{SHIPPED}'")
     return found

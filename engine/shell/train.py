@@ -17,6 +17,7 @@ from engine.common.files import check_writable, write_fault
 from engine.common.interrupt import INTERRUPTED
 from engine.common.live_line import LivePrinter
 from engine.common.progress import ProgressOfMany
+from engine.common.user_files import first_there, open_log
 from engine.console import shared_options as shared
 from engine.console.command_line import Parser, file_path, number_above_zero, positive, scale, share
 from engine.shell.naming import errors_named
@@ -25,8 +26,8 @@ from eval.families import find_net
 from eval.net.file import load_net, save_net
 from eval.net.network import ACTIVATIONS, Shape
 from formats.packed import PACKED, Filter, PackedError, open_packed
-from formats.packed_files import packed_positions, packed_triples
-from formats.sources import STANDARD_INPUT, SourceError, find_files
+from formats.packed_files import is_packed, packed_positions, packed_triples
+from formats.sources import STANDARD_INPUT, SourceError, find_files, open_source, plain_name
 from learn.net.gradient import Objective
 from learn.net.plots import log_of
 from learn.net.training import Trained, Trainer, TrainingError, TrainingSettings, TrainingState, fit_k
@@ -42,7 +43,7 @@ def run_train(arguments: Sequence[str]) -> int:
     with errors_named("train", PackedError, SourceError, TrainingError, EvaluationError):
         start = load_net(find_net(args.start)) if args.start else None
         shape = _shape(args, start.shape if start else SHAPE)
-        checkpoint = out.with_name(out.name + ".state")
+        checkpoint = out.parent / f"{out.name}.state"
         try:
             for path in (out, checkpoint):
                 check_writable(path)
@@ -167,8 +168,10 @@ def _records(args: argparse.Namespace) -> tuple[np.ndarray, list[str]]:
 
 
 def _is_packed(path: Path) -> bool:
-    with path.open("rb") as file:
-        return b"\0" in file.read(4096) and path.suffix not in (".gz", ".bz2", ".xz", ".zst")
+    if first_there([path]) is None or plain_name(path) != path:
+        return False
+    with open_source(path) as source:
+        return is_packed(source)
 
 
 class _TrainingLog:
@@ -189,8 +192,8 @@ class _TrainingLog:
         if state.is_epoch:
             row = {"epoch": state.epoch, "error": state.error, "apart": state.validation_error, "best": state.best}
             row["speed"] = state.speed
-            with self._log.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"time": round(time.time()), **row}) + "\n")
+            with open_log(self._log) as file:
+                file.write(json.dumps({"time": round(time.time()), **row}).encode() + b"\n")
 
 
 def _tell(found: Trained, out: Path) -> None:

@@ -15,6 +15,7 @@ from engine.common.command import CommandError, UsageError
 from engine.common.files import write_fault
 from engine.common.interrupt import INTERRUPTED
 from engine.common.live_line import LivePrinter
+from engine.common.user_files import is_there
 from engine.common.work import RemoteExecutor, WorkError, cores
 from engine.console.cluster_option import cluster_executor
 from engine.console.shared_options import progress_stream
@@ -50,12 +51,12 @@ AHEAD = 32  # pairs under way, whoever plays them, so that a tune depends on its
 
 def tune_new(args: argparse.Namespace) -> int:
     """Begin a tune and play it, or continue it if the same command was interrupted."""
-    path = args.state or args.file.with_suffix(".tune.npz")
+    path = args.state or args.file.parent / f"{args.file.stem}.tune.npz"
     configuration = _configuration(args)
-    if path.exists():
+    if is_there(path):
         return _continue(load_tune(path, configuration), path, args)
     file = _evaluation_file(path, configuration)
-    if needs_file(configuration) and file.exists():
+    if needs_file(configuration) and is_there(file):
         raise UsageError(f"spsa tune: the tuned evaluation would replace '{file}'; name another --state")
     return _play(Tune.new(configuration), path, args)
 

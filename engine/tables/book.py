@@ -9,6 +9,7 @@ import chess.polyglot
 
 from engine.board.game import IllegalMoveError, Position
 from engine.board.move import Move
+from engine.common.user_files import BOOK, read_user_file
 from engine.notation.san import board_of
 
 
@@ -16,21 +17,30 @@ class BookError(ValueError):
     """A book that cannot be used; the message names the file and the fault."""
 
 
+class _Reader(chess.polyglot.MemoryMappedReader):
+    """Reads a book in memory: a mapped file ends the process when it is cut short, and its disk may be slow."""
+
+    def __init__(self, content: bytes) -> None:
+        self.mmap = content  # type: ignore[assignment]  # of which only the bytes are used
+
+    def __len__(self) -> int:
+        return len(self.mmap) // chess.polyglot.ENTRY_STRUCT.size
+
+
 class Book:
-    """An open book."""
+    """A book, read into memory."""
 
     def __init__(self, file: Path) -> None:
         """Raises BookError."""
         try:
-            self._reader = chess.polyglot.open_reader(file)
+            content = read_user_file(file, BOOK)
         except OSError as error:
-            raise BookError(f"cannot read book '{file}': {error.strerror or 'it is not a Polyglot book'}") from error
-        if not len(self._reader):
+            raise BookError(f"cannot read book '{file}': {error.strerror}") from error
+        if not content:
             raise BookError(f"book '{file}' is empty")
-
-    def close(self) -> None:
-        """Close the file."""
-        self._reader.close()
+        if len(content) % chess.polyglot.ENTRY_STRUCT.size:
+            raise BookError(f"cannot read book '{file}': it is not a Polyglot book")
+        self._reader = _Reader(content)
 
     def move(self, position: Position, random: Random) -> Move | None:
         """A random move of the book in this position, by their weights; None if there is none."""

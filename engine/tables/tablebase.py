@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import chess
@@ -11,6 +10,7 @@ import chess.syzygy
 
 from engine.board.game import FIFTY_MOVES, Position
 from engine.board.move import Move
+from engine.common.user_files import check_folder, user_path
 from engine.notation.san import as_chess_move, board_of
 
 WIN, CURSED_WIN, DRAW, BLESSED_LOSS, LOSS = 2, 1, 0, -1, -2  # for the side to move; cursed: drawn by fifty moves
@@ -42,7 +42,7 @@ def open_tables(path: str) -> Tables:
     tables = chess.syzygy.Tablebase()
     for folder in filter(None, path.split(os.pathsep)):
         try:
-            found = tables.add_directory(str(Path(folder).expanduser()))
+            found = tables.add_directory(str(check_folder(user_path(folder))))
         except OSError as error:
             raise TablebaseError(f"cannot read '{folder}': {error.strerror}") from error
         if not found:

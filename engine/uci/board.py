@@ -6,7 +6,6 @@ import functools
 import platform
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import llvmlite
 import llvmlite.binding
@@ -18,6 +17,7 @@ from engine.board.bitboard import SQUARE_NAMES, WHITE
 from engine.board.divide import print_divide
 from engine.board.game import IllegalMoveError, Position
 from engine.common.files import write_fault
+from engine.common.user_files import check_target, user_path
 from engine.search.bench import run_bench
 from engine.uci.go import parse_go
 from engine.uci.session import UciSession
@@ -107,12 +107,13 @@ def export_weights(session: UciSession, text: str) -> None:
         session.output.error("export_weights: expected the name of a file")
         return
     runtime = session.ready()
-    file = Path(text.strip()).expanduser().absolute()
     header = [f"Exported by {NAME} {__version__} from {runtime.weights_file}"]
     try:
+        file = user_path(text.strip()).absolute()
+        check_target(file)
         runtime.evaluation.save(file, header)
     except OSError as error:
-        session.output.error(write_fault(error, file))
+        session.output.error(write_fault(error, text.strip()))
     else:
         session.output.info(f"weights written to {file}")
 

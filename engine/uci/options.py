@@ -8,17 +8,22 @@ numba is loaded.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
 
 from engine import AUTHOR, NAME, __version__
 from engine.common.nearest import did_you_mean
 from engine.search.strength import DEFAULT_ELO, FULL_LEVEL, STRONGEST, WEAKEST, at_elo, at_level
+from engine.uci import files
 
 if TYPE_CHECKING:
+    from engine.tables.book import Book
+    from engine.tables.tablebase import Tables
     from engine.uci.runtime import Runtime
+    from eval.families import EvaluationFile
 
 Value = int | bool | str | None
 Apply = Callable[[Any, Any], None]
+Open = Callable[[str], object]
 
 DEFAULT_HASH = 16  # MiB
 EMPTY = "<empty>"  # how UCI writes an empty string
@@ -35,8 +40,8 @@ class Dialogue(Protocol):
     chess960: bool  # castling is written as king takes own rook
     show_wdl: bool
 
-    def log_to(self, name: str) -> None:
-        """Append all input and output to a file; an empty name ends that. Raises OSError."""
+    def log_to(self, file: BinaryIO | None) -> None:
+        """Append all input and output to an open file; None ends that."""
 
     def note_opponent(self, opponent: str) -> None:
         """Note the opponent."""
@@ -45,7 +50,8 @@ class Dialogue(Protocol):
 class UciOption(NamedTuple):
     """One option. `apply` applies a value; if `needs_idle`, only while no search runs.
 
-    It acts on the Runtime, or if `is_about_dialogue` on the Dialogue.
+    It acts on the Runtime, or if `is_about_dialogue` on the Dialogue. Where there is an `opens`, the value names a file
+    or folder, and `apply` gets what `opens` makes of it, which may take its time.
     """
 
     name: str
@@ -56,6 +62,7 @@ class UciOption(NamedTuple):
     is_about_dialogue: bool
     sentence: str
     apply: Apply
+    opens: Open | None = None
 
     def line(self) -> str:
         """The `option` line that announces it."""
@@ -89,6 +96,10 @@ class UciOption(NamedTuple):
             return value
         return min(max(value, self.bounds[0]), self.bounds[1])
 
+    def opened(self, value: Value) -> object:
+        """What `apply` gets for a value; raises OSError and ValueError where a file cannot be used."""
+        return value if self.opens is None else self.opens(str(value))
+
 
 OPTIONS: dict[str, UciOption] = {}  # by name in lower case
 
@@ -109,10 +120,12 @@ def _option(
     bounds: tuple[int, int] | None = None,
     needs_idle: bool = False,
     is_about_dialogue: bool = False,
+    opens: Open | None = None,
 ) -> Callable[[Apply], Apply]:
     def register(apply: Apply) -> Apply:
         sentence = " ".join((apply.__doc__ or "").split())
-        OPTIONS[name.lower()] = UciOption(name, kind, default, bounds, needs_idle, is_about_dialogue, sentence, apply)
+        flags = needs_idle, is_about_dialogue
+        OPTIONS[name.lower()] = UciOption(name, kind, default, bounds, *flags, sentence, apply, opens)
         return apply
 
     return register
@@ -204,34 +217,34 @@ def _own_book(runtime: Runtime, is_on: bool) -> None:
     runtime.own_book = is_on
 
 
-@_option("BookFile", "string", "")
-def _book_file(runtime: Runtime, name: str) -> None:
+@_option("BookFile", "string", "", opens=files.book)
+def _book_file(runtime: Runtime, book: Book | None) -> None:
     """Polyglot opening book (.bin)."""
-    runtime.use_book(name)
+    runtime.book = book
 
 
-@_option("SyzygyPath", "string", "")
-def _syzygy_path(runtime: Runtime, path: str) -> None:
+@_option("SyzygyPath", "string", "", opens=files.tables)
+def _syzygy_path(runtime: Runtime, tables: Tables | None) -> None:
     """Folders of Syzygy tablebases. In positions that they cover, Merino plays no move that spoils the result."""
-    runtime.use_tables(path)
+    runtime.tables = tables
 
 
-@_option("WeightsFile", "string", "", needs_idle=True)
-def _weights_file(runtime: Runtime, name: str) -> None:
+@_option("WeightsFile", "string", "", needs_idle=True, opens=files.weights)
+def _weights_file(runtime: Runtime, file: EvaluationFile) -> None:
     """Weights file of the evaluation; empty for the weights in use elsewhere."""
-    runtime.use_weights(name)
+    runtime.use_weights(file)
 
 
-@_option("EvalFile", "string", "", needs_idle=True)
-def _eval_file(runtime: Runtime, name: str) -> None:
+@_option("EvalFile", "string", "", needs_idle=True, opens=files.net)
+def _eval_file(runtime: Runtime, file: EvaluationFile | None) -> None:
     """Net that evaluates instead of the terms: a file, or the name of one in weights/; empty for the terms."""
-    runtime.use_net(name)
+    runtime.use_net(file)
 
 
-@_option("Debug Log File", "string", "", is_about_dialogue=True)
-def _debug_log_file(dialogue: Dialogue, name: str) -> None:
+@_option("Debug Log File", "string", "", is_about_dialogue=True, opens=files.log)
+def _debug_log_file(dialogue: Dialogue, file: BinaryIO | None) -> None:
     """Log file: all input (>>) and output (<<) is appended to it, each line with the time."""
-    dialogue.log_to(name)
+    dialogue.log_to(file)
 
 
 @_option("UCI_Opponent", "string", "", is_about_dialogue=True)

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 from engine.common.streams import complain
@@ -27,9 +27,9 @@ class Output:
         self._turn = threading.Lock()
         self._log: TextIO | None = None
 
-    def log_to(self, name: str) -> None:
-        """Append all input and output to a file; an empty name ends that. Raises OSError."""
-        log = Path(name).expanduser().open("a", encoding="utf-8", errors="backslashreplace") if name else None
+    def log_to(self, file: BinaryIO | None) -> None:
+        """Append all input and output to an open file; None ends that."""
+        log = TextIOWrapper(file, "utf-8", "backslashreplace") if file else None
         with self._turn:
             if self._log is not None:
                 self._log.close()

@@ -12,7 +12,7 @@ from engine.search.searcher import Searcher
 from engine.search.strength import DEFAULT_ELO
 from engine.search.warmup import warm_up
 from eval.evaluation import Evaluation, EvaluationError
-from eval.families import DEFAULT_FILE, active_file, default, find_net, load, load_net
+from eval.families import DEFAULT_FILE, EvaluationFile, active_file, default, evaluation_in, load, net_of_file
 
 if TYPE_CHECKING:
     from engine.board.move import Move
@@ -29,8 +29,8 @@ class Runtime:
         """Uses the active weights file; if that fails, the shipped one, with a `weights_error`."""
         warm_up()
         self.weights_error = ""
-        self.weights_file = active_file().absolute()
         try:
+            self.weights_file = active_file().absolute()
             self.evaluation = load(self.weights_file)
             self.searcher = Searcher(hash_mb, evaluation=self.evaluation)
         except EvaluationError as error:
@@ -58,44 +58,21 @@ class Runtime:
         self.searcher.set_hash(megabytes)
         self.searcher.clear()
 
-    def use_weights(self, name: str) -> Path:
-        """Use the weights of the file `name`, the active one if empty; raises EvaluationError and keeps the old."""
-        file = active_file(name or None).absolute()
-        self.terms = load(file)
+    def use_weights(self, file: EvaluationFile) -> None:
+        """Use the weights in a file; raises EvaluationError and keeps the old."""
+        terms = evaluation_in(file)
         if self.net_file is None:
-            self._evaluate_by(self.terms)
-        self.weights_file, self.weights_error = file, ""
-        return file
+            self._evaluate_by(terms)
+        self.terms, self.weights_file, self.weights_error = terms, file.path, ""
 
-    def use_net(self, name: str) -> None:
-        """Evaluate with the net `name`, with the terms if empty; raises EvaluationError and keeps the old one."""
-        file = find_net(name) if name else None
-        self._evaluate_by(self.terms if file is None else load_net(str(file)))
-        self.net_file = file
+    def use_net(self, file: EvaluationFile | None) -> None:
+        """Evaluate with the net in a file, with the terms if None; raises EvaluationError and keeps the old one."""
+        self._evaluate_by(self.terms if file is None else net_of_file(file))
+        self.net_file = None if file is None else file.path
 
     def _evaluate_by(self, evaluation: Evaluation) -> None:
         self.searcher.set_evaluation(evaluation)
         self.evaluation = evaluation
-
-    def use_book(self, name: str) -> None:
-        """Use the book `name`, none if empty; raises BookError and keeps the old one."""
-        book = None
-        if name:
-            from engine.tables.book import Book  # noqa: PLC0415 (few play with a book of the engine)
-
-            book = Book(Path(name).expanduser())
-        if self.book is not None:
-            self.book.close()
-        self.book = book
-
-    def use_tables(self, path: str) -> None:
-        """Use the endgame tables in `path`, none if empty; raises TablebaseError and keeps the old ones."""
-        tables = None
-        if path:
-            from engine.tables.tablebase import open_tables  # noqa: PLC0415 (few have the tables)
-
-            tables = open_tables(path)
-        self.tables = tables
 
     def book_move(self, position: Position, limits: Limits) -> Move | None:
         """The book move for a search with these limits; None if there is none or the book is not used."""

@@ -9,13 +9,16 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, BinaryIO
 
+from engine.common.errors import MerinoError
 from engine.common.waiting import until_set
 from engine.compiled.compiling import WATCH
 from engine.search.limits import Line, Score, SearchResult
 from engine.uci.background import BackgroundJobs, IsStopped
 from engine.uci.cold_start import ColdStart
+from engine.uci.file_work import FileWork
 from engine.uci.lag import Lag
 from engine.uci.options import DEFAULT_HASH, OptionError, UciOption, Value, find
 from engine.uci.output import Output, Report
@@ -25,6 +28,9 @@ if TYPE_CHECKING:
     from engine.search.limits import Limits
     from engine.uci.runtime import Runtime
 
+GLANCE_SECONDS = 0.3  # how long `setoption` waits for its file; a local disk takes less
+FILE_SECONDS = 3.0  # how long other commands wait for a file, from its `setoption` on
+TABLES_SECONDS = 1.0  # how long a move waits for the endgame tables
 LAST_WORDS_SECONDS = 3.0  # how long `quit` waits at most for the bestmove of a running search
 
 
@@ -47,7 +53,9 @@ class UciSession:
         self._background_jobs = BackgroundJobs()
         self.turn = threading.RLock()  # held while a command runs: the end of a cold start runs one too
         self._loader: threading.Thread | None = None
-        self._pending: dict[str, Value] = {}  # options by name that wait for an idle engine
+        self._pending: dict[str, Value] = {}  # options by name that wait for an idle engine, or for their file
+        self._opening: dict[str, FileWork[object]] = {}  # the files of such options, by the name of the option
+        self._slow_said: set[str] = set()  # the names of those whose file has been said to be slow
         self._is_searching = False  # until just before the bestmove: after it a GUI may set options
         self.go_received = float("inf")  # when the last `go` came, by time.perf_counter(): its clock runs since then
         self._bestmove_said = threading.Event()
@@ -69,9 +77,9 @@ class UciSession:
         if self.debug:
             self.output.info(f"opponent: {opponent or 'unknown'}")
 
-    def log_to(self, name: str) -> None:
-        """Append all input and output to a file; an empty name ends that. Raises OSError."""
-        self.output.log_to(name)
+    def log_to(self, file: BinaryIO | None) -> None:
+        """Append all input and output to an open file; None ends that."""
+        self.output.log_to(file)
 
     def start_loading(self) -> None:
         """Load and warm up the engine in the background; does nothing the second time."""
@@ -99,7 +107,7 @@ class UciSession:
         return self._loaded.is_set()
 
     def ready(self) -> Runtime:
-        """The engine, once it is loaded with the options set so far."""
+        """The engine, once it is loaded with the options set so far; a file that takes long comes later."""
         runtime = self._wait_until_loaded()
         self._apply_pending(runtime)
         return runtime
@@ -124,7 +132,9 @@ class UciSession:
         value = option.clamp(wished)
         if value != wished:
             self.output.info(f"{option.name} {wished} is out of range; {value} is used")
-        if option.is_about_dialogue:
+        self._opening.pop(option.name, None)
+        self._slow_said.discard(option.name)
+        if option.is_about_dialogue and self._is_opened(option, value, GLANCE_SECONDS):
             self._apply(option, self, value)
             return
         self._pending.pop(option.name, None)  # so that the order is that of the last settings
@@ -132,7 +142,7 @@ class UciSession:
         if self._is_searching and option.needs_idle:
             self.output.info(f"{option.name} takes effect when the search ends")
         elif self._runtime is not None:
-            self._apply_pending(self._runtime)
+            self._apply_pending(self._runtime, GLANCE_SECONDS)
 
     def new_game(self) -> None:
         """End the search and clear tables and histories."""
@@ -241,30 +251,50 @@ class UciSession:
         assert self._runtime is not None
         return self._runtime
 
-    def _apply_pending(self, runtime: Runtime) -> None:
-        """Apply the options set so far, except those that must wait for the end of a search."""
+    def _apply_pending(self, runtime: Runtime, seconds: float = FILE_SECONDS) -> None:
+        """Apply the options set so far, except those that must wait for the end of a search or for a slow file."""
         self.cold.wait()  # a `go` that is being handed over uses these options too
+        seconds = GLANCE_SECONDS if self._is_searching else seconds
         for name in list(self._pending):
             option = find(name)
             if option.needs_idle:
                 if self._is_searching:
                     continue
                 until_set(self._bestmove_said)
-            value = self._pending.pop(name)
-            if self._apply(option, runtime, value) and name in ("WeightsFile", "EvalFile"):
+            if not self._is_opened(option, self._pending[name], seconds):
+                continue
+            value, target = self._pending.pop(name), self if option.is_about_dialogue else runtime
+            if self._apply(option, target, value) and name in ("WeightsFile", "EvalFile"):
                 self._weights_said = ""
                 self._say_weights(runtime)
 
+    def _is_opened(self, option: UciOption, value: Value, seconds: float) -> bool:
+        """Whether the file that an option names is open; waits until this time after the beginning, and says if not."""
+        if option.opens is None:
+            return True
+        work = self._opening.get(option.name)
+        if work is None:
+            work = self._opening[option.name] = FileWork(partial(option.opened, value))
+        if work.is_done(seconds):
+            return True
+        if seconds == FILE_SECONDS and option.name not in self._slow_said:
+            self._slow_said.add(option.name)
+            self.output.info(f"{option.name}: '{value}' is still being read; until then it stays unchanged")
+        return False
+
     def _apply(self, option: UciOption, target: Runtime | UciSession, value: Value) -> bool:
         """Apply a value; returns whether that worked; if not, the reason is printed."""
+        work = self._opening.pop(option.name, None)
         try:
-            option.apply(target, value)
+            option.apply(target, value if work is None else work.result())
         except MemoryError as error:
             fault = str(error) or "not enough memory"
         except OSError as error:
             fault = f"cannot open '{value}': {error.strerror}"
-        except ValueError as error:
+        except (MerinoError, ValueError) as error:
             fault = str(error)
+        except Exception as error:  # noqa: BLE001  (whatever is in a file, it must not end the game)
+            fault = f"'{value}': {type(error).__name__}: {error}"
         else:
             return True
         self.output.error(f"{option.name}: {fault}; it stays unchanged")
@@ -272,11 +302,17 @@ class UciSession:
 
     def _consult_tables(self, runtime: Runtime, position: Position, limits: Limits) -> tuple[Limits, int]:
         """The limits that keep the result in the endgame tables, and the number of positions found."""
+        if runtime.tables is None:
+            return limits, 0
+        work = FileWork(partial(runtime.keep_result, position.copy(), limits))
+        if not work.is_done(TABLES_SECONDS):
+            self.output.info("SyzygyPath: the disk of the tablebases is slow; this move is searched without them")
+            return limits, 0
         try:
-            return runtime.keep_result(position, limits)
+            return work.result()
         except ValueError as error:
             self.output.error(f"SyzygyPath: {error}; the tablebases are no longer used")
-            runtime.use_tables("")
+            runtime.tables = None
             return limits, 0
 
     def _say_weights(self, runtime: Runtime) -> None:

@@ -20,7 +20,7 @@ from eval.linear.evaluate import NUMBER_OF_TERMS, scores_of, weighted_sum, white
 from eval.linear.phases import SUFFIXES, by_stage, halves, simplest, with_values
 from eval.linear.pieces import attributed_of, value_pieces
 from eval.linear.registry import TERMS, Group, Phase, Term
-from eval.linear.weights import as_mapping, learned_k, load, note_of_k, save
+from eval.linear.weights import as_mapping, k_in, note_of_k, parse, save
 from eval.material import stage_of
 from eval.outlook import DEFAULT_K
 
@@ -55,9 +55,9 @@ class LinearEvaluation(Evaluation):
         self.k, self.name = k, name
 
     @classmethod
-    def load(cls, path: Path) -> LinearEvaluation:
-        """The weights in a file, and the K fitted with them; raises WeightsError."""
-        return cls(load(path), learned_k(path), str(path))
+    def of_text(cls, text: str, source: str) -> LinearEvaluation:
+        """The weights in a file's text, and the K fitted with them; `source` names the file. Raises WeightsError."""
+        return cls(parse(text, source), k_in(text, source), source)
 
     @property
     def identity(self) -> dict[str, Any]:

@@ -19,6 +19,7 @@ import eval.linear.terms  # noqa: F401  (fills the registry)
 from engine.common.files import write_whole
 from engine.common.folders import user_folder
 from engine.common.nearest import did_you_mean
+from engine.common.user_files import WEIGHTS, is_there, names_in, read_user_text, text_of, user_path
 from eval.evaluation import EvaluationError
 from eval.linear.phases import SUFFIXES, halves
 from eval.linear.registry import TERMS, Term
@@ -36,13 +37,15 @@ class WeightsError(EvaluationError):
 
 
 def active_file(asked_for: str | None = None) -> Path:
-    """The weights file in use; it need not exist if the user named it."""
-    if asked_for:
-        return Path(asked_for).expanduser()
-    if os.environ.get(ENVIRONMENT_VARIABLE):
-        return Path(os.environ[ENVIRONMENT_VARIABLE]).expanduser()
+    """The weights file in use; it need not exist if the user named it. Raises WeightsError."""
+    name = asked_for or os.environ.get(ENVIRONMENT_VARIABLE)
+    if name:
+        try:
+            return user_path(name)
+        except OSError as error:
+            raise WeightsError(f"cannot read weights file '{name}': {error.strerror}") from error
     own = user_folder("data") / "weights.txt"
-    return own if own.exists() else DEFAULT_FILE
+    return own if is_there(own) else DEFAULT_FILE
 
 
 def load(path: Path, terms: Iterable[Term] = TERMS) -> np.ndarray:
@@ -97,14 +100,19 @@ def _defaults_of(missing: Sequence[Term], source: str) -> dict[str, tuple[float,
 
 
 def learned_k(path: Path) -> float:
-    """The K that was fitted together with the weights in `path`, as the learner notes it in a comment: "# ... K 187.3".
+    """The K of the weights in `path`, as of `k_in`; raises WeightsError."""
+    return k_in(_text(path), str(path))
 
-    DEFAULT_K where the file has no such comment. Raises WeightsError where it cannot be read.
+
+def k_in(text: str, source: str) -> float:
+    """The K that was fitted together with a file's weights, as the learner notes it in a comment: "# ... K 187.3".
+
+    DEFAULT_K where there is no such comment. Raises WeightsError, in which `source` names the file.
     """
-    found = _K_IN_COMMENT.search(_text(path))
+    found = _K_IN_COMMENT.search(text)
     k = float(found[1]) if found else DEFAULT_K
     if k <= 0:
-        raise WeightsError(f"'{path}': K {found[1] if found else k} in a comment is not above 0")
+        raise WeightsError(f"'{source}': K {found[1] if found else k} in a comment is not above 0")
     return k
 
 
@@ -115,12 +123,23 @@ def note_of_k(k: float) -> str:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        if isinstance(error, FileNotFoundError) and path.parent.is_dir():
-            reason = f"{reason}{did_you_mean(path.name, (other.name for other in path.parent.iterdir()))}"
-        raise WeightsError(f"cannot read weights file '{path}': {reason}") from error
+        return read_user_text(path, WEIGHTS)
+    except OSError as error:
+        raise WeightsError(f"cannot read weights file '{path}': {reason_of(error, path)}") from error
+
+
+def text_in(content: bytes, path: Path) -> str:
+    """The text of the content of the weights file `path`; raises WeightsError."""
+    try:
+        return text_of(content, path)
+    except OSError as error:
+        raise WeightsError(f"cannot read weights file '{path}': {error.strerror}") from error
+
+
+def reason_of(error: OSError, path: Path) -> str:
+    """Why a file of an evaluation cannot be read, with a file that may have been meant."""
+    hint = did_you_mean(path.name, names_in(path.parent)) if isinstance(error, FileNotFoundError) else ""
+    return f"{error.strerror}{hint}"
 
 
 def _number(text: str, where: str) -> float:

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from engine.common.files import write_whole
+from engine.common.user_files import HEAD_BYTES, NET, WEIGHTS, Kind, open_user_file, read_user_file
 from eval.evaluation import EvaluationError
 from eval.net.network import QA, QB, QR, QV, SCALE, VALUE, NetError, Network, Shape
 from eval.outlook import DEFAULT_K
@@ -31,14 +32,23 @@ FOREIGN_ENDING = ".bin"
 _PIECE_VALUES = {"rows": QR, "constants": QV, "unit": VALUE}
 
 
+def begins_like_net(head: bytes) -> bool:
+    """Whether a file that begins like this is a Merino net, or not text, as the nets of other trainers."""
+    return head.startswith(MAGIC) or b"\0" in head
+
+
 def is_net_file(path: Path) -> bool:
-    """Whether a file begins like a Merino net, or has the name of a net and is not text, as other trainers write it."""
+    """Whether a file begins like a net; one that cannot be read does not."""
     try:
-        with path.open("rb") as file:
-            head = file.read(1024)
+        with open_user_file(path, NET) as file:
+            return begins_like_net(file.read(HEAD_BYTES))
     except OSError:
         return False
-    return head.startswith(MAGIC) or b"\0" in head
+
+
+def kind_of(head: bytes) -> Kind:
+    """The kind of a file of an evaluation that begins like this: a net, or a weights file."""
+    return NET if begins_like_net(head) else WEIGHTS
 
 
 def save_net(network: Network, path: Path) -> None:
@@ -73,9 +83,14 @@ def as_bytes(network: Network) -> bytes:
 def load_net(path: Path) -> Network:
     """The net in a file; raises NetError."""
     try:
-        content = path.read_bytes()
+        content = read_user_file(path, NET)
     except OSError as error:
         raise NetError(f"cannot read net '{path}': {error.strerror}") from error
+    return net_in(content, path)
+
+
+def net_in(content: bytes, path: Path) -> Network:
+    """The net of the content of the file `path`; raises NetError, which names the file."""
     try:
         return read_net(content)
     except EvaluationError as error:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from engine.common.user_files import WEIGHTS, is_there, read_user_file
 from engine.common.work import cores
 from learn.improve import steps
 from learn.improve.plan import Plan
@@ -118,8 +119,8 @@ class Improver:
         number = self._state.last_proven
         if self._paths is None or number <= self._state.in_use:
             return
-        content, target = self._folder.best.read_bytes(), self._paths.target
-        if not target.exists() or target.read_bytes() != content:  # else a run was killed right after
+        content, target = read_user_file(self._folder.best, WEIGHTS), self._paths.target
+        if not is_there(target) or read_user_file(target, WEIGHTS) != content:  # else a run was killed right after
             install(self._paths, content, self._say)
         self._state = replace(self._state, in_use=number)
         self._folder.save(self._state)

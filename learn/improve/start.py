@@ -66,7 +66,7 @@ def _check_same(path: Path, state: LoopState, weights: str | None, given: Mappin
     if other:
         differing = ", ".join(f"{name} {_shown(mine[name])}, not {_shown(given[name])}" for name in other)
         raise LearnError(f"'{path}' has other settings: {differing}; leave them out, or give a new folder")
-    if weights is not None and Path(weights).expanduser().absolute() != Path(state.start_name).absolute():
+    if weights is not None and active_file(weights).absolute() != Path(state.start_name).absolute():
         raise LearnError(f"'{path}' began with '{state.start_name}', not '{weights}'; give a new folder")
 
 

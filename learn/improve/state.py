@@ -18,6 +18,7 @@ import numpy as np
 
 from engine import __version__
 from engine.common.files import try_lock, write_whole
+from engine.common.user_files import STATE, is_there, open_log, read_user_file
 from eval.linear.registry import TERMS
 from eval.linear.weights import as_mapping, render
 from learn.errors import LearnError
@@ -132,7 +133,7 @@ class Folder:
     def load(self) -> LoopState | None:
         """The finished rounds, None in a new folder; raises LearnError."""
         path = self.path / STATE_NAME
-        if not path.exists():
+        if not is_there(path):
             others = [each.name for each in self.path.iterdir() if each.name != "lock"]
             if others:
                 raise LearnError(f"'{self.path}' holds other files ({min(others)}): give a new folder")
@@ -143,15 +144,15 @@ class Folder:
         """Write the finished rounds, and `improve.json` last; raises OSError."""
         write_whole(self.path / "table.csv", table_of(state).encode())
         write_whole(self.best, weights_text(state.best, [f"the best of {len(state.rounds)} rounds"]).encode())
-        if not (self.path / "start.txt").exists():
+        if not is_there(self.path / "start.txt"):
             start = weights_text(np.array(state.weights), [f"the start, as in {state.start_name}"])
             write_whole(self.path / "start.txt", start.encode())
         write_whole(self.path / STATE_NAME, json.dumps(_as_json(state), indent=1).encode())
 
     def log(self, line: str) -> None:
         """Add a line to the log; raises OSError."""
-        with (self.path / "log.txt").open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
+        with open_log(self.path / "log.txt") as file:
+            file.write(f"{line}\n".encode())
 
 
 def weights_text(weights: np.ndarray, header: list[str]) -> str:
@@ -162,7 +163,7 @@ def weights_text(weights: np.ndarray, header: list[str]) -> str:
 def load_state(path: Path) -> LoopState:
     """Read `improve.json`; raises LearnError."""
     try:
-        data = json.loads(path.read_bytes())
+        data = json.loads(read_user_file(path, STATE))
     except OSError as error:
         raise LearnError(f"cannot read '{path}': {error.strerror}") from error
     except ValueError as error:

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from engine.common.files import write_whole
+from engine.common.user_files import STATE, is_there, read_user_file
 from eval.linear.family import LinearEvaluation
 from eval.linear.phases import in_two_phases
 from eval.linear.registry import TERMS
@@ -95,8 +96,8 @@ def fit_round(
 
     Validation games are of the newest file only: the best weights have learned from the others.
     """
-    if (folder / FIT).exists():
-        found = json.loads((folder / FIT).read_bytes())
+    if is_there(folder / FIT):
+        found = json.loads(read_user_file(folder / FIT, STATE))
         return RoundFit(load(folder / CANDIDATE), **found)
     settings = plan.settings(number)
     start = in_two_phases(best, len(TERMS)) if plan.phases == 2 else best

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.common.user_files import STATE, is_there, read_user_text
 from eval.net.blocks import COLOUR, FILE, MOST_MOVES, RANK, ROLE
 from eval.net.file import load_net
 from eval.net.network import Network
@@ -34,9 +35,9 @@ def load_run(path: Path) -> NetRun:
     """A net with the log beside it, which may be missing; raises EvaluationError and LearnError."""
     log = log_of(path)
     rows: list[dict[str, Any]] = []
-    if log.exists():
+    if is_there(log):
         try:
-            rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+            rows = [json.loads(line) for line in read_user_text(log, STATE).splitlines()]
         except (OSError, ValueError) as error:
             raise LearnError(f"'{log}' is not the log of a training: {error}") from error
     return NetRun(load_net(path), tuple(rows))

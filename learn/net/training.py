@@ -16,6 +16,7 @@ import numpy as np
 
 from engine.common.errors import MerinoError
 from engine.common.files import write_whole
+from engine.common.user_files import STATE, is_there, read_user_file
 from engine.common.work import cores
 from eval.net.file import as_bytes, digest
 from eval.net.network import LARGEST_WEIGHT, Network, Shape, exact_scores, quantised
@@ -270,10 +271,10 @@ class Trainer:
 
     def _load(self) -> None:
         path = self._checkpoint
-        if path is None or not path.exists():
+        if path is None or not is_there(path):
             return
         try:
-            with np.load(path, allow_pickle=False) as found:
+            with np.load(BytesIO(read_user_file(path, STATE)), allow_pickle=False) as found:
                 identity, numbers = str(found["identity"]), found["numbers"]
                 arrays = [found[name] for name in ("weights", "moments", "best_weights")]
         except (OSError, ValueError, KeyError) as error:

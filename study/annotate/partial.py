@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from engine.common.files import write_fault, write_whole
+from engine.common.user_files import STATE, is_there, read_user_file
 from study.errors import StudyError
 
 _GAME = re.compile(rb"% game (\d+), (\d+) bytes\n")
@@ -28,7 +29,7 @@ class Partial:
         self._first = f"% Merino annotates {identity}; the same command continues this file\n".encode()
         self.games: list[bytes] = []
         try:
-            end = self._read() if self.path.exists() else 0
+            end = self._read() if is_there(self.path) else 0
             self._file = self.path.open("r+b" if end else "wb")
             self._file.truncate(end)
             self._file.seek(end)
@@ -65,7 +66,7 @@ class Partial:
 
     def _read(self) -> int:
         """Read the complete games of the file; returns where the last one ends, 0 if there is not even a first line."""
-        content = self.path.read_bytes()
+        content = read_user_file(self.path, STATE)
         if self._first.startswith(content):
             return len(content) if content == self._first else 0
         if not content.startswith(self._first):

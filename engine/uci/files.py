@@ -1,0 +1,49 @@
+"""What the options that name files open, by the text of their values. A disk may be slow: the dialogue does not wait.
+
+These functions run on threads of their own, and what they return is put into use when the engine is idle. Imports
+nothing heavy: each loads what it needs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, BinaryIO
+
+from engine.common.user_files import open_log, user_path
+
+if TYPE_CHECKING:
+    from engine.tables.book import Book
+    from engine.tables.tablebase import Tables
+    from eval.families import EvaluationFile
+
+
+def weights(name: str) -> EvaluationFile:
+    """The file of the evaluation `name`, the active one if empty; raises EvaluationError."""
+    from eval.families import active_file, read_evaluation  # noqa: PLC0415 (with numba)
+
+    return read_evaluation(active_file(name or None).absolute())
+
+
+def net(name: str) -> EvaluationFile | None:
+    """The file of the net `name`, none if empty; raises EvaluationError."""
+    from eval.families import read_net  # noqa: PLC0415 (with numba)
+
+    return read_net(name) if name else None
+
+
+def book(name: str) -> Book | None:
+    """The book `name`, none if empty; raises BookError and OSError."""
+    from engine.tables.book import Book  # noqa: PLC0415 (few play with a book of the engine)
+
+    return Book(user_path(name)) if name else None
+
+
+def tables(path: str) -> Tables | None:
+    """The endgame tables in `path`, none if empty; raises TablebaseError."""
+    from engine.tables.tablebase import open_tables  # noqa: PLC0415 (few have the tables)
+
+    return open_tables(path) if path else None
+
+
+def log(name: str) -> BinaryIO | None:
+    """The log `name`, open for appending, none if empty; raises OSError."""
+    return open_log(user_path(name)) if name else None

@@ -1,0 +1,116 @@
+"""Every command that takes the name of a file ends with one line about a name that is none, and waits for nothing."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from engine.shell.cli import COMMANDS, main
+
+# A word of each, and the value of each option, that names a file to be read: `?` here.
+LINES = (
+    "evaluate ?",
+    "evaluate - --weights ?",
+    "epd ?",
+    "learn ?",
+    "learn games.pgn --weights ?",
+    "learn --use ?",
+    "improve --hours 0.001 --weights ?",
+    "recipes ?",
+    "recipes recipes.toml --source games=?",
+    "plot ?",
+    "points ?",
+    "explain ?",
+    "explain startpos --weights ?",
+    "explain startpos --evalfile ?",
+    "compare ? default.txt",
+    "moves 7k/8/8/8/8/8/8/K6Q w - - 0 1 --static --weights ?",
+    "explorer ? --no-browser",
+    "annotate ?",
+    "annotate games.pgn --weights ?",
+    "match ? default",
+    "match default,EvalFile=? default",
+    "match default default --games 2 --nodes 10 --openings ?",
+    "match default default --games 2 --nodes 10 --state ?",
+    "gauntlet ? default",
+    "round-robin ? default",
+    "selfplay 2 --nodes 10 --weights ?",
+    "selfplay 2 --nodes 10 --evalfile ?",
+    "spsa tune ?",
+    "spsa resume ?",
+    "spsa replay ?",
+    "spsa plan ?",
+    "positions ?",
+    "net ?",
+    "net gen1 --positions ?",
+    "net gen1 --stats ?",
+    "train ?",
+    "train games.pgn --start ?",
+    "features ALL --stats ?",
+    "weights ?",
+)
+WRITING = (
+    "learn games.pgn --out ? --no-match",
+    "learn games.pgn --csv ?",
+    "learn games.pgn --record ?",
+    "improve --hours 0.0001 --state ?",
+    "recipes recipes.toml --state ?",
+    "annotate games.pgn --nodes 10 --out ?",
+    "annotate games.pgn --nodes 10 --plot ?",
+    "match default default --games 2 --nodes 10 --pgn ?",
+    "selfplay 2 --nodes 10 --pgn ?",
+    "selfplay 2 --nodes 10 --positions ?",
+    "points games.pgn --matrix ?",
+    "positions games.pgn --out ?",
+    "train games.pgn --epochs 1 --out ?",
+    "spsa tune tuned.txt --pairs 2 --nodes 10 --state ?",
+    "plot games.pgn --out ?",
+)
+WITHOUT_FILES = {"console", "uci", "demo", "run", "perft", "cluster", "bench", "gui-config", "warmup", "clean-cache"}
+IMPOSSIBLE = ("a\0b", "x" * 10_000)
+WITHOUT_FILES |= {"version", "help"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with a file of games, one of recipes, a pipe and a link to itself."""
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    Path("circle").symlink_to("circle")
+    Path("games.pgn").write_text('[Event "?"]\n[Result "1-0"]\n\n1. e4 e5 1-0\n')
+    Path("default.txt").write_text("Pawn 100\n")
+    Path("tuned.txt").write_text("razor_depth, int, 3, 1, 5, 1, 0.002\n")
+    Path("recipes.toml").write_text('[games.games]\nfile = "games.pgn"\n[recipes.a]\nlearn = "games"\n')
+    return tmp_path
+
+
+def test_every_command_is_asked_or_takes_no_file() -> None:
+    assert {line.split()[0] for line in LINES} | WITHOUT_FILES == {command.name for command in COMMANDS.values()}
+
+
+@pytest.mark.parametrize("name", ["pipe", "circle", ".", "/dev/zero", "~ ~", *IMPOSSIBLE])
+def test_a_name_that_is_no_file_ends_a_command_with_a_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    for line in LINES:
+        check(line, name, capsys)
+
+
+@pytest.mark.parametrize("name", ["circle", "games.pgn/x", "~ ~", *IMPOSSIBLE])
+def test_a_name_that_cannot_be_written_to_is_told_before_the_work(
+    folder: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    for line in WRITING:
+        check(line, name, capsys)
+    assert not list(folder.glob("*.new*"))
+
+
+def check(line: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """That a command with this name of a file ends with a line on standard error, and the code of a fault."""
+    code = main([word.replace("?", name) for word in line.split()])
+    said = capsys.readouterr().err.splitlines()
+    assert code in (1, 2), (line, code, said)
+    assert said and said[-1].startswith("merino: "), (line, said)
+    assert "Traceback" not in "".join(said), (line, said)

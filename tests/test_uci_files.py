@@ -1,0 +1,167 @@
+"""Options that name files: whatever the name means, the engine says so and goes on as before. Over a pipe."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.uci.options import OPTIONS
+from engine.uci.session import FILE_SECONDS
+from eval.linear.weights import SHIPPED
+from tests.uci_process import ROOT, UciProcess, bestmove
+
+OF_FILES = [option.name for option in OPTIONS.values() if option.opens is not None]
+# Opening a file "....slow" takes until there is a file "....slow.go", as on a disk of a network that is down.
+SLOW_DISK = """
+import os, sys, time
+
+def wait(event, arguments):
+    if event in ("open", "os.listdir") and str(arguments[0]).endswith(".slow"):
+        while not os.path.exists(f"{arguments[0]}.go"):
+            time.sleep(0.01)
+
+sys.addaudithook(wait)
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with things that are no files, and names that mean none."""
+    path = tmp_path_factory.mktemp("files")
+    os.mkfifo(path / "pipe")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(os.path.relpath(path / "socket"))
+    (path / "circle").symlink_to("circle")
+    (path / "text").write_text("neither this nor that\n")
+    (path / "locked").mkdir()
+    (path / "huge").touch()
+    os.truncate(path / "huge", 1 << 40)
+    return path
+
+
+@pytest.fixture
+def slow_engine(tmp_path: Path) -> Iterator[UciProcess]:
+    """An engine for which opening `x.slow` in its folder takes until `x.slow.go` is there."""
+    (tmp_path / "sitecustomize.py").write_text(SLOW_DISK)
+    where = {"PYTHONPATH": os.pathsep.join((str(tmp_path), str(ROOT)))}
+    with UciProcess(environment=where, folder=tmp_path) as engine:
+        engine.ask("uci", "isready", until="readyok")
+        yield engine
+
+
+def arrive(path: Path) -> None:
+    path.with_name(f"{path.name}.go").touch()
+
+
+def impossible(folder: Path) -> dict[str, str]:
+    """Values that name nothing that could be read, with what is said; "" where it depends on the option."""
+    return {
+        "~ ~": "there is no home folder",
+        "~nosuchuser/x": "there is no home folder",
+        str(folder / "pipe"): "it is a pipe",
+        str(folder / "socket"): "it is a socket",
+        "/dev/zero": "it is a device",
+        "/dev/stdin": "it is a pipe",
+        str(folder / "circle"): "Too many levels",
+        "x" * 10_000: "File name too long",
+        "a\0b": "no file can have such a name",
+        str(folder / "none" / "x"): "No such file",
+        str(folder / "text" / "x"): "Not a directory",
+        str(folder / "huge"): "",
+        str(folder): "",
+    }
+
+
+def test_the_options_of_files_are_those_whose_values_are_names_of_files() -> None:
+    assert set(OF_FILES) == {"BookFile", "SyzygyPath", "WeightsFile", "EvalFile", "Debug Log File"}
+
+
+@pytest.mark.parametrize("option", OF_FILES)
+def test_a_name_that_is_no_file_is_one_error_and_nothing_changes(engine: UciProcess, folder: Path, option: str) -> None:
+    bestmove(engine, "go depth 1")  # says which weights are in use, if they have changed
+    before = engine.ask("eval", "isready", until="readyok")
+    for value, reason in impossible(folder).items():
+        if option == "Debug Log File" and (value == "/dev/zero" or value.endswith("huge")):
+            continue  # these can be written to
+        engine.send(f"setoption name {option} value {value}")
+        (said,) = engine.sync()
+        assert said.startswith(f"info string error: {option}: "), (value[:60], said)
+        if len(value) < 400:
+            assert said.endswith("; it stays unchanged"), said
+            assert (reason in said) or option == "EvalFile" and "there is no net" in said, said
+    assert engine.ask("eval", "isready", until="readyok") == before
+    assert bestmove(engine, "go depth 1") != "(none)"
+
+
+@pytest.mark.parametrize("option", ["WeightsFile", "EvalFile", "BookFile"])
+def test_a_file_too_large_for_its_kind_is_refused_unread(engine: UciProcess, folder: Path, option: str) -> None:
+    began = time.perf_counter()
+    engine.send(f"setoption name {option} value {folder / 'huge'}")
+    (said,) = engine.sync()
+    assert "it has more than" in said and time.perf_counter() - began < 5
+
+
+def test_the_dialogue_goes_on_while_files_are_slow(slow_engine: UciProcess, tmp_path: Path) -> None:
+    paths = {option: tmp_path / f"{number}.slow" for number, option in enumerate(OF_FILES)}
+    for option, path in paths.items():
+        path.mkdir() if option == "SyzygyPath" else path.write_bytes(b"no such thing")
+    began = slow_engine.send(*(f"setoption name {option} value {path}" for option, path in paths.items()))
+    said = slow_engine.ask("isready", until="readyok")
+    assert set(said[:-1]) == {
+        f"info string {option}: '{path}' is still being read; until then it stays unchanged"
+        for option, path in paths.items()
+    }
+    slow_engine.send("go infinite", "isready")
+    assert slow_engine.read_until("readyok")[-1].at - began < FILE_SECONDS + 5
+    assert slow_engine.ask("stop", until="bestmove")[-1] != "bestmove (none)"
+    for path in paths.values():
+        arrive(path)
+    time.sleep(0.3)
+    faults = slow_engine.sync()
+    assert [line.split(": ")[1] for line in faults] == [option for option in OF_FILES if option != "Debug Log File"]
+    assert all(line.startswith("info string error: ") for line in faults)
+    slow_engine.send("quit")
+    assert slow_engine.exit_code() == 0
+    assert b">> quit" in paths["Debug Log File"].read_bytes()
+
+
+@pytest.mark.parametrize("end", ["quit", ""])
+def test_a_slow_file_delays_no_end(slow_engine: UciProcess, tmp_path: Path, end: str) -> None:
+    (tmp_path / "weights.slow").touch()
+    began = slow_engine.send(f"setoption name WeightsFile value {tmp_path / 'weights.slow'}", end)
+    slow_engine.end_input()
+    assert slow_engine.exit_code() == 0 and time.perf_counter() - began < 3
+
+
+def test_weights_that_come_late_are_used_from_then_on(slow_engine: UciProcess, tmp_path: Path) -> None:
+    path = tmp_path / "weights.slow"
+    path.write_bytes((SHIPPED / "greko2015-after-training.txt").read_bytes())
+    before = slow_engine.ask("eval", "isready", until="readyok")
+    slow_engine.send(f"setoption name WeightsFile value {path}", "isready")
+    slow_engine.read_until("readyok")
+    assert slow_engine.ask("eval", "isready", until="readyok") == before
+    arrive(path)
+    time.sleep(0.3)
+    assert slow_engine.sync() == [f"info string weights: {path}"]
+    assert slow_engine.ask("eval", "isready", until="readyok") != before
+
+
+def test_of_two_files_the_last_one_named_is_used(slow_engine: UciProcess, tmp_path: Path) -> None:
+    slow, quick = tmp_path / "a.slow", tmp_path / "b.txt"
+    slow.write_bytes((SHIPPED / "default.txt").read_bytes())
+    quick.write_bytes((SHIPPED / "default.txt").read_bytes())
+    slow_engine.send(f"setoption name WeightsFile value {slow}", f"setoption name WeightsFile value {quick}")
+    assert slow_engine.sync() == [f"info string weights: {quick}"]
+    arrive(slow)
+    time.sleep(0.3)
+    assert slow_engine.sync() == []
+
+
+def test_a_log_can_go_to_a_device(engine: UciProcess) -> None:
+    engine.send("setoption name Debug Log File value /dev/null", "setoption name Debug Log File value <empty>")
+    assert engine.sync() == []

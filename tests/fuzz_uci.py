@@ -1,14 +1,18 @@
 """`make fuzz`: random, mutated and truncated lines through the real process, batch by batch.
 
-After each batch `isready` must be answered. A death or a hang ends the run, and the batch is kept in a file.
+After each batch `isready` must be answered. A death or a hang ends the run, and the batch is kept in a file. The
+process runs in a folder of files that it can use, and of things that are no files: options and commands name them.
 What could take long by its meaning is made small (depths, nodes, hash, threads): robustness is measured, not speed.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import re
+import socket
+import struct
 import sys
 import tempfile
 import time
@@ -17,9 +21,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import chess
+from chess.polyglot import zobrist_hash
 
 from engine.uci import find_command
 from engine.uci.options import OPTIONS
+from eval.linear.weights import DEFAULT_FILE, SHIPPED
 from tests.boards import KIWIPETE, MATED, STALEMATED, WILD
 from tests.uci_process import UciProcess
 
@@ -27,6 +33,7 @@ LINES, BATCH = 200_000, 100
 PATIENCE_SECONDS = 30.0
 LIVES = 200  # batches after which the process is told to quit, and a new one started
 MEGABYTE = 1 << 20
+HUGE_BYTES = 1 << 40
 
 FENS = (chess.STARTING_FEN, KIWIPETE, MATED, STALEMATED, WILD, "8/8/8/8/8/8/8/8 w")
 SHUFFLE = "g1f3 g8f6 f3g1 f6g8 "
@@ -50,6 +57,25 @@ _LONG = re.compile(rf"(?i)\b({'|'.join(_CAPS)})((?:\s+value)?\s+)([+-]?\w[\w.]*)
 # What comes before our own `isready`, and its answer: a batch may contain `isready` too.
 _MARKER, _ANSWER = ("debug on", "end-of-batch", "debug off"), "info string unknown command: 'end-of-batch'"
 _WRITES_FILES = re.compile(r"(?i)export_weights|log\s+file")
+_OUTSIDE = re.compile(r"[/~]")  # in the name of a file that may lie outside the folder of the process
+FILE_OPTIONS = tuple(option.name for option in OPTIONS.values() if option.opens is not None)
+ODD_NAMES = (*_words("folder pipe socket circle gone huge text zeros cut.net short.bin ."), "", "a  b")
+GOOD_NAMES = ("good.txt", "good.net", "good.bin", "log.txt", "gen1")
+PATHS = (
+    "~ ~",
+    "~nobody/x",
+    "/dev/zero",
+    "/dev/stdin",
+    "/dev/full",
+    "/proc/self/mem",
+    "/proc/self/fd/0",
+    "circle/x",
+    "text/x",
+    "\0",
+    "x" * 300,
+    "y/" * 5000,
+    "/",
+)
 
 
 @dataclass
@@ -82,6 +108,8 @@ class Lines:
             (self.position, 30),
             (self.go, 25),
             (self.option, 15),
+            (self.file_option, 8),
+            (self.export, 1),
             (self.words, 20),
             (self.junk, 8),
             (self.long_line, 1),
@@ -109,10 +137,24 @@ class Lines:
         return " ".join(["go", *words, *self.draw.choices(MOVES, k=self.draw.randrange(2))])
 
     def option(self) -> str:
-        """An option with any value; those that write files have none."""
+        """An option with any value."""
         name = self.draw.choice([option.name for option in OPTIONS.values()])
         value = self.draw.choice((self.number(), self.draw.choice(WORDS), "", "/", "."))
         return f"setoption name {self.draw.choice((name, name.lower(), self.mutated(name)))} value {value}"
+
+    def file_option(self) -> str:
+        """An option that names a file, or what is none."""
+        return f"setoption name {self.draw.choice(FILE_OPTIONS)} value {self.path()}"
+
+    def export(self) -> str:
+        """A command that writes a file."""
+        return f"export_weights {self.path()}"
+
+    def path(self) -> str:
+        """The name of a file, mutated now and then, or of something else."""
+        name = self.draw.choice((*ODD_NAMES, *GOOD_NAMES, *PATHS))
+        name = self.mutated(name) if self.draw.random() < 0.2 else name
+        return self.draw.choice((name, name, name, f" {name} ", f'"{name}"', f"folder/{name}", f"{name}:{name}"))
 
     def words(self) -> str:
         """Words of the protocol in any order."""
@@ -153,10 +195,11 @@ class Lines:
 
 
 def tamed(line: str) -> str:
-    """The line without line ends, with numbers that cost little, and not `quit` nor a command that writes a file."""
+    """The line without line ends, with numbers that cost little, and not `quit` nor one that writes files elsewhere."""
     line = _LONG.sub(_capped, line.replace("\n", " ").replace("\r", " "))
     command, _ = find_command(line.lower())
-    return "stop" if _WRITES_FILES.search(line) or command is not None and command.name == "quit" else line
+    writes = _WRITES_FILES.search(line) and _OUTSIDE.search(line.replace("folder/", "").replace("/dev/full", ""))
+    return "stop" if writes or command is not None and command.name == "quit" else line
 
 
 def _capped(match: re.Match[str]) -> str:
@@ -166,6 +209,25 @@ def _capped(match: re.Match[str]) -> str:
     except (ValueError, OverflowError):
         return f"{word}{between}3"
     return match[0] if value <= _CAPS[word.lower()] else f"{word}{between}{_CAPS[word.lower()]}"
+
+
+def furnish(folder: Path) -> Path:
+    """Put what the lines name into the folder of the process; returns it."""
+    (folder / "folder").mkdir()
+    os.mkfifo(folder / "pipe")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(os.path.relpath(folder / "socket"))
+    (folder / "circle").symlink_to("circle")
+    (folder / "gone").symlink_to("nowhere")
+    (folder / "huge").touch()
+    os.truncate(folder / "huge", HUGE_BYTES)
+    net, text = (SHIPPED / "pieces1.net").read_bytes(), DEFAULT_FILE.read_bytes()
+    contents = {"text": b"no weights\n" * 100, "zeros": bytes(1 << 16), "cut.net": net[: len(net) // 2], "a  b": text}
+    contents |= {"short.bin": bytes(40), "good.txt": text, "good.net": net}
+    contents["good.bin"] = struct.pack(">QHHI", zobrist_hash(chess.Board()), 0o1434, 1, 0)  # e2e4
+    for name, content in contents.items():
+        (folder / name).write_bytes(content)
+    return folder
 
 
 class Run:
@@ -179,7 +241,7 @@ class Run:
     def run(self, lines: int, batch: int = BATCH, report: Callable[[str], None] = print) -> Path | None:
         """Send so many lines; the file with the batch at which the process died or hung, or None if it never did."""
         while self.totals.lines < lines:
-            with tempfile.TemporaryDirectory() as folder, UciProcess(folder=Path(folder)) as engine:
+            with tempfile.TemporaryDirectory() as folder, UciProcess(folder=furnish(Path(folder))) as engine:
                 self.totals.processes += 1
                 engine.ask("uci", "isready", until="readyok")
                 for _ in range(LIVES):

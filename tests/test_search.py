@@ -155,6 +155,14 @@ def test_a_mate_on_the_hundredth_half_move_counts(searcher: Searcher) -> None:
     assert line.score.mate == 1
 
 
+def test_a_move_that_leaves_a_bare_king_without_one_is_no_mate(searcher: Searcher) -> None:
+    """Qb6 is a stalemate, and there is no mate with this move."""
+    result = searcher.search(position := Position("k7/8/8/1Q6/8/8/8/7K w - - 0 1"), Limits(depth=2))
+    assert result.line is not None and result.best is not None
+    assert result.line.score.mate is None
+    assert position.uci(result.best) != "b5b6"
+
+
 def test_the_same_search_gives_the_same_tree() -> None:
     first, second = (run_bench(lambda text: None, depth=7)[0] for _ in range(2))
     assert first == second > 1000
@@ -179,6 +187,16 @@ def test_multipv_lines_are_sorted_complete_and_different(searcher: Searcher) -> 
     assert [line.multipv for line in last] == [1, 2, 3, 4]
     assert [line.score for line in last] == sorted((line.score for line in last), reverse=True)
     assert len({line.pv[0] for line in last}) == 4
+
+
+def test_the_first_line_is_the_best(searcher: Searcher) -> None:
+    searcher.multipv = 3
+    lines: list[Line] = []
+    result = searcher.search(Position("7k/8/8/8/8/8/r5R1/7K w - - 0 1"), Limits(depth=2), lines.append)
+    scores = [line.score for line in lines if line.depth == 2]
+    assert scores[0] > scores[-1]
+    assert scores == sorted(scores, reverse=True)
+    assert result.best == lines[-len(scores)].pv[0]
 
 
 def test_more_lines_than_moves_gives_all_moves(searcher: Searcher) -> None:

@@ -1,0 +1,84 @@
+"""The windows of iterative deepening: around the last score, and wider on the side where the score fell out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine.compiled.jit import entry
+from engine.search.iterative_deepening import aspiration_window, fail_high_depth, widened_window
+from engine.search.limits import MATE_IN_MAX_PLY
+from engine.search.state import INFINITE, NO_SCORE, new_search_record
+
+WIDTH = 20
+
+
+@entry
+def _window(records, depth, guess):
+    return aspiration_window(records[0], depth, guess)
+
+
+@entry
+def _widened(score, alpha, beta, width):
+    return widened_window(score, alpha, beta, width)
+
+
+@entry
+def _next_depth(records, score, beta, searched, depth):
+    return fail_high_depth(records[0], score, beta, searched, depth)
+
+
+@pytest.fixture
+def record() -> np.ndarray:
+    record = new_search_record()
+    record[0]["parameters"]["aspiration_window"] = WIDTH
+    return record
+
+
+@pytest.mark.parametrize("guess", [-300, 0, 15, MATE_IN_MAX_PLY - 1, 1 - MATE_IN_MAX_PLY])
+def test_from_depth_five_on_the_window_lies_around_the_last_score(record: np.ndarray, guess: int) -> None:
+    assert _window(record, 4, guess) == (-INFINITE, INFINITE, WIDTH)
+    for depth in (5, 6, 40):
+        assert _window(record, depth, guess) == (guess - WIDTH, guess + WIDTH, WIDTH)
+
+
+@pytest.mark.parametrize("guess", [NO_SCORE, MATE_IN_MAX_PLY, -MATE_IN_MAX_PLY])
+def test_the_window_is_open_without_a_last_score_and_after_a_mate(record: np.ndarray, guess: int) -> None:
+    assert _window(record, 9, guess) == (-INFINITE, INFINITE, WIDTH)
+
+
+def test_a_fail_low_moves_alpha_down_and_beta_to_the_middle() -> None:
+    assert _widened(-45, -20, 20, 20) == (-45 - 30, 0, 30)
+    assert _widened(-20, -20, 20, 20) == (-20 - 30, 0, 30)
+
+
+def test_a_fail_high_moves_beta_up_and_leaves_alpha() -> None:
+    assert _widened(45, -20, 20, 20) == (-20, 45 + 30, 30)
+    assert _widened(20, -20, 20, 20) == (-20, 20 + 30, 30)
+
+
+@pytest.mark.parametrize(("score", "alpha", "beta"), [(-500, -400, 0), (500, 0, 400)])
+def test_a_window_wider_than_a_thousand_centipawns_is_opened(score: int, alpha: int, beta: int) -> None:
+    assert _widened(score, alpha, beta, 666)[2] == 999
+    assert _widened(score, alpha, beta, 666)[:2] != (-INFINITE, INFINITE)
+    assert _widened(score, alpha, beta, 668) == (-INFINITE, INFINITE, 1002)
+
+
+def test_a_window_never_reaches_beyond_infinity() -> None:
+    assert _widened(300 - INFINITE, 400 - INFINITE, 0, 400)[0] == -INFINITE
+    assert _widened(INFINITE - 300, 0, INFINITE - 400, 400)[1] == INFINITE
+
+
+def test_each_fail_high_takes_a_ply_off_the_next_search_up_to_three(record: np.ndarray) -> None:
+    depths = [9]
+    for _ in range(4):
+        depths.append(_next_depth(record, 30, 20, depths[-1], 9))
+    assert depths == [9, 8, 7, 6, 6]
+    assert _next_depth(record, 20, 20, 9, 9) == 8
+    assert _next_depth(record, 30, 20, 1, 1) == 1
+
+
+def test_a_fail_low_is_searched_to_the_full_depth_and_so_is_everything_at_full_width(record: np.ndarray) -> None:
+    assert _next_depth(record, -30, 20, 7, 9) == 9
+    record[0]["full_width"] = 1
+    assert _next_depth(record, 30, 20, 9, 9) == 9

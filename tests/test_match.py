@@ -5,11 +5,13 @@ import threading
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from multiprocessing import get_context
+from types import SimpleNamespace
 
 import chess
 import numpy as np
 import pytest
 
+from engine.board.bitboard import BLACK, WHITE
 from engine.common import runs
 from engine.common.command import CommandError
 from engine.search.limits import Limits
@@ -18,10 +20,11 @@ from engine.search.searcher import Searcher
 from engine.shell.cli import main
 from engine.shell.match_options import time_control
 from eval.families import default
+from match import runner
 from match.compiled_board import CompiledBoard
 from match.config import MatchConfig
 from match.errors import MatchError, PlayerError
-from match.games import Game, Reason
+from match.games import FAULTS, Game, Reason, Tally
 from match.openings import RandomOpenings
 from match.players import OwnPlayer, read_player
 from match.runner import play_match
@@ -29,6 +32,7 @@ from match.time_control import Adjudication, TimeControl
 
 NODES = 200
 GAMES = 16
+OPENING = RandomOpenings(seed=1, plies=0).opening(0)
 BY_RULE = {
     chess.Termination.CHECKMATE: Reason.CHECKMATE,
     chess.Termination.STALEMATE: Reason.STALEMATE,
@@ -210,3 +214,55 @@ def test_a_move_costs_the_usual_nodes_where_no_limit_is_named(limits: dict[str, 
 def test_equal_players_draw_a_match(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["match", "default", "default", "--games", "4", "--nodes", "100", "--concurrency", "1"]) == 0
     assert "Penta | [0, 0, 2, 0, 0]" in capsys.readouterr().out
+
+
+def game(number: int, winner: int | None, reason: Reason = Reason.CHECKMATE) -> Game:
+    """A game of a match; in even ones the first player has White."""
+    return Game(number, number % 2 == 0, OPENING, (), reason, winner)
+
+
+@pytest.mark.parametrize(
+    ("number", "winner", "points"),
+    [(0, WHITE, 2), (0, BLACK, 0), (0, None, 1), (1, WHITE, 0), (1, BLACK, 2), (1, None, 1)],
+)
+def test_the_first_player_wins_what_his_colour_wins(number: int, winner: int | None, points: int) -> None:
+    assert game(number, winner).points == points
+
+
+def test_the_two_games_of_one_opening_make_a_pair() -> None:
+    tally = Tally()
+    for number, winner in enumerate([WHITE, BLACK, WHITE, WHITE, BLACK, None, None]):
+        tally.add(game(number, winner))
+    assert tally.points.tolist() == [2, 2, 3]
+    assert tally.pairs.tolist() == [0, 1, 1, 0, 1], "two wins; a win and a loss; a loss and a draw; one to come"
+
+
+@pytest.mark.parametrize("reason", FAULTS)
+def test_a_fault_is_that_of_the_player_who_lost_by_it(reason: Reason) -> None:
+    tally = Tally()
+    for number, winner in enumerate([WHITE, WHITE, WHITE, WHITE, BLACK, WHITE]):
+        tally.add(game(number, winner, reason))
+    assert tally.faults[reason] == [4, 2], "the first player lost the games 1, 3, 4 and 5"
+
+
+def test_the_two_games_of_a_pair_are_played_with_both_colours() -> None:
+    played: list[tuple[int, bool]] = []
+
+    def play(number: int, _: object, first_is_white: bool) -> int:
+        played.append((number, first_is_white))
+        return number
+
+    table, run = runner._Table(None, SimpleNamespace(play=play)), SimpleNamespace(is_stopped=False)
+    assert runner._play_pair(table, run, (6, 7), OPENING) == [6, 7]  # type: ignore[arg-type, comparison-overlap]
+    assert played == [(6, True), (7, False)]
+
+
+def test_a_test_is_decided_by_whole_pairs_only() -> None:
+    match = object.__new__(runner._Match)
+    match._config, match._sprt = SimpleNamespace(games=4), SimpleNamespace(verdict=lambda _: "H1")  # type: ignore[assignment]
+    match._result = runner.MatchResult(Tally())
+    over = []
+    for number in range(3):
+        match._result.tally.add(game(number, WHITE))
+        over.append(match._is_over())
+    assert over == [False, True, False]

@@ -96,6 +96,14 @@ def test_the_bounds_are_those_of_wald():
     assert Sprt(0, 5, alpha=0.05, beta=0.10).bounds == pytest.approx((-2.251, 2.890), abs=1e-3)
 
 
+@pytest.mark.parametrize(("beyond", "verdict"), [(-0.01, ""), (0.0, "decided"), (0.01, "decided")])
+def test_a_verdict_falls_on_the_bound_itself(monkeypatch: pytest.MonkeyPatch, beyond: float, verdict: str) -> None:
+    sprt, counts = Sprt(0, 5, alpha=0.05, beta=0.10), np.zeros(5)
+    for bound, hypothesis, direction in zip(sprt.bounds, ("H0", "H1"), (-1, 1), strict=True):
+        monkeypatch.setattr(Sprt, "llr", lambda *_, ratio=bound + direction * beyond: ratio)
+        assert sprt.verdict(counts) == (hypothesis if verdict else "")
+
+
 @pytest.mark.parametrize("model", list(Model))
 def test_the_test_errs_about_as_often_as_promised(model):
     sprt, random = Sprt(-20, 20, alpha=0.05, beta=0.10, model=model), np.random.default_rng(4)

@@ -13,7 +13,7 @@ from eval.evaluation import EvaluationError
 from eval.families import from_identity, load
 from eval.net.family import NetEvaluation
 from eval.net.file import as_bytes, load_net, read_net, save_net
-from eval.net.network import SCALE, VALUE, NetError, Network, Shape, exact_scores, quantised
+from eval.net.network import SCALE, VALUE, NetError, Network, Shape, exact_scores, quantised, quantum
 from eval.net.piece_family import PieceNetEvaluation, net_evaluation
 from eval.net.rows import NO_ROW, PIECE_ROWS, ROW_OF_FEATURE
 from tests.test_features import boards, records
@@ -33,6 +33,14 @@ def test_scores_are_those_of_the_net_written_plainly(shape: Shape) -> None:
     net, positions = random_net(shape), records(boards(60))
     found = net_evaluation(net).white_scores(positions)
     assert found == pytest.approx(exact_scores(shape, net.as_floats, positions), abs=1e-6)
+
+
+@pytest.mark.parametrize("shape", SHAPES + PIECE_SHAPES, ids=str)
+def test_a_weight_is_rounded_to_the_nearest_whole_number(shape: Shape) -> None:
+    draw = np.random.default_rng(4)
+    weights = {name: draw.normal(0, 0.2, size) for name, size in shape.layers().items()}
+    for name, rounded in quantised(shape, weights, 200.0, {}).as_floats.items():
+        assert np.abs(rounded - weights[name]).max() <= 0.5 / quantum(name) + 1e-12, name
 
 
 @pytest.mark.parametrize("shape", SHAPES + PIECE_SHAPES, ids=str)

@@ -104,6 +104,44 @@ def test_the_gradient_is_that_of_finite_differences(shape: Shape, objective: Obj
         assert off <= 3
 
 
+@pytest.mark.parametrize("shape", [Shape("ALL", 16), Shape("H+V", 16)], ids=str)
+def test_about_half_of_the_positions_are_learned_as_their_mirror_images(shape: Shape) -> None:
+    layout, vector = Layout(shape), weights_of(Layout(shape))
+    board = boards(30)[-1].copy(stack=False)
+    board.castling_rights = chess.BB_EMPTY
+    mirrored = board.transform(chess.flip_horizontal)
+    plain, flipped = (
+        pack(records([each] * 20), np.full(20, 30), np.ones(20), np.zeros(20)) for each in (board, mirrored)
+    )
+    with ThreadPoolExecutor(1) as pool:
+        gradient = Gradient(layout, pool, 1, 64)
+        never, always = (gradient.error(vector, chosen, layout.options(Objective())) for chosen in (plain, flipped))
+        found = gradient.error(vector, plain, layout.options(Objective(), mirror=77))
+    times = 20 * (found - never) / (always - never)
+    assert times == pytest.approx(round(times), abs=0.01)
+    assert 3 <= times <= 17
+
+
+def test_a_step_of_adam_is_the_one_of_the_paper() -> None:
+    """With decoupled decay (AdamW), from the sum of all parts, within the largest weight."""
+    rate, first, second, epsilon, share, decay, most = 0.01, 0.9, 0.99, 1e-8, 1 / 40, 0.002, 0.3
+    layout, draw = Layout(Shape("H", 16)), np.random.default_rng(8)
+    with ThreadPoolExecutor(2) as pool:
+        gradient = Gradient(layout, pool, 2, 64)
+        gradient._gradients[:] = draw.normal(0, 1, gradient._gradients.shape)
+        slope = gradient._gradients.sum(axis=0, dtype=np.float64) * share
+        weights = draw.uniform(-1.1 * most, 1.1 * most, layout.size).astype(np.float32)
+        moments = np.abs(draw.normal(0, 0.01, (2, layout.size))).astype(np.float32)
+        mean = first * moments[0].astype(np.float64) + (1 - first) * slope
+        square = second * moments[1].astype(np.float64) + (1 - second) * slope**2
+        moved = weights * (1 - decay) - rate * mean / (np.sqrt(square) + epsilon)
+        gradient.step(weights, moments, np.array([rate, first, second, epsilon, share, decay, most]))
+        assert not gradient.whole().any()
+    assert moments == pytest.approx(np.stack([mean, square]), rel=1e-4, abs=1e-7)
+    assert weights == pytest.approx(np.clip(moved, -most, most), rel=1e-4, abs=1e-6)
+    assert (np.abs(moved) > most).sum() > 2
+
+
 def sigmoid(x: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-x))
 

@@ -45,6 +45,21 @@ def configuration(pairs: int = 40, method: str = "bspsa", **other) -> Configurat
     )
 
 
+def test_results_are_taken_in_the_order_in_which_pairs_were_handed_out() -> None:
+    tune = Tune.new(configuration(pairs=6))
+    asked = list(iter(tune.ask, None))
+    assert [pair.number for pair in asked] == [1, 2, 3, 4], "no more than four are under way"
+    tune.tell(2.0)
+    tune.tell(math.nan)
+    assert [pair.number for pair in iter(tune.ask, None)] == [5, 6], "and no more than there are"
+    for y in (-2.0, 1.0, 0.0, 0.5):
+        tune.tell(y)
+    assert [(result.number, result.y) for result in tune.done if result.number != 2] == [
+        *((1, 2.0), (3, -2.0), (4, 1.0), (5, 0.0), (6, 0.5)),
+    ]
+    assert (tune.is_over, tune.lost) == (True, 1)
+
+
 def judge(lose: int = 0, interrupt: int = 0) -> Callable[[TunePairTask], PairOutcome]:
     """Plays no games: the player with more RookOpen_mg wins, unless a pair is to be lost or to break the tune off."""
 

@@ -13,7 +13,7 @@ INSTALLED_DEV := $(VENV)/installed-dev
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run explorer docs test test-python test-bounds test-cluster signature fuzz starve endurance lint bench perft warmup clean
+.PHONY: help run explorer docs test test-python test-bounds test-cluster signature fuzz starve endurance mutants lint bench perft warmup clean
 
 help: ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 20
@@ -53,6 +53,9 @@ starve: warmup $(INSTALLED_DEV) ## play with a tenth of a core for each side, an
 
 endurance: warmup $(INSTALLED_DEV) ## play 10,000 very fast games in build/endurance, or go on with them; ARGS="--games 500"
 	@nice $(RUN) -m benchmarks.endurance build/endurance $(ARGS)
+
+mutants: $(INSTALLED_DEV) ## plant faults that the tests must catch, for an hour; ARGS="--only pgn" for some of them
+	@$(RUN) -m tests.mutants $(ARGS)
 
 lint: $(INSTALLED_DEV) ## check style and types
 	@$(RUN) -m ruff check .

@@ -155,9 +155,9 @@ class Results:
         """What became of this fault, None if it, its module or its tests have changed since."""
         return self._found.get(fault.digest(ROOT))
 
-    def add(self, fault: Fault, finding: Finding) -> None:
-        """Keep a finding."""
-        self._found[fault.digest(ROOT)] = finding
+    def add(self, digest: str, finding: Finding) -> None:
+        """Keep a finding by the digest of its fault, which is that of the files before the copy was made."""
+        self._found[digest] = finding
         self._path.parent.mkdir(exist_ok=True)
         kept = {digest: asdict(each) for digest, each in self._found.items()}
         write_whole(self._path, json.dumps(kept, indent=1).encode())
@@ -179,12 +179,12 @@ def control(copy: Copy, faults: list[Fault], limit: float) -> None:
 
 def run(faults: list[Fault], results: Results, workers: int, limit: float) -> None:
     """Find out about those that no result tells of; each finding is printed and kept."""
-    waiting = [fault for fault in faults if results.of(fault) is None]
+    waiting = {fault: fault.digest(ROOT) for fault in faults if results.of(fault) is None}
     if not waiting:
         return
     with tempfile.TemporaryDirectory(prefix="merino-mutants-") as folder:
         first = Copy(Path(folder) / "1", user_folder("cache"))
-        control(first, waiting, limit)
+        control(first, list(waiting), limit)
         all_copies = [first, *(Copy(Path(folder) / str(n), first.home / "cache") for n in range(2, workers + 1))]
         copies: SimpleQueue[Copy] = SimpleQueue()
         for copy in all_copies:
@@ -201,7 +201,7 @@ def run(faults: list[Fault], results: Results, workers: int, limit: float) -> No
             jobs = {pool.submit(work, fault): fault for fault in waiting}
             try:
                 for job in as_completed(jobs):
-                    results.add(jobs[job], job.result())
+                    results.add(waiting[jobs[job]], job.result())
                     print(f"{job.result()}  {jobs[job]}", flush=True)
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)

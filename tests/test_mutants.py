@@ -72,7 +72,7 @@ def test_what_is_compiled_of_a_fault_is_gone_with_it(checkout: Path, tmp_path: P
 
 def test_a_result_holds_until_the_fault_its_module_or_its_tests_change(checkout: Path, tmp_path: Path) -> None:
     path = tmp_path / "results.json"
-    mutants.Results(path, resume=False).add(FAULT, mutants.Finding(True, "a test", 1.5))
+    mutants.Results(path, resume=False).add(FAULT.digest(checkout), mutants.Finding(True, "a test", 1.5))
     resumed = mutants.Results(path, resume=True)
     assert resumed.of(FAULT) == mutants.Finding(True, "a test", 1.5)
     assert resumed.of(EQUAL) is None
@@ -83,8 +83,8 @@ def test_a_result_holds_until_the_fault_its_module_or_its_tests_change(checkout:
 
 def test_the_table_counts_by_area_and_stands_between_its_marks(checkout: Path, tmp_path: Path) -> None:
     results = mutants.Results(tmp_path / "results.json", resume=False)
-    results.add(FAULT, mutants.Finding(True, "a test", 1.0))
-    results.add(EQUAL, mutants.Finding(False, "no test", 1.0))
+    results.add(FAULT.digest(checkout), mutants.Finding(True, "a test", 1.0))
+    results.add(EQUAL.digest(checkout), mutants.Finding(False, "no test", 1.0))
     shown = mutants.table([FAULT, EQUAL], results)
     assert shown.splitlines()[2:] == ["| area | 2 | 1 |", "| **all** | 2 | 1 |"]
     page = "before\n<!-- mutants -->\nold\n<!-- /mutants -->\nafter\n"

@@ -45,7 +45,7 @@ def descend(problem: Any, epochs: int) -> FitParameters:
     return adam._descend(None, FitParameters(START.copy(), 1 / 200), problem, 2, epochs, FitCallback())  # type: ignore[arg-type]
 
 
-def test_the_first_step_is_the_learning_rate_in_units_of_each_weight_against_its_slope() -> None:
+def test_the_first_step_goes_against_the_slope_in_units_of_each_weight() -> None:
     found = descend(Problem(np.array([0.0, 30.0])), epochs=2)
     rate = adam.RATE / 2  # half-way down the cosine; the second step has none
     assert found.weights == pytest.approx([40.0 - rate * 40.0, -10.0 + rate * 10.0, 5.0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import struct
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -28,6 +28,7 @@ from engine.uci.session import UciSession
 from eval.linear.explain import explain
 from eval.linear.weights import DEFAULT_FILE, defaults, learned_k
 from eval.outlook import DEFAULT_K, expected_score, win_draw_loss
+from tests.boards import KIWIPETE
 
 MATED = "6k1/5ppp/8/8/8/8/r4PPP/1r4K1 w - - 0 1"
 MATE_IN_ONE = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1"
@@ -227,8 +228,59 @@ def test_castling_in_a_book_is_understood(tmp_path: Path) -> None:
 
 
 def test_an_impossible_move_in_a_book_is_left_alone(tmp_path: Path) -> None:
-    book = Book(write_book(tmp_path / "odd.bin", (chess.STARTING_FEN, "e2e5", 1)))
-    assert book.move(Position(), Random(1)) is None
+    book = Book(write_book(tmp_path / "odd.bin", (KIWIPETE, "e2e5", 1)))
+    assert book.move(Position(KIWIPETE), Random(1)) is None
+
+
+def write_entries(file: Path, entries: Iterable[tuple[int, int, int, int]]) -> Path:
+    """A file of entries as they are: key, move, weight, learning."""
+    file.write_bytes(b"".join(struct.pack(">QHHI", *entry) for entry in entries))
+    return file
+
+
+START_KEY = chess.polyglot.zobrist_hash(chess.Board())
+
+
+@pytest.mark.parametrize(
+    ("entries", "complaint"),
+    [
+        ([(5, 0, 1, 0), (7, 0, 1, 0), (6, 0, 1, 0)], "entry 3 is out of order"),
+        ([(5, _packed("e2e4"), 1, 0), (6, _packed("e2d7"), 1, 0)], "entry 2 moves as no piece does"),
+        ([(5, _packed("e2e4") | 1 << 15, 1, 0)], "entry 1 moves as no piece does"),
+        ([(5, _packed("e6e7q"), 1, 0)], "entry 1 moves as no piece does"),
+        ([(START_KEY, _packed("e2e5"), 1, 0)], "its move e2e5 is not legal"),
+    ],
+)
+def test_what_is_no_book_is_refused_with_the_entry(
+    tmp_path: Path, entries: list[tuple[int, int, int, int]], complaint: str
+) -> None:
+    with pytest.raises(BookError, match=complaint):
+        Book(write_entries(tmp_path / "no book.bin", entries))
+
+
+def test_random_bytes_are_no_book(tmp_path: Path) -> None:
+    draw, file = Random(1), tmp_path / "random.bin"
+    for count in (2, 10, 1000):
+        file.write_bytes(draw.randbytes(16 * count))
+        with pytest.raises(BookError, match="is not a Polyglot book"):
+            Book(file)
+
+
+def test_an_illegal_move_is_found_behind_moves_of_the_book(tmp_path: Path) -> None:
+    after = chess.Board()
+    after.push_uci("e2e4")
+    file = write_book(tmp_path / "deep.bin", (chess.STARTING_FEN, "e2e4", 0), (after.fen(), "e7e4", 1))
+    with pytest.raises(BookError, match="e7e4 is not legal in rnbqkbnr/pppppppp/8/8/4P3"):
+        Book(file)
+
+
+def test_what_books_of_other_programs_have_is_no_fault(tmp_path: Path) -> None:
+    castles = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R w KQkq - 4 4"
+    entries = [(chess.STARTING_FEN, "e2e4", 0), (castles, "e1h1", 65535), (castles, "e1g1", 1), (KIWIPETE, "0000", 0)]
+    file = write_book(tmp_path / "other.bin", *entries, (chess.STARTING_FEN, "e2e4", 3))
+    assert Book(file).move(Position(), Random(1)) is not None
+    assert Book(file).move(Position(castles), Random(1)) is not None
+    assert Book(file).move(Position(KIWIPETE), Random(1)) is None
 
 
 def test_a_game_begins_in_the_book_and_goes_on_without(talk: Talk, book: Path) -> None:

@@ -6,7 +6,7 @@ lost, 1 drawn, 2 won, both for the side to move; the square of its king, and tha
 it; three bytes that other programs do not use. Castling rights, en passant and counters are not stored.
 
 Merino puts the number of the game into two of the free bytes, so that a file can be split by game: 1 to 65535, then
-from 1 again; 0 for unknown.
+from 1 again; 0 for unknown. The third has a checksum of the position, 1 to 255, in files; 0 for none.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.board.bitboard import EMPTY, KING, ONE, WHITE, ZERO, bit, lsb, mirror, popcount
+from engine.board.bitboard import EDGE_RANKS, EMPTY, KING, ONE, PAWN, WHITE, ZERO, bit, lsb, mirror, popcount
 from engine.board.makemove import make
 from engine.board.movegen import is_noisy
 from engine.board.position import NO_SQUARE, POSITION, compute_key, compute_pawn_key, look_at_king, pieces_of
 from engine.common import user_files
 from engine.common.errors import MerinoError
 from engine.common.user_files import open_user_file
+from engine.common.sealed import tell_unsealed
 from engine.compiled.jit import entry, kernel
 from engine.compiled.memory import clear_record, copy_record
 from engine.compiled.records import record_dtype
@@ -35,7 +36,7 @@ PACKED = record_dtype(
         ("result", np.uint8),
         ("king", np.uint8),
         ("other_king", np.uint8),
-        ("free", np.uint8),
+        ("check", np.uint8),  # 1..255 in files, 0 for none
         ("game", np.uint16),  # 1..65535, or 0
     ]
 )
@@ -43,10 +44,12 @@ assert PACKED.itemsize == 32
 
 MOST_SCORE = 3000  # centipawns; larger scores teach nothing
 GAMES = 65535  # numbers of games
+_CHECKED = 1 << 18  # positions whose checksums are compared together
+_MIXER = np.uint64(0x9E3779B97F4A7C15)
 SOUND, BAD_COUNT, BAD_PIECE, BAD_KINGS, BAD_KING_SQUARE, BAD_RESULT, BAD_REST = range(7)
 _FAULTS = {
-    BAD_COUNT: "it does not have 2 to 32 pieces",
-    BAD_PIECE: "it has an unknown piece",
+    BAD_COUNT: "it does not have 2 to 32 pieces, 16 of a colour at most",
+    BAD_PIECE: "it has an unknown piece, or a pawn on the first or last rank",
     BAD_KINGS: "it does not have one king of each colour",
     BAD_KING_SQUARE: "its king squares do not match its board",
     BAD_RESULT: "its result is not 0, 1 or 2",
@@ -86,11 +89,47 @@ def open_packed(path: Path) -> np.ndarray:
 
 
 def check_packed(records: np.ndarray, name: str) -> None:
-    """Raise PackedError if one of PACKED[n] is not a position; `name` is that of the file."""
+    """Raise PackedError if one of PACKED[n] is not a position, or was damaged; `name` is that of the file."""
     index, fault = _first_fault(np.asarray(records))
     if fault:
-        where = f"number {index + 1}, from byte {32 * index} on"
-        raise PackedError(f"{name} holds no packed positions: {_FAULTS[fault]} ({where})")
+        raise PackedError(f"{name} holds no packed positions: {_FAULTS[fault]} ({_place(index)})")
+    marked, wrong = 0, np.zeros(0, dtype=np.int64)
+    for first in range(0, len(records), _CHECKED):
+        some = np.asarray(records[first : first + _CHECKED])
+        is_marked = some["check"] != 0
+        marked += int(is_marked.sum())
+        wrong = np.append(wrong, first + np.flatnonzero(is_marked & (some["check"] != _checks(some))))
+    if not marked:
+        tell_unsealed(name.strip("'"))
+    elif 0 < len(wrong) <= marked // 2:  # were it more, the bytes would be those of another program
+        raise PackedError(f"{name} was damaged after it was written: a checksum is wrong ({_place(wrong[0])})")
+
+
+def _place(index: int) -> str:
+    return f"number {index + 1}, from byte {32 * index} on"
+
+
+def with_checks(records: np.ndarray) -> np.ndarray:
+    """PACKED[n] as files have them, with the checksum of each position."""
+    found = np.array(records, dtype=PACKED)
+    found["check"] = _checks(found)
+    return found
+
+
+def without_checks(records: np.ndarray) -> np.ndarray:
+    """PACKED[n] without checksums."""
+    found = np.array(records, dtype=PACKED)
+    found["check"] = 0
+    return found
+
+
+def _checks(records: np.ndarray) -> np.ndarray:
+    """The checksums of PACKED[n], uint8[n]."""
+    *others, mixed = np.ascontiguousarray(without_checks(records)).view(np.uint64).reshape(-1, 4).T
+    for words in others:
+        mixed = (mixed ^ mixed >> np.uint64(29)) * _MIXER ^ words
+    mixed = (mixed ^ mixed >> np.uint64(32)) * _MIXER
+    return (1 + (mixed >> np.uint64(56)) % np.uint64(255)).astype(np.uint8)
 
 
 def pack(positions: np.ndarray, scores: np.ndarray, results: np.ndarray, games: np.ndarray) -> np.ndarray:
@@ -139,7 +178,7 @@ def write_packed(position, score, result, game, record):
     record.score, record.result = score, result
     record.king = lsb(pieces_of(position, side, KING)) ^ 56 * side
     record.other_king = lsb(pieces_of(position, 1 - side, KING)) ^ 56 * (1 - side)
-    record.free = 0
+    record.check = 0
     record.game = 1 + game % GAMES if game >= 0 else 0
 
 
@@ -181,11 +220,12 @@ def fault_of(record):
     left, index = np.uint64(record.occupied), 0
     if not 2 <= popcount(left) <= 32:
         return BAD_COUNT
-    own_kings, kings, own, other = 0, 0, -1, -1
+    own_kings, kings, own, other, others = 0, 0, -1, -1, 0
     while left:
         nibble = np.int64(record.pieces[index >> 1]) >> 4 * (index & 1) & 15
-        if nibble & 7 > KING:
+        if nibble & 7 > KING or nibble & 7 == PAWN and left & -left & EDGE_RANKS:
             return BAD_PIECE
+        others += nibble >> 3
         if nibble & 7 == KING:
             kings += 1
             own_kings += nibble == KING
@@ -193,6 +233,8 @@ def fault_of(record):
             other = other if nibble == KING else lsb(left) ^ 56
         index += 1
         left &= left - ONE
+    if max(others, index - others) > 16:
+        return BAD_COUNT
     if kings != 2 or own_kings != 1:
         return BAD_KINGS
     if record.king != own or record.other_king != other:

@@ -20,7 +20,7 @@ from engine.common.files import writing_whole
 from engine.common.work import in_order
 from engine.compiled.jit import entry
 from formats.fen_text import LONGEST_FEN, write_fen
-from formats.packed import PACKED, Filter, PackedError, check_packed, open_packed, pack, unpack
+from formats.packed import PACKED, Filter, PackedError, check_packed, open_packed, pack, unpack, with_checks
 from formats.packed_games import packed_of_games
 from formats.packed_triples import triples_of_games
 from formats.pgn_games import play_games
@@ -151,10 +151,10 @@ def write_packed_file(path: Path, chunks: Iterable[np.ndarray]) -> int:
     Raises OSError.
     """
     ending = path.suffix.lower()
-    count = 0
+    is_text, count = ending in TEXT_ENDINGS + EPD_ENDINGS, 0
     with writing_whole(path) as file:
         for chunk in chunks:
-            file.write(as_text(chunk, ending) if ending in TEXT_ENDINGS + EPD_ENDINGS else chunk.tobytes())
+            file.write(as_text(chunk, ending) if is_text else with_checks(chunk).tobytes())
             count += len(chunk)
     return count
 

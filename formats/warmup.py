@@ -6,7 +6,7 @@ import numpy as np
 
 from engine.board.fen import START_FEN, parse_fen
 from formats.labelled import read_labelled, write_labelled
-from formats.packed import Filter, check_packed, pack, pack_game
+from formats.packed import Filter, check_packed, pack, pack_game, with_checks
 from formats.packed_files import as_text
 from formats.packed_games import packed_of_games
 from formats.packed_triples import triples_of_games
@@ -28,5 +28,5 @@ def warm_up() -> None:
     start, one = parse_fen(START_FEN), np.zeros(1, dtype=np.int32)
     pack_game(start, one[:0], one[:0], 1, 1, Filter())
     packed = pack(start, one, one, one)
-    check_packed(packed, "")
+    check_packed(with_checks(packed), "")
     as_text(packed, ".txt")

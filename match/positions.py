@@ -11,7 +11,7 @@ import numpy as np
 from engine.board.bitboard import BLACK, WHITE
 from engine.common.files import lock
 from engine.common.user_files import is_there
-from formats.packed import PACKED, Filter, pack_game
+from formats.packed import PACKED, Filter, pack_game, with_checks
 from match.errors import MatchError
 from match.games import Game
 
@@ -37,7 +37,7 @@ class PositionFile:
         )
         start = game.opening.position().record
         packed = pack_game(start, moves, scores, _RESULTS[game.winner], game.number, Filter(), self._skip)
-        self._waiting.append(packed.tobytes())
+        self._waiting.append(with_checks(packed).tobytes())
 
     def prepare(self) -> None:
         """Plan to append the waiting positions to the file as it is now; raises OSError."""

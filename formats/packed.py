@@ -22,8 +22,8 @@ from engine.board.movegen import is_noisy
 from engine.board.position import NO_SQUARE, POSITION, compute_key, compute_pawn_key, look_at_king, pieces_of
 from engine.common import user_files
 from engine.common.errors import MerinoError
-from engine.common.user_files import open_user_file
 from engine.common.sealed import tell_unsealed
+from engine.common.user_files import open_user_file
 from engine.compiled.jit import entry, kernel
 from engine.compiled.memory import clear_record, copy_record
 from engine.compiled.records import record_dtype

@@ -6,7 +6,6 @@ stopped comparison continues: games and matches from their states, and learned w
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from engine.common.files import write_whole
+from engine.common.sealed import DamageError, as_json, from_json
 from engine.common.user_files import STATE, is_there, read_user_file
 from engine.common.work import cores
 from eval.linear.family import LinearEvaluation
@@ -144,15 +144,22 @@ def _check_same(comparison: Comparison, folder: Path) -> None:
     start = load(comparison.start).tolist()
     wanted = {"start": start, "nodes": comparison.nodes, "games": comparison.games, "seed": comparison.seed}
     if not is_there(path):
-        write_whole(path, json.dumps(wanted).encode())
+        write_whole(path, as_json(wanted))
         return
-    try:
-        found = json.loads(read_user_file(path, STATE))
-    except ValueError as error:
-        raise LearnError(f"'{path}' is damaged: {error}; give a new folder") from error
+    found = _read(path)
     other = [name for name, value in wanted.items() if found.get(name) != value]
     if other:
         raise LearnError(f"'{folder}' was begun with other settings ({', '.join(other)}); give a new folder")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """A file of JSON in the folder; raises LearnError."""
+    try:
+        return from_json(read_user_file(path, STATE), str(path))
+    except OSError as error:
+        raise LearnError(f"cannot read '{path}': {error.strerror}") from error
+    except DamageError as error:
+        raise LearnError(f"'{path}' is damaged: {error}; give a new folder") from error
 
 
 class _Comparing:
@@ -182,15 +189,18 @@ class _Comparing:
         file, record = self._folder / f"{recipe.name}.txt", self._folder / f"{recipe.name}.json"
         identity = repr((recipe.request, [self._identity(name) for name in recipe.request.files]))
         if is_there(record):
-            found = json.loads(read_user_file(record, STATE))
-            if found["identity"] != identity:
+            found = _read(record)
+            if found.get("identity") != identity:
                 raise LearnError(f"'{record}' is from another recipe; give a new folder, or another name")
-            return found["games"], found["positions"], load(file)
+            try:
+                return int(found["games"]), int(found["positions"]), load(file)
+            except (KeyError, TypeError, ValueError, OverflowError) as error:
+                raise LearnError(f"'{record}' is damaged: {error!r}; give a new folder") from error
         games, positions, weights = self._learn(recipe)
         header = f"{recipe.name}: {games} games, {positions} positions, start {self._comparison.start.name}"
         write_whole(file, render(as_mapping(simplest(weights, len(TERMS))), [header]).encode())
         kept = {"identity": identity, "games": games, "positions": positions}
-        write_whole(record, json.dumps(kept).encode())
+        write_whole(record, as_json(kept))
         return games, positions, load(file)
 
     def _learn(self, recipe: Recipe) -> tuple[int, int, np.ndarray]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from engine.common.files import write_whole
+from engine.common.sealed import as_json, from_json
 from engine.common.user_files import STATE, read_user_file
 from eval.linear.phases import column_names, phases_of
 from eval.linear.registry import TERMS, Term
@@ -63,17 +63,17 @@ def record_of(
 
 def save_record(path: Path, record: dict[str, Any]) -> None:
     """Write a record whole or not at all; raises OSError."""
-    write_whole(path, json.dumps(record).encode())
+    write_whole(path, as_json(record))
 
 
 def load_record(path: Path) -> dict[str, Any]:
     """Read a record; raises LearnError."""
     try:
-        record = json.loads(read_user_file(path, STATE))
+        record = from_json(read_user_file(path, STATE), str(path))
     except OSError as error:
         raise LearnError(f"cannot read '{path}': {error.strerror}") from error
     except ValueError as error:
         raise LearnError(f"'{path}' is no record of a run of learn: {error}") from error
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
+    if record.get("format") != FORMAT:
         raise LearnError(f"'{path}' is no record of a run of learn (its \"format\" is not {FORMAT!r})")
     return record

@@ -8,20 +8,24 @@ interrupted run continues after the last of them.
 from __future__ import annotations
 
 import hashlib
+import logging
+import os
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import starmap
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
 from engine.board.bitboard import WHITE, ZERO
 from engine.board.movegen import count_legal
-from engine.common.files import write_fault
+from engine.common.files import write_fault, write_whole
 from engine.common.runs import RunName, at_work, begun
+from engine.common.sealed import checksum, tell_unsealed
 from engine.common.user_files import STATE, is_there, read_user_file
 from engine.common.work import RemoteExecutor
 from engine.compiled.jit import entry
@@ -36,8 +40,11 @@ from learn.errors import LearnError
 
 ENDING = ".scores"
 BATCH = 256  # positions that are searched with one table and written together
-_MARK = "merino-scores 1"
-_HEAD = np.dtype([("first", np.int64), ("offset", np.int64), ("count", np.int64), ("keys", np.uint64)])
+_MARK, _OLD_MARK = "merino-scores 2", "merino-scores 1"
+_NAME = [("first", "<i8"), ("offset", "<i8"), ("count", "<i8"), ("keys", "<u8")]
+_OLD_HEAD = np.dtype(_NAME)  # of a batch in files of Merino 1.0
+_HEAD = np.dtype([*_NAME, ("checksum", "S8")])
+log = logging.getLogger(__name__)
 _local = threading.local()  # a search record belongs to one thread
 
 
@@ -127,15 +134,15 @@ class ScoreFile:
         self.known = self.made = 0  # scores found in the file, and added since
         self._pieces: dict[tuple[int, ...], np.ndarray] = {}
         self._lock, self._stop = threading.Lock(), np.zeros(1, dtype=np.uint64)
-        head = f"{_MARK}; {made_from}; {rescore.describe()}\n".encode()
+        head = f"; {made_from}; {rescore.describe()}\n".encode()
         try:
             end = self._read(head) if is_there(path) else 0
-            self._file: IO[bytes] = path.open("r+b" if end else "wb")
-            self._file.truncate(end)
-            self._file.seek(end)
             if not end:
-                self._file.write(head)
-                self._file.flush()
+                write_whole(path, _MARK.encode() + head + b"".join(starmap(_batch, self._pieces.items())))
+            self._file: IO[bytes] = path.open("r+b")
+            if end:
+                self._file.truncate(end)
+            self._file.seek(0, os.SEEK_END)
         except OSError as error:
             raise LearnError(write_fault(error, path)) from error
         self._open = ExitStack()
@@ -190,26 +197,50 @@ class ScoreFile:
             if self._file.closed:
                 raise RescoringStoppedError
             try:
-                self._file.write(np.array([name], dtype=_HEAD).tobytes() + scores.astype("<i2").tobytes())
+                self._file.write(_batch(name, scores))
                 self._file.flush()
             except OSError as error:
                 raise LearnError(write_fault(error, self.path)) from error
             self.made += len(scores)
 
     def _read(self, head: bytes) -> int:
-        """Read the complete batches of the file; returns where they end, 0 if it was made with other settings."""
+        """Read the whole batches of the file; returns where they end, 0 if the file must be written anew.
+
+        That is so with other settings, and with batches that have no checksum yet.
+        """
         content = read_user_file(self.path, STATE)
-        if not content.startswith(_MARK.encode()):
+        if not content.startswith((_MARK.encode(), _OLD_MARK.encode())):
             raise LearnError(f"'{self.path}' is in the way: learn did not write it; move it away")
-        if not content.startswith(head):
+        if content.startswith(_OLD_MARK.encode() + head):
+            tell_unsealed(str(self.path))
+            self._read_batches(content, len(_OLD_MARK) + len(head), _OLD_HEAD)
             return 0
-        at = len(head)
-        while at + _HEAD.itemsize <= len(content):
-            name = tuple(int(value) for value in np.frombuffer(content, _HEAD, 1, at)[0])
-            end = at + _HEAD.itemsize + 2 * name[2]
-            if end > len(content):
+        if not content.startswith(_MARK.encode() + head):
+            return 0
+        return self._read_batches(content, len(_MARK) + len(head), _HEAD)
+
+    def _read_batches(self, content: bytes, at: int, head: np.dtype[Any]) -> int:
+        """Read batches from this offset on; returns the offset of the first that is cut off or damaged, or the end."""
+        while at + head.itemsize <= len(content):
+            *name, written = (*np.frombuffer(content, head, 1, at)[0].tolist(), None)[:5]
+            end = at + head.itemsize + 2 * name[2]
+            if not 0 < name[2] <= BATCH or end > len(content):
                 break
-            self._pieces[name] = np.frombuffer(content, "<i2", name[2], at + _HEAD.itemsize).astype(np.int16)
+            scores = np.frombuffer(content, "<i2", name[2], at + head.itemsize).astype(np.int16)
+            if written is not None and _checksum(tuple(name), scores) != written:
+                break
+            self._pieces[tuple(name)] = scores
             self.known += name[2]
             at = end
+        if at < len(content):
+            log.warning("'%s' is cut off or damaged after %d bytes: what follows is searched again", self.path, at)
         return at
+
+
+def _batch(name: tuple[int, ...], scores: np.ndarray) -> bytes:
+    """A batch as the file has it."""
+    return np.array([(*name, _checksum(name, scores))], dtype=_HEAD).tobytes() + scores.astype("<i2").tobytes()
+
+
+def _checksum(name: tuple[int, ...], scores: np.ndarray) -> bytes:
+    return checksum(np.array([name], dtype=_OLD_HEAD).tobytes(), scores.astype("<i2").tobytes()).encode()

@@ -7,7 +7,6 @@ is there once. Nothing is ever removed from a PGN except what a failed write has
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 from collections.abc import Iterator, Sequence
@@ -16,7 +15,8 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from engine.common.files import lock, write_fault, write_whole
-from engine.common.user_files import STATE, is_there, read_user_text
+from engine.common.sealed import as_json, from_json
+from engine.common.user_files import STATE, is_there, read_user_file
 from match.errors import MatchError
 from match.games import Tally
 from match.positions import PositionFile
@@ -51,7 +51,7 @@ class MatchKeeper:
         if path is None or not is_there(path):
             return Tally(), 0.0
         try:
-            state = json.loads(read_user_text(path, STATE))
+            state = from_json(read_user_file(path, STATE), str(path))
             tally, seconds, config = Tally.from_json(state["tally"]), float(state["seconds"]), dict(state["terms"])
             self._positions_before = state.get("positions")
             journal = state["pgn"] and Journal(int(state["pgn"]["at"]), tuple(map(str, state["pgn"]["games"])))
@@ -142,7 +142,7 @@ class MatchKeeper:
         state["positions"] = None if self._positions is None else self._positions.as_json()
         state["pgn"] = None if journal is None else journal._asdict()
         with _naming_the_file(self._state):
-            write_whole(self._state, json.dumps(state, indent=1).encode())
+            write_whole(self._state, as_json(state, indent=1))
 
 
 def _missing(there: bytes, games: Sequence[bytes]) -> bytes:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from engine.common import sealed
 from eval.linear.weights import DEFAULT_FILE
 from tests.dask_processes import PATIENCE, ROOT, DaskCluster, games_in, kill, results_of, wait_for
 from tests.rows import SELFPLAY
@@ -182,7 +183,9 @@ def learned(cluster: DaskCluster, name: str) -> Any:
 
     def without(found: Any) -> Any:
         if isinstance(found, dict):
-            return {key: without(value) for key, value in found.items() if key not in ("seconds", "written")}
+            return {
+                key: without(value) for key, value in found.items() if key not in ("seconds", "written", sealed.KEY)
+            }
         return [without(each) for each in found] if isinstance(found, list) else found
 
     return without(json.loads((cluster.folder / f"{name}.json").read_text()))

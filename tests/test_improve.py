@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 from engine.common.command import CommandError, UsageError
 from engine.common.folders import user_folder
+from engine.common.sealed import as_json, from_json
 from engine.console.improving import improve as run
 from eval.linear.registry import TERMS
 from eval.linear.weights import defaults, load, save
@@ -221,18 +221,18 @@ def test_other_settings_weights_or_versions_are_refused(tmp_path: Path, poor: st
     with pytest.raises(LearnError, match="began with"):
         improved(tmp_path / "run", str(tmp_path / "other.txt"))
     path = tmp_path / "run" / "improve.json"
-    path.write_text(path.read_text().replace('"version": "', '"version": "9.'))
+    path.write_bytes(as_json(from_json(path.read_bytes(), "it") | {"version": "9.1"}))
     with pytest.raises(LearnError, match="another version"):
         improved(tmp_path / "run", poor)
 
 
 @pytest.mark.parametrize(
-    ("text", "fault"), [("{", "is not the state"), ("[]", "another version"), ("rounds", "is damaged")]
+    ("text", "fault"), [("{", "is not the state"), ("[]", "not a JSON object"), ("rounds", "is damaged")]
 )
 def test_a_state_that_cannot_be_read_is_refused(tmp_path: Path, poor: str, text: str, fault: str) -> None:
     path = improved(tmp_path / "run", poor, rounds=0).best.parent / "improve.json"
     if text == "rounds":
-        text = json.dumps(json.loads(path.read_text()) | {"rounds": [{}]})
+        text = as_json(from_json(path.read_bytes(), "it") | {"rounds": [{}]}).decode()
     path.write_text(text)
     with pytest.raises(LearnError, match=fault):
         load_state(path)

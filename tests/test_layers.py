@@ -54,6 +54,7 @@ WRITING_MODES = {"a", "ab", "w", "wb", "w+b", "x", "xb"}
 # What needs no door, each with the reason.
 OWN_FILES = {
     "engine.cluster.identity:identity": "the sources of Merino",
+    "engine.common.array_files:from_npz": "an archive in memory",
     "engine.common.files:__init__": "the place of what will be written",
     "engine.common.files:_locked_file": "a draft that it has made",
     "engine.common.files:_remove_leftovers": "drafts of writers that were killed",
@@ -71,7 +72,6 @@ OWN_FILES = {
     "engine.console.start:converse": "standard input",
     "engine.explorer.app:": "the page",
     "engine.explorer.evaluations:text_of": "a file that it has made",
-    "engine.explorer.learning:learn": "a file that it has made",
     "engine.uci.runtime:_free_megabytes": "what Linux says of its memory",
     "formats.packed:open_packed": "maps a file that has come through the door",
     "learn.improve.state:__init__": "a lock",

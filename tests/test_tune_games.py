@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engine.common.array_files import as_npz, from_npz
 from engine.common.command import CommandError, UsageError
 from engine.common.errors import MerinoError
 from engine.common.runs import begun
@@ -145,6 +146,18 @@ def test_a_file_with_another_configuration_is_refused(tmp_path: Path):
         load_tune(path)
     with pytest.raises(TuneError, match="No such file"):
         load_tune(tmp_path / "missing.npz")
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [("mean", np.zeros(3)), ("mean", np.zeros((1, 9))), ("random", np.zeros(1)), ("plus", np.zeros((3, 1)))],
+)
+def test_a_file_whose_arrays_do_not_fit_the_tune_is_refused(tmp_path: Path, name: str, array: np.ndarray):
+    path = tmp_path / "tune.npz"
+    Tune.new(configuration()).save(path)
+    path.write_bytes(as_npz(from_npz(path.read_bytes()) | {name: array}))
+    with pytest.raises(TuneError, match=rf"tune\.npz' is not a tune: '{name}' is float64"):
+        load_tune(path)
 
 
 def test_a_file_from_before_a_setting_was_thought_of_goes_on(tmp_path: Path):

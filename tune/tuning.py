@@ -8,10 +8,8 @@ not yet played. A resumed tune at fixed nodes ends as if it had not been interru
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import math
-import zipfile
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -20,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.common.array_files import as_npz, check_arrays, from_npz
 from engine.common.files import write_whole
 from engine.common.user_files import STATE, read_user_file
 from eval.evaluation import Evaluation
@@ -165,41 +164,44 @@ class Tune:
 
     def save(self, path: Path) -> None:
         """Write the file atomically; raises OSError."""
-        content, text = io.BytesIO(), self.configuration.text()
+        text = self.configuration.text()
         size = len(self.configuration.parameters)
         pairs = [*self.done, *self.waiting]
-        np.savez_compressed(
-            content,
-            configuration=np.array(text),
-            hash=np.array(configuration_hash(text)),
-            random=self.random,
-            plus=np.array([pair.plus for pair in pairs]).reshape(-1, size),
-            minus=np.array([pair.minus for pair in pairs]).reshape(-1, size),
-            y=np.array([pair.y for pair in self.done]),
-            **self.state._asdict(),
-        )
-        write_whole(path, content.getvalue())
+        arrays = {
+            "configuration": np.array(text),
+            "hash": np.array(configuration_hash(text)),
+            "random": self.random,
+            "plus": np.array([pair.plus for pair in pairs]).reshape(-1, size),
+            "minus": np.array([pair.minus for pair in pairs]).reshape(-1, size),
+            "y": np.array([pair.y for pair in self.done]),
+        }
+        write_whole(path, as_npz(arrays | self.state._asdict()))
 
 
 def load_tune(path: Path, wanted: Configuration | None = None) -> Tune:
     """Read the file of a tune; raises TuneError, also if it has another configuration than the one `wanted`."""
     try:
-        with np.load(io.BytesIO(read_user_file(path, STATE)), allow_pickle=False) as file:
-            text = str(file["configuration"])
-            configuration = configuration_from(text)
-            if str(file["hash"]) != configuration_hash(text):  # of the text: a later version may know more settings
-                raise TuneError(f"'{path}': its configuration has been changed and does not fit its games")
-            if wanted is not None and (changed := changes(configuration, wanted)):
-                raise TuneError(f"'{path}' belongs to a tune with other {', '.join(changed)}; use another file")
-            tune = Tune.new(configuration)
-            tune.state = State(*(file[name] for name in State._fields))
-            tune.random[:] = file["random"]
-            plus, minus, results = file["plus"], file["minus"], file["y"]
+        file = from_npz(read_user_file(path, STATE))
+        text = str(file["configuration"])
+        configuration = configuration_from(text)
+        if str(file["hash"]) != configuration_hash(text):  # of the text: a later version may know more settings
+            raise TuneError(f"'{path}': its configuration has been changed and does not fit its games")
+        if wanted is not None and (changed := changes(configuration, wanted)):
+            raise TuneError(f"'{path}' belongs to a tune with other {', '.join(changed)}; use another file")
+        tune = Tune.new(configuration)
+        plus, minus, results = file["plus"], file["minus"], file["y"]
+        pairs = np.zeros((len(plus), len(configuration.parameters)))
+        others = {"random": tune.random, "plus": pairs, "minus": pairs, "y": np.zeros(len(results))}
+        check_arrays(file, tune.state._asdict() | others)
+        if not len(results) <= len(plus) <= configuration.pairs:
+            raise ValueError(f"it has {len(plus)} pairs and {len(results)} results of {configuration.pairs} pairs")
+        tune.state = State(*(file[name] for name in State._fields))
+        tune.random[:] = file["random"]
     except OSError as error:
         raise TuneError(f"cannot read '{path}': {error.strerror or error}") from error
     except KeyError as error:
         raise TuneError(f"'{path}' is not a tune of this version: it lacks {error}") from error
-    except (ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, TypeError) as error:
         raise TuneError(f"'{path}' is not a tune: {error}") from error
     for index in range(len(plus)):
         if index < len(results):

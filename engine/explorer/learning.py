@@ -5,7 +5,6 @@ No file of the user is changed. The games are in a temporary folder while the wo
 
 from __future__ import annotations
 
-import json
 import tempfile
 from argparse import ArgumentTypeError
 from collections.abc import Iterator, Mapping
@@ -27,6 +26,7 @@ from learn.fit import Step
 from learn.learning import METHODS, Settings
 from learn.positions import Selection
 from learn.procedure import learn_from_files
+from learn.record import load_record
 from learn.request import Events, LearnRequest
 from learn.targets import RESULT, Target
 from study.points.reading import read_source
@@ -81,7 +81,7 @@ def learn(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
         events = Events(lambda line: say({"type": "text", "text": line}), progressed, stepped=stepped)
         with _plain_words(folder, name):
             result = learn_from_files(request, events)
-        state.record = {**json.loads(record.read_bytes()), "files": [name]}
+        state.record = {**load_record(record), "files": [name]}
     summary = result.summary
     if summary is None:
         raise LearnError("nothing was learned")

@@ -191,7 +191,7 @@ class _TrainingLog:
         )
         if state.is_epoch:
             row = {"epoch": state.epoch, "error": state.error, "apart": state.validation_error, "best": state.best}
-            row["speed"] = state.speed
+            row |= {"speed": state.speed, "seconds": round(state.seconds, 1)}
             with open_log(self._log) as file:
                 file.write(json.dumps({"time": round(time.time()), **row}).encode() + b"\n")
 
@@ -199,8 +199,8 @@ class _TrainingLog:
 def _tell(found: Trained, out: Path) -> None:
     ended = "Interrupted after" if found.interrupted else "Done:"
     print(
-        f"{ended} {found.epochs} epochs in {found.seconds:.0f} s; error {found.error:.6f}, on validation games "
-        f"{found.validation_error:.6f}; the net is in '{out}'"
+        f"{ended} {found.epochs} epochs, {found.seconds:.0f} s in this run; error {found.error:.6f}, on validation "
+        f"games {found.validation_error:.6f}; the net is in '{out}'"
     )
     if found.interrupted:
         print("The same command continues from there.")

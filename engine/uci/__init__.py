@@ -13,13 +13,14 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import NoReturn
 
+from engine.common import sealed
 from engine.common.command import Command, CommandError
 from engine.common.interrupt import INTERRUPTED
 from engine.common.streams import complain
 from engine.compiled.compiling import WATCH
 from engine.uci import commands
 from engine.uci.commands import COMMANDS, STANDARD
-from engine.uci.output import Output
+from engine.uci.output import InfoLog, Output
 from engine.uci.session import UciSession
 
 TERMINATION_SECONDS = 0.35  # for the final output after SIGTERM; the sender may kill us soon after
@@ -115,6 +116,7 @@ def _new_session() -> UciSession:
     """A session on standard output that reports faults of all threads, so that no GUI waits for its move for ever."""
     WATCH.is_silent = True  # `engine.uci.cold_start` informs the GUI; other output might confuse it
     session = UciSession(Output(sys.stdout.buffer))
+    sealed.log.addHandler(InfoLog(session.output))
 
     def fail(fault: threading.ExceptHookArgs) -> None:
         sys.excepthook(fault.exc_type, fault.exc_value or fault.exc_type(), fault.exc_traceback)

@@ -19,7 +19,7 @@ from engine.compiled.recursion import evaluation_address
 from eval.evaluation import WIDTH, Evaluation
 from eval.net import play
 from eval.net.features import SCRATCH
-from eval.net.file import as_bytes, as_text, digest, save_net
+from eval.net.file import as_text, digest, save_net
 from eval.net.network import QV, NetError, Network
 from eval.net.play import fill_sums, net_at, output_of, white_score, white_score_by_lists
 from eval.net.rows import NO_ROW, ROW_OF_FEATURE, is_by_piece, rows_of_pieces
@@ -94,7 +94,7 @@ class NetEvaluation(Evaluation):
 
     def describe(self, width: int = WIDTH) -> str:
         """Its shape and how it was made."""
-        lines = [f"{self.network.shape}; K {self.k:.1f}; {digest(as_bytes(self.network))}"]
+        lines = [f"{self.network.shape}; K {self.k:.1f}; {digest(self.network)}"]
         lines += _entries({"search": self.network.search} if self.network.search else {})
         lines += _entries(self.network.about)
         return "\n".join(line[:width] if len(line) > width else line for line in lines)

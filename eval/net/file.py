@@ -2,7 +2,8 @@
 
 Merino's: a line `Merino net 1`, a line of JSON, zeros up to a multiple of 64 bytes, then the layers in the order of
 `Shape.layers`, int16, little-endian. The number is the version: 1 for nets with one output, 2 for piece-value nets,
-whose layers differ, so that readers of version 1 refuse them. The trainer bullet writes (768 -> N) x 2 -> 1 without a
+whose layers differ, so that readers of version 1 refuse them. The JSON has a checksum of itself and of the layers
+(`engine.common.sealed`); nets of Merino 1.0 have none. The trainer bullet writes (768 -> N) x 2 -> 1 without a
 header: first-layer weights by feature, first-layer bias, output weights, output bias, padded to a multiple of 64 bytes;
 inputs by colour, role and square, squared clipped ReLU.
 """
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from engine.common.files import write_whole
+from engine.common.sealed import DamageError, check, sealed
 from engine.common.user_files import HEAD_BYTES, NET, WEIGHTS, Kind, open_user_file, read_user_file
 from eval.evaluation import EvaluationError
 from eval.net.network import QA, QB, QR, QV, SCALE, VALUE, NetError, Network, Shape
@@ -58,8 +60,28 @@ def save_net(network: Network, path: Path) -> None:
 
 def as_bytes(network: Network) -> bytes:
     """The content that `save_net` writes."""
+    header, layers = _header_of(network), _layers_of(network)
+    return _joined(network, sealed(header, layers), layers)
+
+
+def as_unsealed_bytes(network: Network) -> bytes:
+    """The content without its checksum, as Merino 1.0 wrote it, by which a net is known."""
+    return _joined(network, _header_of(network), _layers_of(network))
+
+
+def _joined(network: Network, header: Mapping[str, Any], layers: bytes) -> bytes:
+    version = PIECE_VALUES if network.shape.piece_values else ONE_OUTPUT
+    head = MAGIC + f"{version}\n{json.dumps(header)}\n".encode()
+    return head + bytes(-len(head) % ALIGNMENT) + layers
+
+
+def _layers_of(network: Network) -> bytes:
+    return b"".join(network.weights[name].astype("<i2").tobytes() for name in network.shape.layers())
+
+
+def _header_of(network: Network) -> dict[str, Any]:
     shape = network.shape
-    header = {
+    header: dict[str, Any] = {
         "features": shape.features,
         "hidden": shape.hidden,
         "second": shape.second,
@@ -74,10 +96,7 @@ def as_bytes(network: Network) -> bytes:
         header["search"] = dict(network.search)
     if shape.piece_values:
         header["piece_values"] = _PIECE_VALUES
-    version = PIECE_VALUES if shape.piece_values else ONE_OUTPUT
-    head = MAGIC + f"{version}\n{json.dumps(header)}\n".encode()
-    head += bytes(-len(head) % ALIGNMENT)
-    return head + b"".join(network.weights[name].astype("<i2").tobytes() for name in shape.layers())
+    return header
 
 
 def load_net(path: Path) -> Network:
@@ -92,17 +111,17 @@ def load_net(path: Path) -> Network:
 def net_in(content: bytes, path: Path) -> Network:
     """The net of the content of the file `path`; raises NetError, which names the file."""
     try:
-        return read_net(content)
+        return read_net(content, str(path))
     except EvaluationError as error:
         raise NetError(f"'{path}' is not a usable net: {error}") from error
 
 
-def read_net(content: bytes) -> Network:
-    """The net of a file's content; raises NetError."""
-    return _ours(content) if content.startswith(MAGIC) else _foreign(content)
+def read_net(content: bytes, name: str | None = None) -> Network:
+    """The net of the content of a file called `name`, None for one that was no file; raises NetError."""
+    return _ours(content, name) if content.startswith(MAGIC) else _foreign(content)
 
 
-def _ours(content: bytes) -> Network:
+def _ours(content: bytes, name: str | None) -> Network:
     lines = content.split(b"\n", 2)
     version = lines[0].removeprefix(MAGIC)
     if version not in (b"%d" % ONE_OUTPUT, b"%d" % PIECE_VALUES):
@@ -118,11 +137,20 @@ def _ours(content: bytes) -> Network:
     wanted = at + 2 * sum(prod(size) for size in sizes.values())
     if len(content) != wanted:
         raise NetError(f"it has {len(content)} bytes, but {shape} needs {wanted}")
+    if name is not None:
+        _check(header, name, memoryview(content)[at:])
     weights = {}
-    for name, size in sizes.items():
-        weights[name] = np.frombuffer(content, "<i2", prod(size), at).astype(np.int16).reshape(size)
+    for layer, size in sizes.items():
+        weights[layer] = np.frombuffer(content, "<i2", prod(size), at).astype(np.int16).reshape(size)
         at += 2 * prod(size)
     return Network(shape, weights, float(header["k"]), header["about"], header.get("search", {}))
+
+
+def _check(header: Mapping[str, Any], name: str, layers: memoryview) -> None:
+    try:
+        check(header, name, layers)
+    except DamageError as error:
+        raise NetError(str(error)) from error
 
 
 def _header(line: bytes) -> dict[str, Any]:
@@ -186,8 +214,8 @@ def _foreign_order() -> np.ndarray:
 
 
 def as_text(network: Network) -> str:
-    """The file of a net as text of letters and digits, for an identity."""
-    return base64.b64encode(as_bytes(network)).decode()
+    """A net as text of letters and digits, for an identity."""
+    return base64.b64encode(as_unsealed_bytes(network)).decode()
 
 
 def network_of(text: str) -> Network:
@@ -198,6 +226,6 @@ def network_of(text: str) -> Network:
         raise NetError(f"an identity of a net cannot be read: {error}") from error
 
 
-def digest(content: bytes) -> str:
-    """A hash of a net's file, 16 hex digits."""
-    return hashlib.blake2b(content, digest_size=8).hexdigest()
+def digest(network: Network) -> str:
+    """A hash by which a net is known, 16 hex digits."""
+    return hashlib.blake2b(as_unsealed_bytes(network), digest_size=8).hexdigest()

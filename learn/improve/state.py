@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import IO, Any
@@ -18,6 +17,7 @@ import numpy as np
 
 from engine import __version__
 from engine.common.files import try_lock, write_whole
+from engine.common.sealed import as_json, from_json
 from engine.common.user_files import STATE, is_there, open_log, read_user_file
 from eval.linear.registry import TERMS
 from eval.linear.weights import as_mapping, render
@@ -147,7 +147,7 @@ class Folder:
         if not is_there(self.path / "start.txt"):
             start = weights_text(np.array(state.weights), [f"the start, as in {state.start_name}"])
             write_whole(self.path / "start.txt", start.encode())
-        write_whole(self.path / STATE_NAME, json.dumps(_as_json(state), indent=1).encode())
+        write_whole(self.path / STATE_NAME, as_json(_as_json(state), indent=1))
 
     def log(self, line: str) -> None:
         """Add a line to the log; raises OSError."""
@@ -163,12 +163,12 @@ def weights_text(weights: np.ndarray, header: list[str]) -> str:
 def load_state(path: Path) -> LoopState:
     """Read `improve.json`; raises LearnError."""
     try:
-        data = json.loads(read_user_file(path, STATE))
+        data = from_json(read_user_file(path, STATE), str(path))
     except OSError as error:
         raise LearnError(f"cannot read '{path}': {error.strerror}") from error
     except ValueError as error:
         raise LearnError(f"'{path}' is not the state of an improve: {error}") from error
-    if not isinstance(data, dict) or data.get("format") != FORMAT or data.get("version") != __version__:
+    if data.get("format") != FORMAT or data.get("version") != __version__:
         raise LearnError(f"'{path}' is of another version of Merino: give a new folder")
     try:
         rounds = tuple(Round(**{f.name: found[f.name] for f in fields(Round)}) for found in data["rounds"])

@@ -6,7 +6,6 @@ same result.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +13,13 @@ from pathlib import Path
 import numpy as np
 
 from engine.common.files import write_whole
+from engine.common.sealed import as_json, from_json
 from engine.common.user_files import STATE, is_there, read_user_file
 from eval.linear.family import LinearEvaluation
 from eval.linear.phases import in_two_phases
 from eval.linear.registry import TERMS
 from eval.linear.weights import load
+from learn.errors import LearnError
 from learn.fit import FitCallback
 from learn.improve.plan import WIN, Plan
 from learn.improve.state import weights_text
@@ -97,8 +98,7 @@ def fit_round(
     Validation games are of the newest file only: the best weights have learned from the others.
     """
     if is_there(folder / FIT):
-        found = json.loads(read_user_file(folder / FIT, STATE))
-        return RoundFit(load(folder / CANDIDATE), **found)
+        return _kept_fit(folder)
     settings = plan.settings(number)
     start = in_two_phases(best, len(TERMS)) if plan.phases == 2 else best
     options = ReadOptions(plan.selection, best, needs_scores=settings.target.needs_scores)
@@ -114,8 +114,21 @@ def fit_round(
     }
     text = weights_text(learned.end.weights, [f"round {number}, from {count} games, {len(rows)} positions"])
     write_whole(folder / CANDIDATE, text.encode())
-    write_whole(folder / FIT, json.dumps(fitted).encode())
-    return RoundFit(load(folder / CANDIDATE), **fitted)  # type: ignore[arg-type]
+    write_whole(folder / FIT, as_json(fitted))
+    return _kept_fit(folder)
+
+
+def _kept_fit(folder: Path) -> RoundFit:
+    """The fit that the folder of a round holds; raises LearnError."""
+    path = folder / FIT
+    try:
+        found = from_json(read_user_file(path, STATE), str(path))
+        errors = float(found["error_before"]), float(found["error_after"])
+        return RoundFit(load(folder / CANDIDATE), int(found["games"]), int(found["positions"]), *errors)
+    except OSError as error:
+        raise LearnError(f"cannot read '{path}': {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
+        raise LearnError(f"'{path}' is not the fit of a round ({error})") from error
 
 
 def play_trial(

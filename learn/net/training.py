@@ -8,19 +8,20 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from engine.common.array_files import as_npz, check_arrays, from_npz
 from engine.common.errors import MerinoError
 from engine.common.files import write_whole
+from engine.common.sealed import DamageError
 from engine.common.user_files import STATE, is_there, read_user_file
 from engine.common.work import cores
-from eval.net.file import as_bytes, digest
+from eval.net.file import digest
 from eval.net.network import LARGEST_WEIGHT, Network, Shape, exact_scores, quantised
-from formats.packed import unpack
+from formats.packed import unpack, without_checks
 from formats.packed_files import is_held_out
 from learn.net.gradient import Gradient, Layout, Objective
 
@@ -67,6 +68,7 @@ class TrainingState:
     validation_error: float | None  # after the last epoch
     best: float | None
     speed: float  # positions a second
+    seconds: float  # of the epochs so far in this run
     seconds_left: float
     is_epoch: bool  # whether an epoch has just ended
 
@@ -79,7 +81,7 @@ class Trained:
     error: float  # of the last epoch, over the training positions
     validation_error: float  # the best
     epochs: int
-    seconds: float
+    seconds: float  # of this run, without compiling
     interrupted: bool
 
 
@@ -107,7 +109,7 @@ def recipe_of(records: np.ndarray) -> dict[str, Any]:
     """The data in the header of a net: the number of positions, and a hash of them."""
     digest = hashlib.blake2b(digest_size=16)
     for first in range(0, len(records), 1 << 20):
-        digest.update(np.asarray(records[first : first + (1 << 20)]).tobytes())
+        digest.update(without_checks(np.asarray(records[first : first + (1 << 20)])).tobytes())
     return {"positions": len(records), "hash": digest.hexdigest()}
 
 
@@ -151,7 +153,7 @@ class Trainer:
         self._about: dict[str, Any] = {"data": {**recipe, **(about or {})}, "settings": settings.as_json()}
         self._search = start.search if start is not None else {}
         if start is not None:
-            self._about["start"] = digest(as_bytes(start))
+            self._about["start"] = digest(start)
         together = settings.objective.together
         if len(records) % together:
             raise TrainingError(f"PQR learns from {together} positions together, and {len(records)} are no multiple")
@@ -223,7 +225,8 @@ class Trainer:
         left = (1 - done) * epochs * count / speed
         best = self._best if np.isfinite(self._best) else None
         last = getattr(self, "_last", best)
-        return TrainingState(self._epoch + (not is_epoch), epochs, done, error, last, best, speed, left, is_epoch)
+        number, seconds = self._epoch + (not is_epoch), self._seconds + seen / speed
+        return TrainingState(number, epochs, done, error, last, best, speed, seconds, left, is_epoch)
 
     def _rates(self, positions: int, batches: int) -> np.ndarray:
         """The rates for `Gradient.step`: the learning rate falls along half a cosine."""
@@ -248,8 +251,7 @@ class Trainer:
         rounded = quantised(shape, layers, self._settings.objective.k, {})
         errors = {"epochs": self._epoch, "error": self._error, "error_apart": self._best}
         errors["rounding_cp"] = round(self._rounding_error(layers, rounded), 2)
-        about = {**self._about, "training": {**errors, "seconds": round(self._seconds, 1)}}
-        return replace(rounded, about=about, search=self._search)
+        return replace(rounded, about={**self._about, "training": errors}, search=self._search)
 
     def _rounding_error(self, layers: Mapping[str, np.ndarray], rounded: Network) -> float:
         """The error of quantisation in centipawns: the mean difference over some validation positions."""
@@ -264,25 +266,29 @@ class Trainer:
         if self._checkpoint is None:
             return
         arrays = {"weights": self._weights, "moments": self._moments, "best_weights": self._best_weights}
-        numbers = np.array([self._step, self._epoch, self._best, self._error, self._seconds])
-        file = BytesIO()
-        np.savez(file, allow_pickle=False, identity=np.array(self._identity()), numbers=numbers, **arrays)
-        write_whole(self._checkpoint, file.getvalue())
+        arrays["identity"] = np.array(self._identity())
+        arrays["numbers"] = np.array([self._step, self._epoch, self._best, self._error])
+        write_whole(self._checkpoint, as_npz(arrays))
 
     def _load(self) -> None:
         path = self._checkpoint
         if path is None or not is_there(path):
             return
         try:
-            with np.load(BytesIO(read_user_file(path, STATE)), allow_pickle=False) as found:
-                identity, numbers = str(found["identity"]), found["numbers"]
-                arrays = [found[name] for name in ("weights", "moments", "best_weights")]
-        except (OSError, ValueError, KeyError) as error:
+            found = from_npz(read_user_file(path, STATE))
+            if "identity" not in found:
+                raise DamageError("it lacks 'identity'")
+            if str(found["identity"]) != self._identity():
+                raise TrainingError(
+                    f"'{path}' belongs to training with other data or settings; remove it, or name another --out"
+                )
+            own = {"weights": self._weights, "moments": self._moments, "best_weights": self._best_weights}
+            numbers = np.ravel(found.get("numbers", ()))[:4]  # Merino 1.0 has a fifth, its time
+            check_arrays(found | {"numbers": numbers}, {**own, "numbers": np.zeros(4)})
+            if not np.isfinite(numbers[:2]).all():
+                raise DamageError("its numbers are not finite")
+        except (OSError, DamageError) as error:
             raise TrainingError(f"'{path}' is not a checkpoint of training ({error})") from error
-        if identity != self._identity():
-            raise TrainingError(
-                f"'{path}' belongs to training with other data or settings; remove it, or name another --out"
-            )
-        self._weights, self._moments, self._best_weights = arrays
+        self._weights, self._moments, self._best_weights = (found[name] for name in own)
         self._step, self._epoch = int(numbers[0]), int(numbers[1])
-        self._best, self._error, self._seconds = map(float, numbers[2:])
+        self._best, self._error = map(float, numbers[2:4])

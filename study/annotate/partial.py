@@ -1,22 +1,27 @@
 """The games annotated so far, kept beside the target file until it is complete.
 
 The file is PGN; lines that begin with % do not belong to the games. The first identifies the work and its settings, so
-that only the same command continues it. A line before each game has its length, so that an incomplete game is found.
+that only the same command continues it. A line before each game has its length and its checksum, so that an incomplete
+or damaged game is found.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from pathlib import Path
 from typing import Self
 
 from engine.common.files import write_fault, write_whole
+from engine.common.sealed import checksum, tell_unsealed
 from engine.common.user_files import STATE, is_there, read_user_file
 from study.errors import StudyError
 
-_GAME = re.compile(rb"% game (\d+), (\d+) bytes\n")
+_GAME = re.compile(rb"% game (\d{1,9}), (\d{1,9}) bytes(?:, checksum (\w{8}))?\n")
 _GAP = b"\n\n"
+
+log = logging.getLogger(__name__)
 
 
 class Partial:
@@ -46,7 +51,8 @@ class Partial:
 
     def add(self, game: bytes) -> None:
         """Add a finished game to the file; raises OSError."""
-        self._write(f"% game {len(self.games) + 1}, {len(game)} bytes\n".encode() + game + _GAP)
+        head = f"% game {len(self.games) + 1}, {len(game)} bytes, checksum {checksum(game)}\n"
+        self._write(head.encode() + game + _GAP)
         self.games.append(game)
 
     def add_unfinished(self, game: bytes) -> None:
@@ -65,7 +71,10 @@ class Partial:
         os.fsync(self._file.fileno())
 
     def _read(self) -> int:
-        """Read the complete games of the file; returns where the last one ends, 0 if there is not even a first line."""
+        """Read the complete games of the file; returns where the last one ends, 0 if there is not even a first line.
+
+        They end before the first one that is damaged: from there on games are annotated again.
+        """
         content = read_user_file(self.path, STATE)
         if self._first.startswith(content):
             return len(content) if content == self._first else 0
@@ -78,7 +87,13 @@ class Partial:
         while head := _GAME.match(content, end):
             game = content[head.end() : head.end() + int(head[2])]
             after = head.end() + len(game) + len(_GAP)
-            if int(head[1]) != len(self.games) + 1 or content[after - len(_GAP) : after] != _GAP:
+            number = len(self.games) + 1
+            if int(head[1]) != number or content[after - len(_GAP) : after] != _GAP:
+                break
+            if head[3] is None:
+                tell_unsealed(str(self.path))
+            elif head[3].decode() != checksum(game):
+                log.warning("game %d of '%s' is damaged: it and those after it are annotated again", number, self.path)
                 break
             self.games.append(game)
             end = after

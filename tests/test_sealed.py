@@ -1,0 +1,241 @@
+"""Damage in a file of Merino's is seen, what has no checksum is read with a word, and equal work gives equal files."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import zipfile
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.common import sealed
+from engine.common.array_files import as_npz, from_npz
+from engine.common.sealed import DamageError, as_json, check, from_json
+from engine.uci.output import InfoLog, Output
+from eval.linear.weights import SHIPPED
+from eval.net.file import as_bytes, as_text, as_unsealed_bytes, digest, load_net, network_of, save_net
+from eval.net.network import NetError, Shape
+from formats.packed import PackedError, open_packed, with_checks, without_checks
+from formats.packed_files import write_packed_file
+from learn.net.training import Trainer, TrainingError, TrainingSettings, recipe_of
+from match.errors import MatchError
+from match.games import Tally
+from match.keeping import MatchKeeper
+from study.annotate.partial import Partial
+from tests.test_net_training import SAMPLE
+
+VALUES = {"name": "naïve", "numbers": [1, -2.5, 1e-300], "inner": {"2": None, "1": True}}
+NETS = sorted(SHIPPED.glob("*.net"))
+WORD = "has no checksum"
+
+
+@pytest.fixture(autouse=True)
+def nothing_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sealed, "_told", set())
+
+
+def inverted(content: bytes, first: int, count: int) -> bytes:
+    return content[:first] + bytes(255 - byte for byte in content[first : first + count]) + content[first + count :]
+
+
+def one_byte_changed(content: bytes) -> Iterator[bytes]:
+    draw = random.Random(1)
+    for place in range(len(content)):
+        yield content[:place] + bytes([content[place] ^ 1 << draw.randrange(8)]) + content[place + 1 :]
+
+
+def test_a_change_of_any_byte_of_a_sealed_object_is_seen_or_changes_nothing() -> None:
+    seen = 0
+    for content in one_byte_changed(as_json(VALUES, indent=1)):
+        try:
+            found = from_json(content, "it")
+            assert {name: found[name] for name in VALUES} == VALUES  # with a word, if the checksum has lost its name
+        except DamageError:
+            seen += 1
+    assert seen > 100  # of 135 bytes; the others are blanks
+
+
+def test_a_change_of_any_byte_of_an_archive_changes_no_array_unseen() -> None:
+    arrays = {"first": np.arange(20.0), "text": np.array("some text"), "none": np.zeros((0, 3), dtype=np.int16)}
+    content, seen = as_npz(arrays), 0
+    for changed in one_byte_changed(content):
+        try:
+            found = from_npz(changed)
+        except DamageError:
+            seen += 1
+        else:
+            assert all(found[name].tobytes() == arrays[name].tobytes() for name in found)
+    assert seen > len(content) // 2
+
+
+def test_an_archive_whose_arrays_claim_more_than_they_have_is_refused() -> None:
+    content = BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        member = BytesIO()
+        np.lib.format.write_array_header_1_0(member, {"descr": "<f8", "fortran_order": False, "shape": (1 << 40,)})
+        archive.writestr("huge.npy", member.getvalue())
+    with pytest.raises(DamageError, match="not the bytes that follow"):
+        from_npz(content.getvalue())
+
+
+@pytest.mark.parametrize("path", NETS, ids=lambda path: path.name)
+def test_fifty_inverted_bytes_of_a_net_are_seen(path: Path, tmp_path: Path) -> None:
+    content, file = path.read_bytes(), tmp_path / "hurt.net"
+    for place in (100, len(content) // 2, len(content) - 50):
+        file.write_bytes(inverted(content, place, 50))
+        with pytest.raises(NetError, match=r"hurt\.net.*(damaged after it was written|header cannot be read)"):
+            load_net(file)
+
+
+@pytest.mark.parametrize("path", NETS, ids=lambda path: path.name)
+def test_nets_that_come_with_merino_have_a_checksum(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert load_net(path).weights
+    assert not caplog.records
+
+
+def test_a_net_without_a_checksum_is_read_with_a_word_said_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    network = load_net(NETS[0])
+    file = tmp_path / "old.net"
+    file.write_bytes(as_unsealed_bytes(network))
+    assert [digest(load_net(file)), digest(load_net(file))] == [digest(network)] * 2
+    (word,) = caplog.messages
+    assert str(file) in word and WORD in word
+
+
+def test_a_net_is_known_by_the_same_text_and_hash_with_and_without_a_checksum(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    network = load_net(NETS[0])
+    assert as_bytes(network_of(as_text(network))) == as_bytes(network) == NETS[0].read_bytes()
+    assert not caplog.records  # an identity is no file
+
+
+def test_a_gui_is_told_of_a_net_without_a_checksum() -> None:
+    stream = BytesIO()
+    handler = InfoLog(Output(stream))
+    sealed.log.addHandler(handler)
+    try:
+        check(VALUES, "old.net")
+    finally:
+        sealed.log.removeHandler(handler)
+    assert stream.getvalue().startswith(b"info string 'old.net' has no checksum")
+
+
+def test_each_changed_byte_of_packed_positions_is_seen(tmp_path: Path) -> None:
+    file, missed = tmp_path / "p.bin", 0
+    content = with_checks(SAMPLE[:40]).tobytes()
+    for changed in one_byte_changed(content):
+        file.write_bytes(changed)
+        try:
+            open_packed(file)
+            missed += 1
+        except PackedError as error:
+            assert "from byte " in str(error)
+    assert missed <= 0.01 * len(content)  # one change of 256 fits its checksum
+
+
+def test_packed_positions_of_other_programs_are_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file = tmp_path / "p.bin"
+    file.write_bytes(without_checks(SAMPLE).tobytes())
+    assert len(open_packed(file)) == len(SAMPLE) and WORD in caplog.text
+    theirs = without_checks(SAMPLE)
+    theirs["check"] = 7  # bytes that they use for something else
+    file.write_bytes(theirs.tobytes())
+    assert len(open_packed(file)) == len(SAMPLE)
+
+
+def test_the_data_of_a_net_has_the_same_hash_with_and_without_checksums() -> None:
+    assert recipe_of(with_checks(SAMPLE)) == recipe_of(without_checks(SAMPLE)) == recipe_of(SAMPLE)
+
+
+def test_a_damaged_state_of_a_match_is_refused_and_an_old_one_read(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    state = tmp_path / "match.state"
+    MatchKeeper(None, state, {"seed": 1}).save(Tally(), 2.5)
+    content = state.read_bytes()
+    state.write_bytes(content.replace(b"2.5", b"3.5"))
+    with pytest.raises(MatchError, match=r"match\.state.*damaged after it was written"):
+        MatchKeeper(None, state, {"seed": 1}).load()
+    assert not caplog.records
+    values = json.loads(content)
+    del values[sealed.KEY]
+    state.write_text(json.dumps(values))
+    assert MatchKeeper(None, state, {"seed": 1}).load()[1] == 2.5
+    assert WORD in caplog.text
+
+
+def test_games_annotated_before_a_damaged_one_are_kept_and_the_others_made_anew(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    target = tmp_path / "out.pgn"
+    with Partial(target, "it") as partial:
+        for game in (b"1. e4 *", b"1. d4 *", b"1. c4 *"):
+            partial.add(game)
+    content = partial.path.read_bytes()
+    partial.path.write_bytes(content.replace(b"1. d4", b"1. d5"))
+    with Partial(target, "it") as again:
+        assert again.games == [b"1. e4 *"]
+    assert "game 2" in caplog.text
+    partial.path.write_bytes(content)
+    with Partial(target, "it") as again:
+        assert len(again.games) == 3
+
+
+def trainer(checkpoint: Path) -> Trainer:
+    settings = TrainingSettings(Shape("ALL", 8), epochs=2, batch=64, validation=0.2)
+    return Trainer(SAMPLE, settings, {"files": ["p.bin"]}, checkpoint, threads=2)
+
+
+def train(folder: Path, name: str) -> tuple[bytes, bytes]:
+    """The net and the state of a training."""
+    checkpoint, net = folder / f"{name}.state", folder / f"{name}.net"
+    save_net(trainer(checkpoint).run().network, net)
+    return net.read_bytes(), checkpoint.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "said"),
+    [
+        ("weights", np.zeros(5, dtype=np.float32), "'weights' is float32 (5,)"),
+        ("moments", np.zeros(0), "'moments' is float64 (0,)"),
+        ("numbers", np.full(4, np.nan), "its numbers are not finite"),
+        ("numbers", np.zeros(2), "'numbers' is float64 (2,)"),
+    ],
+)
+def test_a_state_of_a_training_whose_arrays_do_not_fit_is_refused(
+    tmp_path: Path, name: str, array: np.ndarray, said: str
+) -> None:
+    _, content = train(tmp_path, "first")
+    checkpoint = tmp_path / "first.state"
+    checkpoint.write_bytes(as_npz(from_npz(content) | {name: array}))
+    with pytest.raises(TrainingError, match=re.escape(said)) as refused:
+        trainer(checkpoint)
+    assert str(checkpoint) in str(refused.value)
+
+
+def test_a_state_of_a_training_of_merino_1_0_goes_on(tmp_path: Path) -> None:
+    net, content = train(tmp_path, "first")
+    arrays = from_npz(content)
+    (tmp_path / "second.state").write_bytes(as_npz(arrays | {"numbers": np.append(arrays["numbers"], 3.5)}))
+    assert train(tmp_path, "second")[0] == net
+
+
+def test_two_equal_trainings_give_equal_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = train(tmp_path, "first")
+    monkeypatch.setattr("learn.net.training.time.monotonic", iter(range(1 << 20)).__next__)  # a slower machine
+    assert train(tmp_path, "second") == first
+
+
+def test_equal_positions_give_equal_files_however_they_come(tmp_path: Path) -> None:
+    first, second = tmp_path / "1.bin", tmp_path / "2.bin"
+    write_packed_file(first, [SAMPLE])
+    write_packed_file(second, [with_checks(SAMPLE[:7]), SAMPLE[7:]])
+    assert first.read_bytes() == second.read_bytes()

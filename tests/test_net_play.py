@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from engine.board.game import Position
+from engine.common.command import CommandError
 from engine.search.limits import Limits
 from engine.search.parameters import parameter_values, parameters_for, tuned_for
 from engine.search.searcher import Searcher
 from engine.shell.cli import main
+from engine.shell.net import run_net
 from engine.uci import files
 from engine.uci.runtime import Runtime
 from eval.evaluation import EvaluationError
@@ -215,3 +217,10 @@ def test_positions_are_there_once_whenever_a_run_is_killed(tmp_path: Path, writt
 
 def test_two_nets_can_play_each_other() -> None:
     assert NetEvaluation(random_net(Shape("ALL", 16))).identity != NetEvaluation(material_net()).identity
+
+
+def test_a_file_without_a_position_to_average_over_is_named(net: Path, tmp_path: Path) -> None:
+    file = tmp_path / "none.txt"
+    file.write_text("# nothing yet\n")
+    with pytest.raises(CommandError, match=r"none\.txt' holds no position"):
+        run_net([str(net), "--positions", str(file)])

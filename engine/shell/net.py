@@ -115,9 +115,10 @@ def _in_pawns(means: Sequence[PieceMean]) -> list[float | None]:
 def _positions(args: argparse.Namespace) -> np.ndarray:
     if args.positions is None:
         return np.concatenate([parse_fen(fen) for fen in POSITIONS])
-    records = np.concatenate(list(packed_positions(args.positions, Filter())))
-    if not len(records):
+    parts = list(packed_positions(args.positions, Filter()))
+    if not any(map(len, parts)):
         raise PackedError(f"'{args.positions}' holds no position with a score and a result")
+    records = np.concatenate(parts)
     return unpack(records[:: max(1, len(records) // MOST)][:MOST])
 
 

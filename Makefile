@@ -13,7 +13,7 @@ INSTALLED_DEV := $(VENV)/installed-dev
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run explorer docs test test-python test-bounds test-cluster signature fuzz starve endurance mutants lint bench perft warmup clean
+.PHONY: help run explorer docs test test-python test-bounds test-cluster signature fuzz fuzz-files starve endurance mutants lint bench perft warmup clean
 
 help: ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 20
@@ -56,6 +56,9 @@ endurance: warmup $(INSTALLED_DEV) ## play 10,000 very fast games in build/endur
 
 mutants: $(INSTALLED_DEV) ## plant faults that the tests must catch, for an hour; ARGS="--only pgn" for some of them
 	@$(RUN) -m tests.mutants $(ARGS)
+
+fuzz-files: warmup $(INSTALLED_DEV) ## let Merino read 2,000 changed files of every kind; ARGS="--seed 7 --examples 9000" for others
+	@$(RUN) -m tests.fuzz_files $(ARGS)
 
 lint: $(INSTALLED_DEV) ## check style and types
 	@$(RUN) -m ruff check .

@@ -1,0 +1,643 @@
+"""Every kind of file that Merino reads: valid ones, the readers of each, and how its structure is taken apart.
+
+A reader gives data, or raises one of REFUSALS with a message that names the file and the fault.
+"""
+
+from __future__ import annotations
+
+import base64
+import bz2
+import gzip
+import json
+import lzma
+import tempfile
+from argparse import Namespace
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import chess
+import numpy as np
+from starlette.testclient import TestClient
+
+from engine.board.fen import parse_fen
+from engine.board.game import Position
+from engine.common.array_files import as_npz, from_npz
+from engine.common.errors import MerinoError
+from engine.common.sealed import as_json, sealed
+from engine.console.commands_files import load as load_game
+from engine.explorer.app import create_app
+from engine.explorer.reading import read_text as read_pasted
+from engine.explorer.server_state import ServerState
+from engine.shell.net import _positions as positions_of_net
+from engine.shell.positions import read_positions
+from engine.shell.recipes import _read as read_recipes
+from engine.tables.book import Book, BookError
+from eval.families import default, load
+from eval.linear.weights import DEFAULT_FILE, defaults, learned_k, rewrite
+from eval.linear.weights import load as load_weights
+from eval.net.file import ALIGNMENT, MAGIC, as_bytes
+from eval.net.network import QA, QB, Network, Shape, quantised
+from formats.epd import read_tasks
+from formats.opening_files import FileOpenings
+from formats.openings import OpeningError
+from formats.packed import PACKED, Filter, with_checks
+from formats.packed_files import as_text, packed_positions, packed_triples
+from formats.sources import open_source
+from learn import recipes as comparisons
+from learn.improve import steps
+from learn.improve.plan import Plan
+from learn.improve.state import LoopState, Round, _as_json, load_state
+from learn.inputs import ReadOptions, read_rows
+from learn.net.training import Trainer, TrainingSettings
+from learn.positions import Selection
+from learn.record import FORMAT as RECORD_FORMAT
+from learn.record import load_record
+from learn.rescoring import Rescore, ScoreFile
+from match.games import Tally
+from match.keeping import Journal, MatchKeeper
+from match.positions import PositionFile
+from study.annotate.partial import Partial
+from study.annotate.pgn import read_sources
+from study.points.matrix import render_matrix
+from study.points.reading import read_source
+from study.points.vectors import Vectors
+from tests.boards import KIWIPETE, MATED
+from tests.test_explorer import PORT
+from tests.test_net_training import SAMPLE
+from tests.test_options import write_book
+from tune.formats import read_file as read_tuned
+from tune.parameters import own_parameters
+from tune.tuning import Tune, load_tune
+
+REFUSALS = (MerinoError, BookError, OpeningError)
+Reader = Callable[[Path], object]
+
+
+@dataclass(frozen=True)
+class FileKind:
+    """A kind of file: its ending, valid contents, its readers by name, and its structure.
+
+    `take_apart` gives JSON, whose changes `put_together` writes as a file again; both None where bytes or words are
+    all there is.
+    """
+
+    name: str
+    ending: str
+    contents: Callable[[], Sequence[bytes]]
+    readers: Mapping[str, Reader]
+    take_apart: Callable[[bytes], Any] | None = None
+    put_together: Callable[[Any], bytes] | None = None
+    is_text: bool = False
+
+
+PGN = (
+    '[Event "a"]\n[White "A, B."]\n[Black "C"]\n[WhiteElo "2500"]\n[Date "2001.02.??"]\n[Result "1-0"]\n\n'
+    "1. e4 { [%eval 0.30,9] } e5 { [%clk 0:01:02] +0.31/12 0.1s } 2. Nf3 $1 (2. f4 exf4 (2... d5 $6) 3. Nf3) 2... Nf6 "
+    "3. Nxe5 { [%eval #5,9] } Nc6 4. Nxc6 dxc6 ; to the end\n5. d3 Bc5 6. Qe2 O-O 7. h3 1-0\n\n"
+    '[Event "b"]\n[Result "1/2-1/2"]\n\n1. d4 d5 2. c4 e5 3. dxe5 d4 4. e3 Bb4+ 5. Bd2 dxe3 6. Bxb4 exf2+ 7. Ke2 '
+    "fxg1=N+ 8. Ke1 Qh4+ 1/2-1/2\n",
+    '[Event "?"]\n[SetUp "1"]\n[FEN "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"]\n'
+    '[Result "0-1"]\n\n1. O-O-O O-O 2. a4 bxa3 e.p. 3. Rhe1!? axb2+ 4. Kb1 a5 0-1\n',
+    '[Variant "Chess960"]\n[FEN "bqnbrkrn/pppppppp/8/8/8/8/PPPPPPPP/BQNBRKRN w GEge - 0 1"]\n[Result "*"]\n\n'
+    "% escaped\n1. Ng3 Ng6 2. O-O O-O { {nested } 3. b3 *\n",
+)
+EPD = (
+    'r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - bm Bxa6 dxe6; am O-O; id "kiwi"; c0 "x";\n'
+    "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - dm 1; hmvc 3; fmvn 7;\n",
+    '8/5k2/8/8/8/3K4/4P3/8 b - - ce -12; c9 "1/2-1/2"; acd 7;\n8/5k2/8/8/8/3K4/4P3/8 w - - ce 31999; c9 "1-0";\n',
+    "# scores\n8/5k2/8/8/8/3K4/4P3/8 w - - 0 1 | 35 | 1.0\n8/5k2/8/8/8/3K4/4P3/8 b - - 3 60 | -12 | 0.5\n",
+    '8/5k2/8/8/8/3K4/4P3/8 w - - 0 1 [0.5] 17\n8/5k2/8/8/8/3K4/4P3/8 b - - c9 "0-1";\n',
+)
+NUMBERS = (
+    "KingAttack, 30, 0, 100, 5, 0.002\nRookOpen_mg, 24, -200, 200, 7.5, 0.002 # why\n",
+    "futility_margin, int, 90, 20, 300, 10, 0.002\nmobility, float, 4.5, -10, 20, 1, 0.002\n",
+)
+TOML = ('[RookOpen_mg]\ndist = 10\nelo = 2\n[Other]\nstart = 1\nmin = -5\nmax = 9\nc_end = 2\ntype = "float"\n',)
+RECIPES = (
+    'start = "default.txt"\ntests = ["own"]\n[match]\nnodes = 60\ngames = 4\n[games.own]\ncount = 30\nnodes = 60\n'
+    '[games.masters]\nfile = "masters.pgn"\n[recipes.two]\nlearn = "own 1 27 --phases 2"\nnote = "n"\n'
+    '[recipes.after]\nweights = "tuned.txt"\n',
+)
+
+
+def encoded(*texts: str) -> Callable[[], Sequence[bytes]]:
+    """These texts as contents."""
+    return lambda: [text.encode() for text in texts]
+
+
+def compressed(pack: Callable[[bytes], bytes]) -> Callable[[], Sequence[bytes]]:
+    """Games behind a compression."""
+    return lambda: [pack(PGN[0].encode() * 20)]
+
+
+# Readers of games and positions
+
+
+def _packed(path: Path) -> object:
+    records = [*packed_positions(path, Filter())]
+    return [as_text(chunk, ending) for chunk in records for ending in (".txt", ".epd")]
+
+
+def _net_positions(path: Path) -> object:
+    return positions_of_net(Namespace(positions=path))
+
+
+def _rows(path: Path) -> object:
+    return read_rows([path], ReadOptions(Selection(), defaults()), lambda _: None, [])
+
+
+def _openings(path: Path) -> object:
+    openings = FileOpenings(path, 1)
+    return [openings.opening(number).position() for number in range(2)]
+
+
+def _points(path: Path) -> object:
+    return read_source(path, True, lambda _: nullcontext(lambda _: None), lambda _: None)
+
+
+def _pasted(path: Path) -> object:
+    return _naming(path, lambda: read_pasted(path.read_text(encoding="utf-8", errors="replace"), None, False))
+
+
+def _naming(path: Path, read: Callable[[], object]) -> object:
+    """For what is no file of its own: let the error name it as files are named."""
+    try:
+        return read()
+    except (MerinoError, ValueError) as error:
+        if type(error) is ValueError:
+            raise
+        raise MerinoError(f"{path}: {error}") from error
+
+
+GAME_READERS: dict[str, Reader] = {
+    "learn": _rows,
+    "positions": _packed,
+    "triples": lambda path: list(packed_triples(path)),
+    "annotate": read_sources,
+    "openings": _openings,
+    "points": _points,
+    "console": lambda path: load_game(path, 1),
+    "page": _pasted,
+}
+POSITION_READERS: dict[str, Reader] = {
+    "learn": _rows,
+    "positions": _packed,
+    "tasks": read_tasks,
+    "openings": _openings,
+    "console": lambda path: load_game(path, 2),
+    "shell": lambda path: read_positions(path, "eval"),
+}
+
+
+def _lines(path: Path) -> object:
+    with open_source(path) as source:
+        return sum(len(text) for text in source.lines())
+
+
+# Evaluations and books
+
+
+@cache
+def _nets() -> Sequence[bytes]:
+    draw = np.random.default_rng(1)
+    found = []
+    for shape in (Shape("ALL", 8), Shape("H+V", 16, 5, "crelu"), Shape("ALL", 8, piece_values=True)):
+        weights = {name: draw.normal(0, 0.2, size) for name, size in shape.layers().items()}
+        network = quantised(shape, weights, 180.0, {"data": {"positions": 3}})
+        found.append(as_bytes(Network(shape, network.weights, 180.0, network.about, {"futility_margin": 90})))
+    return found
+
+
+@cache
+def _foreign_nets() -> Sequence[bytes]:
+    size = 771 * 8 + 1
+    values = np.random.default_rng(2).integers(-QB, QB, size).astype("<i2").tobytes()
+    assert QA > QB
+    return [values + bytes(-len(values) % ALIGNMENT)]
+
+
+def _net_apart(content: bytes) -> Any:
+    first, header, rest = content.split(b"\n", 2)
+    plain = {name: value for name, value in json.loads(header).items() if name != "checksum"}
+    return {"version": int(first.removeprefix(MAGIC)), "header": plain, "rest": len(rest.lstrip(b"\0")) // 2}
+
+
+def _net_together(parts: Any) -> bytes:
+    """A net with this header, and layers as long as it says or as long as its shape needs."""
+    header, version = parts.get("header"), parts.get("version")
+    try:
+        values = Shape(header["features"], header["hidden"], header["second"], header["activation"], version == 2)
+        count = sum(int(np.prod(size)) for size in values.layers().values())
+    except (MerinoError, KeyError, TypeError, ValueError):
+        count = parts["rest"] if isinstance(parts.get("rest"), int) else 0
+    layers = np.random.default_rng(3).integers(-200, 200, min(max(0, count), 1 << 18)).astype("<i2").tobytes()
+    if isinstance(header, dict):
+        header = sealed(header, layers)
+    head = MAGIC + f"{version}\n{json.dumps(header)}\n".encode()
+    return head + bytes(-len(head) % ALIGNMENT) + layers
+
+
+START = parse_fen(KIWIPETE)
+
+
+def _evaluation(path: Path) -> object:
+    evaluation = load(path)
+    score = evaluation.explain(START).score_white
+    return score, evaluation.describe(), evaluation.identity
+
+
+def _weights(path: Path) -> object:
+    weights = load_weights(path)
+    return weights, learned_k(path), rewrite(path.read_bytes().decode(), weights, ["new"])
+
+
+@cache
+def _books() -> Sequence[bytes]:
+    start = chess.Board()
+    after = chess.Board()
+    after.push_uci("e2e4")
+    path = _scratch() / "book.bin"
+    return [
+        write_book(
+            path, (start.fen(), "e2e4", 3), (start.fen(), "d2d4", 0), (after.fen(), "e7e5", 1), (KIWIPETE, "e1h1", 2)
+        ).read_bytes()
+    ]
+
+
+_BOOK_ENTRY = np.dtype([("key", ">u8"), ("move", ">u2"), ("weight", ">u2"), ("learn", ">u4")])
+
+
+def _book_apart(content: bytes) -> Any:
+    return np.frombuffer(content, _BOOK_ENTRY).tolist()
+
+
+def _book_together(entries: Any) -> bytes:
+    rows = [tuple(max(0, int(value)) for value in entry[:4]) for entry in entries if _is_row(entry, 4)]
+    bounded = [
+        (key % (1 << 64), move % (1 << 16), weight % (1 << 16), learn % (1 << 32)) for key, move, weight, learn in rows
+    ]
+    return np.array(sorted(bounded), dtype=_BOOK_ENTRY).tobytes()
+
+
+def _is_row(entry: object, width: int) -> bool:
+    return (
+        isinstance(entry, list | tuple) and len(entry) >= width and all(type(value) is int for value in entry[:width])
+    )
+
+
+def _book(path: Path) -> object:
+    book = Book(path)
+    moves = [book.move(position, Random(1)) for position in (Position(), Position(KIWIPETE), Position(MATED))]
+    return moves, FileOpenings(path, 1).opening(0)
+
+
+# Packed positions
+
+
+def _records_apart(content: bytes) -> Any:
+    return [
+        [int(row["occupied"]), row["pieces"].tolist(), *row.tolist()[2:6], int(row["game"])]
+        for row in _records(content)
+    ]
+
+
+def _records(content: bytes) -> np.ndarray:
+    return np.frombuffer(content, PACKED)
+
+
+def _records_together(rows: Any) -> bytes:
+    found = np.zeros(len(rows), dtype=PACKED)
+    for record, row in zip(found, rows, strict=True):
+        names = ("occupied", "pieces", "score", "result", "king", "other_king", "game")
+        for name, value in zip(names, row if isinstance(row, list) else [], strict=False):
+            _set(record, name, value)
+    return with_checks(found).tobytes()
+
+
+def _set(record: np.void, name: str, value: object) -> None:
+    """Give a field a value, cut to its size."""
+    if name == "pieces" and isinstance(value, list):
+        for place, nibbles in enumerate(value[:16]):
+            record[name][place] = nibbles % 256 if type(nibbles) is int else 0
+    elif name != "pieces" and type(value) is int:
+        kind = record.dtype[name]
+        record[name] = np.array(value % (1 << 8 * kind.itemsize), f"u{kind.itemsize}").view(kind)
+
+
+# What runs keep
+
+
+_KEPT = tempfile.TemporaryDirectory(prefix="merino-kinds-")  # until the process ends
+
+
+def _scratch() -> Path:
+    return Path(_KEPT.name)
+
+
+MATCH = {"seed": 1, "players": [{"name": "a"}]}
+
+
+@cache
+def _match_states() -> Sequence[bytes]:
+    path, games = _scratch() / "match.state", ('[Event "1"]\n\n*\n\n', '[Event "2"]\n\n*\n\n')
+    keeper = MatchKeeper(None, path, MATCH)
+    keeper.save(Tally(), 1.5)
+    content = json.loads(path.read_bytes())
+    content["pgn"] = Journal(0, games)._asdict()
+    content["positions"] = {"at": 0, "more": "AAAA" * 8}
+    return [path.read_bytes(), as_json({name: value for name, value in content.items() if name != "checksum"})]
+
+
+def _match(path: Path) -> object:
+    pgn, positions = path.with_name("kept.pgn"), path.with_name("kept.bin")
+    for each in (pgn, positions):
+        each.unlink(missing_ok=True)
+    keeper = MatchKeeper(pgn, path, MATCH, PositionFile(positions, 0))
+    tally, seconds = keeper.load()
+    return tally.counts, seconds, keeper.catch_up(is_over=False)
+
+
+@cache
+def _improve_states() -> Sequence[bytes]:
+    weights = tuple(defaults().tolist())
+    found = Round(1, "H1", 10, 100, 0.1, 0.09, 8, 3.0, 9.0, None, None, 1.5, weights)
+    return [as_json(_as_json(LoopState(Plan(), "default.txt", True, weights, (found,), 1, 2.5)), indent=1)]
+
+
+def _improve(path: Path) -> object:
+    state = load_state(path)
+    return state.best, state.hours, state.last_proven
+
+
+@cache
+def _tunes() -> Sequence[bytes]:
+    from tests.test_tune_games import configuration, play  # noqa: PLC0415 (which plays a tune)
+
+    found = []
+    for method in ("bspsa", "spsa"):
+        path = _scratch() / "tune.npz"
+        tune = Tune.new(configuration(6, method))
+        play(tune)
+        tune.done, last = tune.done[:4], tune.done[4:]
+        tune.waiting.extend(last)
+        tune.save(path)
+        found.append(path.read_bytes())
+    return found
+
+
+def _tune(path: Path) -> object:
+    tune = load_tune(path)
+    return tune.estimate(), tune.is_over, tune.ask()
+
+
+def _arrays_apart(content: bytes) -> Any:
+    return {name: _array_apart(array) for name, array in from_npz(content).items()}
+
+
+def _array_apart(array: np.ndarray) -> Any:
+    if array.dtype.kind == "U":
+        return json.loads(str(array)) if str(array).startswith("{") else str(array)
+    return [str(array.dtype), list(array.shape), array.reshape(-1)[:4].tolist()]
+
+
+def _arrays_together(content: bytes, parts: Any) -> bytes:
+    """The arrays of `content` with other texts, types and shapes."""
+    whole = from_npz(content)
+    found: dict[str, np.ndarray] = {}
+    for name, value in parts.items():
+        if isinstance(value, dict):
+            found[name] = np.array(json.dumps(value, sort_keys=True))
+        elif isinstance(value, list) and name in whole and _is_described(value):
+            found[name] = _resized(whole[name], *value)
+        else:
+            found[name] = np.array(str(value))
+    return as_npz({name.replace("/", "")[:40] or "empty": array for name, array in found.items()})
+
+
+def _is_described(value: list[Any]) -> bool:
+    return len(value) == 3 and isinstance(value[1], list) and isinstance(value[2], list)
+
+
+def _resized(array: np.ndarray, kind: object, shape: list[Any], first: list[Any]) -> np.ndarray:
+    sizes = [min(max(0, size), 300) for size in shape[:3] if type(size) is int]
+    try:
+        values = np.array(array, dtype=np.dtype(str(kind)))
+    except (TypeError, ValueError):
+        values = array.copy()
+    if values.dtype.kind in "fiu" and values.size:
+        numbers = [value for value in first if isinstance(value, int | float)][: values.size]
+        with np.errstate(all="ignore"):
+            values.reshape(-1)[: len(numbers)] = np.array(numbers, dtype=np.float64).astype(values.dtype)
+    return np.resize(values, sizes) if values.size or not np.prod(sizes) else np.zeros(sizes)
+
+
+TRAINING = TrainingSettings(Shape("ALL", 8), epochs=2, batch=64, validation=0.2)
+
+
+@cache
+def _checkpoints() -> Sequence[bytes]:
+    path = _scratch() / "net.state"
+    path.unlink(missing_ok=True)
+    Trainer(SAMPLE, TRAINING, checkpoint=path, threads=1).run()
+    return [path.read_bytes()]
+
+
+def _checkpoint(path: Path) -> object:
+    return Trainer(SAMPLE, TRAINING, checkpoint=path, threads=1)
+
+
+def _records_of_learn() -> Sequence[bytes]:
+    steps_ = [{"seconds": 0.1, "train": 0.1, "valid": 0.2, "k": 180.0, "weights": [1.5]}]
+    return [as_json({"format": RECORD_FORMAT, "files": ["a.pgn"], "steps": steps_, "free": [0]})]
+
+
+def _fit(path: Path) -> object:
+    (path.parent / steps.FIT).write_bytes(path.read_bytes())
+    (path.parent / steps.CANDIDATE).write_bytes(DEFAULT_FILE.read_bytes())
+    return _naming(path, lambda: steps._kept_fit(path.parent))
+
+
+def _fits() -> Sequence[bytes]:
+    return [as_json({"games": 10, "positions": 300, "error_before": 0.1, "error_after": 0.09})]
+
+
+RESCORE, MADE_FROM = Rescore(100, np.zeros(3)), "source x"
+
+
+@cache
+def _scores() -> Sequence[bytes]:
+    path = _scratch() / "games.scores"
+    path.unlink(missing_ok=True)
+    with ScoreFile(path, RESCORE, MADE_FROM) as file:
+        for first in range(3):
+            file._keep((0, 256 * first, 20, 7), np.arange(20, dtype=np.int16))
+    content = path.read_bytes()
+    old = content.split(b"\n")[0].replace(b"scores 2", b"scores 1") + b"\n"
+    batch = np.array([0, 0, 20, 7], dtype="<i8").tobytes() + np.arange(20, dtype="<i2").tobytes()
+    return [content, old + batch * 2]
+
+
+def _score_file(path: Path) -> object:
+    with ScoreFile(path, RESCORE, MADE_FROM) as file:
+        return file.known
+
+
+@cache
+def _partials() -> Sequence[bytes]:
+    with Partial(_scratch() / "out.pgn", "it") as partial_:
+        for game in (b"1. e4 *", b"1. d4 *", b"1. c4 *"):
+            partial_.add(game)
+    content = partial_.path.read_bytes()
+    return [content, content.replace(b", checksum ", b"\n% ")]
+
+
+def _partial(path: Path) -> object:
+    target = path.with_name("fuzzed.pgn")
+    target.with_name("fuzzed.pgn.partial").write_bytes(path.read_bytes())
+    with _renaming(path), Partial(target, "it") as found:
+        return found.games
+
+
+@contextmanager
+def _renaming(path: Path) -> Any:
+    try:
+        yield
+    except MerinoError as error:
+        raise MerinoError(f"{path}: {error}") from error
+
+
+@cache
+def _matrices() -> dict[str, bytes]:
+    vectors = Vectors(
+        np.array([[0, 0, 0, 0, 0], [1, 0, -1, 0, 0], [0, 0, 0, 0, 0]], dtype=np.int8),
+        np.array([0, 0, 1], dtype=np.int32),
+        np.array([2, 0], dtype=np.int8),
+        True,
+    )
+    return {ending: render_matrix(vectors, ending).encode() for ending in (".csv", ".json", ".txt")}
+
+
+def _matrix(ending: str) -> Callable[[], Sequence[bytes]]:
+    return lambda: [_matrices()[ending]]
+
+
+def _known() -> Any:
+    return own_parameters(default())
+
+
+# Requests of the page: the path in the first line, JSON behind it
+
+GAME = {"fen": chess.STARTING_FEN, "moves": ["e2e4", "e7e5"]}
+REQUESTS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("/api/explain", {**GAME, "weights": "default", "changes": {"KnightOpen_mg": 300.5}, "beside": "usual"}),
+    ("/api/explain", {"fen": "8/8/8/8/8/8/4P3/4K3 w - - 0 1", "free": True}),
+    ("/api/move", {**GAME, "move": "Nf3"}),
+    ("/api/read", {"text": "1. e4 e5 2. Nf3", "free": False, "fen": chess.STARTING_FEN}),
+    ("/api/pgn", {"text": PGN[0]}),
+    ("/api/course", GAME),
+    ("/api/compare", {**GAME, "first_move": "Nf3", "second_move": "g1h3"}),
+    ("/api/compare", {**GAME, "first": {"weights": "default"}, "second": {"changes": {"KnightOpen_mg": 300}}}),
+    ("/api/weights", {"name": "mine.txt", "text": "KnightOpen 300 290\n"}),
+    ("/api/weights/text", {"weights": "default", "changes": {"KnightOpen_mg": 300}}),
+)
+
+
+@cache
+def _requests() -> Sequence[bytes]:
+    net = {"name": "mine.net", "content": base64.b64encode(_nets()[0]).decode()}
+    return [_request_together([path, body]) for path, body in (*REQUESTS, ("/api/weights", net))]
+
+
+def _request_apart(content: bytes) -> Any:
+    path, _, body = content.partition(b"\n")
+    return [path.decode(), json.loads(body)]
+
+
+def _request_together(parts: Any) -> bytes:
+    path, body = parts
+    return f"{path}\n{json.dumps(body)}".encode()
+
+
+@cache
+def _page() -> TestClient:
+    return TestClient(create_app(ServerState(), PORT), base_url=f"http://127.0.0.1:{PORT}")
+
+
+def _answer(path: Path) -> object:
+    where, _, body = path.read_bytes().partition(b"\n")
+    known = {name.encode(): name for name, _ in REQUESTS}
+    answer = _page().post(known.get(where, "/api/explain"), content=body)
+    if answer.status_code == 200:
+        return answer.json()
+    found = answer.json()
+    assert answer.status_code in (400, 413) and isinstance(found["error"], str) and found["error"], found
+    return found
+
+
+JSON_FORM: dict[str, Any] = {"take_apart": lambda content: _plain(json.loads(content)), "put_together": as_json}
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name != "checksum"}
+
+
+def _npz_form(contents: Callable[[], Sequence[bytes]]) -> dict[str, Any]:
+    return {"take_apart": _arrays_apart, "put_together": lambda parts: _arrays_together(contents()[0], parts)}
+
+
+KINDS: tuple[FileKind, ...] = (
+    FileKind("PGN", ".pgn", encoded(*PGN), GAME_READERS, is_text=True),
+    FileKind("EPD", ".epd", encoded(*EPD), POSITION_READERS, is_text=True),
+    *(
+        FileKind(f"PGN{ending}", f".pgn{ending}", compressed(pack), {"lines": _lines, "positions": _packed})
+        for ending, pack in ((".gz", partial(gzip.compress, mtime=0)), (".bz2", bz2.compress), (".xz", lzma.compress))
+    ),
+    FileKind(
+        "packed positions",
+        ".bin",
+        lambda: [with_checks(SAMPLE[:40]).tobytes(), SAMPLE[:9].tobytes()],
+        {"positions": _packed, "net": _net_positions},
+        _records_apart,
+        _records_together,
+    ),
+    FileKind("net", ".net", _nets, {"evaluation": _evaluation}, _net_apart, _net_together),
+    FileKind("net of bullet", ".bin", _foreign_nets, {"evaluation": _evaluation}),
+    FileKind(
+        "weights",
+        ".txt",
+        lambda: [DEFAULT_FILE.read_bytes()],
+        {"evaluation": _evaluation, "weights": _weights},
+        is_text=True,
+    ),
+    FileKind("book", ".bin", _books, {"book": _book}, _book_apart, _book_together),
+    FileKind("match state", ".state", _match_states, {"match": _match}, **JSON_FORM),
+    FileKind("improve state", ".json", _improve_states, {"improve": _improve}, **JSON_FORM),
+    FileKind("round's fit", ".json", _fits, {"fit": _fit}, **JSON_FORM),
+    FileKind("learning record", ".json", _records_of_learn, {"record": load_record}, **JSON_FORM),
+    FileKind("recipe's record", ".json", _fits, {"recipe": comparisons._read}, **JSON_FORM),
+    FileKind("tune", ".npz", _tunes, {"tune": _tune}, **_npz_form(_tunes)),
+    FileKind("training state", ".state", _checkpoints, {"train": _checkpoint}, **_npz_form(_checkpoints)),
+    FileKind("scores", ".scores", _scores, {"scores": _score_file}),
+    FileKind("annotated so far", ".partial", _partials, {"annotate": _partial}),
+    FileKind(
+        "tuned parameters", ".txt", encoded(*NUMBERS), {"spsa": lambda path: read_tuned(path, _known())}, is_text=True
+    ),
+    FileKind(
+        "tuned parameters in TOML",
+        ".toml",
+        encoded(*TOML),
+        {"spsa": lambda path: read_tuned(path, _known())},
+        is_text=True,
+    ),
+    FileKind("request of the page", ".json", _requests, {"page": _answer}, _request_apart, _request_together),
+    FileKind("recipes", ".toml", encoded(*RECIPES), {"recipes": lambda path: read_recipes(path, {})}, is_text=True),
+    *(
+        FileKind(f"matrix{ending}", ending, _matrix(ending), {"points": _points}, is_text=True)
+        for ending in (".csv", ".json", ".txt")
+    ),
+)

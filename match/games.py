@@ -101,11 +101,13 @@ class Tally:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Tally:
-        """The tally written by `as_json`; raises KeyError, TypeError or ValueError for anything else."""
+        """The tally that `as_json` wrote; raises KeyError, TypeError, ValueError or OverflowError for anything else."""
         tally = cls()
         tally.points[:], tally.pairs[:] = data["points"], data["pairs"]
         tally._half = None if data["half"] is None else int(data["half"])
-        tally.faults = {Reason[name]: [int(first), int(second)] for name, (first, second) in data["faults"].items()}
+        tally.faults = {
+            Reason[name]: [int(first), int(second)] for name, (first, second) in dict(data["faults"]).items()
+        }
         return tally
 
     @property

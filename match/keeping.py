@@ -57,7 +57,7 @@ class MatchKeeper:
             journal = state["pgn"] and Journal(int(state["pgn"]["at"]), tuple(map(str, state["pgn"]["games"])))
         except OSError as error:
             raise MatchError(f"cannot read the state of a match, '{path}': {error.strerror}") from error
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        except (ValueError, KeyError, TypeError, OverflowError) as error:
             raise MatchError(f"'{path}' is not the state of a match ({error})") from error
         changed = [name for name in self._config if config.get(name) != self._config[name]]
         if changed:
@@ -120,7 +120,7 @@ class MatchKeeper:
         try:
             with _naming_the_file(self._positions.path):
                 self._positions.take_up(self._positions_before)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise MatchError(f"'{self._state}' is not the state of a match ({error!r})") from error
 
     def _settle_positions(self) -> None:

@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
+from engine.common.sealed import as_json, from_json
 from formats.openings import Opening
 from match import keeping
 from match.errors import MatchError
 from match.games import Game, Reason, Tally
 from match.keeping import MatchKeeper
+from match.positions import PositionFile
 
 GAMES = 9
 SAVES_EVERY = 2
@@ -243,3 +245,22 @@ def test_a_state_that_is_no_file_is_refused_and_not_read(state: Path) -> None:
     os.mkfifo(state)  # to read it would wait for ever
     with pytest.raises(MatchError, match="it is a pipe, not a regular file"):
         resumed(None, state)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"tally": {"points": [0, 0, 0], "pairs": [0] * 5, "half": None, "faults": None}},
+        {"tally": {"points": [10**30, 0, 0], "pairs": [0] * 5, "half": None, "faults": {}}},
+        {"seconds": 10**400},
+        {"pgn": {"at": float("inf"), "games": []}},
+        {"positions": {"at": float("inf"), "more": ""}},
+    ],
+)
+def test_a_state_whose_numbers_make_no_sense_is_refused(pgn: Path, state: Path, changed: dict[str, Any]) -> None:
+    play(pgn, state, 2)
+    state.write_bytes(as_json(from_json(state.read_bytes(), "it") | changed))
+    keeper = MatchKeeper(pgn, state, {"seed": 1}, PositionFile(pgn.with_name("p.bin"), 0))
+    with pytest.raises(MatchError, match=r"match\.state' is not the state of a match"):
+        keeper.load()
+        keeper.catch_up(False)

@@ -77,7 +77,7 @@ warmup: $(INSTALLED) ## compile all parts ahead, some minutes, once; the result 
 
 clean: ## remove the environment, build leftovers and compiled code
 	@if [ -x $(RUN) ]; then $(RUN) -m engine clean-cache; fi
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist *.egg-info .hypothesis .pytest_cache .mypy_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(RUN):

@@ -1,5 +1,10 @@
 """The command `merino`, also as `python -m engine`. It handles Ctrl-C from the first import on."""
 
+# ruff: noqa: E402 (before anything else is loaded, Ctrl-C is to end the process without a word)
+from engine.common.interrupt import INTERRUPTED, EndingAtOnce, end_at_once_from_here
+
+end_at_once_from_here()
+
 import gc
 import os
 import sys
@@ -7,18 +12,15 @@ import sys
 
 def main() -> int:
     """Run the command line; the exit code."""
-    # ruff: noqa: PLC0415 (imports that Ctrl-C may interrupt)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy's threads would wait for ours, which multiply, too
     try:
-        from engine.common.interrupt import EndingAtOnce, end_at_once_from_here
-
         with EndingAtOnce():
-            from engine.shell.cli import main as run
+            from engine.shell.cli import main as run  # noqa: PLC0415 (an import that Ctrl-C may interrupt)
         code = run()
         end_at_once_from_here()
         gc.freeze()  # the last collection would go through all objects of numba, for a tenth of a second
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
     return code
 
 

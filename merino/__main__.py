@@ -1,5 +1,10 @@
 """The command `merino`, also as `python -m merino`."""
 
+# ruff: noqa: E402 (before anything else is loaded, Ctrl-C is to end the process without a word)
+from engine.common.interrupt import end_at_once_from_here
+
+end_at_once_from_here()
+
 import sys
 
 from engine.__main__ import main

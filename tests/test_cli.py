@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -206,26 +207,54 @@ def test_all_streams_may_be_closed_at_once() -> None:
     assert in_a_shell("merino uci <&- >&- 2>&-") == (0, "")
 
 
+AS_SCRIPT = "from merino.__main__ import main; sys.exit(main())"
+AS_MODULE = "runpy.run_module('engine', run_name='__main__', alter_sys=True)"
+
+
 @posix_only
 @pytest.mark.parametrize(
-    "module", ["engine.common.interrupt", "engine.shell.cli", "engine.uci.commands", "engine.shell.commands", "numba"]
+    ("start", "module"),
+    [
+        (AS_SCRIPT, "engine.__main__"),
+        (AS_SCRIPT, "gc"),
+        (AS_SCRIPT, "engine.shell.cli"),
+        (AS_MODULE.replace("engine", "merino"), "engine.__main__"),
+        (AS_MODULE, "gc"),
+        (AS_MODULE, "engine.shell.cli"),
+        (AS_MODULE, "engine.uci.commands"),
+        (AS_MODULE, "engine.shell.commands"),
+        (AS_MODULE, "numba"),
+    ],
 )
-def test_ctrl_c_while_modules_are_loaded_ends_it_without_a_word(module: str) -> None:
+def test_ctrl_c_while_modules_are_loaded_ends_it_without_a_word(start: str, module: str) -> None:
     interrupting = (
-        "import os, signal, sys\n"
+        "import os, runpy, signal, sys\n"
         "class Finder:\n"
         "    def find_spec(name, *_):\n"
         f"        os.kill(os.getpid(), signal.SIGINT) if name == {module!r} else None\n"
         "sys.meta_path.insert(0, Finder)\n"
+        "sys.modules.pop('gc', None)\n"
         "sys.argv[1:] = ['perft', '1']\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored where the tests run in the background
-        "from engine.__main__ import main\n"
-        "sys.exit(main())\n"
+        f"{start}\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", interrupting], cwd=ROOT, capture_output=True, timeout=PATIENCE, check=False
     )
-    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, b"", b"")
+
+
+@posix_only
+def test_ctrl_c_that_is_ignored_stays_ignored() -> None:
+    command = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); import merino.__main__; "
+    done = subprocess.run(
+        [sys.executable, "-c", f"{command}print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)"],
+        cwd=ROOT,
+        capture_output=True,
+        timeout=PATIENCE,
+        check=True,
+    )
+    assert done.stdout == b"True\n"
 
 
 def test_an_encoding_without_the_characters_to_write_ends_no_command(tmp_path: Path) -> None:

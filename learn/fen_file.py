@@ -4,10 +4,14 @@
 to the end of the game and the number of the game in its file, followed by `ce 35;` if there is a score. The first line,
 a comment, names the source and the settings; the cache is used only if they are the same. The last line proves that it
 is complete.
+
+`games.fen` is made with the first options; with others `games.1a2b3c.fen` is added, named after them. A file that can
+no longer be used, because the games or the weights that chose the positions have changed, is replaced.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +21,8 @@ from formats.labelled import write_labelled
 from learn.positions import PositionBlock
 
 _MARK = "# merino-positions 1"
-_LONGEST_LAST_LINE = 256
+_LONGEST_FIRST_LINE, _LONGEST_LAST_LINE = 1024, 256
+_SOURCE, _WEIGHTS = re.compile(r"; source [0-9a-f]+"), re.compile(r", weights [0-9a-f]+")
 
 
 @dataclass(frozen=True)
@@ -58,3 +63,59 @@ def usable(path: Path, first: bytes) -> Contents | None:
 def lines_of(block: PositionBlock, games_before: int) -> bytes:
     """The lines of a block; `games_before` games precede it in the file."""
     return write_labelled(block.positions, block.results, block.game, block.to_end, games_before, block.scores)
+
+
+@dataclass(frozen=True)
+class FenTarget:
+    """The `.fen` file for a source and settings: where it is or is to be written.
+
+    `contents` is None if it is to be written; `kept` is the file of other options that stays; `outdated` says why
+    what is there is replaced.
+    """
+
+    path: Path
+    contents: Contents | None = None
+    kept: Path | None = None
+    outdated: str = ""
+
+
+def target_of(plain: Path, first: bytes) -> FenTarget:
+    """The file for this first line: `plain`, or beside it one that is named after the options."""
+    name = hashlib.blake2b(_options(first).encode(), digest_size=3).hexdigest()
+    named = plain.with_suffix(f".{name}{plain.suffix}")
+    for path in (plain, named):
+        contents = usable(path, first)
+        if contents:
+            return FenTarget(path, contents)
+    before = _first_line_of(plain) if first_there([plain]) else b""
+    has_other_options = before.startswith(_MARK.encode()) and _options(before) != _options(first)
+    if first_there([named]) or (has_other_options and _source(before) == _source(first)):
+        return FenTarget(named, kept=plain, outdated=_why_outdated(named, first))
+    return FenTarget(plain, outdated=_why_outdated(plain, first))
+
+
+def _why_outdated(path: Path, first: bytes) -> str:
+    """Why a file cannot be used; empty if there is none."""
+    if first_there([path]) is None:
+        return ""
+    before = _first_line_of(path)
+    if _source(before) != _source(first):
+        return "the games have changed"
+    if before != first:
+        return "the weights have changed"
+    return "it was not finished"
+
+
+def _first_line_of(path: Path) -> bytes:
+    with open_user_file(path, GAMES) as file:
+        return file.readline(_LONGEST_FIRST_LINE)
+
+
+def _options(first: bytes) -> str:
+    """The options in a first line, without the weights that they were applied with."""
+    return _WEIGHTS.sub("", _SOURCE.sub("", first.decode(errors="replace")))
+
+
+def _source(first: bytes) -> str:
+    found = _SOURCE.search(first.decode(errors="replace"))
+    return found[0] if found else ""

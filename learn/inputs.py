@@ -23,7 +23,7 @@ from formats.pgn_stream import GamesText, games_of
 from formats.sources import Source, count_lines, digest, name_of, open_source, plain_name
 from learn.checking import check_rows
 from learn.errors import LearnError
-from learn.fen_file import Contents, first_line, is_ours, lines_of, usable
+from learn.fen_file import Contents, FenTarget, first_line, is_ours, lines_of, target_of
 from learn.positions import (
     PositionBlock,
     Quiet,
@@ -133,15 +133,14 @@ class FileReader:
             if source.is_passing:
                 self._read_games(source, None, b"")
                 return
-            target = plain_name(path).with_suffix(".fen")
             first = first_line(digest(path), self._described())
-            contents = usable(target, first)
-            if contents is None:
+            target = target_of(plain_name(path).with_suffix(".fen"), first)
+            if target.contents is None:
                 self._read_games(source, target, first)
                 return
-        with open_source(target) as source:
-            self._say(f"Using file '{target}', made from '{path.name}' with these settings")
-            self._read_positions(source, contents)
+        with open_source(target.path) as source:
+            self._say(f"Using file '{target.path}', made from '{path.name}' with these settings")
+            self._read_positions(source, target.contents)
 
     def _described(self) -> str:
         """The settings that decide which positions of a file are used, as text."""
@@ -176,7 +175,7 @@ class FileReader:
         """Report how much of a file has been read."""
         self._progressed(f"Reading {source.name}", source.done)
 
-    def _read_games(self, source: Source, target: Path | None, first: bytes) -> None:
+    def _read_games(self, source: Source, target: FenTarget | None, first: bytes) -> None:
         found = used = unreadable = 0
         rows_before = len(self.store)
         with ExitStack() as stack:
@@ -188,10 +187,10 @@ class FileReader:
                 if target and wanted and fen is None and len(part.block):
                     fen = self._create_fen(target, first, stack)
                 if target and fen:
-                    _write(fen, part.fen, target)
+                    _write(fen, part.fen, target.path)
                 self._report(source)
             if target and fen:
-                _write(fen, Contents(used, unreadable).line(), target)
+                _write(fen, Contents(used, unreadable).line(), target.path)
         self.games += used
         self._say(f"{source.name}: {found} games, {len(self.store) - rows_before} positions")
 
@@ -201,22 +200,26 @@ class FileReader:
         self.store.add(part.rows, part.block.positions["key"])
         self.unscored += part.unscored
 
-    def _wants_fen(self, target: Path) -> bool:
+    def _wants_fen(self, target: FenTarget) -> bool:
         """Whether to write a `.fen` file; one that is not Merino's is left alone."""
-        if self._reading.keep_fen and is_there(target) and not is_ours(target):
-            self._say(f"No file '{target}' is created: there is one that is not Merino's")
+        path = target.path
+        if self._reading.keep_fen and is_there(path) and not is_ours(path):
+            self._say(f"No file '{path}' is created: there is one that is not Merino's")
             return False
         return self._reading.keep_fen
 
-    def _create_fen(self, target: Path, first: bytes, stack: ExitStack) -> IO[bytes] | None:
+    def _create_fen(self, target: FenTarget, first: bytes, stack: ExitStack) -> IO[bytes] | None:
         """The open `.fen` file, with its first line written; None if it cannot be written."""
+        path = target.path
         try:
-            file = stack.enter_context(writing_whole(target))
+            file = stack.enter_context(writing_whole(path))
         except OSError as error:
-            self._say(f"No file '{target}' can be created: {error.strerror}")
+            self._say(f"No file '{path}' can be created: {error.strerror}")
             return None
-        self._say(f"Creating file '{target}'")
-        _write(file, first, target)
+        if target.kept:
+            self._say(f"File '{target.kept}' stays: it was made with other options")
+        self._say(f"Creating file '{path}'{f' anew: {target.outdated}' if target.outdated else ''}")
+        _write(file, first, path)
         return file
 
     def _read_positions(self, source: Source, contents: Contents | None = None) -> None:

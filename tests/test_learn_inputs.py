@@ -200,8 +200,32 @@ def test_a_fen_file_of_something_else_is_not_used(tmp_path: Path, change: str) -
     assert_equal(rows, rows_of_games(read_games(pgn.read_bytes()), keep.selection))
     if change == "another program's":
         assert fen.read_bytes() == before and "not Merino's" in lines[0]
+    elif change == "settings":
+        assert fen.read_bytes() == before
     else:
-        assert fen.read_bytes() != before and lines[0].startswith("Creating file")
+        reason = "the games have changed" if change == "file" else "it was not finished"
+        assert fen.read_bytes() != before and lines[0] == f"Creating file '{fen}' anew: {reason}"
+
+
+def test_each_choice_of_options_has_its_own_fen_file_and_says_so(tmp_path: Path) -> None:
+    pgn, fen = tmp_path / "games.pgn", tmp_path / "games.fen"
+    pgn.write_bytes(SELFPLAY.read_bytes()[:50_000])
+    of_options = [ReadOptions(Selection(skip_first=plies), defaults(), keep_fen=True) for plies in (10, 8, 6)]
+    first, second, third = (read(pgn, options=options) for options in of_options)
+    assert first[2][0] == f"Creating file '{fen}'"
+    assert second[2][0] == f"File '{fen}' stays: it was made with other options"
+    paths = sorted(tmp_path.glob("games.*.fen"))
+    assert len(paths) == 2
+    assert second[2][1] in [f"Creating file '{path}'" for path in paths]
+    assert third[2][1] in [f"Creating file '{path}'" for path in paths] and third[2][1] != second[2][1]
+    for options, (rows, *_) in zip(of_options, (first, second, third), strict=True):
+        again, _, lines, _ = read(pgn, options=options)
+        assert lines[0].startswith("Using file")
+        assert_equal(again, rows)
+    pgn.write_bytes(SELFPLAY.read_bytes()[:40_000])
+    for options in of_options[::-1]:
+        assert read(pgn, options=options)[2][-2].endswith(" anew: the games have changed")
+    assert len(list(tmp_path.glob("*.fen"))) == 3
 
 
 def random_fens(count: int) -> list[str]:
@@ -488,7 +512,9 @@ def test_a_fen_file_of_quiet_positions_is_made_anew_for_other_weights(tmp_path: 
     assert_equal(again, rows)
     assert lines[0].startswith("Using file")
     other = ReadOptions(options.selection, defaults() * 0.9, keep_fen=True)
-    assert read(pgn, options=other)[2][0].startswith("Creating file")
+    fen = tmp_path / "games.fen"
+    assert read(pgn, options=other)[2][0] == f"Creating file '{fen}' anew: the weights have changed"
+    assert list(tmp_path.glob("*.fen")) == [fen]
 
 
 @pytest.mark.parametrize(("game", "to_end", "before"), [(-1, 3, 0), (0, -1, 0), (0, 3, -1)])

@@ -33,7 +33,7 @@ def load_matplotlib() -> tuple[Any, ModuleType]:
         from matplotlib.figure import Figure  # noqa: PLC0415
     except ImportError as error:
         raise PictureError(
-            "a picture needs matplotlib: install Merino with its extra 'plots', or matplotlib"
+            "a picture needs matplotlib: install it (pip install matplotlib) or Merino with its extra 'plots'"
         ) from error
     return Figure, style
 

@@ -8,15 +8,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.common.command import CommandError, UsageError
+from engine.common.command import CommandError
 from engine.common.files import check_writable, write_fault
 from engine.common.interrupt import INTERRUPTED
-from engine.common.pictures import ENDINGS, load_matplotlib
 from engine.common.user_files import is_there
 from engine.console import shared_options as shared
 from engine.console.command_line import Parser, file_path
 from engine.search.limits import Limits
 from engine.shell.naming import errors_named
+from engine.shell.output_files import check_picture
 from engine.shell.search_options import (
     SearchRequest,
     add_search_options,
@@ -158,10 +158,7 @@ def _parser() -> Parser:
 
 def _check(picture: Path | None, out: Path | None) -> None:
     """Fail before the work rather than after it; raises CommandError."""
-    if picture:
-        if picture.suffix.lower() not in ENDINGS:
-            raise UsageError(f"annotate: --plot writes {' or '.join(ENDINGS)}, not '{picture.name}'")
-        load_matplotlib()
+    check_picture(picture, "annotate")
     for path in (picture, out):
         if path:
             _check_target(path)

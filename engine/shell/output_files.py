@@ -6,7 +6,7 @@ from pathlib import Path
 
 from engine.common.command import CommandError, UsageError
 from engine.common.files import check_writable, write_fault, write_whole
-from engine.common.pictures import ENDINGS, load_matplotlib
+from engine.common.pictures import ENDINGS, PictureError, load_matplotlib
 
 
 def check_output(path: Path, command: str) -> None:
@@ -26,12 +26,15 @@ def write_output(path: Path, content: bytes, command: str) -> None:
 
 
 def check_picture(path: Path | None, command: str) -> None:
-    """Raise UsageError, PictureError or CommandError if a picture cannot be written; None is no picture."""
+    """Raise UsageError or CommandError if a picture cannot be drawn or written; None is no picture."""
     if path is None:
         return
     if ending_of(path) not in ENDINGS:
         raise UsageError(f"{command}: --plot writes {' or '.join(ENDINGS)}, not '{path}'")
-    load_matplotlib()
+    try:
+        load_matplotlib()
+    except PictureError as error:
+        raise CommandError(f"{command}: nothing is done: {error}, or leave out --plot") from error
     check_output(path, command)
 
 

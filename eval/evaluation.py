@@ -19,6 +19,7 @@ from typing import Any, Self
 import numpy as np
 
 from engine.board.bitboard import BLACK_PIECE, EMPTY, KING, PAWN, PIECE_LETTERS, SQUARES
+from engine.common.checks import instance, real_number
 from engine.common.errors import MerinoError
 from eval.draws import final_scores
 from eval.explanation import Explanation, PieceValue, PieceValues, explain_whole
@@ -26,6 +27,7 @@ from eval.outlook import DEFAULT_K, expected_score
 from eval.removal import removals
 
 WIDTH = 80  # columns of text
+LEAST_K, MOST_K = 1e-3, 1e9
 
 
 class EvaluationError(MerinoError, ValueError):
@@ -80,7 +82,8 @@ class Evaluation(ABC):
         return final_scores(positions, self.white_scores(positions))
 
     def with_k(self, k: float) -> Self:
-        """The same with another scale of the expected score."""
+        """The same with another scale of the expected score, in centipawns; raises TypeError and ValueError."""
+        real_number("k", k, LEAST_K, MOST_K)
         other = copy(self)
         other.k = k
         return other
@@ -109,10 +112,12 @@ class Evaluation(ABC):
 
         Raises EvaluationError for an unknown name and for a value out of its bounds.
         """
+        instance("values", values, Mapping, "a mapping from names to numbers")
         bounds = self.bounds
         for name, value in values.items():
             if name not in bounds:
                 raise EvaluationError(f"{self.name} has no number named {name!r}")
+            instance(name, value, (int, float, np.number), "a number")
             low, high = bounds[name]
             if not low <= value <= high:
                 raise EvaluationError(f"{name} = {value:g} is outside {low:g}..{high:g}")

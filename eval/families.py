@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from engine.common.checks import instance
+from engine.common.nearest import did_you_mean
 from engine.common.user_files import HEAD_BYTES, NET, first_there, is_there, read_user_file, user_path
 from eval.evaluation import Evaluation, EvaluationError
 from eval.linear.family import LinearEvaluation
@@ -73,8 +75,14 @@ def load_evaluation(name: str | Path | None = None) -> Evaluation:
     """
     if name is None:
         return load(active_file())
+    instance("the name of an evaluation", name, (str, Path), "a path or a name such as 'gen12'")
     path = _named(name)
-    return load(first_there((path, *(SHIPPED / f"{name}{ending}" for ending in ("", ".txt", ".net")))) or path)
+    try:
+        return load(first_there((path, *(SHIPPED / f"{name}{ending}" for ending in ("", ".txt", ".net")))) or path)
+    except EvaluationError as error:
+        if not name or is_there(path):
+            raise
+        raise EvaluationError(f"{error}; {_shipped(str(name), '.txt', '.net')}") from error
 
 
 def load_chosen(weights: str | None, net: str | None) -> Evaluation:
@@ -90,7 +98,8 @@ def find_net(name: str) -> Path:
     path = _named(name)
     found = first_there((path, SHIPPED / name, SHIPPED / f"{name}.net"))
     if found is None and not is_there(path):
-        raise EvaluationError(f"there is no net '{name}', neither as a file nor in '{SHIPPED}'")
+        known = _shipped(name, ".net")
+        raise EvaluationError(f"there is no net '{name}', neither as a file nor in '{SHIPPED}'; {known}")
     return (found or path).absolute()  # what is there but no file: reading it says what it is
 
 
@@ -101,6 +110,12 @@ def read_net(name: str) -> EvaluationFile:
         return EvaluationFile(path, read_user_file(path, NET))
     except OSError as error:
         raise EvaluationError(f"cannot read net '{path}': {error.strerror}") from error
+
+
+def _shipped(name: str, *endings: str) -> str:
+    """What Merino's own evaluations are called, with the nearest to a name that is not there."""
+    names = sorted(path.stem for path in SHIPPED.iterdir() if path.suffix in endings)
+    return f"Merino comes with {', '.join(names)}{did_you_mean(Path(name).stem, names)}"
 
 
 def load_net(name: str) -> Evaluation:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from engine.common.checks import real_number, whole_number
 from eval.linear.phases import halves, in_two_phases, phases_of
 from eval.linear.registry import TERMS, Term
 from eval.linear.weights import defaults
@@ -23,6 +24,7 @@ from learn.uncertainty import bootstrap_errors, sandwich_errors
 
 ACCEPTED_Z = 2.0  # standard errors by which the validation error must fall
 PAWN_TERM = 0  # its weight is the unit of all others; if it moves, so does the scale
+LARGEST = 1e9  # of the numbers of a fit
 FEW_GAMES = 300  # below this the validation set alone is too small
 METHODS: dict[str, Callable[[Samples, FitParameters, FitProblem, FitCallback], FitParameters]] = {
     "gauss-newton": gauss_newton,
@@ -59,6 +61,19 @@ class Settings:
     target: Target = BY_RESULT
     even_stages: bool = False
     names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        whole_number("first", self.first, 1)
+        whole_number("last", self.last, self.first)
+        whole_number("seed", self.seed, 0)
+        whole_number("resamplings", self.resamplings, 0)
+        if self.phases is not None:
+            whole_number("phases", self.phases, 1, 2)
+        for name in ("decay", "k", "prior"):
+            if getattr(self, name) is not None:
+                real_number(name, getattr(self, name), 0, LARGEST)
+        if self.method not in METHODS:
+            raise ValueError(f"method must be one of {', '.join(METHODS)}, not {self.method!r}")
 
     @property
     def moving(self) -> str:

@@ -10,6 +10,7 @@ import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from engine.board.bitboard import ZERO
 from engine.board.makemove import make
 from engine.board.movegen import is_noisy
 from engine.board.position import POSITION
+from engine.common.checks import instance, whole_number
 from engine.common.mapped import is_in_file, joined
 from engine.compiled.jit import entry, kernel
 from engine.compiled.memory import copy_record
@@ -58,6 +60,13 @@ class Selection:
     quiet: Quiet = Quiet.ANY
     unique: Equal | None = None  # of which positions to use only the first; None to use all
     per_game: int | None = None  # positions to use of each game, drawn at random; None for all
+
+    def __post_init__(self) -> None:
+        for name, low in (("skip_first", 0), ("skip_last", 0), ("skip_decided", 0), ("per_game", 1)):
+            if getattr(self, name) is not None:
+                whole_number(name, getattr(self, name), low)
+        instance("quiet", self.quiet, Quiet, f"one of {', '.join(map(str, Quiet))}, as a Quiet")
+        instance("unique", self.unique, (Equal, NoneType), f"one of {', '.join(map(str, Equal))}, as an Equal, or None")
 
     def describe(self, weights: np.ndarray) -> str:
         """The settings of the choice within one file, as text; `unique` applies to all files together."""

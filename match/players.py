@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from engine.common.checks import instance, whole_number
 from engine.common.nearest import did_you_mean
 from engine.common.user_files import first_there, is_there, names_in, user_path
 from engine.search.parameters import PARAMETERS, ParameterError, current_name, parameters_for
@@ -39,6 +40,13 @@ class OwnPlayer:
     hash_mb: int | None = None  # None for the default of the match
     overhead: int | None = None  # milliseconds per move spent outside the search, on a clock; None for the default
 
+    def __post_init__(self) -> None:
+        instance("label", self.label, str, "a text")
+        instance("evaluation", self.evaluation, Evaluation, "an Evaluation, as load_evaluation returns it")
+        _check(threads=self.threads, hash_mb=self.hash_mb)
+        if self.overhead is not None:
+            whole_number("overhead (in milliseconds)", self.overhead, 0)
+
     def identity(self) -> dict[str, Any]:
         """Everything its play depends on, for comparison with an earlier run."""
         numbers = {"threads": self.threads, "hash": self.hash_mb, "overhead": self.overhead}
@@ -57,10 +65,23 @@ class OtherPlayer:
     threads: int | None = None  # None for one
     hash_mb: int | None = None  # None for the default of the match
 
+    def __post_init__(self) -> None:
+        instance("label", self.label, str, "a text")
+        instance("command", self.command, tuple, "a tuple of words, such as ('stockfish',)")
+        instance("options", self.options, dict, "a dict of names and values")
+        _check(threads=self.threads, hash_mb=self.hash_mb)
+
     def identity(self) -> dict[str, Any]:
         """Everything known about it, for comparison with an earlier run."""
         numbers = {"threads": self.threads, "hash": self.hash_mb}
         return {"command": list(self.command), "options": self.options, **numbers}
+
+
+def _check(**numbers: int | None) -> None:
+    """Raise TypeError or ValueError for a number that is given and not above 0."""
+    for name, number in numbers.items():
+        if number is not None:
+            whole_number(name, number, 1)
 
 
 Player = OwnPlayer | OtherPlayer

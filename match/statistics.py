@@ -17,6 +17,8 @@ from enum import StrEnum
 
 import numpy as np
 
+from engine.common.checks import real_number
+
 Z_95 = 1.959963984540054
 NELO_PER_T = 800 / math.log(10)  # normalised Elo of a mean advantage of one standard deviation
 UNSEEN = 1e-3  # count of a class that has not occurred, so that every likelihood exists
@@ -25,6 +27,7 @@ STEPS = 100
 ROUNDS = 200
 WITHIN = 1 - 1e-12  # kept from the ends of the interval of the root, to avoid divisions by 0
 CONVERGED = 1e-10
+MOST_ELO, LEAST_ERROR = 1e6, 1e-12
 
 
 class Model(StrEnum):
@@ -104,6 +107,14 @@ class Sprt:
     alpha: float = 0.05  # of accepting elo1 where elo0 is true
     beta: float = 0.05  # of accepting elo0 where elo1 is true
     model: Model = Model.NORMALIZED
+
+    def __post_init__(self) -> None:
+        real_number("elo0", self.elo0, -MOST_ELO, MOST_ELO)
+        real_number("elo1", self.elo1, -MOST_ELO, MOST_ELO)
+        real_number("alpha", self.alpha, LEAST_ERROR, 0.5)
+        real_number("beta", self.beta, LEAST_ERROR, 0.5)
+        if self.elo0 >= self.elo1:
+            raise ValueError(f"elo0 must be below elo1, not {self.elo0:g} and {self.elo1:g}")
 
     @property
     def bounds(self) -> tuple[float, float]:

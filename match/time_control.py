@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from types import NoneType
 
+from engine.common.checks import instance, whole_number
 from match.compiled_game import LONGEST_GAME
 
 NODES_PER_MEGABYTE = 1000  # per move: a table of this size is about filled by a game of usual length
@@ -24,6 +26,10 @@ class Clock:
     base: int
     increment: int = 0
     moves: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("base", "increment", "moves"):
+            whole_number(f"{name} of a clock", getattr(self, name), 0)
 
     @classmethod
     def read(cls, text: str) -> Clock:
@@ -59,6 +65,12 @@ class TimeControl:
     movetime: int | None = None  # milliseconds
     clock: Clock | None = None
     hash: int | None = None  # MiB for each player that names none; None for the default
+
+    def __post_init__(self) -> None:
+        for name in ("nodes", "depth", "movetime", "hash"):
+            if getattr(self, name) is not None:
+                whole_number(f"{name} of a time control", getattr(self, name), 1)
+        instance("clock of a time control", self.clock, (Clock, NoneType), "a Clock or None")
 
     @property
     def is_timed(self) -> bool:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import NoneType
 
 import numpy as np
 
 from engine.board.bitboard import WHITE
-from engine.board.game import Position
+from engine.board.game import Position, as_position
+from engine.common.checks import instance, whole_number
 from engine.common.work import cores
 from engine.report.schema import PositionReport
 from engine.search.limits import Limits
@@ -23,7 +25,7 @@ from learn.positions import Selection
 from learn.procedure import LearnResult, learn_from_files
 from learn.request import Events, LearnRequest
 from match.config import MatchConfig
-from match.players import DEFAULT, Player, read_player
+from match.players import DEFAULT, OtherPlayer, OwnPlayer, Player, read_player
 from match.runner import MatchOutput, MatchResult, run_match
 from match.statistics import Sprt
 from match.time_control import TimeControl
@@ -31,6 +33,7 @@ from study.analyser import analyser
 from study.reporting import report_position, report_setup
 from study.setups import set_up
 
+MOST_GAMES, MOST_AT_A_TIME = 10**9, 1024
 NODES_OF_A_MOVE = 1000  # in matches without another limit
 
 Files = str | Path | Sequence[str | Path]
@@ -40,19 +43,25 @@ def _ignore(_: str) -> None:
     """For callers that only want the result."""
 
 
-def evaluate(position: Position | str, evaluation: Evaluation | None = None) -> int:
-    """The static evaluation of a position or FEN in centipawns for White, without a search; known draws are 0.
+def _evaluation(given: Evaluation | None) -> Evaluation:
+    """The one that was given, or that in use; raises TypeError, EvaluationError."""
+    instance("evaluation", given, (Evaluation, NoneType), "an Evaluation, as load_evaluation returns it, or None")
+    return load_evaluation() if given is None else given
 
-    `evaluation` None is the one in use. Raises FenError and EvaluationError.
+
+def evaluate(position: Position | str, evaluation: Evaluation | None = None) -> int:
+    """The static evaluation of a position in centipawns for White, without a search; known draws are 0.
+
+    `position` may be a FEN or "startpos". `evaluation` None is the one in use. Raises FenError, EvaluationError, and
+    TypeError for other arguments.
 
     Examples:
         >>> evaluate("4k3/8/8/8/8/8/8/Q3K3 b - - 0 1") > 900
         True
 
     """
-    if isinstance(position, str):
-        position = Position(position)
-    score = int(np.asarray((evaluation or load_evaluation()).scores(position.record))[0])
+    position = as_position(position)
+    score = int(np.asarray(_evaluation(evaluation).scores(position.record))[0])
     return score if position.turn == WHITE else -score
 
 
@@ -62,12 +71,12 @@ def explain(
     limits: Limits | None = None,
     searcher: Searcher | None = None,
 ) -> PositionReport:
-    """The report of a position or FEN: score, terms, pieces, moves and summary, all from White's view.
+    """The report of a position, FEN or "startpos": score, terms, pieces, moves and summary, all from White's view.
 
     With `limits` the moves and lines are those of a search, by `searcher` or a new one; without, nothing is searched.
     An illegal position with a valid board is explained too, without moves. `evaluation` None is the one in use.
     For an evaluation without terms, such as a net, `terms` is empty and `without_terms` is set. Raises FenError, and
-    StudyError if the search was too short for all moves.
+    StudyError if the search was too short for all moves, and TypeError for other arguments.
 
     Examples:
         >>> report = explain("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1")
@@ -75,13 +84,14 @@ def explain(
         ('VAL_P', 145.0)
 
     """
-    evaluation = evaluation or load_evaluation()
+    evaluation = _evaluation(evaluation)
+    if limits is None and isinstance(position, str):
+        return report_setup(set_up(position), evaluation)
+    position = as_position(position)
     if limits is None:
-        if isinstance(position, str):
-            return report_setup(set_up(position), evaluation)
         return report_position(position, evaluation)
-    if isinstance(position, str):
-        position = Position(position)
+    instance("limits", limits, Limits, "Limits, such as Limits(depth=8), or None")
+    instance("searcher", searcher, (Searcher, NoneType), "a Searcher or None")
     return report_position(position, evaluation, analyser(searcher or Searcher(evaluation=evaluation)), limits)
 
 
@@ -107,8 +117,13 @@ def learn(
     the positions beside each PGN file, for a quicker start next time. `say` gets each line that the command would
     print. Raises LearnError, WeightsError and MatchError.
     """
+    for name, path in (("weights", weights), ("out", out)):
+        instance(name, path, (str, Path, NoneType), "the path of a file or None")
+    instance("settings", settings, (Settings, NoneType), "Settings or None")
+    instance("selection", selection, (Selection, NoneType), "a Selection or None")
+    _check_concurrency(concurrency)
     request = LearnRequest(
-        (str(files),) if isinstance(files, str | Path) else tuple(map(str, files)),
+        _names(files),
         settings or Settings(),
         selection or Selection(),
         weights=None if weights is None else str(weights),
@@ -119,6 +134,23 @@ def learn(
         concurrency=concurrency,
     )
     return learn_from_files(request, Events(say))
+
+
+def _names(files: Files) -> tuple[str, ...]:
+    """The files by name; raises TypeError and ValueError."""
+    if isinstance(files, str | Path):
+        return (str(files),)
+    instance("files", files, Sequence, "the path of a file or a sequence of them")
+    for file in files:
+        instance("each of files", file, (str, Path), "the path of a file")
+    if not files:
+        raise ValueError("files must name at least one file")
+    return tuple(map(str, files))
+
+
+def _check_concurrency(count: int | None) -> None:
+    if count is not None:
+        whole_number("concurrency", count, 1, MOST_AT_A_TIME)
 
 
 def play_match(
@@ -149,6 +181,15 @@ def play_match(
         4
 
     """
+    for player in (first, second):
+        instance("each player", player, (str, OwnPlayer, OtherPlayer), "a text as for 'merino match', or a player")
+    instance("time_control", time_control, (TimeControl, NoneType), "a TimeControl or None")
+    instance("sprt", sprt, (Sprt, NoneType), "an Sprt or None")
+    for name, path in (("openings", openings), ("pgn", pgn)):
+        instance(name, path, (str, Path, NoneType), "the path of a file or None")
+    whole_number("games", games, 1, MOST_GAMES)
+    whole_number("seed", seed, 0)
+    _check_concurrency(concurrency)
     players = tuple(read_player(player) if isinstance(player, str) else player for player in (first, second))
     control = time_control or TimeControl(nodes=NODES_OF_A_MOVE)
     book = None if openings is None else str(openings)

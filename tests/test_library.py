@@ -1,6 +1,7 @@
 """`import merino`: one small name for Python, whose examples run."""
 
 import ast
+import builtins
 import doctest
 import inspect
 import os
@@ -105,6 +106,133 @@ def test_a_position_against_the_rules_is_explained_and_not_searched():
     assert "king" in str(merino.explain(without_king).fault)
     with pytest.raises(merino.FenError):
         merino.explain(without_king, limits=merino.Limits(depth=2))
+
+
+USELESS = [
+    ("Limits(depth=-1)", "depth must be a whole number from 1 on, not -1"),
+    ("Limits(depth=0)", "depth must be a whole number from 1 on, not 0"),
+    ("Limits(depth='8')", "depth must be a whole number from 1 on, not '8'"),
+    ("Limits(depth=True)", "depth must be a whole number"),
+    ("Limits(nodes=10**30)", "nodes must be a whole number from 1 to 1000000000000000, not 1000"),
+    ("Limits(movetime=nan)", "movetime (in milliseconds) must be a whole number from 1 to"),
+    ("Limits(time=(-1, 5))", "time (in milliseconds) must be a whole number from 0 to"),
+    ("Limits(time=5)", "time must be two values, White's and Black's, not 5"),
+    ("Limits(increment=(None, 1))", "increment (in milliseconds) must be"),
+    ("Limits(moves_to_go=0)", "moves_to_go must be a whole number from 1 on"),
+    ("Limits(search_moves=['e2e4'])", "each of search_moves (parse_uci makes one of a text) must be"),
+    ("Searcher(hash_mb=0)", "hash_mb (in MiB) must be a whole number from 1 to 65536, not 0"),
+    ("Searcher(hash_mb=10**9)", "hash_mb (in MiB) must be a whole number from 1 to 65536"),
+    ("Searcher(threads=nan)", "threads must be a whole number from 1 to 256, not nan"),
+    ("Searcher(evaluation='gen12')", "evaluation must be an Evaluation, as load_evaluation returns it, not 'gen12'"),
+    ("Searcher(parameters=(1, 2))", "parameters must be "),
+    ("searcher.set_hash(-1)", "hash_mb (in MiB) must be a whole number from 1"),
+    ("searcher.set_threads(None)", "threads must be a whole number from 1"),
+    ("searcher.set_evaluation(None)", "evaluation must be an Evaluation"),
+    ("searcher.search(3, Limits(depth=1))", "position must be a Position, a FEN or 'startpos', not 3"),
+    ("searcher.search('start', Limits(depth=1))", "a FEN has 4 to 6 fields, this has 1: 'start'"),
+    ("searcher.search('startpos', 8)", "limits must be Limits, such as Limits(depth=8), not 8"),
+    ("evaluate(3)", "position must be a Position, a FEN or 'startpos', not 3"),
+    ("evaluate(None)", "position must be a Position, a FEN or 'startpos', not None"),
+    ("evaluate('startpos', 'gen12')", "evaluation must be an Evaluation"),
+    ("explain(3)", "position must be a Position, a FEN or 'startpos', not 3"),
+    ("explain('startpos', limits=3)", "limits must be Limits"),
+    ("explain('startpos', limits=Limits(depth=1), searcher=4)", "searcher must be a Searcher or None, not 4"),
+    ("load_evaluation('nosuch')", "Merino comes with default, gen1, gen12,"),
+    ("load_evaluation('gen11')", "did you mean 'gen1'?"),
+    ("load_evaluation(3)", "the name of an evaluation must be a path or a name such as 'gen12', not 3"),
+    ("Position(None)", "fen must be a FEN or 'startpos', not None"),
+    ("Position().push('e4')", "the move (push_uci takes a text) must be"),
+    ("Position().push_uci(5)", "each move must be a text like 'e2e4', not 5"),
+    ("Position().push_all('e2e4')", "push_all takes a sequence of moves, not the text 'e2e4', which push_uci plays"),
+    ("Position().piece_at(-1)", "square must be a whole number from 0 to 63, not -1"),
+    ("Position().is_repetition(0)", "count must be a whole number from 1 on"),
+    ("san('startpos', 5)", "f1a1 is not legal in "),
+    ("san('startpos', 'e4')", "the move (parse_uci makes one of a text) must be"),
+    ("read_move('startpos', 5)", "the move must be a text such as 'Nf3' or 'g1f3', not 5"),
+    ("read_move(5, 'e4')", "position must be a Position, a FEN or 'startpos', not 5"),
+    ("TimeControl(nodes=0)", "nodes of a time control must be a whole number from 1 on, not 0"),
+    ("TimeControl(clock=5)", "clock of a time control must be a Clock or None, not 5"),
+    ("Clock(-1)", "base of a clock must be a whole number from 0 on, not -1"),
+    ("Sprt(5, 0)", "elo0 must be below elo1, not 5 and 0"),
+    ("Sprt(nan, 5)", "elo0 must be a number from -1e+06 to 1e+06, not nan"),
+    ("Sprt(0, '5')", "elo1 must be a number from -1e+06 to 1e+06, not '5'"),
+    ("Sprt(0, 5, beta=2)", "beta must be a number from 1e-12 to 0.5, not 2"),
+    ("Selection(skip_first=-1)", "skip_first must be a whole number from 0 on, not -1"),
+    ("Selection(quiet='x')", "quiet must be one of all, quiet, qsearch, as a Quiet, not 'x'"),
+    ("Settings(first=0)", "first must be a whole number from 1 on, not 0"),
+    ("Settings(phases=3)", "phases must be a whole number from 1 to 2, not 3"),
+    ("Settings(k=nan)", "k must be a number from 0 to 1e+09, not nan"),
+    ("Settings(method='x')", "method must be one of gauss-newton, descent, adam, not 'x'"),
+    ("learn(3)", "files must be the path of a file or a sequence of them, not 3"),
+    ("learn([])", "files must name at least one file"),
+    ("learn([3])", "each of files must be the path of a file, not 3"),
+    ("learn('games.pgn', settings=3)", "settings must be Settings or None, not 3"),
+    ("learn('games.pgn', concurrency=0)", "concurrency must be a whole number from 1 to 1024, not 0"),
+    ("play_match(3)", "each player must be a text as for 'merino match', or a player, not 3"),
+    ("play_match('default', games=0)", "games must be a whole number from 1 to 1000000000, not 0"),
+    ("play_match('default', seed=-1)", "seed must be a whole number from 0 on, not -1"),
+    ("play_match('default', sprt=3)", "sprt must be an Sprt or None, not 3"),
+    ("play_match('default', time_control=5)", "time_control must be a TimeControl or None, not 5"),
+    ("play_match('default', openings=3)", "openings must be the path of a file or None, not 3"),
+    ("OwnPlayer('x', evaluation=3)", "evaluation must be an Evaluation"),
+    ("OtherPlayer('x', 'stockfish')", "command must be a tuple of words, such as ('stockfish',), not 'stockfish'"),
+    ("load_evaluation('default').with_k(0)", "k must be a number from 0.001 to 1e+09, not 0"),
+    ("load_evaluation('default').with_numbers(3)", "values must be a mapping from names to numbers, not 3"),
+    ("load_evaluation('default').with_numbers({'VAL_Q': 'x'})", "VAL_Q must be a number, not 'x'"),
+    ("load_evaluation('default').with_numbers({'VAL_Q': nan})", "VAL_Q = nan is outside"),
+]
+
+
+@pytest.mark.parametrize(("call", "said"), USELESS, ids=[call for call, _ in USELESS])
+def test_an_argument_that_cannot_be_used_is_refused_with_what_is_wanted(call, said):
+    names = {name: getattr(merino, name) for name in OFFERED} | {"nan": float("nan")}
+    if "searcher." in call:
+        names["searcher"] = merino.Searcher(hash_mb=1)
+    with pytest.raises((TypeError, ValueError, merino.MerinoError)) as caught:
+        builtins.eval(call, names)  # the calls of the list above
+    assert said in str(caught.value)
+
+
+def test_a_position_may_be_a_fen_or_startpos_wherever_one_is_wanted():
+    fen = "4k3/8/8/8/8/8/8/Q3K3 w - - 0 1"
+    searcher = merino.Searcher(hash_mb=1)
+    for text, position in (("startpos", merino.Position()), (fen, merino.Position(fen))):
+        found = []
+        for place in (text, position):
+            searcher.clear()
+            found.append(searcher.search(place, merino.Limits(depth=2)).best)
+        assert found[0] == found[1]
+        assert merino.evaluate(text) == merino.evaluate(position)
+        assert merino.explain(text).summary == merino.explain(position).summary
+        assert merino.Position(text).fen() == position.fen()
+    assert merino.san("startpos", merino.read_move("startpos", "Nf3")) == "Nf3"
+
+
+USERS_PROGRAM = """
+import merino
+
+searcher = merino.Searcher(hash_mb=1, threads=1, evaluation=merino.load_evaluation("gen12"))
+result: merino.SearchResult = searcher.search("startpos", merino.Limits(depth=3))
+score: int = merino.evaluate("startpos")
+report: merino.PositionReport = merino.explain("startpos", limits=merino.Limits(nodes=10))
+if result.best is not None:
+    name: str = merino.san("startpos", result.best)
+move: merino.Move = merino.read_move(merino.Position(), "e4")
+searcher.search(3, merino.Limits(depth=3))
+merino.evaluate(3)
+merino.Limits(depth="8")
+"""
+
+
+def test_strict_type_checking_of_a_users_program_knows_what_is_taken(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(USERS_PROGRAM)
+    command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--no-error-summary"]
+    config = ["--config-file", os.devnull, "--cache-dir", str(tmp_path), str(program)]
+    done = subprocess.run([*command, *config], cwd=ROOT, capture_output=True, text=True, check=False)
+    lines = USERS_PROGRAM.splitlines()
+    wrong = [index for index, line in enumerate(lines, start=1) if "(3" in line or '"8"' in line]
+    assert [int(line.split(":")[1]) for line in done.stdout.splitlines()] == wrong, done.stdout
 
 
 def test_a_player_that_is_none_is_refused_before_the_match():

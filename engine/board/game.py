@@ -19,9 +19,11 @@ from engine.board.makemove import castling_destinations, make
 from engine.board.move import CASTLING, PROMOTION, Move, destination_of, kind_of, origin_of
 from engine.board.movegen import ALL, MAX_MOVES, generate
 from engine.board.position import POSITION, is_insufficient_material
+from engine.common.checks import instance, whole_number
 from engine.compiled.jit import entry, kernel
 from engine.compiled.memory import aligned_record, copy_record
 
+START_NAME = "startpos"  # taken for the FEN of the usual start, as in UCI
 FIFTY_MOVES = 100  # in plies
 RESULTS = {WHITE: "1-0", BLACK: "0-1", None: "1/2-1/2"}  # by the winner, as PGN writes them
 
@@ -109,9 +111,10 @@ class Position:
     """
 
     def __init__(self, fen: str = START_FEN, chess960: bool = False) -> None:
-        """Set up a FEN (4 to 6 fields); raises FenError."""
+        """Set up a FEN (4 to 6 fields) or "startpos"; raises FenError, or TypeError for anything but a text."""
+        instance("fen", fen, str, f"a FEN or '{START_NAME}'")
         self.chess960 = chess960
-        self._root = parse_fen(fen)
+        self._root = parse_fen(START_FEN if fen == START_NAME else fen)
         self.record = self._root
         self.moves: list[Move] = []
         self.keys: list[int] = [int(self._root[0]["key"])]
@@ -145,7 +148,8 @@ class Position:
         return [Move(move) for move in moves[: _legal_moves(self.record, moves)]]
 
     def piece_at(self, square: int) -> str | None:
-        """The letter of the piece on a square, capital for White, or None."""
+        """The letter of the piece on a square from 0 (a1) to 63 (h8), capital for White, or None."""
+        whole_number("square", square, 0, 63)
         piece = int(self.record[0]["board"][square])
         return None if piece == EMPTY else PIECE_LETTERS[piece]
 
@@ -162,7 +166,8 @@ class Position:
         return self._played([text])[1][0]
 
     def push(self, move: int) -> None:
-        """Play a legal move."""
+        """Play a legal move; raises IllegalMoveError, or TypeError for a text, which `push_uci` takes."""
+        whole_number("the move (push_uci takes a text)", move, 0, 0xFFFF)
         self._advance(*self._run(np.array([move], dtype=np.int32), [Move(move).uci()]))
 
     def push_uci(self, text: str) -> Move:
@@ -171,12 +176,16 @@ class Position:
 
     def push_all(self, texts: Sequence[str]) -> list[Move]:
         """Play coordinate moves in one go; raises IllegalMoveError with the index and then changes nothing."""
+        if isinstance(texts, str):
+            raise TypeError(f"push_all takes a sequence of moves, not the text {texts[:40]!r}, which push_uci plays")
         record, moves, keys = self._played(texts)
         self._advance(record, moves, keys)
         return moves
 
     def pop(self) -> Move:
         """Take back the last move; raises IndexError where there is none."""
+        if not self.moves:
+            raise IndexError("no move has been played, so none can be taken back")
         last = self.moves.pop()
         self.record, _, keys = self._run(np.array(self.moves, dtype=np.int32), [], self._root)
         self.keys = [self.keys[0], *keys]
@@ -208,6 +217,7 @@ class Position:
 
     def is_repetition(self, count: int = 3) -> bool:
         """Whether the present position has occurred `count` times."""
+        whole_number("count", count, 1)
         recent = self.keys[-1 - self.halfmove_clock :]
         return recent.count(self.keys[-1]) >= count
 
@@ -256,8 +266,17 @@ class Position:
         self.keys.extend(keys)
 
 
+def as_position(position: Position | str) -> Position:
+    """The position, or that of a FEN or "startpos"; raises FenError, or TypeError for anything else."""
+    if isinstance(position, Position):
+        return position
+    instance("position", position, str, f"a Position, a FEN or '{START_NAME}'")
+    return Position(position)
+
+
 def _read_coordinates(text: str, index: int) -> int:
-    """Coordinate text as a packed move whose kind only tells the promotion; raises IllegalMoveError."""
+    """Coordinate text as a packed move whose kind only tells the promotion; raises IllegalMoveError, TypeError."""
+    instance("each move", text, str, "a text like 'e2e4'")
     origin, destination = _SQUARES.get(text[:2]), _SQUARES.get(text[2:4])
     promotion = _PROMOTIONS.get(text[4:].lower())
     if origin is None or destination is None or promotion is None:

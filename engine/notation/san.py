@@ -11,8 +11,9 @@ from collections.abc import Iterable
 
 import chess
 
-from engine.board.game import Position
+from engine.board.game import IllegalMoveError, Position, as_position
 from engine.board.move import CASTLING, DOUBLE_PUSH, EN_PASSANT, NORMAL, PROMOTION, Move
+from engine.common.checks import instance, whole_number
 from engine.common.errors import MerinoError
 from engine.notation.refusals import MoveRequest, Refusal, why_not
 
@@ -67,8 +68,15 @@ def as_move(board: chess.Board, move: chess.Move) -> Move:
     return Move(origin | destination << 6 | kind << 12)
 
 
-def san(position: Position, move: int) -> str:
-    """A legal move in short notation: "Nbd2", "exd8=Q+", "O-O"."""
+def san(position: Position | str, move: int) -> str:
+    """A legal move in short notation: "Nbd2", "exd8=Q+", "O-O".
+
+    `position` may be a FEN or "startpos". Raises IllegalMoveError, FenError, TypeError.
+    """
+    position = as_position(position)
+    whole_number("the move (parse_uci makes one of a text)", move, 0, 0xFFFF)
+    if move not in position.legal_moves:
+        raise IllegalMoveError(f"{Move(move).uci()} is not legal in {position.fen()}")
     return board_of(position).san(as_chess_move(move, position.chess960))
 
 
@@ -115,9 +123,13 @@ def requested_move(position: Position, request: MoveRequest) -> Move:
     return as_move(board, candidates[0])
 
 
-def read_move(position: Position, text: str) -> Move:
-    """The legal move that a person means by `text`; raises MoveRejected with the reason."""
-    return requested_move(position, read_request(text))
+def read_move(position: Position | str, text: str) -> Move:
+    """The legal move that a person means by `text`; raises MoveRejected with the reason.
+
+    `position` may be a FEN or "startpos". Raises FenError and TypeError, too.
+    """
+    instance("the move", text, str, "a text such as 'Nf3' or 'g1f3'")
+    return requested_move(as_position(position), read_request(text))
 
 
 def _off_board(text: str) -> Refusal | None:

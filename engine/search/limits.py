@@ -6,16 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from engine.common.checks import instance, whole_number
+
 MATE_SCORE = 32000  # mated at the root; a mate in n plies scores MATE_SCORE - n
 MAX_PLY = 128
 MATE_IN_MAX_PLY = MATE_SCORE - MAX_PLY
+LONGEST_MS = 10**9  # twelve days, the longest time that timers of all systems accept
+MOST_NODES = 10**15
+LARGEST_HASH_MB, MOST_THREADS = 65536, 256
 
 
 @dataclass(frozen=True)
 class Limits:
     """The limits of one search, as `go` gives them. Times in milliseconds; None where not given.
 
-    With `infinite` or `ponder` the search does not return by itself.
+    With `infinite` or `ponder` the search does not return by itself. Raises TypeError and ValueError for what cannot
+    be a limit, such as a depth of 0.
     """
 
     depth: int | None = None
@@ -29,12 +35,34 @@ class Limits:
     ponder: bool = False
     search_moves: Sequence[int] = field(default=())  # only these legal moves at the root, if any
 
+    def __post_init__(self) -> None:
+        times = self.movetime, *_pair("time", self.time)
+        most = {"depth": None, "nodes": MOST_NODES, "mate": None, "moves_to_go": None}
+        for name, high in most.items():
+            if getattr(self, name) is not None:
+                whole_number(name, getattr(self, name), 1, high)
+        for name, value, low in zip(("movetime", "time", "time"), times, (1, 0, 0), strict=True):
+            if value is not None:
+                whole_number(f"{name} (in milliseconds)", value, low, LONGEST_MS)
+        for value in _pair("increment", self.increment):
+            whole_number("increment (in milliseconds)", value, 0, LONGEST_MS)
+        instance("search_moves", self.search_moves, Sequence, "a sequence of moves")
+        for move in self.search_moves:
+            whole_number("each of search_moves (parse_uci makes one of a text)", move, 0)
+
     def after(self, milliseconds: int) -> Limits:
         """The limits once so much of the time has passed; at least a millisecond is left. `ponder` starts no clock."""
         if self.ponder or milliseconds <= 0:
             return self
         white, black = (_left(clock, milliseconds) for clock in self.time)
         return replace(self, movetime=_left(self.movetime, milliseconds), time=(white, black))
+
+
+def _pair(name: str, value: object) -> tuple[object, object]:
+    """White's and Black's value; raises TypeError."""
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise TypeError(f"{name} must be two values, White's and Black's, not {value!r}")
+    return value[0], value[1]
 
 
 def _left(milliseconds: int | None, passed: int) -> int | None:

@@ -14,17 +14,18 @@ from random import Random
 
 import numpy as np
 
-from engine.board.game import Position
+from engine.board.game import Position, as_position
 from engine.board.move import Move
 from engine.common.alarms import Alarm, call_after
+from engine.common.checks import instance, whole_number
 from engine.common.one_thread import OneThread
+from engine.search.arguments import check_evaluation, check_parameters, table_of
 from engine.search.iterative_deepening import LEAST_NODES
-from engine.search.limits import MATE_SCORE, MAX_PLY, Limits, Line, Score, SearchResult
+from engine.search.limits import MATE_SCORE, MAX_PLY, MOST_THREADS, Limits, Line, Score, SearchResult
 from engine.search.parameters import by_name, parameters_for
 from engine.search.see import exchange_gain
 from engine.search.strength import CANDIDATES, Strength
 from engine.search.time_management import Budget, budget
-from engine.search.transposition import TranspositionTable
 from engine.search.worker import RootLine, Worker
 from eval.evaluation import Evaluation
 from eval.families import default
@@ -55,8 +56,11 @@ class Searcher:
     ) -> None:
         """Parameters are in the order of their registry; None for those of the evaluation in use.
 
-        The evaluation that comes with Merino for None. Raises EvaluationError, MemoryError.
+        The evaluation that comes with Merino for None. Raises EvaluationError, MemoryError, and TypeError or ValueError
+        for arguments that cannot be used.
         """
+        check_evaluation(evaluation, is_optional=True)
+        check_parameters(parameters)
         self.multipv = 1
         self.move_overhead = 50
         self.lag = 0.0
@@ -66,7 +70,7 @@ class Searcher:
         self._evaluation = default() if evaluation is None else evaluation
         self._given = parameters
         self._parameters = parameters or parameters_for(self._evaluation)
-        self._table = TranspositionTable(hash_mb)
+        self._table = table_of(hash_mb)
         self._stop_flag = np.zeros(1, dtype=np.uint64)
         self._workers: list[Worker] = []
         self._released = threading.Event()
@@ -76,12 +80,13 @@ class Searcher:
 
     def set_hash(self, megabytes: int) -> None:
         """Use a new, empty table of this size; if memory is short, keeps the old one and raises MemoryError."""
-        self._table = TranspositionTable(megabytes)
+        self._table = table_of(megabytes)
         for worker in self._workers:
             worker.set_table(self._table)
 
     def set_threads(self, count: int) -> None:
-        """Search with this many threads."""
+        """Search with this many threads; raises TypeError and ValueError."""
+        whole_number("threads", count, 1, MOST_THREADS)
         while len(self._workers) < count:
             self._workers.append(Worker(self._table, self._stop_flag, self._evaluation, self._parameters))
         del self._workers[count:]
@@ -91,6 +96,7 @@ class Searcher:
 
         Clears the results of earlier searches. Raises EvaluationError and keeps the old one.
         """
+        check_evaluation(evaluation)
         self._parameters = self._given or parameters_for(evaluation)
         self._evaluation = evaluation
         for worker in self._workers:
@@ -108,8 +114,12 @@ class Searcher:
         """Whether a search is running."""
         return self._thread.is_busy
 
-    def search(self, position: Position, limits: Limits, on_line: LineReport | None = None) -> SearchResult:
-        """Search and return the result; blocks, so not for `infinite` unless another thread stops it."""
+    def search(self, position: Position | str, limits: Limits, on_line: LineReport | None = None) -> SearchResult:
+        """Search a position, FEN or "startpos", and return the result.
+
+        It blocks, so not for `infinite` unless another thread stops it. Raises FenError, and TypeError for other things
+        than a position and limits.
+        """
         results: list[SearchResult] = []
         self.start(position, limits, on_line or _ignore_line, results.append)
         self.wait()
@@ -117,7 +127,7 @@ class Searcher:
 
     def start(
         self,
-        position: Position,
+        position: Position | str,
         limits: Limits,
         on_line: LineReport,
         on_done: DoneReport,
@@ -127,6 +137,8 @@ class Searcher:
 
         `on_current_move` gets depth, move and its number from 1, a few times a second once 3 s have passed.
         """
+        position = as_position(position)
+        instance("limits", limits, Limits, "Limits, such as Limits(depth=8)")
         self.wait()
         self._stop_flag[0] = 0
         self._released.clear()

@@ -194,7 +194,10 @@ def read_test(args: argparse.Namespace) -> Sprt | None:
         raise UsageError(f"--sprt takes the lower Elo first, not {elo0:g} {elo1:g}")
     if not (0 < args.alpha < 0.5 and 0 < args.beta < 0.5):
         raise UsageError("--alpha and --beta must lie between 0 and 0.5")
-    return Sprt(elo0, elo1, args.alpha, args.beta, Model(args.model))
+    try:
+        return Sprt(elo0, elo1, args.alpha, args.beta, Model(args.model))
+    except ValueError as error:
+        raise UsageError(f"--sprt: {error}") from error
 
 
 def concurrency(args: argparse.Namespace, config: MatchConfig) -> int:

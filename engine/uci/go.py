@@ -6,22 +6,21 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from engine.search.limits import MAX_PLY, Limits
+from engine.search.limits import LONGEST_MS, MAX_PLY, MOST_NODES, Limits
 
 _FLAGS = ("infinite", "ponder")
-_LONGEST_MS = 10**9  # twelve days, the longest time that timers of all systems accept
 
 # Bounds of the numbers; values outside are clamped.
 _RANGES = {
-    "wtime": (1, _LONGEST_MS),
-    "btime": (1, _LONGEST_MS),
-    "winc": (0, _LONGEST_MS),
-    "binc": (0, _LONGEST_MS),
+    "wtime": (1, LONGEST_MS),
+    "btime": (1, LONGEST_MS),
+    "winc": (0, LONGEST_MS),
+    "binc": (0, LONGEST_MS),
     "movestogo": (0, 10_000),
     "depth": (1, MAX_PLY - 1),
-    "nodes": (1, 10**15),
+    "nodes": (1, MOST_NODES),
     "mate": (1, MAX_PLY // 2),
-    "movetime": (1, _LONGEST_MS),
+    "movetime": (1, LONGEST_MS),
     "perft": (1, 16),
 }
 _MOVE = re.compile(r"[a-h][1-8][a-h][1-8][nbrqNBRQ]?|0000")

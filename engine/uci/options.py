@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
 
 from engine import AUTHOR, NAME, __version__
 from engine.common.nearest import did_you_mean
+from engine.search.limits import LARGEST_HASH_MB, MOST_THREADS
 from engine.search.strength import DEFAULT_ELO, FULL_LEVEL, STRONGEST, WEAKEST, at_elo, at_level
 from engine.uci import files
 
@@ -131,7 +132,7 @@ def _option(
     return register
 
 
-@_option("Hash", "spin", DEFAULT_HASH, (1, 65536), needs_idle=True)
+@_option("Hash", "spin", DEFAULT_HASH, (1, LARGEST_HASH_MB), needs_idle=True)
 def _hash(runtime: Runtime, megabytes: int) -> None:
     """Memory for the transposition table in MiB."""
     runtime.set_hash(megabytes)
@@ -143,7 +144,7 @@ def _clear_hash(runtime: Runtime, _: None) -> None:
     runtime.searcher.clear()
 
 
-@_option("Threads", "spin", 1, (1, 256), needs_idle=True)
+@_option("Threads", "spin", 1, (1, MOST_THREADS), needs_idle=True)
 def _threads(runtime: Runtime, count: int) -> None:
     """Search threads."""
     runtime.searcher.set_threads(count)

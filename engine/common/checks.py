@@ -1,0 +1,41 @@
+"""Checks of arguments that the library takes: an error says which one, what is wanted, and what was given."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+_LONGEST = 60  # characters of a value that is shown
+
+
+def whole_number(name: str, value: object, low: int, high: int | None = None) -> int:
+    """The whole number; raises TypeError for anything else, also for a float, and ValueError out of bounds."""
+    wanted = f"a whole number from {low} " + ("on" if high is None else f"to {high}")
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} must be {wanted}, not {_shown(value)}")
+    number = operator.index(value)
+    if number < low or (high is not None and number > high):
+        raise ValueError(f"{name} must be {wanted}, not {_shown(value)}")
+    return number
+
+
+def real_number(name: str, value: Any, low: float, high: float) -> float:
+    """The number; raises TypeError for anything else, and ValueError out of bounds and for NaN."""
+    wanted = f"a number from {low:g} to {high:g}"
+    if isinstance(value, bool) or not hasattr(value, "__float__"):
+        raise TypeError(f"{name} must be {wanted}, not {_shown(value)}")
+    number = float(value)
+    if not low <= number <= high:
+        raise ValueError(f"{name} must be {wanted}, not {_shown(value)}")
+    return number
+
+
+def instance(name: str, value: object, kinds: type | tuple[type, ...], wanted: str) -> None:
+    """Raise TypeError if the value is of none of these types; `wanted` says in words what is."""
+    if not isinstance(value, kinds):
+        raise TypeError(f"{name} must be {wanted}, not {_shown(value)}")
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

@@ -28,6 +28,7 @@ explorer: $(INSTALLED_WEB) ## open a page in the browser that shows a position a
 
 docs: $(INSTALLED_DOCS) ## build the documentation as a site, in build/site; ARGS=serve shows it while you write
 	@NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs $(or $(ARGS),build --strict --quiet)
+	@$(if $(ARGS),,echo "The site is build/site/index.html; open it in a browser.")
 
 test: warmup $(INSTALLED_DEV) ## run the tests; ARGS="-k perft" for some of them
 	@$(RUN) -m pytest -n auto --dist loadfile $(ARGS)

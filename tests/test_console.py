@@ -23,6 +23,7 @@ from engine.console.session import Session
 from engine.console.terminal import Terminal
 from engine.notation.san import looks_like_move
 from engine.search.limits import Limits
+from engine.search.strength import at_elo, at_level
 from engine.uci import runtime
 from eval.linear.registry import TERMS
 from eval.linear.weights import DEFAULT_FILE, ENVIRONMENT_VARIABLE
@@ -554,6 +555,58 @@ def test_games_come_back_one_after_the_other_with_their_end_and_their_clocks(tal
 def test_a_game_without_a_move_is_not_kept(talk: Talk) -> None:
     assert talk.say("new", "new") == ""
     assert "No move has been played" in talk.say("undo")
+
+
+@pytest.mark.parametrize(
+    ("text", "move"),
+    [
+        ("♘f3", "g1f3"),
+        ("♙e4", "e2e4"),
+        ("knight to f3", "g1f3"),
+        ("Knight f3", "g1f3"),
+        ("pawn to e4", "e2e4"),
+        ("knight from g1 to f3", "g1f3"),
+        ("1. knight to f3!", "g1f3"),
+    ],
+)
+def test_a_move_in_figurines_or_words_is_understood(talk: Talk, text: str, move: str) -> None:
+    talk.say("force", text)
+    assert talk.moves == [move]
+
+
+def test_castling_and_captures_in_words_are_understood(talk: Talk) -> None:
+    talk.say("force", "setboard r3k2r/8/8/3p4/4P3/8/8/R3K2R w KQkq - 0 1")
+    assert talk.say("castle") == "castle: say O-O to castle on the king's side, O-O-O on the queen's side.\n"
+    talk.say("pawn e4 takes d5", "castle kingside", "castles long")
+    assert talk.moves == ["e4d5", "e8g8", "e1c1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("N-KB3", "'N-KB3' is descriptive notation; name the square, as in Nf3."),
+        ("Kt-QB3", "as in Nc3."),
+        ("P-K4", "as in e4."),
+        ("P-B4", "as in c4 or f4."),
+        ("PxP", "as in exd5."),
+        ("1. e4 e5", "Type one move at a time: e4 first."),
+        ("1.e4 e5 2.Nf3", "Type one move at a time: e4 first."),
+    ],
+)
+def test_other_notations_are_refused_with_the_right_hint(talk: Talk, text: str, hint: str) -> None:
+    assert talk.say(text).replace("\n", " ").strip().endswith(hint)
+    assert talk.moves == []
+
+
+def test_descriptive_notation_counts_from_the_side_to_move(talk: Talk) -> None:
+    assert "as in Nf6." in talk.say("force", "e4", "N-KB3")
+
+
+def test_skill_without_a_level_shows_the_present_one(talk: Talk) -> None:
+    assert talk.say("skill") == "Full strength.\n"
+    assert talk.say("skill 3") == talk.say("skill") == f"Level 3, about {at_level(3).elo} Elo.\n"
+    talk.session.runtime.searcher.strength = at_elo(1501)
+    assert talk.say("skill") == "About 1501 Elo.\n"
 
 
 def test_a_capture_that_takes_nothing_is_refused(talk: Talk) -> None:

@@ -7,7 +7,7 @@ from engine.console.arguments import no_argument, whole_number
 from engine.console.pace import pace_of
 from engine.console.registry import Section, command
 from engine.console.session import Session
-from engine.search.strength import FULL_LEVEL, at_level
+from engine.search.strength import FULL_LEVEL, Strength, at_level
 
 
 @command("st", Section.LIMITS, "SECONDS")
@@ -38,13 +38,24 @@ def level(session: Session, arguments: str) -> None:
     _set_pace(session, f"level {arguments}")
 
 
-@command("skill", Section.LIMITS, "LEVEL")
+@command("skill", Section.LIMITS, "[LEVEL]")
 def skill(session: Session, arguments: str) -> None:
-    """Set the level: 0 is the weakest, 20 full strength."""
-    level = whole_number(arguments, "the level", 0, FULL_LEVEL)
-    strength = at_level(level)
-    session.runtime.searcher.strength = strength
-    session.say("Full strength." if strength is None else f"Level {level}, about {strength.elo} Elo.")
+    """Set the level: 0 is the weakest, 20 full strength.
+
+    Without a level it shows the present one.
+    """
+    searcher = session.runtime.searcher
+    if arguments:
+        searcher.strength = at_level(whole_number(arguments, "the level", 0, FULL_LEVEL))
+    session.say(_level_in_words(searcher.strength))
+
+
+def _level_in_words(strength: Strength | None) -> str:
+    """The level with its Elo; the Elo alone where it was set by an option and lies between two levels."""
+    if strength is None:
+        return "Full strength."
+    level = next((level for level in range(FULL_LEVEL) if at_level(level) == strength), None)
+    return f"About {strength.elo} Elo." if level is None else f"Level {level}, about {strength.elo} Elo."
 
 
 @command("time", Section.LIMITS)

@@ -16,7 +16,8 @@ from engine.common.nearest import nearest
 from engine.console.registry import COMMANDS, ConsoleCommand, by_name, by_prefix
 from engine.console.session import Session
 from engine.notation.positions import looks_like_fen
-from engine.notation.san import MoveRejected, looks_like_move, san_moves
+from engine.notation.san import MoveRejected, looks_like_move, san_moves, without_move_number
+from engine.notation.words import of_descriptive
 
 
 def dispatch(session: Session, line: str) -> int | None:
@@ -25,7 +26,7 @@ def dispatch(session: Session, line: str) -> int | None:
     An exact command comes first, then a legal move, then the only command that begins with the word: a shortened
     command never hides a move.
     """
-    text = line.strip()
+    text = without_move_number(line.strip())
     if not text or text.startswith("#"):
         return None
     word, *rest = text.split(maxsplit=1)
@@ -77,6 +78,16 @@ def _abbreviated(session: Session, word: str) -> ConsoleCommand:
     raise CommandError(_explain_unknown(session, word))
 
 
+def _descriptive(session: Session, text: str) -> str | None:
+    """What to type instead of a move in descriptive notation; None if the text is none."""
+    meant = of_descriptive(text.rstrip("+!?"), session.position.turn)
+    if meant is None:
+        return None
+    legal = san_moves(session.position, session.position.legal_moves)
+    shown = [move for move in meant if any(name.rstrip("+#") == move for name in legal)] or meant
+    return f"'{text}' is descriptive notation; name the square, as in {' or '.join(shown) or 'exd5'}"
+
+
 def _moves_that_begin(session: Session, word: str) -> list[str]:
     """The legal moves in short notation that begin with `word`; the letter of a piece may be small."""
     moves = san_moves(session.position, session.position.legal_moves)
@@ -85,6 +96,9 @@ def _moves_that_begin(session: Session, word: str) -> list[str]:
 
 def _explain_unknown(session: Session, word: str) -> str:
     shown = word if len(word) <= 40 else f"{word[:37]}..."
+    descriptive = _descriptive(session, word)
+    if descriptive:
+        return descriptive
     if looks_like_fen(word):
         return "this looks like a FEN; type setboard before it"
     if looks_like_move(word):

@@ -16,6 +16,7 @@ from engine.board.move import CASTLING, DOUBLE_PUSH, EN_PASSANT, NORMAL, PROMOTI
 from engine.common.checks import instance, whole_number
 from engine.common.errors import MerinoError
 from engine.notation.refusals import MoveRequest, Refusal, why_not
+from engine.notation.words import CASTLE_HOW, in_letters, is_castle
 
 _NOTATION = re.compile(
     r"(?P<piece>[PNBRQKnrqk])?(?P<file>[a-h])?(?P<rank>[1-8])?(?:-|(?P<takes>[x:]))?(?P<to>[a-h][1-8])"
@@ -105,11 +106,14 @@ def looks_like_move(text: str) -> bool:
 def read_request(text: str) -> MoveRequest:
     """The move a text describes, legal or not; raises MoveRejected if it does not have the form of a move.
 
-    Takes short and long notation and coordinates, castling with letters or zeros, promotion with or without "=";
-    a move number before it and "+#!?" after it are ignored.
+    Takes short and long notation and coordinates, castling with letters or zeros, promotion with or without "=",
+    figurines, and words such as "knight to f3" and "castle kingside"; a move number before it and "+#!?" after it are
+    ignored.
     """
     request = _read_request(text)
     if request is None:
+        if is_castle(text):
+            raise MoveRejected(text.strip(), Refusal(CASTLE_HOW))
         raise MoveRejected(text.strip(), _off_board(text))
     return request
 
@@ -138,14 +142,19 @@ def _off_board(text: str) -> Refusal | None:
     return Refusal(f"there is no square {found['to']}") if found else None
 
 
+def without_move_number(text: str) -> str:
+    """A text without the move number before it: "1. e4" is "e4"; a number alone stays."""
+    return _MOVE_NUMBER.sub("", text) or text
+
+
 def _bare(text: str) -> str:
     """A text without the move number before it and the signs after it."""
-    return _ANNOTATION.sub("", _MOVE_NUMBER.sub("", text.strip()))
+    return _ANNOTATION.sub("", without_move_number(text.strip()))
 
 
 def _read_request(text: str) -> MoveRequest | None:
     """The move a text describes, or None if it does not have the form of a move."""
-    written = _bare(text)
+    written = in_letters(_bare(text))
     castling = _CASTLING.fullmatch(written)
     if castling:
         return MoveRequest(written, castling="queenside" if castling["queenside"] else "kingside")

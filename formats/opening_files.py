@@ -13,6 +13,7 @@ import chess.pgn
 from engine.board.fen import FenError
 from engine.board.game import Position
 from engine.common.user_files import OPENINGS, read_user_text, user_path
+from engine.notation.games import FaultKeeper
 from engine.tables.book import Book, BookError
 from formats.openings import Opening, OpeningError
 
@@ -54,7 +55,7 @@ class FileOpenings:
         return opening
 
     def _of_game(self, place: str, text: str) -> Opening:
-        game = chess.pgn.read_game(io.StringIO(text))
+        game = chess.pgn.read_game(io.StringIO(text), Visitor=FaultKeeper)
         if game is None or game.errors:
             raise OpeningError(f"{self._path}, {place}: {game.errors[0] if game else 'no game'}")
         moves = [move.uci() for move in game.mainline_moves()][: self._plies or PGN_PLIES]

@@ -207,6 +207,12 @@ def test_a_game_with_a_faulty_move_is_loaded_up_to_it(talk: Talk, path: Path) ->
     assert talk.moves == ["e2e4", "e7e5"]
 
 
+def test_a_bracket_behind_a_faulty_move_is_no_end_of_the_game(talk: Talk, path: Path) -> None:
+    path.write_text("1. d4 d4) d5 *\n")
+    assert "The rest of it cannot be read: illegal san" in talk.say(f"load {path}")
+    assert talk.moves[0] == "d2d4"
+
+
 def test_a_file_is_replaced_with_its_mode_and_through_its_link(tmp_path: Path) -> None:
     target, link = tmp_path / "target", tmp_path / "link"
     target.write_bytes(b"old")

@@ -384,6 +384,7 @@ def test_openings_come_from_an_epd_a_pgn_or_a_book(tmp_path: Path) -> None:
         ("x.epd", "no position at all\n", "line 1"),
         ("x.pgn", "no game at all\n", "holds no opening"),
         ("x.pgn", '[Event "?"]\n\n1. e5 *\n', "game 1"),
+        ("x.pgn", '[Event "?"]\n\n1. d4 d4) d5 *\n', "game 1: illegal san: 'd4'"),
         ("x.fen", "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1\n", "the game is already over"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import chess.pgn
 
@@ -25,11 +26,28 @@ class Loaded:
 
 
 class FaultKeeper(chess.pgn.GameBuilder[chess.pgn.Game]):
-    """Collects faults in the game instead of logging them."""
+    """Collects faults in the game instead of logging them.
+
+    Also those in brackets that do not match, at which python-chess would stop with an IndexError.
+    """
 
     def handle_error(self, error: Exception) -> None:
         """Keep the fault."""
         self.game.errors.append(error)
+
+    def begin_variation(self) -> Any:
+        """Pass over one for which there is no move to replace."""
+        if self.variation_stack[-1].parent is None:
+            self.handle_error(ValueError("a variation without a move before it"))
+            return chess.pgn.SKIP
+        return super().begin_variation()
+
+    def end_variation(self) -> None:
+        """Stay in the game where no variation has begun."""
+        if len(self.variation_stack) > 1:
+            super().end_variation()
+        else:
+            self.handle_error(ValueError("a variation ends that has not begun"))
 
 
 def loaded(game: chess.pgn.Game, number: int) -> Loaded:

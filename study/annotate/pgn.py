@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import chess
 import chess.engine
@@ -64,24 +63,6 @@ class Sources:
     digest: str
 
 
-class _GameReader(FaultKeeper):
-    """Keeps faults, also those in brackets that do not match, at which python-chess would stop with an IndexError."""
-
-    def begin_variation(self) -> Any:
-        """Pass over one for which there is no move to replace."""
-        if self.variation_stack[-1].parent is None:
-            self.handle_error(ValueError("a variation without a move before it"))
-            return chess.pgn.SKIP
-        return super().begin_variation()
-
-    def end_variation(self) -> None:
-        """Stay in the game where no variation has begun."""
-        if len(self.variation_stack) > 1:
-            super().end_variation()
-        else:
-            self.handle_error(ValueError("a variation ends that has not begun"))
-
-
 def read_sources(path: Path) -> Sources:
     """All games of a PGN file, plain or compressed; raises StudyError if it is not one."""
     try:
@@ -106,7 +87,7 @@ def games_of(text: str) -> Iterator[GameSource]:
     """The games of a PGN text, each as it is read."""
     file, start, line = io.StringIO(text), 0, 1
     for number in count(1):
-        game = chess.pgn.read_game(file, Visitor=_GameReader)
+        game = chess.pgn.read_game(file, Visitor=FaultKeeper)
         if game is None:
             return
         end = file.tell()

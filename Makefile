@@ -19,12 +19,12 @@ help: ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 20
 
 run: $(INSTALLED) ## play: a console on a terminal, a short game against itself without one
-	@$(RUN) -m engine warmup play
-	@$(RUN) -m engine run $(ARGS)
+	@$(RUN) -m merino warmup play
+	@$(RUN) -m merino run $(ARGS)
 
 explorer: $(INSTALLED_WEB) ## open a page in the browser that shows a position and its reasons
-	@$(RUN) -m engine warmup play
-	@$(RUN) -m engine explorer $(ARGS)
+	@$(RUN) -m merino warmup play
+	@$(RUN) -m merino explorer $(ARGS)
 
 docs: $(INSTALLED_DOCS) ## build the documentation as a site, in build/site; ARGS=serve shows it while you write
 	@NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs $(or $(ARGS),build --strict --quiet)
@@ -37,7 +37,7 @@ test-python: $(INSTALLED_DEV) ## run the tests without compiling, slow ones skip
 	@NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -p no:threadexception -p no:unraisableexception -n auto --dist loadfile $(ARGS)
 
 test-bounds: $(INSTALLED_DEV) ## run the tests with bounds checks in compiled code, which is compiled apart, for minutes
-	@NUMBA_BOUNDSCHECK=1 $(RUN) -m engine warmup
+	@NUMBA_BOUNDSCHECK=1 $(RUN) -m merino warmup
 	@NUMBA_BOUNDSCHECK=1 $(RUN) -m pytest $(ARGS)
 
 test-cluster: warmup $(INSTALLED_DEV) ## kill workers and schedulers in the midst of matches, tunes and fits, for minutes
@@ -64,7 +64,7 @@ fuzz-files: warmup $(INSTALLED_DEV) ## let Merino read 2,000 changed files of ev
 lint: $(INSTALLED_DEV) ## check style and types
 	@$(RUN) -m ruff check .
 	@$(RUN) -m ruff format --check .
-	@$(RUN) -m mypy
+	@$(RUN) -m tools.check_types
 	@sh tools/check_page.sh
 
 bench: warmup ## measure the speed of everything, search, learning and tuning (beside stockfish, where there is one)
@@ -74,10 +74,10 @@ perft: $(INSTALLED) ## check move generation at length: published counts, and ra
 	@$(RUN) -m benchmarks.perft_suite $(ARGS)
 
 warmup: $(INSTALLED) ## compile all parts ahead, some minutes, once; the result is kept in the user's cache folder
-	@$(RUN) -m engine warmup
+	@$(RUN) -m merino warmup
 
 clean: ## remove the environment, build leftovers and compiled code
-	@if [ -x $(RUN) ]; then $(RUN) -m engine clean-cache; fi
+	@if [ -x $(RUN) ]; then $(RUN) -m merino clean-cache; fi
 	rm -rf $(VENV) build dist *.egg-info .hypothesis .pytest_cache .mypy_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

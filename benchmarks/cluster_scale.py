@@ -19,21 +19,21 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.markdown import markdown_table
-from engine.cluster.address import ClusterAddress, Needs
-from engine.cluster.connection import ClusterSession, session
-from engine.common.work import ordered
-from eval.linear.weights import defaults
-from formats.pgn_games import read_games
-from learn.learning import Settings, split
-from learn.passes import Detail, gather
-from learn.positions import Selection, rows_of_games
-from learn.sample import FitParameters
-from match.config import MatchConfig
-from match.games import Game, Tally
-from match.pgn import write_game
-from match.players import OwnPlayer
-from match.runner import BLOCK_SECONDS, MOST_PAIRS, play_match
-from match.time_control import TimeControl
+from merino.inner.app.cluster.address import ClusterAddress, Needs
+from merino.inner.app.cluster.connection import ClusterSession, session
+from merino.inner.core.common.work import ordered
+from merino.inner.eval.linear.weights import defaults
+from merino.inner.formats.pgn_games import read_games
+from merino.inner.learn.learning import Settings, split
+from merino.inner.learn.passes import Detail, gather
+from merino.inner.learn.positions import Selection, rows_of_games
+from merino.inner.learn.sample import FitParameters
+from merino.inner.match.config import MatchConfig
+from merino.inner.match.games import Game, Tally
+from merino.inner.match.pgn import write_game
+from merino.inner.match.players import OwnPlayer
+from merino.inner.match.runner import BLOCK_SECONDS, MAX_PAIRS, play_match
+from merino.inner.match.time_control import TimeControl
 
 ROOT = Path(__file__).resolve().parent.parent
 WORKERS = (1, 10, 100, 1000)
@@ -62,7 +62,7 @@ MEASURED = Costs(game=0.118, block=0.0038, counting=0.0003, writing=0.0057, game
 
 def match_row(costs: Costs, workers: int, with_pgn: bool) -> tuple[str, ...]:
     """Games and bytes a second of a match, and what is the bottleneck."""
-    pairs = max(1, min(MOST_PAIRS, round(BLOCK_SECONDS / (2 * costs.game))))
+    pairs = max(1, min(MAX_PAIRS, round(BLOCK_SECONDS / (2 * costs.game))))
     by_workers = workers / costs.game
     by_client = 1 / (costs.counting + costs.writing * with_pgn + costs.block / (2 * pairs))
     by_network = NETWORK / costs.game_bytes

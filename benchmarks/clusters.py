@@ -13,21 +13,21 @@ from tempfile import TemporaryDirectory
 from benchmarks.clock import line
 from benchmarks.fitting import GAMES as FILE
 from benchmarks.matches import NODES
-from engine.cluster.address import ClusterAddress, Needs
-from engine.cluster.connection import ClusterError, ClusterSession, session
-from engine.common.work import RemoteExecutor, ordered
-from eval.linear.weights import defaults
-from learn.inputs import ReadOptions, read_rows
-from learn.learning import Settings, split
-from learn.passes import Detail, Samples, gather
-from learn.positions import Selection
-from learn.remote_reading import read_rows_remotely
-from learn.remote_sample import remote_split
-from learn.sample import FitParameters
-from match.config import MatchConfig
-from match.players import OwnPlayer
-from match.runner import play_match
-from match.time_control import TimeControl
+from merino.inner.app.cluster.address import ClusterAddress, Needs
+from merino.inner.app.cluster.connection import ClusterError, ClusterSession, session
+from merino.inner.core.common.work import RemoteExecutor, ordered
+from merino.inner.eval.linear.weights import defaults
+from merino.inner.learn.inputs import ReadOptions, read_rows
+from merino.inner.learn.learning import Settings, split
+from merino.inner.learn.passes import Detail, Samples, gather
+from merino.inner.learn.positions import Selection
+from merino.inner.learn.remote_reading import read_rows_remotely
+from merino.inner.learn.remote_sample import remote_split
+from merino.inner.learn.sample import FitParameters
+from merino.inner.match.config import MatchConfig
+from merino.inner.match.players import OwnPlayer
+from merino.inner.match.runner import play_match
+from merino.inner.match.time_control import TimeControl
 
 GAMES, ROUNDS, PROCESSES, PIECES, PASSES = 200, 3, 2, 300, 3
 COPIES = 64  # of the games of the project: 45,000 games, so that what each reading costs once hardly counts

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.markdown import markdown_table
-from engine import __version__
-from engine.common.files import write_whole
+from merino.inner.core.common.about import __version__
+from merino.inner.core.common.files import write_whole
 
 ROOT = Path(__file__).resolve().parent.parent
 CLOCKS = ("1+0.01", "0.5+0.005")
@@ -38,7 +38,7 @@ def play_block(folder: Path, number: int, games: int) -> dict[str, Any]:
     """Play a block, or the rest of it, and keep what came of it; raises CalledProcessError."""
     clock, names = plan(number)
     pgn, state, result = (folder / f"{number:05}{ending}" for ending in (".pgn", ".state", ".json"))
-    command = [sys.executable, "-m", "engine", "match", *map(_player, names, "AB")]
+    command = [sys.executable, "-m", "merino", "match", *map(_player, names, "AB")]
     limits = ["--tc", clock, "--games", str(games), "--seed", str(number + 1)]
     files = ["--pgn", str(pgn), "--state", str(state), "--json", "--quiet"]
     done = subprocess.run([*command, *limits, *files], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
@@ -52,7 +52,7 @@ def play_block(folder: Path, number: int, games: int) -> dict[str, Any]:
 
 def _player(evaluation: str, side: str) -> str:
     """The UCI process that plays by an evaluation, in the words of `merino match`."""
-    return f"engine:{sys.executable} -m engine uci,name={evaluation} {side}{EVALUATIONS[evaluation]}"
+    return f"engine:{sys.executable} -m merino uci,name={evaluation} {side}{EVALUATIONS[evaluation]}"
 
 
 def blocks_in(folder: Path) -> list[dict[str, Any]]:

@@ -5,10 +5,10 @@ import random
 import numpy as np
 
 from benchmarks.clock import cpu_seconds, line, medians_in_turns
-from engine.board.game import Position
-from engine.board.position import POSITION
-from eval.linear.evaluate import features_of, scores_of
-from eval.linear.weights import DEFAULT_FILE, load
+from merino.inner.core.board.game import Position
+from merino.inner.core.board.position import POSITION
+from merino.inner.eval.linear.evaluate import features_of, scores_of
+from merino.inner.eval.linear.weights import DEFAULT_FILE, load
 
 POSITIONS = 4096
 REPEATS = 20

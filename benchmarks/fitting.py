@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.clock import cpu_seconds, line
-from eval.linear.weights import SHIPPED, load
-from formats.pgn_games import read_games
-from learn.fit import FitCallback, fit_k
-from learn.learning import METHODS, Settings, problem_of, split
-from learn.positions import Rows, Selection, rows_of_games
+from merino.inner.eval.linear.weights import SHIPPED, load
+from merino.inner.formats.pgn_games import read_games
+from merino.inner.learn.fit import FitCallback, fit_k
+from merino.inner.learn.learning import METHODS, Settings, problem_of, split
+from merino.inner.learn.positions import Rows, Selection, rows_of_games
 
 GAMES = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"
 COPIES = 24

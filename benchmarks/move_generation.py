@@ -5,8 +5,8 @@ import shutil
 import subprocess
 
 from benchmarks.clock import children_cpu_seconds, cpu_seconds, line, medians_in_turns
-from engine.board.fen import START_FEN, parse_fen
-from engine.board.perft import perft
+from merino.inner.core.board.fen import START_FEN, parse_fen
+from merino.inner.core.board.perft import perft
 
 DEPTH, LEAVES = 6, 119_060_324
 ROUNDS = 7

@@ -8,17 +8,17 @@ import numpy as np
 
 from benchmarks.clock import cpu_seconds, line, medians_in_turns
 from benchmarks.evaluation import random_positions
-from engine.board.game import Position
-from engine.compiled.jit import entry
-from engine.compiled.recursion import call_evaluation
-from engine.search.transposition import TranspositionTable
-from engine.search.tree import make_move
-from engine.search.worker import Worker
-from eval.net.family import NetEvaluation
-from eval.net.network import Network, Shape, quantised
-from eval.net.play import keys_of, net_at
-from formats.packed import pack
-from learn.net.training import Trainer, TrainingSettings
+from merino.inner.core.board.game import Position
+from merino.inner.core.compiled.jit import entry
+from merino.inner.core.compiled.recursion import call_evaluation
+from merino.inner.engine.search.transposition import TranspositionTable
+from merino.inner.engine.search.tree import make_move
+from merino.inner.engine.search.worker import Worker
+from merino.inner.eval.net.family import NetEvaluation
+from merino.inner.eval.net.network import Network, Shape, quantised
+from merino.inner.eval.net.play import keys_of, net_at
+from merino.inner.formats.packed import pack
+from merino.inner.learn.net.training import Trainer, TrainingSettings
 
 PLIES, REPEATS, ROUNDS = 60, 2000, 9
 POSITIONS, EPOCHS = 262144, 4  # so many that starting and ending count little

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import chess
 
-from engine.board.fen import parse_fen
-from engine.board.perft import perft
+from merino.inner.core.board.fen import parse_fen
+from merino.inner.core.board.perft import perft
 
 
 class Known(NamedTuple):

@@ -7,9 +7,9 @@ import textwrap
 import chess.pgn
 
 from benchmarks.clock import cpu_seconds, line, medians_in_turns
-from engine.board.game import Position
-from engine.notation.san import san
-from formats.pgn_games import read_games
+from merino.inner.core.board.game import Position
+from merino.inner.engine.notation.san import san
+from merino.inner.formats.pgn_games import read_games
 
 GAMES = 300
 PLIES = 86  # as long as the games of masters are on average

@@ -7,10 +7,10 @@ from statistics import median
 from typing import NamedTuple
 
 from benchmarks.clock import line
-from engine.board.game import Position
-from engine.search.limits import Limits
-from engine.search.searcher import Searcher
-from eval.families import DEFAULT_FILE, load
+from merino.inner.core.board.game import Position
+from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.searcher import Searcher
+from merino.inner.eval.families import DEFAULT_FILE, load
 
 MOVETIME_MS = 3000
 HASH_MB = 64
@@ -39,7 +39,7 @@ def report() -> None:
     line("two threads, of both CPU times", two.cpu / 1e6, "M/s")
     line("twice their ratio", 2 * two.cpu / one.cpu, "", "(what two idle cores would give)")
     print("bench: fixed positions and depth, one thread", flush=True)
-    subprocess.run([sys.executable, "-m", "engine", "bench"], check=True)
+    subprocess.run([sys.executable, "-m", "merino", "bench"], check=True)
 
 
 def _speed(searcher: Searcher) -> Speed:

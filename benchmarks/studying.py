@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from benchmarks.clock import cpu_seconds, line, medians_in_turns
-from formats.pgn_games import read_games
-from study.points.values import SAMPLES, point_values
-from study.points.vectors import vectors_of_games
+from merino.inner.formats.pgn_games import read_games
+from merino.inner.study.points.values import SAMPLES, point_values
+from merino.inner.study.points.vectors import vectors_of_games
 
 OWN_GAMES = Path(__file__).parents[1] / "games" / "selfplay.pgn"
 COPIES = 30  # of our own games: more than 20,000

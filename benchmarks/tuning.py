@@ -3,8 +3,8 @@
 from functools import partial
 
 from benchmarks.clock import cpu_seconds, line, medians_in_turns
-from tune import paper
-from tune.simulator import CONTENDERS, SETTINGS, USUAL, Contender, simulate
+from merino.inner.tune import paper
+from merino.inner.tune.simulator import CONTENDERS, DEFAULT_CONTENDERS, SETTINGS, Contender, simulate
 
 PAIRS, SHOWN, ROUNDS = 10_000, 16, 5  # SHOWN parameters, for which the speed of each method is printed
 
@@ -13,10 +13,10 @@ def report() -> None:
     """Print millions of simulated pairs a second for each method, and the minutes of `merino spsa simulate`."""
     print(f"tuning in the simulator, one core; CPU time, medians of {ROUNDS} rounds in turns")
     _simulate(CONTENDERS["spsa"], 1)  # compiled before the clock runs; the methods share their code
-    cells = [(name, size) for name in USUAL for size in paper.SIZES]
+    cells = [(name, size) for name in DEFAULT_CONTENDERS for size in paper.SIZES]
     works = [partial(_simulate, CONTENDERS[name], size) for name, size in cells]
     seconds = dict(zip(cells, medians_in_turns([partial(cpu_seconds, work) for work in works], ROUNDS), strict=True))
-    for name in USUAL:
+    for name in DEFAULT_CONTENDERS:
         line(f"{name}, {SHOWN} parameters", PAIRS / seconds[name, SHOWN] / 1e6, "M pairs/s")
     share = PAIRS / (paper.PAIRS * paper.RUNS)
     line("merino spsa simulate, the whole table", sum(seconds.values()) / share / 60, "minutes", "from 1/1000 of it")

@@ -1,28 +1,13 @@
-"""The command `merino`, also as `python -m engine`. It handles Ctrl-C from the first import on."""
+"""`python -m engine` in a checkout: the same as `python -m merino`."""
 
 # ruff: noqa: E402 (before anything else is loaded, Ctrl-C is to end the process without a word)
-from engine.common.interrupt import INTERRUPTED, EndingAtOnce, end_at_once_from_here
+from merino.inner.core.common.interrupt import end_at_once_from_here
 
 end_at_once_from_here()
 
-import gc
-import os
 import sys
 
-
-def main() -> int:
-    """Run the command line; the exit code."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy's threads would wait for ours, which multiply, too
-    try:
-        with EndingAtOnce():
-            from engine.shell.cli import main as run  # noqa: PLC0415 (an import that Ctrl-C may interrupt)
-        code = run()
-        end_at_once_from_here()
-        gc.freeze()  # the last collection would go through all objects of numba, for a tenth of a second
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    return code
-
+from merino.__main__ import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -5,7 +5,7 @@ a move is made, and a family without sums pays nothing. With each sum a family s
 valid while that is the key at its ply.
 """
 
-from engine.compiled.jit import kernel
+from merino.inner.core.compiled.jit import kernel
 
 
 @kernel

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from engine.board.bitboard import BISHOP, BLACK, DARK_SQUARES, PAWN, WHITE, ZERO, bit, lsb, popcount
-from engine.board.position import king_square, occupied_squares, pieces_of
-from engine.compiled.jit import entry, kernel
-from eval.material import units
+from merino.inner.core.board.bitboard import BISHOP, BLACK, DARK_SQUARES, PAWN, WHITE, ZERO, bit, lsb, popcount
+from merino.inner.core.board.position import king_square, occupied_squares, pieces_of
+from merino.inner.core.compiled.jit import entry, kernel
+from merino.inner.eval.material import units
 
 ROOK_UNITS = 5  # less than this cannot win without pawns
 BISHOP_UNITS = 3

@@ -18,16 +18,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from engine.board.bitboard import BLACK_PIECE, EMPTY, KING, PAWN, PIECE_LETTERS, SQUARES
-from engine.common.checks import instance, real_number
-from engine.common.errors import MerinoError
-from eval.draws import final_scores
-from eval.explanation import Explanation, PieceValue, PieceValues, explain_whole
-from eval.outlook import DEFAULT_K, expected_score
-from eval.removal import removals
+from merino.inner.core.board.bitboard import BLACK_PIECE, EMPTY, KING, PAWN, PIECE_LETTERS, SQUARES
+from merino.inner.core.common.checks import instance, real_number
+from merino.inner.core.common.errors import MerinoError
+from merino.inner.eval.draws import final_scores
+from merino.inner.eval.explanation import Explanation, PieceValue, PieceValues, explain_whole
+from merino.inner.eval.outlook import DEFAULT_K, expected_score
+from merino.inner.eval.removal import removals
 
 WIDTH = 80  # columns of text
-LEAST_K, MOST_K = 1e-3, 1e9
+MIN_K, MAX_K = 1e-3, 1e9
 
 
 class EvaluationError(MerinoError, ValueError):
@@ -83,7 +83,7 @@ class Evaluation(ABC):
 
     def with_k(self, k: float) -> Self:
         """The same with another scale of the expected score, in centipawns; raises TypeError and ValueError."""
-        real_number("k", k, LEAST_K, MOST_K)
+        real_number("k", k, MIN_K, MAX_K)
         other = copy(self)
         other.k = k
         return other

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.board.bitboard import BLACK, WHITE
-from eval.draws import after_rules, rule_of
-from eval.material import game_stage
-from eval.outlook import expected_score
+from merino.inner.core.board.bitboard import BLACK, WHITE
+from merino.inner.eval.draws import after_rules, rule_of
+from merino.inner.eval.material import game_stage
+from merino.inner.eval.outlook import expected_score
 
 if TYPE_CHECKING:
-    from eval.linear.registry import Group, Phase
+    from merino.inner.eval.linear.registry import Group, Phase
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.common.checks import instance
-from engine.common.nearest import did_you_mean
-from engine.common.user_files import HEAD_BYTES, NET, first_there, is_there, read_user_file, user_path
-from eval.evaluation import Evaluation, EvaluationError
-from eval.linear.family import LinearEvaluation
-from eval.linear.weights import DEFAULT_FILE, SHIPPED, WeightsError, active_file, reason_of, text_in
-from eval.net.file import begins_like_net, kind_of, net_in, network_of
-from eval.net.piece_family import net_evaluation
+from merino.inner.core.common.checks import instance
+from merino.inner.core.common.nearest import did_you_mean
+from merino.inner.core.common.user_files import HEAD_BYTES, NET, first_there, is_there, read_user_file, user_path
+from merino.inner.eval.evaluation import Evaluation, EvaluationError
+from merino.inner.eval.linear.family import LinearEvaluation
+from merino.inner.eval.linear.weights import DEFAULT_FILE, SHIPPED, WeightsError, active_file, reason_of, text_in
+from merino.inner.eval.net.file import begins_like_net, kind_of, net_in, network_of
+from merino.inner.eval.net.piece_family import net_evaluation
 
 __all__ = [
     "DEFAULT_FILE",

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from engine.board.bitboard import BISHOP, BLACK, KNIGHT, QUEEN, ROOK, WHITE, popcount
-from engine.board.position import pieces_of
-from engine.compiled.jit import entry, kernel
+from merino.inner.core.board.bitboard import BISHOP, BLACK, KNIGHT, QUEEN, ROOK, WHITE, popcount
+from merino.inner.core.board.position import pieces_of
+from merino.inner.core.compiled.jit import entry, kernel
 
 FULL_SET = 32  # the units of a full set of pieces
 FULL_BOARD = 2 * FULL_SET  # the units of both sides at the start

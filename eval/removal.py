@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from engine.board.bitboard import BLACK_PIECE, EMPTY, KING, ONE, WHITE, bit, lsb, type_of
-from engine.board.position import POSITION, occupied_squares, piece_on
-from engine.compiled.jit import entry
-from engine.compiled.memory import copy_record
+from merino.inner.core.board.bitboard import BLACK_PIECE, EMPTY, KING, ONE, WHITE, bit, lsb, type_of
+from merino.inner.core.board.position import POSITION, occupied_squares, piece_on
+from merino.inner.core.compiled.jit import entry
+from merino.inner.core.compiled.memory import copy_record
 
 POSITIONS_AT_ONCE = 1024  # whose copies, one for each piece, fit into the processor's cache
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import chess
 
-from engine.board.game import Position
-from engine.common.user_files import POSITIONS, read_user_text
+from merino.inner.core.board.game import Position
+from merino.inner.core.common.user_files import POSITIONS, read_user_text
 
 
 @dataclass(frozen=True)

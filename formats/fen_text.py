@@ -1,12 +1,12 @@
-"""FEN read and written by compiled code, for millions of positions; `engine.board.fen` reads single ones.
+"""FEN read and written by compiled code, for millions of positions; `core.board.fen` reads single ones.
 
-The result is the same as that of `engine.board.fen.parse_fen` (a test holds this). Whatever is not plainly correct is
+The result is the same as that of `core.board.fen.parse_fen` (a test holds this). Whatever is not plainly correct is
 left to that function, which decides and words the error.
 """
 
 import numpy as np
 
-from engine.board.bitboard import (
+from merino.inner.core.board.bitboard import (
     BISHOP,
     BLACK,
     BLACK_PIECE,
@@ -27,8 +27,8 @@ from engine.board.bitboard import (
     popcount,
     type_of,
 )
-from engine.board.makemove import mark_en_passant
-from engine.board.position import (
+from merino.inner.core.board.makemove import mark_en_passant
+from merino.inner.core.board.position import (
     NO_SQUARE,
     compute_key,
     compute_pawn_key,
@@ -39,9 +39,9 @@ from engine.board.position import (
     pieces_of,
     side_to_move,
 )
-from engine.compiled.jit import kernel
+from merino.inner.core.compiled.jit import kernel
 
-LONGEST_FEN = 128  # most bytes of a FEN written here
+MAX_FEN_BYTES = 128  # most bytes of a FEN written here
 NOT_PLAIN = -1
 _NO_ROOK = -2
 _BACK_RANKS = U64(0xFF000000000000FF)
@@ -198,7 +198,7 @@ def _read_en_passant(data, at, stop, position):
 
 @kernel
 def write_fen(position, text, at):
-    """Write the six fields of `engine.board.fen.to_fen` at text[at:], uint8; returns the offset behind them."""
+    """Write the six fields of `core.board.fen.to_fen` at text[at:], uint8; returns the offset behind them."""
     for row in range(8):
         gap = 0
         for square in range(56 - 8 * row, 64 - 8 * row):

@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.board.bitboard import WHITE, ZERO
-from engine.board.fen import FenError, parse_fen
-from engine.board.position import POSITION
-from engine.compiled.jit import entry, kernel
-from engine.compiled.records import record_dtype
-from formats.fen_text import LONGEST_FEN, NOT_PLAIN, read_fen, read_number, write_fen, write_number
-from formats.pgn_games import Fault
-from formats.pgn_scores import MATE, NO_SCORE
-from formats.pgn_tokens import UNFINISHED, WHITE_WON, codes, matches, result_at
+from merino.inner.core.board.bitboard import WHITE, ZERO
+from merino.inner.core.board.fen import FenError, parse_fen
+from merino.inner.core.board.position import POSITION
+from merino.inner.core.compiled.jit import entry, kernel
+from merino.inner.core.compiled.records import record_dtype
+from merino.inner.formats.fen_text import MAX_FEN_BYTES, NOT_PLAIN, read_fen, read_number, write_fen, write_number
+from merino.inner.formats.pgn_games import Fault
+from merino.inner.formats.pgn_scores import MATE, NO_SCORE
+from merino.inner.formats.pgn_tokens import UNFINISHED, WHITE_WON, codes, matches, result_at
 
 READ, IN_CHECK, BAD_FEN, NO_RESULT = range(4)
 NO_GAME, NO_END = np.uint64(0), -1
@@ -41,7 +41,7 @@ LINE = record_dtype(
 _BETWEEN = codes(" \t\r\n,;|=[]()\"'")
 _BLANK = codes(" \t")
 _GAME, _TO_END, _RESULT, _SCORE = (np.frombuffer(name, dtype=np.uint8) for name in (b"c7", b"c8", b"c9", b"ce"))
-_LONGEST_REMARK = 80
+_MAX_REMARK = 80
 _REMARKS = tuple(
     np.frombuffer(f' c9 "{result}"; c8 "'.encode(), dtype=np.uint8) for result in ("0-1", "1/2-1/2", "1-0")
 )
@@ -313,7 +313,7 @@ def write_labelled(
     least = min(to_end.min(initial=0), game.min(initial=0), games_before)
     if least < 0:
         raise ValueError(f"a labelled line cannot hold the negative number {least}")
-    text = np.empty(len(positions) * (LONGEST_FEN + _LONGEST_REMARK), dtype=np.uint8)
+    text = np.empty(len(positions) * (MAX_FEN_BYTES + _MAX_REMARK), dtype=np.uint8)
     doubled = np.rint(2 * results).astype(np.int64)
     white_scores = np.zeros(0, dtype=np.int16) if scores is None else scores
     return text[: _write_lines(positions, game, to_end, doubled, games_before, white_scores, text)].tobytes()

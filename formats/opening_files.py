@@ -10,12 +10,12 @@ from random import Random
 
 import chess.pgn
 
-from engine.board.fen import FenError
-from engine.board.game import Position
-from engine.common.user_files import OPENINGS, read_user_text, user_path
-from engine.notation.games import FaultKeeper
-from engine.tables.book import Book, BookError
-from formats.openings import Opening, OpeningError
+from merino.inner.core.board.fen import FenError
+from merino.inner.core.board.game import Position
+from merino.inner.core.common.user_files import OPENINGS, read_user_text, user_path
+from merino.inner.engine.notation.games import FaultKeeper
+from merino.inner.engine.tables.book import Book, BookError
+from merino.inner.formats.openings import Opening, OpeningError
 
 PGN_PLIES = 16  # of a game, at most
 BOOK_PLIES = 12

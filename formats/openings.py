@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.board.fen import START_FEN
-from engine.board.game import Position
+from merino.inner.core.board.fen import START_FEN
+from merino.inner.core.board.game import Position
 
 
 class OpeningError(ValueError):

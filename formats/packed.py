@@ -16,17 +16,17 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.board.bitboard import EDGE_RANKS, EMPTY, KING, ONE, PAWN, WHITE, ZERO, bit, lsb, mirror, popcount
-from engine.board.makemove import make
-from engine.board.movegen import is_noisy
-from engine.board.position import NO_SQUARE, POSITION, compute_key, compute_pawn_key, look_at_king, pieces_of
-from engine.common import user_files
-from engine.common.errors import MerinoError
-from engine.common.sealed import tell_unsealed
-from engine.common.user_files import open_user_file
-from engine.compiled.jit import entry, kernel
-from engine.compiled.memory import clear_record, copy_record
-from engine.compiled.records import record_dtype
+from merino.inner.core.board.bitboard import EDGE_RANKS, EMPTY, KING, ONE, PAWN, WHITE, ZERO, bit, lsb, mirror, popcount
+from merino.inner.core.board.makemove import make
+from merino.inner.core.board.movegen import is_noisy
+from merino.inner.core.board.position import NO_SQUARE, POSITION, compute_key, compute_pawn_key, look_at_king, pieces_of
+from merino.inner.core.common import user_files
+from merino.inner.core.common.errors import MerinoError
+from merino.inner.core.common.sealed import tell_unsealed
+from merino.inner.core.common.user_files import open_user_file
+from merino.inner.core.compiled.jit import entry, kernel
+from merino.inner.core.compiled.memory import clear_record, copy_record
+from merino.inner.core.compiled.records import record_dtype
 
 PACKED = record_dtype(
     [
@@ -42,7 +42,7 @@ PACKED = record_dtype(
 )
 assert PACKED.itemsize == 32
 
-MOST_SCORE = 3000  # centipawns; larger scores teach nothing
+MAX_SCORE = 3000  # centipawns; larger scores teach nothing
 GAMES = 65535  # numbers of games
 _CHECKED = 1 << 18  # positions whose checksums are compared together
 _MIXER = np.uint64(0x9E3779B97F4A7C15)
@@ -65,7 +65,7 @@ class PackedError(MerinoError):
 class Filter:
     """Which positions of a game are used: scores up to `most`, and quiet positions only, unless `noisy`."""
 
-    most: int = MOST_SCORE
+    most: int = MAX_SCORE
     noisy: bool = False  # also in check, or where the move played captures or promotes
 
 

@@ -15,17 +15,26 @@ from typing import IO
 
 import numpy as np
 
-from engine.board.fen import FenError, parse_fen
-from engine.common.files import writing_whole
-from engine.common.work import in_order
-from engine.compiled.jit import entry
-from formats.fen_text import LONGEST_FEN, write_fen
-from formats.packed import PACKED, Filter, PackedError, check_packed, open_packed, pack, unpack, with_checks
-from formats.packed_games import packed_of_games
-from formats.packed_triples import triples_of_games
-from formats.pgn_games import play_games
-from formats.pgn_stream import GamesText, games_of
-from formats.sources import Source, open_source, plain_name
+from merino.inner.core.board.fen import FenError, parse_fen
+from merino.inner.core.common.files import writing_whole
+from merino.inner.core.common.work import in_order
+from merino.inner.core.compiled.jit import entry
+from merino.inner.formats.fen_text import MAX_FEN_BYTES, write_fen
+from merino.inner.formats.packed import (
+    PACKED,
+    Filter,
+    PackedError,
+    check_packed,
+    open_packed,
+    pack,
+    unpack,
+    with_checks,
+)
+from merino.inner.formats.packed_games import packed_of_games
+from merino.inner.formats.packed_triples import triples_of_games
+from merino.inner.formats.pgn_games import play_games
+from merino.inner.formats.pgn_stream import GamesText, games_of
+from merino.inner.formats.sources import Source, open_source, plain_name
 
 AT_ONCE = 1 << 18  # positions yielded together
 BUCKET = 1 << 22  # positions shuffled in memory
@@ -162,7 +171,7 @@ def write_packed_file(path: Path, chunks: Iterable[np.ndarray]) -> int:
 def as_text(records: np.ndarray, ending: str) -> bytes:
     """PACKED[n] as lines of text for a file with this ending. White is to move, as the colours are not known."""
     positions = unpack(records)
-    text, ends = np.empty(len(positions) * LONGEST_FEN, dtype=np.uint8), np.zeros(len(positions), dtype=np.int64)
+    text, ends = np.empty(len(positions) * MAX_FEN_BYTES, dtype=np.uint8), np.zeros(len(positions), dtype=np.int64)
     _write_fens(positions, text, ends)
     whole, at = text.tobytes(), 0
     lines = []

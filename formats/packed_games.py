@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.board.bitboard import WHITE
-from engine.board.makemove import make
-from engine.board.position import POSITION, side_to_move
-from engine.compiled.jit import entry, kernel
-from engine.compiled.memory import copy_record
-from formats.packed import PACKED, Filter, is_taken, write_packed
-from formats.pgn_games import Games, is_finished
-from formats.pgn_scores import NOTHING, OF_MOVER, score_between
-from formats.pgn_tokens import MOVE, next_token
+from merino.inner.core.board.bitboard import WHITE
+from merino.inner.core.board.makemove import make
+from merino.inner.core.board.position import POSITION, side_to_move
+from merino.inner.core.compiled.jit import entry, kernel
+from merino.inner.core.compiled.memory import copy_record
+from merino.inner.formats.packed import PACKED, Filter, is_taken, write_packed
+from merino.inner.formats.pgn_games import Games, is_finished
+from merino.inner.formats.pgn_scores import NOTHING, OF_MOVER, score_between
+from merino.inner.formats.pgn_tokens import MOVE, next_token
 
 
 def packed_of_games(games: Games, chosen: Filter, games_before: int = 0) -> np.ndarray:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.board.bitboard import FULL, WHITE
-from engine.board.makemove import make
-from engine.board.movegen import ALL, MAX_MOVES, generate
-from engine.board.position import POSITION, side_to_move
-from engine.compiled.jit import entry, kernel
-from engine.compiled.memory import copy_record
-from formats.packed import PACKED, write_packed
-from formats.pgn_games import Games, is_finished
+from merino.inner.core.board.bitboard import FULL, WHITE
+from merino.inner.core.board.makemove import make
+from merino.inner.core.board.movegen import ALL, MAX_MOVES, generate
+from merino.inner.core.board.position import POSITION, side_to_move
+from merino.inner.core.compiled.jit import entry, kernel
+from merino.inner.core.compiled.memory import copy_record
+from merino.inner.formats.packed import PACKED, write_packed
+from merino.inner.formats.pgn_games import Games, is_finished
 
 
 def triples_of_games(games: Games, games_before: int = 0) -> np.ndarray:

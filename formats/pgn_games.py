@@ -15,17 +15,17 @@ from itertools import pairwise
 
 import numpy as np
 
-from engine.board.bitboard import BLACK
-from engine.board.fen import START_FEN, FenError, parse_fen
-from engine.board.makemove import make
-from engine.board.movegen import MAX_MOVES
-from engine.board.position import POSITION
-from engine.compiled.jit import entry, kernel
-from engine.compiled.memory import copy_record
-from engine.compiled.records import record_dtype
-from formats.pgn_moves import AMBIGUOUS, ILLEGAL, resolve
-from formats.pgn_scores import NO_SCORE, OF_MOVER, OF_POSITION, score_between
-from formats.pgn_tokens import (
+from merino.inner.core.board.bitboard import BLACK
+from merino.inner.core.board.fen import START_FEN, FenError, parse_fen
+from merino.inner.core.board.makemove import make
+from merino.inner.core.board.movegen import MAX_MOVES
+from merino.inner.core.board.position import POSITION
+from merino.inner.core.compiled.jit import entry, kernel
+from merino.inner.core.compiled.memory import copy_record
+from merino.inner.core.compiled.records import record_dtype
+from merino.inner.formats.pgn_moves import AMBIGUOUS, ILLEGAL, resolve
+from merino.inner.formats.pgn_scores import NO_SCORE, OF_MOVER, OF_POSITION, score_between
+from merino.inner.formats.pgn_tokens import (
     AFTER_GAP,
     END,
     MOVE,
@@ -37,7 +37,7 @@ from formats.pgn_tokens import (
     next_token,
     result_at,
 )
-from formats.sources import decoded
+from merino.inner.formats.sources import decoded
 
 TAG_NAMES = ("Result", "FEN", "White", "Black", "WhiteElo", "BlackElo", "Date", "ECO", "Variant", "Event")
 _TAG_LENGTHS = np.array([len(name) for name in TAG_NAMES])
@@ -57,7 +57,7 @@ GAME = record_dtype(
         ("position", np.int32),  # its starting position
     ],
 )
-LONGEST_GAME = 1 << 25  # bytes; a text without one whole game in so many has none, or is not PGN
+MAX_GAME_BYTES = 1 << 25  # bytes; a text without one whole game in so many has none, or is not PGN
 NO_FAULT, ILLEGAL_MOVE, AMBIGUOUS_MOVE, NULL_MOVE, BAD_FEN, BAD_VARIANT, UNCLOSED, CONTRADICTION = range(8)
 _REASONS = {
     ILLEGAL_MOVE: "is not a legal move here",
@@ -322,7 +322,7 @@ def whole_games(text: bytes, keeps_empty: bool = False) -> tuple[np.ndarray, np.
     can be. The text must end at the end of a line.
     """
     data, table = scan_games(text, keeps_empty)
-    if len(data) > LONGEST_GAME:
+    if len(data) > MAX_GAME_BYTES:
         return data, table, len(data)
     count = max(0, len(table) - 1)
     in_comment = np.flatnonzero((table["fault"] == UNCLOSED) & (table["end"] > text.rfind(b"{")))

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formats.pgn_games import TAG_NAMES, scan_games, whole_games
-from formats.sources import decoded, end_of_lines
+from merino.inner.formats.pgn_games import TAG_NAMES, scan_games, whole_games
+from merino.inner.formats.sources import decoded, end_of_lines
 
-LONGEST_VALUE = 100  # characters of a header in the list
+MAX_VALUE = 100  # characters of a header in the list
 
 _LISTED = ("White", "Black", "WhiteElo", "BlackElo", "Date", "Event", "ECO")
 _ROWS = tuple(TAG_NAMES.index(name) for name in _LISTED)
@@ -57,4 +57,4 @@ def _headers(text: bytes, table: np.ndarray, at: int) -> Iterator[GameHeader]:
 
 
 def _value(text: bytes) -> str:
-    return _ESCAPED.sub(r"\1", decoded(text))[:LONGEST_VALUE]
+    return _ESCAPED.sub(r"\1", decoded(text))[:MAX_VALUE]

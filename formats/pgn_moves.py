@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from engine.board.bitboard import BISHOP, FILES, KING, KNIGHT, PAWN, QUEEN, RANKS, ROOK, ZERO, bit, type_of
-from engine.board.makemove import castling_destinations
-from engine.board.move import CASTLING, NORMAL, PROMOTION, destination_of, kind_of, origin_of
-from engine.board.movegen import ALL, generate
-from engine.board.position import attacks_of, king_square, occupied_squares, piece_on, side_to_move
-from engine.compiled.jit import kernel
-from formats.pgn_tokens import codes, matches
+from merino.inner.core.board.bitboard import BISHOP, FILES, KING, KNIGHT, PAWN, QUEEN, RANKS, ROOK, ZERO, bit, type_of
+from merino.inner.core.board.makemove import castling_destinations
+from merino.inner.core.board.move import CASTLING, NORMAL, PROMOTION, destination_of, kind_of, origin_of
+from merino.inner.core.board.movegen import ALL, generate
+from merino.inner.core.board.position import attacks_of, king_square, occupied_squares, piece_on, side_to_move
+from merino.inner.core.compiled.jit import kernel
+from merino.inner.formats.pgn_tokens import codes, matches
 
 ILLEGAL, AMBIGUOUS, NULL = 0, -1, -2
 

@@ -7,12 +7,12 @@ the move. All are in pawns, or in moves to mate. If there are several scores beh
 
 import numpy as np
 
-from engine.compiled.jit import kernel
-from formats.pgn_tokens import codes, comment_end, is_line_start, line_end, matches, skip_variation
+from merino.inner.core.compiled.jit import kernel
+from merino.inner.formats.pgn_tokens import codes, comment_end, is_line_start, line_end, matches, skip_variation
 
 NO_SCORE = -32768  # int16
 MATE = 32000  # less the moves to it, int16
-MOST = 30000  # centipawns; larger scores are cut off
+MAX_SCORE = 30000  # centipawns; larger scores are cut off
 NOTHING, OF_POSITION, OF_MOVER = range(3)  # whose score it is, and of which position
 
 _DIGIT = codes("0123456789")
@@ -78,7 +78,7 @@ def read_score(data, at, end):
         at += 1
     start, pawns, part, unit = at, 0, 0, 100
     while at < end and _DIGIT[data[at]]:
-        pawns = min(10 * pawns + np.int64(data[at]) - ord("0"), MOST)
+        pawns = min(10 * pawns + np.int64(data[at]) - ord("0"), MAX_SCORE)
         at += 1
     if at == start:
         return -1, NO_SCORE
@@ -90,4 +90,4 @@ def read_score(data, at, end):
             unit //= 10
             part += unit * (np.int64(data[at]) - ord("0"))
             at += 1
-    return at, sign * min(100 * pawns + part, MOST)
+    return at, sign * min(100 * pawns + part, MAX_SCORE)

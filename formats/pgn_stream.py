@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formats.pgn_games import scan_games, whole_games
-from formats.sources import CHUNK, Source, count_lines, end_of_lines
+from merino.inner.formats.pgn_games import scan_games, whole_games
+from merino.inner.formats.sources import CHUNK, Source, count_lines, end_of_lines
 
 
 class GamesText(NamedTuple):

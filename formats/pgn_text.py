@@ -12,7 +12,7 @@ from enum import StrEnum
 import chess
 import chess.pgn
 
-from engine.board.fen import START_FEN
+from merino.inner.core.board.fen import START_FEN
 
 WIDTH = 80  # columns
 UNKNOWN_TAGS = dict.fromkeys(["Event", "Site", "Date", "Round", "White", "Black"], "?") | {"Date": "????.??.??"}

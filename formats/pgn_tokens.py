@@ -7,7 +7,7 @@ what it skips, so that the time is linear in the length of any text, PGN or not.
 
 import numpy as np
 
-from engine.compiled.jit import kernel
+from merino.inner.core.compiled.jit import kernel
 
 END, TAG, MOVE, RESULT, OPEN_COMMENT = range(5)
 BLACK_WON, DRAWN, WHITE_WON, UNFINISHED = range(4)
@@ -35,7 +35,7 @@ _LONG_CASTLING, _CASTLING, _NULL = _bytes(b"0-0-0"), _bytes(b"0-0"), _bytes(b"00
 _QUOTE = _bytes(b'"')
 _PROMOTED = codes("NBRQ")
 _BYTE_ORDER_MARK = _bytes(b"\xef\xbb\xbf")
-_LONGEST_LINE = 255  # of PGN; also the limit of a bracket that is not a tag
+_MAX_LINE = 255  # of PGN; also the limit of a bracket that is not a tag
 
 
 @kernel
@@ -172,7 +172,7 @@ def tag_end(data, at, end):
 @kernel
 def _skip_bracket(data, at, end):
     """The offset behind a bracket that is not a tag: behind its end on the same line, or else one further."""
-    for other in range(at, min(at + _LONGEST_LINE, end)):
+    for other in range(at, min(at + _MAX_LINE, end)):
         if data[other] == ord("]"):
             return other + 1
         if data[other] == ord("\n") or data[other] == ord("\r"):

@@ -23,8 +23,16 @@ from typing import IO, Any
 
 import numpy as np
 
-from engine.common.errors import MerinoError
-from engine.common.user_files import GAMES, WHOLE_GAMES, check_size, is_there, names_in, open_user_file, user_path
+from merino.inner.core.common.errors import MerinoError
+from merino.inner.core.common.user_files import (
+    GAMES,
+    WHOLE_GAMES,
+    check_size,
+    is_there,
+    names_in,
+    open_user_file,
+    user_path,
+)
 
 STANDARD_INPUT = Path("-")
 CHUNK = 1 << 19  # bytes read at a time: some hundred games

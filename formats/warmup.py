@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.board.fen import START_FEN, parse_fen
-from formats.labelled import read_labelled, write_labelled
-from formats.packed import Filter, check_packed, pack, pack_game, with_checks
-from formats.packed_files import as_text
-from formats.packed_games import packed_of_games
-from formats.packed_triples import triples_of_games
-from formats.pgn_games import read_games
+from merino.inner.core.board.fen import START_FEN, parse_fen
+from merino.inner.formats.labelled import read_labelled, write_labelled
+from merino.inner.formats.packed import Filter, check_packed, pack, pack_game, with_checks
+from merino.inner.formats.packed_files import as_text
+from merino.inner.formats.packed_games import packed_of_games
+from merino.inner.formats.packed_triples import triples_of_games
+from merino.inner.formats.pgn_games import read_games
 
 _GAME = b'[Result "1-0"]\n\n1. e4 {[%eval 0.2]} e5 2. Nf3 (2. f4) Nc6 1-0\n\n'
 _POSITION = b'rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - c9 "1-0";\n'

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from learn.fit import FitCallback, FitProblem, Step, sizes, strides
-from learn.passes import Detail, Samples, gather
-from learn.sample import FitParameters
+from merino.inner.learn.fit import FitCallback, FitProblem, Step, sizes, strides
+from merino.inner.learn.passes import Detail, Samples, gather
+from merino.inner.learn.sample import FitParameters
 
 RATE = 0.05
 EPOCHS, EPOCHS_AFTER_APPROACH = 600, 150

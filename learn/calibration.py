@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from learn.passes import Samples, scores_in
-from learn.sample import FitParameters, Sample
-from learn.shares import Span
+from merino.inner.learn.passes import Samples, scores_in
+from merino.inner.learn.sample import FitParameters, Sample
+from merino.inner.learn.shares import Span
 
 BINS = 20
-MOST_ROWS = 500_000  # to find the edges of the bins; of a larger sample, evenly spaced rows
+MAX_ROWS = 500_000  # to find the edges of the bins; of a larger sample, evenly spaced rows
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def _predicted(sample: Sample, span: Span, parameters: FitParameters) -> np.ndar
 
 def calibration(sample: Samples, parameters: FitParameters, bins: int = BINS) -> list[Bin]:
     """The validation set in bins of equal size, by ascending prediction."""
-    step = max(1, sample.size // MOST_ROWS)
+    step = max(1, sample.size // MAX_ROWS)
     seen = np.concatenate(sample.each(_Predictions(parameters, step)))
     edges = np.quantile(seen, np.linspace(0, 1, bins + 1)[1:-1])
     weight, predicted, points, rows = np.sum(sample.each(_Binned(parameters, edges)), axis=0)

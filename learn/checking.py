@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.board.fen import to_fen
-from eval.draws import after_rules
-from eval.linear.evaluate import NUMBER_OF_TERMS, scores_of
-from eval.linear.phases import by_stage
-from learn.errors import LearnError
-from learn.positions import FEATURE_SCALE, PositionBlock, Rows
+from merino.inner.core.board.fen import to_fen
+from merino.inner.eval.draws import after_rules
+from merino.inner.eval.linear.evaluate import NUMBER_OF_TERMS, scores_of
+from merino.inner.eval.linear.phases import by_stage
+from merino.inner.learn.errors import LearnError
+from merino.inner.learn.positions import FEATURE_SCALE, PositionBlock, Rows
 
 SAMPLE = 100  # about how many positions of a file are checked
 

@@ -15,14 +15,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.common.work import in_order
-from engine.compiled.jit import entry, kernel
-from eval.linear.phases import phases_of
-from learn.errors import LearnError
-from learn.fit import FitCallback, FitProblem, Step, fit_k
-from learn.passes import Samples, Sums, gather, label_of, loss_of, scores_of, share_of, weight_of
-from learn.positions import FEATURE_SCALE
-from learn.sample import FitParameters, Loss, Sample
+from merino.inner.core.common.work import in_order
+from merino.inner.core.compiled.jit import entry, kernel
+from merino.inner.eval.linear.phases import phases_of
+from merino.inner.learn.errors import LearnError
+from merino.inner.learn.fit import FitCallback, FitProblem, Step, fit_k
+from merino.inner.learn.passes import Samples, Sums, gather, label_of, loss_of, scores_of, share_of, weight_of
+from merino.inner.learn.positions import FEATURE_SCALE
+from merino.inner.learn.sample import FitParameters, Loss, Sample
 
 STEP = 1.0  # centipawns
 SHARES = 8  # parts of the work; fixed, so that the sums do not depend on how many threads there are

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from engine.common.files import write_fault
-from formats.sources import SourceError
+from merino.inner.core.common.files import write_fault
+from merino.inner.formats.sources import SourceError
 
 AS_THEY_WERE = "the weights are as they were"
 

@@ -16,12 +16,12 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.common.user_files import GAMES, first_there, open_user_file
-from formats.labelled import write_labelled
-from learn.positions import PositionBlock
+from merino.inner.core.common.user_files import GAMES, first_there, open_user_file
+from merino.inner.formats.labelled import write_labelled
+from merino.inner.learn.positions import PositionBlock
 
 _MARK = "# merino-positions 1"
-_LONGEST_FIRST_LINE, _LONGEST_LAST_LINE = 1024, 256
+_MAX_FIRST_LINE, _MAX_LAST_LINE = 1024, 256
 _SOURCE, _WEIGHTS = re.compile(r"; source [0-9a-f]+"), re.compile(r", weights [0-9a-f]+")
 
 
@@ -55,7 +55,7 @@ def usable(path: Path, first: bytes) -> Contents | None:
     with open_user_file(path, GAMES) as file:
         if file.read(len(first)) != first:
             return None
-        file.seek(max(0, file.seek(0, 2) - _LONGEST_LAST_LINE))
+        file.seek(max(0, file.seek(0, 2) - _MAX_LAST_LINE))
         found = re.search(rb"\n# whole: (\d+) games, (\d+) unreadable\n$", b"\n" + file.read())
     return Contents(int(found[1]), int(found[2])) if found else None
 
@@ -108,7 +108,7 @@ def _why_outdated(path: Path, first: bytes) -> str:
 
 def _first_line_of(path: Path) -> bytes:
     with open_user_file(path, GAMES) as file:
-        return file.readline(_LONGEST_FIRST_LINE)
+        return file.readline(_MAX_FIRST_LINE)
 
 
 def _options(first: bytes) -> str:

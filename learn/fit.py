@@ -12,14 +12,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from learn.passes import TRAIN, Detail, Samples, Sums, gather
-from learn.positions import FEATURE_SCALE
-from learn.sample import FitParameters, Loss
-from learn.shares import BLOCK
+from merino.inner.learn.passes import TRAIN, Detail, Samples, Sums, gather
+from merino.inner.learn.positions import FEATURE_SCALE
+from merino.inner.learn.sample import FitParameters, Loss
+from merino.inner.learn.shares import BLOCK
 
 POSITIONS_PER_OBSERVATION = 10  # the positions of a game are far from independent
 SPREAD, SPREAD_AT = 0.25, 300  # `prior_spread` at this number of games; measured: it predicts other games best
-LEAST_SIZE = 10.0  # centipawns; a smaller weight counts as this large
+MIN_SIZE = 10.0  # centipawns; a smaller weight counts as this large
 NOISE = {Loss.SQUARED: 0.1, Loss.CROSS_ENTROPY: 1.0}  # the variance of a residual
 DOUBLED = {Loss.SQUARED: 1.0, Loss.CROSS_ENTROPY: 2.0}  # so that half the derivative is slope times residual
 TOLERANCE = 1e-7  # the fit has converged when a step would improve the objective by a smaller part of it
@@ -116,8 +116,8 @@ def prior_spread(games: int) -> float:
 
 
 def sizes(*weights: np.ndarray) -> np.ndarray:
-    """The size of each weight in centipawns: its largest absolute value in these sets, at least LEAST_SIZE."""
-    return np.maximum(np.max(np.abs(weights), axis=0), LEAST_SIZE)
+    """The size of each weight in centipawns: its largest absolute value in these sets, at least MIN_SIZE."""
+    return np.maximum(np.max(np.abs(weights), axis=0), MIN_SIZE)
 
 
 def fit_k(sample: Samples, weights: np.ndarray, loss: Loss = Loss.SQUARED, start: float = 1 / 200) -> FitParameters:

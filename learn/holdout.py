@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from learn.errors import LearnError
+from merino.inner.learn.errors import LearnError
 
 VALIDATION_SHARE = 0.2
 _AT_ONCE = 1 << 20  # rows that random numbers are drawn for

@@ -13,18 +13,18 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
-from engine.common.files import write_fault, writing_whole
-from engine.common.user_files import is_there
-from engine.common.work import RemoteExecutor, in_order
-from formats.labelled import NO_END, NO_GAME, Labelled, read_labelled
-from formats.pgn_games import Fault, play_games
-from formats.pgn_scores import NO_SCORE
-from formats.pgn_stream import GamesText, games_of
-from formats.sources import Source, count_lines, digest, name_of, open_source, plain_name
-from learn.checking import check_rows
-from learn.errors import LearnError
-from learn.fen_file import Contents, FenTarget, first_line, is_ours, lines_of, target_of
-from learn.positions import (
+from merino.inner.core.common.files import write_fault, writing_whole
+from merino.inner.core.common.user_files import is_there
+from merino.inner.core.common.work import RemoteExecutor, in_order
+from merino.inner.formats.labelled import NO_END, NO_GAME, Labelled, read_labelled
+from merino.inner.formats.pgn_games import Fault, play_games
+from merino.inner.formats.pgn_scores import NO_SCORE
+from merino.inner.formats.pgn_stream import GamesText, games_of
+from merino.inner.formats.sources import Source, count_lines, digest, name_of, open_source, plain_name
+from merino.inner.learn.checking import check_rows
+from merino.inner.learn.errors import LearnError
+from merino.inner.learn.fen_file import Contents, FenTarget, first_line, is_ours, lines_of, target_of
+from merino.inner.learn.positions import (
     PositionBlock,
     Quiet,
     Rows,
@@ -35,10 +35,10 @@ from learn.positions import (
     sampled,
     used_games,
 )
-from learn.quiet import is_open, select_quiet
-from learn.request import Events, Say
-from learn.rescoring import ENDING, Rescore, ScoreFile
-from learn.rows import GameRuns, RowStore
+from merino.inner.learn.quiet import is_open, select_quiet
+from merino.inner.learn.request import Events, Say
+from merino.inner.learn.rescoring import ENDING, Rescore, ScoreFile
+from merino.inner.learn.rows import GameRuns, RowStore
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,23 @@ from typing import Any
 
 import numpy as np
 
-from engine.common.files import write_together, write_whole
-from engine.common.folders import user_folder
-from engine.common.user_files import WEIGHTS, is_folder, is_there, read_user_file, real_path, user_path
-from eval.linear.family import LinearEvaluation
-from eval.linear.weights import ENVIRONMENT_VARIABLE, SHIPPED, active_file, as_mapping, load, render, rewrite
-from learn.errors import LearnError, standing
-from learn.request import Events, LearnRequest, Say
-from match.players import OwnPlayer
-from match.prove import STRONGER, Proof, StrengthTest, offer, prove
+from merino.inner.core.common.files import write_together, write_whole
+from merino.inner.core.common.folders import user_folder
+from merino.inner.core.common.user_files import WEIGHTS, is_folder, is_there, read_user_file, real_path, user_path
+from merino.inner.eval.linear.family import LinearEvaluation
+from merino.inner.eval.linear.weights import (
+    ENVIRONMENT_VARIABLE,
+    SHIPPED,
+    active_file,
+    as_mapping,
+    load,
+    render,
+    rewrite,
+)
+from merino.inner.learn.errors import LearnError, standing
+from merino.inner.learn.request import Events, LearnRequest, Say
+from merino.inner.match.players import OwnPlayer
+from merino.inner.match.prove import STRONGER, Proof, StrengthTest, offer, prove
 
 LEARNED = "Learned by Merino on"  # begins the comments on the origin of learned weights
 EARLIER = "The comments below are older than these values."

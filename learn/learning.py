@@ -7,20 +7,20 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from engine.common.checks import real_number, whole_number
-from eval.linear.phases import halves, in_two_phases, phases_of
-from eval.linear.registry import TERMS, Term
-from eval.linear.weights import defaults
-from learn.adam import adam
-from learn.descent import descent
-from learn.errors import LearnError
-from learn.fit import FitCallback, FitProblem, Step, approach, fit_k, gauss_newton, prior_spread, sizes
-from learn.holdout import VALIDATION_SHARE, check_holdout, choose_holdout
-from learn.passes import Detail, Samples, Sums, errors_by_game, gather
-from learn.positions import Rows
-from learn.sample import BY_RESULT, FitParameters, Loss, Sample, sample_of
-from learn.targets import Target
-from learn.uncertainty import bootstrap_errors, sandwich_errors
+from merino.inner.core.common.checks import real_number, whole_number
+from merino.inner.eval.linear.phases import halves, in_two_phases, phases_of
+from merino.inner.eval.linear.registry import TERMS, Term
+from merino.inner.eval.linear.weights import defaults
+from merino.inner.learn.adam import adam
+from merino.inner.learn.descent import descent
+from merino.inner.learn.errors import LearnError
+from merino.inner.learn.fit import FitCallback, FitProblem, Step, approach, fit_k, gauss_newton, prior_spread, sizes
+from merino.inner.learn.holdout import VALIDATION_SHARE, check_holdout, choose_holdout
+from merino.inner.learn.passes import Detail, Samples, Sums, errors_by_game, gather
+from merino.inner.learn.positions import Rows
+from merino.inner.learn.sample import BY_RESULT, FitParameters, Loss, Sample, sample_of
+from merino.inner.learn.targets import Target
+from merino.inner.learn.uncertainty import bootstrap_errors, sandwich_errors
 
 ACCEPTED_Z = 2.0  # standard errors by which the validation error must fall
 PAWN_TERM = 0  # its weight is the unit of all others; if it moves, so does the scale

@@ -19,15 +19,15 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from engine.compiled.jit import entry, kernel
-from eval.linear.phases import STAGES, by_stage, shares_of_phases
-from eval.material import FULL_BOARD
-from learn.positions import FEATURE_SCALE
-from learn.sample import FitParameters, Loss, Sample
-from learn.shares import BLOCK, Span
-from learn.targets import ZERO_SCORE
+from merino.inner.core.compiled.jit import entry, kernel
+from merino.inner.eval.linear.phases import STAGES, by_stage, shares_of_phases
+from merino.inner.eval.material import FULL_BOARD
+from merino.inner.learn.positions import FEATURE_SCALE
+from merino.inner.learn.sample import FitParameters, Loss, Sample
+from merino.inner.learn.shares import BLOCK, Span
+from merino.inner.learn.targets import ZERO_SCORE
 
-ONE, LEAST_SLOPE = np.float32(1), np.float32(1e-6)
+ONE, MIN_SLOPE = np.float32(1), np.float32(1e-6)
 TRAIN, VALID = 0, 1  # the places of the two sets in pairs of sums
 Found = TypeVar("Found")
 
@@ -157,7 +157,7 @@ def slope_and_residual(z, label, entropy):
     predicted = ONE / (ONE + math.exp(-z))
     slope, residual = predicted * (ONE - predicted), predicted - label
     if entropy:
-        slope = max(math.sqrt(slope), LEAST_SLOPE)
+        slope = max(math.sqrt(slope), MIN_SLOPE)
         residual /= slope
     return slope, residual
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from engine.common.pictures import GREY, SETTINGS, load_matplotlib, saved
+from merino.inner.core.common.pictures import GREY, SETTINGS, load_matplotlib, saved
 
 INTERVAL = 1.96  # standard errors on each side of a 95% interval
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933")
 _OLD, _NEW = "#999999", "#0072b2"
-_LEAST_GAP = 0.05  # of the height of a panel, between two labels
+_MIN_GAP = 0.05  # of the height of a panel, between two labels
 PLOT_SETTINGS = SETTINGS | {
     "axes.grid": True,
     "axes.titlelocation": "left",
@@ -93,7 +93,7 @@ def _paths(axes: Any, paths: np.ndarray, labels: list[str]) -> None:
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_xlim(0, max(1, last))
     low, high = axes.get_ylim()
-    for place, index, label, value in spread_out(paths[-1], (high - low) * _LEAST_GAP, labels):
+    for place, index, label, value in spread_out(paths[-1], (high - low) * _MIN_GAP, labels):
         axes.annotate(
             label, (last, value), (1.03, (place - low) / (high - low)), textcoords="axes fraction",
             color=COLOURS[index % len(COLOURS)], fontsize=8.5, va="center", annotation_clip=False,

@@ -15,19 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from engine.board.bitboard import ZERO
-from engine.board.makemove import make
-from engine.board.movegen import is_noisy
-from engine.board.position import POSITION
-from engine.common.checks import instance, whole_number
-from engine.common.mapped import is_in_file, joined
-from engine.compiled.jit import entry, kernel
-from engine.compiled.memory import copy_record
-from eval.linear.evaluate import NUMBER_OF_TERMS, side_counts
-from eval.material import stage_of
-from formats.pgn_games import NO_FAULT, Games
-from formats.pgn_scores import NO_SCORE
-from formats.pgn_tokens import UNFINISHED
+from merino.inner.core.board.bitboard import ZERO
+from merino.inner.core.board.makemove import make
+from merino.inner.core.board.movegen import is_noisy
+from merino.inner.core.board.position import POSITION
+from merino.inner.core.common.checks import instance, whole_number
+from merino.inner.core.common.mapped import is_in_file, joined
+from merino.inner.core.compiled.jit import entry, kernel
+from merino.inner.core.compiled.memory import copy_record
+from merino.inner.eval.linear.evaluate import NUMBER_OF_TERMS, side_counts
+from merino.inner.eval.material import stage_of
+from merino.inner.formats.pgn_games import NO_FAULT, Games
+from merino.inner.formats.pgn_scores import NO_SCORE
+from merino.inner.formats.pgn_tokens import UNFINISHED
 
 FEATURE_SCALE = 256  # resolution: 0.2 centipawns with a weight of 100; the largest count is near 70
 ODD = np.uint64(0x9E3779B97F4A7C15)  # keys times this are in random order

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.common.files import check_writable, write_whole
-from engine.common.work import RemoteExecutor
-from eval.linear.phases import simplest
-from eval.linear.registry import TERMS
-from eval.linear.weights import load, note_of_k
-from formats.pgn_games import Fault
-from formats.sources import find_files, name_of
-from learn.errors import AS_THEY_WERE, LearnError, standing
-from learn.inputs import ReadOptions, read_rows
-from learn.installing import (
+from merino.inner.core.common.files import check_writable, write_whole
+from merino.inner.core.common.work import RemoteExecutor
+from merino.inner.eval.linear.phases import simplest
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.weights import load, note_of_k
+from merino.inner.formats.pgn_games import Fault
+from merino.inner.formats.sources import find_files, name_of
+from merino.inner.learn.errors import AS_THEY_WERE, LearnError, standing
+from merino.inner.learn.inputs import ReadOptions, read_rows
+from merino.inner.learn.installing import (
     LEARNED,
     Candidate,
     InstallOutcome,
@@ -30,19 +30,19 @@ from learn.installing import (
     use,
     weights_paths,
 )
-from learn.learning import Learned, Settings, fit, judge, split, start_of
-from learn.passes import Samples
-from learn.positions import Rows
-from learn.record import RECORD_NAME, record_of, save_record
-from learn.remote_reading import read_rows_remotely
-from learn.remote_sample import RemoteRows, remote_split
-from learn.report import Summary, summarise
-from learn.request import Events, LearnRequest, Say
-from learn.rescoring import Rescore
-from learn.run_log import RunLog, StepLog
-from learn.sample import FitParameters
-from learn.tables import as_csv, render
-from match.prove import NOT_WEAKER, StrengthTest
+from merino.inner.learn.learning import Learned, Settings, fit, judge, split, start_of
+from merino.inner.learn.passes import Samples
+from merino.inner.learn.positions import Rows
+from merino.inner.learn.record import RECORD_NAME, record_of, save_record
+from merino.inner.learn.remote_reading import read_rows_remotely
+from merino.inner.learn.remote_sample import RemoteRows, remote_split
+from merino.inner.learn.report import Summary, summarise
+from merino.inner.learn.request import Events, LearnRequest, Say
+from merino.inner.learn.rescoring import Rescore
+from merino.inner.learn.run_log import RunLog, StepLog
+from merino.inner.learn.sample import FitParameters
+from merino.inner.learn.tables import as_csv, render
+from merino.inner.match.prove import NOT_WEAKER, StrengthTest
 
 SHOWN_FAULTS = 5
 

@@ -9,19 +9,19 @@ import threading
 
 import numpy as np
 
-from engine.board.bitboard import WHITE, ZERO
-from engine.compiled.jit import entry, kernel
-from engine.compiled.memory import CACHE_LINE, copy_record, store_word
-from engine.compiled.recursion import call_at
-from engine.search.iterative_deepening import NO_LIMIT
-from engine.search.state import INFINITE
-from engine.search.static_eval import static_evaluation
-from engine.search.transposition import TranspositionTable
-from engine.search.tree import make_move
-from engine.search.worker import Worker
-from eval.linear.evaluate import scores_of
-from eval.linear.family import LinearEvaluation
-from learn.positions import PositionBlock, Quiet
+from merino.inner.core.board.bitboard import WHITE, ZERO
+from merino.inner.core.compiled.jit import entry, kernel
+from merino.inner.core.compiled.memory import CACHE_LINE, copy_record, store_word
+from merino.inner.core.compiled.recursion import call_at
+from merino.inner.engine.search.iterative_deepening import NO_LIMIT
+from merino.inner.engine.search.state import INFINITE
+from merino.inner.engine.search.static_eval import static_evaluation
+from merino.inner.engine.search.transposition import TranspositionTable
+from merino.inner.engine.search.tree import make_move
+from merino.inner.engine.search.worker import Worker
+from merino.inner.eval.linear.evaluate import scores_of
+from merino.inner.eval.linear.family import LinearEvaluation
+from merino.inner.learn.positions import PositionBlock, Quiet
 
 _local = threading.local()  # a search record belongs to one thread
 

@@ -14,33 +14,33 @@ from typing import Any
 
 import numpy as np
 
-from engine.common.files import write_whole
-from engine.common.sealed import DamageError, as_json, from_json
-from engine.common.user_files import STATE, is_there, read_user_file
-from engine.common.work import cores
-from eval.linear.family import LinearEvaluation
-from eval.linear.phases import simplest
-from eval.linear.registry import TERMS
-from eval.linear.weights import as_mapping, load, render
-from formats.pgn_games import Fault
-from learn.errors import LearnError
-from learn.fit import FitCallback, fit_k
-from learn.inputs import ReadOptions, read_rows
-from learn.learning import fit, judge, split
-from learn.passes import gather
-from learn.positions import Rows, Selection
-from learn.record import record_of, save_record
-from learn.report import summarise
-from learn.request import Events, LearnRequest
-from learn.rescoring import Rescore
-from learn.sample import sample_of
-from match.config import MatchConfig
-from match.games import Tally
-from match.players import OwnPlayer
-from match.report import count_line
-from match.runner import MatchOutput, run_match
-from match.statistics import estimate
-from match.time_control import Adjudication, RandomMoves, TimeControl
+from merino.inner.core.common.files import write_whole
+from merino.inner.core.common.sealed import DamageError, as_json, from_json
+from merino.inner.core.common.user_files import STATE, is_there, read_user_file
+from merino.inner.core.common.work import cores
+from merino.inner.eval.linear.family import LinearEvaluation
+from merino.inner.eval.linear.phases import simplest
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.weights import as_mapping, load, render
+from merino.inner.formats.pgn_games import Fault
+from merino.inner.learn.errors import LearnError
+from merino.inner.learn.fit import FitCallback, fit_k
+from merino.inner.learn.inputs import ReadOptions, read_rows
+from merino.inner.learn.learning import fit, judge, split
+from merino.inner.learn.passes import gather
+from merino.inner.learn.positions import Rows, Selection
+from merino.inner.learn.record import record_of, save_record
+from merino.inner.learn.report import summarise
+from merino.inner.learn.request import Events, LearnRequest
+from merino.inner.learn.rescoring import Rescore
+from merino.inner.learn.sample import sample_of
+from merino.inner.match.config import MatchConfig
+from merino.inner.match.games import Tally
+from merino.inner.match.players import OwnPlayer
+from merino.inner.match.report import count_line
+from merino.inner.match.runner import MatchOutput, run_match
+from merino.inner.match.statistics import estimate
+from merino.inner.match.time_control import Adjudication, RandomMoves, TimeControl
 
 CLEAR_WIN = Adjudication(win_score=1000, win_moves=4)  # a position so clearly won teaches nothing
 SETTINGS_FILE = "settings.json"

@@ -7,16 +7,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from engine.common.files import write_whole
-from engine.common.sealed import as_json, from_json
-from engine.common.user_files import STATE, read_user_file
-from eval.linear.phases import column_names, phases_of
-from eval.linear.registry import TERMS, Term
-from learn.calibration import calibration
-from learn.errors import LearnError
-from learn.learning import Learned, Settings
-from learn.passes import Samples
-from learn.report import Summary
+from merino.inner.core.common.files import write_whole
+from merino.inner.core.common.sealed import as_json, from_json
+from merino.inner.core.common.user_files import STATE, read_user_file
+from merino.inner.eval.linear.phases import column_names, phases_of
+from merino.inner.eval.linear.registry import TERMS, Term
+from merino.inner.learn.calibration import calibration
+from merino.inner.learn.errors import LearnError
+from merino.inner.learn.learning import Learned, Settings
+from merino.inner.learn.passes import Samples
+from merino.inner.learn.report import Summary
 
 FORMAT = "merino learning record 1"
 RECORD_NAME = "learning.json"

@@ -19,23 +19,23 @@ from typing import Any
 
 import numpy as np
 
-from engine.common.mapped import is_in_file, joined
-from engine.common.user_files import GAMES, open_user_file
-from engine.common.work import RemoteExecutor
-from eval.linear.evaluate import NUMBER_OF_TERMS
-from formats.pgn_games import GAME, Fault
-from formats.pgn_stream import GamesText, games_of
-from formats.sources import CHUNK, Source, SourceError, open_source
-from learn.checking import check_rows
-from learn.inputs import FileReader, ReadOptions, check_found, part_of
-from learn.positions import Rows
-from learn.remote_sample import RemoteRows, results_of
-from learn.request import Events, Say
-from learn.rows import RowStore
-from learn.shares import cut
+from merino.inner.core.common.mapped import is_in_file, joined
+from merino.inner.core.common.user_files import GAMES, open_user_file
+from merino.inner.core.common.work import RemoteExecutor
+from merino.inner.eval.linear.evaluate import NUMBER_OF_TERMS
+from merino.inner.formats.pgn_games import GAME, Fault
+from merino.inner.formats.pgn_stream import GamesText, games_of
+from merino.inner.formats.sources import CHUNK, Source, SourceError, open_source
+from merino.inner.learn.checking import check_rows
+from merino.inner.learn.inputs import FileReader, ReadOptions, check_found, part_of
+from merino.inner.learn.positions import Rows
+from merino.inner.learn.remote_sample import RemoteRows, results_of
+from merino.inner.learn.request import Events, Say
+from merino.inner.learn.rows import RowStore
+from merino.inner.learn.shares import cut
 
 EXTRACTS_EACH = 4  # extracts of a large file for each thread of the workers
-LARGEST_EXTRACT = 1 << 24  # bytes
+MAX_EXTRACT = 1 << 24  # bytes
 PART_IN_MEMORY = 1 << 16  # rows of an extract whose features a worker keeps in memory
 _FASTEST = 1  # level of compression
 
@@ -244,7 +244,7 @@ def _size_of_extracts(source: Source, slots: int) -> int:
     if source.begins is None:
         return 8 * CHUNK
     size = source.path.stat().st_size
-    return max(CHUNK, min(LARGEST_EXTRACT, size // (EXTRACTS_EACH * slots)))
+    return max(CHUNK, min(MAX_EXTRACT, size // (EXTRACTS_EACH * slots)))
 
 
 def _extracts(source: Source, size: int) -> Iterator[_Extract]:

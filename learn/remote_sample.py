@@ -16,13 +16,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from engine.common.mapped import is_in_file, joined
-from engine.common.work import RemoteExecutor
-from learn.holdout import Holdout, check_holdout, choose_holdout
-from learn.positions import Rows
-from learn.sample import Sample, Totals, Weighting, totals_of, weighted, weighting_of
-from learn.shares import Span, blocks_of, cut, spans
-from learn.targets import Target
+from merino.inner.core.common.mapped import is_in_file, joined
+from merino.inner.core.common.work import RemoteExecutor
+from merino.inner.learn.holdout import Holdout, check_holdout, choose_holdout
+from merino.inner.learn.positions import Rows
+from merino.inner.learn.sample import Sample, Totals, Weighting, totals_of, weighted, weighting_of
+from merino.inner.learn.shares import Span, blocks_of, cut, spans
+from merino.inner.learn.targets import Target
 
 Found = TypeVar("Found")
 BUNDLE_IN_MEMORY = 1 << 21  # rows of a bundle whose features, 110 MB, a worker keeps in memory

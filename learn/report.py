@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from eval.linear.phases import column_names, phases_of
-from eval.linear.registry import TERMS, Term
-from eval.material import FULL_BOARD
-from learn.learning import Learned, Settings
-from learn.passes import Samples, carrier_counts, every_row
+from merino.inner.eval.linear.phases import column_names, phases_of
+from merino.inner.eval.linear.registry import TERMS, Term
+from merino.inner.eval.material import FULL_BOARD
+from merino.inner.learn.learning import Learned, Settings
+from merino.inner.learn.passes import Samples, carrier_counts, every_row
 
 CONFIDENCE = 1.96  # standard errors on each side of a 95% interval
 RARE_GAMES = 100  # a term that is not 0 in fewer games is flagged

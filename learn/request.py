@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from learn.fit import Step
-from learn.learning import Settings
-from learn.positions import Selection
+from merino.inner.learn.fit import Step
+from merino.inner.learn.learning import Settings
+from merino.inner.learn.positions import Selection
 
 Say = Callable[[str], object]
 

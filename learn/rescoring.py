@@ -21,22 +21,22 @@ from typing import IO, Any
 
 import numpy as np
 
-from engine.board.bitboard import WHITE, ZERO
-from engine.board.movegen import count_legal
-from engine.common.files import write_fault, write_whole
-from engine.common.runs import RunName, at_work, begun
-from engine.common.sealed import checksum, tell_unsealed
-from engine.common.user_files import STATE, is_there, read_user_file
-from engine.common.work import RemoteExecutor
-from engine.compiled.jit import entry
-from engine.compiled.memory import load_word
-from engine.search.iterative_deepening import deepen, set_root
-from engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, MAX_PLY
-from engine.search.transposition import TranspositionTable, age_of
-from engine.search.worker import Worker
-from eval.linear.family import LinearEvaluation
-from formats.pgn_scores import MATE, MOST
-from learn.errors import LearnError
+from merino.inner.core.board.bitboard import WHITE, ZERO
+from merino.inner.core.board.movegen import count_legal
+from merino.inner.core.common.files import write_fault, write_whole
+from merino.inner.core.common.runs import RunName, at_work, begun
+from merino.inner.core.common.sealed import checksum, tell_unsealed
+from merino.inner.core.common.user_files import STATE, is_there, read_user_file
+from merino.inner.core.common.work import RemoteExecutor
+from merino.inner.core.compiled.jit import entry
+from merino.inner.core.compiled.memory import load_word
+from merino.inner.engine.search.iterative_deepening import deepen, set_root
+from merino.inner.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, MAX_PLY
+from merino.inner.engine.search.transposition import TranspositionTable, age_of
+from merino.inner.engine.search.worker import Worker
+from merino.inner.eval.linear.family import LinearEvaluation
+from merino.inner.formats.pgn_scores import MATE, MAX_SCORE
+from merino.inner.learn.errors import LearnError
 
 ENDING = ".scores"
 BATCH = 256  # positions that are searched with one table and written together
@@ -103,7 +103,7 @@ def _search_all(records, positions, nodes, scores):
 
 def _encoded(scores: np.ndarray) -> np.ndarray:
     """Scores of the engine, encoded as in `formats.pgn_scores`, int16[n]."""
-    encoded = np.clip(scores, -MOST, MOST)
+    encoded = np.clip(scores, -MAX_SCORE, MAX_SCORE)
     mates = np.abs(scores) >= MATE_IN_MAX_PLY
     encoded[mates] = (np.sign(scores) * (MATE - (MATE_SCORE - np.abs(scores) + 1) // 2))[mates]
     return encoded.astype(np.int16)

@@ -9,14 +9,14 @@ import sys
 
 import numpy as np
 
-from engine.common.mapped import RowFile, let_go, tell_no_room
-from engine.compiled.jit import entry
-from eval.linear.evaluate import NUMBER_OF_TERMS
-from learn.positions import ODD, Equal, Rows
+from merino.inner.core.common.mapped import RowFile, let_go, tell_no_room
+from merino.inner.core.compiled.jit import entry
+from merino.inner.eval.linear.evaluate import NUMBER_OF_TERMS
+from merino.inner.learn.positions import ODD, Equal, Rows
 
 _GROWTH = 8  # the store grows by an eighth at a time: `resize` moves no memory of this size on most systems
 _FIRST_ROOM = 1 << 16
-MOST_IN_MEMORY = 1 << 23  # rows whose features, 450 MB, are kept in memory
+MAX_IN_MEMORY = 1 << 23  # rows whose features, 450 MB, are kept in memory
 
 
 class _Features:
@@ -63,7 +63,7 @@ class _Features:
 class RowStore:
     """The rows of many blocks; each column is one array that grows in place."""
 
-    def __init__(self, unique: Equal | None = None, most_in_memory: int = MOST_IN_MEMORY) -> None:
+    def __init__(self, unique: Equal | None = None, most_in_memory: int = MAX_IN_MEMORY) -> None:
         """`unique` says what duplicates are; a key of each position is then kept, too, so that they can be found."""
         self._features = _Features(most_in_memory)
         self._stage = np.zeros(0, dtype=np.uint8)

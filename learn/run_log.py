@@ -12,14 +12,14 @@ from typing import TextIO
 
 import numpy as np
 
-from engine.common.files import write_fault
-from engine.common.user_files import open_log
-from eval.linear.phases import column_names, phases_of
-from eval.linear.registry import TERMS
-from learn.fit import FitCallback, Step
-from learn.learning import Settings
-from learn.request import Events, Say
-from learn.sample import FitParameters
+from merino.inner.core.common.files import write_fault
+from merino.inner.core.common.user_files import open_log
+from merino.inner.eval.linear.phases import column_names, phases_of
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.learn.fit import FitCallback, Step
+from merino.inner.learn.learning import Settings
+from merino.inner.learn.request import Events, Say
+from merino.inner.learn.sample import FitParameters
 
 COLUMNS = 80
 COMMAND = " " * 4  # begins a line to copy, which is never broken

@@ -10,15 +10,15 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from engine.common.mapped import let_go
-from engine.common.work import cores, in_order
-from eval.linear.phases import STAGES
-from learn.positions import Rows
-from learn.shares import Span, cut, spans
-from learn.targets import SCORES, ZERO_SCORE, Target, points_by_score, scale_of_counts
+from merino.inner.core.common.mapped import let_go
+from merino.inner.core.common.work import cores, in_order
+from merino.inner.eval.linear.phases import STAGES
+from merino.inner.learn.positions import Rows
+from merino.inner.learn.shares import Span, cut, spans
+from merino.inner.learn.targets import SCORES, ZERO_SCORE, Target, points_by_score, scale_of_counts
 
 BY_RESULT = Target()
-MOST_WEIGHT = 4.0
+MAX_WEIGHT = 4.0
 BUNDLES_OF_A_CORE = 4  # what a thread is handed at a time is that part of its shares: handing out costs time
 Found = TypeVar("Found")
 
@@ -170,7 +170,7 @@ def totals_of(rows: Rows, is_validation: np.ndarray, span: Span, with_scores: bo
 def weighting_of(totals: list[Totals], decay: float | None, target: Target, even_stages: bool) -> Weighting:
     """The weighting from the totals of all shares; a row n plies before the end weighs e^(-n / decay), or 1.
 
-    With `even_stages` rows of rare stages weigh more, at most MOST_WEIGHT times the usual.
+    With `even_stages` rows of rare stages weigh more, at most MAX_WEIGHT times the usual.
     """
     longest = max(each.longest for each in totals) + 1
     sample_weight = np.ones(longest) if decay is None else np.exp(-np.arange(longest) / decay)
@@ -225,5 +225,5 @@ def _evening(count: np.ndarray) -> np.ndarray:
     """The weights that make all stages count the same, float32[STAGES]; their mean over the rows is 1."""
     rows = int(count.sum())
     usual = rows / max(1, int(np.count_nonzero(count)))
-    weight = np.minimum(usual / np.maximum(count, 1), MOST_WEIGHT)
+    weight = np.minimum(usual / np.maximum(count, 1), MAX_WEIGHT)
     return np.asarray(weight * rows / max(1.0, float(weight @ count)), dtype=np.float32)

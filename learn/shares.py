@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 BLOCK = 1 << 13  # rows whose products are summed at a time, in float32; the sums of blocks are float64
-SHARE_ROWS = 2 * BLOCK  # rows of a share, approximately, up to MOST_SHARES shares
-MOST_SHARES = 256  # a limit, so that the traffic of a step does not grow with the games
+SHARE_ROWS = 2 * BLOCK  # rows of a share, approximately, up to MAX_SHARES shares
+MAX_SHARES = 256  # a limit, so that the traffic of a step does not grow with the games
 
 
 class Span(NamedTuple):
@@ -32,7 +32,7 @@ def cut(rows_of_games: np.ndarray) -> np.ndarray:
     """The first row and game of each share, and the end: int64[shares + 1, 2]. `rows_of_games` is int64[games]."""
     ends = np.cumsum(rows_of_games, dtype=np.int64)
     rows = int(ends[-1]) if len(ends) else 0
-    shares = min(MOST_SHARES, max(1, -(-rows // SHARE_ROWS)))
+    shares = min(MAX_SHARES, max(1, -(-rows // SHARE_ROWS)))
     wanted = rows * np.arange(1, shares, dtype=np.int64) // shares
     games = np.unique(np.append(np.searchsorted(ends, wanted) + 1, len(rows_of_games)))
     return np.vstack([np.zeros((1, 2), dtype=np.int64), np.column_stack([np.append(0, ends)[games], games])])

@@ -6,9 +6,9 @@ import csv
 import io
 from collections.abc import Sequence
 
-from eval.linear.phases import SUFFIXES
-from learn.learning import ACCEPTED_Z, FEW_GAMES
-from learn.report import FROZEN, Summary, WeightLine
+from merino.inner.eval.linear.phases import SUFFIXES
+from merino.inner.learn.learning import ACCEPTED_Z, FEW_GAMES
+from merino.inner.learn.report import FROZEN, Summary, WeightLine
 
 ENDGAME = "in the endgame"
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formats.pgn_scores import MATE, NO_SCORE
+from merino.inner.formats.pgn_scores import MATE, NO_SCORE
 
 RESULT, SEARCH, BLEND = "result", "search", "blend"
 _FIRST_K, _STEPS = 200.0, 30

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from learn.fit import FitCallback, FitProblem, approach
-from learn.passes import Samples, Sums, products_by_game
-from learn.sample import FitParameters
+from merino.inner.learn.fit import FitCallback, FitProblem, approach
+from merino.inner.learn.passes import Samples, Sums, products_by_game
+from merino.inner.learn.sample import FitParameters
 
 
 def sandwich_errors(sample: Samples, parameters: FitParameters, problem: FitProblem, sums: Sums) -> np.ndarray:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from eval.linear.weights import defaults
-from formats.labelled import read_labelled
-from formats.pgn_games import read_games
-from learn.checking import check_rows
-from learn.fen_file import lines_of
-from learn.fit import FitCallback
-from learn.learning import METHODS, Settings, learn, split
-from learn.net import warmup as nets
-from learn.passes import carrier_counts
-from learn.positions import Equal, Quiet, Selection, block_of_games, rows_of_block
-from learn.quiet import is_open, select_quiet
-from learn.rescoring import Rescore
-from learn.rows import RowStore
+from merino.inner.eval.linear.weights import defaults
+from merino.inner.formats.labelled import read_labelled
+from merino.inner.formats.pgn_games import read_games
+from merino.inner.learn.checking import check_rows
+from merino.inner.learn.fen_file import lines_of
+from merino.inner.learn.fit import FitCallback
+from merino.inner.learn.learning import METHODS, Settings, learn, split
+from merino.inner.learn.net import warmup as nets
+from merino.inner.learn.passes import carrier_counts
+from merino.inner.learn.positions import Equal, Quiet, Selection, block_of_games, rows_of_block
+from merino.inner.learn.quiet import is_open, select_quiet
+from merino.inner.learn.rescoring import Rescore
+from merino.inner.learn.rows import RowStore
 
 # Enough for `check_rows` to skip positions: numba compiles anew for an array with a stride.
 _MOVES = "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Bxc6 dxc6 5. d4 exd4 6. Qxd4 Qxd4 7. Nxd4 Bd7"

@@ -6,18 +6,18 @@ from dataclasses import asdict
 
 import numpy as np
 
-from engine.board.bitboard import BLACK, WHITE
-from engine.board.move import Move
-from engine.search.iterative_deepening import NO_LIMIT
-from engine.search.limits import MAX_PLY
-from engine.search.transposition import TranspositionTable
-from engine.search.worker import Worker
-from formats.openings import Opening
-from match.compiled_game import GAME_RULES, LONGEST_GAME, play_game
-from match.games import BY_NUMBER, Game, Played, Reason
-from match.players import OwnPlayer
-from match.rng import seed_state
-from match.time_control import NO_RANDOM_MOVES, Adjudication, RandomMoves, TimeControl
+from merino.inner.core.board.bitboard import BLACK, WHITE
+from merino.inner.core.board.move import Move
+from merino.inner.engine.search.iterative_deepening import NO_LIMIT
+from merino.inner.engine.search.limits import MAX_PLY
+from merino.inner.engine.search.transposition import TranspositionTable
+from merino.inner.engine.search.worker import Worker
+from merino.inner.formats.openings import Opening
+from merino.inner.match.compiled_game import GAME_RULES, MAX_PLIES, play_game
+from merino.inner.match.games import BY_NUMBER, Game, Played, Reason
+from merino.inner.match.players import OwnPlayer
+from merino.inner.match.rng import seed_state
+from merino.inner.match.time_control import NO_RANDOM_MOVES, Adjudication, RandomMoves, TimeControl
 
 
 class CompiledBoard:
@@ -54,9 +54,9 @@ class CompiledBoard:
         white, black = self._workers if first_is_white else reversed(self._workers)
         start = opening.position()
         known = len(start.keys)
-        keys = np.zeros(known + LONGEST_GAME, dtype=np.uint64)
+        keys = np.zeros(known + MAX_PLIES, dtype=np.uint64)
         keys[:known] = start.keys
-        moves, scores, depths = np.zeros((3, LONGEST_GAME), dtype=np.int32)
+        moves, scores, depths = np.zeros((3, MAX_PLIES), dtype=np.int32)
         positions, state = np.repeat(start.record, 2), seed_state(self._seed, number)
         count, code = play_game(
             white.record, black.record, positions, self._rules, state, keys, known, moves, scores, depths

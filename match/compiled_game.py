@@ -6,17 +6,17 @@ if tables and histories are cleared before it.
 
 import numpy as np
 
-from engine.board.bitboard import FULL, WHITE, ZERO
-from engine.board.game import FIFTY_MOVES
-from engine.board.makemove import make
-from engine.board.movegen import ALL, count_legal, generate
-from engine.board.position import is_insufficient_material, side_to_move
-from engine.compiled.jit import entry, kernel
-from engine.compiled.memory import copy_record, load_word
-from engine.compiled.records import record_dtype
-from engine.search.iterative_deepening import deepen, set_root
-from engine.search.transposition import age_of
-from match.rng import next_random
+from merino.inner.core.board.bitboard import FULL, WHITE, ZERO
+from merino.inner.core.board.game import FIFTY_MOVES
+from merino.inner.core.board.makemove import make
+from merino.inner.core.board.movegen import ALL, count_legal, generate
+from merino.inner.core.board.position import is_insufficient_material, side_to_move
+from merino.inner.core.compiled.jit import entry, kernel
+from merino.inner.core.compiled.memory import copy_record, load_word
+from merino.inner.core.compiled.records import record_dtype
+from merino.inner.engine.search.iterative_deepening import deepen, set_root
+from merino.inner.engine.search.transposition import age_of
+from merino.inner.match.rng import next_random
 
 # Why a game ended. The first stands for a game that has not ended.
 (
@@ -33,13 +33,13 @@ from match.rng import next_random
 
 DRAWS = 8  # tries to find another good move
 
-LONGEST_GAME = 2048  # most plies of any game; the fifty-move rule ends nearly all earlier
+MAX_PLIES = 2048  # most plies of any game; the fifty-move rule ends nearly all earlier
 
 GAME_RULES = record_dtype(
     [
         ("nodes", np.int64, 2),  # a move, by colour
         ("depth", np.int64, 2),
-        ("longest", np.int64),  # plies after the opening, at most LONGEST_GAME; then the game is a draw
+        ("longest", np.int64),  # plies after the opening, at most MAX_PLIES; then the game is a draw
         ("win_score", np.int64),  # a game is won when both sides have seen at least this score ...
         ("win_moves", np.int64),  # ... on so many moves each; 0 for never
         ("draw_score", np.int64),  # and drawn when no side has seen more than this ...
@@ -122,9 +122,9 @@ def play_game(white, black, positions, rules, state, keys, known, moves, scores,
     """Play from positions[0] to the end of the game; returns the number of moves and the reason.
 
     `white` and `black` are search records, SEARCH[1]; `rules` GAME_RULES[1]; `state`, uint64[1], for `next_random`.
-    `positions` is POSITION[2] and ends with the last position of the game. `keys`, uint64[known + LONGEST_GAME], holds
+    `positions` is POSITION[2] and ends with the last position of the game. `keys`, uint64[known + MAX_PLIES], holds
     the keys of the game up to the start. The moves, their scores from the mover's view and their search depths are
-    written to `moves`, `scores` and `depths`, int32[LONGEST_GAME]. UNFINISHED means that the stop flag of the records
+    written to `moves`, `scores` and `depths`, int32[MAX_PLIES]. UNFINISHED means that the stop flag of the records
     was set.
     """
     position, count = positions[0], 0

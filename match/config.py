@@ -9,14 +9,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from formats.opening_files import FileOpenings
-from formats.openings import Opening
-from match.compiled_board import CompiledBoard
-from match.games import Game
-from match.openings import PLIES, RandomOpenings
-from match.players import OwnPlayer, Player
-from match.python_board import PythonBoard
-from match.time_control import NO_RANDOM_MOVES, Adjudication, RandomMoves, TimeControl
+from merino.inner.formats.opening_files import FileOpenings
+from merino.inner.formats.openings import Opening
+from merino.inner.match.compiled_board import CompiledBoard
+from merino.inner.match.games import Game
+from merino.inner.match.openings import PLIES, RandomOpenings
+from merino.inner.match.players import OwnPlayer, Player
+from merino.inner.match.python_board import PythonBoard
+from merino.inner.match.time_control import NO_RANDOM_MOVES, Adjudication, RandomMoves, TimeControl
 
 
 class Board(Protocol):

@@ -10,16 +10,16 @@ from typing import NamedTuple, Protocol, cast
 import chess
 import chess.engine
 
-from engine.board.bitboard import BLACK, WHITE
-from engine.board.fen import START_FEN
-from engine.board.game import IllegalMoveError, Position
-from engine.search.limits import MATE_SCORE, Limits
-from engine.search.searcher import Searcher
-from engine.search.warmup import warm_up
-from match.errors import MatchError
-from match.games import Played, Reason
-from match.players import OtherPlayer, OwnPlayer, Player
-from match.time_control import HASH_MB, TimeControl
+from merino.inner.core.board.bitboard import BLACK, WHITE
+from merino.inner.core.board.fen import START_FEN
+from merino.inner.core.board.game import IllegalMoveError, Position
+from merino.inner.engine.search.limits import MATE_SCORE, Limits
+from merino.inner.engine.search.searcher import Searcher
+from merino.inner.engine.search.warmup import warm_up
+from merino.inner.match.errors import MatchError
+from merino.inner.match.games import Played, Reason
+from merino.inner.match.players import OtherPlayer, OwnPlayer, Player
+from merino.inner.match.time_control import HASH_MB, TimeControl
 
 # Engines print much; what matters becomes a fault with its reason, and the live line stays intact.
 logging.getLogger("chess.engine").setLevel(logging.CRITICAL)

@@ -1,6 +1,6 @@
 """Errors of matches; the shell puts the name of the command before their message."""
 
-from engine.common.errors import MerinoError
+from merino.inner.core.common.errors import MerinoError
 
 
 class MatchError(MerinoError):

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.board.bitboard import WHITE
-from engine.board.game import RESULTS
-from formats.openings import Opening
-from match import compiled_game
+from merino.inner.core.board.bitboard import WHITE
+from merino.inner.core.board.game import RESULTS
+from merino.inner.formats.openings import Opening
+from merino.inner.match import compiled_game
 
 
 class Reason(Enum):
@@ -38,7 +38,7 @@ BY_NUMBER = {getattr(compiled_game, reason.name): reason for reason in Reason if
 class Played(NamedTuple):
     """One move of a game."""
 
-    move: int  # `engine.board.move.Move`
+    move: int  # `core.board.move.Move`
     score: int | None = None  # centipawns from the mover's view, as `engine.search.limits.Score`; None if unknown
     depth: int | None = None  # reached by its search
     seconds: float | None = None  # used for the move; None in compiled games

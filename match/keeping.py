@@ -14,12 +14,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from engine.common.files import lock, write_fault, write_whole
-from engine.common.sealed import as_json, from_json
-from engine.common.user_files import STATE, is_there, read_user_file
-from match.errors import MatchError
-from match.games import Tally
-from match.positions import PositionFile
+from merino.inner.core.common.files import lock, write_fault, write_whole
+from merino.inner.core.common.sealed import as_json, from_json
+from merino.inner.core.common.user_files import STATE, is_there, read_user_file
+from merino.inner.match.errors import MatchError
+from merino.inner.match.games import Tally
+from merino.inner.match.positions import PositionFile
 
 
 class Journal(NamedTuple):

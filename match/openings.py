@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.board.bitboard import FULL
-from engine.board.fen import START_FEN
-from engine.board.game import Position
-from engine.board.makemove import make
-from engine.board.move import Move
-from engine.board.movegen import ALL, generate
-from engine.compiled.jit import entry, kernel
-from engine.compiled.memory import copy_record
-from engine.search.iterative_deepening import deepen, set_root
-from engine.search.limits import MAX_PLY
-from engine.search.transposition import TranspositionTable, age_of
-from engine.search.worker import Worker
-from eval.families import default
-from formats.openings import Opening, OpeningError
-from match.compiled_game import UNFINISHED, end_by_rule
-from match.rng import next_random, seed_state
+from merino.inner.core.board.bitboard import FULL
+from merino.inner.core.board.fen import START_FEN
+from merino.inner.core.board.game import Position
+from merino.inner.core.board.makemove import make
+from merino.inner.core.board.move import Move
+from merino.inner.core.board.movegen import ALL, generate
+from merino.inner.core.compiled.jit import entry, kernel
+from merino.inner.core.compiled.memory import copy_record
+from merino.inner.engine.search.iterative_deepening import deepen, set_root
+from merino.inner.engine.search.limits import MAX_PLY
+from merino.inner.engine.search.transposition import TranspositionTable, age_of
+from merino.inner.engine.search.worker import Worker
+from merino.inner.eval.families import default
+from merino.inner.formats.openings import Opening, OpeningError
+from merino.inner.match.compiled_game import UNFINISHED, end_by_rule
+from merino.inner.match.rng import next_random, seed_state
 
 PLIES = 8  # random plies
 EVEN = 50  # centipawns by which the judging search may prefer one side

@@ -6,10 +6,10 @@ from datetime import date
 
 import chess
 
-from engine.notation.san import as_chess_move
-from engine.search.limits import Score
-from formats.pgn_text import PgnTermination, comment, game_text, push_move, start_tags
-from match.games import Game, Reason
+from merino.inner.engine.notation.san import as_chess_move
+from merino.inner.engine.search.limits import Score
+from merino.inner.formats.pgn_text import PgnTermination, comment, game_text, push_move, start_tags
+from merino.inner.match.games import Game, Reason
 
 BY_SCORE = (Reason.WIN_BY_SCORE, Reason.DRAW_BY_SCORE, Reason.TOO_LONG)
 _WIDTH = 100

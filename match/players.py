@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from engine.common.checks import instance, whole_number
-from engine.common.nearest import did_you_mean
-from engine.common.user_files import first_there, is_there, names_in, user_path
-from engine.search.parameters import PARAMETERS, ParameterError, current_name, parameters_for
-from eval.evaluation import Evaluation, EvaluationError
-from eval.families import default, load, load_net
-from match.errors import PlayerError
+from merino.inner.core.common.checks import instance, whole_number
+from merino.inner.core.common.nearest import did_you_mean
+from merino.inner.core.common.user_files import first_there, is_there, names_in, user_path
+from merino.inner.engine.search.parameters import PARAMETERS, ParameterError, current_name, parameters_for
+from merino.inner.eval.evaluation import Evaluation, EvaluationError
+from merino.inner.eval.families import default, load, load_net
+from merino.inner.match.errors import PlayerError
 
 DEFAULT = "default"
 EVAL_FILE = "EvalFile"  # the word for a net, as in UCI

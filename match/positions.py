@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from engine.board.bitboard import BLACK, WHITE
-from engine.common.files import lock
-from engine.common.user_files import is_there
-from formats.packed import PACKED, Filter, pack_game, with_checks
-from match.errors import MatchError
-from match.games import Game
+from merino.inner.core.board.bitboard import BLACK, WHITE
+from merino.inner.core.common.files import lock
+from merino.inner.core.common.user_files import is_there
+from merino.inner.formats.packed import PACKED, Filter, pack_game, with_checks
+from merino.inner.match.errors import MatchError
+from merino.inner.match.games import Game
 
 _RESULTS = {WHITE: 2, None: 1, BLACK: 0}
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from engine.common.work import cores
-from match.games import Tally
-from match.players import OwnPlayer
-from match.report import as_json, duration, signed
-from match.statistics import Model, Sprt, estimate
-from match.time_control import Adjudication, TimeControl
+from merino.inner.core.common.work import cores
+from merino.inner.match.games import Tally
+from merino.inner.match.players import OwnPlayer
+from merino.inner.match.report import as_json, duration, signed
+from merino.inner.match.statistics import Model, Sprt, estimate
+from merino.inner.match.time_control import Adjudication, TimeControl
 
 Say = Callable[[str], object]
 
@@ -92,8 +92,8 @@ def prove(
     The same players and trial give the same verdict on every machine. `say` gets the result, `show` the state of the
     match several times a second. `executor` plays, None for threads of this process. Raises MatchError.
     """
-    from match.config import MatchConfig  # noqa: PLC0415 (with python-chess, which those who only fit need not wait for)
-    from match.runner import MatchOutput, run_match  # noqa: PLC0415
+    from merino.inner.match.config import MatchConfig  # noqa: PLC0415 (with python-chess, which those who only fit need not wait for)
+    from merino.inner.match.runner import MatchOutput, run_match  # noqa: PLC0415
 
     config = MatchConfig((new, old), trial.time_control, trial.most_games, trial.seed, adjudication=trial.adjudication)
     result = run_match(config, threads or cores(), trial.test, MatchOutput(show), executor)

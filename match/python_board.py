@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.notation.san import as_chess_move, start_board_of
-from formats.openings import Opening
-from match.compiled_board import rules_record, winner_of
-from match.compiled_game import UNFINISHED, judge_scores
-from match.engines import EngineFault, EnginePlayer, Situation, other, start_engine
-from match.games import BY_NUMBER, Game, Played, Reason
-from match.players import Player
-from match.time_control import Adjudication, TimeControl
+from merino.inner.engine.notation.san import as_chess_move, start_board_of
+from merino.inner.formats.openings import Opening
+from merino.inner.match.compiled_board import rules_record, winner_of
+from merino.inner.match.compiled_game import UNFINISHED, judge_scores
+from merino.inner.match.engines import EngineFault, EnginePlayer, Situation, other, start_engine
+from merino.inner.match.games import BY_NUMBER, Game, Played, Reason
+from merino.inner.match.players import Player
+from merino.inner.match.time_control import Adjudication, TimeControl
 
 
 class PythonBoard:

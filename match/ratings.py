@@ -14,8 +14,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from match.games import Tally
-from match.statistics import Z_95
+from merino.inner.match.games import Tally
+from merino.inner.match.statistics import Z_95
 
 ELO = math.log(10) / 400
 STEPS = 200

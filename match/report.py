@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from match.games import Tally
-from match.statistics import Sprt, estimate
+from merino.inner.match.games import Tally
+from merino.inner.match.statistics import Sprt, estimate
 
 GAMES_OF_A_BOARD = 2  # a pair, because its two games are handed out together
 VERDICTS = {"H0": "H0 is accepted", "H1": "H1 is accepted", "": "not decided"}

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from engine.compiled.jit import kernel
+from merino.inner.core.compiled.jit import kernel
 
 
 @kernel

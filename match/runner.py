@@ -15,23 +15,23 @@ from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
-from engine.board.fen import FenError
-from engine.common.runs import Run, RunName, at_work, begun
-from engine.common.work import RemoteExecutor, WorkError, ordered, threads
-from formats.openings import Opening, OpeningError
-from match.config import Board, MatchConfig, OpeningSource
-from match.errors import MatchError
-from match.games import Game, Tally
-from match.keeping import MatchKeeper
-from match.pgn import write_game
-from match.positions import PositionFile
-from match.report import GameRate, live_line
-from match.statistics import Estimate, Sprt, estimate
+from merino.inner.core.board.fen import FenError
+from merino.inner.core.common.runs import Run, RunName, at_work, begun
+from merino.inner.core.common.work import RemoteExecutor, WorkError, ordered, threads
+from merino.inner.formats.openings import Opening, OpeningError
+from merino.inner.match.config import Board, MatchConfig, OpeningSource
+from merino.inner.match.errors import MatchError
+from merino.inner.match.games import Game, Tally
+from merino.inner.match.keeping import MatchKeeper
+from merino.inner.match.pgn import write_game
+from merino.inner.match.positions import PositionFile
+from merino.inner.match.report import GameRate, live_line
+from merino.inner.match.statistics import Estimate, Sprt, estimate
 
 AHEAD = 4  # blocks under way for each thread or slot; the finished ones among them wait for an earlier one
 AT_ONCE = 2  # blocks handed out for each slot: while one is played the next one travels, and no slot has long to do
 BLOCK_SECONDS = 1.0  # that a remote worker needs for a block, so that sending it costs next to nothing
-MOST_PAIRS = 256  # of a block
+MAX_PAIRS = 256  # of a block
 SHOW_EVERY = 0.5  # seconds
 SAVE_EVERY = 2.0
 
@@ -258,7 +258,7 @@ class _PairBlocks:
         count = 1
         if self._remote is not None and self._seconds is not None:
             count = min(
-                round(BLOCK_SECONDS / max(self._seconds, 1e-3)), -(-left // (2 * self._remote.slots)), MOST_PAIRS
+                round(BLOCK_SECONDS / max(self._seconds, 1e-3)), -(-left // (2 * self._remote.slots)), MAX_PAIRS
             )
         pairs = range(self._next, self._next + max(1, count))
         self._next = pairs.stop

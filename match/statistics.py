@@ -17,7 +17,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from engine.common.checks import real_number
+from merino.inner.core.common.checks import real_number
 
 Z_95 = 1.959963984540054
 NELO_PER_T = 800 / math.log(10)  # normalised Elo of a mean advantage of one standard deviation
@@ -27,7 +27,7 @@ STEPS = 100
 ROUNDS = 200
 WITHIN = 1 - 1e-12  # kept from the ends of the interval of the root, to avoid divisions by 0
 CONVERGED = 1e-10
-MOST_ELO, LEAST_ERROR = 1e6, 1e-12
+MAX_ELO, MIN_ERROR = 1e6, 1e-12
 
 
 class Model(StrEnum):
@@ -109,10 +109,10 @@ class Sprt:
     model: Model = Model.NORMALIZED
 
     def __post_init__(self) -> None:
-        real_number("elo0", self.elo0, -MOST_ELO, MOST_ELO)
-        real_number("elo1", self.elo1, -MOST_ELO, MOST_ELO)
-        real_number("alpha", self.alpha, LEAST_ERROR, 0.5)
-        real_number("beta", self.beta, LEAST_ERROR, 0.5)
+        real_number("elo0", self.elo0, -MAX_ELO, MAX_ELO)
+        real_number("elo1", self.elo1, -MAX_ELO, MAX_ELO)
+        real_number("alpha", self.alpha, MIN_ERROR, 0.5)
+        real_number("beta", self.beta, MIN_ERROR, 0.5)
         if self.elo0 >= self.elo1:
             raise ValueError(f"elo0 must be below elo1, not {self.elo0:g} and {self.elo1:g}")
 

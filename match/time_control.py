@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass
 from types import NoneType
 
-from engine.common.checks import instance, whole_number
-from match.compiled_game import LONGEST_GAME
+from merino.inner.core.common.checks import instance, whole_number
+from merino.inner.match.compiled_game import MAX_PLIES
 
 NODES_PER_MEGABYTE = 1000  # per move: a table of this size is about filled by a game of usual length
 HASH_MB = 16
-LARGEST_HASH_MB = 64
+MAX_HASH_MB = 64
 _SECONDS = r"(\d{1,7}(?:\.\d*)?|\.\d+)"
 _CLOCK = re.compile(rf"(?:(\d{{1,4}})/)?(?:(\d{{1,5}}):)?{_SECONDS}(?:\+{_SECONDS})?", re.ASCII)
 
@@ -84,7 +84,7 @@ class TimeControl:
             return self.hash
         if self.nodes is None:
             return HASH_MB
-        return max(1, min(LARGEST_HASH_MB, self.nodes // NODES_PER_MEGABYTE))
+        return max(1, min(MAX_HASH_MB, self.nodes // NODES_PER_MEGABYTE))
 
     def __str__(self) -> str:
         parts = [f"{value} {what}" for value, what in ((self.nodes, "nodes"), (self.depth, "plies")) if value]
@@ -109,7 +109,7 @@ class Adjudication:
     draw_score: int = 0
     draw_moves: int = 0
     draw_from: int = 0  # move number
-    longest: int = LONGEST_GAME  # plies
+    longest: int = MAX_PLIES  # plies
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import combinations, product
 
-from match.errors import MatchError
-from match.games import Tally
-from match.runner import MatchResult
+from merino.inner.match.errors import MatchError
+from merino.inner.match.games import Tally
+from merino.inner.match.runner import MatchResult
 
 Pairing = tuple[int, int]  # two players by number
 PlayMatch = Callable[[Pairing], tuple[MatchResult, MatchError | None]]

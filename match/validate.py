@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from match.statistics import NELO_PER_T, Model, Sprt, elo_of, estimate, llr
+from merino.inner.match.statistics import NELO_PER_T, Model, Sprt, elo_of, estimate, llr
 
-MOST_PAIRS = 20_000
+MAX_PAIRS = 20_000
 BATCH = 8  # pairs between two checks of the test
 SHAPES = {"many draws": (0.02, 0.18, 0.60, 0.18, 0.02), "few draws": (0.10, 0.20, 0.40, 0.20, 0.10)}
 
@@ -54,7 +54,7 @@ def simulate_test(sprt: Sprt, shares: np.ndarray, matches: int, random: np.rando
     counts = np.zeros((matches, 5))
     low, high = sprt.bounds
     accepted, pairs, spent = 0, 0, 0
-    while len(counts) and pairs < MOST_PAIRS:
+    while len(counts) and pairs < MAX_PAIRS:
         counts = counts + random.multinomial(BATCH, shares, len(counts))
         pairs += BATCH
         ratio = llr(counts, sprt.elo0, sprt.elo1, sprt.model)

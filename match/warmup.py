@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from match.compiled_game import GAME_RULES, judge_scores
-from match.config import MatchConfig
-from match.players import OwnPlayer
-from match.runner import play_match
-from match.time_control import TimeControl
+from merino.inner.match.compiled_game import GAME_RULES, judge_scores
+from merino.inner.match.config import MatchConfig
+from merino.inner.match.players import OwnPlayer
+from merino.inner.match.runner import play_match
+from merino.inner.match.time_control import TimeControl
 
 
 def warm_up() -> None:

@@ -11,29 +11,29 @@ from types import NoneType
 
 import numpy as np
 
-from engine.board.bitboard import WHITE
-from engine.board.game import Position, as_position
-from engine.common.checks import instance, whole_number
-from engine.common.work import cores
-from engine.report.schema import PositionReport
-from engine.search.limits import Limits
-from engine.search.searcher import Searcher
-from eval.evaluation import Evaluation
-from eval.families import load_evaluation
-from learn.learning import Settings
-from learn.positions import Selection
-from learn.procedure import LearnResult, learn_from_files
-from learn.request import Events, LearnRequest
-from match.config import MatchConfig
-from match.players import DEFAULT, OtherPlayer, OwnPlayer, Player, read_player
-from match.runner import MatchOutput, MatchResult, run_match
-from match.statistics import Sprt
-from match.time_control import TimeControl
-from study.analyser import analyser
-from study.reporting import report_position, report_setup
-from study.setups import set_up
+from merino.inner.core.board.bitboard import WHITE
+from merino.inner.core.board.game import Position, as_position
+from merino.inner.core.common.checks import instance, whole_number
+from merino.inner.core.common.work import cores
+from merino.inner.engine.report.schema import PositionReport
+from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.searcher import Searcher
+from merino.inner.eval.evaluation import Evaluation
+from merino.inner.eval.families import load_evaluation
+from merino.inner.learn.learning import Settings
+from merino.inner.learn.positions import Selection
+from merino.inner.learn.procedure import LearnResult, learn_from_files
+from merino.inner.learn.request import Events, LearnRequest
+from merino.inner.match.config import MatchConfig
+from merino.inner.match.players import DEFAULT, OtherPlayer, OwnPlayer, Player, read_player
+from merino.inner.match.runner import MatchOutput, MatchResult, run_match
+from merino.inner.match.statistics import Sprt
+from merino.inner.match.time_control import TimeControl
+from merino.inner.study.analyser import analyser
+from merino.inner.study.reporting import report_position, report_setup
+from merino.inner.study.setups import set_up
 
-MOST_GAMES, MOST_AT_A_TIME = 10**9, 1024
+MAX_GAMES, MAX_AT_A_TIME = 10**9, 1024
 NODES_OF_A_MOVE = 1000  # in matches without another limit
 
 Files = str | Path | Sequence[str | Path]
@@ -150,7 +150,7 @@ def _names(files: Files) -> tuple[str, ...]:
 
 def _check_concurrency(count: int | None) -> None:
     if count is not None:
-        whole_number("concurrency", count, 1, MOST_AT_A_TIME)
+        whole_number("concurrency", count, 1, MAX_AT_A_TIME)
 
 
 def play_match(
@@ -187,7 +187,7 @@ def play_match(
     instance("sprt", sprt, (Sprt, NoneType), "an Sprt or None")
     for name, path in (("openings", openings), ("pgn", pgn)):
         instance(name, path, (str, Path, NoneType), "the path of a file or None")
-    whole_number("games", games, 1, MOST_GAMES)
+    whole_number("games", games, 1, MAX_GAMES)
     whole_number("seed", seed, 0)
     _check_concurrency(concurrency)
     players = tuple(read_player(player) if isinstance(player, str) else player for player in (first, second))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from engine.board.game import Position
-from engine.search.limits import Limits, Line
-from engine.search.searcher import Searcher
-from engine.search.thinking import Display, think
+from merino.inner.core.board.game import Position
+from merino.inner.engine.search.limits import Limits, Line
+from merino.inner.engine.search.searcher import Searcher
+from merino.inner.engine.search.thinking import Display, think
 
 
 class Analyser(Protocol):

@@ -1,6 +1,6 @@
 """Errors of studies."""
 
-from engine.common.errors import MerinoError
+from merino.inner.core.common.errors import MerinoError
 
 
 class StudyError(MerinoError):

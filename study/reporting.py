@@ -5,18 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from engine.board.bitboard import WHITE
-from engine.board.game import Position
-from engine.board.move import Move
-from engine.notation.san import board_of, san_line, san_moves
-from engine.report.schema import LineReport, MoveReport, PieceChangeReport, PieceReport, PositionReport, SearchReport
-from engine.report.static import report_change, report_evaluation, report_piece_change, report_score
-from engine.search.limits import Limits, Line
-from eval.evaluation import Evaluation
-from eval.linear.explain import Change, Explanation
-from study.analyser import Analyser
-from study.errors import StudyError
-from study.setups import Setup
+from merino.inner.core.board.bitboard import WHITE
+from merino.inner.core.board.game import Position
+from merino.inner.core.board.move import Move
+from merino.inner.engine.notation.san import board_of, san_line, san_moves
+from merino.inner.engine.report.schema import (
+    LineReport,
+    MoveReport,
+    PieceChangeReport,
+    PieceReport,
+    PositionReport,
+    SearchReport,
+)
+from merino.inner.engine.report.static import report_change, report_evaluation, report_piece_change, report_score
+from merino.inner.engine.search.limits import Limits, Line
+from merino.inner.eval.evaluation import Evaluation
+from merino.inner.eval.linear.explain import Change, Explanation
+from merino.inner.study.analyser import Analyser
+from merino.inner.study.errors import StudyError
+from merino.inner.study.setups import Setup
 
 LINES = 3  # of the best moves
 TAIL = 6  # plies at the end of a line among which its last quiet position is looked for

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import chess
 import numpy as np
 
-from engine.board.bitboard import BLACK, BLACK_PIECE, EMPTY, KING, PAWN, SQUARE_NAMES, U64, WHITE
-from engine.board.fen import FenError
-from engine.board.game import Position
-from engine.board.position import NO_SQUARE, POSITION
-from engine.compiled.memory import aligned_record
-from engine.notation.positions import position_of
+from merino.inner.core.board.bitboard import BLACK, BLACK_PIECE, EMPTY, KING, PAWN, SQUARE_NAMES, U64, WHITE
+from merino.inner.core.board.fen import FenError
+from merino.inner.core.board.game import Position
+from merino.inner.core.board.position import NO_SQUARE, POSITION
+from merino.inner.core.compiled.memory import aligned_record
+from merino.inner.engine.notation.positions import position_of
 
 _SIDES = ("White", "Black")
 _HOME = (chess.E1, chess.E8)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from eval.families import default
-from formats.pgn_games import read_games
-from study.points.board import BoardTally, add_games
-from study.points.regression import bootstrap, cells_of
-from study.points.vectors import vectors_of_games
+from merino.inner.eval.families import default
+from merino.inner.formats.pgn_games import read_games
+from merino.inner.study.points.board import BoardTally, add_games
+from merino.inner.study.points.regression import bootstrap, cells_of
+from merino.inner.study.points.vectors import vectors_of_games
 
 _GAMES = b'[Result "1-0"]\n\n1. e4 d5 2. exd5 Nf6 3. Nc3 Nxd5 4. a3 a6 5. h3 h6 1-0\n\n'
 

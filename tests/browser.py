@@ -46,7 +46,7 @@ class Explorer:
     """`merino explorer` as a process of its own, on a free port."""
 
     def __init__(self, *arguments: str) -> None:
-        command = [sys.executable, "-m", "engine", "explorer", "--port", "0", "--no-browser", *arguments]
+        command = [sys.executable, "-m", "merino", "explorer", "--port", "0", "--no-browser", *arguments]
         self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         self.line = self.process.stdout.readline().strip()

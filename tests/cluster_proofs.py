@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.common import sealed
-from eval.linear.weights import DEFAULT_FILE
+from merino.inner.core.common import sealed
+from merino.inner.eval.linear.weights import DEFAULT_FILE
 from tests.dask_processes import PATIENCE, ROOT, DaskCluster, games_in, kill, results_of, wait_for
 from tests.rows import SELFPLAY
 
@@ -119,7 +119,7 @@ def test_ctrl_c_stops_all_workers_at_once_and_the_same_command_goes_on(cluster: 
 def test_a_worker_of_another_version_gets_no_work(cluster: DaskCluster) -> None:
     other = cluster.folder / "other"
     shutil.copytree(ROOT, other, ignore=shutil.ignore_patterns(".*", "tests", "docs", "__pycache__"))
-    version = other / "engine" / "__init__.py"
+    version = other / "core" / "common" / "about.py"
     version.write_text(version.read_text().replace('__version__ = "', '__version__ = "9.'))
     cluster.add(code=other)
     words = (*MATCH[:3], "--games", "4", "--nodes", "50", "--cluster", cluster.address)

@@ -16,7 +16,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Repeat the filter of `engine.compiled.jit`: pytest puts its own filters in place of those it finds."""
+    """Repeat the filter of `core.compiled.jit`: pytest puts its own filters in place of those it finds."""
     config.addinivalue_line("filterwarnings", "ignore:First-class function type feature is experimental")
     if interpreted.INTERPRETED:
         interpreted.set_up(config)

@@ -60,7 +60,7 @@ class DaskCluster:
     def merino(self, *words: str, cwd: Path | None = None) -> subprocess.Popen[str]:
         """A command at work, in a process group of its own, as a terminal has it."""
         return subprocess.Popen(
-            [sys.executable, "-m", "engine", *words],
+            [sys.executable, "-m", "merino", *words],
             cwd=cwd or self.folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -24,55 +24,55 @@ import chess
 import numpy as np
 from starlette.testclient import TestClient
 
-from engine.board.fen import parse_fen
-from engine.board.game import Position
-from engine.common.array_files import as_npz, from_npz
-from engine.common.errors import MerinoError
-from engine.common.sealed import as_json, sealed
-from engine.console.commands_files import load as load_game
-from engine.explorer.app import create_app
-from engine.explorer.reading import read_text as read_pasted
-from engine.explorer.server_state import ServerState
-from engine.shell.net import _positions as positions_of_net
-from engine.shell.positions import read_positions
-from engine.shell.recipes import _read as read_recipes
-from engine.tables.book import Book, BookError
-from eval.families import default, load
-from eval.linear.weights import DEFAULT_FILE, defaults, learned_k, rewrite
-from eval.linear.weights import load as load_weights
-from eval.net.file import ALIGNMENT, MAGIC, as_bytes
-from eval.net.network import QA, QB, Network, Shape, quantised
-from formats.epd import read_tasks
-from formats.opening_files import FileOpenings
-from formats.openings import OpeningError
-from formats.packed import PACKED, Filter, with_checks
-from formats.packed_files import as_text, packed_positions, packed_triples
-from formats.sources import open_source
-from learn import recipes as comparisons
-from learn.improve import steps
-from learn.improve.plan import Plan
-from learn.improve.state import LoopState, Round, _as_json, load_state
-from learn.inputs import ReadOptions, read_rows
-from learn.net.training import Trainer, TrainingSettings
-from learn.positions import Selection
-from learn.record import FORMAT as RECORD_FORMAT
-from learn.record import load_record
-from learn.rescoring import Rescore, ScoreFile
-from match.games import Tally
-from match.keeping import Journal, MatchKeeper
-from match.positions import PositionFile
-from study.annotate.partial import Partial
-from study.annotate.pgn import read_sources
-from study.points.matrix import render_matrix
-from study.points.reading import read_source
-from study.points.vectors import Vectors
+from merino.inner.app.console.commands_files import load as load_game
+from merino.inner.app.explorer.app import create_app
+from merino.inner.app.explorer.reading import read_text as read_pasted
+from merino.inner.app.explorer.server_state import ServerState
+from merino.inner.app.shell.net import _positions as positions_of_net
+from merino.inner.app.shell.positions import read_positions
+from merino.inner.app.shell.recipes import _read as read_recipes
+from merino.inner.core.board.fen import parse_fen
+from merino.inner.core.board.game import Position
+from merino.inner.core.common.array_files import as_npz, from_npz
+from merino.inner.core.common.errors import MerinoError
+from merino.inner.core.common.sealed import as_json, sealed
+from merino.inner.engine.tables.book import Book, BookError
+from merino.inner.eval.families import default, load
+from merino.inner.eval.linear.weights import DEFAULT_FILE, defaults, learned_k, rewrite
+from merino.inner.eval.linear.weights import load as load_weights
+from merino.inner.eval.net.file import ALIGNMENT, MAGIC, as_bytes
+from merino.inner.eval.net.network import QA, QB, Network, Shape, quantised
+from merino.inner.formats.epd import read_tasks
+from merino.inner.formats.opening_files import FileOpenings
+from merino.inner.formats.openings import OpeningError
+from merino.inner.formats.packed import PACKED, Filter, with_checks
+from merino.inner.formats.packed_files import as_text, packed_positions, packed_triples
+from merino.inner.formats.sources import open_source
+from merino.inner.learn import recipes as comparisons
+from merino.inner.learn.improve import steps
+from merino.inner.learn.improve.plan import Plan
+from merino.inner.learn.improve.state import LoopState, Round, _as_json, load_state
+from merino.inner.learn.inputs import ReadOptions, read_rows
+from merino.inner.learn.net.training import Trainer, TrainingSettings
+from merino.inner.learn.positions import Selection
+from merino.inner.learn.record import FORMAT as RECORD_FORMAT
+from merino.inner.learn.record import load_record
+from merino.inner.learn.rescoring import Rescore, ScoreFile
+from merino.inner.match.games import Tally
+from merino.inner.match.keeping import Journal, MatchKeeper
+from merino.inner.match.positions import PositionFile
+from merino.inner.study.annotate.partial import Partial
+from merino.inner.study.annotate.pgn import read_sources
+from merino.inner.study.points.matrix import render_matrix
+from merino.inner.study.points.reading import read_source
+from merino.inner.study.points.vectors import Vectors
+from merino.inner.tune.formats import read_file as read_tuned
+from merino.inner.tune.parameters import own_parameters
+from merino.inner.tune.tuning import Tune, load_tune
 from tests.boards import KIWIPETE, MATED
 from tests.test_explorer import PORT
 from tests.test_net_training import SAMPLE
 from tests.test_options import write_book
-from tune.formats import read_file as read_tuned
-from tune.parameters import own_parameters
-from tune.tuning import Tune, load_tune
 
 REFUSALS = (MerinoError, BookError, OpeningError)
 Reader = Callable[[Path], object]

@@ -28,7 +28,7 @@ from tests.mutations import damaged
 
 EXAMPLES = 2000  # files of a kind
 SECONDS = 10.0  # of processor time for one file, on any machine
-MOST_MEMORY = 1 << 30  # bytes more than before
+MAX_MEMORY = 1 << 30  # bytes more than before
 HANG_SECONDS = 120.0  # for one file
 
 
@@ -95,10 +95,10 @@ def run(kind: FileKind, folder: Path, examples: int, draw: int | None = None) ->
 
 @contextmanager
 def _limited_memory() -> Iterator[None]:
-    """Let no more memory be taken than MOST_MEMORY."""
+    """Let no more memory be taken than MAX_MEMORY."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (taken + MOST_MEMORY, hard))
+    resource.setrlimit(resource.RLIMIT_AS, (taken + MAX_MEMORY, hard))
     try:
         yield
     finally:

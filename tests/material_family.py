@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from engine.board.bitboard import BLACK_PIECE, EMPTY, ONE, lsb
-from engine.board.changes import NOTHING, changes_of
-from engine.board.position import occupied_squares, piece_on
-from engine.compiled.jit import entry, kernel
-from engine.compiled.memory import array_at
-from engine.compiled.recursion import evaluation_address
-from engine.search.state import SEARCH
-from eval.accumulators import last_valid
-from eval.evaluation import Evaluation
+from merino.inner.core.board.bitboard import BLACK_PIECE, EMPTY, ONE, lsb
+from merino.inner.core.board.changes import NOTHING, changes_of
+from merino.inner.core.board.position import occupied_squares, piece_on
+from merino.inner.core.compiled.jit import entry, kernel
+from merino.inner.core.compiled.memory import array_at
+from merino.inner.core.compiled.recursion import evaluation_address
+from merino.inner.engine.search.state import SEARCH
+from merino.inner.eval.accumulators import last_valid
+from merino.inner.eval.evaluation import Evaluation
 
 PLIES = SEARCH["plies"].shape[0]
 USUAL = (100, 300, 300, 500, 900)

@@ -27,9 +27,9 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from benchmarks.markdown import markdown_table
-from engine import __version__
-from engine.common.files import write_whole
-from engine.common.folders import user_folder
+from merino.inner.core.common.about import __version__
+from merino.inner.core.common.files import write_whole
+from merino.inner.core.common.folders import user_folder
 from tests.fault_lists import MODES, ROOT, Fault, FaultError, chosen, read_faults
 
 RESULTS = ROOT / "build" / "mutants.json"

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from eval.linear.phases import by_stage
-from eval.material import FULL_BOARD
-from formats.pgn_games import read_games
-from learn.passes import gather
-from learn.positions import FEATURE_SCALE, Rows, Selection, rows_of_games
-from learn.sample import FitParameters, Loss, Sample
+from merino.inner.eval.linear.phases import by_stage
+from merino.inner.eval.material import FULL_BOARD
+from merino.inner.formats.pgn_games import read_games
+from merino.inner.learn.passes import gather
+from merino.inner.learn.positions import FEATURE_SCALE, Rows, Selection, rows_of_games
+from merino.inner.learn.sample import FitParameters, Loss, Sample
 
 SELFPLAY = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"
 POSITIONS_PER_GAME = 5

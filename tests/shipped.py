@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eval.linear.weights import SHIPPED, load
+from merino.inner.eval.linear.weights import SHIPPED, load
 
 ONE_PHASE = SHIPPED / "tuned.txt"  # one value a term, where the default weights have two
 

@@ -4,14 +4,14 @@ import io
 import threading
 from collections.abc import Callable
 
-from engine.board.game import Position
-from engine.console.dispatch import dispatch
-from engine.console.session import Session
-from engine.console.terminal import Terminal
-from engine.search.limits import Limits, Line, Score, SearchResult
-from engine.search.strength import Strength
-from engine.uci.runtime import Runtime
-from eval.families import DEFAULT_FILE, default
+from merino.inner.app.console.dispatch import dispatch
+from merino.inner.app.console.session import Session
+from merino.inner.app.console.terminal import Terminal
+from merino.inner.core.board.game import Position
+from merino.inner.engine.search.limits import Limits, Line, Score, SearchResult
+from merino.inner.engine.search.strength import Strength
+from merino.inner.engine.uci.runtime import Runtime
+from merino.inner.eval.families import DEFAULT_FILE, default
 
 
 class FakeSearcher:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from learn import adam
-from learn.fit import FitCallback
-from learn.sample import FitParameters
+from merino.inner.learn import adam
+from merino.inner.learn.fit import FitCallback
+from merino.inner.learn.sample import FitParameters
 
 START = np.array([40.0, -10.0, 5.0])
 

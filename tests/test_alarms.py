@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from engine.common.alarms import call_after
-from engine.common.one_thread import OneThread
+from merino.inner.core.common.alarms import call_after
+from merino.inner.core.common.one_thread import OneThread
 
 PATIENCE = 30.0
 

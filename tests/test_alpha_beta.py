@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import pytest
 
-from engine.board.game import Position
-from engine.search.limits import Limits
-from engine.search.parameters import parameter_values
-from engine.search.searcher import Searcher
+from merino.inner.core.board.game import Position
+from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.parameters import parameter_values
+from merino.inner.engine.search.searcher import Searcher
 from tests.material_family import MaterialEvaluation
 
 DEPTH = 7

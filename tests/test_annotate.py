@@ -11,19 +11,19 @@ import chess.pgn
 import numpy as np
 import pytest
 
-from engine.board.game import Position
-from engine.common.command import CommandError, UsageError
-from engine.search.limits import Limits, Line, Score
-from engine.search.searcher import Searcher
-from engine.shell.annotate import run_annotate
-from engine.shell.cli import main
-from eval.families import DEFAULT_FILE, default
-from eval.outlook import expected_score
-from study.annotate import picture, work
-from study.annotate.analysis import GRADES, AnnotatedMove, annotate_moves
-from study.annotate.pgn import read_sources
-from study.annotate.work import AnnotationRequest, annotate_games
-from study.errors import StudyError
+from merino.inner.app.shell.annotate import run_annotate
+from merino.inner.app.shell.cli import main
+from merino.inner.core.board.game import Position
+from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.engine.search.limits import Limits, Line, Score
+from merino.inner.engine.search.searcher import Searcher
+from merino.inner.eval.families import DEFAULT_FILE, default
+from merino.inner.eval.outlook import expected_score
+from merino.inner.study.annotate import picture, work
+from merino.inner.study.annotate.analysis import GRADES, AnnotatedMove, annotate_moves
+from merino.inner.study.annotate.pgn import read_sources
+from merino.inner.study.annotate.work import AnnotationRequest, annotate_games
+from merino.inner.study.errors import StudyError
 
 # Black gives his queen away on move 3; White mates on move 7.
 GAME = """[Event "Test"]
@@ -186,7 +186,7 @@ def test_a_full_disk_keeps_what_is_done(game_file: Path, tmp_path: Path, monkeyp
     def fail(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("study.annotate.partial.write_whole", fail)
+    monkeypatch.setattr("merino.inner.study.annotate.partial.write_whole", fail)
     with pytest.raises(CommandError, match=r"out\.pgn'.*No space left.*finished games are in '.*out\.pgn\.partial'"):
         annotated(str(game_file), "--out", str(tmp_path / "out.pgn"))
     assert len(read_games((tmp_path / "out.pgn.partial").read_text())) == 2

@@ -6,8 +6,8 @@ import chess
 import numpy as np
 import pytest
 
-import engine.board.attacks
-from engine.board.attacks import (
+import merino.inner.core.board.attacks
+from merino.inner.core.board.attacks import (
     BETWEEN,
     BISHOP_RAYS,
     KING_ATTACKS,
@@ -19,8 +19,8 @@ from engine.board.attacks import (
     queen_attacks,
     rook_attacks,
 )
-from engine.board.rays import BISHOP_STEPS, ROOK_STEPS, occupancies, ray_attacks, relevant_squares
-from engine.compiled.jit import entry
+from merino.inner.core.board.rays import BISHOP_STEPS, ROOK_STEPS, occupancies, ray_attacks, relevant_squares
+from merino.inner.core.compiled.jit import entry
 
 
 @entry
@@ -86,7 +86,9 @@ def test_the_squares_between_two_and_the_line_through_them_are_those_of_python_c
 
 
 def test_all_tables_together_are_small_enough_for_numba_to_cache_their_users():
-    tables = {name: value for name, value in vars(engine.board.attacks).items() if isinstance(value, np.ndarray)}
+    tables = {
+        name: value for name, value in vars(merino.inner.core.board.attacks).items() if isinstance(value, np.ndarray)
+    }
     assert len(tables) > 5
     sliders = [table.nbytes for name, table in tables.items() if name.endswith("_TABLE")]
     assert len(sliders) == 2 and sum(sliders) < 10**6

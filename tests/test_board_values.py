@@ -11,14 +11,14 @@ import chess.pgn
 import numpy as np
 import pytest
 
-from engine.board.game import Position
-from engine.board.position import POSITION
-from engine.shell.cli import main
-from eval.families import default
-from study.points.board import QUANTILES, BoardValues, board_values
-from study.points.board_text import board_as_csv, render_board
-from study.points.sets import Filters
-from study.points.vectors import PHASES, PIECES
+from merino.inner.app.shell.cli import main
+from merino.inner.core.board.game import Position
+from merino.inner.core.board.position import POSITION
+from merino.inner.eval.families import default
+from merino.inner.study.points.board import QUANTILES, BoardValues, board_values
+from merino.inner.study.points.board_text import board_as_csv, render_board
+from merino.inner.study.points.sets import Filters
+from merino.inner.study.points.vectors import PHASES, PIECES
 
 # A long game that White wins, one that Black wins and one that is drawn; the second ends with few pieces.
 GAMES = """[White "Good"]\n[Black "Bad"]\n[Result "1-0"]

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from engine.board.game import Position
-from engine.console.board_view import draw
-from engine.console.terminal import Terminal, detect
+from merino.inner.app.console.board_view import draw
+from merino.inner.app.console.terminal import Terminal, detect
+from merino.inner.core.board.game import Position
 
 COLOURED = Terminal(colour=True, unicode=True, rewrites=True)
 PLAIN = Terminal()

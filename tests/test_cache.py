@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.common.folders import user_folder
-from engine.compiled import cache
+from merino.inner.core.common.folders import user_folder
+from merino.inner.core.compiled import cache
 
 ROOT = Path(__file__).resolve().parent.parent
 GROUPS = cache.CACHE_GROUPS
@@ -20,7 +20,7 @@ TINY_ENTRY = """
 import sys, tempfile
 if len(sys.argv) > 1:
     tempfile.tempdir = sys.argv[1]
-from engine.compiled.jit import CACHE, entry
+from merino.inner.core.compiled.jit import CACHE, entry
 
 @entry
 def double(number):
@@ -75,7 +75,7 @@ def test_xdg_folders_are_used(monkeypatch, tmp_path):
 
 
 def test_fingerprint_changes_with_every_source_and_version(monkeypatch, tmp_path):
-    monkeypatch.setattr(cache, "__file__", str(tmp_path / "engine" / "compiled" / "cache.py"))
+    monkeypatch.setattr(cache, "__file__", str(tmp_path / "core" / "compiled" / "cache.py"))
     seen = set()
     folders = ["engine/search", *" ".join(GROUPS).split()]
     for folder in folders:
@@ -94,7 +94,7 @@ def test_fingerprint_changes_with_every_source_and_version(monkeypatch, tmp_path
     [("learn", GROUPS[GROUPS.index("learn") :]), ("engine", GROUPS), ("tune", [ALL])],
 )
 def test_an_edit_tells_on_its_group_and_those_above_it(monkeypatch, tmp_path, folder, changed):
-    monkeypatch.setattr(cache, "__file__", str(tmp_path / "engine" / "compiled" / "cache.py"))
+    monkeypatch.setattr(cache, "__file__", str(tmp_path / "core" / "compiled" / "cache.py"))
     before = {group: cache.fingerprint(group, "1.0") for group in GROUPS}
     source = tmp_path / folder / "source.py"
     source.parent.mkdir(parents=True)
@@ -104,7 +104,7 @@ def test_an_edit_tells_on_its_group_and_those_above_it(monkeypatch, tmp_path, fo
 
 @pytest.mark.parametrize("folder", cache.WITHOUT_COMPILED_CODE)
 def test_fingerprint_leaves_out_the_folders_without_compiled_code(monkeypatch, tmp_path, folder):
-    monkeypatch.setattr(cache, "__file__", str(tmp_path / "engine" / "compiled" / "cache.py"))
+    monkeypatch.setattr(cache, "__file__", str(tmp_path / "core" / "compiled" / "cache.py"))
     before = cache.fingerprint(ALL, "1.0")
     source = tmp_path / folder / "source.py"
     source.parent.mkdir(parents=True)
@@ -117,7 +117,7 @@ def test_fingerprint_leaves_out_the_folders_without_compiled_code(monkeypatch, t
 def test_fingerprint_does_not_depend_on_the_place(monkeypatch, tmp_path):
     prints = set()
     for copy in ("a", "b"):
-        source = tmp_path / copy / "engine" / "compiled" / "cache.py"
+        source = tmp_path / copy / "core" / "compiled" / "cache.py"
         source.parent.mkdir(parents=True)
         source.write_text("A = 1\n", encoding="utf-8")
         monkeypatch.setattr(cache, "__file__", str(source))

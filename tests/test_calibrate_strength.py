@@ -48,7 +48,7 @@ def stockfish(tmp_path: Path) -> str:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a script is no program there")
 def test_the_number_of_pairs_at_a_time_changes_no_result(stockfish: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("tools.calibrate_strength.LONGEST_GAME", 60)
+    monkeypatch.setattr("tools.calibrate_strength.MAX_PLIES", 60)
     one, two = (play_match(*read_pair("s1:s0"), 6, stockfish, 5, at_a_time) for at_a_time in (1, 2))
     assert one == two
     assert len(one.pairs) == 3 and all(0 <= points <= 2 for points in one.pairs)

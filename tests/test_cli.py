@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from engine import __version__
-from engine.board.fen import START_FEN
-from engine.shell.cli import COMMANDS, HELP, main
-from eval.linear.registry import TERMS
-from eval.linear.weights import render
+from merino.inner.app.shell.cli import COMMANDS, HELP, main
+from merino.inner.core.board.fen import START_FEN
+from merino.inner.core.common.about import __version__
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.weights import render
 from tests.uci_process import PATIENCE, ROOT, run_merino
 
 MATE_FEN = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 b - - 0 1"
@@ -147,7 +147,7 @@ def test_clean_cache_removes_compiled_code_and_nothing_else(tmp_path: Path) -> N
 
 
 def test_output_that_nobody_reads_is_no_error() -> None:
-    command = f"{sys.executable} -m engine perft 5 | head -1"
+    command = f"{sys.executable} -m merino perft 5 | head -1"
     done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("a2a3: ")
     assert done.stderr == ""
@@ -161,7 +161,7 @@ posix_only = pytest.mark.skipif(
 def in_a_shell(command: str) -> tuple[int, str]:
     """The exit code of a command line in which `merino` stands for ours, and all it says on the streams left."""
     done = subprocess.run(
-        command.replace("merino", f"{sys.executable} -m engine"),
+        command.replace("merino", f"{sys.executable} -m merino"),
         shell=True,
         cwd=ROOT,
         capture_output=True,
@@ -215,14 +215,14 @@ AS_MODULE = "runpy.run_module('engine', run_name='__main__', alter_sys=True)"
 @pytest.mark.parametrize(
     ("start", "module"),
     [
-        (AS_SCRIPT, "engine.__main__"),
+        (AS_SCRIPT, "merino.inner.engine.__main__"),
         (AS_SCRIPT, "gc"),
-        (AS_SCRIPT, "engine.shell.cli"),
-        (AS_MODULE.replace("engine", "merino"), "engine.__main__"),
+        (AS_SCRIPT, "merino.inner.app.shell.cli"),
+        (AS_MODULE.replace("engine", "merino"), "merino.inner.engine.__main__"),
         (AS_MODULE, "gc"),
-        (AS_MODULE, "engine.shell.cli"),
-        (AS_MODULE, "engine.uci.commands"),
-        (AS_MODULE, "engine.shell.commands"),
+        (AS_MODULE, "merino.inner.app.shell.cli"),
+        (AS_MODULE, "merino.inner.engine.uci.commands"),
+        (AS_MODULE, "merino.inner.app.shell.commands"),
         (AS_MODULE, "numba"),
     ],
 )
@@ -262,7 +262,7 @@ def test_an_encoding_without_the_characters_to_write_ends_no_command(tmp_path: P
     file.write_bytes((ROOT / "weights" / "default.txt").read_bytes())
     for words in (["explain", START_FEN], ["weights", str(file)]):
         done = subprocess.run(
-            [sys.executable, "-m", "engine", *words],
+            [sys.executable, "-m", "merino", *words],
             cwd=ROOT,
             env={**os.environ, "PYTHONIOENCODING": "ascii"},
             capture_output=True,

@@ -16,34 +16,34 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.cluster import connection, preparation
-from engine.cluster.address import ClusterAddress, Needs
-from engine.cluster.connection import ClusterError, ClusterSession, connected, session
-from engine.cluster.identity import difference, identity
-from engine.cluster.preparation import inspect
-from engine.cluster.workers import Workers
-from engine.common.files import lock
-from engine.common.runs import RunName, at_work, stop_here
-from engine.common.work import threads
-from engine.shell.cli import main
-from eval.families import default, load_net
-from eval.net import play
-from eval.net.family import NetEvaluation
-from formats.openings import OpeningError
-from learn.procedure import learn_from_files
-from learn.request import Events, LearnRequest
-from match.config import MatchConfig
-from match.errors import MatchError
-from match.games import Game
-from match.players import OtherPlayer, OwnPlayer
-from match.runner import MatchOutput, play_match, run_match
-from match.statistics import Sprt
-from match.time_control import TimeControl
+from merino.inner.app.cluster import connection, preparation
+from merino.inner.app.cluster.address import ClusterAddress, Needs
+from merino.inner.app.cluster.connection import ClusterError, ClusterSession, connected, session
+from merino.inner.app.cluster.identity import difference, identity
+from merino.inner.app.cluster.preparation import inspect
+from merino.inner.app.cluster.workers import Workers
+from merino.inner.app.shell.cli import main
+from merino.inner.core.common.files import lock
+from merino.inner.core.common.runs import RunName, at_work, stop_here
+from merino.inner.core.common.work import threads
+from merino.inner.eval.families import default, load_net
+from merino.inner.eval.net import play
+from merino.inner.eval.net.family import NetEvaluation
+from merino.inner.formats.openings import OpeningError
+from merino.inner.learn.procedure import learn_from_files
+from merino.inner.learn.request import Events, LearnRequest
+from merino.inner.match.config import MatchConfig
+from merino.inner.match.errors import MatchError
+from merino.inner.match.games import Game
+from merino.inner.match.players import OtherPlayer, OwnPlayer
+from merino.inner.match.runner import MatchOutput, play_match, run_match
+from merino.inner.match.statistics import Sprt
+from merino.inner.match.time_control import TimeControl
+from merino.inner.tune.playing import play_tune
+from merino.inner.tune.tuning import Tune
 from tests.fake_remote import FakeRemote
 from tests.rows import SELFPLAY
 from tests.test_tune_games import configuration
-from tune.playing import play_tune
-from tune.tuning import Tune
 
 NODES = TimeControl(nodes=100)
 

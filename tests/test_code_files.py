@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.compiled.cache import CACHE_GROUPS, group_of
-from engine.compiled.code_files import CodeCache, CodeFiles
-from engine.compiled.jit import ENTRIES, cache_of
-from engine.search.warmup import parts
+from merino.inner.core.compiled.cache import CACHE_GROUPS, group_of
+from merino.inner.core.compiled.code_files import CodeCache, CodeFiles
+from merino.inner.core.compiled.jit import ENTRIES, cache_of
+from merino.inner.engine.search.warmup import parts
 from tests.test_cache import answer, script, start
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -89,9 +89,9 @@ def test_code_is_never_kept_beside_the_sources(script, tmp_path):
 
 def test_every_entry_of_every_part_keeps_its_code_so():
     for group in CACHE_GROUPS[1:]:
-        import_module(f"{group}.warmup")
+        import_module(f"merino.inner.{group}.warmup")
     assert parts().keys() - set(CACHE_GROUPS) and cache_of(CACHE_GROUPS[0]) is not None
-    ours = [each for each in ENTRIES if each.py_func.__module__.partition(".")[0] in " ".join(CACHE_GROUPS).split()]
+    ours = [each for each in ENTRIES if each.py_func.__module__.startswith("merino.inner.")]
     assert {group_of(each.py_func.__module__) for each in ours} == set(CACHE_GROUPS)
     for each in ours:
         assert isinstance(each._cache, CodeCache) and isinstance(each._cache._cache_file, CodeFiles)
@@ -102,7 +102,7 @@ def test_a_study_over_a_damaged_cache_goes_on_and_mends_it(tmp_path):
     games = tmp_path / "games.pgn"
     games.write_text(GAMES + GAMES.replace("1-0", "0-1"))
     environment = os.environ | {"MERINO_HOME": str(tmp_path / "home"), "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "engine", "points", str(games)]
+    command = [sys.executable, "-m", "merino", "points", str(games)]
     parts()["study"]()  # what is damaged now was whole
     for group in CACHE_GROUPS:
         shutil.copytree(cache_of(group), tmp_path / "home" / "cache" / cache_of(group).name)

@@ -10,14 +10,14 @@ import unittest.mock
 import chess
 import pytest
 
-from engine.board.game import Position
-from engine.compiled import inventory
-from engine.uci import cold_start, runtime
-from engine.uci.cold_start import ColdStart
-from engine.uci.commands import COMMANDS, run
-from engine.uci.fallback import quick_move
-from engine.uci.output import Output
-from engine.uci.session import UciSession
+from merino.inner.core.board.game import Position
+from merino.inner.core.compiled import inventory
+from merino.inner.engine.uci import cold_start, runtime
+from merino.inner.engine.uci.cold_start import ColdStart
+from merino.inner.engine.uci.commands import COMMANDS, run
+from merino.inner.engine.uci.fallback import quick_move
+from merino.inner.engine.uci.output import Output
+from merino.inner.engine.uci.session import UciSession
 
 AFTER_E4 = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1"
 

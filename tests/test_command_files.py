@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.shell.cli import COMMANDS, main
+from merino.inner.app.shell.cli import COMMANDS, main
 
 # A word of each, and the value of each option, that names a file to be read: `?` here.
 LINES = (

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.console.command_line import Parser
-from engine.shell.cli import COMMANDS, HELP, main
-from engine.uci.options import OptionError, find
+from merino.inner.app.console.command_line import Parser
+from merino.inner.app.shell.cli import COMMANDS, HELP, main
+from merino.inner.engine.uci.options import OptionError, find
 
 # Each older or foreign spelling, and what it stands for.
 OTHER_SPELLINGS = {

@@ -14,19 +14,19 @@ from types import ModuleType
 
 import pytest
 
-from engine.board.fen import START_FEN
-from engine.console import dispatch as dispatch_module
-from engine.console.completion import completions
-from engine.console.loop import HINT_AFTER_INTERRUPT, run_lines, run_piped
-from engine.console.registry import COMMANDS
-from engine.console.session import Session
-from engine.console.terminal import Terminal
-from engine.notation.san import looks_like_move
-from engine.search.limits import Limits
-from engine.search.strength import at_elo, at_level
-from engine.uci import runtime
-from eval.linear.registry import TERMS
-from eval.linear.weights import DEFAULT_FILE, ENVIRONMENT_VARIABLE
+from merino.inner.app.console import dispatch as dispatch_module
+from merino.inner.app.console.completion import completions
+from merino.inner.app.console.loop import HINT_AFTER_INTERRUPT, run_lines, run_piped
+from merino.inner.app.console.registry import COMMANDS
+from merino.inner.app.console.session import Session
+from merino.inner.app.console.terminal import Terminal
+from merino.inner.core.board.fen import START_FEN
+from merino.inner.engine.notation.san import looks_like_move
+from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.strength import at_elo, at_level
+from merino.inner.engine.uci import runtime
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.weights import DEFAULT_FILE, ENVIRONMENT_VARIABLE
 from tests.talk import Talk
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -304,13 +304,13 @@ def interrupt(*_: object) -> None:
 
 
 def interrupt_reading(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("learn.procedure.read_rows", interrupt)
+    monkeypatch.setattr("merino.inner.learn.procedure.read_rows", interrupt)
 
 
 def interrupt_loading(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = ModuleType("engine.console.learning")
+    module = ModuleType("merino.inner.app.console.learning")
     module.__getattr__ = interrupt  # when `learn_weights` is imported from it
-    monkeypatch.setitem(sys.modules, "engine.console.learning", module)
+    monkeypatch.setitem(sys.modules, "merino.inner.app.console.learning", module)
 
 
 @pytest.mark.parametrize("interrupt_it", [interrupt_reading, interrupt_loading])
@@ -401,7 +401,7 @@ def test_the_thinking_line_is_rewritten_in_place_on_a_terminal_only() -> None:
 def _console(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """The real program with a script on its standard input."""
     return subprocess.run(
-        [sys.executable, "-m", "engine", "console", *arguments],
+        [sys.executable, "-m", "merino", "console", *arguments],
         input=script,
         capture_output=True,
         text=True,

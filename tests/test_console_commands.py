@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from engine.board.bitboard import BLACK, WHITE
-from engine.console.completion import completions
-from engine.console.registry import COMMANDS
-from engine.console.terminal import Terminal
-from engine.search.limits import Limits, Score
-from engine.uci.options import OPTIONS
-from eval.linear.weights import SHIPPED
+from merino.inner.app.console.completion import completions
+from merino.inner.app.console.registry import COMMANDS
+from merino.inner.app.console.terminal import Terminal
+from merino.inner.core.board.bitboard import BLACK, WHITE
+from merino.inner.engine.search.limits import Limits, Score
+from merino.inner.engine.uci.options import OPTIONS
+from merino.inner.eval.linear.weights import SHIPPED
 from tests.shipped import ONE_PHASE
 from tests.talk import Talk
 

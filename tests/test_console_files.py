@@ -8,9 +8,9 @@ import chess
 import chess.pgn
 import pytest
 
-from engine import NAME, __version__
-from engine.board.fen import START_FEN
-from engine.common import files
+from merino.inner.core.board.fen import START_FEN
+from merino.inner.core.common import files
+from merino.inner.core.common.about import NAME, __version__
 from tests.talk import Talk
 
 ENDGAME = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from eval.linear.weights import DEFAULT_FILE, ENVIRONMENT_VARIABLE
+from merino.inner.eval.linear.weights import DEFAULT_FILE, ENVIRONMENT_VARIABLE
 
 pty = pytest.importorskip("pty")
 
@@ -27,7 +27,7 @@ class Keyboard:
         self.pid, self.terminal = pty.fork()
         if self.pid == 0:
             os.chdir(ROOT)
-            os.execve(sys.executable, [sys.executable, "-m", "engine"], environ)
+            os.execve(sys.executable, [sys.executable, "-m", "merino"], environ)
         self.seen = ""
 
     def type(self, keys: str) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.board.fen import START_FEN
-from engine.console.kept_game import DamagedGameError, KeptGame
-from engine.console.loop import run_lines
-from engine.console.unfinished import MOST_GAMES, Unfinished
+from merino.inner.app.console.kept_game import DamagedGameError, KeptGame
+from merino.inner.app.console.loop import run_lines
+from merino.inner.app.console.unfinished import MAX_GAMES, Unfinished
+from merino.inner.core.board.fen import START_FEN
 from tests.talk import Talk
 
 DAY = 86400
@@ -208,16 +208,16 @@ def test_a_game_that_another_console_took_after_the_offer_is_left_to_it(start: C
 
 
 def test_the_oldest_game_makes_room_when_all_places_are_taken(start: Callable[[], Console], tmp_path: Path) -> None:
-    for number in range(MOST_GAMES + 1):
+    for number in range(MAX_GAMES + 1):
         console = start()
         console.say("d4" if number else "e4")
         console.leave()
-        if number < MOST_GAMES:
+        if number < MAX_GAMES:
             for file in files_in(tmp_path):
-                age = time.time() - DAY * (1 + (MOST_GAMES - int(file.stem)))
+                age = time.time() - DAY * (1 + (MAX_GAMES - int(file.stem)))
                 os.utime(file, (age, age))
     offers = start().session.unfinished.offers()
-    assert len(offers) == MOST_GAMES
+    assert len(offers) == MAX_GAMES
     assert {offer.kept.game.position.moves[0].uci() for offer in offers} == {"d2d4"}
 
 

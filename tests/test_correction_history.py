@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from engine.board.bitboard import ZERO
-from engine.board.game import Position
-from engine.board.move import NO_MOVE
-from engine.compiled.jit import entry
-from engine.search.alpha_beta import store_result
-from engine.search.correction_history import set_static_eval, update_correction_history
-from engine.search.parameters import PARAMETERS
-from engine.search.state import NO_SCORE
-from engine.search.transposition import EXACT, LOWER_BOUND, UPPER_BOUND, TranspositionTable
-from engine.search.worker import Worker
-from eval.families import default
+from merino.inner.core.board.bitboard import ZERO
+from merino.inner.core.board.game import Position
+from merino.inner.core.board.move import NO_MOVE
+from merino.inner.core.compiled.jit import entry
+from merino.inner.engine.search.alpha_beta import store_result
+from merino.inner.engine.search.correction_history import set_static_eval, update_correction_history
+from merino.inner.engine.search.parameters import PARAMETERS
+from merino.inner.engine.search.state import NO_SCORE
+from merino.inner.engine.search.transposition import EXACT, LOWER_BOUND, UPPER_BOUND, TranspositionTable
+from merino.inner.engine.search.worker import Worker
+from merino.inner.eval.families import default
 
 ENDGAME = "4k3/pp3p2/8/8/8/8/PPP2PPP/4K3 w - - 0 1"
 KING_ELSEWHERE = "6k1/pp3p2/8/8/8/8/PPP2PPP/4K3 w - - 0 1"

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from engine import __version__ as version
-from engine.shell.cli import COMMANDS, main
-from engine.uci.commands import COMMANDS as UCI_COMMANDS
+from merino.inner.app.shell.cli import COMMANDS, main
+from merino.inner.core.common.about import __version__ as version
+from merino.inner.engine.uci.commands import COMMANDS as UCI_COMMANDS
 from tests.browser import Page, needs_browser
 from tests.test_layers import FLOORS
 

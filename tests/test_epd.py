@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.shell.cli import main
+from merino.inner.app.shell.cli import main
 
 MATE_IN_ONE = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - -"
 

@@ -4,10 +4,10 @@ import chess
 import numpy as np
 import pytest
 
-from engine.board.bitboard import BLACK, WHITE
-from engine.board.fen import parse_fen
-from eval.linear.evaluate import counts_of
-from eval.linear.registry import TERMS
+from merino.inner.core.board.bitboard import BLACK, WHITE
+from merino.inner.core.board.fen import parse_fen
+from merino.inner.eval.linear.evaluate import counts_of
+from merino.inner.eval.linear.registry import TERMS
 from tests import naive
 from tests.boards import playouts, records, sparse
 

@@ -8,12 +8,12 @@ import chess
 import numpy as np
 import pytest
 
-from engine.board.bitboard import BLACK, WHITE
-from engine.board.fen import parse_fen
-from eval.draws import after_rules
-from eval.linear.evaluate import counts_of, features_of, scores_of
-from eval.linear.registry import TERMS
-from eval.linear.weights import SHIPPED, load
+from merino.inner.core.board.bitboard import BLACK, WHITE
+from merino.inner.core.board.fen import parse_fen
+from merino.inner.eval.draws import after_rules
+from merino.inner.eval.linear.evaluate import counts_of, features_of, scores_of
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.weights import SHIPPED, load
 from tests import naive
 from tests.boards import placed, playouts, records, sparse
 from tests.shipped import one_phase

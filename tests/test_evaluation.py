@@ -10,29 +10,29 @@ import chess
 import numpy as np
 import pytest
 
-from engine.board.bitboard import EMPTY
-from engine.board.changes import NOTHING, changes_of
-from engine.board.fen import parse_fen
-from engine.board.game import Position
-from engine.compiled.jit import entry
-from engine.compiled.recursion import call_evaluation
-from engine.search.limits import Limits
-from engine.search.searcher import Searcher
-from engine.search.transposition import TranspositionTable
-from engine.search.tree import make_move, make_null_move
-from engine.search.worker import Worker
-from eval.evaluation import Evaluation, EvaluationError
-from eval.explanation import Change
-from eval.families import default, from_identity
-from eval.net.family import NetEvaluation
-from eval.net.network import Shape, quantised
-from eval.net.piece_family import net_evaluation
-from formats.openings import Opening
-from match.compiled_board import CompiledBoard
-from match.config import MatchConfig
-from match.players import OwnPlayer
-from match.runner import run_match
-from match.time_control import Adjudication, TimeControl
+from merino.inner.core.board.bitboard import EMPTY
+from merino.inner.core.board.changes import NOTHING, changes_of
+from merino.inner.core.board.fen import parse_fen
+from merino.inner.core.board.game import Position
+from merino.inner.core.compiled.jit import entry
+from merino.inner.core.compiled.recursion import call_evaluation
+from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.searcher import Searcher
+from merino.inner.engine.search.transposition import TranspositionTable
+from merino.inner.engine.search.tree import make_move, make_null_move
+from merino.inner.engine.search.worker import Worker
+from merino.inner.eval.evaluation import Evaluation, EvaluationError
+from merino.inner.eval.explanation import Change
+from merino.inner.eval.families import default, from_identity
+from merino.inner.eval.net.family import NetEvaluation
+from merino.inner.eval.net.network import Shape, quantised
+from merino.inner.eval.net.piece_family import net_evaluation
+from merino.inner.formats.openings import Opening
+from merino.inner.match.compiled_board import CompiledBoard
+from merino.inner.match.config import MatchConfig
+from merino.inner.match.players import OwnPlayer
+from merino.inner.match.runner import run_match
+from merino.inner.match.time_control import Adjudication, TimeControl
 from tests.material_family import MaterialEvaluation
 
 

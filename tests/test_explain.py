@@ -8,15 +8,15 @@ import chess
 import numpy as np
 import pytest
 
-from engine.board.bitboard import BLACK, SQUARE_NAMES, WHITE
-from engine.board.game import Position
-from engine.report.schema import PositionReport
-from engine.report.static import between, report_change, report_evaluation
-from engine.report.summary import summarise, summarise_change
-from engine.report.text import render, render_change, render_pieces
-from eval.draws import after_rules
-from eval.linear.evaluate import scores_of
-from eval.linear.explain import (
+from merino.inner.core.board.bitboard import BLACK, SQUARE_NAMES, WHITE
+from merino.inner.core.board.game import Position
+from merino.inner.engine.report.schema import PositionReport
+from merino.inner.engine.report.static import between, report_change, report_evaluation
+from merino.inner.engine.report.summary import summarise, summarise_change
+from merino.inner.engine.report.text import render, render_change, render_pieces
+from merino.inner.eval.draws import after_rules
+from merino.inner.eval.linear.evaluate import scores_of
+from merino.inner.eval.linear.explain import (
     CANNOT_WIN,
     KNOWN_DRAW,
     OPPOSITE_BISHOPS,
@@ -24,8 +24,8 @@ from eval.linear.explain import (
     explain,
     value_pieces,
 )
-from eval.linear.family import LinearEvaluation, render_terms
-from eval.linear.registry import TERMS, Group
+from merino.inner.eval.linear.family import LinearEvaluation, render_terms
+from merino.inner.eval.linear.registry import TERMS, Group
 from tests.shipped import one_phase
 
 RULES = [

@@ -7,25 +7,25 @@ import chess
 import numpy as np
 import pytest
 
-from engine.board.game import Position
-from engine.common.command import CommandError, UsageError
-from engine.common.errors import MerinoError
-from engine.notation.san import read_move
-from engine.search.limits import Limits
-from engine.search.searcher import Searcher
-from engine.shell.cli import main
-from engine.shell.explain import run_compare, run_explain, run_moves
-from engine.shell.positions import read_positions, take_position
-from eval.families import load as load_evaluation
-from eval.linear.evaluate import scores_of
-from eval.linear.explain import explain
-from eval.linear.family import LinearEvaluation
-from eval.linear.registry import TERMS
-from eval.linear.weights import SHIPPED, as_mapping, load, render
-from study.analyser import analyser
-from study.explain.text import render_move
-from study.explain.two_weights import compare_weights
-from study.reporting import ranks, report_moves, report_position
+from merino.inner.app.shell.cli import main
+from merino.inner.app.shell.explain import run_compare, run_explain, run_moves
+from merino.inner.app.shell.positions import read_positions, take_position
+from merino.inner.core.board.game import Position
+from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.core.common.errors import MerinoError
+from merino.inner.engine.notation.san import read_move
+from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.searcher import Searcher
+from merino.inner.eval.families import load as load_evaluation
+from merino.inner.eval.linear.evaluate import scores_of
+from merino.inner.eval.linear.explain import explain
+from merino.inner.eval.linear.family import LinearEvaluation
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.weights import SHIPPED, as_mapping, load, render
+from merino.inner.study.analyser import analyser
+from merino.inner.study.explain.text import render_move
+from merino.inner.study.explain.two_weights import compare_weights
+from merino.inner.study.reporting import ranks, report_moves, report_position
 from tests.talk import Talk
 
 MIDDLEGAME = "r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13"

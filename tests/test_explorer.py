@@ -18,18 +18,18 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 from websockets.sync.client import connect as websocket
 
-from engine.board.game import Position
-from engine.common.command import CommandError
-from engine.explorer.app import create_app
-from engine.explorer.evaluations import Evaluations
-from engine.explorer.games_file import GamesFile
-from engine.explorer.guard import MOST_BYTES
-from engine.explorer.server_state import ServerState
-from engine.report.schema import PositionReport
-from engine.shell.explorer import run_explorer
-from eval.families import DEFAULT_FILE, default, load
-from eval.linear.registry import TERMS
-from study.reporting import report_position
+from merino.inner.app.explorer.app import create_app
+from merino.inner.app.explorer.evaluations import Evaluations
+from merino.inner.app.explorer.games_file import GamesFile
+from merino.inner.app.explorer.guard import MAX_BYTES
+from merino.inner.app.explorer.server_state import ServerState
+from merino.inner.app.shell.explorer import run_explorer
+from merino.inner.core.board.game import Position
+from merino.inner.core.common.command import CommandError
+from merino.inner.engine.report.schema import PositionReport
+from merino.inner.eval.families import DEFAULT_FILE, default, load
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.study.reporting import report_position
 
 PORT = 8765
 ADDRESS = f"http://127.0.0.1:{PORT}"
@@ -421,8 +421,8 @@ def test_every_answer_carries_the_policy(page: TestClient) -> None:
 
 
 def test_an_oversized_body_is_refused_whatever_its_headers_say(page: TestClient) -> None:
-    assert "larger than 4 MiB" in refused(page.post("/api/read", content=b"x" * (MOST_BYTES + 1)), 413)
-    chunks = (b"x" * 65536 for _ in range(MOST_BYTES // 65536 + 1))
+    assert "larger than 4 MiB" in refused(page.post("/api/read", content=b"x" * (MAX_BYTES + 1)), 413)
+    chunks = (b"x" * 65536 for _ in range(MAX_BYTES // 65536 + 1))
     assert "larger than 4 MiB" in refused(page.post("/api/read", content=chunks), 413)
     assert refused(page.get("/api/explain", params={"fen": "x" * 20_000}), 414)
 
@@ -593,7 +593,7 @@ def test_a_port_in_use_is_named() -> None:
 
 def test_ctrl_c_ends_the_server_even_while_a_tab_searches() -> None:
     process = subprocess.Popen(
-        [sys.executable, "-m", "engine", "explorer", "--port", "0", "--no-browser", MIDDLEGAME],
+        [sys.executable, "-m", "merino", "explorer", "--port", "0", "--no-browser", MIDDLEGAME],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

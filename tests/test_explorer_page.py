@@ -12,11 +12,11 @@ import chess
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from engine.board.game import Position
-from engine.report.schema import PositionReport
-from eval.families import DEFAULT_FILE, default, load_evaluation
-from eval.linear.registry import TERMS
-from study.reporting import report_position
+from merino.inner.core.board.game import Position
+from merino.inner.engine.report.schema import PositionReport
+from merino.inner.eval.families import DEFAULT_FILE, default, load_evaluation
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.study.reporting import report_position
 from tests.browser import HEIGHT, ROOT, WIDTH, Explorer, Page, needs_browser, square
 
 pytestmark = needs_browser

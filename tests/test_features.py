@@ -11,12 +11,12 @@ import chess
 import numpy as np
 import pytest
 
-from engine.board.fen import parse_fen
-from engine.compiled.jit import entry
-from engine.shell.cli import main
-from eval.net.blocks import BLOCKS, COLOUR, FILE, RANK, ROLE, make_block
-from eval.net.features import FeatureError, features
-from eval.net.view import VIEW_SIZE, look, look_back
+from merino.inner.app.shell.cli import main
+from merino.inner.core.board.fen import parse_fen
+from merino.inner.core.compiled.jit import entry
+from merino.inner.eval.net.blocks import BLOCKS, COLOUR, FILE, RANK, ROLE, make_block
+from merino.inner.eval.net.features import FeatureError, features
+from merino.inner.eval.net.view import VIEW_SIZE, look, look_back
 
 SIZES = {
     "ALL": 768, "KING": 64, "H": 96, "V": 96, "D1": 180, "D2": 180, "PH": 1152, "PV": 1152, "MB": 768, "MC": 206,

@@ -5,8 +5,8 @@ import random
 import chess
 import pytest
 
-from engine.board.fen import START_FEN, FenError, parse_fen, to_fen
-from engine.board.game import Position
+from merino.inner.core.board.fen import START_FEN, FenError, parse_fen, to_fen
+from merino.inner.core.board.game import Position
 from tests.boards import playouts, sparse
 
 CASTLES = "r3k2r/8/8/8/8/8/8/R3K2R"

@@ -9,20 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from engine.common.files import check_writable, lock_within, write_whole, writing_whole
+from merino.inner.core.common.files import check_writable, lock_within, write_whole, writing_whole
 
 ROOT = Path(__file__).resolve().parent.parent
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from engine.common.files import writing_whole
+from merino.inner.core.common.files import writing_whole
 with writing_whole(Path(sys.argv[1])) as file:
     file.write(b"half")
     os.kill(os.getpid(), signal.SIGKILL)
 """
 HOLDER = """
 import os, signal, sys
-from engine.common.files import lock
+from merino.inner.core.common.files import lock
 file = open(sys.argv[1], "ab")
 lock(file)
 os.kill(os.getpid(), signal.SIGSTOP)
@@ -82,7 +82,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path, m
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("engine.common.files.os.fsync", full)
+    monkeypatch.setattr("merino.inner.core.common.files.os.fsync", full)
     with pytest.raises(OSError, match="No space left") as caught:
         write_whole(path, b"new")
     assert caught.value.filename == str(path)

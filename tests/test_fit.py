@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from eval.linear.registry import TERMS, Group, Phase, Term
-from eval.linear.weights import DEFAULT_FILE, SHIPPED, load
-from learn.fit import FitCallback, FitProblem, Step, gauss_newton
-from learn.learning import METHODS, Learned, Settings, learn, split
-from learn.passes import BLOCK, Detail, gather
-from learn.report import summarise
-from learn.sample import FitParameters, Loss, Sample, sample_of
+from merino.inner.eval.linear.registry import TERMS, Group, Phase, Term
+from merino.inner.eval.linear.weights import DEFAULT_FILE, SHIPPED, load
+from merino.inner.learn.fit import FitCallback, FitProblem, Step, gauss_newton
+from merino.inner.learn.learning import METHODS, Learned, Settings, learn, split
+from merino.inner.learn.passes import BLOCK, Detail, gather
+from merino.inner.learn.report import summarise
+from merino.inner.learn.sample import FitParameters, Loss, Sample, sample_of
 from tests.rows import made_up_rows, mean_error, selfplay_rows, some_games
 from tests.shipped import one_phase
 
@@ -178,7 +178,7 @@ def test_terms_may_be_added_without_a_change_here() -> None:
 def test_a_large_sample_is_first_approached_on_a_part_of_it(monkeypatch: pytest.MonkeyPatch, sample: Sample) -> None:
     start, problem = FitParameters(one_phase(), 1 / K), FitProblem(POSITIONAL, BOUNDS, False, one_phase())
     whole = gauss_newton(sample, start, problem, FitCallback())
-    monkeypatch.setattr("learn.fit.LARGE", 1)
-    monkeypatch.setattr("learn.passes.BLOCK", 256)
-    monkeypatch.setattr("learn.shares.BLOCK", 256)
+    monkeypatch.setattr("merino.inner.learn.fit.LARGE", 1)
+    monkeypatch.setattr("merino.inner.learn.passes.BLOCK", 256)
+    monkeypatch.setattr("merino.inner.learn.shares.BLOCK", 256)
     assert np.abs(gauss_newton(sample, start, problem, FitCallback()).weights - whole.weights).max() < 0.1

@@ -58,7 +58,7 @@ WORDS = {  # what a chess programmer greps for, and the file where the thing is
 
 def names_in(module: str) -> set[str]:
     """What a module defines, members of its classes as `Class.member`."""
-    path = ROOT / module.replace(".", "/")
+    path = ROOT / module.removeprefix("merino.inner.").replace(".", "/")
     source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     found = set()
     for node in ast.parse(source.read_text(encoding="utf-8")).body:
@@ -105,7 +105,7 @@ def test_a_technique_of_the_search_is_one_function_that_says_the_chess_of_it(tec
     ]
     assert len(found) == 1
     assert ast.get_docstring(found[0])
-    assert f"`engine.search.{path_of(technique)}:{technique}`" in GLOSSARY
+    assert f"`merino.inner.engine.search.{path_of(technique)}:{technique}`" in GLOSSARY
 
 
 def path_of(technique: str) -> str:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.shell.cli import main
-from engine.shell.gui_config import WRITERS
-from engine.uci.options import OPTIONS
+from merino.inner.app.shell.cli import main
+from merino.inner.app.shell.gui_config import WRITERS
+from merino.inner.engine.uci.options import OPTIONS
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_lichess_bot_gets_only_options_it_may_set(command: Path, capsys: pytest.
 def test_without_an_installed_command_the_remedy_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("engine.shell.gui_config.shutil.which", lambda name, path=None: None)
+    monkeypatch.setattr("merino.inner.app.shell.gui_config.shutil.which", lambda name, path=None: None)
     assert main(["gui-config", "arena"]) == 1
     assert "pip install ." in capsys.readouterr().err
 

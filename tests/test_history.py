@@ -5,14 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.board.game import Position
-from engine.board.move import NO_MOVE
-from engine.compiled.jit import entry
-from engine.search.history import HISTORY_BITS, noisy_history, note_searched, quiet_history, update_histories
-from engine.search.transposition import TranspositionTable
-from engine.search.tree import make_move
-from engine.search.worker import Worker
-from eval.families import default
+from merino.inner.core.board.game import Position
+from merino.inner.core.board.move import NO_MOVE
+from merino.inner.core.compiled.jit import entry
+from merino.inner.engine.search.history import (
+    HISTORY_BITS,
+    noisy_history,
+    note_searched,
+    quiet_history,
+    update_histories,
+)
+from merino.inner.engine.search.transposition import TranspositionTable
+from merino.inner.engine.search.tree import make_move
+from merino.inner.engine.search.worker import Worker
+from merino.inner.eval.families import default
 
 FEN = "r1bqkb1r/pppp1ppp/2n2n2/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R w KQkq - 4 4"
 QUIET, OTHER_QUIET, CAPTURE, OTHER_CAPTURE = "d2d3", "b1c3", "f3e5", "c4f7"

@@ -10,26 +10,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.common.command import CommandError, UsageError
-from engine.common.folders import user_folder
-from engine.common.sealed import as_json, from_json
-from engine.console.improving import improve as run
-from eval.linear.registry import TERMS
-from eval.linear.weights import defaults, load, save
-from learn.errors import LearnError
-from learn.improve import loop, steps
-from learn.improve.loop import Improvement, Until
-from learn.improve.plan import Plan
-from learn.improve.plots import PICTURES, draw
-from learn.improve.start import begin
-from learn.improve.state import Folder, LoopState, load_state, table_of
-from learn.improve.steps import RoundFit
-from learn.learning import split
-from learn.positions import Quiet
-from learn.request import Events
-from learn.sample import Sample
-from match.errors import MatchError
-from match.games import Tally
+from merino.inner.app.console.improving import improve as run
+from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.core.common.folders import user_folder
+from merino.inner.core.common.sealed import as_json, from_json
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.weights import defaults, load, save
+from merino.inner.learn.errors import LearnError
+from merino.inner.learn.improve import loop, steps
+from merino.inner.learn.improve.loop import Improvement, Until
+from merino.inner.learn.improve.plan import Plan
+from merino.inner.learn.improve.plots import PICTURES, draw
+from merino.inner.learn.improve.start import begin
+from merino.inner.learn.improve.state import Folder, LoopState, load_state, table_of
+from merino.inner.learn.improve.steps import RoundFit
+from merino.inner.learn.learning import split
+from merino.inner.learn.positions import Quiet
+from merino.inner.learn.request import Events
+from merino.inner.learn.sample import Sample
+from merino.inner.match.errors import MatchError
+from merino.inner.match.games import Tally
 
 TINY: dict[str, Any] = {
     "nodes": 40, "games": 12, "window": 2, "match_nodes": 40, "match_games": 8, "gauge": 4, "share": 0.0, "elo0": 0.0,

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from engine.compiled import inventory, jit
-from engine.compiled.cache import PLAY
-from engine.compiled.inventory import is_play_compiled, is_whole, write_inventory
-from engine.search.warmup import warm_up
+from merino.inner.core.compiled import inventory, jit
+from merino.inner.core.compiled.cache import PLAY
+from merino.inner.core.compiled.inventory import is_play_compiled, is_whole, write_inventory
+from merino.inner.engine.search.warmup import warm_up
 from tests.uci_process import ROOT, UciProcess, bestmove, field, infos
 
 ASK = """
 import sys
-from engine.compiled.inventory import is_play_compiled
+from merino.inner.core.compiled.inventory import is_play_compiled
 print(is_play_compiled(), "numba" in sys.modules)
 """
 SLOW_NUMBA = """

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.compiled.jit import entry
-from engine.search.iterative_deepening import aspiration_window, fail_high_depth, widened_window
-from engine.search.limits import MATE_IN_MAX_PLY
-from engine.search.state import INFINITE, NO_SCORE, new_search_record
+from merino.inner.core.compiled.jit import entry
+from merino.inner.engine.search.iterative_deepening import aspiration_window, fail_high_depth, widened_window
+from merino.inner.engine.search.limits import MATE_IN_MAX_PLY
+from merino.inner.engine.search.state import INFINITE, NO_SCORE, new_search_record
 
 WIDTH = 20
 

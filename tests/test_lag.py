@@ -1,9 +1,9 @@
 """Lag: what a move costs beside its search is learnt from the clocks, and planned for."""
 
-from engine.search.limits import Limits
-from engine.search.parameters import by_name, parameter_values
-from engine.search.time_management import budget
-from engine.uci.lag import Lag
+from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.parameters import by_name, parameter_values
+from merino.inner.engine.search.time_management import budget
+from merino.inner.engine.uci.lag import Lag
 
 NUMBERS = by_name(parameter_values())
 

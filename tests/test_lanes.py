@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from engine.compiled.jit import entry
-from engine.compiled.lanes import (
+from merino.inner.core.compiled.jit import entry
+from merino.inner.core.compiled.lanes import (
     FLOAT_LANES,
     clipped_floats,
     floats_of,

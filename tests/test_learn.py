@@ -11,18 +11,18 @@ import chess.pgn
 import numpy as np
 import pytest
 
-from engine.board.fen import parse_fen
-from engine.common.command import CommandError, UsageError
-from engine.console.learn_options import read_arguments
-from engine.console.learning import learn_weights
-from eval.linear.evaluate import features_of
-from eval.linear.registry import TERMS
-from eval.linear.weights import learned_k, load, save
-from formats.pgn_games import read_games
-from learn.fit import FitCallback, FitProblem, fit_k, gauss_newton
-from learn.learning import Settings, learn, split
-from learn.positions import FEATURE_SCALE, Rows, Selection, rows_of_games
-from learn.sample import FitParameters, Sample, sample_of
+from merino.inner.app.console.learn_options import read_arguments
+from merino.inner.app.console.learning import learn_weights
+from merino.inner.core.board.fen import parse_fen
+from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.eval.linear.evaluate import features_of
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.weights import learned_k, load, save
+from merino.inner.formats.pgn_games import read_games
+from merino.inner.learn.fit import FitCallback, FitProblem, fit_k, gauss_newton
+from merino.inner.learn.learning import Settings, learn, split
+from merino.inner.learn.positions import FEATURE_SCALE, Rows, Selection, rows_of_games
+from merino.inner.learn.sample import FitParameters, Sample, sample_of
 from tests.rows import mean_error
 from tests.shipped import one_phase
 

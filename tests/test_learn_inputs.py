@@ -16,26 +16,35 @@ import chess
 import numpy as np
 import pytest
 
-from engine.board.fen import parse_fen, to_fen
-from engine.board.game import Position
-from engine.board.position import POSITION
-from engine.common import mapped
-from engine.common.live_line import COLUMNS, LiveLine
-from engine.common.mapped import is_in_file
-from engine.common.progress import Progress, ProgressOfMany, time_left
-from engine.console.learning import shown
-from eval.linear.evaluate import NUMBER_OF_TERMS
-from eval.linear.weights import defaults
-from formats import pgn_stream, sources
-from formats.labelled import read_labelled, write_labelled
-from formats.pgn_games import Fault, read_games
-from formats.sources import SourceError, count_lines, find_files
-from learn.checking import check_rows
-from learn.fen_file import lines_of
-from learn.inputs import ReadOptions, read_rows
-from learn.positions import Equal, PositionBlock, Quiet, Rows, Selection, block_of_games, rows_of_block, rows_of_games
-from learn.quiet import is_open, select_quiet
-from learn.rows import RowStore
+from merino.inner.app.console.learning import shown
+from merino.inner.core.board.fen import parse_fen, to_fen
+from merino.inner.core.board.game import Position
+from merino.inner.core.board.position import POSITION
+from merino.inner.core.common import mapped
+from merino.inner.core.common.live_line import COLUMNS, LiveLine
+from merino.inner.core.common.mapped import is_in_file
+from merino.inner.core.common.progress import Progress, ProgressOfMany, time_left
+from merino.inner.eval.linear.evaluate import NUMBER_OF_TERMS
+from merino.inner.eval.linear.weights import defaults
+from merino.inner.formats import pgn_stream, sources
+from merino.inner.formats.labelled import read_labelled, write_labelled
+from merino.inner.formats.pgn_games import Fault, read_games
+from merino.inner.formats.sources import SourceError, count_lines, find_files
+from merino.inner.learn.checking import check_rows
+from merino.inner.learn.fen_file import lines_of
+from merino.inner.learn.inputs import ReadOptions, read_rows
+from merino.inner.learn.positions import (
+    Equal,
+    PositionBlock,
+    Quiet,
+    Rows,
+    Selection,
+    block_of_games,
+    rows_of_block,
+    rows_of_games,
+)
+from merino.inner.learn.quiet import is_open, select_quiet
+from merino.inner.learn.rows import RowStore
 from tests.full_disk import FullDisk
 from tests.pipes import pipe_with
 from tests.rows import SELFPLAY, copied_selfplay, made_up_rows

@@ -10,18 +10,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.common.command import CommandError, UsageError
-from engine.console.learn_options import read_arguments
-from engine.console.learning import learn_weights
-from engine.shell.learn import run_learn
-from eval.linear.registry import TERMS
-from eval.linear.weights import DEFAULT_FILE, as_mapping, learned_k, load, parse, render, rewrite, save
-from learn import installing, learning, procedure
-from learn.installing import EARLIER, LEARNED, text_with
-from match.games import Tally
-from match.prove import NOT_WEAKER, STRONGER, Proof, StrengthTest
-from match.statistics import Model, Sprt, _likeliest_with_mean, llr, score_of
-from match.time_control import TimeControl
+from merino.inner.app.console.learn_options import read_arguments
+from merino.inner.app.console.learning import learn_weights
+from merino.inner.app.shell.learn import run_learn
+from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.weights import DEFAULT_FILE, as_mapping, learned_k, load, parse, render, rewrite, save
+from merino.inner.learn import installing, learning, procedure
+from merino.inner.learn.installing import EARLIER, LEARNED, text_with
+from merino.inner.match.games import Tally
+from merino.inner.match.prove import NOT_WEAKER, STRONGER, Proof, StrengthTest
+from merino.inner.match.statistics import Model, Sprt, _likeliest_with_mean, llr, score_of
+from merino.inner.match.time_control import TimeControl
 from tests.rows import SELFPLAY
 from tests.shipped import one_phase
 

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from engine.common.command import CommandError
-from engine.console.learn_options import read_arguments
-from engine.console.learning import learn_weights
-from engine.shell.cli import main
-from eval.linear.weights import defaults, load, save
-from learn import procedure
-from learn.errors import LearnError, LearnStoppedError, standing
-from learn.installing import Verdict
-from learn.learning import Settings
-from learn.procedure import learn_from_files
-from learn.request import Events, LearnRequest
+from merino.inner.app.console.learn_options import read_arguments
+from merino.inner.app.console.learning import learn_weights
+from merino.inner.app.shell.cli import main
+from merino.inner.core.common.command import CommandError
+from merino.inner.eval.linear.weights import defaults, load, save
+from merino.inner.learn import procedure
+from merino.inner.learn.errors import LearnError, LearnStoppedError, standing
+from merino.inner.learn.installing import Verdict
+from merino.inner.learn.learning import Settings
+from merino.inner.learn.procedure import learn_from_files
+from merino.inner.learn.request import Events, LearnRequest
 from tests.rows import SELFPLAY
 
 

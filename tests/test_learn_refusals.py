@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.common.command import CommandError
-from engine.console.learning import learn_weights
-from eval.linear.weights import defaults, load, save
+from merino.inner.app.console.learning import learn_weights
+from merino.inner.core.common.command import CommandError
+from merino.inner.eval.linear.weights import defaults, load, save
 
 ROOT = Path(__file__).resolve().parent.parent
 SELFPLAY = ROOT / "games" / "selfplay.pgn"
@@ -71,7 +71,7 @@ def test_weights_of_other_terms_are_refused(weights: Path) -> None:
 
 def learning(*arguments: str, limit: int | None = None) -> subprocess.Popen[str]:
     """A `learn` process; it may write files of `limit` bytes at most."""
-    code = "import sys; from engine.shell.cli import main; sys.exit(main())"
+    code = "import sys; from merino.inner.app.shell.cli import main; sys.exit(main())"
     if limit is not None:
         code = (
             "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "

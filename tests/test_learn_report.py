@@ -11,25 +11,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.common.command import CommandError, UsageError
-from engine.console.learn_options import read_arguments
-from engine.console.learning import learn_weights
-from engine.shell.cli import main
-from engine.shell.learn import run_learn
-from engine.shell.plot import run_plot
-from eval.linear.registry import TERMS
-from eval.linear.weights import SHIPPED, load, save
-from learn import procedure
-from learn.calibration import calibration
-from learn.fit import FitCallback
-from learn.learning import ARTICLE, Learned, Settings, learn, split
-from learn.passes import gather
-from learn.plots import draw
-from learn.record import load_record
-from learn.report import RARE_GAMES, Summary, WeightLine, summarise
-from learn.run_log import COLUMNS, fold
-from learn.sample import FitParameters, sample_of
-from learn.tables import as_csv, render
+from merino.inner.app.console.learn_options import read_arguments
+from merino.inner.app.console.learning import learn_weights
+from merino.inner.app.shell.cli import main
+from merino.inner.app.shell.learn import run_learn
+from merino.inner.app.shell.plot import run_plot
+from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.weights import SHIPPED, load, save
+from merino.inner.learn import procedure
+from merino.inner.learn.calibration import calibration
+from merino.inner.learn.fit import FitCallback
+from merino.inner.learn.learning import ARTICLE, Learned, Settings, learn, split
+from merino.inner.learn.passes import gather
+from merino.inner.learn.plots import draw
+from merino.inner.learn.record import load_record
+from merino.inner.learn.report import RARE_GAMES, Summary, WeightLine, summarise
+from merino.inner.learn.run_log import COLUMNS, fold
+from merino.inner.learn.sample import FitParameters, sample_of
+from merino.inner.learn.tables import as_csv, render
 from tests.rows import SELFPLAY, made_up_rows, selfplay_rows, some_games
 from tests.shipped import one_phase
 
@@ -205,7 +205,7 @@ def test_nothing_is_drawn_for_a_folder_that_cannot_be_written(folder: Path, monk
     def drawn(*_: object) -> bytes:
         raise AssertionError("a picture is drawn")
 
-    monkeypatch.setattr("engine.shell.plot.draw", drawn)
+    monkeypatch.setattr("merino.inner.app.shell.plot.draw", drawn)
     with pytest.raises(CommandError, match=r"plot: cannot write '.*learning.json.*': "):
         run_plot([str(folder / "learning.json"), "--out", str(folder / "learning.json" / "plots")])
 

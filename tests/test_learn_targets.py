@@ -8,26 +8,26 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.board.fen import parse_fen
-from engine.common.command import UsageError
-from engine.console.learn_options import read_arguments
-from eval.linear.phases import by_stage, in_two_phases
-from eval.linear.registry import TERMS
-from eval.linear.weights import defaults
-from formats.labelled import read_labelled, write_labelled
-from formats.pgn_games import read_games
-from formats.pgn_scores import MATE, NO_SCORE
-from learn import rescoring
-from learn.errors import LearnError
-from learn.fit import FitCallback
-from learn.inputs import ReadOptions, read_rows
-from learn.learning import METHODS, Learned, Settings, learn, split
-from learn.passes import gather
-from learn.positions import Rows, Selection
-from learn.report import summarise
-from learn.rescoring import Rescore, RescoringStoppedError
-from learn.sample import FitParameters, sample_of
-from learn.targets import Target, scale_of_scores
+from merino.inner.app.console.learn_options import read_arguments
+from merino.inner.core.board.fen import parse_fen
+from merino.inner.core.common.command import UsageError
+from merino.inner.eval.linear.phases import by_stage, in_two_phases
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.weights import defaults
+from merino.inner.formats.labelled import read_labelled, write_labelled
+from merino.inner.formats.pgn_games import read_games
+from merino.inner.formats.pgn_scores import MATE, NO_SCORE
+from merino.inner.learn import rescoring
+from merino.inner.learn.errors import LearnError
+from merino.inner.learn.fit import FitCallback
+from merino.inner.learn.inputs import ReadOptions, read_rows
+from merino.inner.learn.learning import METHODS, Learned, Settings, learn, split
+from merino.inner.learn.passes import gather
+from merino.inner.learn.positions import Rows, Selection
+from merino.inner.learn.report import summarise
+from merino.inner.learn.rescoring import Rescore, RescoringStoppedError
+from merino.inner.learn.sample import FitParameters, sample_of
+from merino.inner.learn.targets import Target, scale_of_scores
 from tests.rows import made_up_rows
 
 N = len(TERMS)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.shell.cli import main as merino
+from merino.inner.app.shell.cli import main as merino
 from tools.make_puzzles import main
 
 GAME = """[Event "?"]

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.common import mapped
-from engine.common.mapped import RowFile, is_in_file, joined, let_go
+from merino.inner.core.common import mapped
+from merino.inner.core.common.mapped import RowFile, is_in_file, joined, let_go
 from tests.full_disk import FullDisk
 
 ROWS = np.arange(30_000, dtype=np.int16).reshape(10_000, 3)

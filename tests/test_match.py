@@ -11,24 +11,24 @@ import chess
 import numpy as np
 import pytest
 
-from engine.board.bitboard import BLACK, WHITE
-from engine.common import runs
-from engine.common.command import CommandError
-from engine.search.limits import Limits
-from engine.search.parameters import parameter_values
-from engine.search.searcher import Searcher
-from engine.shell.cli import main
-from engine.shell.match_options import time_control
-from eval.families import default
-from match import runner
-from match.compiled_board import CompiledBoard
-from match.config import MatchConfig
-from match.errors import MatchError, PlayerError
-from match.games import FAULTS, Game, Reason, Tally
-from match.openings import RandomOpenings
-from match.players import OwnPlayer, read_player
-from match.runner import play_match
-from match.time_control import Adjudication, TimeControl
+from merino.inner.app.shell.cli import main
+from merino.inner.app.shell.match_options import time_control
+from merino.inner.core.board.bitboard import BLACK, WHITE
+from merino.inner.core.common import runs
+from merino.inner.core.common.command import CommandError
+from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.parameters import parameter_values
+from merino.inner.engine.search.searcher import Searcher
+from merino.inner.eval.families import default
+from merino.inner.match import runner
+from merino.inner.match.compiled_board import CompiledBoard
+from merino.inner.match.config import MatchConfig
+from merino.inner.match.errors import MatchError, PlayerError
+from merino.inner.match.games import FAULTS, Game, Reason, Tally
+from merino.inner.match.openings import RandomOpenings
+from merino.inner.match.players import OwnPlayer, read_player
+from merino.inner.match.runner import play_match
+from merino.inner.match.time_control import Adjudication, TimeControl
 
 NODES = 200
 GAMES = 16

@@ -14,27 +14,27 @@ import chess.polyglot
 import numpy as np
 import pytest
 
-from engine.board.fen import START_FEN
-from engine.board.game import Position
-from engine.common.command import CommandError
-from engine.common.live_line import LivePrinter, shortened
-from engine.search.limits import Limits
-from engine.search.searcher import Searcher
-from engine.shell import match, selfplay, spsa
-from engine.shell.cli import main
-from eval.linear.weights import DEFAULT_FILE
-from formats.opening_files import FileOpenings
-from formats.openings import Opening, OpeningError
-from match.config import MatchConfig
-from match.engines import Situation
-from match.errors import MatchError
-from match.games import Played, Reason, Tally
-from match.players import OtherPlayer, OwnPlayer, find_program, read_player
-from match.python_board import PythonBoard
-from match.report import live_line
-from match.runner import MatchOutput, run_match
-from match.statistics import Sprt
-from match.time_control import Adjudication, Clock, TimeControl
+from merino.inner.app.shell import match, selfplay, spsa
+from merino.inner.app.shell.cli import main
+from merino.inner.core.board.fen import START_FEN
+from merino.inner.core.board.game import Position
+from merino.inner.core.common.command import CommandError
+from merino.inner.core.common.live_line import LivePrinter, shortened
+from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.searcher import Searcher
+from merino.inner.eval.linear.weights import DEFAULT_FILE
+from merino.inner.formats.opening_files import FileOpenings
+from merino.inner.formats.openings import Opening, OpeningError
+from merino.inner.match.config import MatchConfig
+from merino.inner.match.engines import Situation
+from merino.inner.match.errors import MatchError
+from merino.inner.match.games import Played, Reason, Tally
+from merino.inner.match.players import OtherPlayer, OwnPlayer, find_program, read_player
+from merino.inner.match.python_board import PythonBoard
+from merino.inner.match.report import live_line
+from merino.inner.match.runner import MatchOutput, run_match
+from merino.inner.match.statistics import Sprt
+from merino.inner.match.time_control import Adjudication, Clock, TimeControl
 
 FAKE = f"engine:{shlex.quote(sys.executable)} {shlex.quote(str(Path(__file__).parent / 'fake_engine.py'))}"
 QUICK = TimeControl(nodes=100)
@@ -137,7 +137,7 @@ class _Scripted:
 
 def test_at_a_classical_clock_both_sides_see_time_and_moves_to_go(monkeypatch: pytest.MonkeyPatch) -> None:
     sides = [_Scripted(), _Scripted()]
-    monkeypatch.setattr("match.python_board.start_engine", lambda player, time_control: sides[player])
+    monkeypatch.setattr("merino.inner.match.python_board.start_engine", lambda player, time_control: sides[player])
     time_control, flag = TimeControl(clock=Clock(1000, 20, 2)), np.zeros(1, dtype=np.uint64)
     game = PythonBoard((0, 1), time_control, Adjudication(longest=8), flag).play(0, Opening(START_FEN), True)
     assert game is not None and len(game.moves) == 8
@@ -294,7 +294,7 @@ def test_without_room_for_its_state_a_match_shows_the_score(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("match.keeping.write_whole", full)
+    monkeypatch.setattr("merino.inner.match.keeping.write_whole", full)
     state = tmp_path / "m.state"
     assert main(["match", "default", "razor_depth=1", "--games", "2", "--nodes", "50", "--state", str(state)]) == 1
     captured = capsys.readouterr()

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from engine.common.sealed import as_json, from_json
-from formats.openings import Opening
-from match import keeping
-from match.errors import MatchError
-from match.games import Game, Reason, Tally
-from match.keeping import MatchKeeper
-from match.positions import PositionFile
+from merino.inner.core.common.sealed import as_json, from_json
+from merino.inner.formats.openings import Opening
+from merino.inner.match import keeping
+from merino.inner.match.errors import MatchError
+from merino.inner.match.games import Game, Reason, Tally
+from merino.inner.match.keeping import MatchKeeper
+from merino.inner.match.positions import PositionFile
 
 GAMES = 9
 SAVES_EVERY = 2

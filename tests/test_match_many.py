@@ -10,18 +10,18 @@ import chess.pgn
 import numpy as np
 import pytest
 
-from engine.shell.cli import main
-from engine.shell.learn import run_learn
-from eval.families import load as load_evaluation
-from eval.linear.weights import DEFAULT_FILE, defaults, load, save
-from match.compiled_board import CompiledBoard
-from match.games import Tally
-from match.openings import RandomOpenings
-from match.players import OwnPlayer
-from match.prove import STRONGER, offer, prove
-from match.ratings import pool_table, rate
-from match.statistics import estimate, score_of
-from match.time_control import NO_RANDOM_MOVES, Adjudication, RandomMoves, TimeControl
+from merino.inner.app.shell.cli import main
+from merino.inner.app.shell.learn import run_learn
+from merino.inner.eval.families import load as load_evaluation
+from merino.inner.eval.linear.weights import DEFAULT_FILE, defaults, load, save
+from merino.inner.match.compiled_board import CompiledBoard
+from merino.inner.match.games import Tally
+from merino.inner.match.openings import RandomOpenings
+from merino.inner.match.players import OwnPlayer
+from merino.inner.match.prove import STRONGER, offer, prove
+from merino.inner.match.ratings import pool_table, rate
+from merino.inner.match.statistics import estimate, score_of
+from merino.inner.match.time_control import NO_RANDOM_MOVES, Adjudication, RandomMoves, TimeControl
 
 
 def tally(*pairs: int) -> Tally:
@@ -143,7 +143,7 @@ def test_freely_played_moves_make_games_differ_and_lose_little():
 def test_self_play_shows_no_strength_of_merino_against_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("match.runner.SHOW_EVERY", 0.0)
+    monkeypatch.setattr("merino.inner.match.runner.SHOW_EVERY", 0.0)
     assert main(["selfplay", "4", "--nodes", "60", "--pgn", str(tmp_path / "s.pgn")]) == 0
     captured = capsys.readouterr()
     assert captured.err.startswith("1/4  ") and "4 games, " in captured.out

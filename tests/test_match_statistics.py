@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from match.games import Tally
-from match.report import GameRate, count_line, live_line
-from match.statistics import Model, Sprt, elo_of, estimate, llr, moments, score_of
-from match.validate import SHAPES, coverage, shares_for, simulate_test
+from merino.inner.match.games import Tally
+from merino.inner.match.report import GameRate, count_line, live_line
+from merino.inner.match.statistics import Model, Sprt, elo_of, estimate, llr, moments, score_of
+from merino.inner.match.validate import SHAPES, coverage, shares_for, simulate_test
 
 NORMALIZED, LOGISTIC = Model.NORMALIZED, Model.LOGISTIC
 

@@ -4,12 +4,12 @@ import chess
 import numpy as np
 import pytest
 
-from engine.board.bitboard import FULL
-from engine.board.fen import parse_fen
-from engine.board.move import CASTLING, DOUBLE_PUSH, EN_PASSANT, PROMOTION, Move
-from engine.board.movegen import ALL, MAX_MOVES, NOISY, QUIET, count_legal, generate, is_legal
-from engine.board.perft import perft
-from engine.compiled.jit import entry
+from merino.inner.core.board.bitboard import FULL
+from merino.inner.core.board.fen import parse_fen
+from merino.inner.core.board.move import CASTLING, DOUBLE_PUSH, EN_PASSANT, PROMOTION, Move
+from merino.inner.core.board.movegen import ALL, MAX_MOVES, NOISY, QUIET, count_legal, generate, is_legal
+from merino.inner.core.board.perft import perft
+from merino.inner.core.compiled.jit import entry
 from tests.boards import playouts, records, sparse
 
 STANDARD = playouts(201, 200)

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.board.bitboard import BLACK_PIECE, KING, WHITE
-from eval.evaluation import EvaluationError
-from eval.families import from_identity, load
-from eval.net.family import NetEvaluation
-from eval.net.file import as_bytes, load_net, read_net, save_net
-from eval.net.network import SCALE, VALUE, NetError, Network, Shape, exact_scores, quantised, quantum
-from eval.net.piece_family import PieceNetEvaluation, net_evaluation
-from eval.net.rows import NO_ROW, PIECE_ROWS, ROW_OF_FEATURE
+from merino.inner.core.board.bitboard import BLACK_PIECE, KING, WHITE
+from merino.inner.eval.evaluation import EvaluationError
+from merino.inner.eval.families import from_identity, load
+from merino.inner.eval.net.family import NetEvaluation
+from merino.inner.eval.net.file import as_bytes, load_net, read_net, save_net
+from merino.inner.eval.net.network import SCALE, VALUE, NetError, Network, Shape, exact_scores, quantised, quantum
+from merino.inner.eval.net.piece_family import PieceNetEvaluation, net_evaluation
+from merino.inner.eval.net.rows import NO_ROW, PIECE_ROWS, ROW_OF_FEATURE
 from tests.test_features import boards, records
 
 SHAPES = (Shape("ALL", 64), Shape("ALL", 40, 0, "crelu"), Shape("ALL+H+MC", 70, 16), Shape("KING*H", 32, 5, "crelu"))

@@ -8,33 +8,33 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.board.game import Position
-from engine.common.command import CommandError
-from engine.search.limits import Limits
-from engine.search.parameters import parameter_values, parameters_for, tuned_for
-from engine.search.searcher import Searcher
-from engine.shell.cli import main
-from engine.shell.net import run_net
-from engine.uci import files
-from engine.uci.runtime import Runtime
-from eval.evaluation import EvaluationError
-from eval.families import default, find_net, from_identity, load_net
-from eval.net.family import NetEvaluation
-from eval.net.file import save_net
-from eval.net.network import Network, Shape
-from eval.net.piece_family import net_evaluation
-from formats.packed import PACKED, Filter, check_packed, with_checks
-from formats.packed_files import packed_positions
-from match.errors import MatchError, PlayerError
-from match.games import Tally
-from match.keeping import MatchKeeper
-from match.players import OwnPlayer, read_player
-from match.positions import PositionFile
+from merino.inner.app.shell.cli import main
+from merino.inner.app.shell.net import run_net
+from merino.inner.core.board.game import Position
+from merino.inner.core.common.command import CommandError
+from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.parameters import parameter_values, parameters_for, tuned_for
+from merino.inner.engine.search.searcher import Searcher
+from merino.inner.engine.uci import files
+from merino.inner.engine.uci.runtime import Runtime
+from merino.inner.eval.evaluation import EvaluationError
+from merino.inner.eval.families import default, find_net, from_identity, load_net
+from merino.inner.eval.net.family import NetEvaluation
+from merino.inner.eval.net.file import save_net
+from merino.inner.eval.net.network import Network, Shape
+from merino.inner.eval.net.piece_family import net_evaluation
+from merino.inner.formats.packed import PACKED, Filter, check_packed, with_checks
+from merino.inner.formats.packed_files import packed_positions
+from merino.inner.match.errors import MatchError, PlayerError
+from merino.inner.match.games import Tally
+from merino.inner.match.keeping import MatchKeeper
+from merino.inner.match.players import OwnPlayer, read_player
+from merino.inner.match.positions import PositionFile
+from merino.inner.tune.parameters import own_parameters
 from tests.boards import KIWIPETE
 from tests.talk import Talk
 from tests.test_net import random_net
 from tests.uci_process import UciProcess
-from tune.parameters import own_parameters
 
 
 def material_net() -> Network:

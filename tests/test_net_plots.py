@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.common.command import CommandError, UsageError
-from engine.shell.features import run_features
-from engine.shell.plot import run_plot
-from eval.net.features import features
-from eval.net.file import save_net
-from eval.net.network import Shape, quantised
-from formats.pgn_games import read_games
-from learn.net.feature_changes import measure_changes
-from learn.net.plots import STRONGEST, load_run, log_of, pictures_of, strongest
-from learn.net.training import random_layers
+from merino.inner.app.shell.features import run_features
+from merino.inner.app.shell.plot import run_plot
+from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.eval.net.features import features
+from merino.inner.eval.net.file import save_net
+from merino.inner.eval.net.network import Shape, quantised
+from merino.inner.formats.pgn_games import read_games
+from merino.inner.learn.net.feature_changes import measure_changes
+from merino.inner.learn.net.plots import STRONGEST, load_run, log_of, pictures_of, strongest
+from merino.inner.learn.net.training import random_layers
 from tests.rows import SELFPLAY
 
 GAMES = SELFPLAY.read_bytes()[:20_000]

@@ -12,14 +12,21 @@ import chess
 import numpy as np
 import pytest
 
-from engine.board.bitboard import KING
-from engine.shell.cli import main
-from eval.net.file import load_net, save_net
-from eval.net.network import Shape, exact_scores
-from eval.net.piece_family import net_evaluation
-from formats.packed import pack, unpack
-from learn.net.gradient import Gradient, Layout, Objective
-from learn.net.training import Trainer, TrainingError, TrainingSettings, TrainingState, fit_k, random_layers
+from merino.inner.app.shell.cli import main
+from merino.inner.core.board.bitboard import KING
+from merino.inner.eval.net.file import load_net, save_net
+from merino.inner.eval.net.network import Shape, exact_scores
+from merino.inner.eval.net.piece_family import net_evaluation
+from merino.inner.formats.packed import pack, unpack
+from merino.inner.learn.net.gradient import Gradient, Layout, Objective
+from merino.inner.learn.net.training import (
+    Trainer,
+    TrainingError,
+    TrainingSettings,
+    TrainingState,
+    fit_k,
+    random_layers,
+)
 from tests.test_features import boards, records
 
 VALUES = {chess.PAWN: 100, chess.KNIGHT: 300, chess.BISHOP: 300, chess.ROOK: 500, chess.QUEEN: 900, chess.KING: 0}

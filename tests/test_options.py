@@ -15,19 +15,19 @@ import chess
 import chess.polyglot
 import pytest
 
-from engine.board.game import Position
-from engine.search.limits import Limits
-from engine.search.strength import DEFAULT_ELO, STRONGEST, WEAKEST, Strength, at_elo, at_level
-from engine.tables.book import Book, BookError
-from engine.tables.tablebase import TablebaseError, advise, open_tables
-from engine.uci import execute, session
-from engine.uci.options import OPTIONS
-from engine.uci.output import Output
-from engine.uci.runtime import Runtime
-from engine.uci.session import UciSession
-from eval.linear.explain import explain
-from eval.linear.weights import DEFAULT_FILE, defaults, learned_k
-from eval.outlook import DEFAULT_K, expected_score, win_draw_loss
+from merino.inner.core.board.game import Position
+from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.strength import DEFAULT_ELO, MAX_ELO, MIN_ELO, Strength, at_elo, at_level
+from merino.inner.engine.tables.book import Book, BookError
+from merino.inner.engine.tables.tablebase import TablebaseError, advise, open_tables
+from merino.inner.engine.uci import execute, session
+from merino.inner.engine.uci.options import OPTIONS
+from merino.inner.engine.uci.output import Output
+from merino.inner.engine.uci.runtime import Runtime
+from merino.inner.engine.uci.session import UciSession
+from merino.inner.eval.linear.explain import explain
+from merino.inner.eval.linear.weights import DEFAULT_FILE, defaults, learned_k
+from merino.inner.eval.outlook import DEFAULT_K, expected_score, win_draw_loss
 from tests.boards import KIWIPETE
 
 MATED = "6k1/5ppp/8/8/8/8/r4PPP/1r4K1 w - - 0 1"
@@ -115,7 +115,7 @@ def test_the_last_one_set_holds_also_before_the_engine_is_loaded() -> None:
 
 
 def test_elo_is_announced_as_far_as_it_was_measured() -> None:
-    assert OPTIONS["uci_elo"].line() == f"option name UCI_Elo type spin default 1500 min {WEAKEST} max {STRONGEST}"
+    assert OPTIONS["uci_elo"].line() == f"option name UCI_Elo type spin default 1500 min {MIN_ELO} max {MAX_ELO}"
 
 
 def test_in_analyse_mode_strength_is_full(talk: Talk) -> None:

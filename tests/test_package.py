@@ -1,7 +1,6 @@
 """The wheel: it holds what it should below one name, and runs from any folder without writing beside its code.
 
-Its sources name each other otherwise than those of the checkout, so that nothing compiled here is of use to it. All but
-one test run it without compiling.
+All but one test run it without compiling.
 """
 
 import ast
@@ -23,12 +22,12 @@ import numba
 import numpy
 import pytest
 
-import engine
-from engine.compiled.cache import CACHE_GROUPS
-from tools.wheel_layout import INNER, renamed
+import merino
+from merino.inner.core.compiled.cache import CACHE_GROUPS
+from tools.wheel_layout import INNER
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = tuple(name for name in (*" ".join(CACHE_GROUPS).split(), "weights") if (ROOT / name).is_dir())
+PACKAGES = (*" ".join(CACHE_GROUPS).split(), "app", "weights")
 FENS = ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", "4k3/8/8/8/8/8/8/Q3K3 b - - 0 1")
 
 
@@ -109,10 +108,8 @@ def test_wheel_holds_every_source_and_all_data_and_nothing_else(wheel):
     kinds = (".py", ".txt", ".toml", ".net", ".typed", ".html", ".css", ".js")
     inner = {path for name in PACKAGES for path in (ROOT / name).rglob("*") if path.suffix in kinds}
     face = {path for path in (ROOT / "merino").rglob("*") if path.suffix in kinds}
-    home = Path(*INNER.split("."))
     assert names == {
-        home / "__init__.py",
-        *(home / path.relative_to(ROOT) for path in inner),
+        *(Path(INNER) / path.relative_to(ROOT) for path in inner),
         *(path.relative_to(ROOT) for path in face),
     }
 
@@ -129,22 +126,12 @@ def test_the_wheel_takes_one_name_and_names_nothing_else_inside(wheel):
                     assert not {str(module).split(".")[0] for module in imported} & set(PACKAGES), name
 
 
-def test_imports_are_renamed_where_they_stand_and_nothing_else_is():
-    source = (
-        "if 1:\n    from  eval.x import (\n        y as é,\n    )\nimport learn.z, os, learn\n'from eval import q'\n"
-    )
-    wanted = source.replace("  eval.x", "  merino.inner.eval.x").replace(" learn", " merino.inner.learn")
-    assert renamed(source, {"eval", "learn"}) == wanted
-    with pytest.raises(ValueError, match=re.escape("'import eval.x' is used by that name")):
-        renamed("import eval.x\neval.x.f()\n", {"eval"})
-
-
 def test_metadata_say_what_users_and_installers_ask(wheel):
     archive = zipfile.ZipFile(wheel)
     (folder,) = {name.split("/")[0] for name in archive.namelist() if ".dist-info/" in name}
     metadata = Parser().parsestr(archive.read(f"{folder}/METADATA").decode())
     assert metadata["Name"] == "merino-chess"
-    assert metadata["Version"] == engine.__version__
+    assert metadata["Version"] == merino.__version__
     assert metadata["License-Expression"] == "GPL-3.0-or-later"
     assert "GNU GENERAL PUBLIC LICENSE" in archive.read(f"{folder}/licenses/LICENSE").decode()
     entry_points = archive.read(f"{folder}/entry_points.txt").decode().splitlines()
@@ -162,7 +149,7 @@ def test_dependencies_are_pinned_from_below_only():
 
 def test_command_and_module_tell_the_version(installed):
     python = installed.command.with_name(Path(sys.executable).name)
-    assert engine.__version__ in installed.run("--version")
+    assert merino.__version__ in installed.run("--version")
     assert installed.run("--version") == installed.run("--version", command=[python, "-m", "merino"])
 
 
@@ -216,5 +203,5 @@ def test_compiled_code_goes_to_the_folder_of_the_user_and_its_group_is_known(ins
     (folder,) = (installed.home / "cache").iterdir()
     assert re.fullmatch("[0-9a-f]{16}", folder.name)
     python = installed.command.with_name(Path(sys.executable).name)
-    ask = f"from {INNER}.engine.compiled.cache import group_of; print(group_of('{INNER}.learn.fit'))"
+    ask = "from merino.inner.core.compiled.cache import group_of; print(group_of('merino.inner.learn.fit'))"
     assert installed.run("-c", ask, command=[python]).strip() == "learn"

@@ -11,11 +11,11 @@ import chess.pgn
 import numpy as np
 import pytest
 
-from engine.board.fen import parse_fen
-from engine.board.game import Position
-from engine.shell.cli import main
-from formats.packed import PACKED, Filter, PackedError, open_packed, pack, pack_game, unpack
-from formats.packed_files import is_held_out, packed_positions, packed_triples, shuffled, write_packed_file
+from merino.inner.app.shell.cli import main
+from merino.inner.core.board.fen import parse_fen
+from merino.inner.core.board.game import Position
+from merino.inner.formats.packed import PACKED, Filter, PackedError, open_packed, pack, pack_game, unpack
+from merino.inner.formats.packed_files import is_held_out, packed_positions, packed_triples, shuffled, write_packed_file
 from tests.test_features import boards, records
 
 GAME = """[Result "1-0"]

@@ -2,11 +2,18 @@
 
 import pytest
 
-from engine.search.parameters import OLD_NAMES, PARAMETERS, ParameterError, by_name, current_name, parameter_values
-from eval.families import default
-from match.players import read_player
-from tune.parameters import TunedParameter, TuneError, own_parameters
-from tune.playing import check_own
+from merino.inner.engine.search.parameters import (
+    OLD_NAMES,
+    PARAMETERS,
+    ParameterError,
+    by_name,
+    current_name,
+    parameter_values,
+)
+from merino.inner.eval.families import default
+from merino.inner.match.players import read_player
+from merino.inner.tune.parameters import TunedParameter, TuneError, own_parameters
+from merino.inner.tune.playing import check_own
 
 
 def test_every_old_name_of_a_parameter_sets_the_one_of_today() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import chess.pgn
 import pytest
 
-from formats.pgn_headers import LONGEST_VALUE, GameHeader, list_games
+from merino.inner.formats.pgn_headers import MAX_VALUE, GameHeader, list_games
 
 FILE = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"
 GAMES = FILE.read_bytes()
@@ -60,4 +60,4 @@ def test_games_without_moves_are_listed_where_there_are_tags() -> None:
 def test_values_are_read_in_either_encoding_without_escapes_and_cut() -> None:
     assert list_games('[White "J\u00f6rg"]\n\n1. e4 *'.encode("latin-1"))[0][0].white == "J\u00f6rg"
     (game,) = listed('[White "J\u00f6rg \\"the \\\\ rook\\""]\n[Black "' + "b" * 1000 + '"]\n\n1. e4 *')
-    assert game.white == 'J\u00f6rg "the \\ rook"' and game.black == "b" * LONGEST_VALUE
+    assert game.white == 'J\u00f6rg "the \\ rook"' and game.black == "b" * MAX_VALUE

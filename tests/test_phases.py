@@ -7,21 +7,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.board.bitboard import BISHOP, KNIGHT, QUEEN, ROOK
-from engine.board.fen import to_fen
-from engine.board.game import Position
-from engine.report.older_json import evaluation_json
-from engine.report.static import report_evaluation
-from engine.report.text import render
-from eval.evaluation import EvaluationError
-from eval.families import from_identity, load_evaluation
-from eval.linear.evaluate import features_of, scores_of, stages_of, white_scores_of
-from eval.linear.explain import Change, explain, value_pieces
-from eval.linear.family import LinearEvaluation, render_terms
-from eval.linear.phases import by_stage, column_names, halves, in_two_phases, simplest, with_values
-from eval.linear.registry import TERMS
-from eval.linear.weights import as_mapping, load, parse, rewrite, save
-from eval.material import FULL_BOARD
+from merino.inner.core.board.bitboard import BISHOP, KNIGHT, QUEEN, ROOK
+from merino.inner.core.board.fen import to_fen
+from merino.inner.core.board.game import Position
+from merino.inner.engine.report.older_json import evaluation_json
+from merino.inner.engine.report.static import report_evaluation
+from merino.inner.engine.report.text import render
+from merino.inner.eval.evaluation import EvaluationError
+from merino.inner.eval.families import from_identity, load_evaluation
+from merino.inner.eval.linear.evaluate import features_of, scores_of, stages_of, white_scores_of
+from merino.inner.eval.linear.explain import Change, explain, value_pieces
+from merino.inner.eval.linear.family import LinearEvaluation, render_terms
+from merino.inner.eval.linear.phases import by_stage, column_names, halves, in_two_phases, simplest, with_values
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.weights import as_mapping, load, parse, rewrite, save
+from merino.inner.eval.material import FULL_BOARD
 from tests.boards import playouts, records
 from tests.shipped import ONE_PHASE, one_phase
 

@@ -11,15 +11,15 @@ import chess.pgn
 import numpy as np
 import pytest
 
-from formats.pgn_games import read_games
-from study.points.capablanca import CONDITIONS, MARGIN, Condition, PointsVerdict
-from study.points.descent import LAST_STEP
-from study.points.features import STUDIED
-from study.points.regression import PENALTY, Cells, bootstrap, cells_of, fit_all
-from study.points.score_graph import SCALE, WIDEST, render_graph, score_graph
-from study.points.text import render
-from study.points.values import HALF, SKIP, PointValues, bootstrap_interval, point_values
-from study.points.vectors import PIECES, Vectors, joined, vectors_of_games
+from merino.inner.formats.pgn_games import read_games
+from merino.inner.study.points.capablanca import CONDITIONS, MARGIN, Condition, PointsVerdict
+from merino.inner.study.points.descent import LAST_STEP
+from merino.inner.study.points.features import STUDIED
+from merino.inner.study.points.regression import PENALTY, Cells, bootstrap, cells_of, fit_all
+from merino.inner.study.points.score_graph import MAX_BALANCE, SCALE, render_graph, score_graph
+from merino.inner.study.points.text import render
+from merino.inner.study.points.values import HALF, SKIP, PointValues, bootstrap_interval, point_values
+from merino.inner.study.points.vectors import PIECES, Vectors, joined, vectors_of_games
 
 OWN_GAMES = Path(__file__).parents[1] / "games" / "selfplay.pgn"
 TRUE_WEIGHTS = np.array([0.6, 1.5, 1.7, 2.6, 5.0])
@@ -395,10 +395,10 @@ def test_the_score_graph_has_the_mean_score_of_each_balance() -> None:
     differences = np.array([[2, 0, 0, 0, 0], [-1, 1, 0, 0, 0], [0, 0, 0, -1, 0], [0, 0, 0, 0, 3]], dtype=np.int8)
     vectors = Vectors(differences, np.array([0, 1, 2, 3], dtype=np.int32), np.array([2, 1, 0, 2], dtype=np.int8))
     graph = score_graph(vectors)
-    assert graph.counts[WIDEST + 2] == 2
-    assert graph.scores[WIDEST + 2] == 0.75  # won, and drawn
-    assert graph.scores[WIDEST - 5] == 0
-    assert np.isnan(graph.scores[WIDEST])
+    assert graph.counts[MAX_BALANCE + 2] == 2
+    assert graph.scores[MAX_BALANCE + 2] == 0.75  # won, and drawn
+    assert graph.scores[MAX_BALANCE - 5] == 0
+    assert np.isnan(graph.scores[MAX_BALANCE])
     assert graph.beyond == 1
     assert graph.counts.sum() + graph.beyond == len(vectors)
 

@@ -17,18 +17,18 @@ import chess.pgn
 import numpy as np
 import pytest
 
-from engine.shell.cli import main
-from formats import pgn_stream
-from formats.pgn_games import read_games
-from study.errors import StudyError
-from study.points.capablanca import CONDITIONS, PointsVerdict
-from study.points.matrix import read_matrix, render_matrix
-from study.points.reading import SourceFaults, read_source
-from study.points.score_graph import score_graph
-from study.points.sets import DRAWN, LOST, WON, Collection, Filters, grouped
-from study.points.values import HALF
-from study.points.vectors import FEATURES, PIECES, Vectors, vectors_of_games
-from study.points.work import PointsRequest, sets_of, values_of
+from merino.inner.app.shell.cli import main
+from merino.inner.formats import pgn_stream
+from merino.inner.formats.pgn_games import read_games
+from merino.inner.study.errors import StudyError
+from merino.inner.study.points.capablanca import CONDITIONS, PointsVerdict
+from merino.inner.study.points.matrix import read_matrix, render_matrix
+from merino.inner.study.points.reading import SourceFaults, read_source
+from merino.inner.study.points.score_graph import score_graph
+from merino.inner.study.points.sets import DRAWN, LOST, WON, Collection, Filters, grouped
+from merino.inner.study.points.values import HALF
+from merino.inner.study.points.vectors import FEATURES, PIECES, Vectors, vectors_of_games
+from merino.inner.study.points.work import PointsRequest, sets_of, values_of
 from tests.pipes import pipe_with
 
 OWN_GAMES = Path(__file__).parents[1] / "games" / "selfplay.pgn"
@@ -282,7 +282,7 @@ def test_without_matplotlib_a_picture_says_what_to_install(
     own: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.setattr("engine.shell.points.read_source", None)  # so that a game that is read ends the test
+    monkeypatch.setattr("merino.inner.app.shell.points.read_source", None)  # so that a game that is read ends the test
     picture, matrix = tmp_path / "graph.png", tmp_path / "matrix.csv"
     assert main(["points", own, "--plot", str(picture), "--matrix", str(matrix)]) == 1
     assert capsys.readouterr().err == (
@@ -301,7 +301,7 @@ def test_a_folder_that_cannot_be_written_is_found_before_the_games_are_read(
     def locked(**_: object) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
-    monkeypatch.setattr("engine.common.files.tempfile.TemporaryFile", locked)
+    monkeypatch.setattr("merino.inner.core.common.files.tempfile.TemporaryFile", locked)
     matrix = tmp_path / "m.csv"
     assert main(["points", "no-such-games.pgn", "--matrix", str(matrix)]) == 1
     assert f"points: cannot write '{matrix}': Permission denied" in capsys.readouterr().err

@@ -7,12 +7,12 @@ import chess
 import numpy as np
 import pytest
 
-from engine.board.bitboard import EMPTY, colour_of, type_of
-from engine.board.fen import parse_fen
-from engine.board.game import Position
-from engine.board.makemove import make_null
-from engine.board.move import DOUBLE_PUSH, NORMAL
-from engine.board.position import (
+from merino.inner.core.board.bitboard import EMPTY, colour_of, type_of
+from merino.inner.core.board.fen import parse_fen
+from merino.inner.core.board.game import Position
+from merino.inner.core.board.makemove import make_null
+from merino.inner.core.board.move import DOUBLE_PUSH, NORMAL
+from merino.inner.core.board.position import (
     POSITION,
     attackers_to,
     attacks_of,
@@ -22,7 +22,7 @@ from engine.board.position import (
     occupied_squares,
     set_check_squares,
 )
-from engine.compiled.jit import entry
+from merino.inner.core.compiled.jit import entry
 from tests.boards import placed, playouts, random_game, records, sparse, start_board
 
 ROOKS = "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1"

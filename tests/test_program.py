@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import pytest
 
-from engine.compiled.jit import CHECKS_BOUNDS, entry, kernel
-from engine.compiled.program import ProgramLibrary
+from merino.inner.core.compiled.jit import CHECKS_BOUNDS, entry, kernel
+from merino.inner.core.compiled.program import ProgramLibrary
 
 
 @kernel

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.common.command import CommandError, UsageError
-from engine.shell.recipes import ARTICLE, run_recipes
-from eval.linear.phases import phases_of
-from eval.linear.registry import TERMS
-from eval.linear.weights import load
+from merino.inner.app.shell.recipes import ARTICLE, run_recipes
+from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.eval.linear.phases import phases_of
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.weights import load
 
 SMALL = """
 start = "greko2015-before-training.txt"

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from eval.linear.registry import TERMS, Group
-from eval.linear.weights import SHIPPED, load, parse
+from merino.inner.eval.linear.registry import TERMS, Group
+from merino.inner.eval.linear.weights import SHIPPED, load, parse
 from tests import naive
 
 # As the article on GreKo 2015 ML lists them.

@@ -15,26 +15,26 @@ import numpy as np
 import pytest
 from dask.sizeof import sizeof
 
-from engine.common.mapped import is_in_file, joined
-from eval.linear.weights import DEFAULT_FILE, defaults
-from formats import pgn_stream
-from learn import remote_reading, remote_sample, shares
-from learn.errors import LearnError
-from learn.fit import FitCallback
-from learn.inputs import ReadOptions, read_rows
-from learn.learning import Learned, Settings, learn, split
-from learn.passes import Detail, gather
-from learn.positions import Equal, Quiet, Rows, Selection
-from learn.procedure import learn_from_files
-from learn.record import record_of
-from learn.remote_reading import NotThereError, read_rows_remotely
-from learn.remote_sample import RemoteRows, RemoteSample, remote_split
-from learn.report import summarise
-from learn.request import Events, LearnRequest
-from learn.rows import RowStore
-from learn.sample import FitParameters, Loss, Sample
-from learn.shares import cut, spans
-from learn.targets import Target
+from merino.inner.core.common.mapped import is_in_file, joined
+from merino.inner.eval.linear.weights import DEFAULT_FILE, defaults
+from merino.inner.formats import pgn_stream
+from merino.inner.learn import remote_reading, remote_sample, shares
+from merino.inner.learn.errors import LearnError
+from merino.inner.learn.fit import FitCallback
+from merino.inner.learn.inputs import ReadOptions, read_rows
+from merino.inner.learn.learning import Learned, Settings, learn, split
+from merino.inner.learn.passes import Detail, gather
+from merino.inner.learn.positions import Equal, Quiet, Rows, Selection
+from merino.inner.learn.procedure import learn_from_files
+from merino.inner.learn.record import record_of
+from merino.inner.learn.remote_reading import NotThereError, read_rows_remotely
+from merino.inner.learn.remote_sample import RemoteRows, RemoteSample, remote_split
+from merino.inner.learn.report import summarise
+from merino.inner.learn.request import Events, LearnRequest
+from merino.inner.learn.rows import RowStore
+from merino.inner.learn.sample import FitParameters, Loss, Sample
+from merino.inner.learn.shares import cut, spans
+from merino.inner.learn.targets import Target
 from tests.fake_remote import FakeRemote
 from tests.rows import SELFPLAY, copied_selfplay, made_up_rows
 
@@ -45,7 +45,7 @@ START = FitParameters(defaults(), 1 / 200)
 @pytest.fixture(autouse=True)
 def small_shares(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that a few games are many shares, and blocks end within them."""
-    for name in ("learn.shares.BLOCK", "learn.passes.BLOCK"):
+    for name in ("merino.inner.learn.shares.BLOCK", "merino.inner.learn.passes.BLOCK"):
         monkeypatch.setattr(name, 700)
     monkeypatch.setattr(shares, "SHARE_ROWS", 3000)
     monkeypatch.setattr(pgn_stream, "CHUNK", 60_000)
@@ -201,7 +201,7 @@ def test_a_step_sends_and_gets_no_more_for_more_games() -> None:
         sent.append(executor.sent - before)
         executor.shutdown()
     assert sent[0] == sent[1] < 10_000
-    assert got[0] == got[1] == shares.MOST_SHARES
+    assert got[0] == got[1] == shares.MAX_SHARES
 
 
 def test_dask_learns_how_many_bytes_it_keeps(remote: FakeRemote) -> None:

@@ -9,17 +9,17 @@ from typing import Any
 import chess
 import pytest
 
-from engine.board.game import Position
-from engine.notation.san import read_move
-from engine.report.schema import VERSION, PositionReport
-from engine.search.limits import Limits
-from engine.search.searcher import Searcher
-from engine.shell import explain as shell_explain
-from engine.shell.cli import main
-from engine.shell.explain import run_explain, run_moves
-from eval.families import default
-from study.analyser import analyser
-from study.reporting import report_moves, report_position
+from merino.inner.app.shell import explain as shell_explain
+from merino.inner.app.shell.cli import main
+from merino.inner.app.shell.explain import run_explain, run_moves
+from merino.inner.core.board.game import Position
+from merino.inner.engine.notation.san import read_move
+from merino.inner.engine.report.schema import VERSION, PositionReport
+from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.searcher import Searcher
+from merino.inner.eval.families import default
+from merino.inner.study.analyser import analyser
+from merino.inner.study.reporting import report_moves, report_position
 
 ROOT = Path(__file__).resolve().parent.parent
 MIDDLEGAME = "r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13"

@@ -5,9 +5,17 @@ import random
 import chess
 import pytest
 
-from engine.board.fen import START_FEN
-from engine.board.game import Position
-from engine.notation.san import MoveRejected, looks_like_move, read_move, san, san_line, san_paragraph, start_board_of
+from merino.inner.core.board.fen import START_FEN
+from merino.inner.core.board.game import Position
+from merino.inner.engine.notation.san import (
+    MoveRejected,
+    looks_like_move,
+    read_move,
+    san,
+    san_line,
+    san_paragraph,
+    start_board_of,
+)
 
 ITALIAN = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R w KQkq - 0 1"
 CHECK = "rnbqk1nr/pppp1ppp/8/4p3/1b1PP3/8/PPP2PPP/RNBQKBNR w KQkq - 1 3"

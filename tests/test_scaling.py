@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from engine.board.game import Position
-from engine.compiled.jit import entry
-from engine.search.limits import Limits
-from engine.search.scaling import endgame_scaling, rule50_scaling
-from engine.search.searcher import Searcher
-from eval.linear.evaluate import scores_of
-from eval.linear.weights import defaults
+from merino.inner.core.board.game import Position
+from merino.inner.core.compiled.jit import entry
+from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.scaling import endgame_scaling, rule50_scaling
+from merino.inner.engine.search.searcher import Searcher
+from merino.inner.eval.linear.evaluate import scores_of
+from merino.inner.eval.linear.weights import defaults
 
 
 @entry

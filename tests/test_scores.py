@@ -3,10 +3,10 @@
 import chess
 import pytest
 
-from engine.board.bitboard import BLACK, WHITE
-from engine.board.game import Position
-from engine.notation.scores import line_text, score_text
-from engine.search.limits import MATE_SCORE, Line, Score
+from merino.inner.core.board.bitboard import BLACK, WHITE
+from merino.inner.core.board.game import Position
+from merino.inner.engine.notation.scores import line_text, score_text
+from merino.inner.engine.search.limits import MATE_SCORE, Line, Score
 
 MATE_IN_TWO, MATED_IN_ONE = Score(MATE_SCORE - 3), Score(-MATE_SCORE + 2)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.shell.cli import main
+from merino.inner.app.shell.cli import main
 from tests.fake_remote import FakeRemote
 from tools.screen import (
     Block,

@@ -9,16 +9,16 @@ import chess
 import numpy as np
 import pytest
 
-from engine.board.game import Position
-from engine.compiled.jit import entry
-from engine.search.bench import POSITIONS, run_bench
-from engine.search.limits import Limits, Line
-from engine.search.parameters import EXCHANGE_VALUES, parameter_values
-from engine.search.searcher import Searcher
-from engine.search.transposition import TranspositionTable
-from engine.search.tree import is_draw, make_null_move
-from engine.search.worker import Worker
-from eval.families import default
+from merino.inner.core.board.game import Position
+from merino.inner.core.compiled.jit import entry
+from merino.inner.engine.search.bench import POSITIONS, run_bench
+from merino.inner.engine.search.limits import Limits, Line
+from merino.inner.engine.search.parameters import EXCHANGE_VALUES, parameter_values
+from merino.inner.engine.search.searcher import Searcher
+from merino.inner.engine.search.transposition import TranspositionTable
+from merino.inner.engine.search.tree import is_draw, make_null_move
+from merino.inner.engine.search.worker import Worker
+from merino.inner.eval.families import default
 
 # Mates found by construction or well known: (position, moves to mate).
 MATES = [

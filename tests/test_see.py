@@ -7,9 +7,9 @@ import random
 import chess
 import pytest
 
-from engine.board.game import Position
-from engine.search.parameters import EXCHANGE_VALUES, by_name, parameter_values
-from engine.search.searcher import Searcher
+from merino.inner.core.board.game import Position
+from merino.inner.engine.search.parameters import EXCHANGE_VALUES, by_name, parameter_values
+from merino.inner.engine.search.searcher import Searcher
 
 VALUES = dict(
     zip(chess.PIECE_TYPES, [*(by_name(parameter_values())[name] for name in EXCHANGE_VALUES), 0], strict=True)

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import pytest
 
-from engine.board.game import Position
-from engine.search.bench import POSITIONS
-from engine.search.limits import Limits, Line
-from engine.search.searcher import Searcher
-from engine.search.strength import FULL_LEVEL, LADDER, STRONGEST, WEAKEST, Strength, at_elo, at_level
+from merino.inner.core.board.game import Position
+from merino.inner.engine.search.bench import POSITIONS
+from merino.inner.engine.search.limits import Limits, Line
+from merino.inner.engine.search.searcher import Searcher
+from merino.inner.engine.search.strength import FULL_LEVEL, LADDER, MAX_ELO, MIN_ELO, Strength, at_elo, at_level
 
 QUIET = POSITIONS[4]
 
@@ -38,7 +38,7 @@ def _fresh(searcher: Searcher) -> None:
 
 
 def test_more_elo_is_more_nodes_and_fewer_slips() -> None:
-    strengths = [at_elo(elo) for elo in range(WEAKEST, STRONGEST + 1, 10)]
+    strengths = [at_elo(elo) for elo in range(MIN_ELO, MAX_ELO + 1, 10)]
     assert all(weaker.nodes <= stronger.nodes for weaker, stronger in pairwise(strengths))
     assert all(weaker.temperature > stronger.temperature for weaker, stronger in pairwise(strengths))
 
@@ -50,13 +50,13 @@ def test_a_rung_of_the_ladder_is_as_measured(rung) -> None:
 
 
 def test_beyond_the_ladder_its_ends_are_taken() -> None:
-    assert at_elo(0) == at_elo(WEAKEST)
-    assert at_elo(9999) == at_elo(STRONGEST)
+    assert at_elo(0) == at_elo(MIN_ELO)
+    assert at_elo(9999) == at_elo(MAX_ELO)
 
 
 def test_levels_span_the_ladder_and_the_last_is_full_strength() -> None:
-    assert at_level(0) == at_elo(WEAKEST)
-    assert at_level(FULL_LEVEL - 1) == at_elo(STRONGEST)
+    assert at_level(0) == at_elo(MIN_ELO)
+    assert at_level(FULL_LEVEL - 1) == at_elo(MAX_ELO)
     assert at_level(FULL_LEVEL) is None
     elos = [strength.elo for strength in map(at_level, range(FULL_LEVEL)) if strength]
     assert elos == sorted(set(elos))
@@ -74,7 +74,7 @@ def test_a_move_is_drawn_by_what_it_gives_away() -> None:
 
 def test_a_mate_in_sight_is_not_given_away() -> None:
     lines, random = [Scored(300), Scored(31999), Scored(900)], Random(3)
-    assert {at_elo(WEAKEST).choose(lines, random) for _ in range(100)} == {lines[1]}
+    assert {at_elo(MIN_ELO).choose(lines, random) for _ in range(100)} == {lines[1]}
 
 
 # The search
@@ -90,7 +90,7 @@ def test_weak_play_varies_and_the_same_seed_repeats_it(searcher: Searcher) -> No
         searcher.random = Random(7)
         return [searcher.search(Position(QUIET), Limits(movetime=5000)).best for _ in range(20)]
 
-    searcher.strength = at_elo(WEAKEST)
+    searcher.strength = at_elo(MIN_ELO)
     first = moves()
     assert len(set(first)) > 2
     assert moves() == first
@@ -105,14 +105,14 @@ def test_nodes_are_what_weak_play_is_allowed_and_not_time(searcher: Searcher) ->
 
 
 def test_fewer_nodes_asked_for_are_fewer_nodes(searcher: Searcher) -> None:
-    searcher.strength = at_elo(STRONGEST)
+    searcher.strength = at_elo(MAX_ELO)
     line = searcher.search(Position(QUIET), Limits(nodes=2000)).line
     assert line is not None
     assert line.nodes < 3024
 
 
 def test_the_move_is_the_first_of_the_last_line(searcher: Searcher) -> None:
-    searcher.strength = at_elo(WEAKEST)
+    searcher.strength = at_elo(MIN_ELO)
     for _ in range(20):
         lines: list[Line] = []
         result = searcher.search(Position(QUIET), Limits(depth=30), lines.append)
@@ -128,13 +128,13 @@ def test_only_as_many_lines_are_shown_as_were_asked_for(searcher: Searcher) -> N
 
 
 def test_weak_play_keeps_to_the_moves_asked_for(searcher: Searcher) -> None:
-    searcher.strength = at_elo(WEAKEST)
+    searcher.strength = at_elo(MIN_ELO)
     wanted = Position(QUIET).legal_moves[:2]
     assert set(drawn_moves(searcher, Limits(depth=2, search_moves=wanted), 20)) <= set(wanted)
 
 
 def test_a_single_legal_move_is_played(searcher: Searcher) -> None:
-    searcher.strength = at_elo(WEAKEST)
+    searcher.strength = at_elo(MIN_ELO)
     position = Position("7k/8/8/8/8/8/1r6/K7 w - - 0 1")
     assert searcher.search(position, Limits(time=(60_000, 60_000))).best == position.legal_moves[0]
 
@@ -153,7 +153,7 @@ def test_analysis_is_never_weakened(searcher: Searcher, why: str) -> None:
     searcher.is_analysing = why == "analysing"
     full = searcher.search(Position(QUIET), limits).line
     searcher.clear()
-    searcher.strength = at_elo(WEAKEST)
+    searcher.strength = at_elo(MIN_ELO)
     weak = searcher.search(Position(QUIET), limits).line
     assert full is not None
     assert weak is not None
@@ -162,7 +162,7 @@ def test_analysis_is_never_weakened(searcher: Searcher, why: str) -> None:
 
 def test_full_strength_is_back_when_the_limit_is_gone(searcher: Searcher) -> None:
     before = searcher.search(Position(QUIET), Limits(depth=6)).line
-    searcher.strength = at_elo(WEAKEST)
+    searcher.strength = at_elo(MIN_ELO)
     searcher.search(Position(QUIET), Limits(depth=6))
     searcher.strength = None
     searcher.clear()

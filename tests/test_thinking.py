@@ -5,9 +5,9 @@ import threading
 
 import pytest
 
-from engine.board.game import Position
-from engine.search.limits import Limits, Line, SearchResult
-from engine.search.thinking import think
+from merino.inner.core.board.game import Position
+from merino.inner.engine.search.limits import Limits, Line, SearchResult
+from merino.inner.engine.search.thinking import think
 from tests.talk import FakeSearcher
 
 

@@ -4,9 +4,9 @@ import itertools
 
 import pytest
 
-from engine.search.limits import Limits
-from engine.search.parameters import by_name, parameter_values
-from engine.search.time_management import MOST_OF_CLOCK, budget
+from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.parameters import by_name, parameter_values
+from merino.inner.engine.search.time_management import MAX_OF_CLOCK, budget
 
 NUMBERS = by_name(parameter_values())
 CLOCKS = list(itertools.product((-500, 0, 1, 10, 100, 1000, 60_000, 3_600_000), (0, 10, 100, 2000), (None, 1, 5, 40)))
@@ -16,7 +16,7 @@ CLOCKS = list(itertools.product((-500, 0, 1, 10, 100, 1000, 60_000, 3_600_000), 
 def test_a_budget_never_exceeds_the_clock(clock: int, increment: int, moves: int | None) -> None:
     plan = budget(Limits(time=(clock, None), increment=(increment, 0), moves_to_go=moves), 0, 50, NUMBERS)
     assert plan is not None
-    assert 0 < plan.soft <= plan.hard <= max(1.0, MOST_OF_CLOCK * (clock - 50))
+    assert 0 < plan.soft <= plan.hard <= max(1.0, MAX_OF_CLOCK * (clock - 50))
 
 
 def test_without_a_clock_there_is_no_budget() -> None:

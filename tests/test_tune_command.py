@@ -6,25 +6,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.board.fen import START_FEN, parse_fen
-from engine.common.command import CommandError, UsageError
-from engine.search.parameters import OLD_NAMES, PARAMETERS
-from engine.shell.cli import main
-from engine.shell.spsa import run_spsa
-from eval.evaluation import Number
-from eval.families import default, load, load_net
-from eval.linear.phases import SUFFIXES
-from eval.linear.registry import TERMS
-from eval.linear.weights import as_mapping, defaults, save
-from tune.formats import fishtest_lines, openbench_lines, read_file, read_lines, read_toml
-from tune.parameters import (
+from merino.inner.app.shell.cli import main
+from merino.inner.app.shell.spsa import run_spsa
+from merino.inner.core.board.fen import START_FEN, parse_fen
+from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.engine.search.parameters import OLD_NAMES, PARAMETERS
+from merino.inner.eval.evaluation import Number
+from merino.inner.eval.families import default, load, load_net
+from merino.inner.eval.linear.phases import SUFFIXES
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.weights import as_mapping, defaults, save
+from merino.inner.tune.formats import fishtest_lines, openbench_lines, read_file, read_lines, read_toml
+from merino.inner.tune.parameters import (
     TunedParameter,
     TuneError,
     check_known,
     own_parameters,
     rounding_warnings,
 )
-from tune.tuning import load_tune
+from merino.inner.tune.tuning import load_tune
 
 FISHTEST = "RookOpen_mg, 17, 0, 60, 5, 0.002\nrazor_margin, 200, 50, 800, 40, 0.0025\n"
 OPENBENCH = "RookOpen_mg, int, 17, 0, 60, 5, 0.002\nScale, float, 1.5, 0.5, 3, 0.25, 0.004  # not ours\n"

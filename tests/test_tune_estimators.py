@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from match.rng import seed_state
-from tune.design import next_pair
-from tune.estimators import (
+from merino.inner.match.rng import seed_state
+from merino.inner.tune.design import next_pair
+from merino.inner.tune.estimators import (
     BANK,
     LEVELS,
-    WIDEST,
+    MAX_WIDTH,
     EstimatorSettings,
     Method,
     PairResult,
@@ -18,7 +18,7 @@ from tune.estimators import (
     estimate,
     initial_state,
 )
-from tune.parameters import TunedParameter, settings_for
+from merino.inner.tune.parameters import TunedParameter, settings_for
 
 STEPS = (((220, 80), (1, -1), 2), ((210, 75), (-1, -1), -1), ((200, 70), (1, 1), 0), ((195, 68), (1, -1), 1))
 EXAMPLE = {
@@ -169,7 +169,7 @@ def test_auto_plays_its_levels_and_the_others_shrink():
     rows = [TunedParameter("a", 0, -1e6, 1e6, 10, whole=False)]
     auto, plain = settings_for(Method.AUTO, rows, 1000), settings_for(Method.BSPSA, rows, 1000)
     random = seed_state(10)
-    largest = 10 * WIDEST
+    largest = 10 * MAX_WIDTH
     state = initial_state(auto, np.zeros(1))
     reaches = {round(abs(next_pair(auto, state, number, random)[0][0]) / largest, 9) for number in range(1, 200)}
     assert reaches == set(LEVELS)

@@ -16,22 +16,30 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.common.array_files import as_npz, from_npz
-from engine.common.command import CommandError, UsageError
-from engine.common.errors import MerinoError
-from engine.common.runs import begun
-from engine.search.parameters import PARAMETERS, parameter_values
-from engine.shell.spsa import run_spsa
-from eval.evaluation import EvaluationError, Number
-from eval.families import default
-from eval.linear.weights import defaults
-from match.players import OtherPlayer, OwnPlayer, Player, read_player
-from match.time_control import Clock, TimeControl
-from tune.estimators import Method, PairResult
-from tune.parameters import TunedParameter, TuneError
-from tune.playing import PairOutcome, TunePairTask, check_own, engine_options, own_player, play_pair, play_tune
-from tune.progress import remaining_loss, result_lines
-from tune.tuning import Configuration, Tune, configuration_from, configuration_hash, load_tune, replay
+from merino.inner.app.shell.spsa import run_spsa
+from merino.inner.core.common.array_files import as_npz, from_npz
+from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.core.common.errors import MerinoError
+from merino.inner.core.common.runs import begun
+from merino.inner.engine.search.parameters import PARAMETERS, parameter_values
+from merino.inner.eval.evaluation import EvaluationError, Number
+from merino.inner.eval.families import default
+from merino.inner.eval.linear.weights import defaults
+from merino.inner.match.players import OtherPlayer, OwnPlayer, Player, read_player
+from merino.inner.match.time_control import Clock, TimeControl
+from merino.inner.tune.estimators import Method, PairResult
+from merino.inner.tune.parameters import TunedParameter, TuneError
+from merino.inner.tune.playing import (
+    PairOutcome,
+    TunePairTask,
+    check_own,
+    engine_options,
+    own_player,
+    play_pair,
+    play_tune,
+)
+from merino.inner.tune.progress import remaining_loss, result_lines
+from merino.inner.tune.tuning import Configuration, Tune, configuration_from, configuration_hash, load_tune, replay
 
 ROWS = (
     TunedParameter("RookOpen_mg", 17, -200, 200, 30),
@@ -366,7 +374,7 @@ def test_a_repeated_tune_goes_on_and_ends_as_if_it_had_not_been_interrupted(tmp_
     whole, broken = tmp_path / "whole.npz", tmp_path / "broken.npz"
     assert run_spsa([*order, str(whole)]) == 0
     with monkeypatch.context() as patch:
-        patch.setattr("engine.shell.tune_games.play_tune", partial(play_tune, play=interrupted_at(5)))
+        patch.setattr("merino.inner.app.shell.tune_games.play_tune", partial(play_tune, play=interrupted_at(5)))
         assert run_spsa([*order, str(broken)]) == 130
     assert 0 < len(load_tune(broken).done) < 8
     capsys.readouterr()
@@ -424,8 +432,8 @@ def test_what_a_picture_needs_is_looked_for_before_the_games(
     if command != "tune":
         play(Tune.new(configuration(pairs=4))).save(state)
     before = set(tmp_path.iterdir())
-    monkeypatch.setattr("engine.shell.tune_games.play_tune", refuse_to_play)
-    monkeypatch.setattr("engine.shell.tune_games.replay", refuse_to_play)
+    monkeypatch.setattr("merino.inner.app.shell.tune_games.play_tune", refuse_to_play)
+    monkeypatch.setattr("merino.inner.app.shell.tune_games.replay", refuse_to_play)
     said = "extra 'plots'" if lacking == "matplotlib" else f"cannot write '{picture}': there is no such folder"
     with pytest.raises(MerinoError, match=re.escape(said)):
         run_spsa([command, str(file if command == "tune" else state), "--plot", str(picture)])
@@ -435,7 +443,7 @@ def test_what_a_picture_needs_is_looked_for_before_the_games(
 def test_where_the_tuned_weights_go_is_looked_at_before_the_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     file = tmp_path / "rook.txt"
     file.write_text("RookOpen_mg, 17, -200, 200, 5, 0.002\n")
-    monkeypatch.setattr("engine.shell.tune_games.play_tune", refuse_to_play)
+    monkeypatch.setattr("merino.inner.app.shell.tune_games.play_tune", refuse_to_play)
     with pytest.raises(UsageError, match="the tuned evaluation would replace"):
         run_spsa(["tune", str(file), "--state", str(tmp_path / "rook.npz")])
     assert file.read_text().startswith("RookOpen_mg, 17")
@@ -459,7 +467,7 @@ def test_on_a_full_disk_the_values_so_far_are_shown_and_the_file_named(
         real(tune, path)
 
     monkeypatch.setattr(Tune, "save", full)
-    monkeypatch.setattr("engine.shell.tune_games.play_tune", partial(play_tune, play=judge()))
+    monkeypatch.setattr("merino.inner.app.shell.tune_games.play_tune", partial(play_tune, play=judge()))
     with pytest.raises(CommandError, match=re.escape(f"spsa: cannot write '{state}': No space left on device")):
         run_spsa(["resume", str(state)])
     assert "bspsa after 4 pairs:" in capsys.readouterr().out

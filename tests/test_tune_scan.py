@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.common.command import CommandError, UsageError
-from engine.common.interrupt import INTERRUPTED
-from engine.shell import match_options
-from engine.shell.spsa import run_spsa
-from eval.families import default
-from match.games import Tally
-from match.runner import MatchResult
-from tune.parameters import TuneError
-from tune.scan import Scan, ScanPoint, find_number, make_request, run_scan, values_between
-from tune.scan_report import draw_scan, scan_csv, scan_json, scan_table, verdict
+from merino.inner.app.shell import match_options
+from merino.inner.app.shell.spsa import run_spsa
+from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.core.common.interrupt import INTERRUPTED
+from merino.inner.eval.families import default
+from merino.inner.match.games import Tally
+from merino.inner.match.runner import MatchResult
+from merino.inner.tune.parameters import TuneError
+from merino.inner.tune.scan import Scan, ScanPoint, find_number, make_request, run_scan, values_between
+from merino.inner.tune.scan_report import draw_scan, scan_csv, scan_json, scan_table, verdict
 
 PAIRS = 400
 SCORES = (0, 0.25, 0.5, 0.75, 1)

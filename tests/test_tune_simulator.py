@@ -6,12 +6,12 @@ from collections import deque
 import numpy as np
 import pytest
 
-from match.rng import seed_state
-from tune import paper
-from tune.design import next_pair
-from tune.estimators import ALPHA, STABILITY_SHARE, Method, PairResult, after, estimate, initial_state
-from tune.plan import WIDER, advice, loss_left, pairs_needed, spsa_step
-from tune.simulator import (
+from merino.inner.match.rng import seed_state
+from merino.inner.tune import paper
+from merino.inner.tune.design import next_pair
+from merino.inner.tune.estimators import ALPHA, STABILITY_SHARE, Method, PairResult, after, estimate, initial_state
+from merino.inner.tune.plan import WIDER, advice, loss_left, pairs_needed, spsa_step
+from merino.inner.tune.simulator import (
     CONTENDERS,
     DRAW_RATE,
     SETTINGS,

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.common.command import CommandError
-from engine.uci import read_lines
-from engine.uci.output import Output
-from engine.uci.session import UciSession
+from merino.inner.core.common.command import CommandError
+from merino.inner.engine.uci import read_lines
+from merino.inner.engine.uci.output import Output
+from merino.inner.engine.uci.session import UciSession
 from tests.boards import KIWIPETE
 from tests.uci_process import PATIENCE, ROOT, UciProcess, field, run_merino
 
@@ -26,9 +26,9 @@ from tests.uci_process import PATIENCE, ROOT, UciProcess, field, run_merino
 
 
 def test_nothing_heavy_is_imported_before_uciok() -> None:
-    code = "import sys, engine.shell.cli, engine.uci; print(*sys.modules)"
+    code = "import sys, merino.inner.app.shell.cli, merino.inner.engine.uci; print(*sys.modules)"
     loaded = subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True).split()
-    assert "engine.uci" in loaded
+    assert "merino.inner.engine.uci" in loaded
     assert not {"numba", "numpy", "argparse", "asyncio", "importlib.metadata", "json", "logging"} & set(loaded)
 
 
@@ -289,7 +289,7 @@ def test_sigterm_ends_a_cold_start_with_code_0(lines: list[str], tmp_path: Path)
 
 @SIGTERM_ONLY
 def test_sigterm_does_not_wait_for_a_gui_that_reads_nothing_any_more() -> None:
-    command = [sys.executable, "-m", "engine", "uci"]
+    command = [sys.executable, "-m", "merino", "uci"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT) as deaf:
         assert deaf.stdin is not None
         deaf.stdin.write(b"uci\n" * 500)  # the answers are more than a pipe holds

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.uci.options import OPTIONS
-from engine.uci.session import FILE_SECONDS
-from eval.linear.weights import SHIPPED
+from merino.inner.engine.uci.options import OPTIONS
+from merino.inner.engine.uci.session import FILE_SECONDS
+from merino.inner.eval.linear.weights import SHIPPED
 from tests.uci_process import ROOT, UciProcess, bestmove
 
 OF_FILES = [option.name for option in OPTIONS.values() if option.opens is not None]

@@ -19,7 +19,7 @@ from tests.uci_process import ROOT, UciProcess
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[SimpleEngine]:
-    command = [sys.executable, "-m", "engine", "uci"]
+    command = [sys.executable, "-m", "merino", "uci"]
     with SimpleEngine.popen_uci(command, cwd=str(ROOT), timeout=120) as running:
         yield running
 

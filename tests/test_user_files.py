@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.common import user_files
-from engine.common.user_files import (
+from merino.inner.core.common import user_files
+from merino.inner.core.common.user_files import (
     GAMES,
     KINDS,
     NET,

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from engine.compiled.cache import CACHE_GROUPS, group_of
-from engine.compiled.jit import ENTRIES
-from engine.search import warmup
-from engine.search.warmup import PLAY, parts
-from engine.shell.cli import main
+from merino.inner.app.shell.cli import main
+from merino.inner.core.compiled.cache import CACHE_GROUPS, group_of
+from merino.inner.core.compiled.jit import ENTRIES
+from merino.inner.engine.search import warmup
+from merino.inner.engine.search.warmup import PLAY, parts
 
 
 @pytest.mark.parametrize("part", [PLAY, *CACHE_GROUPS[1:]])
@@ -23,7 +23,7 @@ def test_warming_a_part_up_compiles_every_entry_of_its_room(part: str) -> None:
 
 
 def _is_ours(compiled: object) -> bool:
-    return compiled.py_func.__module__.partition(".")[0] in " ".join(CACHE_GROUPS).split()  # and not one of a test
+    return compiled.py_func.__module__.startswith("merino.inner.")  # and not one of a test
 
 
 def test_warmup_tells_each_part_with_its_seconds(capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,7 +73,7 @@ def test_the_second_process_ends_with_the_first(second_processes: list[subproces
 def test_a_second_process_that_is_stopped_is_not_waited_for_for_ever(
     second_processes: list[subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(warmup, "LEAST_PATIENCE", 0.2)
+    monkeypatch.setattr(warmup, "MIN_PATIENCE", 0.2)
     with warmup._rest_on_another_core():
         (process,) = second_processes
         process.send_signal(signal.SIGSTOP)

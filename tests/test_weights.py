@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eval.linear.registry import TERMS
-from eval.linear.weights import (
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.weights import (
     DEFAULT_FILE,
     WeightsError,
     active_file,
@@ -21,7 +21,7 @@ from eval.linear.weights import (
     rewrite,
     save,
 )
-from eval.outlook import DEFAULT_K
+from merino.inner.eval.outlook import DEFAULT_K
 from tests.shipped import one_phase
 
 TEXT = render(as_mapping(defaults()))

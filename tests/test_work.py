@@ -9,7 +9,7 @@ from multiprocessing import get_context
 
 import pytest
 
-from engine.common.work import ordered, threads
+from merino.inner.core.common.work import ordered, threads
 
 
 def square(number: int) -> int:

@@ -31,7 +31,7 @@ class UciProcess:
     def __init__(self, *arguments: str, environment: dict[str, str] | None = None, folder: Path = ROOT) -> None:
         self.started = time.perf_counter()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "engine", *arguments],
+            [sys.executable, "-m", "merino", *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -168,7 +168,7 @@ def line_of(info: str) -> list[str]:
 def run_merino(*arguments: str, given: bytes = b"", environment: dict[str, str] | None = None) -> Finished:
     """Run `merino` with these arguments and this input to its end."""
     done = subprocess.run(
-        [sys.executable, "-m", "engine", *arguments],
+        [sys.executable, "-m", "merino", *arguments],
         input=given,
         capture_output=True,
         cwd=ROOT,

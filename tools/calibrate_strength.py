@@ -27,8 +27,8 @@ from typing import NamedTuple
 import chess
 import chess.engine
 
-from engine.common.runs import Run, RunName, at_work, begun
-from engine.common.work import ordered, threads
+from merino.inner.core.common.runs import Run, RunName, at_work, begun
+from merino.inner.core.common.work import ordered, threads
 
 ROOT = Path(__file__).resolve().parent.parent
 STOCKFISH_LEVELS = {0: 1320, 1: 1468, 2: 1608, 3: 1742, 4: 1923, 5: 2204, 6: 2363, 7: 2500}
@@ -36,7 +36,7 @@ PAIRS = ("870:1030", "1030:1310", "1310:s0", "1710:s2", "1990:s4", "2240:s5", "2
 OPENING_PLIES = 8
 OPENING_DEPTH = 8
 EVEN_CP = 80  # by Stockfish, at OPENING_DEPTH
-LONGEST_GAME = 400  # plies; then it counts as drawn
+MAX_PLIES = 400  # plies; then it counts as drawn
 Z_95 = 1.96
 
 
@@ -109,7 +109,7 @@ def openings(judge: chess.engine.SimpleEngine, random: Random) -> Iterator[chess
 def play_game(start: chess.Board, sides: dict[chess.Color, tuple[Player, chess.engine.SimpleEngine]]) -> float:
     """White's points in a game from `start`."""
     board, game = start.copy(), object()
-    while (outcome := board.outcome(claim_draw=True)) is None and board.ply() < LONGEST_GAME:
+    while (outcome := board.outcome(claim_draw=True)) is None and board.ply() < MAX_PLIES:
         player, engine = sides[board.turn]
         move = engine.play(board, player.limit, game=game).move
         if move is None:
@@ -197,7 +197,7 @@ def play_match(player: Player, opponent: Player, games: int, stockfish: str, see
 
 def start(player: Player, stockfish: str) -> chess.engine.SimpleEngine:
     """The engine of a player, with its options."""
-    command = [stockfish] if player.is_anchor else [sys.executable, "-m", "engine", "uci"]
+    command = [stockfish] if player.is_anchor else [sys.executable, "-m", "merino", "uci"]
     engine = chess.engine.SimpleEngine.popen_uci(command, timeout=180, cwd=ROOT)
     engine.configure(player.options)
     engine.ping()

@@ -6,6 +6,6 @@ if ! command -v node > /dev/null; then
     echo "The page's modules are not checked: node is not installed."
     exit 0
 fi
-for module in engine/explorer/page/*.js; do
+for module in app/explorer/page/*.js; do
     node --input-type=module --check - < "$module" || { echo "This is in $module." >&2; exit 1; }
 done

@@ -24,7 +24,9 @@ TYPED = ("sd 8", "e4", "Bb6", "explain Nf3", "quit")  # all by depth, so that th
 END = "\n\nSearched"  # where the picture ends: what the search adds to an explanation is left out
 PROMPT = re.compile(r"(White|Black)\(\d+\): $")
 PATIENCE = 120.0
-PLAIN_LINES = "import sys; sys.modules['prompt_toolkit'] = None; from engine.shell.cli import main; main(['console'])"
+PLAIN_LINES = (
+    "import sys; sys.modules['prompt_toolkit'] = None; from merino.inner.app.shell.cli import main; main(['console'])"
+)
 ESCAPE = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])")
 CUBE = (0, 95, 135, 175, 215, 255)  # the levels of red, green and blue in the 256 colours of terminals
 STYLE = """

@@ -8,18 +8,18 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-import engine.console.dispatch  # noqa: F401  (fills the registry of the console)
-import eval.linear.terms  # noqa: F401  (fills the registry of terms)
+import merino.inner.app.console.dispatch
+import merino.inner.eval.linear.terms  # noqa: F401  (fills the registry of terms)
 from benchmarks.cluster_scale import games_table, passes_table
 from benchmarks.markdown import markdown_table
-from engine.console.registry import COMMANDS as CONSOLE_COMMANDS
-from engine.console.registry import Section
-from engine.search.parameters import PARAMETERS
-from engine.shell.cli import COMMANDS
-from engine.uci.options import OPTIONS, UciOption
-from eval.linear.phases import halves
-from eval.linear.registry import TERMS, Group
-from eval.linear.weights import defaults
+from merino.inner.app.console.registry import COMMANDS as CONSOLE_COMMANDS
+from merino.inner.app.console.registry import Section
+from merino.inner.app.shell.cli import COMMANDS
+from merino.inner.engine.search.parameters import PARAMETERS
+from merino.inner.engine.uci.options import OPTIONS, UciOption
+from merino.inner.eval.linear.phases import halves
+from merino.inner.eval.linear.registry import TERMS, Group
+from merino.inner.eval.linear.weights import defaults
 
 ROOT = Path(__file__).resolve().parent.parent
 

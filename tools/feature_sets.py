@@ -22,22 +22,22 @@ import numpy as np
 
 from benchmarks.clock import cpu_seconds, medians_in_turns
 from benchmarks.markdown import markdown_table
-from engine.board.game import Position
-from engine.common.files import write_whole
-from engine.search.bench import HASH_MB, POSITIONS
-from engine.search.limits import Limits
-from engine.search.searcher import Searcher
-from eval.net.family import NetEvaluation
-from eval.net.file import load_net, save_net
-from eval.net.network import Network, Shape
-from formats.packed import open_packed
-from learn.net.gradient import Objective
-from learn.net.training import Trainer, TrainingSettings, TrainingState, fit_k
-from match.config import MatchConfig
-from match.players import OwnPlayer
-from match.runner import run_match
-from match.statistics import estimate
-from match.time_control import TimeControl
+from merino.inner.core.board.game import Position
+from merino.inner.core.common.files import write_whole
+from merino.inner.engine.search.bench import HASH_MB, POSITIONS
+from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.searcher import Searcher
+from merino.inner.eval.net.family import NetEvaluation
+from merino.inner.eval.net.file import load_net, save_net
+from merino.inner.eval.net.network import Network, Shape
+from merino.inner.formats.packed import open_packed
+from merino.inner.learn.net.gradient import Objective
+from merino.inner.learn.net.training import Trainer, TrainingSettings, TrainingState, fit_k
+from merino.inner.match.config import MatchConfig
+from merino.inner.match.players import OwnPlayer
+from merino.inner.match.runner import run_match
+from merino.inner.match.statistics import estimate
+from merino.inner.match.time_control import TimeControl
 
 
 class Thesis(NamedTuple):

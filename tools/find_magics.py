@@ -1,4 +1,4 @@
-"""Search the multipliers of `engine/board/magics.py`: `python tools/find_magics.py > engine/board/magics.py`.
+"""Search the multipliers of `core/board/magics.py`: `python tools/find_magics.py > core/board/magics.py`.
 
 For each square and slider it draws sparse random numbers until one maps every occupancy of the relevant
 squares to a slot of its own (or to a slot with the same attacks). Seeded: the file comes out the same each time.
@@ -8,7 +8,7 @@ import random
 
 import numpy as np
 
-from engine.board.rays import BISHOP_STEPS, ROOK_STEPS, occupancies, ray_attacks, relevant_squares
+from merino.inner.core.board.rays import BISHOP_STEPS, ROOK_STEPS, occupancies, ray_attacks, relevant_squares
 
 
 def find_magic(square: int, steps: tuple[tuple[int, int], ...], draw: random.Random) -> int:

@@ -27,7 +27,7 @@ from numba.core.codegen import CodeLibrary
 from numba.extending import intrinsic
 
 PERIOD = 0.001  # seconds of CPU time between samples, where the system is that fine
-MOST_SAMPLES = 1 << 20
+MAX_SAMPLES = 1 << 20
 INSTRUCTION_POINTER = 40 + 16 * 8  # where it is in the ucontext_t of Linux on x86-64
 STEPS = {  # the first pattern that fits a function, with its module, decides
     r"board\.movegen\.": "move generation",
@@ -57,13 +57,13 @@ def keep_objects() -> None:
 
 keep_objects()
 
-from engine.board.game import Position  # noqa: E402
-from engine.search import worker  # noqa: E402
-from engine.search.bench import DEPTH, HASH_MB, POSITIONS  # noqa: E402
-from engine.search.limits import Limits  # noqa: E402
-from engine.search.searcher import Searcher  # noqa: E402
-from eval.families import default  # noqa: E402
-from eval.linear import family  # noqa: E402
+from merino.inner.core.board.game import Position  # noqa: E402
+from merino.inner.engine.search import worker  # noqa: E402
+from merino.inner.engine.search.bench import DEPTH, HASH_MB, POSITIONS  # noqa: E402
+from merino.inner.engine.search.limits import Limits  # noqa: E402
+from merino.inner.engine.search.searcher import Searcher  # noqa: E402
+from merino.inner.eval.families import default  # noqa: E402
+from merino.inner.eval.linear import family  # noqa: E402
 
 ENTRIES = (worker.link, family._install)  # whose programs a search runs in
 
@@ -93,8 +93,8 @@ class Sampler:
     """Notes where this process is, every PERIOD of its CPU time."""
 
     def __init__(self) -> None:
-        self._samples = np.zeros(MOST_SAMPLES + 1, dtype=np.uint64)  # how many, and the instruction pointers
-        start, eight, most = np.uint64(self._samples.ctypes.data), np.uint64(8), np.uint64(MOST_SAMPLES)
+        self._samples = np.zeros(MAX_SAMPLES + 1, dtype=np.uint64)  # how many, and the instruction pointers
+        start, eight, most = np.uint64(self._samples.ctypes.data), np.uint64(8), np.uint64(MAX_SAMPLES)
         one, offset = np.uint64(1), np.uint64(INSTRUCTION_POINTER)
 
         def note(number, info, context):

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from engine.report.schema import VERSION, PositionReport
+from merino.inner.engine.report.schema import VERSION, PositionReport
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "report-schema.md"
 SIMPLE = {int: "integer", float: "number", str: "text", NoneType: "null"}

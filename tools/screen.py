@@ -35,17 +35,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.cluster.address import FORMS, ClusterAddress, Needs
-from engine.cluster.connection import connected
-from engine.common.errors import MerinoError
-from engine.common.live_line import LivePrinter
-from engine.common.work import RemoteExecutor, cores, ordered, threads
-from match.config import MatchConfig
-from match.players import read_player
-from match.report import summary
-from match.runner import MatchOutput, run_match
-from match.statistics import Z_95, moments
-from match.time_control import TimeControl
+from merino.inner.app.cluster.address import FORMS, ClusterAddress, Needs
+from merino.inner.app.cluster.connection import connected
+from merino.inner.core.common.errors import MerinoError
+from merino.inner.core.common.live_line import LivePrinter
+from merino.inner.core.common.work import RemoteExecutor, cores, ordered, threads
+from merino.inner.match.config import MatchConfig
+from merino.inner.match.players import read_player
+from merino.inner.match.report import summary
+from merino.inner.match.runner import MatchOutput, run_match
+from merino.inner.match.statistics import Z_95, moments
+from merino.inner.match.time_control import TimeControl
 
 ELO_PER_SHARE = 1600 / math.log(10)  # slope of Elo over the share of the points, at one half
 

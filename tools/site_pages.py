@@ -8,10 +8,17 @@ from typing import Any
 
 from mkdocs.structure.files import File, Files
 
+from tools.check_types import link
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = {"README.md": "index.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 _NAMED_BY_FILE = re.compile(r"\[(?:docs/)?([\w-]+\.md)\]\((?=\S*\1)")
 _LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
+
+
+def on_startup(**_: Any) -> None:
+    """Let the reader of docstrings find the packages by their names."""
+    link()
 
 
 def on_files(files: Files, config: Any) -> Files:

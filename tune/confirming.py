@@ -9,15 +9,15 @@ from pathlib import Path
 
 import numpy as np
 
-from eval.families import default
-from match.config import MatchConfig
-from match.players import Player
-from match.statistics import Sprt
-from tune.playing import players_of, terms_of
-from tune.tuning import Configuration, Tune
+from merino.inner.eval.families import default
+from merino.inner.match.config import MatchConfig
+from merino.inner.match.players import Player
+from merino.inner.match.statistics import Sprt
+from merino.inner.tune.playing import players_of, terms_of
+from merino.inner.tune.tuning import Configuration, Tune
 
 PROOF = Sprt(0.0, 5.0)
-MOST_PROOF_GAMES = 100_000
+MAX_PROOF_GAMES = 100_000
 
 
 def tuned_values(tune: Tune) -> np.ndarray:
@@ -36,7 +36,7 @@ def tuned_players(tune: Tune) -> tuple[Player, Player]:
 
 def proof_terms(configuration: Configuration, players: tuple[Player, Player]) -> MatchConfig:
     """The configuration of the match of tuned values against the initial ones, from openings not used in the tune."""
-    return replace(terms_of(configuration, players), seed=configuration.seed + 1, games=MOST_PROOF_GAMES)
+    return replace(terms_of(configuration, players), seed=configuration.seed + 1, games=MAX_PROOF_GAMES)
 
 
 def tunes_file(configuration: Configuration) -> bool:

@@ -2,10 +2,19 @@
 
 import numpy as np
 
-from engine.compiled.jit import entry, kernel
-from match.rng import next_random
-from tune.estimators import LEVEL_SHARES, LEVELS, WIDEST, EstimatorSettings, Method, State, shrinking, write_estimate
-from tune.rng import next_float
+from merino.inner.core.compiled.jit import entry, kernel
+from merino.inner.match.rng import next_random
+from merino.inner.tune.estimators import (
+    LEVEL_SHARES,
+    LEVELS,
+    MAX_WIDTH,
+    EstimatorSettings,
+    Method,
+    State,
+    shrinking,
+    write_estimate,
+)
+from merino.inner.tune.rng import next_float
 
 _AUTO = int(Method.AUTO)
 _BITS = 63  # of a random number
@@ -34,7 +43,7 @@ def write_pair(settings, state, number, random, plus, minus):
     """
     size = len(plus)
     write_estimate(settings, state, plus)
-    scale = WIDEST * _level(random) if settings.method == _AUTO else shrinking(settings.pairs, number)
+    scale = MAX_WIDTH * _level(random) if settings.method == _AUTO else shrinking(settings.pairs, number)
     word = 0
     for i in range(size):
         if i % _BITS == 0:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.compiled.jit import entry, kernel
+from merino.inner.core.compiled.jit import entry, kernel
 
 ALPHA, GAMMA = 0.602, 0.101  # how fast SPSA's step and the perturbation of every method shrink (17)
 STABILITY_SHARE = 0.1  # A of (17) as a share of all pairs
@@ -46,7 +46,7 @@ BANK = np.array(
         for spread, power in ((0.0, 1.0), (0.04, 1.0), (0.2, 1.0), (0.04, 2.0), (0.2, 2.0))
     ]
 )
-WIDEST = 3.43  # AUTO's largest perturbation in units of c_end: the paper's first one, 200,000^0.101
+MAX_WIDTH = 3.43  # AUTO's largest perturbation in units of c_end: the paper's first one, 200,000^0.101
 LEVELS = np.array([1.0, 0.5, 0.25])  # AUTO's perturbations as shares of the largest
 LEVEL_SHARES = np.array([0.3, 0.3, 0.4])  # how often each is played
 
@@ -108,7 +108,7 @@ def initial_state(settings: EstimatorSettings, start: np.ndarray) -> State:
     elif settings.method != Method.SPSA:
         spread, bias = np.zeros((filters, 3, size)), np.zeros((filters, size))
         spread[:, 0] = variance
-        spread[:, 2] = (settings.bank[:, :1] * settings.c_end * WIDEST) ** 2
+        spread[:, 2] = (settings.bank[:, :1] * settings.c_end * MAX_WIDTH) ** 2
     mean = np.tile(np.asarray(start, dtype=np.float64), (filters, 1))
     return State(np.zeros(2), mean, bias, spread, covariance, settings.bank[:, 3].copy())
 
@@ -275,7 +275,7 @@ def _update_bank(settings, state, plus, minus, y, tau2):
     size = len(plus)
     seen, gains = np.empty((4, size)), np.empty((4, size))
     for i in range(size):
-        reach = 0.5 * abs(plus[i] - minus[i]) / (settings.c_end[i] * WIDEST)
+        reach = 0.5 * abs(plus[i] - minus[i]) / (settings.c_end[i] * MAX_WIDTH)
         seen[_SLOPE, i] = _slope(settings.sigma, plus, minus, i)
         seen[_MIDDLE, i] = 0.5 * (plus[i] + minus[i])
         seen[_REACH, i] = reach

@@ -12,10 +12,10 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from engine.common.user_files import SETTINGS, read_user_text
-from eval.evaluation import Number
-from tune.parameters import TunedParameter, TuneError, check, check_whole
-from tune.plan import REACH
+from merino.inner.core.common.user_files import SETTINGS, read_user_text
+from merino.inner.eval.evaluation import Number
+from merino.inner.tune.parameters import TunedParameter, TuneError, check, check_whole
+from merino.inner.tune.plan import REACH
 
 _TYPES = {"int": True, "float": False}
 _TOML_KEYS = {"start", "min", "max", "c_end", "r_end", "type", "elo", "dist"}

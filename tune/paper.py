@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tune.estimators import Method
-from tune.plan import REACH
-from tune.simulator import TOTAL_ELO, Cell
+from merino.inner.tune.estimators import Method
+from merino.inner.tune.plan import REACH
+from merino.inner.tune.simulator import TOTAL_ELO, Cell
 
 RUNS, PAIRS, SETTING = 50, 200_000, "S0"
 _GAINS = {

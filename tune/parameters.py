@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.common.errors import MerinoError
-from engine.common.nearest import did_you_mean
-from engine.search.parameters import OLD_NAMES, PARAMETERS, by_name, parameters_for
-from eval.evaluation import Evaluation, Number
-from tune.estimators import BANK, FIRST_TAU2, EstimatorSettings, Method
-from tune.plan import elo_width, spsa_step
+from merino.inner.core.common.errors import MerinoError
+from merino.inner.core.common.nearest import did_you_mean
+from merino.inner.engine.search.parameters import OLD_NAMES, PARAMETERS, by_name, parameters_for
+from merino.inner.eval.evaluation import Evaluation, Number
+from merino.inner.tune.estimators import BANK, FIRST_TAU2, EstimatorSettings, Method
+from merino.inner.tune.plan import elo_width, spsa_step
 
 UNKNOWN_ELO = 1.0  # the assumed cost of displacing a parameter by c_end, by default; too little is safer
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.common.pictures import load_matplotlib, saved
-from tune.estimators import Method, deviations, estimate
-from tune.tuning import Tune, replay
+from merino.inner.core.common.pictures import load_matplotlib, saved
+from merino.inner.tune.estimators import Method, deviations, estimate
+from merino.inner.tune.tuning import Tune, replay
 
 _POINTS = 200
 _COLUMNS = 3

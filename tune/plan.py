@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tune.estimators import GAMMA, Method
+from merino.inner.tune.estimators import GAMMA, Method
 
 BETA = math.log(10) / 400
 # (19): the last perturbation over the distance of the optimum, as in the paper's settings.
 REACH = 2.2
 # If no step of SPSA gains anything by (18), it still makes small ones.
-LEAST_WORTH = 1.05
+MIN_WORTH = 1.05
 # The mean over a run of a_n / a_N, SPSA's step over its last, for the exponents of `tune.estimators`.
 MEAN_STEP = 1.70
 
@@ -53,7 +53,7 @@ def spsa_step(total_elo: float, size: int, pairs: int, elo_at_c: float, tau: flo
     """
     decay = 2 * 4 * MEAN_STEP * BETA * pairs * elo_at_c
     worth = 8 * BETA * decay * total_elo / (size * tau**2)
-    return math.log(max(LEAST_WORTH, worth)) / decay
+    return math.log(max(MIN_WORTH, worth)) / decay
 
 
 def loss_left(

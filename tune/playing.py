@@ -14,21 +14,21 @@ from typing import NamedTuple
 import chess.engine
 import numpy as np
 
-from engine.common.runs import RunName, at_work, begun
-from engine.common.work import RemoteExecutor, ordered, threads
-from engine.search.parameters import PARAMETERS, current_name, parameters_for, tuned_for
-from eval.evaluation import Evaluation, Number
-from formats.openings import Opening, OpeningError
-from match.config import Board, MatchConfig, OpeningSource
-from match.engines import START_SECONDS
-from match.errors import MatchError
-from match.games import Reason
-from match.players import OtherPlayer, OwnPlayer, Player
-from tune.estimators import PairResult
-from tune.parameters import TunedParameter, TuneError
-from tune.tuning import Configuration, Tune
+from merino.inner.core.common.runs import RunName, at_work, begun
+from merino.inner.core.common.work import RemoteExecutor, ordered, threads
+from merino.inner.engine.search.parameters import PARAMETERS, current_name, parameters_for, tuned_for
+from merino.inner.eval.evaluation import Evaluation, Number
+from merino.inner.formats.openings import Opening, OpeningError
+from merino.inner.match.config import Board, MatchConfig, OpeningSource
+from merino.inner.match.engines import START_SECONDS
+from merino.inner.match.errors import MatchError
+from merino.inner.match.games import Reason
+from merino.inner.match.players import OtherPlayer, OwnPlayer, Player
+from merino.inner.tune.estimators import PairResult
+from merino.inner.tune.parameters import TunedParameter, TuneError
+from merino.inner.tune.tuning import Configuration, Tune
 
-MOST_LOST = 10  # pairs in a row; after that the fault is the engine's, not a game's
+MAX_LOST = 10  # pairs in a row; after that the fault is the engine's, not a game's
 
 log = logging.getLogger(__name__)
 
@@ -234,6 +234,6 @@ def play_tune(
                 log.warning("pair %d is lost: %s", len(tune.done) + 1, outcome.fault)
             tune.tell(outcome.y)
             lost_in_a_row = lost_in_a_row + 1 if math.isnan(outcome.y) else 0
-            if lost_in_a_row == MOST_LOST:
-                raise TuneError(f"{MOST_LOST} pairs in a row could not be played; the log above says why")
+            if lost_in_a_row == MAX_LOST:
+                raise TuneError(f"{MAX_LOST} pairs in a row could not be played; the log above says why")
             on_result(tune)

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tune.estimators import EstimatorSettings, Method, State, deviations, estimate, noise_now
-from tune.formats import fishtest_lines, openbench_lines
-from tune.parameters import TunedParameter, best_step
-from tune.plan import BETA
-from tune.tuning import Tune
+from merino.inner.tune.estimators import EstimatorSettings, Method, State, deviations, estimate, noise_now
+from merino.inner.tune.formats import fishtest_lines, openbench_lines
+from merino.inner.tune.parameters import TunedParameter, best_step
+from merino.inner.tune.plan import BETA
+from merino.inner.tune.tuning import Tune
 
 
 def value_table(parameters: Sequence[TunedParameter], settings: EstimatorSettings, state: State) -> list[str]:

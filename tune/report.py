@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tune import paper
-from tune.simulator import SETTINGS, Cell
+from merino.inner.tune import paper
+from merino.inner.tune.simulator import SETTINGS, Cell
 
 _TWO_OPTIMA = "at optima: how many runs end at the better one, how many at the worse; the others end at neither"
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from engine.compiled.jit import kernel
-from match.rng import next_random
+from merino.inner.core.compiled.jit import kernel
+from merino.inner.match.rng import next_random
 
 
 @kernel

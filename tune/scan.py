@@ -14,15 +14,15 @@ from statistics import NormalDist
 
 import numpy as np
 
-from engine.common.nearest import did_you_mean
-from engine.search.parameters import current_name, parameters_for
-from eval.evaluation import Evaluation, Number
-from match.errors import MatchError
-from match.games import Tally
-from match.players import OwnPlayer
-from match.runner import MatchResult
-from match.statistics import COIN, Estimate, estimate, moments
-from tune.parameters import TuneError, check_whole, own_parameters
+from merino.inner.core.common.nearest import did_you_mean
+from merino.inner.engine.search.parameters import current_name, parameters_for
+from merino.inner.eval.evaluation import Evaluation, Number
+from merino.inner.match.errors import MatchError
+from merino.inner.match.games import Tally
+from merino.inner.match.players import OwnPlayer
+from merino.inner.match.runner import MatchResult
+from merino.inner.match.statistics import COIN, Estimate, estimate, moments
+from merino.inner.tune.parameters import TuneError, check_whole, own_parameters
 
 ERROR_RATE = 0.05  # of a second optimum in a scan of a curve with one
 PlayValue = Callable[[int], tuple[MatchResult, MatchError | None]]

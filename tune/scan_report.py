@@ -8,8 +8,8 @@ import math
 from itertools import pairwise
 from typing import Any
 
-from engine.common.pictures import GREY, load_matplotlib, saved
-from tune.scan import ERROR_RATE, Scan, ScanPoint
+from merino.inner.core.common.pictures import GREY, load_matplotlib, saved
+from merino.inner.tune.scan import ERROR_RATE, Scan, ScanPoint
 
 _BAR = 41  # columns of the error bars, an odd number
 _NAMES = ("value", "elo", "elo_error", "los", "games", "wins", "draws", "losses")

@@ -12,16 +12,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.common.work import cores, ordered, threads
-from engine.compiled.jit import entry, kernel
-from match.rng import seed_state
-from tune.design import write_pair
-from tune.estimators import (
+from merino.inner.core.common.work import cores, ordered, threads
+from merino.inner.core.compiled.jit import entry, kernel
+from merino.inner.match.rng import seed_state
+from merino.inner.tune.design import write_pair
+from merino.inner.tune.estimators import (
     BANK,
     GAMMA,
     LEVEL_SHARES,
     LEVELS,
-    WIDEST,
+    MAX_WIDTH,
     EstimatorSettings,
     Method,
     absorb,
@@ -29,13 +29,13 @@ from tune.estimators import (
     initial_state,
     write_estimate,
 )
-from tune.plan import REACH, elo_width, spsa_step
-from tune.rng import next_float
+from merino.inner.tune.plan import REACH, elo_width, spsa_step
+from merino.inner.tune.rng import next_float
 
 START, BOUND, TOTAL_ELO = 100.0, 1000.0, 2.0
 DRAW_RATE, TAU = 0.82, 0.6
 # The control for AUTO: BSPSAS with perturbations of the same mean square as AUTO's.
-WIDE_REACH = REACH * WIDEST * float(np.sqrt((LEVEL_SHARES * LEVELS**2).sum() * (1 - 2 * GAMMA)))
+WIDE_REACH = REACH * MAX_WIDTH * float(np.sqrt((LEVEL_SHARES * LEVELS**2).sum() * (1 - 2 * GAMMA)))
 # Perturbations that much smaller do not reach beyond both optima.
 NARROWER = 0.25
 QUADRATIC, TANH, CUBIC, TWO_OPTIMA, LOPSIDED_OPTIMA = range(5)
@@ -140,7 +140,7 @@ CONTENDERS = {
     )
 }
 # The contenders of the paper's table. The others are for curves with two optima and lose far more on its own.
-USUAL = tuple(name for name in CONTENDERS if name not in ("bspsas-narrow", "bspsas-twice"))
+DEFAULT_CONTENDERS = tuple(name for name in CONTENDERS if name not in ("bspsas-narrow", "bspsas-twice"))
 
 
 @dataclass(frozen=True)

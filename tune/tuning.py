@@ -18,16 +18,16 @@ from typing import Any
 
 import numpy as np
 
-from engine.common.array_files import as_npz, check_arrays, from_npz
-from engine.common.files import write_whole
-from engine.common.user_files import STATE, read_user_file
-from eval.evaluation import Evaluation
-from eval.families import from_identity
-from match.rng import seed_state
-from match.time_control import Clock, TimeControl
-from tune.design import next_pair
-from tune.estimators import EstimatorSettings, Method, PairResult, State, after, estimate, initial_state
-from tune.parameters import TunedParameter, TuneError, settings_for
+from merino.inner.core.common.array_files import as_npz, check_arrays, from_npz
+from merino.inner.core.common.files import write_whole
+from merino.inner.core.common.user_files import STATE, read_user_file
+from merino.inner.eval.evaluation import Evaluation
+from merino.inner.eval.families import from_identity
+from merino.inner.match.rng import seed_state
+from merino.inner.match.time_control import Clock, TimeControl
+from merino.inner.tune.design import next_pair
+from merino.inner.tune.estimators import EstimatorSettings, Method, PairResult, State, after, estimate, initial_state
+from merino.inner.tune.parameters import TunedParameter, TuneError, settings_for
 
 # The version of a tune's file, by method; raised when a method plays different pairs. 1 for the rest.
 _VERSIONS = {Method.AUTO: 2}

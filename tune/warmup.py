@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from match.rng import seed_state
-from tune.design import next_pair
-from tune.estimators import Method, PairResult, after, estimate, initial_state, noise_now
-from tune.simulator import CONTENDERS, SETTINGS, simulate, tuner_settings
+from merino.inner.match.rng import seed_state
+from merino.inner.tune.design import next_pair
+from merino.inner.tune.estimators import Method, PairResult, after, estimate, initial_state, noise_now
+from merino.inner.tune.simulator import CONTENDERS, SETTINGS, simulate, tuner_settings
 
 
 def warm_up() -> None:

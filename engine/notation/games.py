@@ -7,9 +7,9 @@ from typing import Any
 
 import chess.pgn
 
-from engine.board.game import Position
-from engine.common.errors import MerinoError
-from engine.notation.positions import position_of
+from merino.inner.core.board.game import Position
+from merino.inner.core.common.errors import MerinoError
+from merino.inner.engine.notation.positions import position_of
 
 
 class VariantError(MerinoError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import chess
 
-from engine.board.game import Position
+from merino.inner.core.board.game import Position
 
 _FEN_SLASHES = 7
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import chess
 
-MOST_SUGGESTIONS = 10
+MAX_SUGGESTIONS = 10
 
 # How well a reason tells what the person overlooked; of several, the one with the lowest rank is given.
 _KING_IN_CHECK, _BLOCKED, _WRONG_TURN, _OUT_OF_REACH = range(4)
@@ -22,8 +22,8 @@ class Refusal:
     lead: str = "try"  # the words before the suggestions
 
     def __str__(self) -> str:
-        shown = ", ".join(self.suggestions[:MOST_SUGGESTIONS])
-        more = ", ..." if len(self.suggestions) > MOST_SUGGESTIONS else ""
+        shown = ", ".join(self.suggestions[:MAX_SUGGESTIONS])
+        more = ", ..." if len(self.suggestions) > MAX_SUGGESTIONS else ""
         return f"{self.reason}; {self.lead} {shown}{more}" if shown else self.reason
 
 

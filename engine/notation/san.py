@@ -11,12 +11,12 @@ from collections.abc import Iterable
 
 import chess
 
-from engine.board.game import IllegalMoveError, Position, as_position
-from engine.board.move import CASTLING, DOUBLE_PUSH, EN_PASSANT, NORMAL, PROMOTION, Move
-from engine.common.checks import instance, whole_number
-from engine.common.errors import MerinoError
-from engine.notation.refusals import MoveRequest, Refusal, why_not
-from engine.notation.words import CASTLE_HOW, in_letters, is_castle
+from merino.inner.core.board.game import IllegalMoveError, Position, as_position
+from merino.inner.core.board.move import CASTLING, DOUBLE_PUSH, EN_PASSANT, NORMAL, PROMOTION, Move
+from merino.inner.core.common.checks import instance, whole_number
+from merino.inner.core.common.errors import MerinoError
+from merino.inner.engine.notation.refusals import MoveRequest, Refusal, why_not
+from merino.inner.engine.notation.words import CASTLE_HOW, in_letters, is_castle
 
 _NOTATION = re.compile(
     r"(?P<piece>[PNBRQKnrqk])?(?P<file>[a-h])?(?P<rank>[1-8])?(?:-|(?P<takes>[x:]))?(?P<to>[a-h][1-8])"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import chess
 
-from engine.board.bitboard import BLACK, WHITE
-from engine.notation.san import san_line
-from engine.search.limits import Line, Score
+from merino.inner.core.board.bitboard import BLACK, WHITE
+from merino.inner.engine.notation.san import san_line
+from merino.inner.engine.search.limits import Line, Score
 
 _BOUND_MARKS = {"": "", "lowerbound": "!", "upperbound": "?"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from engine.board.bitboard import BLACK
+from merino.inner.core.board.bitboard import BLACK
 
 PIECES = {"king": "K", "queen": "Q", "rook": "R", "bishop": "B", "knight": "N", "pawn": ""}
 _FIGURINES = str.maketrans("♔♕♖♗♘♙♚♛♜♝♞♟", "KQRBNPKQRBNP")

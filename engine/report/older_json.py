@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.report.schema import (
+from merino.inner.engine.report.schema import (
     BesideReport,
     ChangeReport,
     LineReport,
@@ -17,7 +17,7 @@ from engine.report.schema import (
     PieceReport,
     PositionReport,
 )
-from engine.report.text import owners
+from merino.inner.engine.report.text import owners
 
 
 def evaluation_json(report: PositionReport) -> dict[str, Any]:

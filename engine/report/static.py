@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from engine.board.bitboard import SQUARE_NAMES, WHITE
-from engine.notation.scores import score_text
-from engine.report.schema import (
+from merino.inner.core.board.bitboard import SQUARE_NAMES, WHITE
+from merino.inner.engine.notation.scores import score_text
+from merino.inner.engine.report.schema import (
     VERSION,
     BesidePieceReport,
     BesideReport,
@@ -24,11 +24,11 @@ from engine.report.schema import (
     TermChangeReport,
     TermReport,
 )
-from engine.report.summary import summarise
-from engine.search.limits import Score
-from eval.evaluation import Evaluation
-from eval.explanation import Change, Explanation, PieceValue, PieceValues, TermLine
-from eval.linear.registry import Group
+from merino.inner.engine.report.summary import summarise
+from merino.inner.engine.search.limits import Score
+from merino.inner.eval.evaluation import Evaluation
+from merino.inner.eval.explanation import Change, Explanation, PieceValue, PieceValues, TermLine
+from merino.inner.eval.linear.registry import Group
 
 NOISE = 1e-9  # centipawns; rounding error of a sum
 

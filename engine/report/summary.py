@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from engine.board.bitboard import BLACK, WHITE
-from engine.board.fen import COLOUR_NAMES
-from engine.report.schema import ChangeReport
-from eval.explanation import Explanation
-from eval.linear.registry import Group
+from merino.inner.core.board.bitboard import BLACK, WHITE
+from merino.inner.core.board.fen import COLOUR_NAMES
+from merino.inner.engine.report.schema import ChangeReport
+from merino.inner.eval.explanation import Explanation
+from merino.inner.eval.linear.registry import Group
 
 NAMED = 3  # groups or terms in a list, at most
-LEAST = 0.5  # centipawns; smaller values are not mentioned
+MIN_VALUE = 0.5  # centipawns; smaller values are not mentioned
 
 
 def summarise(explanation: Explanation) -> tuple[str, ...]:
@@ -29,7 +29,7 @@ def summarise(explanation: Explanation) -> tuple[str, ...]:
     ]
     if explanation.without_terms:
         return (*sentences, f"{explanation.without_terms}.", *_rule_sentence(explanation))
-    if abs(explanation.group_net(Group.MATERIAL)) < LEAST:
+    if abs(explanation.group_net(Group.MATERIAL)) < MIN_VALUE:
         sentences.append(f"{Group.MATERIAL.title} is level.")
     sentences += _for_and_against("By groups", COLOUR_NAMES[leader], COLOUR_NAMES[1 - leader], groups)
     sentences += _for_and_against("By single terms", COLOUR_NAMES[leader], COLOUR_NAMES[1 - leader], terms)
@@ -56,8 +56,8 @@ def summarise_change(change: ChangeReport, what: str, colour: int) -> tuple[str,
 def _for_and_against(head: str, side: str, other: str, values: Iterable[tuple[str, float]]) -> Iterable[str]:
     """The largest positive values, which are for `side`, and the largest negative ones, as one sentence or none."""
     known = list(values)
-    good = _largest(known, lambda value: value >= LEAST)
-    bad = _largest(known, lambda value: value <= -LEAST)
+    good = _largest(known, lambda value: value >= MIN_VALUE)
+    bad = _largest(known, lambda value: value <= -MIN_VALUE)
     parts = [f"for {side} {good}"] if good else []
     parts += [f"for {other} {bad}"] if bad else []
     if parts:

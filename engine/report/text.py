@@ -5,13 +5,13 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from engine.notation.scores import pawns
-from engine.report.schema import ChangeReport, GroupReport, PieceReport, PositionReport, TermReport
-from eval.evaluation import WIDTH
+from merino.inner.engine.notation.scores import pawns
+from merino.inner.engine.report.schema import ChangeReport, GroupReport, PieceReport, PositionReport, TermReport
+from merino.inner.eval.evaluation import WIDTH
 
 BAR_CELLS = 5  # on each side of the axis
 CELL_CP = 10  # a longer bar is cut off: material would dwarf everything else
-LEAST_CHANGE = 0.05  # centipawns; smaller values are shown as zero
+MIN_CHANGE = 0.05  # centipawns; smaller values are shown as zero
 PIECE_VALUES = ("removal", "attributed", "relative")  # the three ways, in the order of the boards
 
 _PHASE_MARKS = {"always": "", "middlegame": " mg", "endgame": " eg"}
@@ -208,7 +208,7 @@ def _closing_rows(report: PositionReport, is_narrow: bool) -> Iterable[str]:
 
 def _is_something(centipawns: float) -> bool:
     """Whether a number shows as more than a dot."""
-    return abs(centipawns) >= LEAST_CHANGE
+    return abs(centipawns) >= MIN_CHANGE
 
 
 def _group_row(group: GroupReport, is_narrow: bool) -> str:

@@ -5,25 +5,40 @@ All scores are for the side to move at the node, in centipawns. `s` is the searc
 
 import numpy as np
 
-from engine.board.bitboard import ZERO
-from engine.board.move import NO_MOVE, SQUARES
-from engine.board.movegen import is_noisy
-from engine.compiled.jit import kernel
-from engine.search.correction_history import set_static_eval, update_correction_history
-from engine.search.history import note_searched, update_histories
-from engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, MAX_PLY
-from engine.search.move_picker import init_move_picker, next_move
-from engine.search.pruning import NO_CUTOFF, mate_distance_pruning, prune_move, prune_node, transposition_table_cutoff
-from engine.search.reductions import (
+from merino.inner.core.board.bitboard import ZERO
+from merino.inner.core.board.move import NO_MOVE, SQUARES
+from merino.inner.core.board.movegen import is_noisy
+from merino.inner.core.compiled.jit import kernel
+from merino.inner.engine.search.correction_history import set_static_eval, update_correction_history
+from merino.inner.engine.search.history import note_searched, update_histories
+from merino.inner.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, MAX_PLY
+from merino.inner.engine.search.move_picker import init_move_picker, next_move
+from merino.inner.engine.search.pruning import (
+    NO_CUTOFF,
+    mate_distance_pruning,
+    prune_move,
+    prune_node,
+    transposition_table_cutoff,
+)
+from merino.inner.engine.search.reductions import (
     hindsight_extension,
     internal_iterative_reduction,
     late_move_reduction,
     singular_extension,
 )
-from engine.search.state import INFINITE
-from engine.search.static_eval import static_evaluation
-from engine.search.transposition import EXACT, LOWER_BOUND, bound_of, entry_is_pv, entry_move, entry_score, probe, store
-from engine.search.tree import count_node, is_draw, make_move, search_child, update_pv
+from merino.inner.engine.search.state import INFINITE
+from merino.inner.engine.search.static_eval import static_evaluation
+from merino.inner.engine.search.transposition import (
+    EXACT,
+    LOWER_BOUND,
+    bound_of,
+    entry_is_pv,
+    entry_move,
+    entry_score,
+    probe,
+    store,
+)
+from merino.inner.engine.search.tree import count_node, is_draw, make_move, search_child, update_pv
 
 DEEPER_PER_PLY = 2  # centipawns added to `deeper_margin` for each ply: a deeper second search needs a better score
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from types import NoneType
 
-from engine.common.checks import instance, whole_number
-from engine.search.limits import LARGEST_HASH_MB
-from engine.search.parameters import PARAMETERS
-from engine.search.transposition import TranspositionTable
-from eval.evaluation import Evaluation
+from merino.inner.core.common.checks import instance, whole_number
+from merino.inner.engine.search.limits import MAX_HASH_MB
+from merino.inner.engine.search.parameters import PARAMETERS
+from merino.inner.engine.search.transposition import TranspositionTable
+from merino.inner.eval.evaluation import Evaluation
 
 
 def table_of(megabytes: int) -> TranspositionTable:
     """A new table of this size; raises MemoryError, too."""
-    return TranspositionTable(whole_number("hash_mb (in MiB)", megabytes, 1, LARGEST_HASH_MB))
+    return TranspositionTable(whole_number("hash_mb (in MiB)", megabytes, 1, MAX_HASH_MB))
 
 
 def check_evaluation(evaluation: Evaluation | None, is_optional: bool = False) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from engine.board.fen import START_FEN
-from engine.board.game import Position
-from engine.search.limits import Limits
-from engine.search.searcher import Searcher
-from eval.families import default
+from merino.inner.core.board.fen import START_FEN
+from merino.inner.core.board.game import Position
+from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.searcher import Searcher
+from merino.inner.eval.families import default
 
 DEPTH = 11
 HASH_MB = 16

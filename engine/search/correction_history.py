@@ -7,15 +7,15 @@ is added to the next static evaluation.
 
 import numpy as np
 
-from engine.board.bitboard import BISHOP, BLACK, KING, KNIGHT, QUEEN, ROOK, U64, WHITE, ZERO
-from engine.board.position import side_to_move
-from engine.compiled.jit import kernel
-from engine.search.history import piece_to_before
-from engine.search.limits import MATE_IN_MAX_PLY
-from engine.search.scaling import rule50_scaling
-from engine.search.state import CORRECTION_BITS, NO_SCORE
-from engine.search.static_eval import static_evaluation
-from engine.search.transposition import entry_static_eval
+from merino.inner.core.board.bitboard import BISHOP, BLACK, KING, KNIGHT, QUEEN, ROOK, U64, WHITE, ZERO
+from merino.inner.core.board.position import side_to_move
+from merino.inner.core.compiled.jit import kernel
+from merino.inner.engine.search.history import piece_to_before
+from merino.inner.engine.search.limits import MATE_IN_MAX_PLY
+from merino.inner.engine.search.scaling import rule50_scaling
+from merino.inner.engine.search.state import CORRECTION_BITS, NO_SCORE
+from merino.inner.engine.search.static_eval import static_evaluation
+from merino.inner.engine.search.transposition import entry_static_eval
 
 _LIMIT_BITS = 10  # gravity keeps every entry within 2 ** _LIMIT_BITS
 _BONUS_MAX = 256  # so that one surprise cannot fill an entry

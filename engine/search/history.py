@@ -5,12 +5,12 @@ answer to the last move, and as a follow-up to the side's own move before. Captu
 piece, square and victim. Each changes by bonus and malus, with gravity.
 """
 
-from engine.board.move import NO_MOVE, destination_of, origin_of
-from engine.board.movegen import is_noisy
-from engine.board.position import piece_on, side_to_move
-from engine.compiled.jit import kernel
-from engine.search.see import captured_type
-from engine.search.state import MAX_QUIETS
+from merino.inner.core.board.move import NO_MOVE, destination_of, origin_of
+from merino.inner.core.board.movegen import is_noisy
+from merino.inner.core.board.position import piece_on, side_to_move
+from merino.inner.core.compiled.jit import kernel
+from merino.inner.engine.search.see import captured_type
+from merino.inner.engine.search.state import MAX_QUIETS
 
 HISTORY_BITS = 14  # gravity keeps every value within 2 ** HISTORY_BITS
 CONTINUATION_PLIES = 2  # of continuation history: the opponent's last move and our own move before it

@@ -5,18 +5,18 @@
 
 import numpy as np
 
-from engine.board.bitboard import FULL
-from engine.board.movegen import ALL, generate
-from engine.compiled.jit import kernel
-from engine.compiled.memory import clear_record, copy_record
-from engine.compiled.recursion import call_at
-from engine.search.limits import MATE_IN_MAX_PLY
-from engine.search.state import INFINITE, NO_SCORE, PAST
+from merino.inner.core.board.bitboard import FULL
+from merino.inner.core.board.movegen import ALL, generate
+from merino.inner.core.compiled.jit import kernel
+from merino.inner.core.compiled.memory import clear_record, copy_record
+from merino.inner.core.compiled.recursion import call_at
+from merino.inner.engine.search.limits import MATE_IN_MAX_PLY
+from merino.inner.engine.search.state import INFINITE, NO_SCORE, PAST
 
 NO_LIMIT = 1 << 62
-LEAST_NODES = 1000  # whatever the limit, so that there is a move to play
+MIN_NODES = 1000  # whatever the limit, so that there is a move to play
 ASPIRATION_DEPTH = 5  # first iteration with a narrow window
-WIDEST_WINDOW = 1000  # half-width beyond which the window is opened fully
+MAX_WINDOW = 1000  # half-width beyond which the window is opened fully
 FAIL_HIGH_PLIES = 3  # by which an iteration may be searched less deeply when its score keeps rising
 
 
@@ -54,7 +54,7 @@ def aspiration_window(s, depth, guess):
 def widened_window(score, alpha, beta, width):
     """The next window after `score` fell outside (alpha, beta): alpha, beta, and the new half-width."""
     width += width // 2
-    if width > WIDEST_WINDOW:
+    if width > MAX_WINDOW:
         return -INFINITE, INFINITE, width
     if score <= alpha:
         return max(score - width, -INFINITE), (alpha + beta) // 2, width
@@ -84,12 +84,12 @@ def search_root(s, alpha, beta, depth):
 def deepen(s, nodes, last_depth):
     """Search the root within `nodes` and `last_depth`; returns best move, its score for the side to move, depth.
 
-    There must be a legal move. The first iteration may use LEAST_NODES; if even that finds no best move, the result is
+    There must be a legal move. The first iteration may use MIN_NODES; if even that finds no best move, the result is
     the first legal move with score 0. The result of an interrupted iteration counts.
     """
     generate(s.positions[0], s.moves[0], ALL, FULL)
     best, best_score, guess, depth = np.int64(s.moves[0, 0]), np.int64(0), np.int64(NO_SCORE), 1
-    s.node_limit = max(LEAST_NODES, nodes)
+    s.node_limit = max(MIN_NODES, nodes)
     while depth <= last_depth:
         if depth == 2:
             s.node_limit = nodes

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from engine.common.checks import instance, whole_number
+from merino.inner.core.common.checks import instance, whole_number
 
 MATE_SCORE = 32000  # mated at the root; a mate in n plies scores MATE_SCORE - n
 MAX_PLY = 128
 MATE_IN_MAX_PLY = MATE_SCORE - MAX_PLY
-LONGEST_MS = 10**9  # twelve days, the longest time that timers of all systems accept
-MOST_NODES = 10**15
-LARGEST_HASH_MB, MOST_THREADS = 65536, 256
+MAX_MS = 10**9  # twelve days, the longest time that timers of all systems accept
+MAX_NODES = 10**15
+MAX_HASH_MB, MAX_THREADS = 65536, 256
 
 
 @dataclass(frozen=True)
@@ -37,15 +37,15 @@ class Limits:
 
     def __post_init__(self) -> None:
         times = self.movetime, *_pair("time", self.time)
-        most = {"depth": None, "nodes": MOST_NODES, "mate": None, "moves_to_go": None}
+        most = {"depth": None, "nodes": MAX_NODES, "mate": None, "moves_to_go": None}
         for name, high in most.items():
             if getattr(self, name) is not None:
                 whole_number(name, getattr(self, name), 1, high)
         for name, value, low in zip(("movetime", "time", "time"), times, (1, 0, 0), strict=True):
             if value is not None:
-                whole_number(f"{name} (in milliseconds)", value, low, LONGEST_MS)
+                whole_number(f"{name} (in milliseconds)", value, low, MAX_MS)
         for value in _pair("increment", self.increment):
-            whole_number("increment (in milliseconds)", value, 0, LONGEST_MS)
+            whole_number("increment (in milliseconds)", value, 0, MAX_MS)
         instance("search_moves", self.search_moves, Sequence, "a sequence of moves")
         for move in self.search_moves:
             whole_number("each of search_moves (parse_uci makes one of a text)", move, 0)
@@ -98,7 +98,7 @@ class Line(NamedTuple):
     nps: int
     hashfull: int  # in thousandths
     time_ms: int
-    pv: tuple[int, ...]  # engine.board.move.Move from the root on
+    pv: tuple[int, ...]  # merino.inner.core.board.move.Move from the root on
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,23 @@
 `next_move` hands out one move at a time and generates them in stages, so that a cutoff by the hash move needs none.
 """
 
-from engine.board.bitboard import BISHOP, FULL, KING, KNIGHT, ONE, PAWN, QUEEN, ROOK, bit, lsb, pawn_attacks, type_of
-from engine.board.move import NO_MOVE, QUEEN_PROMOTION, destination_of, kind_of, origin_of
-from engine.board.movegen import NOISY, QUIET, generate, is_legal, is_noisy
-from engine.board.position import (
+from merino.inner.core.board.bitboard import (
+    BISHOP,
+    FULL,
+    KING,
+    KNIGHT,
+    ONE,
+    PAWN,
+    QUEEN,
+    ROOK,
+    bit,
+    lsb,
+    pawn_attacks,
+    type_of,
+)
+from merino.inner.core.board.move import NO_MOVE, QUEEN_PROMOTION, destination_of, kind_of, origin_of
+from merino.inner.core.board.movegen import NOISY, QUIET, generate, is_legal, is_noisy
+from merino.inner.core.board.position import (
     attacks_of,
     gives_check,
     occupied_squares,
@@ -15,9 +28,9 @@ from engine.board.position import (
     set_check_squares,
     side_to_move,
 )
-from engine.compiled.jit import kernel
-from engine.search.history import noisy_history, piece_to_before, quiet_histories, quiet_history_in
-from engine.search.see import captured_type, see_at_least
+from merino.inner.core.compiled.jit import kernel
+from merino.inner.engine.search.history import noisy_history, piece_to_before, quiet_histories, quiet_history_in
+from merino.inner.engine.search.see import captured_type, see_at_least
 
 _HASH, _NOISY_GENERATION, _GOOD_NOISY, _QUIET_GENERATION, _QUIETS, _BAD_NOISY, _DONE = range(7)
 _VICTIM_WEIGHT = 16  # weight of the victim's centipawns relative to capture history, which reaches 2 ** 14

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.compiled.records import record_dtype
-from eval.evaluation import Evaluation, EvaluationError
+from merino.inner.core.compiled.records import record_dtype
+from merino.inner.eval.evaluation import Evaluation, EvaluationError
 
 
 @dataclass(frozen=True)

@@ -4,17 +4,17 @@
 centipawns says nothing about them.
 """
 
-from engine.board.bitboard import ZERO
-from engine.board.move import NO_MOVE, PROMOTION, kind_of
-from engine.board.position import gives_check, has_pieces, side_to_move
-from engine.compiled.jit import kernel
-from engine.compiled.recursion import call_at
-from engine.search.history import quiet_history
-from engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE
-from engine.search.move_picker import init_move_picker, is_losing_capture_stage, next_move
-from engine.search.see import captured_type, see_at_least
-from engine.search.state import INFINITE, NO_SCORE
-from engine.search.transposition import (
+from merino.inner.core.board.bitboard import ZERO
+from merino.inner.core.board.move import NO_MOVE, PROMOTION, kind_of
+from merino.inner.core.board.position import gives_check, has_pieces, side_to_move
+from merino.inner.core.compiled.jit import kernel
+from merino.inner.core.compiled.recursion import call_at
+from merino.inner.engine.search.history import quiet_history
+from merino.inner.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE
+from merino.inner.engine.search.move_picker import init_move_picker, is_losing_capture_stage, next_move
+from merino.inner.engine.search.see import captured_type, see_at_least
+from merino.inner.engine.search.state import INFINITE, NO_SCORE
+from merino.inner.engine.search.transposition import (
     EXACT,
     LOWER_BOUND,
     UPPER_BOUND,
@@ -24,7 +24,7 @@ from engine.search.transposition import (
     entry_score,
     store,
 )
-from engine.search.tree import make_move, make_null_move, search_child
+from merino.inner.engine.search.tree import make_move, make_null_move, search_child
 
 NO_CUTOFF = -INFINITE - 1
 

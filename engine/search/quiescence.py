@@ -2,19 +2,19 @@
 
 import numpy as np
 
-from engine.board.bitboard import ZERO
-from engine.board.move import NO_MOVE, PROMOTION, kind_of
-from engine.compiled.jit import kernel
-from engine.compiled.recursion import call_at
-from engine.search.correction_history import set_static_eval
-from engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, MAX_PLY
-from engine.search.move_picker import init_move_picker, next_move
-from engine.search.pruning import transposition_table_cutoff, tt_adjusted_eval
-from engine.search.see import captured_type
-from engine.search.state import INFINITE
-from engine.search.static_eval import static_evaluation
-from engine.search.transposition import bound_of, entry_is_pv, entry_move, entry_score, probe, store
-from engine.search.tree import count_node, is_draw, make_move, update_pv
+from merino.inner.core.board.bitboard import ZERO
+from merino.inner.core.board.move import NO_MOVE, PROMOTION, kind_of
+from merino.inner.core.compiled.jit import kernel
+from merino.inner.core.compiled.recursion import call_at
+from merino.inner.engine.search.correction_history import set_static_eval
+from merino.inner.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, MAX_PLY
+from merino.inner.engine.search.move_picker import init_move_picker, next_move
+from merino.inner.engine.search.pruning import transposition_table_cutoff, tt_adjusted_eval
+from merino.inner.engine.search.see import captured_type
+from merino.inner.engine.search.state import INFINITE
+from merino.inner.engine.search.static_eval import static_evaluation
+from merino.inner.engine.search.transposition import bound_of, entry_is_pv, entry_move, entry_score, probe, store
+from merino.inner.engine.search.tree import count_node, is_draw, make_move, update_pv
 
 
 @kernel

@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from engine.board.bitboard import ZERO
-from engine.board.move import NO_MOVE
-from engine.compiled.jit import kernel
-from engine.compiled.recursion import call_at
-from engine.search.history import noisy_history, quiet_history
-from engine.search.limits import MATE_IN_MAX_PLY
-from engine.search.move_picker import is_losing_capture_stage
-from engine.search.pruning import NO_CUTOFF, is_improving
-from engine.search.state import NO_SCORE, REDUCTION_SIZE
-from engine.search.transposition import UPPER_BOUND, entry_bound, entry_depth, entry_move, entry_score
+from merino.inner.core.board.bitboard import ZERO
+from merino.inner.core.board.move import NO_MOVE
+from merino.inner.core.compiled.jit import kernel
+from merino.inner.core.compiled.recursion import call_at
+from merino.inner.engine.search.history import noisy_history, quiet_history
+from merino.inner.engine.search.limits import MATE_IN_MAX_PLY
+from merino.inner.engine.search.move_picker import is_losing_capture_stage
+from merino.inner.engine.search.pruning import NO_CUTOFF, is_improving
+from merino.inner.engine.search.state import NO_SCORE, REDUCTION_SIZE
+from merino.inner.engine.search.transposition import UPPER_BOUND, entry_bound, entry_depth, entry_move, entry_score
 
 ONE_PLY = 1024  # unit of late move reductions
 SINGULAR_UNIT = 16  # unit of `singular_margin`; whole centipawns per ply would be too coarse

@@ -4,11 +4,11 @@ Both scale it toward 0. Without them the search trades the last pawns for a rook
 believes in four pawns' worth of advantage, and shuffles until the game is drawn.
 """
 
-from engine.board.bitboard import BISHOP, BLACK, PAWN, WHITE, ZERO
-from engine.board.position import pieces_of
-from engine.compiled.jit import kernel
-from eval.draws import BISHOP_UNITS
-from eval.material import units
+from merino.inner.core.board.bitboard import BISHOP, BLACK, PAWN, WHITE, ZERO
+from merino.inner.core.board.position import pieces_of
+from merino.inner.core.compiled.jit import kernel
+from merino.inner.eval.draws import BISHOP_UNITS
+from merino.inner.eval.material import units
 
 _RULE50_PLIES = 256  # plies without progress at which a score would be scaled to 0; at 100 the game is drawn
 _MINOR_UP_DIVISOR = 4  # of a lead of at most a minor piece if both sides have more than that

@@ -14,21 +14,21 @@ from random import Random
 
 import numpy as np
 
-from engine.board.game import Position, as_position
-from engine.board.move import Move
-from engine.common.alarms import Alarm, call_after
-from engine.common.checks import instance, whole_number
-from engine.common.one_thread import OneThread
-from engine.search.arguments import check_evaluation, check_parameters, table_of
-from engine.search.iterative_deepening import LEAST_NODES
-from engine.search.limits import MATE_SCORE, MAX_PLY, MOST_THREADS, Limits, Line, Score, SearchResult
-from engine.search.parameters import by_name, parameters_for
-from engine.search.see import exchange_gain
-from engine.search.strength import CANDIDATES, Strength
-from engine.search.time_management import Budget, budget
-from engine.search.worker import RootLine, Worker
-from eval.evaluation import Evaluation
-from eval.families import default
+from merino.inner.core.board.game import Position, as_position
+from merino.inner.core.board.move import Move
+from merino.inner.core.common.alarms import Alarm, call_after
+from merino.inner.core.common.checks import instance, whole_number
+from merino.inner.core.common.one_thread import OneThread
+from merino.inner.engine.search.arguments import check_evaluation, check_parameters, table_of
+from merino.inner.engine.search.iterative_deepening import MIN_NODES
+from merino.inner.engine.search.limits import MATE_SCORE, MAX_PLY, MAX_THREADS, Limits, Line, Score, SearchResult
+from merino.inner.engine.search.parameters import by_name, parameters_for
+from merino.inner.engine.search.see import exchange_gain
+from merino.inner.engine.search.strength import CANDIDATES, Strength
+from merino.inner.engine.search.time_management import Budget, budget
+from merino.inner.engine.search.worker import RootLine, Worker
+from merino.inner.eval.evaluation import Evaluation
+from merino.inner.eval.families import default
 
 BOUNDS_AFTER_MS = 3000  # earlier, reports of bounds and of the current move would only flicker
 CURRENT_MOVE_INTERVAL = 0.25  # seconds
@@ -86,7 +86,7 @@ class Searcher:
 
     def set_threads(self, count: int) -> None:
         """Search with this many threads; raises TypeError and ValueError."""
-        whole_number("threads", count, 1, MOST_THREADS)
+        whole_number("threads", count, 1, MAX_THREADS)
         while len(self._workers) < count:
             self._workers.append(Worker(self._table, self._stop_flag, self._evaluation, self._parameters))
         del self._workers[count:]
@@ -275,7 +275,7 @@ class _SearchRun:
         previous: list[RootLine] = []
         stable, best = 0, 0
         if self.limits.nodes is not None:
-            self.main.limit_nodes(max(LEAST_NODES, self.limits.nodes))
+            self.main.limit_nodes(max(MIN_NODES, self.limits.nodes))
         for depth in range(1, self._last_depth() + 1):
             self.depth = depth
             if depth == 2:
@@ -335,7 +335,7 @@ class _SearchRun:
             return False
         if only_move and not self.budget.is_exact:
             return True
-        if self._nodes() < LEAST_NODES:
+        if self._nodes() < MIN_NODES:
             return False  # a thread that got no processor until its time was up takes two milliseconds more
         elapsed = 1000 * (time.perf_counter() - self.clock_began)
         return self.budget.should_stop(elapsed, stable, drop, self.main.share_of(self.last.pv[0]) if self.last else 1.0)

@@ -1,12 +1,20 @@
 """Static exchange evaluation (SEE): what a move wins or loses when both sides keep capturing on its square."""
 
-from engine.board.attacks import bishop_attacks, rook_attacks
-from engine.board.bitboard import BISHOP, EMPTY, KING, PAWN, QUEEN, ROOK, ZERO, bit, type_of
-from engine.board.move import EN_PASSANT, NORMAL, PROMOTION, QUEEN_PROMOTION, destination_of, kind_of, origin_of
-from engine.board.position import attackers_to, occupied_squares, piece_on, side_to_move
-from engine.compiled.jit import entry, kernel
+from merino.inner.core.board.attacks import bishop_attacks, rook_attacks
+from merino.inner.core.board.bitboard import BISHOP, EMPTY, KING, PAWN, QUEEN, ROOK, ZERO, bit, type_of
+from merino.inner.core.board.move import (
+    EN_PASSANT,
+    NORMAL,
+    PROMOTION,
+    QUEEN_PROMOTION,
+    destination_of,
+    kind_of,
+    origin_of,
+)
+from merino.inner.core.board.position import attackers_to, occupied_squares, piece_on, side_to_move
+from merino.inner.core.compiled.jit import entry, kernel
 
-_MOST_IN_AN_EXCHANGE = 1 << 16
+_MAX_IN_AN_EXCHANGE = 1 << 16
 
 
 @kernel
@@ -43,7 +51,7 @@ def see_at_least(s, position, move, threshold):
 @entry
 def exchange_gain(searches, positions, move):
     """The gain of the exchange after a legal move in positions[0], by piece values."""
-    low, high = -_MOST_IN_AN_EXCHANGE, _MOST_IN_AN_EXCHANGE
+    low, high = -_MAX_IN_AN_EXCHANGE, _MAX_IN_AN_EXCHANGE
     while low < high:
         threshold = (low + high + 1) >> 1
         if see_at_least(searches[0], positions[0], move, threshold):

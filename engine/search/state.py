@@ -5,13 +5,13 @@ Only the transposition table and the stop flag are shared between threads; both 
 
 import numpy as np
 
-from engine.board.move import SQUARES
-from engine.board.movegen import MAX_MOVES
-from engine.board.position import POSITION
-from engine.compiled.memory import aligned_record
-from engine.compiled.records import record_dtype
-from engine.search.limits import MAX_PLY
-from engine.search.parameters import EXCHANGE_VALUES, PARAMETER_DTYPE, parameter_values
+from merino.inner.core.board.move import SQUARES
+from merino.inner.core.board.movegen import MAX_MOVES
+from merino.inner.core.board.position import POSITION
+from merino.inner.core.compiled.memory import aligned_record
+from merino.inner.core.compiled.records import record_dtype
+from merino.inner.engine.search.limits import MAX_PLY
+from merino.inner.engine.search.parameters import EXCHANGE_VALUES, PARAMETER_DTYPE, parameter_values
 
 NO_SCORE = -32700  # of a position without a static evaluation: in check
 INFINITE = 32500

@@ -1,9 +1,9 @@
 """The only call from the search to the evaluation; the search does not know which family answers."""
 
-from engine.compiled.jit import kernel
-from engine.compiled.recursion import call_evaluation
-from engine.search.scaling import endgame_scaling
-from eval.draws import final_score
+from merino.inner.core.compiled.jit import kernel
+from merino.inner.core.compiled.recursion import call_evaluation
+from merino.inner.engine.search.scaling import endgame_scaling
+from merino.inner.eval.draws import final_score
 
 
 @kernel

@@ -39,7 +39,7 @@ LADDER = (
     SkillLevel(2390, 50_000, 10.0),
     SkillLevel(2450, 100_000, 7.0),
 )
-WEAKEST, STRONGEST = LADDER[0].elo, LADDER[-1].elo
+MIN_ELO, MAX_ELO = LADDER[0].elo, LADDER[-1].elo
 
 
 class Scored(Protocol):
@@ -69,7 +69,7 @@ class Strength:
 
 def at_elo(elo: int) -> Strength:
     """The strength for this Elo: interpolated between the rungs of the ladder, clamped at its ends."""
-    elo = min(max(elo, WEAKEST), STRONGEST)
+    elo = min(max(elo, MIN_ELO), MAX_ELO)
     lower, upper = next((low, high) for low, high in pairwise(LADDER) if elo <= high.elo)
     share = (elo - lower.elo) / (upper.elo - lower.elo)
     nodes = round(lower.nodes * (upper.nodes / lower.nodes) ** share)
@@ -80,4 +80,4 @@ def at_level(level: int) -> Strength | None:
     """The strength of a level 0..20, spread evenly over the ladder; None for the last, which is full strength."""
     if level >= FULL_LEVEL:
         return None
-    return at_elo(round(WEAKEST + (STRONGEST - WEAKEST) * max(level, 0) / (FULL_LEVEL - 1)))
+    return at_elo(round(MIN_ELO + (MAX_ELO - MIN_ELO) * max(level, 0) / (FULL_LEVEL - 1)))

@@ -10,11 +10,11 @@ from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import TYPE_CHECKING, Protocol
 
-from engine.board.game import Position
-from engine.search.limits import Limits, Line, SearchResult
+from merino.inner.core.board.game import Position
+from merino.inner.engine.search.limits import Limits, Line, SearchResult
 
 if TYPE_CHECKING:
-    from engine.search.searcher import Searcher
+    from merino.inner.engine.search.searcher import Searcher
 
 _POLL_SECONDS = 0.05  # how soon Ctrl-C is noticed
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine.search.limits import Limits
+from merino.inner.engine.search.limits import Limits
 
-MOST_OF_CLOCK = 0.5  # never spend more on one move
+MAX_OF_CLOCK = 0.5  # never spend more on one move
 RESERVED_LAGS = 3  # lag varies: so many times the usual one is kept for the worst
 STABLE_ITERATIONS = 6  # of one best move until the budget is smallest
-USUAL_SHARE = 2 / 3  # of the nodes that the best move takes
-LARGEST_DROP = 60  # centipawns lost since the last iteration that count
+DEFAULT_SHARE = 2 / 3  # of the nodes that the best move takes
+MAX_DROP = 60  # centipawns lost since the last iteration that count
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class Budget:
         p = self.parameters
         settled = min(stable_iterations, STABLE_ITERATIONS) / STABLE_ITERATIONS
         stability = 1 + p["clock_stability"] / 100 * (0.5 - settled)
-        falling = 1 + p["clock_falling_score"] / 100 * max(0, min(score_drop, LARGEST_DROP)) / LARGEST_DROP
-        unsure = 1 + p["clock_node_share"] / 100 * (USUAL_SHARE - share)
+        falling = 1 + p["clock_falling_score"] / 100 * max(0, min(score_drop, MAX_DROP)) / MAX_DROP
+        unsure = 1 + p["clock_node_share"] / 100 * (DEFAULT_SHARE - share)
         return elapsed >= self.soft * stability * falling * unsure
 
 
@@ -56,5 +56,5 @@ def budget(limits: Limits, side: int, overhead: int, parameters: Mapping[str, in
     if limits.moves_to_go:
         moves = min(max(limits.moves_to_go, 1), moves) + 1
     soft = max(0.0, left / moves + (parameters["clock_increment"] / 100 * gain if gain > 0 else gain))
-    most = max(1.0, MOST_OF_CLOCK * left)
+    most = max(1.0, MAX_OF_CLOCK * left)
     return Budget(min(soft, most), min(parameters["clock_hard_limit"] / 100 * soft, most), parameters)

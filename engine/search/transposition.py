@@ -6,10 +6,10 @@ two writers does not match its key and is not found.
 
 import numpy as np
 
-from engine.board.bitboard import U64, ZERO
-from engine.compiled.jit import entry, kernel
-from engine.compiled.memory import CACHE_LINE, aligned_bytes, load_word, store_word
-from engine.search.limits import MATE_IN_MAX_PLY
+from merino.inner.core.board.bitboard import U64, ZERO
+from merino.inner.core.compiled.jit import entry, kernel
+from merino.inner.core.compiled.memory import CACHE_LINE, aligned_bytes, load_word, store_word
+from merino.inner.engine.search.limits import MATE_IN_MAX_PLY
 
 NO_BOUND, UPPER_BOUND, LOWER_BOUND, EXACT = range(4)
 AGES = 32

@@ -1,16 +1,16 @@
 """Steps in the tree: counting nodes, detecting draws, making moves, searching children, the principal variation."""
 
-from engine.board.bitboard import ZERO
-from engine.board.game import FIFTY_MOVES
-from engine.board.makemove import make, make_null
-from engine.board.move import NO_MOVE
-from engine.board.movegen import count_legal
-from engine.compiled.jit import kernel
-from engine.compiled.memory import load_word, prefetch
-from engine.compiled.recursion import call_at
-from engine.search.history import piece_to_index
-from engine.search.transposition import bucket_address
-from eval.draws import is_material_draw
+from merino.inner.core.board.bitboard import ZERO
+from merino.inner.core.board.game import FIFTY_MOVES
+from merino.inner.core.board.makemove import make, make_null
+from merino.inner.core.board.move import NO_MOVE
+from merino.inner.core.board.movegen import count_legal
+from merino.inner.core.compiled.jit import kernel
+from merino.inner.core.compiled.memory import load_word, prefetch
+from merino.inner.core.compiled.recursion import call_at
+from merino.inner.engine.search.history import piece_to_index
+from merino.inner.engine.search.transposition import bucket_address
+from merino.inner.eval.draws import is_material_draw
 
 POLL_NODES = 1024  # how often the stop flag is read
 

@@ -11,23 +11,22 @@ from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 
-from engine.board.game import Position
-from engine.board.perft import perft
-from engine.common.home import HOME
-from engine.common.work import cores
-from engine.compiled.cache import CACHE_GROUPS, PLAY, remove_stale
-from engine.compiled.inventory import write_inventory
-from engine.compiled.jit import CACHE, code_in_use, must_compile
-from engine.search.limits import Limits
-from engine.search.searcher import Searcher
-from engine.search.state import new_search_record
-from engine.search.worker import link
-from eval.families import default
-from eval.net import warmup as nets
+from merino.inner.core.board.game import Position
+from merino.inner.core.board.perft import perft
+from merino.inner.core.common.work import cores
+from merino.inner.core.compiled.cache import CACHE_GROUPS, PLAY, remove_stale
+from merino.inner.core.compiled.inventory import write_inventory
+from merino.inner.core.compiled.jit import CACHE, code_in_use, must_compile
+from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.searcher import Searcher
+from merino.inner.engine.search.state import new_search_record
+from merino.inner.engine.search.worker import link
+from merino.inner.eval.families import default
+from merino.inner.eval.net import warmup as nets
 
 log = logging.getLogger(__name__)
 
-LEAST_PATIENCE = 60.0  # seconds for a second process to end after the first has compiled the search
+MIN_PATIENCE = 60.0  # seconds for a second process to end after the first has compiled the search
 
 
 def warm_up() -> float:
@@ -65,11 +64,11 @@ def _rest_on_another_core() -> Iterator[None]:
     It has less to do than the block. If it takes twice as long, it has been stopped, and this process does without it.
     """
     began = time.monotonic()
-    command = [sys.executable, "-m", f"{HOME}engine.search.warmup"]
+    command = [sys.executable, "-m", "merino.inner.engine.search.warmup"]
     nothing = subprocess.DEVNULL
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nothing, stderr=nothing) as process:
         yield
-        patience = max(LEAST_PATIENCE, time.monotonic() - began)
+        patience = max(MIN_PATIENCE, time.monotonic() - began)
         try:
             process.wait(patience)
         except subprocess.TimeoutExpired:
@@ -106,7 +105,7 @@ def parts() -> dict[str, Callable[[], object]]:
 
 
 def _warm_up_group(group: str) -> None:
-    import_module(f"{HOME}{group}.warmup").warm_up()
+    import_module(f"merino.inner.{group}.warmup").warm_up()
 
 
 def _warm_up_lowest() -> None:

@@ -7,18 +7,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.board.game import Position
-from engine.board.move import SQUARES, Move
-from engine.compiled.jit import entry
-from engine.compiled.recursion import address_of
-from engine.search.alpha_beta import alpha_beta
-from engine.search.iterative_deepening import aspiration_window, fail_high_depth, search_root, set_root, widened_window
-from engine.search.limits import MAX_PLY, Score
-from engine.search.parameters import parameters_for
-from engine.search.quiescence import quiescence
-from engine.search.state import NO_SCORE, PAST, forget, new_search_record, set_parameters
-from engine.search.transposition import TranspositionTable
-from eval.evaluation import Evaluation
+from merino.inner.core.board.game import Position
+from merino.inner.core.board.move import SQUARES, Move
+from merino.inner.core.compiled.jit import entry
+from merino.inner.core.compiled.recursion import address_of
+from merino.inner.engine.search.alpha_beta import alpha_beta
+from merino.inner.engine.search.iterative_deepening import (
+    aspiration_window,
+    fail_high_depth,
+    search_root,
+    set_root,
+    widened_window,
+)
+from merino.inner.engine.search.limits import MAX_PLY, Score
+from merino.inner.engine.search.parameters import parameters_for
+from merino.inner.engine.search.quiescence import quiescence
+from merino.inner.engine.search.state import NO_SCORE, PAST, forget, new_search_record, set_parameters
+from merino.inner.engine.search.transposition import TranspositionTable
+from merino.inner.eval.evaluation import Evaluation
 
 
 @entry

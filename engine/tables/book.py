@@ -16,10 +16,10 @@ from random import Random
 import chess.polyglot
 import numpy as np
 
-from engine.board.game import IllegalMoveError, Position
-from engine.board.move import Move
-from engine.common.user_files import BOOK, read_user_file
-from engine.notation.san import board_of
+from merino.inner.core.board.game import IllegalMoveError, Position
+from merino.inner.core.board.move import Move
+from merino.inner.core.common.user_files import BOOK, read_user_file
+from merino.inner.engine.notation.san import board_of
 
 _ENTRY = np.dtype([("key", ">u8"), ("move", ">u2"), ("weight", ">u2"), ("learn", ">u4")])
 _CHECKED = 1 << 20  # entries that are checked together

@@ -8,10 +8,10 @@ from typing import NamedTuple, Protocol
 import chess
 import chess.syzygy
 
-from engine.board.game import FIFTY_MOVES, Position
-from engine.board.move import Move
-from engine.common.user_files import check_folder, user_path
-from engine.notation.san import as_chess_move, board_of
+from merino.inner.core.board.game import FIFTY_MOVES, Position
+from merino.inner.core.board.move import Move
+from merino.inner.core.common.user_files import check_folder, user_path
+from merino.inner.engine.notation.san import as_chess_move, board_of
 
 WIN, CURSED_WIN, DRAW, BLESSED_LOSS, LOSS = 2, 1, 0, -1, -2  # for the side to move; cursed: drawn by fifty moves
 

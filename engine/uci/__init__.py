@@ -13,15 +13,15 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import NoReturn
 
-from engine.common import sealed
-from engine.common.command import Command, CommandError
-from engine.common.interrupt import INTERRUPTED
-from engine.common.streams import complain
-from engine.compiled.compiling import WATCH
-from engine.uci import commands
-from engine.uci.commands import COMMANDS, STANDARD
-from engine.uci.output import InfoLog, Output
-from engine.uci.session import UciSession
+from merino.inner.core.common import sealed
+from merino.inner.core.common.command import Command, CommandError
+from merino.inner.core.common.interrupt import INTERRUPTED
+from merino.inner.core.common.streams import complain
+from merino.inner.core.compiled.compiling import WATCH
+from merino.inner.engine.uci import commands
+from merino.inner.engine.uci.commands import COMMANDS, STANDARD
+from merino.inner.engine.uci.output import InfoLog, Output
+from merino.inner.engine.uci.session import UciSession
 
 TERMINATION_SECONDS = 0.35  # for the final output after SIGTERM; the sender may kill us soon after
 _CHUNK_BYTES = 1 << 16

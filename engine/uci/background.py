@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from engine.common.waiting import until_ended
+from merino.inner.core.common.waiting import until_ended
 
 IsStopped = Callable[[], bool]
 

@@ -12,15 +12,15 @@ import llvmlite.binding
 import numba
 import numpy as np
 
-from engine import NAME, __version__
-from engine.board.bitboard import SQUARE_NAMES, WHITE
-from engine.board.divide import print_divide
-from engine.board.game import IllegalMoveError, Position
-from engine.common.files import write_fault
-from engine.common.user_files import check_target, user_path
-from engine.search.bench import run_bench
-from engine.uci.go import parse_go
-from engine.uci.session import UciSession
+from merino.inner.core.board.bitboard import SQUARE_NAMES, WHITE
+from merino.inner.core.board.divide import print_divide
+from merino.inner.core.board.game import IllegalMoveError, Position
+from merino.inner.core.common.about import NAME, __version__
+from merino.inner.core.common.files import write_fault
+from merino.inner.core.common.user_files import check_target, user_path
+from merino.inner.engine.search.bench import run_bench
+from merino.inner.engine.uci.go import parse_go
+from merino.inner.engine.uci.session import UciSession
 
 _RULER = " " + "+---" * 8 + "+"
 
@@ -74,9 +74,9 @@ def show(session: UciSession, _: str, position: Position) -> None:
 def evaluate(session: UciSession, _: str, position: Position) -> None:
     """The score of the position by evaluation alone, term by term."""
     # These load python-chess, which takes 0.2 s: not before the first `go`, when a clock is running.
-    from engine.notation.scores import pawns  # noqa: PLC0415
-    from engine.report.static import report_evaluation, with_beside  # noqa: PLC0415
-    from engine.report.text import render  # noqa: PLC0415
+    from merino.inner.engine.notation.scores import pawns  # noqa: PLC0415
+    from merino.inner.engine.report.static import report_evaluation, with_beside  # noqa: PLC0415
+    from merino.inner.engine.report.text import render  # noqa: PLC0415
 
     runtime = session.ready()
     by_pieces = not runtime.evaluation.has_terms

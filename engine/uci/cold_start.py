@@ -13,14 +13,14 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from engine.common.waiting import until_ended, until_set
-from engine.uci.go import parse_go
-from engine.uci.output import Output
+from merino.inner.core.common.waiting import until_ended, until_set
+from merino.inner.engine.uci.go import parse_go
+from merino.inner.engine.uci.output import Output
 
 if TYPE_CHECKING:
     import chess
 
-    from engine.search.limits import Limits
+    from merino.inner.engine.search.limits import Limits
 
 READY_SECONDS = 7.0  # from a cold start to `readyok` at the latest; GUIs wait ten to fifteen
 WARM_READY_SECONDS = 8.0  # from `isready` to `readyok` at the latest, if loading compiled code takes so long
@@ -132,7 +132,7 @@ class ColdStart:
         return True
 
     def _answer(self, board: chess.Board | None, text: str) -> None:
-        from engine.uci.fallback import quick_move  # noqa: PLC0415 (python-chess is needed in a cold start only)
+        from merino.inner.engine.uci.fallback import quick_move  # noqa: PLC0415 (python-chess is needed in a cold start only)
 
         began = time.perf_counter()
         found = None if board is None else quick_move(board, began + QUICK_SECONDS, _search_moves(board, text))

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import time
 
-from engine import AUTHOR, NAME, __version__
-from engine.common.command import Command, by_name
-from engine.uci.go import parse_go
-from engine.uci.options import OPTIONS
-from engine.uci.session import UciSession
+from merino.inner.core.common.about import AUTHOR, NAME, __version__
+from merino.inner.core.common.command import Command, by_name
+from merino.inner.engine.uci.go import parse_go
+from merino.inner.engine.uci.options import OPTIONS
+from merino.inner.engine.uci.session import UciSession
 
-_HERE = "engine.uci.commands"
-_BOARD = "engine.uci.board"
+_HERE = "merino.inner.engine.uci.commands"
+_BOARD = "merino.inner.engine.uci.board"
 
 PROTOCOL = (
     Command("uci", f"{_HERE}:introduce", "Print name, author and options."),

@@ -11,7 +11,7 @@ import chess
 
 _VALUES = {chess.PAWN: 100, chess.KNIGHT: 320, chess.BISHOP: 330, chess.ROOK: 500, chess.QUEEN: 950, chess.KING: 0}
 _MATE = 30000
-_MOST = 9999  # a score that is reported; mates are not counted here
+_MAX_SCORE = 9999  # a score that is reported; mates are not counted here
 _CENTRE = [
     6 - abs(2 * chess.square_file(square) - 7) // 2 - abs(2 * chess.square_rank(square) - 7) // 2
     for square in chess.SQUARES
@@ -39,7 +39,7 @@ def quick_move(board: chess.Board, deadline: float, allowed: list[chess.Move] | 
     try:
         for depth in (0, 1, 2):
             best, score = _best(board, moves, depth, deadline)
-            found = QuickMove(best, max(-_MOST, min(score, _MOST)), depth + 1)
+            found = QuickMove(best, max(-_MAX_SCORE, min(score, _MAX_SCORE)), depth + 1)
             moves.remove(best)
             moves.insert(0, best)
     except _OutOfTimeError:

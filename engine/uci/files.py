@@ -8,38 +8,38 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, BinaryIO
 
-from engine.common.user_files import open_log, user_path
+from merino.inner.core.common.user_files import open_log, user_path
 
 if TYPE_CHECKING:
-    from engine.tables.book import Book
-    from engine.tables.tablebase import Tables
-    from eval.families import EvaluationFile
+    from merino.inner.engine.tables.book import Book
+    from merino.inner.engine.tables.tablebase import Tables
+    from merino.inner.eval.families import EvaluationFile
 
 
 def weights(name: str) -> EvaluationFile:
     """The file of the evaluation `name`, the active one if empty; raises EvaluationError."""
-    from eval.families import active_file, read_evaluation  # noqa: PLC0415 (with numba)
+    from merino.inner.eval.families import active_file, read_evaluation  # noqa: PLC0415 (with numba)
 
     return read_evaluation(active_file(name or None).absolute())
 
 
 def net(name: str) -> EvaluationFile | None:
     """The file of the net `name`, none if empty; raises EvaluationError."""
-    from eval.families import read_net  # noqa: PLC0415 (with numba)
+    from merino.inner.eval.families import read_net  # noqa: PLC0415 (with numba)
 
     return read_net(name) if name else None
 
 
 def book(name: str) -> Book | None:
     """The book `name`, none if empty; raises BookError and OSError."""
-    from engine.tables.book import Book  # noqa: PLC0415 (few play with a book of the engine)
+    from merino.inner.engine.tables.book import Book  # noqa: PLC0415 (few play with a book of the engine)
 
     return Book(user_path(name)) if name else None
 
 
 def tables(path: str) -> Tables | None:
     """The endgame tables in `path`, none if empty; raises TablebaseError."""
-    from engine.tables.tablebase import open_tables  # noqa: PLC0415 (few have the tables)
+    from merino.inner.engine.tables.tablebase import open_tables  # noqa: PLC0415 (few have the tables)
 
     return open_tables(path) if path else None
 

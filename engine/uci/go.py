@@ -6,26 +6,26 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from engine.search.limits import LONGEST_MS, MAX_PLY, MOST_NODES, Limits
+from merino.inner.engine.search.limits import MAX_MS, MAX_NODES, MAX_PLY, Limits
 
 _FLAGS = ("infinite", "ponder")
 
 # Bounds of the numbers; values outside are clamped.
 _RANGES = {
-    "wtime": (1, LONGEST_MS),
-    "btime": (1, LONGEST_MS),
-    "winc": (0, LONGEST_MS),
-    "binc": (0, LONGEST_MS),
+    "wtime": (1, MAX_MS),
+    "btime": (1, MAX_MS),
+    "winc": (0, MAX_MS),
+    "binc": (0, MAX_MS),
     "movestogo": (0, 10_000),
     "depth": (1, MAX_PLY - 1),
-    "nodes": (1, MOST_NODES),
+    "nodes": (1, MAX_NODES),
     "mate": (1, MAX_PLY // 2),
-    "movetime": (1, LONGEST_MS),
+    "movetime": (1, MAX_MS),
     "perft": (1, 16),
 }
 _MOVE = re.compile(r"[a-h][1-8][a-h][1-8][nbrqNBRQ]?|0000")
 _NUMBER = re.compile(r"([+-]?[0-9]+)(?:\.[0-9]*)?")
-_MOST_REMARKS = 10
+_MAX_REMARKS = 10
 _DIGITS = 4000  # longer numbers are an error in Python
 
 
@@ -66,7 +66,7 @@ def parse_go(words: Sequence[str], find_move: Callable[[str], int | None]) -> Go
     search_moves = _legal(wanted, find_move)
     if wanted and not search_moves:
         remarks.append("go: none of the searchmoves is legal, so all moves are searched")
-    return Go(_limits(numbers, flags, search_moves), numbers.get("perft"), list(dict.fromkeys(remarks))[:_MOST_REMARKS])
+    return Go(_limits(numbers, flags, search_moves), numbers.get("perft"), list(dict.fromkeys(remarks))[:_MAX_REMARKS])
 
 
 def _limits(numbers: dict[str, int], flags: set[str], search_moves: Sequence[int]) -> Limits:

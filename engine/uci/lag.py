@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.search.limits import Limits
+from merino.inner.engine.search.limits import Limits
 
 FORGOTTEN = 0.25  # share of the difference by which the estimate falls at each move; it rises at once
 

@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
 
-from engine import AUTHOR, NAME, __version__
-from engine.common.nearest import did_you_mean
-from engine.search.limits import LARGEST_HASH_MB, MOST_THREADS
-from engine.search.strength import DEFAULT_ELO, FULL_LEVEL, STRONGEST, WEAKEST, at_elo, at_level
-from engine.uci import files
+from merino.inner.core.common.about import AUTHOR, NAME, __version__
+from merino.inner.core.common.nearest import did_you_mean
+from merino.inner.engine.search.limits import MAX_HASH_MB, MAX_THREADS
+from merino.inner.engine.search.strength import DEFAULT_ELO, FULL_LEVEL, MAX_ELO, MIN_ELO, at_elo, at_level
+from merino.inner.engine.uci import files
 
 if TYPE_CHECKING:
-    from engine.tables.book import Book
-    from engine.tables.tablebase import Tables
-    from engine.uci.runtime import Runtime
-    from eval.families import EvaluationFile
+    from merino.inner.engine.tables.book import Book
+    from merino.inner.engine.tables.tablebase import Tables
+    from merino.inner.engine.uci.runtime import Runtime
+    from merino.inner.eval.families import EvaluationFile
 
 Value = int | bool | str | None
 Apply = Callable[[Any, Any], None]
@@ -132,7 +132,7 @@ def _option(
     return register
 
 
-@_option("Hash", "spin", DEFAULT_HASH, (1, LARGEST_HASH_MB), needs_idle=True)
+@_option("Hash", "spin", DEFAULT_HASH, (1, MAX_HASH_MB), needs_idle=True)
 def _hash(runtime: Runtime, megabytes: int) -> None:
     """Memory for the transposition table in MiB."""
     runtime.set_hash(megabytes)
@@ -144,7 +144,7 @@ def _clear_hash(runtime: Runtime, _: None) -> None:
     runtime.searcher.clear()
 
 
-@_option("Threads", "spin", 1, (1, MOST_THREADS), needs_idle=True)
+@_option("Threads", "spin", 1, (1, MAX_THREADS), needs_idle=True)
 def _threads(runtime: Runtime, count: int) -> None:
     """Search threads."""
     runtime.searcher.set_threads(count)
@@ -179,7 +179,7 @@ def _limit_strength(runtime: Runtime, is_on: bool) -> None:
     runtime.searcher.strength = at_elo(runtime.elo) if is_on else None
 
 
-@_option("UCI_Elo", "spin", DEFAULT_ELO, (WEAKEST, STRONGEST))
+@_option("UCI_Elo", "spin", DEFAULT_ELO, (MIN_ELO, MAX_ELO))
 def _elo(runtime: Runtime, elo: int) -> None:
     """The limited strength in Elo."""
     runtime.elo = elo

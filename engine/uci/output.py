@@ -10,14 +10,14 @@ from collections.abc import Callable
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
-from engine.common.streams import complain
-from eval.outlook import expected_score, win_draw_loss
+from merino.inner.core.common.streams import complain
+from merino.inner.eval.outlook import expected_score, win_draw_loss
 
 if TYPE_CHECKING:
-    from engine.search.limits import Line, Score, SearchResult
+    from merino.inner.engine.search.limits import Line, Score, SearchResult
 
 
-_LONGEST_INFO = 500  # characters; some messages quote the input, which may be a megabyte long
+_MAX_INFO = 500  # characters; some messages quote the input, which may be a megabyte long
 
 
 class Output:
@@ -82,7 +82,7 @@ class Output:
 
     def info(self, text: str) -> None:
         """Print a line for the user; control characters are written as numbers."""
-        shown = text[:_LONGEST_INFO]
+        shown = text[:_MAX_INFO]
         if not shown.isprintable():
             shown = "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in shown)
         self.say(f"info string {shown}")

@@ -6,18 +6,26 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.board.game import Position
-from engine.search.limits import Limits
-from engine.search.searcher import Searcher
-from engine.search.strength import DEFAULT_ELO
-from engine.search.warmup import warm_up
-from eval.evaluation import Evaluation, EvaluationError
-from eval.families import DEFAULT_FILE, EvaluationFile, active_file, default, evaluation_in, load, net_of_file
+from merino.inner.core.board.game import Position
+from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.searcher import Searcher
+from merino.inner.engine.search.strength import DEFAULT_ELO
+from merino.inner.engine.search.warmup import warm_up
+from merino.inner.eval.evaluation import Evaluation, EvaluationError
+from merino.inner.eval.families import (
+    DEFAULT_FILE,
+    EvaluationFile,
+    active_file,
+    default,
+    evaluation_in,
+    load,
+    net_of_file,
+)
 
 if TYPE_CHECKING:
-    from engine.board.move import Move
-    from engine.tables.book import Book
-    from engine.tables.tablebase import Tables
+    from merino.inner.core.board.move import Move
+    from merino.inner.engine.tables.book import Book
+    from merino.inner.engine.tables.tablebase import Tables
 
 __all__ = ["Position", "Runtime"]
 
@@ -90,7 +98,7 @@ class Runtime:
         searcher = self.searcher
         if self.tables is None or searcher.multipv > 1 or (searcher.strength and not searcher.is_analysing):
             return limits, 0
-        from engine.tables.tablebase import advise  # noqa: PLC0415 (few have the tables)
+        from merino.inner.engine.tables.tablebase import advise  # noqa: PLC0415 (few have the tables)
 
         advice = advise(self.tables, position)
         if advice is None:

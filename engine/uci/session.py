@@ -12,21 +12,21 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
-from engine.common.errors import MerinoError
-from engine.common.waiting import until_set
-from engine.compiled.compiling import WATCH
-from engine.search.limits import Line, Score, SearchResult
-from engine.uci.background import BackgroundJobs, IsStopped
-from engine.uci.cold_start import ColdStart
-from engine.uci.file_work import FileWork
-from engine.uci.lag import Lag
-from engine.uci.options import DEFAULT_HASH, OptionError, UciOption, Value, find
-from engine.uci.output import Output, Report
+from merino.inner.core.common.errors import MerinoError
+from merino.inner.core.common.waiting import until_set
+from merino.inner.core.compiled.compiling import WATCH
+from merino.inner.engine.search.limits import Line, Score, SearchResult
+from merino.inner.engine.uci.background import BackgroundJobs, IsStopped
+from merino.inner.engine.uci.cold_start import ColdStart
+from merino.inner.engine.uci.file_work import FileWork
+from merino.inner.engine.uci.lag import Lag
+from merino.inner.engine.uci.options import DEFAULT_HASH, OptionError, UciOption, Value, find
+from merino.inner.engine.uci.output import Output, Report
 
 if TYPE_CHECKING:
-    from engine.board.game import Position
-    from engine.search.limits import Limits
-    from engine.uci.runtime import Runtime
+    from merino.inner.core.board.game import Position
+    from merino.inner.engine.search.limits import Limits
+    from merino.inner.engine.uci.runtime import Runtime
 
 GLANCE_SECONDS = 0.3  # how long `setoption` waits for its file; a local disk takes less
 FILE_SECONDS = 3.0  # how long other commands wait for a file, from its `setoption` on
@@ -234,11 +234,11 @@ class UciSession:
             self._runtime.searcher.stop()
 
     def _load(self) -> None:
-        from engine.compiled.inventory import is_play_compiled  # noqa: PLC0415 (not on the way to uciok)
+        from merino.inner.core.compiled.inventory import is_play_compiled  # noqa: PLC0415 (not on the way to uciok)
 
         WATCH.on_begin = self.cold.note_compiler
         self.cold.judge(is_play_compiled())
-        from engine.uci.runtime import Position, Runtime  # noqa: PLC0415 (the one import that brings in numba)
+        from merino.inner.engine.uci.runtime import Position, Runtime  # noqa: PLC0415 (the one import that brings in numba)
 
         runtime = Runtime(DEFAULT_HASH)
         self.position = Position()

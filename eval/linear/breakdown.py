@@ -6,14 +6,14 @@ import math
 
 import numpy as np
 
-from engine.board.bitboard import BLACK
-from eval.draws import after_rules, rule_of
-from eval.explanation import Explanation, TermLine
-from eval.linear.evaluate import NUMBER_OF_TERMS, counts_of, scores_of, stages_of
-from eval.linear.phases import by_stage, halves
-from eval.linear.registry import TERMS
-from eval.material import game_stage
-from eval.outlook import DEFAULT_K
+from merino.inner.core.board.bitboard import BLACK
+from merino.inner.eval.draws import after_rules, rule_of
+from merino.inner.eval.explanation import Explanation, TermLine
+from merino.inner.eval.linear.evaluate import NUMBER_OF_TERMS, counts_of, scores_of, stages_of
+from merino.inner.eval.linear.phases import by_stage, halves
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.material import game_stage
+from merino.inner.eval.outlook import DEFAULT_K
 
 
 def explain(record: np.ndarray, weights: np.ndarray, k: float = DEFAULT_K) -> Explanation:

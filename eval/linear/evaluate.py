@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-import eval.linear.terms  # noqa: F401  (fills the registry)
-from engine.board.bitboard import BLACK, WHITE
-from engine.compiled.jit import entry, kernel
-from eval.draws import final_score
-from eval.linear.phases import by_stage, phases_of
-from eval.linear.registry import TERMS
-from eval.linear.view import view
-from eval.material import middlegame_share, stage_of
+import merino.inner.eval.linear.terms  # noqa: F401  (fills the registry)
+from merino.inner.core.board.bitboard import BLACK, WHITE
+from merino.inner.core.compiled.jit import entry, kernel
+from merino.inner.eval.draws import final_score
+from merino.inner.eval.linear.phases import by_stage, phases_of
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.view import view
+from merino.inner.eval.material import middlegame_share, stage_of
 
 NUMBER_OF_TERMS = len(TERMS)
 

@@ -1,6 +1,6 @@
 """Explanations of an evaluation: the library interface of all that need no search.
 
-    from eval.linear.explain import explain, value_pieces, Change
+    from merino.inner.eval.linear.explain import explain, value_pieces, Change
 
     explanation = explain(position.record, weights)        the terms, which sum to the engine's own score
     value_pieces(position.record, weights)                 what each piece is worth, three ways
@@ -10,10 +10,10 @@ All are frozen dataclasses. `engine.report` makes a report of them, and of that 
 search builds on it in `study`.
 """
 
-from eval.draws import CANNOT_WIN, KNOWN_DRAW, OPPOSITE_BISHOPS
-from eval.explanation import Change, Credit, Explanation, PieceValue, PieceValues, TermChange, TermLine
-from eval.linear.breakdown import explain
-from eval.linear.pieces import value_pieces
+from merino.inner.eval.draws import CANNOT_WIN, KNOWN_DRAW, OPPOSITE_BISHOPS
+from merino.inner.eval.explanation import Change, Credit, Explanation, PieceValue, PieceValues, TermChange, TermLine
+from merino.inner.eval.linear.breakdown import explain
+from merino.inner.eval.linear.pieces import value_pieces
 
 __all__ = [
     "CANNOT_WIN",

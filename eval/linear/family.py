@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from engine.board.bitboard import U64
-from engine.compiled.jit import entry, kernel
-from engine.compiled.memory import array_at
-from engine.compiled.recursion import evaluation_address
-from eval.evaluation import WIDTH, Evaluation, Number
-from eval.explanation import Explanation, PieceValues
-from eval.linear.breakdown import explain
-from eval.linear.evaluate import NUMBER_OF_TERMS, scores_of, weighted_sum, white_scores_of
-from eval.linear.phases import SUFFIXES, by_stage, halves, simplest, with_values
-from eval.linear.pieces import attributed_of, value_pieces
-from eval.linear.registry import TERMS, Group, Phase, Term
-from eval.linear.weights import as_mapping, k_in, note_of_k, parse, save
-from eval.material import stage_of
-from eval.outlook import DEFAULT_K
+from merino.inner.core.board.bitboard import U64
+from merino.inner.core.compiled.jit import entry, kernel
+from merino.inner.core.compiled.memory import array_at
+from merino.inner.core.compiled.recursion import evaluation_address
+from merino.inner.eval.evaluation import WIDTH, Evaluation, Number
+from merino.inner.eval.explanation import Explanation, PieceValues
+from merino.inner.eval.linear.breakdown import explain
+from merino.inner.eval.linear.evaluate import NUMBER_OF_TERMS, scores_of, weighted_sum, white_scores_of
+from merino.inner.eval.linear.phases import SUFFIXES, by_stage, halves, simplest, with_values
+from merino.inner.eval.linear.pieces import attributed_of, value_pieces
+from merino.inner.eval.linear.registry import TERMS, Group, Phase, Term
+from merino.inner.eval.linear.weights import as_mapping, k_in, note_of_k, parse, save
+from merino.inner.eval.material import stage_of
+from merino.inner.eval.outlook import DEFAULT_K
 
 ROW_BYTES = U64(8 * NUMBER_OF_TERMS)  # of the weights at one stage
 _PHASE_NAMES = {Phase.ALWAYS: "", Phase.MIDDLEGAME: "middlegame", Phase.ENDGAME: "endgame"}

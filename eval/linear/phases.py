@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from eval.linear.registry import Term
-from eval.material import FULL_BOARD
+from merino.inner.eval.linear.registry import Term
+from merino.inner.eval.material import FULL_BOARD
 
 STAGES = FULL_BOARD + 1  # from a bare board of pawns, 0, to the full board
 SUFFIXES = ("_mg", "_eg")  # of the names of a weight's two values

@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from engine.board.bitboard import (
+from merino.inner.core.board.bitboard import (
     BLACK_PIECE,
     EMPTY,
     KING,
@@ -28,16 +28,16 @@ from engine.board.bitboard import (
     bit,
     lsb,
 )
-from engine.board.position import king_square
-from engine.compiled.jit import entry, kernel
-from eval.explanation import Credit, PieceValue, PieceValues
-from eval.linear.breakdown import explain
-from eval.linear.evaluate import NUMBER_OF_TERMS, counts_of_view, scores_of
-from eval.linear.registry import TERMS
-from eval.linear.view import not_counting, seen_by, view
-from eval.material import stage_of
-from eval.outlook import DEFAULT_K
-from eval.removal import removals
+from merino.inner.core.board.position import king_square
+from merino.inner.core.compiled.jit import entry, kernel
+from merino.inner.eval.explanation import Credit, PieceValue, PieceValues
+from merino.inner.eval.linear.breakdown import explain
+from merino.inner.eval.linear.evaluate import NUMBER_OF_TERMS, counts_of_view, scores_of
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.view import not_counting, seen_by, view
+from merino.inner.eval.material import stage_of
+from merino.inner.eval.outlook import DEFAULT_K
+from merino.inner.eval.removal import removals
 
 PAWN_VALUE = [term.name for term in TERMS].index("VAL_P")  # the unit of relative values
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import Any
 
-from engine.compiled.jit import kernel
+from merino.inner.core.compiled.jit import kernel
 
 
 class Group(Enum):

@@ -7,8 +7,8 @@ stays linear in the weights. Definitions after Vladimir Medvedev's GreKo 12.9 an
 
 import numpy as np
 
-from engine.board.attacks import KNIGHT_ATTACKS, bishop_attacks, rook_attacks
-from engine.board.bitboard import (
+from merino.inner.core.board.attacks import KNIGHT_ATTACKS, bishop_attacks, rook_attacks
+from merino.inner.core.board.bitboard import (
     ONE,
     RANK_2,
     RANK_3,
@@ -25,8 +25,8 @@ from engine.board.bitboard import (
     popcount,
     south_fill,
 )
-from engine.compiled.jit import kernel
-from eval.linear.registry import Group, Phase, term
+from merino.inner.core.compiled.jit import kernel
+from merino.inner.eval.linear.registry import Group, Phase, term
 
 WORTH = (0, 3000)  # bounds of a piece value
 PENALTY = (-200, 0)

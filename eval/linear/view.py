@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from numba import types
 
-from engine.board.bitboard import BISHOP, KNIGHT, PAWN, QUEEN, ROOK, WHITE, mirror
-from engine.board.position import king_square, occupied_squares, pieces_of
-from engine.compiled.jit import kernel
-from eval.material import units
+from merino.inner.core.board.bitboard import BISHOP, KNIGHT, PAWN, QUEEN, ROOK, WHITE, mirror
+from merino.inner.core.board.position import king_square, occupied_squares, pieces_of
+from merino.inner.core.compiled.jit import kernel
+from merino.inner.eval.material import units
 
 
 class View(NamedTuple):

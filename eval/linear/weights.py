@@ -15,15 +15,15 @@ from pathlib import Path
 
 import numpy as np
 
-import eval.linear.terms  # noqa: F401  (fills the registry)
-from engine.common.files import write_whole
-from engine.common.folders import user_folder
-from engine.common.nearest import did_you_mean
-from engine.common.user_files import WEIGHTS, is_there, names_in, read_user_text, text_of, user_path
-from eval.evaluation import EvaluationError
-from eval.linear.phases import SUFFIXES, halves
-from eval.linear.registry import TERMS, Term
-from eval.outlook import DEFAULT_K
+import merino.inner.eval.linear.terms  # noqa: F401  (fills the registry)
+from merino.inner.core.common.files import write_whole
+from merino.inner.core.common.folders import user_folder
+from merino.inner.core.common.nearest import did_you_mean
+from merino.inner.core.common.user_files import WEIGHTS, is_there, names_in, read_user_text, text_of, user_path
+from merino.inner.eval.evaluation import EvaluationError
+from merino.inner.eval.linear.phases import SUFFIXES, halves
+from merino.inner.eval.linear.registry import TERMS, Term
+from merino.inner.eval.outlook import DEFAULT_K
 
 SHIPPED = Path(__file__).resolve().parents[2] / "weights"
 DEFAULT_FILE = SHIPPED / "default.txt"

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numba import literal_unroll
 
-from engine.board.bitboard import KING, NOT_A, ONE, SQUARE_NAMES, U64, ZERO, lsb, popcount
-from engine.compiled.jit import kernel
-from eval.net.mobility import destinations
-from eval.net.view import OCCUPIED, OWN, pieces_in
+from merino.inner.core.board.bitboard import KING, NOT_A, ONE, SQUARE_NAMES, U64, ZERO, lsb, popcount
+from merino.inner.core.compiled.jit import kernel
+from merino.inner.eval.net.mobility import destinations
+from merino.inner.eval.net.view import OCCUPIED, OWN, pieces_in
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ ROLE = Domain("role", ("pawn", "knight", "bishop", "rook", "queen", "king"))
 COLOUR = Domain("colour", ("own", "other"))
 PIECE = Domain("piece", tuple(f"{colour} {role}" for role in ROLE.elements for colour in COLOUR.elements))
 COUNT = Domain("count", tuple(map(str, range(26))))
-MOST_MOVES = (8, 15, 16, 25, 25, 8)  # by role; larger counts are equal to this one
+MAX_MOVES = (8, 15, 16, 25, 25, 8)  # by role; larger counts are equal to this one
 
 Members = Callable[..., Any]
 
@@ -103,7 +103,7 @@ def make_block(name: str, sentence: str, domains: tuple[Domain, ...], members: M
     size = prod(map(len, domains))
     starts, step = tuple(range(kinds)), kinds
     if COUNT in domains:
-        sizes = [most_moves + 1 for most_moves in MOST_MOVES for _ in COLOUR.elements]
+        sizes = [most_moves + 1 for most_moves in MAX_MOVES for _ in COLOUR.elements]
         starts, step, size = tuple(sum(sizes[:kind]) for kind in range(kinds)), 1, sum(sizes)
     number = _by_file if domains[:2] == (FILE, RANK) else int
     places = tuple(number(element) for element in range(64))
@@ -138,7 +138,7 @@ def _by_kind(members: Members, what: list[int]) -> Members:
     return kernel(lambda view, kind: members(view, kind // last, kind % last))
 
 
-_MOST = np.array(MOST_MOVES)
+_MAX_MOVES = np.array(MAX_MOVES)
 
 
 @_block("ALL", "{piece} on {place}", FILE, RANK, ROLE, COLOUR)
@@ -241,7 +241,7 @@ def _squares_to_move_to(view, role, colour):
 @_block("MC", "squares that {piece} can move to: {place}", ROLE, COLOUR, COUNT)
 def _number_of_squares(view, role, colour):
     """The number of squares that such pieces can move to, up to the maximum for the role."""
-    return ONE << U64(min(popcount(destinations(view, role, colour)), _MOST[role]))
+    return ONE << U64(min(popcount(destinations(view, role, colour)), _MAX_MOVES[role]))
 
 
 _MEMBERS = tuple(block.members for block in BLOCKS.values())

@@ -10,22 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from engine.board.bitboard import U64
-from engine.board.position import POSITION, side_to_move
-from engine.compiled.jit import entry
-from engine.compiled.lanes import LANES
-from engine.compiled.memory import aligned_bytes
-from engine.compiled.recursion import evaluation_address
-from eval.evaluation import WIDTH, Evaluation
-from eval.net import play
-from eval.net.features import SCRATCH
-from eval.net.file import as_text, digest, save_net
-from eval.net.network import QV, NetError, Network
-from eval.net.play import fill_sums, net_at, output_of, white_score, white_score_by_lists
-from eval.net.rows import NO_ROW, ROW_OF_FEATURE, is_by_piece, rows_of_pieces
-from eval.net.view import VIEW_SIZE
+from merino.inner.core.board.bitboard import U64
+from merino.inner.core.board.position import POSITION, side_to_move
+from merino.inner.core.compiled.jit import entry
+from merino.inner.core.compiled.lanes import LANES
+from merino.inner.core.compiled.memory import aligned_bytes
+from merino.inner.core.compiled.recursion import evaluation_address
+from merino.inner.eval.evaluation import WIDTH, Evaluation
+from merino.inner.eval.net import play
+from merino.inner.eval.net.features import SCRATCH
+from merino.inner.eval.net.file import as_text, digest, save_net
+from merino.inner.eval.net.network import QV, NetError, Network
+from merino.inner.eval.net.play import fill_sums, net_at, output_of, white_score, white_score_by_lists
+from merino.inner.eval.net.rows import NO_ROW, ROW_OF_FEATURE, is_by_piece, rows_of_pieces
+from merino.inner.eval.net.view import VIEW_SIZE
 
-MOST_PIECES = 15  # of a side, without the king
+MAX_PIECES = 15  # of a side, without the king
 
 
 class NetEvaluation(Evaluation):
@@ -151,8 +151,8 @@ def _with_values(weights: Mapping[str, np.ndarray]) -> np.ndarray:
     """
     constants = weights["value_constants"]
     largest = int(np.abs(constants.astype(np.int64)).max(initial=0))
-    if largest * MOST_PIECES > np.iinfo(np.int16).max:
-        raise NetError(f"a constant of {largest} / {QV} is too large: the sum of {MOST_PIECES} overflows 16 bits")
+    if largest * MAX_PIECES > np.iinfo(np.int16).max:
+        raise NetError(f"a constant of {largest} / {QV} is too large: the sum of {MAX_PIECES} overflows 16 bits")
     behind = np.concatenate([weights["values"], constants[:, None]], axis=1)
     rows = np.where((ROW_OF_FEATURE == NO_ROW)[:, None], 0, behind[ROW_OF_FEATURE])
     return np.concatenate([weights["inputs"], rows.astype(np.int16)], axis=1)

@@ -14,15 +14,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.compiled.jit import entry, kernel
-from eval.evaluation import EvaluationError
-from eval.net.blocks import BLOCKS, active_of_block
-from eval.net.view import VIEW_SIZE, look
+from merino.inner.core.compiled.jit import entry, kernel
+from merino.inner.eval.evaluation import EvaluationError
+from merino.inner.eval.net.blocks import BLOCKS, active_of_block
+from merino.inner.eval.net.view import VIEW_SIZE, look
 
-LARGEST = 1 << 17  # features of a set
-MOST_FACTORS = 3
-MOST_TERMS = 64
-MOST_ACTIVE = 1 << 14
+MAX_FEATURES = 1 << 17  # features of a set
+MAX_FACTORS = 3
+MAX_TERMS = 64
+MAX_ACTIVE = 1 << 14
 SCRATCH = 1024  # more than any block has active at once
 
 _NUMBERS = {name: number for number, name in enumerate(BLOCKS)}
@@ -59,8 +59,8 @@ class FeatureSet:
 
     @cached_property
     def program(self) -> np.ndarray:
-        """The input of `active_features`: int64[terms, 2 + 2 * MOST_FACTORS], offset, factors, (block, stride)."""
-        rows = np.zeros((len(self.terms), 2 + 2 * MOST_FACTORS), dtype=np.int64)
+        """The input of `active_features`: int64[terms, 2 + 2 * MAX_FACTORS], offset, factors, (block, stride)."""
+        rows = np.zeros((len(self.terms), 2 + 2 * MAX_FACTORS), dtype=np.int64)
         for row, term in zip(rows, self.terms, strict=True):
             row[:2] = term.offset, len(term.factors)
             for index, (block, stride) in enumerate(term.factors):
@@ -115,10 +115,10 @@ def _parsed(expression: str) -> FeatureSet:
         terms += [_Summand(offset + term.offset, term.factors) for term in own]
         offset += size
     found = FeatureSet("+".join(name for name, *_ in parts), offset, tuple(listed), tuple(terms))
-    if found.size > LARGEST:
-        raise FeatureError(f"'{found.name}' has {found.size} features; {LARGEST} is the most")
-    if found.most > MOST_ACTIVE or len(terms) > MOST_TERMS or max(len(t.factors) for t in terms) > MOST_FACTORS:
-        raise FeatureError(f"'{found.name}' multiplies too many blocks: at most {MOST_FACTORS}, with few active tuples")
+    if found.size > MAX_FEATURES:
+        raise FeatureError(f"'{found.name}' has {found.size} features; {MAX_FEATURES} is the most")
+    if found.most > MAX_ACTIVE or len(terms) > MAX_TERMS or max(len(t.factors) for t in terms) > MAX_FACTORS:
+        raise FeatureError(f"'{found.name}' multiplies too many blocks: at most {MAX_FACTORS}, with few active tuples")
     return found
 
 
@@ -151,8 +151,8 @@ class _ExpressionReader:
         while self._next() == "*":
             self._take()
             found = [_times(_joined(found), _joined(self._factor()))]
-            if found[0][1] > LARGEST:
-                self._fail(f"so far {found[0][1]} features, and {LARGEST} is the most")
+            if found[0][1] > MAX_FEATURES:
+                self._fail(f"so far {found[0][1]} features, and {MAX_FEATURES} is the most")
         return found
 
     def _factor(self) -> list[_Parsed]:

@@ -3,7 +3,7 @@
 Merino's: a line `Merino net 1`, a line of JSON, zeros up to a multiple of 64 bytes, then the layers in the order of
 `Shape.layers`, int16, little-endian. The number is the version: 1 for nets with one output, 2 for piece-value nets,
 whose layers differ, so that readers of version 1 refuse them. The JSON has a checksum of itself and of the layers
-(`engine.common.sealed`); nets of Merino 1.0 have none. The trainer bullet writes (768 -> N) x 2 -> 1 without a
+(`core.common.sealed`); nets of Merino 1.0 have none. The trainer bullet writes (768 -> N) x 2 -> 1 without a
 header: first-layer weights by feature, first-layer bias, output weights, output bias, padded to a multiple of 64 bytes;
 inputs by colour, role and square, squared clipped ReLU.
 """
@@ -20,12 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from engine.common.files import write_whole
-from engine.common.sealed import DamageError, check, sealed
-from engine.common.user_files import HEAD_BYTES, NET, WEIGHTS, Kind, open_user_file, read_user_file
-from eval.evaluation import EvaluationError
-from eval.net.network import QA, QB, QR, QV, SCALE, VALUE, NetError, Network, Shape
-from eval.outlook import DEFAULT_K
+from merino.inner.core.common.files import write_whole
+from merino.inner.core.common.sealed import DamageError, check, sealed
+from merino.inner.core.common.user_files import HEAD_BYTES, NET, WEIGHTS, Kind, open_user_file, read_user_file
+from merino.inner.eval.evaluation import EvaluationError
+from merino.inner.eval.net.network import QA, QB, QR, QV, SCALE, VALUE, NetError, Network, Shape
+from merino.inner.eval.outlook import DEFAULT_K
 
 MAGIC = b"Merino net "
 ONE_OUTPUT, PIECE_VALUES = 1, 2  # versions

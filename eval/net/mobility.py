@@ -3,7 +3,7 @@
 Pawns move one step to an empty square or capture; double steps, en passant and castling are left out.
 """
 
-from engine.board.attacks import (
+from merino.inner.core.board.attacks import (
     BETWEEN,
     KING_ATTACKS,
     KNIGHT_ATTACKS,
@@ -12,10 +12,10 @@ from engine.board.attacks import (
     bishop_attacks,
     rook_attacks,
 )
-from engine.board.bitboard import BISHOP, FULL, KING, KNIGHT, ONE, PAWN, QUEEN, ROOK, U64, ZERO, bit, lsb
-from engine.board.position import attacks_of
-from engine.compiled.jit import kernel
-from eval.net.view import OCCUPIED, OWN, king_in, pieces_in
+from merino.inner.core.board.bitboard import BISHOP, FULL, KING, KNIGHT, ONE, PAWN, QUEEN, ROOK, U64, ZERO, bit, lsb
+from merino.inner.core.board.position import attacks_of
+from merino.inner.core.compiled.jit import kernel
+from merino.inner.eval.net.view import OCCUPIED, OWN, king_in, pieces_in
 
 
 @kernel

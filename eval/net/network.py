@@ -19,16 +19,16 @@ from typing import Any
 
 import numpy as np
 
-from eval.evaluation import EvaluationError
-from eval.net.features import FeatureSet, features
-from eval.net.rows import NO_ROW, PIECE_ROWS, ROW_OF_FEATURE, is_by_piece
+from merino.inner.eval.evaluation import EvaluationError
+from merino.inner.eval.net.features import FeatureSet, features
+from merino.inner.eval.net.rows import NO_ROW, PIECE_ROWS, ROW_OF_FEATURE, is_by_piece
 
 QA, QB, SCALE = 255, 64, 400  # 1.0 in the first layer, in later layers, and in centipawns
 QR = 1024  # 1.0 in the rows of pieces: finer, since rounding errors add up over the pieces
 VALUE, QV = 4, 2048  # 1.0 in the constants of pieces, in units of SCALE and as a whole number
 ACTIVATIONS = ("crelu", "screlu")  # clipped to 0..1, and that squared
-LARGEST_WEIGHT = 127 / QB  # beyond it, sums and products of 16 bits would overflow
-MOST_NEURONS, MOST_SECOND = 1024, 128
+MAX_WEIGHT = 127 / QB  # beyond it, sums and products of 16 bits would overflow
+MAX_NEURONS, MAX_SECOND = 1024, 128
 
 
 class NetError(EvaluationError):
@@ -49,9 +49,9 @@ class Shape:
     piece_values: bool = False
 
     def __post_init__(self) -> None:
-        if not 1 <= self.hidden <= MOST_NEURONS or not 0 <= self.second <= MOST_SECOND:
+        if not 1 <= self.hidden <= MAX_NEURONS or not 0 <= self.second <= MAX_SECOND:
             raise NetError(
-                f"a net has 1 to {MOST_NEURONS} neurons, and up to {MOST_SECOND} in a second layer, not "
+                f"a net has 1 to {MAX_NEURONS} neurons, and up to {MAX_SECOND} in a second layer, not "
                 f"{self.hidden},{self.second}"
             )
         if self.activation not in ACTIVATIONS:

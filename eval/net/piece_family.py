@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.board.position import POSITION
-from eval.net.family import NetEvaluation
-from eval.net.network import Network
-from eval.net.piece_play import install_by_values, value_all
+from merino.inner.core.board.position import POSITION
+from merino.inner.eval.net.family import NetEvaluation
+from merino.inner.eval.net.network import Network
+from merino.inner.eval.net.piece_play import install_by_values, value_all
 
 
 class PieceNetEvaluation(NetEvaluation):

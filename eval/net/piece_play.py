@@ -6,15 +6,15 @@ only longer rows have to be updated, and the sum of all values costs no more tha
 
 import numpy as np
 
-from engine.board.bitboard import EMPTY, KING, U64, WHITE
-from engine.board.position import side_to_move
-from engine.compiled.jit import entry, kernel
-from engine.compiled.memory import array_at
-from engine.compiled.recursion import evaluation_address
-from eval.accumulators import last_valid
-from eval.net.features import SCRATCH
-from eval.net.network import QA, QB, QR, QV, SCALE, VALUE
-from eval.net.play import (
+from merino.inner.core.board.bitboard import EMPTY, KING, U64, WHITE
+from merino.inner.core.board.position import side_to_move
+from merino.inner.core.compiled.jit import entry, kernel
+from merino.inner.core.compiled.memory import array_at
+from merino.inner.core.compiled.recursion import evaluation_address
+from merino.inner.eval.accumulators import last_valid
+from merino.inner.eval.net.features import SCRATCH
+from merino.inner.eval.net.network import QA, QB, QR, QV, SCALE, VALUE
+from merino.inner.eval.net.play import (
     HIDDEN,
     MOST,
     OUTPUT_BIAS,
@@ -26,7 +26,7 @@ from eval.net.play import (
     sums_at,
     update_by_piece,
 )
-from eval.net.view import VIEW_SIZE
+from merino.inner.eval.net.view import VIEW_SIZE
 
 ROW_OF_NEURONS = U64(2)  # bytes of each number
 

@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from engine.board.bitboard import U64, WHITE
-from engine.board.changes import NOTHING, changes_of
-from engine.board.position import side_to_move
-from engine.compiled.jit import kernel
-from engine.compiled.lanes import LANES_SIZE, clipped_lanes, dots_of_lanes, load_lanes, store_lanes
-from engine.compiled.memory import array_at
-from eval.accumulators import last_valid
-from eval.net.features import SCRATCH, active_features
-from eval.net.network import QA, QB, SCALE
-from eval.net.view import VIEW_SIZE, look
+from merino.inner.core.board.bitboard import U64, WHITE
+from merino.inner.core.board.changes import NOTHING, changes_of
+from merino.inner.core.board.position import side_to_move
+from merino.inner.core.compiled.jit import kernel
+from merino.inner.core.compiled.lanes import LANES_SIZE, clipped_lanes, dots_of_lanes, load_lanes, store_lanes
+from merino.inner.core.compiled.memory import array_at
+from merino.inner.eval.accumulators import last_valid
+from merino.inner.eval.net.features import SCRATCH, active_features
+from merino.inner.eval.net.network import QA, QB, SCALE
+from merino.inner.eval.net.view import VIEW_SIZE, look
 
 # The content of a record's `evaluation_data`: numbers and addresses, uint64.
 (

@@ -10,9 +10,9 @@ from functools import cache
 
 import numpy as np
 
-from engine.board.bitboard import BLACK_PIECE, EMPTY, KING
-from engine.board.position import POSITION
-from eval.net.features import FeatureSet
+from merino.inner.core.board.bitboard import BLACK_PIECE, EMPTY, KING
+from merino.inner.core.board.position import POSITION
+from merino.inner.eval.net.features import FeatureSet
 
 PIECES = 14  # mailbox codes of pieces
 PIECE_ROWS = 64 * KING

@@ -4,8 +4,8 @@ A view is uint64[14]: at role * 2 + colour the squares of those pieces, with col
 occupied squares.
 """
 
-from engine.board.bitboard import KING, WHITE, ZERO, lsb, mirror
-from engine.compiled.jit import kernel
+from merino.inner.core.board.bitboard import KING, WHITE, ZERO, lsb, mirror
+from merino.inner.core.compiled.jit import kernel
 
 OWN, OTHER = 0, 1
 PIECES = 12  # of a view: roles times colours

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from engine.board.game import Position
-from eval.net.network import Network, Shape
-from eval.net.piece_family import net_evaluation
+from merino.inner.core.board.game import Position
+from merino.inner.eval.net.network import Network, Shape
+from merino.inner.eval.net.piece_family import net_evaluation
 
 
 def warm_up(record: np.ndarray) -> None:

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.common.user_files import WEIGHTS, is_there, read_user_file
-from engine.common.work import cores
-from learn.improve import steps
-from learn.improve.plan import Plan
-from learn.improve.state import Folder, LoopState, Round
-from learn.improve.steps import RoundFit, StepContext, StepStoppedError
-from learn.installing import WeightsPaths, install
-from learn.request import Events
-from match.games import Tally
-from match.report import duration, signed
-from match.statistics import Estimate, estimate
+from merino.inner.core.common.user_files import WEIGHTS, is_there, read_user_file
+from merino.inner.core.common.work import cores
+from merino.inner.learn.improve import steps
+from merino.inner.learn.improve.plan import Plan
+from merino.inner.learn.improve.state import Folder, LoopState, Round
+from merino.inner.learn.improve.steps import RoundFit, StepContext, StepStoppedError
+from merino.inner.learn.installing import WeightsPaths, install
+from merino.inner.learn.request import Events
+from merino.inner.match.games import Tally
+from merino.inner.match.report import duration, signed
+from merino.inner.match.statistics import Estimate, estimate
 
 NOTE_EVERY = 30.0  # seconds
 SAME, WORSE, OPEN = "same", "worse", "open"

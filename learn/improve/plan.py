@@ -6,13 +6,13 @@ import json
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from eval.linear.registry import TERMS
-from learn.learning import Settings
-from learn.positions import Quiet, Selection
-from learn.targets import Target
-from match.prove import StrengthTest
-from match.statistics import Sprt
-from match.time_control import Adjudication, RandomMoves, TimeControl
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.learn.learning import Settings
+from merino.inner.learn.positions import Quiet, Selection
+from merino.inner.learn.targets import Target
+from merino.inner.match.prove import StrengthTest
+from merino.inner.match.statistics import Sprt
+from merino.inner.match.time_control import Adjudication, RandomMoves, TimeControl
 
 _SEEDS_A_ROUND = 10  # seeds of a round; each of its steps has its own
 WIN = Adjudication(win_score=1000, win_moves=4)  # a position so clearly won teaches nothing

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from engine.common.pictures import GREY
-from eval.linear.phases import SUFFIXES, halves
-from eval.linear.registry import TERMS, Group
-from learn.improve.state import LoopState
-from learn.plots import COLOURS, painted, plot_errors, spread_out
+from merino.inner.core.common.pictures import GREY
+from merino.inner.eval.linear.phases import SUFFIXES, halves
+from merino.inner.eval.linear.registry import TERMS, Group
+from merino.inner.learn.improve.state import LoopState
+from merino.inner.learn.plots import COLOURS, painted, plot_errors, spread_out
 
 _PROVEN, _DROPPED = "#0072b2", "#d55e00"
 

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from eval.linear.registry import TERMS
-from eval.linear.weights import active_file, load
-from learn.errors import LearnError
-from learn.improve.loop import Improvement, Improver, Until
-from learn.improve.plan import Plan
-from learn.improve.state import Folder, LoopState
-from learn.installing import weights_paths
-from learn.learning import start_of
-from learn.request import Events
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.weights import active_file, load
+from merino.inner.learn.errors import LearnError
+from merino.inner.learn.improve.loop import Improvement, Improver, Until
+from merino.inner.learn.improve.plan import Plan
+from merino.inner.learn.improve.state import Folder, LoopState
+from merino.inner.learn.installing import weights_paths
+from merino.inner.learn.learning import start_of
+from merino.inner.learn.request import Events
 
 
 def begin(

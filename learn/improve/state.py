@@ -15,14 +15,14 @@ from typing import IO, Any
 
 import numpy as np
 
-from engine import __version__
-from engine.common.files import try_lock, write_whole
-from engine.common.sealed import as_json, from_json
-from engine.common.user_files import STATE, is_there, open_log, read_user_file
-from eval.linear.registry import TERMS
-from eval.linear.weights import as_mapping, render
-from learn.errors import LearnError
-from learn.improve.plan import Plan
+from merino.inner.core.common.about import __version__
+from merino.inner.core.common.files import try_lock, write_whole
+from merino.inner.core.common.sealed import as_json, from_json
+from merino.inner.core.common.user_files import STATE, is_there, open_log, read_user_file
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.weights import as_mapping, render
+from merino.inner.learn.errors import LearnError
+from merino.inner.learn.improve.plan import Plan
 
 FORMAT = "merino improve 1"
 STATE_NAME = "improve.json"

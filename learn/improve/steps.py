@@ -12,27 +12,27 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.common.files import write_whole
-from engine.common.sealed import as_json, from_json
-from engine.common.user_files import STATE, is_there, read_user_file
-from eval.linear.family import LinearEvaluation
-from eval.linear.phases import in_two_phases
-from eval.linear.registry import TERMS
-from eval.linear.weights import load
-from learn.errors import LearnError
-from learn.fit import FitCallback
-from learn.improve.plan import WIN, Plan
-from learn.improve.state import weights_text
-from learn.inputs import ReadOptions, read_rows
-from learn.learning import learn, split
-from learn.request import Events
-from match.config import MatchConfig
-from match.games import Tally
-from match.players import OwnPlayer
-from match.prove import StrengthTest
-from match.report import count_line
-from match.runner import MatchOutput, run_match
-from match.time_control import TimeControl
+from merino.inner.core.common.files import write_whole
+from merino.inner.core.common.sealed import as_json, from_json
+from merino.inner.core.common.user_files import STATE, is_there, read_user_file
+from merino.inner.eval.linear.family import LinearEvaluation
+from merino.inner.eval.linear.phases import in_two_phases
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.weights import load
+from merino.inner.learn.errors import LearnError
+from merino.inner.learn.fit import FitCallback
+from merino.inner.learn.improve.plan import WIN, Plan
+from merino.inner.learn.improve.state import weights_text
+from merino.inner.learn.inputs import ReadOptions, read_rows
+from merino.inner.learn.learning import learn, split
+from merino.inner.learn.request import Events
+from merino.inner.match.config import MatchConfig
+from merino.inner.match.games import Tally
+from merino.inner.match.players import OwnPlayer
+from merino.inner.match.prove import StrengthTest
+from merino.inner.match.report import count_line
+from merino.inner.match.runner import MatchOutput, run_match
+from merino.inner.match.time_control import TimeControl
 
 GAMES, CANDIDATE, FIT = "games.pgn", "candidate.txt", "fit.json"
 

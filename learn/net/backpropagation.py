@@ -5,15 +5,15 @@ One entry learns from scores and results, the other from moves (PQR); `learn.net
 
 import numpy as np
 
-from engine.board.bitboard import U64, lsb
-from engine.compiled.jit import entry, kernel
-from engine.compiled.memory import array_at, prefetch
-from eval.net.features import SCRATCH, active_features
-from eval.net.network import SCALE
-from eval.net.view import VIEW_SIZE, look_back
-from formats.packed import read_view
-from learn.net.layers import add_inputs, add_to_inputs, backward, forward
-from learn.net.piece_layers import add_to_values, backward_values, forward_values, gather_values
+from merino.inner.core.board.bitboard import U64, lsb
+from merino.inner.core.compiled.jit import entry, kernel
+from merino.inner.core.compiled.memory import array_at, prefetch
+from merino.inner.eval.net.features import SCRATCH, active_features
+from merino.inner.eval.net.network import SCALE
+from merino.inner.eval.net.view import VIEW_SIZE, look_back
+from merino.inner.formats.packed import read_view
+from merino.inner.learn.net.layers import add_inputs, add_to_inputs, backward, forward
+from merino.inner.learn.net.piece_layers import add_to_values, backward_values, forward_values, gather_values
 
 AHEAD = 12  # positions prefetched
 TRIPLE = 3  # records for PQR

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.board.makemove import make
-from engine.board.position import POSITION
-from engine.compiled.jit import entry, kernel
-from engine.compiled.memory import copy_record
-from eval.net.features import SCRATCH, FeatureSet, active_features, features
-from eval.net.view import VIEW_SIZE, look
-from formats.pgn_games import NO_FAULT, Games
+from merino.inner.core.board.makemove import make
+from merino.inner.core.board.position import POSITION
+from merino.inner.core.compiled.jit import entry, kernel
+from merino.inner.core.compiled.memory import copy_record
+from merino.inner.eval.net.features import SCRATCH, FeatureSet, active_features, features
+from merino.inner.eval.net.view import VIEW_SIZE, look
+from merino.inner.formats.pgn_games import NO_FAULT, Games
 
 # Added and removed by a move in the table of the thesis. It counted what is active from White's view and what changes
 # from the mover's, so that part of the removals was lost: a move takes at least one piece off its square.

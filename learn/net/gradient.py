@@ -21,17 +21,17 @@ from functools import cached_property
 
 import numpy as np
 
-from engine.compiled.jit import entry
-from engine.compiled.lanes import FLOAT_LANES
-from engine.compiled.records import record_dtype
-from eval.net.features import FeatureSet
-from eval.net.network import Shape
-from eval.net.rows import PIECE_ROWS, rows_of_pieces
-from learn.net.backpropagation import TRIPLE, learn_moves, learn_scores
+from merino.inner.core.compiled.jit import entry
+from merino.inner.core.compiled.lanes import FLOAT_LANES
+from merino.inner.core.compiled.records import record_dtype
+from merino.inner.eval.net.features import FeatureSet
+from merino.inner.eval.net.network import Shape
+from merino.inner.eval.net.rows import PIECE_ROWS, rows_of_pieces
+from merino.inner.learn.net.backpropagation import TRIPLE, learn_moves, learn_scores
 
 PARTS, PARTS_OF_LARGE = 16, 4  # of a batch; fewer for nets with many weights, as each part has its own gradient
 LARGE = 1 << 20  # weights
-LEAST_PART = 512  # positions; adding up the gradients of many smaller parts takes a sixth of the time
+MIN_PART = 512  # positions; adding up the gradients of many smaller parts takes a sixth of the time
 
 OPTIONS = record_dtype(
     [
@@ -170,7 +170,7 @@ class Gradient:
         """For batches of at most `batch` positions."""
         self._layout, self._pool, self._threads = layout, pool, threads
         most = PARTS if layout.size <= LARGE else PARTS_OF_LARGE
-        parts = min(most, max(PARTS_OF_LARGE, batch // LEAST_PART))
+        parts = min(most, max(PARTS_OF_LARGE, batch // MIN_PART))
         self._gradients = np.zeros((parts, layout.size), dtype=np.float32)
         self._sums = np.zeros(parts)
         self._none = np.zeros((parts, 0), dtype=np.float32)

@@ -5,9 +5,9 @@ Rows are float32, and as long as a multiple of FLOAT_LANES.
 
 import numpy as np
 
-from engine.board.bitboard import U64
-from engine.compiled.jit import kernel
-from engine.compiled.lanes import (
+from merino.inner.core.board.bitboard import U64
+from merino.inner.core.compiled.jit import kernel
+from merino.inner.core.compiled.lanes import (
     FLOAT_LANES,
     clipped_floats,
     floats_of,

@@ -6,10 +6,10 @@ subtracted: so the sum of all values is one row of weights, combined for each po
 
 import numpy as np
 
-from engine.compiled.jit import kernel
-from eval.net.network import VALUE
-from eval.net.rows import NO_ROW, PIECE_ROWS, ROW_OF_FEATURE
-from learn.net.layers import activate, activate_back, add_row, dot, set_row
+from merino.inner.core.compiled.jit import kernel
+from merino.inner.eval.net.network import VALUE
+from merino.inner.eval.net.rows import NO_ROW, PIECE_ROWS, ROW_OF_FEATURE
+from merino.inner.learn.net.layers import activate, activate_back, add_row, dot, set_row
 
 
 @kernel

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.board.bitboard import EMPTY, KING
-from eval.evaluation import Evaluation
+from merino.inner.core.board.bitboard import EMPTY, KING
+from merino.inner.eval.evaluation import Evaluation
 
 NAMES = ("pawn", "knight", "bishop", "rook", "queen")
 ALL = "all"  # phases together

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from engine.common.user_files import STATE, is_there, read_user_text
-from eval.net.blocks import COLOUR, FILE, MOST_MOVES, RANK, ROLE
-from eval.net.file import load_net
-from eval.net.network import Network
-from learn.errors import LearnError
-from learn.plots import COLOURS, painted, plot_errors
+from merino.inner.core.common.user_files import STATE, is_there, read_user_text
+from merino.inner.eval.net.blocks import COLOUR, FILE, MAX_MOVES, RANK, ROLE
+from merino.inner.eval.net.file import load_net
+from merino.inner.eval.net.network import Network
+from merino.inner.learn.errors import LearnError
+from merino.inner.learn.plots import COLOURS, painted, plot_errors
 
 STRONGEST = 6  # neurons to draw
 MOBILITY = "MC"  # the block that counts the squares pieces of a kind can move to
@@ -117,7 +117,7 @@ def draw_mobility(often: np.ndarray, ending: str) -> bytes:
 def _mobility(figure: Any, often: np.ndarray) -> None:
     figure.set_size_inches(10, 6)
     first = 0
-    for axes, role, most in zip(figure.subplots(2, 3).flat, ROLE.elements, MOST_MOVES, strict=True):
+    for axes, role, most in zip(figure.subplots(2, 3).flat, ROLE.elements, MAX_MOVES, strict=True):
         counts = often[first : first + most + 1]  # of own pieces; both sides' views are counted
         first += len(COLOUR) * (most + 1)
         axes.bar(np.arange(most + 1), counts / max(1, counts.sum()), color=COLOURS[0])

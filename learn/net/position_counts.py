@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from engine.board.bitboard import lsb
-from engine.compiled.jit import entry
+from merino.inner.core.board.bitboard import lsb
+from merino.inner.core.compiled.jit import entry
 
 BOUNDS = (-2000, -1000, -500, -200, -100, -50, 0, 50, 100, 200, 500, 1000, 2000)  # of scores, in centipawns
-MOST_UNITS = 24  # of phase: knight and bishop 1, rook 2, queen 4
+MAX_UNITS = 24  # of phase: knight and bishop 1, rook 2, queen 4
 _UNITS = np.array([0, 1, 1, 2, 4, 0])
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -26,7 +26,7 @@ class PositionCounts:
     sum_of_squares: float = 0.0
     scores: np.ndarray = field(default_factory=lambda: np.zeros(len(BOUNDS) + 1, dtype=np.int64))
     results: np.ndarray = field(default_factory=lambda: np.zeros(3, dtype=np.int64))  # lost, drawn, won
-    phases: np.ndarray = field(default_factory=lambda: np.zeros(MOST_UNITS + 1, dtype=np.int64))
+    phases: np.ndarray = field(default_factory=lambda: np.zeros(MAX_UNITS + 1, dtype=np.int64))
     kings: np.ndarray = field(default_factory=lambda: np.zeros(64, dtype=np.int64))
     _keys: list[np.ndarray] = field(default_factory=list)
     _last_game: int = 0
@@ -44,7 +44,7 @@ class PositionCounts:
         self.kings += np.bincount(records["king"], minlength=64)
         keys, phases = np.zeros(len(records), dtype=np.uint64), np.zeros(len(records), dtype=np.int64)
         _look_at_all(np.asarray(records), keys, phases)
-        self.phases += np.bincount(np.minimum(phases, MOST_UNITS), minlength=MOST_UNITS + 1)
+        self.phases += np.bincount(np.minimum(phases, MAX_UNITS), minlength=MAX_UNITS + 1)
         self._keys.append(keys)
         games = np.concatenate([[self._last_game], records["game"]])
         self.games += int(np.count_nonzero((games[1:] != games[:-1]) & (games[1:] != 0)))

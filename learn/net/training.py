@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from engine.common.array_files import as_npz, check_arrays, from_npz
-from engine.common.errors import MerinoError
-from engine.common.files import write_whole
-from engine.common.sealed import DamageError
-from engine.common.user_files import STATE, is_there, read_user_file
-from engine.common.work import cores
-from eval.net.file import digest
-from eval.net.network import LARGEST_WEIGHT, Network, Shape, exact_scores, quantised
-from formats.packed import unpack, without_checks
-from formats.packed_files import is_held_out
-from learn.net.gradient import Gradient, Layout, Objective
+from merino.inner.core.common.array_files import as_npz, check_arrays, from_npz
+from merino.inner.core.common.errors import MerinoError
+from merino.inner.core.common.files import write_whole
+from merino.inner.core.common.sealed import DamageError
+from merino.inner.core.common.user_files import STATE, is_there, read_user_file
+from merino.inner.core.common.work import cores
+from merino.inner.eval.net.file import digest
+from merino.inner.eval.net.network import MAX_WEIGHT, Network, Shape, exact_scores, quantised
+from merino.inner.formats.packed import unpack, without_checks
+from merino.inner.formats.packed_files import is_held_out
+from merino.inner.learn.net.gradient import Gradient, Layout, Objective
 
 BETAS, EPSILON = (0.9, 0.999), 1e-8
 LAST_RATE = 0.01  # of the first, at the end
@@ -236,7 +236,7 @@ class Trainer:
         self._step += 1
         first, second = (1 - beta**self._step for beta in BETAS)
         corrected = rate * np.sqrt(second) / first
-        return np.array([corrected, *BETAS, EPSILON, 1 / positions, settings.decay * rate, LARGEST_WEIGHT])
+        return np.array([corrected, *BETAS, EPSILON, 1 / positions, settings.decay * rate, MAX_WEIGHT])
 
     def _initialise(self, start: Network | None) -> None:
         """Random weights by the seed, or those of a net."""

@@ -2,15 +2,15 @@
 
 import numpy as np
 
-from eval.net.features import features
-from eval.net.network import Shape
-from formats.packed import Filter
-from formats.packed_games import packed_of_games
-from formats.pgn_games import read_games
-from learn.net.feature_changes import measure_changes
-from learn.net.gradient import Objective
-from learn.net.position_counts import count_positions
-from learn.net.training import Trainer, TrainingSettings
+from merino.inner.eval.net.features import features
+from merino.inner.eval.net.network import Shape
+from merino.inner.formats.packed import Filter
+from merino.inner.formats.packed_games import packed_of_games
+from merino.inner.formats.pgn_games import read_games
+from merino.inner.learn.net.feature_changes import measure_changes
+from merino.inner.learn.net.gradient import Objective
+from merino.inner.learn.net.position_counts import count_positions
+from merino.inner.learn.net.training import Trainer, TrainingSettings
 
 _GAME = b'[Result "1-0"]\n\n1. e4 { [%eval 0.2] } e5 { [%eval 0.1] } 2. Nf3 1-0\n\n'
 

@@ -12,17 +12,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from engine.board.bitboard import WHITE
-from engine.board.game import Position
-from engine.board.move import Move
-from engine.notation.san import san
-from engine.notation.scores import score_text
-from engine.report.schema import ChangeReport
-from engine.report.static import report_change
-from engine.search.limits import MATE_SCORE, Limits, Score
-from eval.evaluation import Evaluation
-from eval.linear.explain import Change
-from study.analyser import Analyser
+from merino.inner.core.board.bitboard import WHITE
+from merino.inner.core.board.game import Position
+from merino.inner.core.board.move import Move
+from merino.inner.engine.notation.san import san
+from merino.inner.engine.notation.scores import score_text
+from merino.inner.engine.report.schema import ChangeReport
+from merino.inner.engine.report.static import report_change
+from merino.inner.engine.search.limits import MATE_SCORE, Limits, Score
+from merino.inner.eval.evaluation import Evaluation
+from merino.inner.eval.linear.explain import Change
+from merino.inner.study.analyser import Analyser
 
 
 @dataclass(frozen=True)

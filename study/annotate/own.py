@@ -11,9 +11,9 @@ import re
 
 import chess.pgn
 
-from engine import NAME
-from engine.board.fen import COLOUR_NAMES
-from study.annotate.analysis import GRADES
+from merino.inner.core.board.fen import COLOUR_NAMES
+from merino.inner.core.common.about import NAME
+from merino.inner.study.annotate.analysis import GRADES
 
 AS_MARKED = " as marked"  # said of a mistake that had its sign before
 LOST = "of the point lost a move."  # ends what is said of each side's mistakes

@@ -13,10 +13,10 @@ import re
 from pathlib import Path
 from typing import Self
 
-from engine.common.files import write_fault, write_whole
-from engine.common.sealed import checksum, tell_unsealed
-from engine.common.user_files import STATE, is_there, read_user_file
-from study.errors import StudyError
+from merino.inner.core.common.files import write_fault, write_whole
+from merino.inner.core.common.sealed import checksum, tell_unsealed
+from merino.inner.core.common.user_files import STATE, is_there, read_user_file
+from merino.inner.study.errors import StudyError
 
 _GAME = re.compile(rb"% game (\d{1,9}), (\d{1,9}) bytes(?:, checksum (\w{8}))?\n")
 _GAP = b"\n\n"

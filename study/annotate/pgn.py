@@ -14,21 +14,21 @@ import chess
 import chess.engine
 import chess.pgn
 
-from engine import NAME, __version__
-from engine.board.bitboard import WHITE
-from engine.board.fen import COLOUR_NAMES, FenError
-from engine.board.game import IllegalMoveError, Position
-from engine.notation.games import FaultKeeper, VariantError, loaded
-from engine.notation.san import as_chess_move
-from engine.report.text import largest_terms
-from formats.pgn_text import tree_text
-from formats.sources import SourceError, read_text
-from study.annotate.analysis import GRADES, AnnotatedMove, MoveVerdict
-from study.annotate.own import AS_MARKED, LOST, remove_own
-from study.errors import StudyError
+from merino.inner.core.board.bitboard import WHITE
+from merino.inner.core.board.fen import COLOUR_NAMES, FenError
+from merino.inner.core.board.game import IllegalMoveError, Position
+from merino.inner.core.common.about import NAME, __version__
+from merino.inner.engine.notation.games import FaultKeeper, VariantError, loaded
+from merino.inner.engine.notation.san import as_chess_move
+from merino.inner.engine.report.text import largest_terms
+from merino.inner.formats.pgn_text import tree_text
+from merino.inner.formats.sources import SourceError, read_text
+from merino.inner.study.annotate.analysis import GRADES, AnnotatedMove, MoveVerdict
+from merino.inner.study.annotate.own import AS_MARKED, LOST, remove_own
+from merino.inner.study.errors import StudyError
 
 LINE = 8  # plies shown of a better line
-MOST_TERMS, LEAST_TERM = 3, 1.0  # of the terms named after a move: their number, and their change in centipawns
+MAX_TERMS, MIN_TERM = 3, 1.0  # of the terms named after a move: their number, and their change in centipawns
 
 _UNPRINTED = re.compile(rb"[\x01-\x08\x0e-\x19\x1c-\x1f]")
 
@@ -144,7 +144,7 @@ def _comment(node: chess.pgn.ChildNode, annotated: AnnotatedMove, chess960: bool
     after = annotated.after
     node.set_eval(_pov_score(after), after.depth)
     parts = [f"{after.expected:.1%}"]
-    terms = largest_terms(annotated.change, MOST_TERMS, LEAST_TERM)
+    terms = largest_terms(annotated.change, MAX_TERMS, MIN_TERM)
     if terms:
         parts.append(terms)
     grade, best = annotated.grade, [as_chess_move(move, chess960) for move in annotated.better.best[:LINE]]

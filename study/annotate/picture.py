@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from engine.board.bitboard import WHITE
-from engine.common.pictures import GREY, SETTINGS, load_matplotlib, saved
-from study.annotate.analysis import GRADES, AnnotatedMove
+from merino.inner.core.board.bitboard import WHITE
+from merino.inner.core.common.pictures import GREY, SETTINGS, load_matplotlib, saved
+from merino.inner.study.annotate.analysis import GRADES, AnnotatedMove
 
-HIGHEST = 10.0  # pawns; evaluations beyond, mates too, are drawn there
+MAX_PAWNS = 10.0  # pawns; evaluations beyond, mates too, are drawn there
 _COLOURS = ("#c1121f", "#d55e00", "#c9a400")  # of the grades, the worst first
 _LINE = "#0072b2"
 _NAMED = 12  # mistakes whose moves are written down, the largest
@@ -81,11 +81,11 @@ def _named(at: np.ndarray, expected: np.ndarray, moves: Sequence[AnnotatedMove])
 def _draw_evaluation(axes: Any, at: np.ndarray, moves: Sequence[AnnotatedMove]) -> None:
     verdicts = [moves[0].before, *(annotated.after for annotated in moves)]
     pawns = np.array([(1 if verdict.turn == WHITE else -1) * verdict.score / 100 for verdict in verdicts])
-    pawns = np.clip(pawns, -HIGHEST, HIGHEST)
+    pawns = np.clip(pawns, -MAX_PAWNS, MAX_PAWNS)
     axes.fill_between(at, 0, pawns, color=GREY, alpha=0.2, linewidth=0)
     axes.plot(at, pawns, color=GREY, linewidth=1.3)
     axes.axhline(0, color=GREY, linewidth=0.8)
-    axes.set_ylabel(f"evaluation, pawns\n(cut at {HIGHEST:g})")
+    axes.set_ylabel(f"evaluation, pawns\n(cut at {MAX_PAWNS:g})")
     widest = max(2.0, float(np.abs(pawns).max()) * 1.1)
     axes.set_ylim(-widest, widest)
     axes.grid(alpha=0.25)

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from engine import NAME, __version__
-from engine.common.files import write_fault, write_whole
-from engine.search.limits import Limits
-from engine.search.searcher import Searcher
-from eval.evaluation import Evaluation
-from study.analyser import Analyser, analyser
-from study.annotate.analysis import GRADES, AnnotatedMove, annotate_moves
-from study.annotate.pgn import GameSource, Sources, write_comments
-from study.annotate.picture import draw
-from study.errors import StudyError
+from merino.inner.core.common.about import NAME, __version__
+from merino.inner.core.common.files import write_fault, write_whole
+from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.searcher import Searcher
+from merino.inner.eval.evaluation import Evaluation
+from merino.inner.study.analyser import Analyser, analyser
+from merino.inner.study.annotate.analysis import GRADES, AnnotatedMove, annotate_moves
+from merino.inner.study.annotate.pgn import GameSource, Sources, write_comments
+from merino.inner.study.annotate.picture import draw
+from merino.inner.study.errors import StudyError
 
 SIGNS = ", ".join(f"{grade.name} ${grade.nag} from {grade.least_loss:.0%}" for grade in reversed(GRADES))
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from engine.board.bitboard import BLACK, WHITE
-from engine.notation.scores import pawns
-from engine.report.schema import ChangeReport, LineReport, MoveReport, PieceChangeReport, PositionReport
-from engine.report.static import difference
-from engine.report.summary import summarise_change
-from engine.report.text import LEAST_CHANGE, largest_terms, leftovers, number, owners, render_change
-from study.explain.two_weights import KindComparison, MoveComparison, WeightsComparison
+from merino.inner.core.board.bitboard import BLACK, WHITE
+from merino.inner.engine.notation.scores import pawns
+from merino.inner.engine.report.schema import ChangeReport, LineReport, MoveReport, PieceChangeReport, PositionReport
+from merino.inner.engine.report.static import difference
+from merino.inner.engine.report.summary import summarise_change
+from merino.inner.engine.report.text import MIN_CHANGE, largest_terms, leftovers, number, owners, render_change
+from merino.inner.study.explain.two_weights import KindComparison, MoveComparison, WeightsComparison
 
-MOST_MOVES = 15  # shown of those whose rank changes
-MOST_TERMS = 3  # shown of those that a move changes most
+MAX_MOVES = 15  # shown of those whose rank changes
+MAX_TERMS = 3  # shown of those that a move changes most
 _NAME = 22  # columns of a term's name
 _SAN = 8  # columns of a move
 _PIECE = 12  # columns of a piece and its squares
@@ -64,7 +64,7 @@ def _name_of(change: PieceChangeReport) -> str:
 def _is_something(change: PieceChangeReport) -> bool:
     """Whether the move makes anything of the piece: moves it, takes it, or changes a value of it."""
     values = (change.removal_change_cp or 0, change.attributed_change_cp or 0.0)
-    return change.square_after != change.square or any(abs(value) >= LEAST_CHANGE for value in values)
+    return change.square_after != change.square or any(abs(value) >= MIN_CHANGE for value in values)
 
 
 def _before_and_after(letter: str, before: float | None, after: float | None, change: float | None) -> str:
@@ -105,7 +105,7 @@ def _rows_of_two(names: Sequence[str], pairs: Sequence[tuple[ChangeReport, Chang
     terms = []
     for name, values in table.items():
         cells = [cell for a, b in zip(values[::2], values[1::2], strict=True) for cell in (a, b, b - a)]
-        if any(abs(cell) >= LEAST_CHANGE for cell in cells):
+        if any(abs(cell) >= MIN_CHANGE for cell in cells):
             terms.append((name, cells))
     terms.sort(key=lambda row: (row[0].startswith("("), -max(abs(cell) for cell in row[1][2::3])))
     for name, cells in terms:
@@ -145,7 +145,7 @@ def render_ranking(report: PositionReport, width: int) -> str:
         rows = [f"rank {'move':<{_SAN}}{'at once':>8}{said}"]
         rows += [
             f"{move.rank:4} {move.san:<{_SAN}}{pawns(move.change.after_cp):>8}  "
-            + (largest_terms(move.change, MOST_TERMS, LEAST_CHANGE) or ("" if report.without_terms else "nothing"))
+            + (largest_terms(move.change, MAX_TERMS, MIN_CHANGE) or ("" if report.without_terms else "nothing"))
             for move in report.moves
         ]
     else:
@@ -168,11 +168,11 @@ def render_two_weights(compared: WeightsComparison, names: tuple[str, str], widt
     pairs = list(zip(compared.first.terms, compared.second.terms, strict=False))
     for a, b in sorted(pairs, key=lambda pair: (-abs(pair[1].net_cp - pair[0].net_cp), pair[0].name)):
         net = b.net_cp - a.net_cp
-        if abs(net) >= LEAST_CHANGE or a.weight != b.weight:
+        if abs(net) >= MIN_CHANGE or a.weight != b.weight:
             nets = "".join(number(value, "+", 9) for value in (a.net_cp, b.net_cp, net))
             rows.append(f"{a.name:<{_NAME}}{a.weight:9.5g}{b.weight:9.5g}{nets}")
     for name, value in leftovers(change):
-        if abs(value) >= LEAST_CHANGE:
+        if abs(value) >= MIN_CHANGE:
             rows.append(f"{name:<{_NAME}}{' ' * 36}{number(value, '+', 9)}")
     rows.append(f"{'Score':<{_NAME}}{' ' * 18}{change.before_cp:+9d}{change.after_cp:+9d}{change.change_cp:+9d}")
     rows += _wrapped(" ".join(summarise_change(change, "B instead of A", 0)), width)
@@ -187,7 +187,7 @@ def _rows_of_one_side(first: PositionReport, second: PositionReport) -> Iterable
             yield f"{name}: {report.without_terms}."
             continue
         yield f"Terms of {name}: net in centipawns for White"
-        shown = (term for term in report.terms if abs(term.net_cp) >= LEAST_CHANGE)
+        shown = (term for term in report.terms if abs(term.net_cp) >= MIN_CHANGE)
         for term in sorted(shown, key=lambda term: (-abs(term.net_cp), term.name)):
             yield f"{term.name:<{_NAME}}{term.weight:9.5g}{number(term.net_cp, '+', 9)}"
     yield ""
@@ -215,9 +215,9 @@ def _rows_of_moves(compared: WeightsComparison) -> Iterable[str]:
     yield f"Moves whose rank by evaluation at once changes: {len(moved)} of {len(compared.moves)}"
     if moved:
         yield f"{'move':<{_SAN}}{'rank A':>8}{'rank B':>8}{'A':>9}{'B':>9}   cp for the mover"
-    yield from map(_row_of_move, moved[:MOST_MOVES])
-    if len(moved) > MOST_MOVES:
-        yield f"and {len(moved) - MOST_MOVES} more that neither puts higher"
+    yield from map(_row_of_move, moved[:MAX_MOVES])
+    if len(moved) > MAX_MOVES:
+        yield f"and {len(moved) - MAX_MOVES} more that neither puts higher"
 
 
 def _row_of_move(move: MoveComparison) -> str:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
 
-from engine.board.game import Position
-from engine.report.older_json import change_json
-from engine.report.schema import ChangeReport, MoveReport, PieceReport, PositionReport
-from engine.report.static import between
-from engine.report.text import owners
-from eval.evaluation import Evaluation
-from study.reporting import report_position
+from merino.inner.core.board.game import Position
+from merino.inner.engine.report.older_json import change_json
+from merino.inner.engine.report.schema import ChangeReport, MoveReport, PieceReport, PositionReport
+from merino.inner.engine.report.static import between
+from merino.inner.engine.report.text import owners
+from merino.inner.eval.evaluation import Evaluation
+from merino.inner.study.reporting import report_position
 
 KINDS = "PNBRQK"
 

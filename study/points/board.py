@@ -15,30 +15,30 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.board.bitboard import BLACK_PIECE, EMPTY, KING, WHITE
-from engine.board.makemove import make
-from engine.board.position import POSITION
-from engine.common.work import in_order
-from engine.compiled.jit import entry
-from engine.compiled.memory import copy_record
-from eval.evaluation import Evaluation
-from formats.pgn_games import Games, play_games
-from formats.pgn_stream import GamesText, games_of
-from formats.pgn_tokens import BLACK_WON, WHITE_WON
-from formats.sources import SourceError, name_of, open_source, plain_name
-from study.errors import StudyError
-from study.points.matrix import is_matrix
-from study.points.reading import ProgressOf, SourceFaults, faults_of
-from study.points.sets import Collection, Filters
-from study.points.vectors import PHASES, PIECES, Vectors, joined, phase_of, vectors_of_games
+from merino.inner.core.board.bitboard import BLACK_PIECE, EMPTY, KING, WHITE
+from merino.inner.core.board.makemove import make
+from merino.inner.core.board.position import POSITION
+from merino.inner.core.common.work import in_order
+from merino.inner.core.compiled.jit import entry
+from merino.inner.core.compiled.memory import copy_record
+from merino.inner.eval.evaluation import Evaluation
+from merino.inner.formats.pgn_games import Games, play_games
+from merino.inner.formats.pgn_stream import GamesText, games_of
+from merino.inner.formats.pgn_tokens import BLACK_WON, WHITE_WON
+from merino.inner.formats.sources import SourceError, name_of, open_source, plain_name
+from merino.inner.study.errors import StudyError
+from merino.inner.study.points.matrix import is_matrix
+from merino.inner.study.points.reading import ProgressOf, SourceFaults, faults_of
+from merino.inner.study.points.sets import Collection, Filters
+from merino.inner.study.points.vectors import PHASES, PIECES, Vectors, joined, phase_of, vectors_of_games
 
 WAYS = ("removal", "attributed")
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 TEAM_44 = (1.00, 2.94, 3.13, 4.96, 9.87)  # the table of their report
 TEAM_44_PREDICTED = 0.75  # share of winners predicted by White's expected score above one half, by their report
 GAMES_AT_ONCE = 32  # whose positions are valued together
-_LOWEST, _HIGHEST = -4000, 8000  # centipawns; values beyond count as these in quantiles, not in means
-_BINS = _HIGHEST - _LOWEST + 1
+_MIN_VALUE, _MAX_VALUE = -4000, 8000  # centipawns; values beyond count as these in quantiles, not in means
+_BINS = _MAX_VALUE - _MIN_VALUE + 1
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class BoardTally:
         """Values in centipawns of pieces by phase and kind, [n] each."""
         cell = phase.astype(np.int64) * len(PIECES) + kind
         size = len(PHASES) * len(PIECES)
-        bins = np.clip(np.rint(values).astype(np.int64), _LOWEST, _HIGHEST) - _LOWEST
+        bins = np.clip(np.rint(values).astype(np.int64), _MIN_VALUE, _MAX_VALUE) - _MIN_VALUE
         shape = self.sums[way].shape
         self.counts[way] += np.bincount(cell * _BINS + bins, minlength=size * _BINS).reshape(*shape, _BINS)
         self.sums[way] += np.bincount(cell, weights=values, minlength=size).reshape(shape)
@@ -126,7 +126,7 @@ class BoardTally:
         mean = float(self.sums[way, phases, kind].sum()) / number
         square = float(self.squares[way, phases, kind].sum()) / number
         reached = np.cumsum(counts)
-        places = [int(np.searchsorted(reached, share * number)) + _LOWEST for share in QUANTILES]
+        places = [int(np.searchsorted(reached, share * number)) + _MIN_VALUE for share in QUANTILES]
         return Spread(number, mean, math.sqrt(max(0.0, square - mean**2)), tuple(map(float, places)))
 
     def predictions(self, phase: int | None) -> Prediction:

@@ -7,9 +7,9 @@ import io
 import math
 from collections.abc import Sequence
 
-from study.points.board import QUANTILES, TEAM_44, TEAM_44_PREDICTED, WAYS, BoardValues, Prediction, Spread
-from study.points.values import PointValues
-from study.points.vectors import PHASES, PIECE_NAMES, PIECES
+from merino.inner.study.points.board import QUANTILES, TEAM_44, TEAM_44_PREDICTED, WAYS, BoardValues, Prediction, Spread
+from merino.inner.study.points.values import PointValues
+from merino.inner.study.points.vectors import PHASES, PIECE_NAMES, PIECES
 
 _TITLES = {
     "removal": "Removal: what its owner loses when the piece is taken off the board",

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from study.points.vectors import PIECES
+from merino.inner.study.points.vectors import PIECES
 
 MARGIN = 50.0  # centipawns: an interval that stays this close to zero makes two sides equal for any player
 

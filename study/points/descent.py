@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from study.points.regression import PENALTY, Cells, totals
+from merino.inner.study.points.regression import PENALTY, Cells, totals
 
 LAST_STEP = 10_000
 STEP_LENGTH = 1.0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from study.points.capablanca import PointsVerdict
-from study.points.vectors import FEATURES, USUAL_PAWNS
+from merino.inner.study.points.capablanca import PointsVerdict
+from merino.inner.study.points.vectors import FEATURES, USUAL_PAWNS
 
 
 @dataclass(frozen=True)

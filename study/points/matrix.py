@@ -13,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
-from formats.sources import SourceError
-from study.points.vectors import DRAW, PIECES, Vectors
+from merino.inner.formats.sources import SourceError
+from merino.inner.study.points.vectors import DRAW, PIECES, Vectors
 
 COLUMNS = (*PIECES, "result", "game")
 _NUMBERS = len(COLUMNS) - 1  # in a row of plain text
-_MOST = 64  # pieces of a kind on a board
+_MAX_PIECES = 64  # pieces of a kind on a board
 
 
 def render_matrix(vectors: Vectors, ending: str) -> str:
@@ -84,8 +84,8 @@ def _check(path: Path, number: int, row: list[str], width: int) -> None:
         found = " ".join(row)[:40]
         raise SourceError(f"'{path}', row {number}: five differences and a result are expected, not '{found}'")
     *differences, result = (int(word) for word in row[:_NUMBERS])
-    if not 0 <= result <= 2 * DRAW or any(abs(difference) > _MOST for difference in differences):
-        raise SourceError(f"'{path}', row {number}: results are 0, 1 or 2 and differences at most {_MOST}")
+    if not 0 <= result <= 2 * DRAW or any(abs(difference) > _MAX_PIECES for difference in differences):
+        raise SourceError(f"'{path}', row {number}: results are 0, 1 or 2 and differences at most {_MAX_PIECES}")
 
 
 def _is_integer(word: str | bytes) -> bool:

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from engine.common.pictures import GREY, SETTINGS, load_matplotlib, saved
-from study.points.score_graph import OTHER_ALPHAS, WIDEST, ScoreGraph, logistic
-from study.points.values import PointValues
-from study.points.vectors import PIECE_NAMES
+from merino.inner.core.common.pictures import GREY, SETTINGS, load_matplotlib, saved
+from merino.inner.study.points.score_graph import MAX_BALANCE, OTHER_ALPHAS, ScoreGraph, logistic
+from merino.inner.study.points.values import PointValues
+from merino.inner.study.points.vectors import PIECE_NAMES
 
-MOST_SETS = 6  # curves that can still be distinguished
-LEAST_VECTORS = 30  # behind a point where several sets share the picture
+MAX_SETS = 6  # curves that can still be distinguished
+MIN_VECTORS = 30  # behind a point where several sets share the picture
 _COLOURS = (
     "#0072b2",
     "#d55e00",
@@ -23,8 +23,8 @@ _COLOURS = (
     "#56b4e9",
 )  # distinguishable for the colour-blind too
 _DASHES = ("--", "-.", ":")
-_LEAST_COUNT = 0.8  # where the axis of vectors begins: one is to be seen
-_SMALLEST_POINT, _LARGEST_POINT = 10.0, 130.0  # areas in square points
+_MIN_COUNT = 0.8  # where the axis of vectors begins: one is to be seen
+_MIN_POINT, _MAX_POINT = 10.0, 130.0  # areas in square points
 
 
 def draw(sets: Sequence[PointValues], ending: str, alphas: Sequence[float] = OTHER_ALPHAS) -> bytes:
@@ -39,12 +39,12 @@ def draw(sets: Sequence[PointValues], ending: str, alphas: Sequence[float] = OTH
         scores, counts = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
         alone = len(sets) == 1
         for alpha, dashes in zip(alphas if alone else (), _DASHES * len(alphas), strict=False):
-            line = np.linspace(-WIDEST, WIDEST, 401)
+            line = np.linspace(-MAX_BALANCE, MAX_BALANCE, 401)
             look = {"color": GREY, "linewidth": 1.1, "linestyle": dashes, "zorder": 1}
             scores.plot(line, logistic(alpha, line), label=f"for comparison: alpha {alpha:g}", **look)
         for points, colour in zip(sets, _COLOURS, strict=False):
             _draw_scores(scores, points, colour, alone)
-            floor = _LEAST_COUNT if alone else None  # the outline of several, down to it, would cross itself
+            floor = _MIN_COUNT if alone else None  # the outline of several, down to it, would cross itself
             counts.stairs(points.graph.counts, _edges(), color=colour, fill=alone, linewidth=1.3, baseline=floor)
         _dress_scores(scores, alone)
         _dress_counts(counts)
@@ -93,16 +93,16 @@ def score_intervals(graph: ScoreGraph) -> tuple[np.ndarray, np.ndarray]:
 
 def _draw_scores(axes: Any, points: PointValues, colour: str, alone: bool) -> None:
     graph = points.graph
-    line = np.linspace(-WIDEST, WIDEST, 401)
+    line = np.linspace(-MAX_BALANCE, MAX_BALANCE, 401)
     label = f"{points.label}: alpha {graph.alpha:.3f}"
     axes.plot(line, graph.expected(line), color=colour, linewidth=1.8, alpha=0.85, label=label, zorder=2)
-    shown = graph.counts >= (1 if alone else LEAST_VECTORS)
+    shown = graph.counts >= (1 if alone else MIN_VECTORS)
     at, scores = graph.balances[shown], graph.scores[shown]
     if alone:
         low, high = (end[shown] for end in score_intervals(graph))
         axes.vlines(at, low, high, color=colour, linewidth=1.1, alpha=0.6, zorder=1)
     share = np.log1p(graph.counts[shown]) / np.log1p(max(graph.counts.max(), 2))
-    area = _SMALLEST_POINT + (_LARGEST_POINT - _SMALLEST_POINT) * share**3
+    area = _MIN_POINT + (_MAX_POINT - _MIN_POINT) * share**3
     axes.scatter(at, scores, area, color=colour, edgecolor="white", linewidth=0.7, zorder=3)
 
 
@@ -116,7 +116,7 @@ def _dress_scores(axes: Any, alone: bool) -> None:
     axes.axvline(0, color=GREY, linewidth=0.8, linestyle=":")
     axes.grid(alpha=0.25)
     axes.legend(loc="upper left", frameon=False, title="score = 1 / (1 + exp(-alpha * balance))", alignment="left")
-    what = "bars: 95% intervals" if alone else f"only those of {LEAST_VECTORS} vectors or more"
+    what = "bars: 95% intervals" if alone else f"only those of {MIN_VECTORS} vectors or more"
     note = f"points: mean scores, a drawn game as half,\nlarger for more vectors;\n{what}"
     place = {"xy": (0.99, 0.04), "xycoords": "axes fraction", "ha": "right", "va": "bottom"}
     axes.annotate(note, color=GREY, fontsize=9, **place)
@@ -124,15 +124,15 @@ def _dress_scores(axes: Any, alone: bool) -> None:
 
 def _dress_counts(axes: Any) -> None:
     axes.set_yscale("log")
-    axes.set_ylim(bottom=_LEAST_COUNT)
+    axes.set_ylim(bottom=_MIN_COUNT)
     axes.yaxis.set_major_formatter("{x:,.0f}")
     axes.set_ylabel("vectors")
     axes.set_xlabel("balance for White: pawn 1, knight and bishop 3, rook 5, queen 9")
-    axes.set_xlim(-WIDEST - 0.8, WIDEST + 0.8)
-    axes.set_xticks(range(-WIDEST, WIDEST + 1, 2))
+    axes.set_xlim(-MAX_BALANCE - 0.8, MAX_BALANCE + 0.8)
+    axes.set_xticks(range(-MAX_BALANCE, MAX_BALANCE + 1, 2))
     axes.grid(axis="y", alpha=0.25)
 
 
 def _edges() -> np.ndarray:
     """Between the balances, so that each has its step."""
-    return np.arange(-WIDEST, WIDEST + 2) - 0.5
+    return np.arange(-MAX_BALANCE, MAX_BALANCE + 2) - 0.5

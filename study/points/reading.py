@@ -9,16 +9,16 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.common.work import in_order
-from formats.pgn_games import Fault, Games, play_games
-from formats.pgn_stream import GamesText, games_of
-from formats.pgn_tokens import UNFINISHED
-from formats.sources import Source as Stream
-from formats.sources import SourceError, name_of, open_source, plain_name
-from study.errors import StudyError
-from study.points.matrix import is_matrix, read_matrix
-from study.points.sets import Collection, Filters
-from study.points.vectors import Vectors, joined, vectors_of_games
+from merino.inner.core.common.work import in_order
+from merino.inner.formats.pgn_games import Fault, Games, play_games
+from merino.inner.formats.pgn_stream import GamesText, games_of
+from merino.inner.formats.pgn_tokens import UNFINISHED
+from merino.inner.formats.sources import Source as Stream
+from merino.inner.formats.sources import SourceError, name_of, open_source, plain_name
+from merino.inner.study.errors import StudyError
+from merino.inner.study.points.matrix import is_matrix, read_matrix
+from merino.inner.study.points.sets import Collection, Filters
+from merino.inner.study.points.vectors import Vectors, joined, vectors_of_games
 
 # Makes a context for some work, named for people, in which to report the share that is done, None if unknown.
 ProgressOf = Callable[[str], AbstractContextManager[Callable[[float | None], object]]]

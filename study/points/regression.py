@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.compiled.jit import entry
-from study.points.vectors import Vectors
+from merino.inner.core.compiled.jit import entry
+from merino.inner.study.points.vectors import Vectors
 
 PENALTY = 1e-6  # Medvedev's
-MOST_STEPS = 60
+MAX_STEPS = 60
 ENOUGH = 1e-9  # a Newton step this small has converged
 HALVINGS = 30
 BATCH = 50  # samples solved together: their tables stay in the processor's cache
@@ -61,7 +61,7 @@ def fit(cells: np.ndarray, trials: np.ndarray, scores: np.ndarray) -> np.ndarray
     squares = (cells[:, :, None] * cells[:, None, :]).reshape(len(cells), -1)
     diagonal = 2 * ridge[:, None, None] * np.eye(cells.shape[1])
     cost, expected = _cost(cells, trials, scores, weights, ridge)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         gradient = (trials * expected - scores) @ cells + 2 * ridge[:, None] * weights
         curvature = (trials * expected * (1 - expected)) @ squares
         step = np.linalg.solve(curvature.reshape(diagonal.shape) + diagonal, gradient[:, :, None])[:, :, 0]

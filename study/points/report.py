@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from study.points.capablanca import CONDITIONS, Condition
-from study.points.descent import Descent
-from study.points.features import STUDIED
-from study.points.score_graph import OTHER_ALPHAS, logistic
-from study.points.values import FeatureFit, Fit, Interval, PointValues, SearchFit, other_way
-from study.points.vectors import FEATURES, PIECES
+from merino.inner.study.points.capablanca import CONDITIONS, Condition
+from merino.inner.study.points.descent import Descent
+from merino.inner.study.points.features import STUDIED
+from merino.inner.study.points.score_graph import OTHER_ALPHAS, logistic
+from merino.inner.study.points.values import FeatureFit, Fit, Interval, PointValues, SearchFit, other_way
+from merino.inner.study.points.vectors import FEATURES, PIECES
 
 
 def as_object(points: PointValues, alphas: Sequence[float] = OTHER_ALPHAS) -> dict[str, object]:

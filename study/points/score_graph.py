@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from study.points.regression import cells_of, fit_all
-from study.points.vectors import Vectors
+from merino.inner.study.points.regression import cells_of, fit_all
+from merino.inner.study.points.vectors import Vectors
 
 SCALE = np.array([1, 3, 3, 5, 9])  # points of pawn, knight, bishop, rook, queen
-WIDEST = 20  # points of balance shown on either side
+MAX_BALANCE = 20  # points of balance shown on either side
 BAR_CELLS = 40  # characters from score 0 to score 1
 OTHER_ALPHAS = (0.1, 0.2)  # beside the fitted one: those of Medvedev's graph
 
@@ -44,13 +44,13 @@ def logistic(alpha: float, balances: np.ndarray) -> np.ndarray:
 def score_graph(vectors: Vectors) -> ScoreGraph:
     """The graph of these vectors."""
     balance = vectors.differences.astype(np.int64) @ SCALE
-    inside = np.abs(balance) <= WIDEST
-    size = 2 * WIDEST + 1
-    counts = np.bincount(balance[inside] + WIDEST, minlength=size)
-    points = np.bincount(balance[inside] + WIDEST, weights=vectors.outcomes[inside] / 2, minlength=size)
+    inside = np.abs(balance) <= MAX_BALANCE
+    size = 2 * MAX_BALANCE + 1
+    counts = np.bincount(balance[inside] + MAX_BALANCE, minlength=size)
+    points = np.bincount(balance[inside] + MAX_BALANCE, weights=vectors.outcomes[inside] / 2, minlength=size)
     scores = np.divide(points, counts, out=np.full(size, np.nan), where=counts > 0)
-    alpha = fit_all(cells_of(np.clip(balance, -WIDEST * 6, WIDEST * 6)[:, None], vectors.outcomes))[0]
-    return ScoreGraph(np.arange(-WIDEST, WIDEST + 1), counts, scores, float(alpha), int((~inside).sum()))
+    alpha = fit_all(cells_of(np.clip(balance, -MAX_BALANCE * 6, MAX_BALANCE * 6)[:, None], vectors.outcomes))[0]
+    return ScoreGraph(np.arange(-MAX_BALANCE, MAX_BALANCE + 1), counts, scores, float(alpha), int((~inside).sum()))
 
 
 def render_graph(graph: ScoreGraph, others: Sequence[float] = OTHER_ALPHAS) -> str:
@@ -73,7 +73,7 @@ def render_graph(graph: ScoreGraph, others: Sequence[float] = OTHER_ALPHAS) -> s
     if others:
         rows[-1] += f" For comparison: the curve at alpha {' and '.join(f'{alpha:g}' for alpha in others)}."
     if graph.beyond:
-        rows.append(f"{graph.beyond:,} vectors lie beyond {WIDEST} points.")
+        rows.append(f"{graph.beyond:,} vectors lie beyond {MAX_BALANCE} points.")
     return "\n".join(rows)
 
 

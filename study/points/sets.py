@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formats.pgn_games import Games
+from merino.inner.formats.pgn_games import Games
 
 BAND = 100  # Elo points in a set of `by elo`
 WON, LOST, DRAWN = "won", "lost", "drawn"  # by the player asked for

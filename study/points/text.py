@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from study.points.capablanca import CONDITIONS, Condition
-from study.points.features import STUDIED
-from study.points.score_graph import OTHER_ALPHAS, render_graph
-from study.points.values import HALF, SKIP, Fit, Interval, PointValues, other_way
-from study.points.vectors import PIECE_NAMES, PIECES
+from merino.inner.study.points.capablanca import CONDITIONS, Condition
+from merino.inner.study.points.features import STUDIED
+from merino.inner.study.points.score_graph import OTHER_ALPHAS, render_graph
+from merino.inner.study.points.values import HALF, SKIP, Fit, Interval, PointValues, other_way
+from merino.inner.study.points.vectors import PIECE_NAMES, PIECES
 
 FEW_GAMES = 300  # below this the intervals themselves are rough
 _DRAWS = {SKIP: "drawn games left out", HALF: "drawn games as half a point"}

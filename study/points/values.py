@@ -7,12 +7,12 @@ from statistics import NormalDist
 
 import numpy as np
 
-from eval.outlook import DEFAULT_K
-from study.errors import StudyError
-from study.points.descent import Descent, descend
-from study.points.regression import bootstrap, cells_of, fit_all
-from study.points.score_graph import ScoreGraph, score_graph
-from study.points.vectors import PIECES, Vectors
+from merino.inner.eval.outlook import DEFAULT_K
+from merino.inner.study.errors import StudyError
+from merino.inner.study.points.descent import Descent, descend
+from merino.inner.study.points.regression import bootstrap, cells_of, fit_all
+from merino.inner.study.points.score_graph import ScoreGraph, score_graph
+from merino.inner.study.points.vectors import PIECES, Vectors
 
 SAMPLES = 1000
 SEED = 2015

@@ -16,16 +16,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.board.bitboard import BISHOP, KNIGHT, PAWN, PIECE_LETTERS, QUEEN, ROOK, ZERO, popcount
-from engine.board.makemove import make
-from engine.board.movegen import is_noisy
-from engine.board.position import POSITION, pieces_of
-from engine.compiled.jit import entry, kernel
-from engine.compiled.memory import copy_record
-from eval.material import FULL_SET, units
-from formats.pgn_games import NO_FAULT, Games
-from formats.pgn_scores import NO_SCORE
-from formats.pgn_tokens import BLACK_WON, DRAWN, UNFINISHED, WHITE_WON
+from merino.inner.core.board.bitboard import BISHOP, KNIGHT, PAWN, PIECE_LETTERS, QUEEN, ROOK, ZERO, popcount
+from merino.inner.core.board.makemove import make
+from merino.inner.core.board.movegen import is_noisy
+from merino.inner.core.board.position import POSITION, pieces_of
+from merino.inner.core.compiled.jit import entry, kernel
+from merino.inner.core.compiled.memory import copy_record
+from merino.inner.eval.material import FULL_SET, units
+from merino.inner.formats.pgn_games import NO_FAULT, Games
+from merino.inner.formats.pgn_scores import NO_SCORE
+from merino.inner.formats.pgn_tokens import BLACK_WON, DRAWN, UNFINISHED, WHITE_WON
 
 PIECES = PIECE_LETTERS[: QUEEN + 1]  # of the columns
 PIECE_NAMES = ("pawn", "knight", "bishop", "rook", "queen")

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from study.errors import StudyError
-from study.points.reading import Extras, PointsSource
-from study.points.sets import BY, Filters, grouped
-from study.points.values import SEED, SKIP, PointValues, enough_to_fit, point_values
-from study.points.vectors import PHASES, Vectors, joined
+from merino.inner.study.errors import StudyError
+from merino.inner.study.points.reading import Extras, PointsSource
+from merino.inner.study.points.sets import BY, Filters, grouped
+from merino.inner.study.points.values import SEED, SKIP, PointValues, enough_to_fit, point_values
+from merino.inner.study.points.vectors import PHASES, Vectors, joined
 
-LEAST_GAMES = 100  # in a set
-MOST_SETS_SHOWN = 20
+MIN_GAMES = 100  # in a set
+MAX_SETS_SHOWN = 20
 SUGGESTED_PLAYERS = 5
 BY_PHASE = "phase"
 
@@ -26,8 +26,8 @@ class PointsRequest:
 
     filters: Filters = field(default_factory=Filters)
     by: str | None = None
-    min_games: int = LEAST_GAMES  # in a set of `by`
-    top: int = MOST_SETS_SHOWN  # sets of `by`, the largest
+    min_games: int = MIN_GAMES  # in a set of `by`
+    top: int = MAX_SETS_SHOWN  # sets of `by`, the largest
     draws: str = SKIP
     seed: int = SEED
     features: bool = False

@@ -1,0 +1,1 @@
+"""What people meet: the command line, the console, the page in the browser, and clusters of machines."""

@@ -1,0 +1,188 @@
+"""A session with a cluster: starts processes or finds a scheduler, prepares workers, and offers an executor."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import uuid
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from merino.inner.app.cluster.address import ClusterAddress, Needs
+from merino.inner.app.cluster.workers import Workers
+from merino.inner.core.common.errors import MerinoError
+
+if TYPE_CHECKING:
+    from merino.inner.app.cluster.executor import ClusterExecutor
+
+Say = Callable[[str], object]
+
+CONNECT_SECONDS = 20.0
+JOIN_SECONDS = 60.0  # for the first worker of a scheduler
+TRIES = 5  # to reach all workers
+PATIENCE, PATIENCE_HERE = 5.0, 30.0  # seconds for workers that are not ready, once one is; for those of this machine
+TELL_EVERY = 30.0  # seconds, while all compile
+QUIET = {  # switches off measurements for the dashboard, which processes of this machine do not have
+    "distributed.worker.profile.enabled": False,
+    "distributed.worker.memory.monitor-interval": "1s",
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.admin.system-monitor.gil.enabled": False,
+}
+
+
+@dataclass(frozen=True)
+class ClusterSession:
+    """A running cluster: `identity` is shared by all its workers, `dashboard` is the address of Dask's page or ""."""
+
+    executor: ClusterExecutor
+    workers: Workers
+    identity: dict[str, str]
+    dashboard: str
+
+
+class ClusterError(MerinoError):
+    """An unusable cluster; the message says where and why."""
+
+
+@contextmanager
+def connected(address: ClusterAddress | None, needs: Needs, say: Say) -> Iterator[ClusterExecutor | None]:
+    """An executor over the workers of a cluster that have our version and meet the needs; None without an address.
+
+    Sentences for the user go to `say`. Raises ClusterError.
+    """
+    if address is None:
+        yield None
+        return
+    with session(address, needs, say) as found:
+        yield found.executor
+
+
+@contextmanager
+def session(address: ClusterAddress, needs: Needs, say: Say) -> Iterator[ClusterSession]:
+    """The same, with all data about the cluster."""
+    distributed = _distributed()
+    _silence_dask()
+    with ExitStack() as stack:
+        client = stack.enter_context(_client(distributed, address))
+        workers = Workers(f"merino-{uuid.uuid4().hex[:12]}", say)
+        stack.callback(workers.close)
+        try:
+            identity = _make_ready(client, workers, address, needs, say)
+        except OSError as error:
+            raise ClusterError(f"the scheduler of the cluster {address} does not answer any more") from error
+        executor = import_module("merino.inner.app.cluster.executor").ClusterExecutor(client, workers, str(address))
+        yield ClusterSession(executor, workers, identity, "" if address.processes else client.dashboard_link)
+
+
+def _distributed() -> Any:
+    try:
+        return import_module("distributed")
+    except ModuleNotFoundError as error:
+        raise ClusterError("--cluster needs the extra cluster: pip install 'merino-chess[cluster]'") from error
+
+
+def _silence_dask() -> None:
+    """Silence Dask's log, which is for administrators of a cluster; the user gets sentences instead.
+
+    Its loggers have levels of their own. They stay silent to the end, as some write after the session is closed.
+    """
+    warnings.filterwarnings("ignore", module="distributed")
+    for name in ("distributed", "asyncio", "tornado", *logging.root.manager.loggerDict):
+        if name.partition(".")[0] in ("distributed", "asyncio", "tornado"):
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+
+
+@contextmanager
+def _client(distributed: Any, address: ClusterAddress) -> Iterator[Any]:
+    with ExitStack() as stack:
+        target: Any = address.scheduler
+        if address.processes:
+            target = stack.enter_context(_local(distributed, address.processes))
+        try:
+            client = distributed.Client(target, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError, TimeoutError) as error:
+            raise ClusterError(
+                f"there is no Dask scheduler at {address}, or it does not answer; 'dask scheduler' starts one"
+            ) from error
+        with client:
+            yield client
+
+
+@contextmanager
+def _local(distributed: Any, processes: int) -> Iterator[Any]:
+    """Workers of one thread each.
+
+    They ignore Ctrl-C, which a terminal sends to the whole group: the client stops them.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if hasattr(signal, "pthread_sigmask") else None
+    try:  # the threads and processes that are started here inherit it
+        with import_module("dask").config.set(QUIET):
+            cluster = distributed.LocalCluster(
+                n_workers=processes,
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                dashboard_address=None,
+                silence_logs=logging.CRITICAL + 1,
+            )
+    except (OSError, RuntimeError, TimeoutError) as error:
+        raise ClusterError(f"{processes} processes could not be started: {error}") from error
+    finally:
+        if before is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    with cluster:
+        yield cluster
+
+
+def _make_ready(client: Any, workers: Workers, address: ClusterAddress, needs: Needs, say: Say) -> dict[str, str]:
+    """Return our identity once a worker with the same one is ready; raises ClusterError if there will be none."""
+    try:
+        client.wait_for_workers(1, timeout=JOIN_SECONDS)
+    except TimeoutError as error:
+        raise ClusterError(
+            f"no worker has joined the scheduler {address} in {JOIN_SECONDS:.0f} s; 'dask worker {address}' starts one"
+        ) from error
+    identity: dict[str, str] = import_module("merino.inner.app.cluster.identity").identity()
+    preparation = import_module("merino.inner.app.cluster.preparation").Preparation
+    client.subscribe_topic(workers.name, partial(_worker_reported, client, workers))
+    _register(client, preparation(workers.name, identity, needs), address)
+    known = set(client.scheduler_info(n_workers=-1)["workers"])
+    patience = PATIENCE_HERE if address.processes else PATIENCE
+    while not workers.wait(known, patience, TELL_EVERY):
+        say(f"{workers.compiling} of {len(known)} workers are compiling; that takes minutes, once for each machine.")
+    if workers.is_lost:
+        raise ClusterError(f"the scheduler of the cluster {address} is gone")
+    if not workers.ready:
+        worker, why = next(iter(workers.refused.items()))
+        all_of = f"all {len(workers.refused)} workers" if len(workers.refused) > 1 else "the only worker"
+        raise ClusterError(f"{all_of} of the cluster {address} cannot be used: worker {worker} {why}")
+    workers.begin()
+    return identity
+
+
+def _register(client: Any, plugin: Any, address: ClusterAddress) -> None:
+    """Prepare all workers, also those that join later; raises ClusterError."""
+    for left in reversed(range(TRIES)):
+        try:
+            client.register_plugin(plugin, name=plugin.name)
+        except (ImportError, AttributeError, TypeError) as error:
+            raise ClusterError(f"a worker of the cluster {address} has no Merino, or an old one: {error}") from error
+        except OSError:  # a worker has just gone
+            if not left:
+                raise
+        else:
+            return
+
+
+def _worker_reported(client: Any, workers: Workers, event: Any) -> None:
+    """Take the report of a worker; from then on, also those of the scheduler when it goes."""
+    worker = event[1]["worker"]
+    if event[1]["state"] == "ready":
+        client.subscribe_topic(worker, partial(workers.scheduler_reported, worker))
+    workers.heard(event)

@@ -1,0 +1,153 @@
+"""The executor over a Dask client: submits, keeps and stops work, and turns Dask's errors into sentences."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Any
+
+from distributed import Client, KilledWorker, get_worker
+from distributed import Future as DaskFuture
+
+from merino.inner.app.cluster.workers import Workers
+from merino.inner.core.common.errors import MerinoError
+from merino.inner.core.common.runs import RunName, stop_here
+from merino.inner.core.common.work import RemoteExecutor, WorkError
+
+STOP_SECONDS = 5.0  # the time to wait for an answer of busy workers
+MAX_SENT = 64  # callables that workers keep; an older one is sent again
+
+
+class ClusterExecutor(RemoteExecutor):
+    """Work for the ready workers of a Dask cluster."""
+
+    def __init__(self, client: Client, workers: Workers, address: str) -> None:
+        """`address` names the cluster in sentences."""
+        self._client, self._workers, self._address = client, workers, address
+        # By `id`: the callable, and the future for it on the workers.
+        self._sent: OrderedDict[int, tuple[Any, DaskFuture]] = OrderedDict()
+        self._open: dict[Future[Any], DaskFuture] = {}  # futures given to callers
+        self._lock, self._is_shut = threading.Lock(), False
+
+    @property
+    def slots(self) -> int:
+        """See RemoteExecutor."""
+        return max(1, self._workers.threads)
+
+    def submit(self, work: Callable[..., Any], /, *args: Any, **_: Any) -> Future[Any]:
+        """See Executor."""
+        return self._as_future(self.keep(work, *args))
+
+    def keep(self, work: Callable[..., Any], *args: Any) -> DaskFuture:
+        """See RemoteExecutor."""
+        self._check()
+        return self._hand_out(work, args)
+
+    def stop(self, run: RunName) -> None:
+        """See RemoteExecutor."""
+        if self._workers.is_lost:
+            return
+        stopping = self._client._run(_stop, run, on_error="ignore")  # on all workers, those being prepared too
+        waiting = asyncio.run_coroutine_threadsafe(stopping, self._client.loop.asyncio_loop)
+        with suppress(TimeoutError, OSError):  # a worker that does not hear this has its tasks cancelled
+            waiting.result(STOP_SECONDS)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End all work at once: waiting for a result raises WorkError. Only the runs of `stop` end on workers."""
+        self._is_shut = True
+        with suppress(TimeoutError, OSError):
+            self._client.cancel(list(self._open.values()), force=True)
+
+    def each(self, work: Callable[..., Any], *args: Any) -> dict[str, list[Future[Any]]]:
+        """Let every thread of every worker do the same: the futures by address."""
+        self._check()
+        return {
+            address: [self._as_future(self._hand_out(work, args, address)) for _ in range(threads)]
+            for address, threads in self._workers.threads_by_address.items()
+        }
+
+    def _hand_out(self, work: Callable[..., Any], args: tuple[Any, ...], worker: str | None = None) -> DaskFuture:
+        only: dict[str, Any] = {} if worker is None else {"workers": [worker], "allow_other_workers": False}
+        return self._client.submit(
+            _do, self._stand_in(work), *args, pure=False, resources={self._workers.name: 1}, **only
+        )
+
+    def _stand_in(self, work: Callable[..., Any]) -> DaskFuture | Callable[..., Any]:
+        """The form of `work` in a message: itself if it is a function, which is sent by name."""
+        if hasattr(work, "__qualname__"):
+            return work
+        with self._lock:
+            if id(work) not in self._sent:
+                future = self._client.submit(_same, work, pure=False, resources={self._workers.name: 1})
+                self._sent[id(work)] = work, future
+                if len(self._sent) > MAX_SENT:
+                    self._sent.popitem(last=False)
+            return self._sent[id(work)][1]
+
+    def _check(self) -> None:
+        if self._workers.is_lost or self._is_shut:
+            raise self._ended()
+
+    def _ended(self) -> WorkError:
+        return WorkError(
+            "the work was stopped" if self._is_shut else f"the scheduler of the cluster {self._address} is gone"
+        )
+
+    def _as_future(self, future: DaskFuture) -> Future[Any]:
+        """The future as one of `concurrent.futures`; cancelled there, it is dropped here."""
+        found: Future[Any] = Future()
+        self._open[found] = future
+        found.add_done_callback(self._close)
+        self._client.loop.add_callback(self._pass_on, future, found)
+        return found
+
+    def _close(self, done: Future[Any]) -> None:
+        future = self._open.pop(done)
+        if done.cancelled():
+            future.release()
+
+    async def _pass_on(self, future: DaskFuture, to: Future[Any]) -> None:
+        try:
+            result = await future._result(raiseit=False)
+        except asyncio.CancelledError:
+            result = None
+        if not to.set_running_or_notify_cancel():
+            return
+        if future.status == "finished":
+            to.set_result(result)
+        elif future.status == "error":
+            to.set_exception(self._in_words(result[1]))
+        else:  # cancelled: by `shutdown`, or by Dask where the scheduler is gone
+            if not self._is_shut:
+                self._workers.scheduler_is_gone()
+            to.set_exception(self._ended())
+
+    def _in_words(self, error: BaseException) -> BaseException:
+        if isinstance(error, KilledWorker):
+            return WorkError(
+                f"a piece of work has brought down several workers of the cluster {self._address}, "
+                f"the last of them {error.last_worker.address}; its log says more"
+            )
+        return error
+
+
+def _same(work: Callable[..., Any]) -> Callable[..., Any]:
+    return work
+
+
+def _do(work: Callable[..., Any], *args: Any) -> Any:
+    """Work on a worker; an error for the user names the worker."""
+    try:
+        return work(*args)
+    except MerinoError as error:
+        error.args = (f"{error} (worker {get_worker().address})",)
+        raise
+
+
+def _stop(run: RunName) -> None:
+    """Runs beside the work of a worker, in its event loop, which must not wait."""
+    threading.Thread(target=stop_here, args=(run,), daemon=True).start()

@@ -1,0 +1,86 @@
+"""Parsers for the arguments of console commands; a wrong one raises UsageError, which says what was expected."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from merino.inner.core.board.bitboard import SQUARE_NAMES
+from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.core.common.nearest import did_you_mean
+from merino.inner.core.common.user_files import user_path
+from merino.inner.eval.evaluation import Evaluation, EvaluationError
+from merino.inner.eval.families import load
+
+
+def whole_number(text: str, what: str, low: int, high: int, default: int | None = None) -> int:
+    """The whole number in `text`; for an empty text `default`, if there is one."""
+    if not text and default is not None:
+        return default
+    if not text.isascii() or not text.isdigit() or not low <= int(text[:18]) <= high:
+        raise UsageError(f"{what} must be a whole number from {low} to {high}")
+    return int(text)
+
+
+def number(text: str, what: str, low: float, high: float) -> float:
+    """The number in `text`."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not low <= value <= high:
+        raise UsageError(f"{what} must be a number from {low:g} to {high:g}")
+    return value
+
+
+def minutes(text: str) -> float:
+    """Minutes as "5", "0.5" or "5:30", as in the XBoard protocol."""
+    whole, colon, seconds = text.partition(":")
+    total = number(whole, "the base time in minutes", 0, 10000)
+    return total + number(seconds, "the seconds of the base time", 0, 59) / 60 if colon else total
+
+
+def no_argument(text: str) -> None:
+    """Raise UsageError if there is an argument."""
+    if text:
+        raise UsageError(f"expected no argument, found '{text[:40]}'")
+
+
+def file_name(text: str) -> str:
+    """The name of a file, which may be in quotation marks."""
+    name = text.strip().strip("\"'")
+    if not name:
+        raise UsageError("expected the name of a file")
+    return name
+
+
+def file_path(text: str) -> Path:
+    """The file of this name, which may be in quotation marks; `~` is the home folder. Raises UsageError."""
+    name = file_name(text)
+    try:
+        return user_path(name)
+    except OSError as error:
+        raise UsageError(f"'{name[:60]}': {error.strerror}") from error
+
+
+def evaluation_in(text: str) -> Evaluation:
+    """The evaluation in the file of this name; raises CommandError."""
+    try:
+        return load(file_path(text))
+    except EvaluationError as error:
+        raise CommandError(str(error)) from error
+
+
+def square(text: str) -> int:
+    """The square of this name, 0 for a1 to 63 for h8."""
+    if text.lower() not in SQUARE_NAMES:
+        raise UsageError(f"'{text[:40]}' is not a square")
+    return SQUARE_NAMES.index(text.lower())
+
+
+def choice(text: str, choices: tuple[str, ...]) -> str:
+    """One of a few words, which may be shortened."""
+    found = [word for word in choices if text and word.startswith(text.lower())]
+    if len(found) != 1:
+        raise UsageError(f"expected one of {', '.join(choices)}{did_you_mean(text, choices)}")
+    return found[0]

@@ -1,0 +1,207 @@
+"""Console commands for the engine: weights, options, learning."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from merino.inner.app.console.arguments import file_path, whole_number
+from merino.inner.app.console.registry import Section, command
+from merino.inner.app.console.session import Session
+from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.core.common.files import write_fault
+from merino.inner.core.common.nearest import did_you_mean
+from merino.inner.engine.uci import files
+from merino.inner.engine.uci.options import OPTIONS, OptionError, UciOption
+from merino.inner.eval.evaluation import EvaluationError
+from merino.inner.eval.families import DEFAULT_FILE, load
+
+TEXT_COLUMN = 32
+OF_THE_PROTOCOL = ("ponder", "uci_analysemode", "uci_engineabout")  # options that are useful only for a GUI
+
+
+@command("weights", Section.ENGINE, "[ACTION [FILE]]")
+def weights(session: Session, arguments: str) -> None:
+    """Show, load, save or compare the weights.
+
+    `weights show` lists the weights in use, `weights load FILE` loads others, `weights save FILE` writes them to a
+    file, `weights diff FILE` shows where a file differs, `weights reset` restores those that come with Merino.
+    """
+    action, _, name = (arguments or "show").partition(" ")
+    if action in _WITHOUT_FILE and not name:
+        _WITHOUT_FILE[action](session)
+    elif action in _WITH_FILE:
+        _WITH_FILE[action](session, file_path(name).absolute())
+    else:
+        raise UsageError("expected show, load FILE, save FILE, diff FILE or reset")
+
+
+def _show_weights(session: Session) -> None:
+    session.say(f"Weights: {session.runtime.weights_file}")
+    numbers = session.runtime.evaluation.numbers
+    named = [f"{name} {number.value:g}" for name, number in numbers.items() if number.part_of not in numbers]
+    columns = max(1, session.text_width // 27)
+    for start in range(0, len(named), columns):
+        session.say("  " + "".join(f"{entry:<26}" for entry in named[start : start + columns]).rstrip())
+
+
+def _reset_weights(session: Session) -> None:
+    _load_weights(session, DEFAULT_FILE)
+
+
+def _load_weights(session: Session, path: Path) -> None:
+    try:
+        session.runtime.use_weights(files.weights(str(path)))
+    except EvaluationError as error:
+        raise CommandError(f"{error}; the weights stay as they were") from error
+    session.say(f"Weights: {session.runtime.weights_file}")
+
+
+def _save_weights(session: Session, path: Path) -> None:
+    runtime = session.runtime
+    try:
+        runtime.evaluation.save(path, [f"Saved by Merino's console; loaded from {runtime.weights_file}"])
+    except OSError as error:
+        raise CommandError(write_fault(error, path)) from error
+    session.say(f"Weights saved in {path}")
+
+
+def _compare_weights(session: Session, path: Path) -> None:
+    try:
+        others = load(path).numbers
+    except EvaluationError as error:
+        raise CommandError(str(error)) from error
+    mine = session.runtime.evaluation.numbers
+    if mine == others:
+        session.say(f"{path} holds the weights in use.")
+        return
+    session.say(f"{'':24}in use    file  change")
+    for name, number in {**mine, **others}.items():
+        if name not in mine or name not in others or number.part_of in mine.keys() & others.keys():
+            continue  # its parts or its whole are shown
+        old, new = mine[name].value, others[name].value
+        if old != new:
+            session.say(f"  {name:<20}{old:8.6g}{new:8.6g}{new - old:+8.6g}")
+
+
+_WITHOUT_FILE = {"show": _show_weights, "reset": _reset_weights}
+_WITH_FILE = {"load": _load_weights, "save": _save_weights, "diff": _compare_weights}
+
+
+@command("hash", Section.ENGINE, "MEGABYTES")
+def hash_size(session: Session, arguments: str) -> None:
+    """Set the size of the transposition table in MiB."""
+    size = whole_number(arguments, "the size in megabytes", *_bounds("hash"))
+    try:
+        session.runtime.set_hash(size)
+    except MemoryError as error:
+        raise CommandError(f"{error or 'there is not enough memory'}; the table stays as it was") from error
+    session.say(f"The transposition table has {size} MiB.")
+
+
+@command("threads", Section.ENGINE, "N")
+def threads(session: Session, arguments: str) -> None:
+    """Search with N threads."""
+    count = whole_number(arguments, "the number of threads", *_bounds("threads"))
+    session.runtime.searcher.set_threads(count)
+    session.say(f"The engine searches with {count} thread{'s' if count > 1 else ''}.")
+
+
+def _bounds(option: str) -> tuple[int, int]:
+    """The values that this UCI option allows."""
+    return OPTIONS[option].bounds or (1, 1)
+
+
+@command("option", Section.ENGINE, "[OPTION [VALUE]]")
+def set_option(session: Session, arguments: str) -> None:
+    """List the engine's options, or set one.
+
+    These are the UCI options that a GUI shows: `option MultiPV 3`. Case does not matter.
+    """
+    if not arguments:
+        for option in _options():
+            session.say_row(f"  {option.name}, {_choices(option)}", option.sentence, TEXT_COLUMN)
+        return
+    option, text = _split(arguments)
+    if not text and option.kind != "button":
+        session.tell(f"{option.name}, {_choices(option)}: {option.sentence}")
+        return
+    try:
+        value = option.read(text)
+        if option.clamp(value) != value:
+            raise UsageError(f"{option.name} is {_choices(option)}")
+        option.apply(session.runtime, option.opened(value))
+    except OptionError as error:
+        raise UsageError(str(error)) from error
+    except OSError as error:
+        raise CommandError(f"cannot open '{text}': {error.strerror}; {option.name} stays as it was") from error
+    except (ValueError, MemoryError) as error:
+        raise CommandError(f"{error or 'there is not enough memory'}; {option.name} stays as it was") from error
+    session.say(f"{option.name}: {'done' if value is None else text}.")
+
+
+def _options() -> list[UciOption]:
+    return [option for name, option in OPTIONS.items() if name not in OF_THE_PROTOCOL and not option.is_about_dialogue]
+
+
+def _split(text: str) -> tuple[UciOption, str]:
+    """The option whose name the text begins with, and what follows; raises CommandError."""
+    words = f"{text.lower()} "
+    for option in _options():
+        if words.startswith(f"{option.name.lower()} "):
+            return option, text[len(option.name) :].strip()
+    names = (option.name for option in _options())
+    hint = did_you_mean(text.split(maxsplit=1)[0], names) or "; 'option' lists them"
+    raise CommandError(f"there is no option '{text[:40]}'{hint}")
+
+
+def _choices(option: UciOption) -> str:
+    if option.bounds:
+        return "{} to {}".format(*option.bounds)
+    return {"check": "on or off", "button": "a button", "string": "text"}.get(option.kind, option.kind)
+
+
+@command("learn", Section.ENGINE, "FILE.pgn [FIRST LAST]")
+def learn(session: Session, arguments: str) -> None:
+    """Learn the weights from the games of a file, and use them if a match finds them no weaker.
+
+    Terms FIRST to LAST may change; by default 6 to 27, which keeps the values of the pieces. `--no-match` uses the new
+    weights at once. Ctrl-C stops the learning or its match; the best weights so far stay beside those in use.
+    `learn -h` lists the options.
+    """
+    try:
+        words = shlex.split(arguments)
+    except ValueError as error:
+        raise UsageError(f"a quotation mark is missing in {arguments[:60]}") from error
+    if "--weights" not in words and session.runtime.weights_file != DEFAULT_FILE:
+        words += ["--weights", str(session.runtime.weights_file)]
+    try:
+        from merino.inner.app.console.learning import learn_weights  # noqa: PLC0415 (with all that learning needs)
+    except KeyboardInterrupt as error:
+        raise CommandError("learn: stopped by Ctrl-C; the weights are as they were") from error
+    written = learn_weights(words, session.say)
+    if written is not None:
+        session.runtime.use_weights(files.weights(str(written)))
+        session.say("The next move uses them.")
+
+
+@command("improve", Section.ENGINE, "--hours H")
+def improve(session: Session, arguments: str) -> None:
+    """Play, learn and prove by a match, round after round; the game continues with what is proved stronger.
+
+    `--rounds N` ends after N rounds. Ctrl-C ends it with the best so far; the same command continues from there.
+    """
+    try:
+        words = shlex.split(arguments)
+    except ValueError as error:
+        raise UsageError(f"a quotation mark is missing in {arguments[:60]}") from error
+    from merino.inner.app.console.improving import improve as carry_out  # noqa: PLC0415 (with all that learning needs)
+    from merino.inner.app.console.improving import improve_parser  # noqa: PLC0415
+
+    if {"-h", "--help"} & set(words):
+        session.say(improve_parser("improve").format_help().rstrip())
+        return
+    found = carry_out(words, session.say, "improve")
+    if found.in_use is not None:
+        session.runtime.use_weights(files.weights(str(found.in_use)))
+        session.say("The next move uses them.")

@@ -1,0 +1,118 @@
+"""Carries out a typed line: a command, a move, or an unambiguous beginning of a command."""
+
+from __future__ import annotations
+
+# These fill the registry.
+import merino.inner.app.console.commands_engine
+import merino.inner.app.console.commands_explain
+import merino.inner.app.console.commands_files
+import merino.inner.app.console.commands_help
+import merino.inner.app.console.commands_limits
+import merino.inner.app.console.commands_play
+import merino.inner.app.console.commands_position  # noqa: F401
+from merino.inner.app.console.registry import COMMANDS, ConsoleCommand, by_name, by_prefix
+from merino.inner.app.console.session import Session
+from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.core.common.errors import MerinoError
+from merino.inner.core.common.nearest import nearest
+from merino.inner.engine.notation.positions import looks_like_fen
+from merino.inner.engine.notation.san import MoveRejected, looks_like_move, san_moves, without_move_number
+from merino.inner.engine.notation.words import of_descriptive
+
+
+def dispatch(session: Session, line: str) -> int | None:
+    """Carry out a line; returns an exit code to end the console. No input raises an exception.
+
+    An exact command comes first, then a legal move, then the only command that begins with the word: a shortened
+    command never hides a move.
+    """
+    text = without_move_number(line.strip())
+    if not text or text.startswith("#"):
+        return None
+    word, *rest = text.split(maxsplit=1)
+    arguments = rest[0] if rest else ""
+    try:
+        command = by_name(word)
+        if command is None and _played(session, text):
+            return None
+        command = command or _abbreviated(session, word)
+        return _run(session, command, arguments)
+    except MerinoError as error:
+        session.tell(_sentence(str(error)))
+    return None
+
+
+def _played(session: Session, text: str) -> bool:
+    """Play `text` if it is a move; raises MoveRejected or CommandError if it looks like a move but is not legal."""
+    try:
+        session.play_text(text)
+    except MoveRejected as rejection:
+        if rejection.refusal is None:
+            return False
+        raise
+    return True
+
+
+def _run(session: Session, command: ConsoleCommand, arguments: str) -> int | None:
+    try:
+        return command.run(session, arguments)
+    except UsageError as error:
+        raise CommandError(f"{error}. Usage: {command.usage}") from error
+
+
+def _abbreviated(session: Session, word: str) -> ConsoleCommand:
+    """The only command that begins with `word`; raises CommandError with possible meanings.
+
+    Commands that end the game are excluded: the word may be the beginning of a move, as N is of Nf3.
+    """
+    found = by_prefix(word)
+    if len(found) == 1 and found[0].ends_game:
+        name = next(name for name in found[0].names if name.startswith(word.lower()))
+        moves = _moves_that_begin(session, word)
+        hint = f". Moves with this beginning: {', '.join(moves)}" if moves else ""
+        raise CommandError(f"'{word}' is too short for {name}, which ends the game: type it in full{hint}")
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise CommandError(f"'{word}' is ambiguous: {', '.join(command.name for command in found)}")
+    raise CommandError(_explain_unknown(session, word))
+
+
+def _descriptive(session: Session, text: str) -> str | None:
+    """What to type instead of a move in descriptive notation; None if the text is none."""
+    meant = of_descriptive(text.rstrip("+!?"), session.position.turn)
+    if meant is None:
+        return None
+    legal = san_moves(session.position, session.position.legal_moves)
+    shown = [move for move in meant if any(name.rstrip("+#") == move for name in legal)] or meant
+    return f"'{text}' is descriptive notation; name the square, as in {' or '.join(shown) or 'exd5'}"
+
+
+def _moves_that_begin(session: Session, word: str) -> list[str]:
+    """The legal moves in short notation that begin with `word`; the letter of a piece may be small."""
+    moves = san_moves(session.position, session.position.legal_moves)
+    return sorted(move for move in moves if move.startswith((word, word[:1].upper() + word[1:])))
+
+
+def _explain_unknown(session: Session, word: str) -> str:
+    shown = word if len(word) <= 40 else f"{word[:37]}..."
+    descriptive = _descriptive(session, word)
+    if descriptive:
+        return descriptive
+    if looks_like_fen(word):
+        return "this looks like a FEN; type setboard before it"
+    if looks_like_move(word):
+        return f"type one move at a time: {word} first"
+    names = [name for command in COMMANDS for name in command.names]
+    moves = san_moves(session.position, session.position.legal_moves)
+    near = nearest(word, [*names, *moves], count=3, likeness=0.55)
+    if near:
+        return f"'{shown}' is neither a command nor a move; did you mean {' or '.join(near)}?"
+    return f"'{shown}' is neither a command nor a move; help lists the commands, moves the legal moves"
+
+
+def _sentence(text: str) -> str:
+    """The message with a full stop and, unless it begins with a move or a quotation, a capital letter."""
+    first = text.partition(" ")[0]
+    capital = text[:1].upper() + text[1:] if first.isalpha() else text
+    return capital if capital.endswith((".", "?", "!")) else f"{capital}."

@@ -1,0 +1,147 @@
+"""Runs the command `improve` and shows its lines and progress; the same at the console and in a shell."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from typing import Any
+
+from merino.inner.app.console import shared_options as shared
+from merino.inner.app.console.command_line import KeyValues, Parser, any_number, natural, positive
+from merino.inner.app.console.learn_options import add_position_choice, target, terms
+from merino.inner.app.console.learning import shown
+from merino.inner.app.console.shared_options import progress_stream
+from merino.inner.core.common.command import CommandError
+from merino.inner.core.common.files import write_fault
+from merino.inner.core.common.folders import user_folder
+from merino.inner.eval.evaluation import EvaluationError
+from merino.inner.formats.sources import SourceError
+from merino.inner.learn.improve.loop import Improvement, Until
+from merino.inner.learn.improve.plan import Plan
+from merino.inner.learn.improve.start import begin
+from merino.inner.learn.positions import Quiet
+from merino.inner.learn.targets import BLEND, RESULT, SEARCH
+from merino.inner.match.errors import MatchError
+
+Say = Callable[[str], object]
+DEFAULTS = Plan()
+
+
+def improve(words: Sequence[str], say: Say, command: str = "merino improve") -> Improvement:
+    """Carry out what follows `command`; raises CommandError, and SystemExit after printing the help.
+
+    Lines go to `say`, progress to standard error.
+    """
+    parser = improve_parser(command)
+    args = parser.parse_args(list(words))
+    if args.hours is None and args.rounds is None:
+        parser.error("give --hours H or --rounds N; without them it would never end")
+    folder = args.state or user_folder("data") / "improve"
+    try:
+        with shown(shared.unless_quiet(say, args.quiet), progress_stream(args.quiet)) as events:
+            until = Until(args.hours, args.rounds)
+            found = begin(folder, args.weights, _asked(args, parser), until, events, args.concurrency)
+    except (SourceError, EvaluationError, MatchError) as error:
+        raise CommandError(f"improve: {error}") from error
+    except OSError as error:
+        kept = "the work so far is kept: make room on the disk and start the same command again"
+        raise CommandError(f"improve: {write_fault(error)}; {kept}") from error
+    _report(found, say, command)
+    return found
+
+
+def improve_parser(command: str = "merino improve") -> Parser:
+    """The parser of `improve`."""
+    parser = Parser(
+        prog=command,
+        description="Learn from games of Merino against itself, round after round: play, learn, and prove by a match. "
+        "New weights are used only after their match has proved them stronger.",
+        notes="The same command continues where it was stopped or killed. Its folder keeps the settings: other "
+        "settings need another folder.",
+        examples=(
+            "merino improve --hours 3",
+            "merino improve --rounds 20 --weights weights/greko2015-before-training.txt --state from-greko",
+            "merino plot from-greko",
+        ),
+    )
+    add = parser.group("when to stop").add_argument
+    add("--hours", type=_hours, metavar="H", help="stop after H hours")
+    add("--rounds", type=positive, metavar="N", help="stop after N rounds, those of earlier runs included")
+    add = parser.group("training games").add_argument
+    add("--nodes", type=positive, metavar="N", help=f"nodes per move (default: {DEFAULTS.nodes})")
+    add("--games", type=positive, metavar="N", help=f"games per round (default: {DEFAULTS.games})")
+    add(
+        "--window",
+        type=positive,
+        metavar="N",
+        help=f"learn from the games of the last N rounds (default: {DEFAULTS.window})",
+    )
+    shared.add_concurrency(parser, "games")
+    add = parser.group("fit").add_argument
+    sentence = f"what to predict (default: {BLEND}={DEFAULTS.share:g}), as in 'merino learn'"
+    add("--target", type=target, metavar=f"{RESULT}|{SEARCH}|{BLEND}=X", help=sentence)
+    add(
+        "--phases",
+        type=int,
+        choices=(1, 2),
+        help=f"values of each weight: 1, or 2 for middlegame and endgame (default: {DEFAULTS.phases})",
+    )
+    add("--terms", type=terms, metavar="LIST", help=f"terms to fit (default: {DEFAULTS.first}-{DEFAULTS.last})")
+    add_position_choice(parser, usual=None)
+    add = parser.group("deciding match").add_argument
+    add("--match-nodes", type=positive, metavar="N", help=f"nodes per move (default: {DEFAULTS.match_nodes})")
+    add("--match-games", type=positive, metavar="N", help=f"maximum number of games (default: {DEFAULTS.match_games})")
+    sentence = f"bounds in normalised Elo (default: {DEFAULTS.elo0:g} {DEFAULTS.elo1:g})"
+    keys = ("elo0", "elo1")
+    add("--sprt", action=KeyValues, keys=keys, plain=keys, kind=any_number, metavar=("ELO0", "ELO1"), help=sentence)
+    sentence = (
+        f"games against the first weights after each success, to show progress; 0 for none (default: {DEFAULTS.gauge})"
+    )
+    add("--gauge", type=natural, metavar="N", help=sentence)
+    sentence = "start from this file and leave the weights in use alone (default: the weights in use)"
+    start = parser.group(shared.EVALUATION).add_argument("--weights", metavar="FILE", help=sentence)
+    parser.also_accept("--from", start)
+    parser.add_argument(
+        "--seed", type=natural, metavar="N", help=f"seed of all random choices (default: {DEFAULTS.seed})"
+    )
+    shared.add_state(parser, "FOLDER")
+    shared.add_quiet(parser)
+    return parser
+
+
+def _asked(args: argparse.Namespace, parser: Parser) -> dict[str, Any]:
+    """The settings of the Plan that were given."""
+    given = {each.name: getattr(args, each.name, None) for each in fields(Plan)}
+    if args.target is not None:
+        given["share"] = args.target.share
+    if args.positions is not None:
+        given["positions"] = Quiet(args.positions)
+    if args.sprt is not None:
+        given |= args.sprt
+    if args.terms is not None:
+        if "names" in args.terms:
+            parser.error("--terms takes one range here, such as 6-27")
+        given |= args.terms
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _hours(text: str) -> float:
+    """A type: a number above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1e6:
+        raise argparse.ArgumentTypeError(f"'{text[:40]}' is not a number of hours above 0")
+    return value
+
+
+def _report(found: Improvement, say: Say, command: str) -> None:
+    """The summary at the end of a run."""
+    proven = sum(each.is_proven for each in found.state.rounds)
+    say(f"{len(found.state.rounds)} rounds, {proven} of them successful; the best weights are in '{found.best}'.")
+    if found.interrupted:
+        say(f"Stopped; '{command}' with the same options continues.")
+    elif found.state.rounds and command.startswith("merino"):
+        say(f"To draw it: merino plot '{found.best.parent}'")

@@ -1,0 +1,302 @@
+"""The command line of `learn`, in a shell and at the console."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from merino.inner.app.cluster.address import ClusterAddress
+from merino.inner.app.console import shared_options as shared
+from merino.inner.app.console.command_line import Parser, natural, positive
+from merino.inner.core.common.command import UsageError
+from merino.inner.core.common.nearest import did_you_mean
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.learn.learning import ARTICLE, METHODS, Settings
+from merino.inner.learn.positions import Equal, Quiet, Selection
+from merino.inner.learn.request import LearnRequest
+from merino.inner.learn.sample import Loss
+from merino.inner.learn.targets import BLEND, RESULT, SEARCH, Target
+
+PRESETS = {"greko2015": ARTICLE}
+OLD_POSITIONS = {"any": Quiet.ANY, "only": Quiet.ONLY, "resolved": Quiet.RESOLVED}  # once the values of --quiet
+PLAY = "match of new against old weights"  # title of a group
+LEARNED_FROM = "positions to learn from"  # title of a group
+
+
+@dataclass(frozen=True)
+class LearnArguments:
+    """A `learn` command as read: what to learn, or a weights file to put in use, and what to print."""
+
+    request: LearnRequest
+    use: str | None = None  # a weights file to put in use, instead of learning
+    as_json: bool = False
+    as_csv: bool = False
+    is_quiet: bool = False
+    cluster: ClusterAddress | None = None  # whose workers keep the rows and play the match
+
+    @property
+    def is_for_machines(self) -> bool:
+        """Whether standard output carries JSON or CSV only."""
+        return self.as_json or self.as_csv
+
+
+def read_arguments(arguments: Sequence[str], command: str = "merino learn") -> LearnArguments:
+    """Read what follows `command`; raises UsageError, and SystemExit after printing the help."""
+    parser = learn_parser(command)
+    args = parser.parse_intermixed_args(_without_old_quiet(arguments))
+    files = [word for word in args.words if not _is_number(word)] if args.words else []
+    numbers = [int(word) for word in args.words if _is_number(word)]
+    if args.use is not None:
+        nothing = vars(parser.parse_intermixed_args([]))
+        given = {name for name, value in vars(args).items() if name not in nothing or value != nothing[name]}
+        if given - {"use", "weights", "quiet"}:
+            parser.error("--use FILE learns nothing and goes with --weights only")
+        return LearnArguments(LearnRequest((), weights=args.weights), args.use, is_quiet=args.quiet)
+    if not files:
+        parser.error("missing: FILE")
+    if len(numbers) not in (0, 2):
+        parser.error("give the first and the last term, or neither")
+    if numbers and args.terms is not None:
+        parser.error("give the terms once, as FIRST LAST or by --terms")
+    if args.json and args.table == "-":
+        parser.error("--json and --table - both write to standard output; give --table a file")
+    if args.rescore is not None and not args.target.needs_scores:
+        parser.error("--rescore makes scores, but --target result uses none; give another --target")
+    if args.prove and args.no_match:
+        parser.error("--prove needs the match that --no-match leaves out; give only one of them")
+    chosen = _between(*numbers) if numbers else args.terms or {}
+    shared.check_cluster(parser, args)
+    return LearnArguments(_request(args, files, chosen), None, args.json, args.table == "-", args.quiet, args.cluster)
+
+
+def _request(args: argparse.Namespace, files: Sequence[str], chosen: dict[str, object]) -> LearnRequest:
+    settings = PRESETS[args.preset] if args.preset else Settings()
+    asked = {
+        "method": args.method,
+        "loss": args.loss and Loss(args.loss),
+        "seed": args.seed,
+        "resamplings": args.bootstrap,
+        "split_by_position": args.split and args.split == "position",
+        "phases": args.phases,
+        "target": args.target,
+        "even_stages": args.even_stages,
+    }
+    changes = {name: value for name, value in asked.items() if value is not None} | chosen
+    changes |= {name: vars(args)[name] for name in ("decay", "k", "prior") if name in args}
+    selection = Selection(
+        args.skip_first, args.skip_last, args.skip_decided, Quiet(args.positions), args.dedup, args.per_game
+    )
+    return LearnRequest(
+        tuple(files),
+        replace(settings, **changes),
+        selection,
+        rescore=args.rescore,
+        weights=args.weights,
+        out=args.out,
+        dry_run=args.dry_run,
+        csv=None if args.table == "-" else args.table,
+        record=args.record,
+        keep_fen=not args.no_cache,
+        plays_match=not args.no_match,
+        prove=args.prove,
+        concurrency=args.concurrency,
+    )
+
+
+def learn_parser(command: str = "merino learn") -> Parser:
+    """The parser of `learn`."""
+    parser = Parser(
+        prog=command,
+        usage=f"{command} FILE... [FIRST LAST] [options]\n       {command} --use FILE [--weights FILE]",
+        description="Learn the weights of the evaluation from games, validate them on other games, and put them in "
+        "use if a match shows that they are not weaker.",
+        notes="FILE is a PGN, plain or compressed ('-' for standard input), a file of labelled positions (.epd, .fen), "
+        f"or the .fen cache of an earlier run. Of the {len(TERMS)} terms, FIRST to LAST are fitted; the "
+        f"default, {Settings.first} to {Settings.last}, leaves the values of the pieces alone. 'merino weights' lists "
+        "the terms.",
+        examples=(
+            "merino learn games.pgn",
+            "merino learn games.pgn --terms 6-27 --weights my-weights.txt --no-match",
+            "merino learn *.pgn.zst --positions qsearch --decay off --prove",
+            "merino learn selfplay.pgn 1 27 --phases 2 --target blend=0.5 --decay off",
+            "merino learn games.pgn --target search --rescore 1000 --per-game 10",
+        ),
+    )
+    parser.add_argument("words", nargs="*", metavar="FILE", help=argparse.SUPPRESS)
+    _add_fit(parser)
+    _add_positions(parser)
+    add = parser.group(PLAY).add_argument
+    add("--no-match", action="store_true", help="use the new weights at once, without a match")
+    add("--prove", action="store_true", help="use the new weights only if a longer match proves them stronger")
+    shared.add_concurrency(parser, "games of the match")
+    shared.add_cluster(parser, "learn and play")
+    add = parser.group(shared.EVALUATION).add_argument
+    add("--weights", metavar="FILE", help="start from this file and replace it (default: the weights in use)")
+    add("--out", metavar="FILE", help="write the new weights to this file instead")
+    add("--dry-run", action="store_true", help="write nothing")
+    add("--use", metavar="FILE", help="learn nothing: put these weights in use, or in place of --weights")
+    shared.add_json(parser, "print the report as one JSON object")
+    add = parser.group(shared.OUTPUT).add_argument
+    table = add("--table", metavar="FILE", help="write weights and intervals as CSV; - for standard output")
+    parser.also_accept("--csv", table)
+    add("--record", metavar="FILE", help="record for 'merino plot' (default: learning.json beside the weights)")
+    cache = add("--no-cache", action="store_true", help="do not write a .fen cache of the positions beside the games")
+    parser.also_accept("--no-fen", cache)
+    shared.add_quiet(parser)
+    return parser
+
+
+def _add_fit(parser: Parser) -> None:
+    add = parser.group("fit").add_argument
+    add("--terms", type=terms, metavar="LIST", help="terms to fit: 6-27, or names separated by commas")
+    sentence = "values of each weight: 1, or 2 for middlegame and endgame (default: as in the weights file)"
+    add("--phases", type=int, choices=(1, 2), help=sentence)
+    sentence = (
+        "what to predict: the result of the game, the score of a search, or X times the result and 1-X times the score"
+    )
+    usual = f"(default: {RESULT})"
+    add("--target", type=target, default=Target(), metavar=f"{RESULT}|{SEARCH}|{BLEND}=X", help=f"{sentence} {usual}")
+    add("--method", choices=list(METHODS), help=f"optimiser (default: {Settings.method})")
+    add("--loss", choices=list(map(str, Loss)), help=f"error to minimise (default: {Settings.loss})")
+    decay = add(
+        "--decay",
+        dest="decay",
+        type=_number_or("off", 0.1),
+        default=argparse.SUPPRESS,
+        metavar="PLIES|off",
+        help=f"a position n plies before the end of its game weighs e^(-n/PLIES) (default: {Settings.decay:g})",
+    )
+    parser.also_accept("--lambda", decay)
+    sentence = "scale: a score of s centipawns predicts 1 / (1 + e^(-s/K)) (default: fit)"
+    add("--k", type=_number_or("fit", 1), default=argparse.SUPPRESS, metavar="K|fit", help=sentence)
+    sentence = (
+        "pull toward the old weights: standard deviation relative to their size (default: by the number of games)"
+    )
+    add("--prior", type=_prior, default=argparse.SUPPRESS, metavar="N|off", help=sentence)
+    add("--bootstrap", type=_resamplings, metavar="N", help="confidence intervals from N fits to resampled games")
+    add(
+        "--split",
+        choices=("game", "position"),
+        help="validate on a fifth of the games or of the positions (default: game)",
+    )
+    add("--seed", type=natural, metavar="N", help=f"seed of that split (default: {Settings.seed})")
+    sentence = "all settings as in GreKo 2015 ML: descent, K 150, decay 20, split by position"
+    preset = add("--preset", choices=list(PRESETS), help=sentence)
+    parser.also_accept_form("--article", preset, action="store_const", const="greko2015")
+
+
+def add_position_choice(parser: Parser, usual: str | None) -> None:
+    """The options that choose positions; `usual` is the value of --positions when it is not given."""
+    add = parser.group(LEARNED_FROM).add_argument
+    sentence = "positions where a capture changes the score: keep them, drop them, or resolve them by quiescence search"
+    add("--positions", choices=list(map(str, Quiet)), default=usual, help=f"{sentence} (default: {Quiet.ANY})")
+    add("--per-game", type=positive, metavar="N", help="use at most N positions of a game")
+
+
+def _add_positions(parser: Parser) -> None:
+    add_position_choice(parser, usual=str(Quiet.ANY))
+    add = parser.group(LEARNED_FROM).add_argument
+    unique = add("--dedup", action="store_const", const=Equal.POSITION, help="use equal positions once")
+    parser.also_accept("--unique", unique)
+    sentence = "use positions whose terms are all equal once"
+    add("--dedup-terms", dest="dedup", action="store_const", const=Equal.TERMS, help=sentence)
+    sentence = "get scores by searching each position; kept beside the games (default: scores in the files)"
+    add("--rescore", type=positive, metavar="NODES", help=sentence)
+    add("--even-stages", action="store_true", help="give every stage of the game the same total weight")
+    add("--skip-first", type=natural, default=0, metavar="N", help="skip the first N plies of each game")
+    add("--skip-last", type=natural, default=0, metavar="N", help="skip the last N plies of each game")
+    sentence = "skip the end of a game, from where its score stays above CP centipawns"
+    add("--skip-decided", type=natural, metavar="CP", help=sentence)
+
+
+def _without_old_quiet(arguments: Sequence[str]) -> list[str]:
+    """The arguments with `--quiet any`, `only` or `resolved` as --positions, which it was before it meant silence."""
+    words: list[str] = []
+    for word in arguments:
+        if words[-1:] == ["--quiet"] and word in OLD_POSITIONS:
+            words[-1:] = ["--positions", str(OLD_POSITIONS[word])]
+        else:
+            words.append(word)
+    return words
+
+
+def _is_number(word: str) -> bool:
+    return word.lstrip("-").isdecimal()
+
+
+def _between(first: int, last: int) -> dict[str, object]:
+    """The settings that fit the terms first..last; raises UsageError."""
+    if not 1 <= first <= last <= len(TERMS):
+        raise UsageError(f"learn: terms are numbered 1 to {len(TERMS)}, the first before the last; not {first} {last}")
+    return {"first": first, "last": last}
+
+
+def terms(text: str) -> dict[str, object]:
+    """The settings that fit the terms of a list: a range, or names and ranges separated by commas."""
+    known = [term.name for term in TERMS]
+    by_lower_case = {name.lower(): name for name in known}
+    chosen: list[str] = []
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        if first.isdecimal() and (last.isdecimal() or not dash):
+            low, high = int(first), int(last or first)
+            if not 1 <= low <= high <= len(known):
+                raise argparse.ArgumentTypeError(f"terms are numbered 1 to {len(known)}; there is no '{part}'")
+            if part == text:
+                return {"first": low, "last": high}
+            chosen += known[low - 1 : high]
+        elif part.lower() in by_lower_case:
+            chosen.append(by_lower_case[part.lower()])
+        else:
+            raise argparse.ArgumentTypeError(f"there is no term '{part[:40]}'{did_you_mean(part, known)}")
+    return {"names": tuple(name for name in known if name in chosen)}
+
+
+def _number_or(word: str, low: float) -> Callable[[str], float | None]:
+    """A type: a number from `low` on, or None for `word`."""
+
+    def read(text: str) -> float | None:
+        if text == word:
+            return None
+        try:
+            value = float(text)
+        except ValueError:
+            value = -1.0
+        if not low <= value < 1e9:
+            raise argparse.ArgumentTypeError(f"'{text[:40]}' is neither a number from {low:g} on nor '{word}'")
+        return value
+
+    return read
+
+
+def target(text: str) -> Target:
+    """A type: what to predict."""
+    kind, equals, share = text.partition("=")
+    if text in (RESULT, SEARCH):
+        return Target(1.0 if text == RESULT else 0.0)
+    if kind != BLEND or not equals:
+        raise argparse.ArgumentTypeError(f"'{text[:40]}' is not one of {RESULT}, {SEARCH} and {BLEND}=X")
+    try:
+        number = float(share)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 1:
+        raise argparse.ArgumentTypeError(f"{BLEND}=X needs an X from 0 to 1, not '{share[:40]}'")
+    return Target(number)
+
+
+def _prior(text: str) -> float:
+    return _number_or("off", 0.001)(text) or 0.0
+
+
+def _resamplings(text: str) -> int:
+    if positive(text) < 2:
+        raise argparse.ArgumentTypeError(f"at least 2 fits are needed, not {text}")
+    return int(text)
+
+
+def is_standard_input(args: LearnArguments) -> bool:
+    """Whether games are to be read from standard input."""
+    return str(Path("-")) in args.request.files

@@ -1,0 +1,387 @@
+"""The state of the console, on which its commands act."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, TextIO
+
+from merino.inner.app.console.board_view import draw
+from merino.inner.app.console.console_game import ConsoleGame
+from merino.inner.app.console.ending import UNFINISHED, Ending, by_rule, side_name
+from merino.inner.app.console.game_file import Place
+from merino.inner.app.console.kept_game import KeptGame
+from merino.inner.app.console.pace import Pace, by_time
+from merino.inner.app.console.scoresheet import Scoresheet
+from merino.inner.app.console.terminal import Terminal
+from merino.inner.app.console.thinking import ThinkingLine
+from merino.inner.app.console.unfinished import Offer, Unfinished
+from merino.inner.core.board.fen import START_FEN
+from merino.inner.core.board.game import Position
+from merino.inner.core.board.move import Move
+from merino.inner.core.common.command import CommandError
+from merino.inner.engine.notation.games import Loaded
+from merino.inner.engine.notation.san import read_request, requested_move, san
+from merino.inner.engine.search.limits import Limits, SearchResult
+from merino.inner.engine.search.strength import at_elo
+from merino.inner.engine.search.thinking import think
+
+if TYPE_CHECKING:
+    from merino.inner.engine.uci.runtime import Runtime
+
+DEFAULT_SECONDS = 2.0
+MIN_COLUMNS, MAX_COLUMNS = 40, 80  # columns
+_MOVE_NOW = ("", "stop", "?")  # what may be typed while the engine thinks
+
+
+class Session:
+    """The game, the engine that answers, and how it is shown.
+
+    With `is_live` a person is watching, and the board is shown after each move. `overhear` returns the lines typed
+    while the engine thinks. `unfinished` keeps the game on the disk; None where no person plays.
+    """
+
+    def __init__(self, runtime: Runtime, terminal: Terminal, out: TextIO, is_live: bool = False) -> None:
+        self.runtime = runtime
+        self.terminal = terminal
+        self.out = out
+        self.is_live = is_live
+        self.overhear: Callable[[], list[str]] = list
+        self.typed_ahead: deque[str] = deque()  # lines to run before the next prompt
+        self.position = Position()
+        self.sheet = Scoresheet()
+        self.undone: list[Move] = []  # moves taken back, the next to be played again last
+        self.pace: Pace = by_time(DEFAULT_SECONDS)
+        self.thought_ms = [0, 0]  # by the engine in this game, for White and for Black
+        self.is_forced = False  # the person moves for both sides
+        self.is_flipped = False
+        self.shows_board = True  # after each move, if a person is watching
+        self.goes_on_in_uci = False
+        self.unfinished: Unfinished | None = None
+        self._declared: Ending | None = None  # by resignation or agreement
+        self._left: list[ConsoleGame] = []  # the games that were replaced, the last one last
+        self._returned_from: list[ConsoleGame] = []  # the games left by returning to an earlier one
+        self._is_untouched = True  # no move has been played or taken back since this game became the current one
+        self._is_played = False  # moves were made in this game, here or in a session before
+        self._place: Place | None = None  # the file that keeps this game
+        self._offered: Offer | None = None  # the unfinished game that was offered last, until a move is played
+
+    @property
+    def prompt(self) -> str:
+        """Whose move it is and its number: "White(1): "."""
+        return f"{side_name(self.position.turn)}({self.position.fullmove_number}): "
+
+    @property
+    def ending(self) -> Ending | None:
+        """How the game ended, by the rules, resignation or agreement; None while it continues."""
+        outcome = self.position.outcome()
+        return by_rule(outcome) if outcome else self._declared
+
+    @property
+    def result(self) -> str:
+        """The result as PGN writes it, "*" while the game continues."""
+        return self.ending.result if self.ending else UNFINISHED
+
+    @property
+    def text_width(self) -> int:
+        """The number of columns for wrapped text."""
+        return min(MAX_COLUMNS, max(MIN_COLUMNS, self.terminal.width - 1))
+
+    def say(self, text: str) -> None:
+        """Print a line or several."""
+        self.out.write(f"{text}\n")
+        self.out.flush()
+
+    def tell(self, text: str) -> None:
+        """Print a sentence; for a person, wrapped into lines that fit."""
+        self.say(textwrap.fill(text, self.text_width, break_long_words=False) if self.is_live else text)
+
+    def say_row(self, head: str, text: str, column: int) -> None:
+        """Print a row of a table: `head`, and from `column` on `text` in lines that fit."""
+        head = f"{head:<{column - 1}} "
+        self.say(textwrap.fill(text, self.text_width, initial_indent=head, subsequent_indent=" " * column))
+
+    def show_board(self) -> None:
+        """Print the board."""
+        self.say(draw(self.position, self.terminal, self.is_flipped))
+
+    def new_game(self, fen: str = START_FEN, chess960: bool = False) -> None:
+        """Start a new game from a FEN, with White for the person; raises FenError and then keeps the old game.
+
+        On the disk it replaces the present game, or the one that was offered, with its first move.
+        """
+        position = Position(fen, chess960)
+        if not self._has_begun:
+            self._decline_offered()
+        place, self._place = self._place, None
+        self._begin(ConsoleGame(position, Scoresheet(), [], self.pace.fresh(), [0, 0], place=place))
+
+    def set_up(self, position: Position) -> None:
+        """Start a new game from a position, with the same sides."""
+        self.resume(Loaded(position, ""))
+
+    def resume(self, loaded: Loaded) -> None:
+        """Continue with what was read from a file."""
+        sheet = Scoresheet(loaded.tags, loaded.position.moves)
+        self._begin(
+            ConsoleGame(
+                loaded.position,
+                sheet,
+                [],
+                self.pace.fresh(),
+                [0, 0],
+                is_forced=self.is_forced,
+                is_flipped=self.is_flipped,
+            )
+        )
+
+    def _begin(self, game: ConsoleGame) -> None:
+        """Leave the present game for another one."""
+        if self._leave():
+            at_start = " at the start of this one" if game.position.moves else ""
+            self.say(f"The earlier game is kept; undo{at_start} returns to it.")
+        self._take_up(game)
+
+    @property
+    def _has_begun(self) -> bool:
+        """Whether anything has happened in the present game."""
+        return bool(self.position.moves or self.undone or self.position.start_fen() != START_FEN)
+
+    def _leave(self) -> bool:
+        """Keep the present game among those that were left, if it has begun; returns whether it has."""
+        self._returned_from.clear()
+        has_begun = self._has_begun
+        if has_begun:
+            self._left.append(self._game())
+        return has_begun
+
+    def offer_unfinished(self) -> None:
+        """Tell which unfinished games of earlier sessions may be continued."""
+        for number, offer in enumerate(self.unfinished.offers() if self.unfinished else [], start=1):
+            self._offered = self._offered or offer
+            self.tell(f"Unfinished: a game of {offer}; resume{f' {number}' if number > 1 else ''} goes on with it.")
+
+    def go_on(self, number: int | None) -> None:
+        """Return to the game that was left last, or if there is none, or with its number, to one of earlier sessions.
+
+        Raises CommandError.
+        """
+        awaits_engine = False
+        if number is None and self._left:
+            game = self._left.pop()
+        else:
+            game, awaits_engine = self._unfinished_game(number or 1)
+        self._leave()
+        self._take_up(game)
+        count = len(game.position.moves)
+        self.say(f"The game goes on after {count} {'ply' if count == 1 else 'plies'}. The engine's limit: {self.pace}.")
+        self.report_if_over()
+        if awaits_engine:
+            self.engine_move()
+
+    def _unfinished_game(self, number: int) -> tuple[ConsoleGame, bool]:
+        """The game of an earlier session, from 1, and whether the engine is to move; sets its limits and strength.
+
+        Raises CommandError.
+        """
+        offers = self.unfinished.offers() if self.unfinished else []
+        if self.unfinished is None or len(offers) < number:
+            raise CommandError(f"there is no unfinished game{f' {number}' if offers else ''}")
+        place, kept = self.unfinished.take(offers[number - 1]), offers[number - 1].kept
+        if place is None:
+            raise CommandError("another console plays this game now")
+        self._offered = None
+        self.pace = kept.game.pace
+        self.runtime.searcher.strength = None if kept.elo is None else at_elo(kept.elo)
+        return replace(kept.game, place=place), kept.person not in (None, kept.game.position.turn)
+
+    def _decline_offered(self) -> None:
+        """Let the present game take the place of the one that was offered, which is now a game that was left."""
+        place = self.unfinished.take(self._offered) if self.unfinished and self._offered else None
+        if place is not None and self._offered is not None:
+            self._left.append(replace(self._offered.kept.game, place=None))
+            self._place, self._offered = place, None
+            self.say("The unfinished game is forgotten when you move; undo returns to it.")
+
+    def keep(self, person: int | None = None) -> None:
+        """Bring the file of the game up to date: it is there while the game goes on, if moves were made here.
+
+        `person` is the side of the person, by default the side to move.
+        """
+        if self.unfinished is None or not self._is_played:
+            return
+        text = None
+        if self.position.moves and self.ending is None:
+            strength = self.runtime.searcher.strength
+            side = None if self.is_forced else self.position.turn if person is None else person
+            text = KeptGame(self._game(), side, None if strength is None else strength.elo).text()
+        self._place = self.unfinished.keep(self._place, text)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the game can be continued in another session."""
+        return self._place is not None and self._place.holds_a_game
+
+    @property
+    def can_return(self) -> bool:
+        """Whether undo returns to the game that was left for this one."""
+        return bool(self._left) and not self.position.moves
+
+    @property
+    def can_go_forward(self) -> bool:
+        """Whether redo leaves the game that undo has just returned to."""
+        return bool(self._returned_from) and self._is_untouched
+
+    def return_to_game(self) -> None:
+        """Bring back the game that was left for the present one, and say so."""
+        game, place = self._left.pop(), self._place
+        if game.place is None:  # the present one has taken it
+            game, self._place = replace(game, place=place), None
+        self._returned_from.append(self._game())
+        self._change_game(game, "redo leaves it again")
+
+    def go_forward(self) -> None:
+        """Undo that."""
+        self._left.append(self._game())
+        self._change_game(self._returned_from.pop(), "undo leaves it again")
+
+    def _change_game(self, game: ConsoleGame, hint: str) -> None:
+        count = len(game.position.moves)
+        played = f"{count} {'plies' if count > 1 else 'ply'} played" if count else "no move played"
+        self.say(f"The other game is back, {played}; {hint}.")
+        self._take_up(game)
+        self.report_if_over()
+
+    def _take_up(self, game: ConsoleGame) -> None:
+        if self.pace.fresh() == game.pace.fresh():  # otherwise the person has set another limit meanwhile
+            self.pace = game.pace
+        self.position, self.sheet, self.undone = game.position, game.sheet, game.undone
+        self.thought_ms, self._declared = game.thought_ms, game.declared
+        self.is_forced, self.is_flipped = game.is_forced, game.is_flipped
+        self._is_played, self._place = game.is_played, game.place
+        self._is_untouched = True
+        self.runtime.searcher.clear()
+        self.show_if_live()
+
+    def _game(self) -> ConsoleGame:
+        return ConsoleGame(
+            self.position,
+            self.sheet,
+            self.undone,
+            self.pace,
+            self.thought_ms,
+            self._declared,
+            self.is_forced,
+            self.is_flipped,
+            self._is_played,
+            self._place,
+        )
+
+    def declare(self, ending: Ending) -> None:
+        """End the game by resignation or agreement; taking a move back revokes it."""
+        self._declared = ending
+        self.report_if_over()
+
+    def play_text(self, text: str) -> None:
+        """Play the move a person typed, and answer it; raises MoveRejected, or CommandError if the game is over."""
+        request = read_request(text)
+        self.require_running()
+        self._push(requested_move(self.position, request), is_engine=False)
+        if self.is_forced or self.position.outcome():
+            self.show_if_live()
+            self.report_if_over()
+        else:
+            self.engine_move()
+
+    def engine_move(self) -> bool:
+        """Let the engine move; returns False if the person interrupted its search. Raises CommandError."""
+        self.require_running()
+        mover = self.position.turn
+        result, was_interrupted = self.think(self.pace.limits(mover))
+        best = self.require_best(result)
+        if result.line is not None:
+            self.pace.spend(mover, result.line.time_ms)
+            self.thought_ms[mover] += result.line.time_ms
+        text = san(self.position, best)
+        self._push(best, is_engine=True)
+        self.say(f"move: {self.terminal.bold(text)}")
+        self.show_if_live()
+        self.report_if_over()
+        return not was_interrupted
+
+    def think(self, limits: Limits, is_analysis: bool = False) -> tuple[SearchResult, bool]:
+        """Search the position and show the progress; returns the result, and whether the person interrupted it."""
+        display = ThinkingLine(self.position, self.terminal, self.out, keeps_all=is_analysis)
+        return think(self.runtime.searcher, self.position, limits, display, lambda: self.is_stop_requested(is_analysis))
+
+    def is_stop_requested(self, is_analysis: bool = False) -> bool:
+        """Whether the person wants the engine to stop thinking. Other lines typed meanwhile run after the search."""
+        is_stop_requested = False
+        for line in self.overhear():
+            if not self.typed_ahead and not is_stop_requested and line.strip().lower() in _MOVE_NOW:
+                is_stop_requested = True
+            else:
+                self.typed_ahead.append(line)
+        return is_stop_requested or (is_analysis and bool(self.typed_ahead))
+
+    def undo(self, count: int) -> None:
+        """Take back up to `count` moves and print them; raises CommandError if there are none."""
+        if not self.position.moves:
+            raise CommandError("no move has been played yet")
+        self._is_untouched = False
+        names = []
+        for _ in range(min(count, len(self.position.moves))):
+            self.undone.append(self.position.pop())
+            names.append(san(self.position, self.undone[-1]))
+        self._declared = None
+        self.say(f"taken back: {' '.join(reversed(names))}")
+        self.show_if_live()
+
+    def redo(self, count: int) -> None:
+        """Replay up to `count` moves that were taken back and print them; raises CommandError if there are none."""
+        if not self.undone:
+            raise CommandError("no move has been taken back")
+        self._is_untouched = False
+        names = []
+        for _ in range(min(count, len(self.undone))):
+            names.append(san(self.position, self.undone[-1]))
+            self.position.push(self.undone.pop())
+        self._declared = None
+        self.say(f"played again: {' '.join(names)}")
+        self.show_if_live()
+
+    def report_if_over(self) -> None:
+        """Say how the game ended, if it has."""
+        if self.ending is not None:
+            self.say(f"{self.ending}.")
+
+    def require_running(self) -> None:
+        """Raise CommandError if the game is over."""
+        if self.ending is not None:
+            raise CommandError(f"the game is over ({self.ending}): undo takes a move back, new starts another game")
+
+    @staticmethod
+    def require_best(result: SearchResult) -> Move:
+        """The move that a search found; raises CommandError if it was too short for one."""
+        if result.best is None:
+            raise CommandError("the search was too short to find a move")
+        return Move(result.best)
+
+    def show_if_live(self) -> None:
+        """Print the board if a person is watching and wants to see it."""
+        if self.is_live and self.shows_board:
+            self.show_board()
+
+    def _push(self, move: Move, is_engine: bool) -> None:
+        """Play a legal move; moves that were taken back can be redone only if this is the first of them."""
+        self._is_untouched, self._is_played, self._offered = False, True, None
+        mover = self.position.turn
+        self.sheet.note_mover(mover, is_engine)
+        self.position.push(move)
+        if self.undone and self.undone[-1] == move:
+            self.undone.pop()
+        else:
+            self.undone.clear()
+        self.keep(None if is_engine else mover)

@@ -1,0 +1,162 @@
+"""Options that several commands share, each defined once. Imports nothing heavy."""
+
+from __future__ import annotations
+
+import argparse
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import TextIO
+
+from merino.inner.app.cluster.address import ClusterAddress
+from merino.inner.app.console.command_line import OUTPUT as _OUTPUT
+from merino.inner.app.console.command_line import Parser, file_path, natural, positive, scale
+
+Say = Callable[[str], object]
+
+HASH_MB = 64
+
+EVALUATION, SEARCH, OPENINGS = "evaluation", "search", "openings"  # titles of groups
+OUTPUT = _OUTPUT
+
+
+def add_weights(parser: Parser, sentence: str = "weights file (default: the weights in use)") -> None:
+    """--weights."""
+    parser.group(EVALUATION).add_argument("--weights", metavar="FILE", help=sentence)
+
+
+def add_evaluation(parser: Parser) -> None:
+    """--weights and --evalfile."""
+    add_weights(parser)
+    sentence = "evaluate by this net, a file or a name in weights/, instead of by the terms"
+    parser.group(EVALUATION).add_argument("--evalfile", metavar="NET", help=sentence)
+
+
+def add_k(parser: Parser) -> None:
+    """--k."""
+    sentence = "scale of the expected score in centipawns (default: that of the weights)"
+    parser.group(EVALUATION).add_argument("--k", type=scale, metavar="CP", help=sentence)
+
+
+def add_limits(parser: Parser, per: str, nodes: int | None = None, movetime: int | None = None) -> None:
+    """--nodes, --depth and --movetime; the help shows the limit that holds without another."""
+    add = parser.group(SEARCH).add_argument
+    add("--nodes", metavar="N", type=positive, help=f"nodes {per}{_without_another(nodes)}")
+    add("--depth", metavar="N", type=positive, help=f"depth {per} in plies")
+    add("--movetime", metavar="MS", type=positive, help=f"milliseconds {per}{_without_another(movetime)}")
+
+
+def _without_another(limit: int | None) -> str:
+    return "" if limit is None else f" (default: {limit} without another limit)"
+
+
+def add_hash(parser: Parser, default: int | None = HASH_MB, shown: str = "%(default)s") -> None:
+    """--hash."""
+    sentence = f"transposition table in MiB (default: {shown})"
+    parser.group(SEARCH).add_argument("--hash", metavar="MB", type=positive, default=default, help=sentence)
+
+
+def add_threads(parser: Parser, default: int | None = 1, shown: str = "%(default)s") -> None:
+    """--threads."""
+    sentence = f"search threads (default: {shown})" if default else f"threads (default: {shown})"
+    parser.group(SEARCH if default else "training").add_argument(
+        "--threads", metavar="N", type=positive, default=default, help=sentence
+    )
+
+
+def add_concurrency(parser: Parser, unit: str, default: int | None = None, shown: str = "one per core") -> None:
+    """--concurrency; `--threads`, which elsewhere means the threads of one search, is accepted for it."""
+    sentence = f"{unit} at the same time (default: {shown})"
+    action = parser.add_argument("--concurrency", metavar="N", type=positive, default=default, help=sentence)
+    parser.also_accept("--threads", action)
+
+
+def add_cluster(parser: Parser, what: str) -> None:
+    """--cluster."""
+    sentence = f"{what} on a Dask cluster, tcp://HOST:PORT, or in N processes, local:N; 'merino cluster' explains"
+    parser.add_argument("--cluster", metavar="ADDRESS", type=cluster_address, help=sentence)
+
+
+def cluster_address(text: str) -> ClusterAddress:
+    """The place of a cluster, for `type=` of an option."""
+    try:
+        return ClusterAddress.read(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def check_cluster(parser: Parser, args: argparse.Namespace) -> None:
+    """Raise UsageError where both --cluster and --concurrency say how much is done at a time."""
+    if args.cluster is not None and args.concurrency is not None:
+        parser.error("a cluster does as much at a time as its workers have threads; leave out --concurrency")
+
+
+def add_openings(parser: Parser, plies: str) -> None:
+    """--openings, --plies and --seed; `plies` is the default length."""
+    add = parser.group(OPENINGS).add_argument
+    add("--openings", metavar="FILE", help="EPD, FEN, PGN or Polyglot .bin file (default: random, balanced openings)")
+    add("--plies", metavar="N", type=positive, help=f"plies of an opening (default: {plies})")
+    add_seed(parser, "the openings and their order", OPENINGS)
+
+
+def add_seed(parser: Parser, what: str, group: str | None = None, default: int = 1) -> None:
+    """--seed."""
+    to = parser if group is None else parser.group(group)
+    to.add_argument("--seed", metavar="N", type=natural, default=default, help=f"seed of {what} (default: %(default)s)")
+
+
+def add_state(parser: Parser, kind: str = "FILE") -> None:
+    """--state."""
+    sentence = "keep the state there; the same command continues from it"
+    parser.group(OUTPUT).add_argument("--state", type=file_path, metavar=kind, help=sentence)
+
+
+def add_pgn(parser: Parser, default: Path | None = None) -> None:
+    """--pgn, which cutechess-cli and fastchess call -pgnout."""
+    shown = f" (default: {default})" if default else ""
+    sentence = f"append the games to this PGN file{shown}"
+    action = parser.group(OUTPUT).add_argument("--pgn", type=file_path, metavar="FILE", default=default, help=sentence)
+    parser.also_accept("--pgnout", action)
+
+
+def add_json(parser: Parser, sentence: str = "print one JSON object") -> None:
+    """--json."""
+    parser.group(OUTPUT).add_argument("--json", action="store_true", help=sentence)
+
+
+def add_plot(parser: Parser, what: str) -> None:
+    """--plot."""
+    sentence = f"draw {what}: .png or .svg (needs the extra 'plots')"
+    parser.group(OUTPUT).add_argument("--plot", type=file_path, metavar="FILE", help=sentence)
+
+
+def add_ascii(parser: Parser) -> None:
+    """--ascii."""
+    parser.group(OUTPUT).add_argument("--ascii", action="store_true", help="use ASCII characters only")
+
+
+def add_quiet(parser: Parser) -> None:
+    """--quiet."""
+    sentence = "print results and errors only, no progress and no remarks"
+    parser.group(OUTPUT).add_argument("--quiet", action="store_true", help=sentence)
+
+
+def unless_quiet(say: Say, is_quiet: bool) -> Say:
+    """What prints remarks: `say`, or after --quiet what drops them."""
+    return _drop if is_quiet else say
+
+
+def _drop(_: str) -> None:
+    """Say nothing."""
+
+
+class _Nowhere(io.StringIO):
+    """A stream that drops what is written to it."""
+
+    def write(self, text: str) -> int:
+        return len(text)
+
+
+def progress_stream(is_quiet: bool) -> TextIO | None:
+    """Where progress goes: None for standard error, a stream that drops it after --quiet."""
+    return _Nowhere() if is_quiet else None

@@ -1,0 +1,215 @@
+"""The answers to the page's requests: plain functions from requests to plain data, each based on a study."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from merino.inner.app.explorer.evaluations import IN_USE, changed, terms, text_of
+from merino.inner.app.explorer.fields import MAX_TEXT, Fields, RequestError
+from merino.inner.app.explorer.games_file import GamesFile
+from merino.inner.app.explorer.reading import course_of, read_game, read_pgn, read_text
+from merino.inner.app.explorer.server_state import ServerState
+from merino.inner.core.board.bitboard import WHITE
+from merino.inner.core.common.about import NAME, __version__
+from merino.inner.engine.notation.positions import position_of
+from merino.inner.engine.notation.san import read_move, san
+from merino.inner.engine.report.older_json import change_json, move_json
+from merino.inner.engine.report.schema import PositionReport
+from merino.inner.engine.report.static import difference, with_beside
+from merino.inner.engine.report.summary import summarise_change
+from merino.inner.engine.search.strength import FULL_LEVEL
+from merino.inner.formats.pgn_headers import list_games
+from merino.inner.learn.record import RECORD_NAME, load_record
+from merino.inner.study.explain.two_weights import compare_reports
+from merino.inner.study.reporting import report_moves, report_position, report_setup
+from merino.inner.study.setups import set_up
+
+MAX_OFFSET = 1 << 53  # bytes of a file; the largest whole number of JavaScript
+
+Answer = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Start:
+    """What the page requests first. `text` is that of the command line, treated as if typed."""
+
+    name: str
+    version: str
+    text: str | None
+    file: str | None  # the file of games, whose list GET /api/games tells
+    free: bool  # whether it is a position that breaks the rules
+    highest_level: int
+
+
+def start(_: Fields, state: ServerState) -> Answer:
+    """GET /api/start."""
+    file = None if state.games is None else state.games.name
+    return asdict(Start(NAME, __version__, state.first_text, file, state.first_is_free, FULL_LEVEL))
+
+
+def explain(fields: Fields, state: ServerState) -> Answer:
+    """GET and POST /api/explain: the report of a position; with `free` also of one that breaks the rules."""
+    evaluation, beside = fields.evaluation(state.evaluations), fields.beside(state.evaluations)
+    if fields.flag("free") and not fields.texts("moves"):
+        setup = set_up(fields.text("fen"))
+        return _as_answer(with_beside(report_setup(setup, evaluation), setup.record, beside))
+    position = fields.position()
+    return _as_answer(with_beside(report_position(position, evaluation), position.record, beside))
+
+
+def move(fields: Fields, state: ServerState) -> Answer:
+    """POST /api/move: play a move as a person writes it; the move and the report of the new position."""
+    evaluation, position = fields.evaluation(state.evaluations), fields.position()
+    played = read_move(position, fields.text("move"))
+    name = san(position, played)
+    position.push(played)
+    moves = [position.uci(each) for each in position.moves]
+    report = _as_answer(
+        with_beside(report_position(position, evaluation), position.record, fields.beside(state.evaluations))
+    )
+    return {"san": name, "uci": moves[-1], "moves": moves, "fen": position.fen(), "report": report}
+
+
+def read(fields: Fields, _: ServerState) -> Answer:
+    """POST /api/read: read a text, which may be a FEN, an EPD, moves or PGN."""
+    free = fields.flag("free")
+    position = fields.position() if fields.has("fen") else None
+    return asdict(read_text(fields.text("text"), position, free))
+
+
+def pgn(fields: Fields, _: ServerState) -> Answer:
+    """POST /api/pgn: the games of a PGN text."""
+    return asdict(read_pgn(fields.text("text")))
+
+
+def list_file(fields: Fields, state: ServerState) -> Answer:
+    """GET /api/games: some games of the file on the command line, from the offset `at`."""
+    piece = _games_file(state).piece(fields.number("at", 0, MAX_OFFSET) or 0)
+    return {"games": [vars(game) for game in piece.games], "next": piece.next, "done": piece.done}
+
+
+def list_text(fields: Fields, _: ServerState) -> Answer:
+    """POST /api/games: the games of a piece of a file that begins at its offset `at`; with `more` the file goes on."""
+    at, more = fields.number("at", 0, MAX_OFFSET) or 0, fields.flag("more")
+    games, after = list_games(fields.content(), at, goes_on=more)
+    return {"games": [vars(game) for game in games], "next": after if more else None}
+
+
+def file_game(fields: Fields, state: ServerState) -> Answer:
+    """GET /api/game: a game of the file on the command line, by its `start` and `size` in the list."""
+    start, size = (fields.number(name, 0, most) or 0 for name, most in (("start", MAX_OFFSET), ("size", MAX_TEXT)))
+    return asdict(read_game(_games_file(state).text(start, size), fields.number("number", 1, MAX_OFFSET) or 1))
+
+
+def text_game(fields: Fields, _: ServerState) -> Answer:
+    """POST /api/game: the game that is a text."""
+    return asdict(read_game(fields.content(), fields.number("number", 1, MAX_OFFSET) or 1))
+
+
+def _games_file(state: ServerState) -> GamesFile:
+    if state.games is None:
+        raise RequestError("the explorer was started without a file of games")
+    return state.games
+
+
+def course(fields: Fields, state: ServerState) -> Answer:
+    """POST /api/course: the evaluation of each position of a game."""
+    points = course_of(position_of(fields.text("fen")), fields.texts("moves"), fields.evaluation(state.evaluations))
+    return {"points": [asdict(point) for point in points]}
+
+
+def compare(fields: Fields, state: ServerState) -> Answer:
+    """POST /api/compare: a position under two evaluations, or two moves in it."""
+    if fields.has("first_move"):
+        return _two_moves(fields, state)
+    chosen = (fields.part(name).evaluation(state.evaluations) for name in ("first", "second"))
+    position = fields.position()
+    first, second = (report_position(position, evaluation) for evaluation in chosen)
+    compared = compare_reports(first, second)
+    return {
+        "first": _as_answer(replace(first, moves=())),
+        "second": _as_answer(replace(second, moves=())),
+        **compared.to_dict(),
+        "summary": summarise_change(compared.change, "B instead of A", WHITE),
+    }
+
+
+def _two_moves(fields: Fields, state: ServerState) -> Answer:
+    evaluation, position = fields.evaluation(state.evaluations), fields.position()
+    moves = [read_move(position, fields.text(name)) for name in ("first_move", "second_move")]
+    report = report_moves(position, moves, evaluation)
+    first, second = report.moves
+    change = difference(first.change, second.change)
+    return {
+        "moves": [move_json(report, move) for move in report.moves],
+        "change": change_json(change),
+        "summaries": [summarise_change(move.change, move.san, position.turn) for move in report.moves],
+        "summary": summarise_change(change, f"{second.san} instead of {first.san}", position.turn),
+    }
+
+
+def weights(fields: Fields, state: ServerState) -> Answer:
+    """GET /api/weights: the weights to choose from, the terms, and the values of the chosen or used weights."""
+    wanted = fields.text("weights", IN_USE) or IN_USE
+    evaluation = fields.evaluation(state.evaluations)
+    numbers = evaluation.numbers
+    own = {name: number for name, number in numbers.items() if number.part_of not in numbers}
+    return {
+        "weights": [asdict(entry) for entry in state.evaluations.entries()],
+        "chosen": wanted,
+        "k": evaluation.k,
+        "has_terms": evaluation.has_terms,
+        "about": "" if evaluation.has_terms else evaluation.describe(),
+        "values": {name: number.value for name, number in own.items()},
+        "bounds": {name: [number.low, number.high] for name, number in own.items()},
+        "terms": terms(),
+    }
+
+
+def add_weights(fields: Fields, state: ServerState) -> Answer:
+    """POST /api/weights: keep a weights file or a net that the page has opened."""
+    return asdict(state.evaluations.read(fields.text("name")[:80], fields.content()))
+
+
+def weights_text(fields: Fields, state: ServerState) -> Answer:
+    """POST /api/weights/text: the weights file of an evaluation, which the page saves where the user chooses."""
+    found = changed(state.evaluations.find(fields.text("weights", IN_USE) or IN_USE), fields.numbers("changes"))
+    return {"text": text_of(found, f"Made with the explorer of {NAME} {__version__}")}
+
+
+def learning(_: Fields, state: ServerState) -> Answer:
+    """GET /api/learning: the record of the last run of `learn`, on this page or on disk; null if there is none."""
+    if state.record is not None:
+        return {"record": state.record}
+    for entry in state.evaluations.entries():
+        if entry.id == IN_USE and entry.file is not None:
+            path = state.record_beside(entry.file, RECORD_NAME)
+            return {"record": load_record(path) if path else None}
+    return {"record": None}
+
+
+def _as_answer(report: PositionReport) -> Answer:
+    """A report as data, with its score also at the top level."""
+    return {"score_cp": report.static.score_cp, **report.to_dict()}
+
+
+ANSWERS: tuple[tuple[str, str, Callable[[Fields, ServerState], Answer]], ...] = (
+    ("GET", "/api/start", start),
+    ("GET", "/api/explain", explain),
+    ("POST", "/api/explain", explain),
+    ("POST", "/api/move", move),
+    ("POST", "/api/read", read),
+    ("POST", "/api/pgn", pgn),
+    ("GET", "/api/games", list_file),
+    ("POST", "/api/games", list_text),
+    ("GET", "/api/game", file_game),
+    ("POST", "/api/game", text_game),
+    ("POST", "/api/course", course),
+    ("POST", "/api/compare", compare),
+    ("GET", "/api/weights", weights),
+    ("POST", "/api/weights", add_weights),
+    ("POST", "/api/weights/text", weights_text),
+    ("GET", "/api/learning", learning),
+)

@@ -1,0 +1,121 @@
+"""The server as an ASGI application: the page's files, the answers and the WebSockets, behind the guard."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from importlib.resources import files
+from typing import Any
+
+import chess
+import chess.svg
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.websockets import WebSocket
+
+from merino.inner.app.explorer import learning, thinking
+from merino.inner.app.explorer.answers import ANSWERS, Answer
+from merino.inner.app.explorer.fields import Fields
+from merino.inner.app.explorer.guard import Guard
+from merino.inner.app.explorer.server_state import ServerState
+from merino.inner.app.explorer.sockets import FAULTS, Channel, Stop, Work
+
+PAGE = files(__name__.rpartition(".")[0]) / "page"
+MEDIA = {
+    "html": "text/html; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+}
+SOCKETS: tuple[tuple[str, Work], ...] = (
+    ("/ws/search", thinking.search),
+    ("/ws/play", thinking.play),
+    ("/ws/annotate", thinking.annotate),
+    ("/ws/learn", learning.learn),
+    ("/ws/points", learning.points),
+)
+NUMBERS = {"at", "start", "size", "number"}  # fields of an address
+_WHOLE = re.compile(r"[0-9]{1,16}")
+_PIECES = {f"{'w' if letter.isupper() else 'b'}{letter.upper()}": letter for letter in "PNBRQKpnbrqk"}
+
+
+def create_app(state: ServerState, port: int) -> Starlette:
+    """The application that serves this port."""
+    running: set[Stop] = set()
+    routes: list[BaseRoute] = [
+        Route(path, _endpoint(answer, state), methods=[method]) for method, path, answer in ANSWERS
+    ]
+    routes += [WebSocketRoute(path, _channel(work, state, running)) for path, work in SOCKETS]
+    routes += [
+        Route("/pieces/{name}.svg", _piece),
+        Route("/", _page_file),
+        Route("/{name}", _page_file),
+    ]
+    app = Starlette(
+        routes=routes,
+        middleware=[Middleware(Guard, port=port)],
+        exception_handlers={404: _not_found, 405: _not_found},
+    )
+    app.state.running = running
+    return app
+
+
+def _endpoint(answer: Callable[[Fields, ServerState], Answer], state: ServerState) -> Callable[[Request], Any]:
+    async def respond(request: Request) -> Response:
+        try:
+            fields = _of_query(request) if request.method in ("GET", "HEAD") else Fields.read(await request.body())
+            found = await run_in_threadpool(answer, fields, state)
+        except FAULTS as error:
+            return JSONResponse({"error": str(error)}, status_code=400)
+        return JSONResponse(found, headers={"cache-control": "no-store"})
+
+    return respond
+
+
+def _of_query(request: Request) -> Fields:
+    """The request in an address: texts and whole numbers, the moves separated by blanks or commas, and `free=1`."""
+    fields: dict[str, Any] = dict(request.query_params)
+    if "moves" in fields:
+        fields["moves"] = fields["moves"].replace(",", " ").split()
+        if not fields["moves"]:
+            del fields["moves"]
+    if "free" in fields:
+        fields["free"] = fields["free"] in ("1", "true")
+    for name in NUMBERS & fields.keys():
+        if _WHOLE.fullmatch(fields[name]):
+            fields[name] = int(fields[name])
+    return Fields(fields)
+
+
+def _channel(work: Work, state: ServerState, running: set[Stop]) -> Callable[[WebSocket], Any]:
+    async def serve(socket: WebSocket) -> None:
+        await Channel(socket, state, work, running).serve()
+
+    return serve
+
+
+async def _page_file(request: Request) -> Response:
+    """A file of the page: one of the files in its folder, by its bare name."""
+    name = request.path_params.get("name", "index.html")
+    found = next((entry for entry in PAGE.iterdir() if entry.name == name and entry.is_file()), None)
+    if found is None:
+        return JSONResponse({"error": f"there is no '{name[:60]}' here"}, status_code=404)
+    kind = MEDIA.get(name.rpartition(".")[2], "application/octet-stream")
+    return Response(found.read_bytes(), media_type=kind, headers={"cache-control": "no-cache"})
+
+
+async def _piece(request: Request) -> Response:
+    """python-chess's drawing of a piece: wK, bN and so on."""
+    letter = _PIECES.get(request.path_params["name"])
+    if letter is None:
+        return await _not_found(request, None)
+    drawing = chess.svg.piece(chess.Piece.from_symbol(letter))
+    return Response(drawing, media_type=MEDIA["svg"], headers={"cache-control": "max-age=86400"})
+
+
+async def _not_found(request: Request, _: Any) -> Response:
+    return JSONResponse({"error": f"there is no {request.method} {request.url.path[:60]} here"}, status_code=404)

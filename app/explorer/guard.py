@@ -1,0 +1,136 @@
+"""The guard of the server: it answers only the page on this machine, and limits the size of requests.
+
+Another website could send requests to this port, or let its own name point to 127.0.0.1 (DNS rebinding). The first
+shows in `Origin`, which must be ours if given, the second in `Host`, which must name this machine.
+"""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import urlsplit
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+MAX_BYTES = 4 << 20  # of the body of a request
+MAX_ADDRESS_BYTES = 16 << 10  # of path and query
+
+_CROSS_SITE = (b"cross-site", b"same-site")
+_CLOSED = 1008  # the code of a WebSocket that breaks the policy
+
+
+class TooLargeError(Exception):
+    """A body of more than MAX_BYTES."""
+
+
+class Guard:
+    """Refuses requests that are not the page's own or too large, and adds the security headers to every answer."""
+
+    def __init__(self, app: ASGIApp, port: int) -> None:
+        self._app = app
+        self._hosts = {f"{name}:{port}" for name in LOOPBACK} | (set(LOOPBACK) if port == 80 else set())
+        sockets = " ".join(f"ws://{host}" for host in sorted(self._hosts) if not host.startswith("["))
+        self._headers = [
+            (b"content-security-policy", _policy(sockets).encode()),
+            (b"x-content-type-options", b"nosniff"),
+            (b"x-frame-options", b"DENY"),
+            (b"referrer-policy", b"no-referrer"),
+            (b"cross-origin-opener-policy", b"same-origin"),
+            (b"cross-origin-resource-policy", b"same-origin"),
+        ]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        refusal = self._refusal(scope)
+        if scope["type"] == "websocket":
+            if refusal:
+                await receive()
+                await send({"type": "websocket.close", "code": _CLOSED, "reason": refusal[1][:100]})
+            else:
+                await self._app(scope, receive, send)
+            return
+        send = self._with_headers(send)
+        if refusal:
+            await _refuse(send, *refusal)
+            return
+        begun = False
+
+        async def watched(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, _bounded(receive), watched)
+        except TooLargeError:
+            if begun:
+                raise
+            await _refuse(send, 413, f"the request is larger than {MAX_BYTES >> 20} MiB")
+
+    def _refusal(self, scope: Scope) -> tuple[int, str] | None:
+        """Status and reason of a refusal, or None."""
+        headers = dict[bytes, list[bytes]]()
+        for name, value in scope["headers"]:
+            headers.setdefault(name.lower(), []).append(value)
+        hosts = [value.decode("latin-1").lower() for value in headers.get(b"host", [])]
+        if len(hosts) != 1 or hosts[0] not in self._hosts:
+            return 403, "this server answers only to 127.0.0.1 and localhost"
+        for value in headers.get(b"origin", []):
+            origin = urlsplit(value.decode("latin-1").lower())
+            if origin.scheme != "http" or origin.netloc != hosts[0]:
+                return 403, "this server answers only its own page"
+        if headers.get(b"sec-fetch-site", [b""])[0] in _CROSS_SITE and not _is_visit(scope, headers):
+            return 403, "this server answers only its own page"
+        if len(scope.get("raw_path") or b"") + len(scope.get("query_string") or b"") > MAX_ADDRESS_BYTES:
+            return 414, "the address of the request is too long"
+        length = headers.get(b"content-length", [b"0"])[0]
+        if not length.isdigit() or int(length) > MAX_BYTES:
+            return 413, f"the request is larger than {MAX_BYTES >> 20} MiB"
+        return None
+
+    def _with_headers(self, send: Send) -> Send:
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", []), *self._headers]
+            await send(message)
+
+        return sending
+
+
+def _policy(sockets: str) -> str:
+    """The content security policy: only content from this server, and never inside a frame."""
+    return (
+        f"default-src 'self'; connect-src 'self' {sockets}; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'; object-src 'none'"
+    )
+
+
+def _is_visit(scope: Scope, headers: dict[bytes, list[bytes]]) -> bool:
+    """Whether a person follows a link to the page, which may be on any other page."""
+    is_page = scope["type"] == "http" and scope["method"] == "GET" and scope["path"] == "/"
+    return is_page and headers.get(b"sec-fetch-mode") == [b"navigate"]
+
+
+def _bounded(receive: Receive) -> Receive:
+    """`receive` that raises TooLargeError if a body exceeds its limit, whatever its headers say."""
+    size = 0
+
+    async def receiving() -> Message:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > MAX_BYTES:
+            raise TooLargeError
+        return message
+
+    return receiving
+
+
+async def _refuse(send: Send, status: int, reason: str) -> None:
+    body = json.dumps({"error": reason}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,170 @@
+"""Learning shown on the page: the weights learned from its games, and what pieces are worth in them.
+
+No file of the user is changed. The games are in a temporary folder while the work lasts.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from argparse import ArgumentTypeError
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from merino.inner.app.console.learn_options import target
+from merino.inner.app.explorer.fields import Fields, RequestError
+from merino.inner.app.explorer.server_state import ServerState
+from merino.inner.app.explorer.sockets import Message, Say, Stop
+from merino.inner.eval.evaluation import Evaluation
+from merino.inner.eval.linear.phases import column_names, phases_of
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.formats.sources import SourceError
+from merino.inner.learn.errors import LearnError
+from merino.inner.learn.fit import Step
+from merino.inner.learn.learning import METHODS, Settings
+from merino.inner.learn.positions import Selection
+from merino.inner.learn.procedure import learn_from_files
+from merino.inner.learn.record import load_record
+from merino.inner.learn.request import Events, LearnRequest
+from merino.inner.learn.targets import RESULT, Target
+from merino.inner.study.points.reading import read_source
+from merino.inner.study.points.report import as_object
+from merino.inner.study.points.work import PointsRequest, sets_of, values_of
+
+MAX_TEXT = 64 << 20  # characters of the games of a run
+MAX_NODES, MAX_A_GAME = 1_000_000, 1000  # of the search of a position; positions of a game
+GAMES = "games.pgn"
+
+
+def learn(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
+    """Learn from the games of a text, report the progress, and keep record and weights."""
+    evaluation, name = fields.evaluation(state.evaluations), fields.text("name", GAMES)[:80]
+    if not evaluation.has_terms:
+        raise RequestError(f"{evaluation.name} has no weights to learn; choose a weights file to start from")
+    settings, rescore = _settings(fields), fields.number("rescore", 1, MAX_NODES)
+    if rescore is not None and not settings.target.needs_scores:
+        raise RequestError("the target 'result' uses no searched scores; choose another target")
+    began: list[float] = []
+
+    def heed() -> None:
+        if stop.is_set:
+            raise KeyboardInterrupt  # as the learner expects it, which keeps the best so far
+
+    def stepped(step: Step) -> None:
+        began.append(step.at)
+        say({"type": "step", **_step(step, settings, began[0])})
+        heed()
+
+    def progressed(what: str, done: float | None) -> None:
+        say({"type": "progress", "what": what, "done": done})
+        heed()
+
+    with tempfile.TemporaryDirectory(prefix="merino-") as place:
+        folder = Path(place)
+        games = _games(fields, folder)
+        weights = folder / "weights.txt"
+        evaluation.save(weights)
+        record = folder / "learning.json"
+        request = LearnRequest(
+            files=(str(games),),
+            settings=settings,
+            selection=replace(Selection(), per_game=fields.number("per_game", 1, MAX_A_GAME)),
+            rescore=rescore,
+            weights=str(weights),
+            dry_run=True,
+            record=str(record),
+            keep_fen=False,
+            plays_match=False,
+        )
+        events = Events(lambda line: say({"type": "text", "text": line}), progressed, stepped=stepped)
+        with _plain_words(folder, name):
+            result = learn_from_files(request, events)
+        state.record = {**load_record(record), "files": [name]}
+    summary = result.summary
+    if summary is None:
+        raise LearnError("nothing was learned")
+    learned = _with_weights(evaluation, {line.name: line.new for line in summary.weights}, summary.k)
+    learned.name = f"learned from {name}"
+    entry = state.evaluations.add(learned.name, learned)
+    return {"type": "done", "record": state.record, "weights": asdict(entry), "accepted": summary.accepted}
+
+
+def points(fields: Fields, _: ServerState, say: Say, stop: Stop) -> Message:
+    """The values of the pieces in the games of a text, by regression."""
+    name = fields.text("name", GAMES)[:80]
+
+    @contextmanager
+    def progress_of(what: str) -> Iterator[Any]:
+        def tell(done: float | None) -> None:
+            say({"type": "progress", "what": "Reading games", "done": done})
+            if stop.is_set:
+                raise RequestError("stopped")
+
+        yield tell
+
+    with tempfile.TemporaryDirectory(prefix="merino-") as place:
+        folder = Path(place)
+        games = _games(fields, folder)
+        with _plain_words(folder, name):
+            source = read_source(games, False, progress_of, lambda _: None)
+            say({"type": "progress", "what": "Fitting", "done": None})
+            request = PointsRequest()
+            findings = values_of(sets_of([replace(source, label=name)], request).sets, request)
+    if not findings.values:
+        raise RequestError(
+            "too few games to fit: two decided games are needed, one of them with a pawn more on one side"
+        )
+    return {"type": "done", "points": as_object(findings.values[0])}
+
+
+def _games(fields: Fields, folder: Path) -> Path:
+    """The text of the games as a file."""
+    text = fields.text("text", most=MAX_TEXT)
+    path = folder / GAMES
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _settings(fields: Fields) -> Settings:
+    terms = len(TERMS)
+    usual = Settings()
+    method = fields.text("method", usual.method)
+    if method not in METHODS:
+        raise RequestError(f"'method' is one of {', '.join(METHODS)}")
+    first = fields.number("first", 1, terms) or usual.first
+    last = fields.number("last", 1, terms) or usual.last
+    if first > last:
+        raise RequestError(f"the first term, {first}, comes after the last, {last}")
+    return replace(
+        usual, first=first, last=last, method=method, target=_target(fields), phases=fields.number("phases", 1, 2)
+    )
+
+
+def _target(fields: Fields) -> Target:
+    """The target, in the words of `merino learn --target`."""
+    try:
+        return target(fields.text("target", RESULT))
+    except ArgumentTypeError as error:
+        raise RequestError(f"'target': {error}") from error
+
+
+def _step(step: Step, settings: Settings, began: float) -> dict[str, Any]:
+    train, valid = settings.errors(step.sums)
+    values = step.parameters.weights
+    weights = dict(zip(column_names(TERMS, phases_of(values, len(TERMS))), values.tolist(), strict=True))
+    return {"seconds": step.at - began, "train": train, "valid": valid, "k": step.parameters.k, "weights": weights}
+
+
+def _with_weights(evaluation: Evaluation, weights: Mapping[str, float], k: float) -> Evaluation:
+    return evaluation.with_numbers(weights).with_k(k)
+
+
+@contextmanager
+def _plain_words(folder: Path, name: str) -> Iterator[None]:
+    """Let errors name the games as the user knows them."""
+    try:
+        yield
+    except SourceError as error:
+        raise RequestError(str(error).replace(f"{folder}/{GAMES}", name).replace(str(folder), "")) from error

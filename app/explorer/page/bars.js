@@ -1,0 +1,78 @@
+// Two bar charts, one a side: the value of each piece, moving with the board.
+
+import { h, number, pawns, plural, replace, shortName } from "./dom.js";
+import { nameOf, picture } from "./board.js";
+import { WAYS, listen, shown, state, valueOf } from "./store.js";
+
+const ORDER = "kqrbnp";
+const MAX_PAWNS = 10; // pawns at the end of the scale
+
+function rank(piece) {
+    return [ORDER.indexOf(piece.piece.toLowerCase()), piece.square[0], piece.square[1]].join();
+}
+
+function row(piece, old) {
+    const value = valueOf(piece);
+    const sign = piece.piece === piece.piece.toUpperCase() ? 1 : -1;
+    const own = value === null ? 0 : sign * value; // as its owner sees it
+    const width = Math.min(1, Math.sqrt(Math.abs(own) / MAX_PAWNS));
+    const change = old !== undefined && value !== null && old !== null ? value - old : 0;
+    return h(
+        "li",
+        {
+            class: own < 0 ? "against" : "",
+            "data-square": piece.square,
+            title: `${nameOf(piece.piece)} on ${piece.square}`,
+        },
+        picture(piece.piece, 20),
+        h("span", { class: "square" }, piece.square),
+        h("span", { class: "track" }, h("i", { style: { width: `${100 * width}%` } })),
+        h("span", { class: "delta" }, Math.abs(change) >= 0.005 ? number(change, 2, true) : ""),
+        h("span", { class: "value" }, value === null ? "\u2013" : number(value, 2, true)),
+    );
+}
+
+export function makeBars(panel) {
+    function draw() {
+        const report = shown();
+        if (!report) return;
+        const before = state.preview && new Map(state.report.pieces.map((piece) => [piece.square, valueOf(piece)]));
+        const [from, to] = [state.preview?.move.slice(0, 2), state.preview?.move.slice(2, 4)];
+        const sides = [
+            ["White", (letter) => letter === letter.toUpperCase()],
+            ["Black", (letter) => letter !== letter.toUpperCase()],
+        ];
+        const way = WAYS.find(([name]) => name === (state.way === "none" ? "attributed" : state.way));
+        const charts = sides.map(([name, mine]) => {
+            const own = report.pieces.filter((piece) => mine(piece.piece)).sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
+            const total = own.reduce((sum, piece) => sum + (valueOf(piece) ?? 0), 0);
+            return h(
+                "section",
+                { class: `bars ${name.toLowerCase()}`, "data-side": name.toLowerCase() },
+                h("h3", {}, name, h("span", {}, plural(own.length, "piece")), h("b", {}, number(total, 2, true))),
+                h(
+                    "ol",
+                    {},
+                    own.map((piece) => row(piece, before?.get(piece.square === to ? from : piece.square))),
+                ),
+            );
+        });
+        const beside = report.beside;
+        const shared =
+            state.way === "beside" && beside
+                ? beside.shared_cp === null
+                    ? `By ${shortName(beside.evaluation)}, by removal.`
+                    : `The values of ${shortName(beside.evaluation)} with a rest of ${pawns(beside.shared_cp)} sum to its score.`
+                : (state.way === "attributed" || state.way === "none") && report.shared_cp !== null
+                ? `Attributed values and a shared rest of ${pawns(report.shared_cp)} sum to ${pawns(report.static.sum_cp)}.`
+                : "Removal values include what pieces do for each other, so they do not add up to the score.";
+        replace(
+            panel,
+            h("p", { class: "note" }, `${way[1]}: ${way[2].toLowerCase()}, in pawns for White. ${shared}`),
+            h("div", { class: "two" }, charts),
+        );
+    }
+    listen((topics) => {
+        if (!topics.has("moves")) draw();
+    });
+}

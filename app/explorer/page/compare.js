@@ -1,0 +1,276 @@
+// Two evaluations side by side: weights, terms, piece values, and the moves whose rank they change.
+
+import { post } from "./api.js";
+import { h, number, pawns, percent, replace, shortName, showError, spaced, worded } from "./dom.js";
+import { picture } from "./board.js";
+import { catalogue, chooser, onCatalogue, openWeights, useWeights } from "./weights.js";
+import { listen, question, state } from "./store.js";
+
+const MIN_SHOWN = 0.05;
+let second = null;
+let found = null;
+let asked = 0;
+
+const name = (id) => catalogue.weights.find((entry) => entry.id === id)?.name ?? id;
+
+function pair(title, a, b, digits) {
+    const difference = b - a;
+    return h(
+        "tr",
+        {},
+        h("th", { scope: "row" }, title),
+        h("td", {}, number(a, digits, true)),
+        h("td", {}, number(b, digits, true)),
+        h(
+            "td",
+            { class: Math.abs(difference) < MIN_SHOWN ? "nothing" : difference > 0 ? "gain" : "loss" },
+            Math.abs(difference) < MIN_SHOWN ? "\u00b7" : number(difference, digits, true),
+        ),
+    );
+}
+
+function table(id, heads, rows) {
+    return h(
+        "div",
+        { class: "scroll" },
+        h(
+            "table",
+            { class: "plain-table", id },
+            h(
+                "thead",
+                {},
+                h(
+                    "tr",
+                    {},
+                    heads.map((head) => h("th", { scope: "col" }, head)),
+                ),
+            ),
+            h("tbody", {}, rows),
+        ),
+    );
+}
+
+const figure = (value) =>
+    Math.abs(value) < MIN_SHOWN ? h("span", { class: "nothing" }, "\u00b7") : number(value, 1, true);
+
+/** The terms of the one evaluation that has them, and why the other has none. */
+function oneSided(compared) {
+    const [withTerms, without] = compared.first.terms.length ? [compared.first, compared.second] : [compared.second, compared.first];
+    const side = withTerms === compared.first ? "A" : "B";
+    const reason = h("p", { class: "note", id: "compare-without" }, `${shortName(without.evaluation)} has no terms.`);
+    if (!withTerms.terms.length) return [reason, h("p", { class: "note" }, "The other has none either.")];
+    return [
+        reason,
+        table(
+            "compare-terms",
+            ["Term", `Weight ${side}`, `Net ${side}`],
+            withTerms.terms
+                .filter((term) => Math.abs(term.net_cp) >= MIN_SHOWN)
+                .sort((x, y) => Math.abs(y.net_cp) - Math.abs(x.net_cp))
+                .map((term) =>
+                    h(
+                        "tr",
+                        {},
+                        h("th", { scope: "row" }, spaced(term.name)),
+                        h("td", {}, number(term.weight, 0)),
+                        h("td", {}, figure(term.net_cp)),
+                    ),
+                ),
+        ),
+    ];
+}
+
+function termTable() {
+    if (!found.first.terms.length || !found.second.terms.length) return oneSided(found);
+    const second_terms = new Map(found.second.terms.map((term) => [term.name, term]));
+    const rows = found.first.terms
+        .map((term) => [term, second_terms.get(term.name)])
+        .filter(([, other]) => other)
+        .map(([a, b]) => ({ a, b, size: Math.abs(b.net_cp - a.net_cp) + Math.abs(b.weight - a.weight) / 1000 }))
+        .filter(({ size }) => size >= 0.001)
+        .sort((x, y) => y.size - x.size);
+    if (!rows.length) return h("p", { class: "empty" }, "Both have the same weights.");
+    return table(
+        "compare-terms",
+        ["Term", "Weight A", "Weight B", "Net A", "Net B", "Difference"],
+        rows.map(({ a, b }) => {
+            const change = b.net_cp - a.net_cp;
+            return h(
+                "tr",
+                {},
+                h("th", { scope: "row" }, spaced(a.name)),
+                h("td", {}, number(a.weight, 0)),
+                h("td", { class: a.weight === b.weight ? "" : "strong" }, number(b.weight, 0)),
+                h("td", {}, figure(a.net_cp)),
+                h("td", {}, figure(b.net_cp)),
+                h(
+                    "td",
+                    { class: Math.abs(change) < MIN_SHOWN ? "nothing" : change > 0 ? "gain" : "loss" },
+                    Math.abs(change) < MIN_SHOWN ? "\u00b7" : number(change, 1, true),
+                ),
+            );
+        }),
+    );
+}
+
+function kinds() {
+    return table(
+        "compare-pieces",
+        ["Piece", "On board", "Removal A", "Removal B", "Attributed A", "Attributed B"],
+        found.pieces.map((kind) =>
+            h(
+                "tr",
+                {},
+                h("th", { scope: "row" }, picture(kind.kind, 22)),
+                h("td", {}, kind.count),
+                ...(kind.removal_cp ?? [null, null]).map((value) =>
+                    h("td", {}, value === null ? "\u2013" : pawns(value)),
+                ),
+                ...kind.attributed_cp.map((value) =>
+                    h("td", {}, value === null ? "\u2013" : pawns(value)),
+                ),
+            ),
+        ),
+    );
+}
+
+function moves() {
+    const moved = found.moves
+        .filter((move) => move.ranks[0] !== move.ranks[1])
+        .sort((a, b) => Math.min(...a.ranks) - Math.min(...b.ranks));
+    if (!moved.length) return h("p", { class: "empty" }, "Both rank all moves the same.");
+    return [
+        h("p", { class: "note" }, `${moved.length} of ${found.moves.length} moves have another rank.`),
+        table(
+            "compare-moves",
+            ["Move", "Rank A", "Rank B", "Up or down", "A, for the mover", "B"],
+            moved.slice(0, 20).map((move) => {
+                const step = move.ranks[0] - move.ranks[1];
+                return h(
+                    "tr",
+                    {},
+                    h("th", { scope: "row" }, move.move),
+                    h("td", {}, move.ranks[0]),
+                    h("td", {}, move.ranks[1]),
+                    h("td", { class: step > 0 ? "gain" : "loss" }, number(step, 0, true)),
+                    ...move.evaluations_cp.map((value) => h("td", {}, pawns(value))),
+                );
+            }),
+        ),
+    ];
+}
+
+export function makeCompare(panel, isShown) {
+    async function ask() {
+        if (!isShown()) return;
+        const mine = ++asked;
+        if (!second)
+            second =
+                catalogue.weights.find(
+                    (entry) => entry.id !== state.weights && entry.id !== "default" && entry.id !== "in-use",
+                )?.id ?? state.weights;
+        if (state.report?.fault) {
+            found = null;
+            draw();
+            return;
+        }
+        const { fen, moves: played } = question();
+        try {
+            const compared = await post("/api/compare", {
+                fen,
+                moves: played,
+                first: { weights: state.weights, changes: state.changes },
+                second: { weights: second },
+            });
+            if (mine !== asked) return;
+            found = compared;
+            draw();
+        } catch (error) {
+            showError(error.message);
+        }
+    }
+    function draw() {
+        if (!isShown()) return;
+        const hand = Object.keys(state.changes).length ? " with your changes" : "";
+        const open = async () => {
+            try {
+                second = await openWeights();
+                ask();
+            } catch (error) {
+                showError(error.message);
+            }
+        };
+        replace(
+            panel,
+            h(
+                "div",
+                { class: "panel-bar" },
+                h(
+                    "label",
+                    {},
+                    "A ",
+                    chooser("compare-first", state.weights, (id) => useWeights(id)),
+                ),
+                hand ? h("span", { class: "note" }, hand) : null,
+                h(
+                    "label",
+                    {},
+                    "B ",
+                    chooser("compare-second", second, (id) => {
+                        second = id;
+                        ask();
+                    }),
+                ),
+                h("button", { type: "button", id: "compare-open", onclick: open }, "Open a file as B"),
+            ),
+            found
+                ? [
+                      h("p", { class: "summary" }, worded(found.summary.join(" "))),
+                      table(
+                          "compare-scores",
+                          ["", "A", "B", "Difference"],
+                          [
+                              pair("Score, pawns", found.first.score_cp / 100, found.second.score_cp / 100, 2),
+                              h(
+                                  "tr",
+                                  {},
+                                  h("th", { scope: "row" }, "White expects"),
+                                  h("td", {}, percent(found.first.static.expected_score, 1)),
+                                  h("td", {}, percent(found.second.static.expected_score, 1)),
+                                  h(
+                                      "td",
+                                      {},
+                                      `${number(100 * (found.second.static.expected_score - found.first.static.expected_score), 1, true)}%`,
+                                  ),
+                              ),
+                              h(
+                                  "tr",
+                                  {},
+                                  h("th", { scope: "row" }, "K, centipawns"),
+                                  h("td", {}, number(found.first.k, 1)),
+                                  h("td", {}, number(found.second.k, 1)),
+                                  h("td"),
+                              ),
+                          ],
+                      ),
+                      h("h3", {}, "Terms and what they add for White"),
+                      termTable(),
+                      h("h3", {}, "Pieces, mean pawns for their owner"),
+                      kinds(),
+                      h("h3", {}, "Moves"),
+                      moves(),
+                  ]
+                : h(
+                      "p",
+                      { class: "empty" },
+                      state.report?.fault
+                          ? "Only legal positions are compared."
+                          : `Comparing with ${name(second)}`,
+                  ),
+        );
+    }
+    onCatalogue(draw);
+    listen((topics) => {
+        if (topics.has("report") || topics.has("tab") || topics.has("weights")) ask();
+    });
+}

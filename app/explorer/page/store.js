@@ -1,0 +1,216 @@
+// What the page knows: the game or the free position, the weights, what is chosen; and the report of what is shown.
+
+import { explain } from "./api.js";
+import { pawns, percent, say, shortName, showError } from "./dom.js";
+
+export const START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+export const EMPTY = "8/8/8/8/8/8/8/8 w - - 0 1";
+export const WAYS = [
+    ["removal", "Removal", "How much the score falls when the piece is taken off the board"],
+    [
+        "attributed",
+        "Attributed",
+        "What the terms of the piece add to the score; with the shared rest, all pieces sum to the score",
+    ],
+    ["relative", "Relative", "Removal in units of a pawn's weight"],
+    ["beside", "Beside", "Value by the second evaluation: the value that it gives the piece, or else by removal"],
+    ["none", "Off", "No values on the board"],
+];
+
+/** Beside the terms a net that values each piece, and the terms beside a net. */
+export const USUAL = "usual";
+
+export const state = {
+    mode: "game",
+    fen: START, // where the game begins
+    moves: [], // { san, uci }
+    at: 0, // how many of them are on the board
+    free: START, // the position of free mode
+    label: "", // whose game it is
+    weights: "in-use",
+    changes: {}, // weights moved by hand
+    beside: USUAL, // the evaluation whose score and values stand beside, by its id; null for none
+    way: "removal",
+    flipped: false,
+    term: null, // the term whose squares are lit
+    report: null,
+    preview: null, // { report, move } of a move that has not been let go
+};
+
+const MAX_LABEL = 8; // characters; a longer name does not fit above the board of a phone
+const listeners = [];
+
+/** Call `listener(topics)` when something changes: "report", "preview", "moves", "mode", "view" or "weights". */
+export const listen = (listener) => listeners.push(listener);
+
+export function changed(...topics) {
+    for (const listener of listeners) listener(new Set(topics));
+}
+
+export const playedMoves = () => state.moves.slice(0, state.at);
+
+/** What is on the board, as the server is asked for it; `more` are moves beyond. */
+export function question(...more) {
+    const weights = { weights: state.weights, changes: state.changes, beside: state.beside };
+    if (state.mode === "free") return { fen: state.free, moves: more, free: !more.length, ...weights };
+    return { fen: state.fen, moves: [...playedMoves().map((move) => move.uci), ...more], free: false, ...weights };
+}
+
+let asked = 0;
+
+/** Ask for the report of what is on the board, and show it. */
+export async function refresh({ silent = false } = {}) {
+    const number = ++asked;
+    state.preview = null;
+    try {
+        const report = await explained(question());
+        if (number !== asked) return;
+        state.report = report;
+        if (report.without_terms) state.term = null;
+        if (!ways().some(([name]) => name === state.way)) state.way = "removal";
+        changed("report");
+        if (!silent) speak();
+    } catch (error) {
+        if (number === asked) showError(error.message);
+    }
+}
+
+function speak() {
+    const { report } = state;
+    const last = state.mode === "game" && state.at ? `${state.moves[state.at - 1].san}. ` : "";
+    const end = report.ending ? ` ${report.ending}.` : "";
+    const fault = report.fault ? ` ${report.fault}.` : "";
+    say(
+        `${last}Score ${pawns(report.score_cp)}, White expects ${percent(report.static.expected_score)}.${end}${fault}`,
+    );
+}
+
+/** Show a whole game, or a position as the start of one. */
+export function setGame({ fen, moves = [], label = "" }, at = moves.length) {
+    Object.assign(state, { mode: "game", fen, moves, at, label, term: null });
+    showError(null);
+    changed("mode", "moves");
+    return refresh();
+}
+
+/** Play a legal move of the report on the board. */
+export function play(uci) {
+    const found = state.report.moves.find((move) => move.uci === uci);
+    if (!found) return null;
+    if (state.mode === "free") return setGame({ fen: state.free, moves: [{ san: found.san, uci }] });
+    const next = state.moves[state.at];
+    if (next?.uci !== uci) state.moves = [...playedMoves(), { san: found.san, uci }];
+    state.at += 1;
+    showError(null);
+    changed("moves");
+    return refresh();
+}
+
+/** Go to the position after so many moves. */
+export function goTo(ply) {
+    const at = Math.min(Math.max(ply, 0), state.moves.length);
+    if (state.mode !== "game" || at === state.at) return Promise.resolve();
+    state.at = at;
+    showError(null);
+    changed("moves");
+    return refresh();
+}
+
+/** Show a position of free mode. */
+export function setFree(fen) {
+    Object.assign(state, { mode: "free", free: fen });
+    showError(null);
+    changed("mode");
+    return refresh();
+}
+
+let previewed = 0;
+
+/** Show what would be after a legal move, or with null no longer. */
+export async function preview(uci) {
+    const number = ++previewed;
+    if (!uci) {
+        if (state.preview) {
+            state.preview = null;
+            changed("preview");
+        }
+        return;
+    }
+    if (state.preview?.move === uci) return;
+    const report = await explained(question(uci)).catch(() => null);
+    if (number !== previewed || !report) return;
+    state.preview = { report, move: uci };
+    changed("preview");
+}
+
+/** The values and the score shown now: those that would be where a move is tried. */
+export const shown = () => state.preview?.report ?? state.report;
+
+/** The kinds of value that the report has: a net does not tell what a piece adds, unless it is a piece-value net. */
+export function ways() {
+    const report = state.report;
+    const has = { attributed: report?.shared_cp !== null, beside: Boolean(report?.beside) };
+    const title = report?.beside ? shortName(report.beside.evaluation) : "";
+    return WAYS.filter(([name]) => has[name] ?? true).map(([name, label, what]) => [
+        name,
+        name === "beside" && title.length <= MAX_LABEL ? title : label,
+        what,
+    ]);
+}
+
+/** What the evaluation beside says of a piece, in centipawns for White; null for kings. */
+function besideOf(piece, report) {
+    const beside = report?.beside?.pieces.find((each) => each.square === piece.square);
+    return !beside || piece.removal_cp === null ? null : (beside.attributed_cp ?? beside.removal_cp);
+}
+
+/** Keep with each piece what stands beside. */
+function joined(report) {
+    for (const piece of report.pieces) piece.beside_cp = besideOf(piece, report);
+    return report;
+}
+
+const explained = (asked) => explain(asked).then(joined);
+
+/** The value of a piece as chosen, in pawns for White; null where it has none. */
+export function valueOf(piece) {
+    if (state.way === "beside") return piece.beside_cp === null ? null : piece.beside_cp / 100;
+    if (state.way === "removal") return piece.removal_cp === null ? null : piece.removal_cp / 100;
+    if (state.way === "relative") return piece.relative_pawns;
+    return piece.attributed_cp === null ? null : piece.attributed_cp / 100;
+}
+
+/** The pieces of the board of a FEN: letters by square. */
+export function boardOf(fen) {
+    const found = new Map();
+    fen.split(" ")[0]
+        .split("/")
+        .forEach((row, index) => {
+            let file = 0;
+            for (const sign of row) {
+                if (/\d/.test(sign)) file += Number(sign);
+                else found.set("abcdefgh"[file++] + (8 - index), sign);
+            }
+        });
+    return found;
+}
+
+/** The board part of a FEN from letters by square. */
+export function fenOf(pieces) {
+    const rows = [];
+    for (let rank = 8; rank >= 1; rank--) {
+        let row = "",
+            gap = 0;
+        for (const file of "abcdefgh") {
+            const letter = pieces.get(file + rank);
+            if (!letter) {
+                gap += 1;
+                continue;
+            }
+            row += (gap || "") + letter;
+            gap = 0;
+        }
+        rows.push(row + (gap || ""));
+    }
+    return rows.join("/");
+}

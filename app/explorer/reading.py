@@ -1,0 +1,194 @@
+"""Text typed or pasted into the box of the page: a FEN, an EPD, moves, or games as PGN."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from merino.inner.app.explorer.fields import MAX_MOVES, RequestError
+from merino.inner.core.board.fen import FenError
+from merino.inner.core.board.game import Position
+from merino.inner.engine.notation.positions import looks_like_fen, position_of
+from merino.inner.engine.notation.san import MoveRejected, read_move, san, san_moves
+from merino.inner.eval.evaluation import Evaluation
+from merino.inner.formats.pgn_headers import GameHeader, list_games
+from merino.inner.formats.sources import decoded
+from merino.inner.study.annotate.pgn import GameSource, games_of
+from merino.inner.study.setups import set_up
+
+MAX_GAMES = 500
+
+_MOVE_NUMBER = re.compile(r"\d+\.+")
+_RESULTS = {"1-0", "0-1", "1/2-1/2", "*"}
+_FEN_FIELDS = 6
+
+
+@dataclass(frozen=True)
+class PlayedMove:
+    """A move of a game."""
+
+    san: str
+    uci: str
+
+
+@dataclass(frozen=True)
+class GameView:
+    """A game: players, start and moves; `fault` says where it cannot be read further, or is null."""
+
+    number: int  # in its file, from 1
+    label: str
+    result: str
+    tags: Mapping[str, str]
+    fen: str  # where it begins
+    moves: tuple[PlayedMove, ...]
+    fault: str | None
+
+
+@dataclass(frozen=True)
+class Read:
+    """A text that was read: `kind` is fen, moves or pgn. `remark` is a further note.
+
+    A PGN of several games is only listed: `listed` says where each stands in the text, in bytes of UTF-8, and `games`
+    holds the first.
+    """
+
+    kind: str
+    games: tuple[GameView, ...]
+    remark: str | None = None
+    listed: tuple[GameHeader, ...] = ()
+
+
+@dataclass(frozen=True)
+class CoursePoint:
+    """A position of a game by the static evaluation; the first is the one before any move."""
+
+    fen: str
+    score_cp: int  # White's
+    expected_score: float  # White's, 0 to 1
+    terms: Mapping[str, float]  # net centipawns of each term that is not zero
+
+
+def read_text(text: str, position: Position | None, free: bool = False) -> Read:
+    """Read a text; moves without the number 1 continue from `position`. With `free`, a FEN may break the rules.
+
+    Raises FenError, MoveRejected and RequestError.
+    """
+    whole, text = text, text.strip().lstrip("\ufeff")
+    if not text:
+        raise RequestError("the text is empty: expected a FEN, an EPD, a PGN or moves")
+    if looks_like_fen(text):
+        return _read_position(text, free)
+    if text.startswith("[") or set(text) & set("{(;"):
+        return _read_list(whole)
+    words = _MOVE_NUMBER.sub(" ", text).split()
+    begins = re.match(r"1\.(?!\.)", text)
+    if free and position is None and not begins:
+        raise RequestError("the position on the board breaks the rules, so it has no moves")
+    start = Position() if begins or position is None else position.copy()
+    return Read("moves", (_played(start, [word for word in words if word not in _RESULTS]),))
+
+
+def read_game(content: bytes, number: int = 1) -> GameView:
+    """The game that is a text; raises RequestError if it is none. `number` is that in its file."""
+    source = next(games_of(decoded(content)), None)
+    if source is None:
+        raise RequestError("the text is not a game")
+    return replace(_game_of(source), number=number)
+
+
+def _read_list(text: str) -> Read:
+    content = text.encode()
+    listed, _ = list_games(content)
+    if len(listed) < 2:
+        return replace(read_pgn(text), listed=tuple(listed))
+    first = listed[0]
+    return Read("pgn", (read_game(content[first.start : first.start + first.size]),), listed=tuple(listed))
+
+
+def read_pgn(text: str) -> Read:
+    """The games of a PGN text, with their moves; raises RequestError if it holds none that can be read."""
+    found = list(islice(games_of(text), MAX_GAMES + 1))
+    sources = [source for source in found[:MAX_GAMES] if source.moves or source.fault or source.game.headers.get("FEN")]
+    if not sources:
+        raise RequestError("the PGN has no game with a move")
+    if all(source.fault for source in sources):
+        first = sources[0]
+        raise RequestError(f"game {first.number}, line {first.line}: {first.fault}")
+    remark = f"the first {MAX_GAMES} games of the file" if len(found) > MAX_GAMES else None
+    return Read("pgn", tuple(map(_game_of, sources)), remark)
+
+
+def course_of(start: Position, moves: list[str], evaluation: Evaluation) -> list[CoursePoint]:
+    """The evaluation before the first of the moves, coordinates, and after each; raises IllegalMoveError."""
+    current = start.copy()
+    points = [_point(current, evaluation)]
+    for move in moves:
+        current.push_uci(move)
+        points.append(_point(current, evaluation))
+    return points
+
+
+def _point(position: Position, evaluation: Evaluation) -> CoursePoint:
+    explanation = evaluation.explain(position.record)
+    nets = {line.name: line.net for line in explanation.lines if line.net}
+    return CoursePoint(position.fen(), explanation.score_white, explanation.expected_score, nets)
+
+
+def _read_position(text: str, free: bool) -> Read:
+    first, *more = [line for line in text.splitlines() if line.strip()]
+    fields = first.split()
+    remarks = [f"the first of {len(more) + 1} lines"] if more else []
+    counters = fields[4:_FEN_FIELDS]
+    if len(fields) > _FEN_FIELDS or not all(field.isdigit() for field in counters):
+        remarks.append(" ".join(fields[4:]))  # the operations of an EPD
+        fields = fields[:4]
+    fen = " ".join(fields)
+    try:
+        fen = position_of(fen).fen()
+    except FenError:
+        if not free:
+            raise
+        fen = set_up(fen).fen
+    return Read("fen", (GameView(1, "", "*", {}, fen, (), None),), "; ".join(remarks) or None)
+
+
+def _played(start: Position, texts: list[str]) -> GameView:
+    if len(texts) > MAX_MOVES:
+        raise RequestError(f"these are more than {MAX_MOVES} moves")
+    current, played = start.copy(), [*_names(start)]
+    for number, text in enumerate(texts, start=1):
+        try:
+            move = read_move(current, text)
+        except MoveRejected as rejection:
+            if len(texts) == 1:
+                raise
+            raise RequestError(f"move {number} of {len(texts)}, {rejection}") from rejection
+        played.append(PlayedMove(san(current, move), current.uci(move)))
+        current.push(move)
+    return GameView(1, "", "*", {}, start.start_fen(), tuple(played), None)
+
+
+def _names(position: Position) -> list[PlayedMove]:
+    """The moves that led to a position."""
+    current, names = Position(position.start_fen(), position.chess960), []
+    for move in position.moves:
+        names.append(PlayedMove(san_moves(current, [move])[0], current.uci(move)))
+        current.push(move)
+    return names
+
+
+def _game_of(source: GameSource) -> GameView:
+    end = source.start.copy()
+    end.push_all(source.moves)
+    tags = dict(source.game.headers)
+    return GameView(
+        number=source.number,
+        label=source.label,
+        result=tags.get("Result", "*"),
+        tags=tags,
+        fen=source.start.fen(),
+        moves=tuple(_names(end)),
+        fault=source.fault or None,
+    )

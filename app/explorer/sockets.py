@@ -1,0 +1,134 @@
+"""WebSockets: work on its own thread that reports its progress until it is done, stopped, or its tab is closed."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from merino.inner.app.explorer.fields import Fields
+from merino.inner.app.explorer.server_state import ServerState
+from merino.inner.core.common.errors import MerinoError
+
+MAX_AT_ONCE = 12  # pieces of work
+MAX_IDS = 10**9
+GATHERING_SECONDS = 0.06  # in which messages are collected before they are sent
+
+Message = Mapping[str, Any]
+Say = Callable[[Message], None]
+
+FAULTS = (MerinoError, ValueError)  # errors of work that cannot be done; ValueError is that of moves
+
+
+class Stop:
+    """Asks work to end. `when` registers an action for work that does not check by itself."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self._actions: list[Callable[[], object]] = []
+        self._lock = threading.Lock()
+
+    @property
+    def is_set(self) -> bool:
+        """Whether the work is to end."""
+        return self._event.is_set()
+
+    def set(self) -> None:
+        """Ask the work to end."""
+        with self._lock:
+            self._event.set()
+            actions, self._actions = self._actions, []
+        for action in actions:
+            action()
+
+    def when(self, action: Callable[[], object]) -> None:
+        """Call `action` when the work is to end, at once if it is already."""
+        with self._lock:
+            if not self._event.is_set():
+                self._actions.append(action)
+                return
+        action()
+
+
+# Does the work, reports its progress, and returns the last message.
+Work = Callable[[Fields, ServerState, Say, Stop], Message]
+
+
+class Channel:
+    """A WebSocket and its work: a message starts new work and ends the work before it."""
+
+    def __init__(self, socket: WebSocket, state: ServerState, work: Work, running: set[Stop]) -> None:
+        self._socket, self._state, self._work, self._running = socket, state, work, running
+        self._outbox: asyncio.Queue[Message] = asyncio.Queue()
+        self._loop = asyncio.get_running_loop()
+        self._stop = Stop()
+        self._thread: threading.Thread | None = None
+
+    async def serve(self) -> None:
+        """Handle messages until the tab is closed; then end the work."""
+        await self._socket.accept()
+        sender = asyncio.create_task(self._send())
+        try:
+            while True:
+                await self._hear(await self._socket.receive_text())
+        except (WebSocketDisconnect, KeyError):  # KeyError for a message that is not text
+            pass
+        finally:
+            self._end_work()
+            sender.cancel()
+
+    async def _hear(self, text: str) -> None:
+        try:
+            fields = Fields.read(text)
+            is_stop, number = fields.flag("stop"), fields.number("id", 0, MAX_IDS) or 0
+        except MerinoError as error:
+            self._outbox.put_nowait({"type": "error", "error": str(error)})
+            return
+        self._end_work()
+        if is_stop:
+            return
+        if self._thread is not None:
+            await asyncio.to_thread(self._thread.join)
+        if len(self._running) >= MAX_AT_ONCE:
+            self._outbox.put_nowait({"type": "error", "error": f"{MAX_AT_ONCE} tabs are already working"})
+            return
+        self._stop = Stop()
+        self._running.add(self._stop)
+        self._thread = threading.Thread(
+            target=self._run, args=(fields, self._stop, number), name="explorer", daemon=True
+        )
+        self._thread.start()
+
+    def _end_work(self) -> None:
+        self._stop.set()
+
+    def _run(self, fields: Fields, stop: Stop, number: int) -> None:
+        def say(message: Message) -> None:
+            self._say({"id": number, **message})
+
+        try:
+            last = self._work(fields, self._state, say, stop)
+        except FAULTS as error:
+            last = {"type": "error", "error": str(error)}
+        finally:
+            self._running.discard(stop)
+        say(last)
+
+    def _say(self, message: Message) -> None:
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._outbox.put_nowait, message)
+
+    async def _send(self) -> None:
+        """Send the reports, several messages at a time as one list."""
+        while True:
+            messages = [await self._outbox.get()]
+            await asyncio.sleep(GATHERING_SECONDS)
+            while not self._outbox.empty():
+                messages.append(self._outbox.get_nowait())
+            try:
+                await self._socket.send_json(messages)
+            except (WebSocketDisconnect, RuntimeError):
+                return  # the tab has been closed meanwhile

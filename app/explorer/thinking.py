@@ -1,0 +1,158 @@
+"""Searches shown on the page: of a position, for a move to play, and of each move of a game."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from merino.inner.app.explorer.fields import Fields, RequestError
+from merino.inner.app.explorer.server_state import ServerState
+from merino.inner.app.explorer.sockets import Message, Say, Stop
+from merino.inner.core.board.game import Position
+from merino.inner.engine.notation.positions import position_of
+from merino.inner.engine.notation.san import board_of, san, san_line
+from merino.inner.engine.report.static import report_score
+from merino.inner.engine.search.limits import Limits, Line, SearchResult
+from merino.inner.engine.search.searcher import Searcher
+from merino.inner.engine.search.strength import FULL_LEVEL, at_level
+from merino.inner.eval.evaluation import Evaluation
+from merino.inner.study.analyser import analyser
+from merino.inner.study.annotate.analysis import AnnotatedMove, annotate_moves
+from merino.inner.study.annotate.pgn import account
+
+HASH_MB = 16
+MAX_LINES = 256
+MAX_MS = 3_600_000
+MAX_NODES = 10**9
+MOVE_MS = 1000  # to answer a move, without another limit
+BETTER = 8  # plies of a better line
+NODES_A_MOVE = 20_000  # in a game, without another limit
+
+
+@dataclass(frozen=True)
+class Depth:
+    """The progress of a search."""
+
+    depth: int
+    nodes: int
+    nps: int
+    time_ms: int
+
+
+def search(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
+    """Search a position and report each line found, without end unless a limit is given."""
+    position, evaluation = fields.position(), fields.evaluation(state.evaluations)
+    limits = _limits(fields)
+    if limits == Limits():
+        limits = Limits(infinite=True)
+    searcher = _searcher(evaluation)
+    searcher.is_analysing = True
+    legal = len(position.legal_moves)
+    searcher.multipv = legal if fields.flag("all_moves") else fields.number("lines", 1, MAX_LINES) or 1
+    if not legal:
+        return {"type": "done", "best": None}
+
+    def show(line: Line) -> None:
+        if not line.bound and line.pv:
+            say({"type": "line", **_line(position, line, evaluation)})
+
+    result = _searched(searcher, position, limits, stop, show)
+    best = result.best
+    return {"type": "done", "best": None if best is None else position.uci(best)}
+
+
+def play(fields: Fields, state: ServerState, _: Say, stop: Stop) -> Message:
+    """Search for a move to play, at a level."""
+    position, evaluation = fields.position(), fields.evaluation(state.evaluations)
+    limits = _limits(fields)
+    searcher = _searcher(evaluation)
+    level = fields.number("level", 0, FULL_LEVEL)
+    searcher.strength = None if level is None else at_level(level)
+    result = _searched(searcher, position, Limits(movetime=MOVE_MS) if limits == Limits() else limits, stop)
+    if result.best is None:
+        return {"type": "done", "best": None, "san": None}
+    best = result.best
+    return {"type": "done", "best": position.uci(best), "san": san(position, best)}
+
+
+def annotate(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
+    """Report for each move of a game what it loses, as `merino annotate` does."""
+    start, evaluation = position_of(fields.text("fen")), fields.evaluation(state.evaluations)
+    limits = _limits(fields)
+    limits = Limits(nodes=NODES_A_MOVE) if limits == Limits() else limits
+    searching = analyser(_searcher(evaluation), is_stop_requested=lambda: stop.is_set, gives_up=True)
+    current, done = start.copy(), list[AnnotatedMove]()
+    try:
+        for annotated in annotate_moves(start, fields.texts("moves"), evaluation, searching, limits):
+            done.append(annotated)
+            say({"type": "move", "ply": len(done), **_annotated(current, annotated)})
+            current.push(annotated.move)
+    except KeyboardInterrupt:
+        return {"type": "done", "is_whole": False, "account": list(account(done))}
+    return {"type": "done", "is_whole": True, "account": list(account(done))}
+
+
+def _annotated(position: Position, annotated: AnnotatedMove) -> dict[str, Any]:
+    """A move of a game, with the better line if it was a mistake."""
+    grade, best = annotated.grade, annotated.better.best[:BETTER]
+    return {
+        "san": annotated.san,
+        "before": {"expected_score": annotated.before.expected, "text": annotated.before.score_text},
+        "after": {
+            "expected_score": annotated.after.expected,
+            "text": annotated.after.score_text,
+            "depth": annotated.after.depth,
+        },
+        "loss": annotated.loss,
+        "grade": None if grade is None else {"name": grade.name, "sign": grade.sign, "nag": grade.nag},
+        "better": {
+            "text": annotated.better.score_text,
+            "line": san_line(board_of(position), best),
+        },
+    }
+
+
+def _limits(fields: Fields) -> Limits:
+    return Limits(
+        depth=fields.number("depth", 1, 100),
+        nodes=fields.number("nodes", 1, MAX_NODES),
+        movetime=fields.number("movetime", 1, MAX_MS),
+    )
+
+
+def _searcher(evaluation: Evaluation) -> Searcher:
+    try:
+        searcher = Searcher(HASH_MB, evaluation=evaluation)
+    except MemoryError as error:
+        raise RequestError("not enough memory for another search") from error
+    searcher.move_overhead = 0
+    return searcher
+
+
+def _searched(searcher: Searcher, position: Position, limits: Limits, stop: Stop, show: Any = None) -> SearchResult:
+    """The result of a search, which `stop` ends."""
+    done, results = threading.Event(), list[SearchResult]()
+
+    def finish(result: SearchResult) -> None:
+        results.append(result)
+        done.set()
+
+    searcher.start(position, limits, show or (lambda _: None), finish)
+    stop.when(searcher.stop)
+    done.wait()
+    return results[0]
+
+
+def _line(position: Position, line: Line, evaluation: Evaluation) -> dict[str, Any]:
+    after, moves = position.copy(), []
+    for move in line.pv:
+        moves.append(after.uci(move))
+        after.push(move)
+    return {
+        **asdict(Depth(line.depth, line.nodes, line.nps, line.time_ms)),
+        "number": line.multipv,
+        "score": asdict(report_score(line.score, position.turn, evaluation)),
+        "moves": moves,
+        "text": san_line(board_of(position), line.pv),
+    }

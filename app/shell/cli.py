@@ -1,0 +1,276 @@
+"""The `merino` command: the table of its subcommands, from which its help is printed.
+
+Imports nothing heavy, and each command's module only when it is asked for: as `merino` or `merino uci` this is on
+the way to `uciok`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+
+from merino.inner.core.common.about import NAME, __version__
+from merino.inner.core.common.command import Command, CommandError, UsageError, by_name
+from merino.inner.core.common.errors import MerinoError
+from merino.inner.core.common.interrupt import INTERRUPTED, EndingAtOnce
+from merino.inner.core.common.nearest import did_you_mean
+from merino.inner.core.common.streams import (
+    complain,
+    escape_unwritable,
+    is_lost_output,
+    lost_output,
+    open_closed_streams,
+)
+from merino.inner.engine.uci import serve_one
+from merino.inner.engine.uci.commands import COMMANDS as UCI_COMMANDS
+
+HELP = ("-h", "--help")  # the same as `help`, alone or after a command
+
+# Each function takes the arguments after the name and returns the exit code; if it takes any, it prints its help for
+# `-h` and `--help`. A command whose usage is its name takes no arguments and is never given any.
+COMMANDS = by_name(
+    (
+        Command("console [OPTIONS]", "merino.inner.app.console:run_console", "Play, analyse and explain at a prompt."),
+        Command("uci", "merino.inner.engine.uci:serve", "Speak UCI on standard input and output, for GUIs."),
+        Command(
+            "demo [OPTIONS]",
+            "merino.inner.app.console.selfgame:play_game",
+            "Show a short game of Merino.",
+            ("selfgame",),
+        ),
+        Command("run [OPTIONS]", "merino.inner.app.shell.cli:run", "Start the console on a terminal, else 'demo'."),
+        Command(
+            "perft N [FEN]",
+            "merino.inner.app.shell.commands:perft",
+            "Count the leaf nodes N plies ahead, by root move.",
+        ),
+        Command(
+            "evaluate FILE",
+            "merino.inner.app.shell.commands:evaluate",
+            "Print the static evaluation of each FEN of a file.",
+        ),
+        Command(
+            "epd FILE [--movetime MS]", "merino.inner.app.shell.epd:run_epd", "Solve the positions of an EPD file."
+        ),
+        Command("learn FILE [FIRST LAST]", "merino.inner.app.shell.learn:run_learn", "Learn the weights from games."),
+        Command(
+            "improve --hours H",
+            "merino.inner.app.shell.improve:run_improve",
+            "Play, learn and prove by a match, again and again.",
+        ),
+        Command(
+            "recipes FILE",
+            "merino.inner.app.shell.recipes:run_recipes",
+            "Compare ways to learn, each by a match; 'article' has those of GreKo 2015 ML.",
+        ),
+        Command(
+            "plot [RECORD]",
+            "merino.inner.app.shell.plot:run_plot",
+            "Draw how 'learn', 'improve' or 'train' went (needs matplotlib).",
+        ),
+        Command(
+            "points FILE ...",
+            "merino.inner.app.shell.points:run_points",
+            "Estimate the values of the pieces from the games of PGN files.",
+            ("piece-values",),
+        ),
+        Command(
+            "explain FEN|FILE [MOVE]",
+            "merino.inner.app.shell.explain:run_explain",
+            "Explain a position, or what a move changes, term by term.",
+        ),
+        Command(
+            "compare FEN MOVE MOVE",
+            "merino.inner.app.shell.explain:run_compare",
+            "Compare two moves, or two weights files: A.txt B.txt [FEN].",
+        ),
+        Command(
+            "moves FEN",
+            "merino.inner.app.shell.explain:run_moves",
+            "Rank the legal moves by search or, with --static, by evaluation.",
+        ),
+        Command(
+            "explorer [FEN|FILE.pgn]",
+            "merino.inner.app.shell.explorer:run_explorer",
+            "Show a position and its reasons in the browser.",
+        ),
+        Command(
+            "annotate FILE.pgn",
+            "merino.inner.app.shell.annotate:run_annotate",
+            "Annotate games: evaluation, terms and mistakes of each move.",
+        ),
+        Command("match A B", "merino.inner.app.shell.match:run_match", "Play a match: Elo, LOS, sequential test."),
+        Command(
+            "gauntlet A B ...",
+            "merino.inner.app.shell.tournament:run_gauntlet",
+            "Play one player against several others and rate them.",
+        ),
+        Command(
+            "round-robin A B ...",
+            "merino.inner.app.shell.tournament:run_round_robin",
+            "Play each player against each other one and rate them.",
+        ),
+        Command("selfplay N", "merino.inner.app.shell.selfplay:run_selfplay", "Write games of Merino against itself."),
+        Command(
+            "cluster [ADDRESS]",
+            "merino.inner.app.shell.cluster:run_cluster",
+            "Explain how to use many machines; check and measure theirs.",
+        ),
+        Command(
+            "spsa COMMAND ...",
+            "merino.inner.app.shell.spsa:run_spsa",
+            "Tune parameters by games, scan one, simulate or plan a tune.",
+        ),
+        Command(
+            "positions FILE ...",
+            "merino.inner.app.shell.position_files:run_positions",
+            "Show, convert, shuffle or split files of scored positions.",
+        ),
+        Command(
+            "net FILE",
+            "merino.inner.app.shell.net:run_net",
+            "Show the shape and training of a net, and its piece values.",
+        ),
+        Command("train FILE ...", "merino.inner.app.shell.train:run_train", "Train a net from scored positions."),
+        Command(
+            "features EXPR [FEN]",
+            "merino.inner.app.shell.features:run_features",
+            "Show a feature set of nets, and its features in a position.",
+        ),
+        Command(
+            "bench",
+            "merino.inner.app.shell.commands:bench",
+            "Search fixed positions; print the node count, always the same, and the speed.",
+        ),
+        Command(
+            "weights [FILE]",
+            "merino.inner.app.shell.commands:weights",
+            "Show the weights in use and what the terms mean.",
+        ),
+        Command(
+            "gui-config GUI",
+            "merino.inner.app.shell.gui_config:print_config",
+            "Print the configuration for a GUI: cutechess, arena, lichess-bot or banksia.",
+        ),
+        Command(
+            "warmup [PART ...]", "merino.inner.app.shell.commands:warmup", "Compile everything ahead of the first use."
+        ),
+        Command("clean-cache", "merino.inner.app.shell.cli:clean_cache", "Delete the compiled code."),
+        Command("version", "merino.inner.app.shell.cli:version", "Print the version.", ("-V", "--version")),
+        Command(
+            "help [COMMAND]",
+            "merino.inner.app.shell.cli:show_help",
+            "Show this list, or the help of one command.",
+            HELP,
+        ),
+    )
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command in `argv` (sys.argv if None); the exit code: 0, 1 for a fault, 2 for a wrong command line."""
+    open_closed_streams()
+    escape_unwritable()
+    try:
+        code = _code_of(list(sys.argv[1:] if argv is None else argv))
+    except OSError as error:
+        if not is_lost_output(error):
+            raise
+        lost_output()
+        return _tell_lost(error)
+    lost = lost_output()
+    return code if lost is None else _tell_lost(lost)
+
+
+def _code_of(arguments: list[str]) -> int:
+    """The exit code of a command, once it has ended in any of the usual ways."""
+    try:
+        return _run(arguments)
+    except MerinoError as error:
+        sys.stdout.flush()
+        complain(f"merino: {error}")
+        return error.exit_code if isinstance(error, CommandError) else 1
+    except SystemExit as ending:  # the way of argparse after its help
+        return int(ending.code or 0)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _tell_lost(fault: OSError) -> int:
+    """Say that the output could not be written, unless the reader has closed it, as in `merino help | head -1`."""
+    if not isinstance(fault, BrokenPipeError):
+        complain(f"merino: cannot write the output: {fault.strerror}")
+    return 1
+
+
+def is_terminal() -> bool:
+    """Whether both standard input and output are a terminal."""
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+
+
+def run(arguments: list[str]) -> int:
+    """Start the console on a terminal, elsewhere a short game."""
+    return _run(["console" if is_terminal() else "demo", *arguments])
+
+
+def version(_: list[str]) -> int:
+    """Print name and version."""
+    print(f"{NAME} {__version__}")
+    return 0
+
+
+def clean_cache(_: list[str]) -> int:
+    """Delete the compiled code and print each deleted folder."""
+    from merino.inner.core.compiled.cache import remove_all  # noqa: PLC0415 (not on the way to uciok)
+
+    for folder in remove_all():
+        print(f"removed {folder}")
+    return 0
+
+
+def show_help(arguments: list[str]) -> int:
+    """Print the table of commands, or the help of one."""
+    if set(arguments) - set(HELP):
+        return _run([*arguments, HELP[-1]])
+    print(f"{NAME} {__version__}, a chess engine with an evaluation that learns\n\nusage: merino [COMMAND]\n")
+    for command in dict.fromkeys(COMMANDS.values()):
+        print(_row(command))
+    print("\nWithout a command, Merino starts the console on a terminal, else UCI. It also runs a single UCI command,")
+    print("as in 'merino go depth 12'. 'merino COMMAND -h' shows the arguments, options and examples of a command.")
+    return 0
+
+
+def _run(arguments: list[str]) -> int:
+    name, *rest = arguments or ["console" if is_terminal() else "uci"]
+    if name not in COMMANDS and name in UCI_COMMANDS:
+        if set(rest) & set(HELP):
+            print(_row(UCI_COMMANDS[name]))
+            return 0
+        serve_one(arguments)
+    command = _find(name, [*COMMANDS, *UCI_COMMANDS])
+    if rest and command.usage == command.name:
+        _refuse_arguments(command, rest)
+    with EndingAtOnce():
+        function = command.load()
+    code: int = function(rest)
+    return code
+
+
+def _refuse_arguments(command: Command, rest: Sequence[str]) -> None:
+    """Help for a command that takes nothing; raises UsageError for anything else."""
+    from merino.inner.app.console.command_line import Parser  # noqa: PLC0415 (not on the way to uciok)
+
+    line = f"merino {command.name}"
+    Parser(prog=line, description=command.sentence, examples=(line,)).parse_args(rest)
+
+
+def _find(name: str, suggestions: Iterable[str]) -> Command:
+    """The command of this name; raises UsageError with the nearest of the suggestions."""
+    if name in COMMANDS:
+        return COMMANDS[name]
+    hint = did_you_mean(name, suggestions) or "; 'merino help' lists the commands"
+    raise UsageError(f"there is no command '{name[:40]}'{hint}")
+
+
+def _row(command: Command) -> str:
+    return f"  {command.usage:<29}{command.sentence}"

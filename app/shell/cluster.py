@@ -1,0 +1,131 @@
+"""`merino cluster [ADDRESS]`: explains how to make a cluster of machines, and checks one."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from merino.inner.app.cluster.address import Needs
+from merino.inner.app.cluster.connection import ClusterError, ClusterSession, session
+from merino.inner.app.console import shared_options as shared
+from merino.inner.app.console.command_line import Parser, positive
+from merino.inner.core.common.command import CommandError
+from merino.inner.core.common.work import WorkError
+from merino.inner.match.config import MatchConfig
+from merino.inner.match.players import OwnPlayer
+from merino.inner.match.runner import play_match
+from merino.inner.match.time_control import TimeControl
+
+PAGE = """\
+To use many machines for one task, start a Dask scheduler and a worker on each
+machine, and give --cluster instead of --concurrency.
+
+1. On every machine install the same checkout of Merino with the extra:
+       pip install 'merino-chess[cluster]'        (or: pip install '.[cluster]')
+   and compile once, which takes minutes:
+       merino warmup
+2. On one of them start the scheduler; its page is at http://HOST:8787/status:
+       dask scheduler
+3. On each start a worker, with as many threads as games at a time:
+       dask worker tcp://HOST:8786 --nthreads 8
+4. Check the workers:
+       merino cluster tcp://HOST:8786
+5. Give the address to match, gauntlet, round-robin, selfplay, spsa tune or
+   learn:
+       merino match default new.txt --sprt 0 5 --cluster tcp://HOST:8786
+
+Without other machines, local:N starts N processes on this one while a command
+runs:
+       merino cluster local:2
+
+The same seed gives the same games, weights and reports on any cluster.
+A worker of another version gets no work. Workers may come and go while a
+command runs: the unfinished work of a lost one is repeated. Weights, nets and
+openings are sent; other programs must be on the worker under the same path.
+A worker runs any code that a client sends, so protect the ports by a firewall
+or by TLS: https://distributed.dask.org/en/stable/tls.html
+"""
+GAMES_EACH, NODES = 8, 1000  # of the measurement, for each thread
+
+
+def run_cluster(words: Sequence[str]) -> int:
+    """The command in a shell: 0, or 1 if some worker cannot be used; raises CommandError."""
+    parser = _parser()
+    args = parser.parse_args(words)
+    if args.address is None:
+        print(PAGE, end="")
+        return 0
+    try:
+        with session(args.address, Needs(("match", "learn")), _remark) as found:
+            return _show(found, args.games)
+    except (ClusterError, WorkError) as error:
+        raise CommandError(f"cluster: {error}") from error
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="merino cluster",
+        description="Explain how to use many machines; with an address, check its workers and measure them.",
+        examples=("merino cluster", "merino cluster local:2", "merino cluster tcp://10.0.0.1:8786"),
+    )
+    sentence = "Dask scheduler, tcp://HOST:PORT, or local:N for N processes of this machine"
+    parser.add_argument("address", nargs="?", type=shared.cluster_address, metavar="ADDRESS", help=sentence)
+    sentence = f"games of the measurement for each thread, {NODES} nodes a move (default: %(default)s)"
+    parser.add_argument("--games", type=positive, metavar="N", default=GAMES_EACH, help=sentence)
+    return parser
+
+
+def _show(found: ClusterSession, games: int) -> int:
+    """Print the workers, then their speed in a match together."""
+    rates = _rates(found, games)
+    rows = [("worker", "host", "threads", "ready after", "games/s")]
+    for address, worker in sorted(found.workers.ready.items()):
+        rate = f"{rates[address]:.2f}" if address in rates else "came late"
+        rows.append((address, worker["host"], str(worker["threads"]), f"{worker['seconds']:.1f} s", rate))
+    for line in _aligned(rows):
+        print(line)
+    for address, why in sorted(found.workers.refused.items()):
+        print(f"{address}  cannot be used: it {why}")
+    print("\n" + ", ".join(f"{name} {value}" for name, value in found.identity.items()))
+    threads = found.workers.threads
+    print(f"{len(found.workers.ready)} workers, {threads} threads: {sum(rates.values()):.2f} games/s, each at its own")
+    began, total = time.perf_counter(), threads * games
+    player = OwnPlayer("default")
+    config = MatchConfig((player, player), TimeControl(nodes=NODES))
+    played = sum(1 for _ in play_match(config, total, threads, executor=found.executor))
+    together = played / (time.perf_counter() - began)
+    print(f"one match of {played} games: {together:.2f} games/s, with all overheads")
+    if found.dashboard:
+        print(f"Dask's dashboard is at {found.dashboard}")
+    return 1 if found.workers.refused else 0
+
+
+def _rates(found: ClusterSession, games: int) -> dict[str, float]:
+    """Games per second of each worker with all of its threads playing."""
+    measured: dict[str, list[Any]] = found.executor.each(_measure, games)
+    return {address: sum(future.result() for future in futures) for address, futures in measured.items()}
+
+
+def _measure(games: int) -> float:
+    """Games per second of one thread, on a worker."""
+    player = OwnPlayer("default")
+    config = MatchConfig((player, player), TimeControl(nodes=NODES))
+    began = time.perf_counter()
+    played = sum(1 for _ in play_match(config, games, 1))
+    return played / (time.perf_counter() - began)
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """The rows in columns, the last three to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    padded = [
+        [cell.ljust(width) if number < 2 else cell.rjust(width) for number, (cell, width) in enumerate(pairs)]
+        for pairs in (zip(row, widths, strict=True) for row in rows)
+    ]
+    return ["  ".join(row) for row in padded]
+
+
+def _remark(sentence: str) -> None:
+    print(sentence, file=sys.stderr, flush=True)

@@ -1,0 +1,163 @@
+"""The small commands of `merino` that need numba. Each takes the arguments after its name and returns the exit code."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from merino.inner.app.console import shared_options as shared
+from merino.inner.app.console.command_line import Parser
+from merino.inner.core.board.divide import print_divide
+from merino.inner.core.board.fen import START_FEN, FenError, parse_fen
+from merino.inner.core.board.game import Position
+from merino.inner.core.board.perft import MAX_DEPTH
+from merino.inner.core.board.position import POSITION
+from merino.inner.core.common.command import CommandError
+from merino.inner.core.common.nearest import did_you_mean
+from merino.inner.core.common.streams import is_lost_output
+from merino.inner.core.common.user_files import GAMES, open_user_file, user_path
+from merino.inner.core.compiled.jit import CACHE
+from merino.inner.engine.search.bench import run_bench
+from merino.inner.engine.search.warmup import parts
+from merino.inner.eval.evaluation import Evaluation, EvaluationError
+from merino.inner.eval.families import active_file, load
+
+_BATCH = 4096  # positions evaluated in one call
+
+
+def perft(arguments: list[str]) -> int:
+    """Print the divide of a position, the starting position if none is given."""
+    parser = Parser(
+        prog="merino perft",
+        description="Count the leaf nodes N plies ahead, for each root move and in total.",
+        examples=(
+            "merino perft 5",
+            "merino perft 4 'r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq -'",
+        ),
+    )
+    parser.add_argument("depth", metavar="N", type=_depth, help=f"depth in plies, 1 to {MAX_DEPTH}")
+    parser.add_argument("fen", nargs="*", default=[], metavar="FEN", help="default: the starting position")
+    args = parser.parse_args(arguments)
+    try:
+        position = Position(" ".join(args.fen) or START_FEN)
+    except FenError as error:
+        raise CommandError(f"perft: {error}") from error
+    print_divide(position, args.depth, print)
+    return 0
+
+
+def evaluate(arguments: list[str]) -> int:
+    """Print `centipawns<tab>FEN` for every position of a file; faulty lines are named, the others still printed."""
+    parser = Parser(
+        prog="merino evaluate",
+        description="Print the static evaluation in centipawns for the side to move, a tab and the FEN, for each FEN "
+        "of a file.",
+        examples=("merino evaluate positions.fen", "merino evaluate - --weights my-weights.txt"),
+    )
+    parser.add_argument("file", metavar="FILE", help="FENs, one per line; - for standard input")
+    shared.add_weights(parser)
+    args = parser.parse_args(arguments)
+    name, evaluation = args.file, _load_evaluation(args.weights)[1]
+    number_of_faults = 0
+    try:
+        with sys.stdin.buffer if name == "-" else open_user_file(user_path(name), GAMES) as file:
+            for fens, positions, faults in _batches(file):
+                scores = evaluation.scores(positions).tolist()
+                sys.stdout.write("".join(f"{score}\t{fen}\n" for score, fen in zip(scores, fens, strict=True)))
+                for number, fault in faults:
+                    print(f"{name}:{number}: {fault}", file=sys.stderr)
+                number_of_faults += len(faults)
+    except OSError as error:
+        if is_lost_output(error):
+            raise
+        raise CommandError(f"cannot read '{name}': {error.strerror}") from error
+    return 1 if number_of_faults else 0
+
+
+def bench(_: list[str]) -> int:
+    """Search the fixed positions."""
+    run_bench(print)
+    return 0
+
+
+def weights(arguments: list[str]) -> int:
+    """Print which weights file is in use, or how the one given reads, and the table of terms."""
+    parser = Parser(
+        prog="merino weights",
+        description="Show the weight and the meaning of each evaluation term.",
+        examples=("merino weights", "merino weights my-weights.txt"),
+    )
+    parser.add_argument("file", nargs="?", metavar="FILE", help="weights file (default: the weights in use)")
+    file, evaluation = _load_evaluation(parser.parse_args(arguments).file)
+    print(f"{file}\n\n{evaluation.describe()}")
+    return 0
+
+
+def warmup(arguments: list[str]) -> int:
+    """Compile every part of Merino into the cache, or only those named, and print the seconds each took."""
+    known = parts()
+    parser = Parser(
+        prog="merino warmup",
+        description="Compile Merino, or some parts of it, ahead of the first use.",
+        examples=("merino warmup", "merino warmup play learn"),
+    )
+    parser.add_argument("parts", nargs="*", default=[], metavar="PART", help=f"{', '.join(known)} (default: all)")
+    shared.add_quiet(parser)
+    args = parser.parse_args(arguments)
+    wanted = args.parts
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        hint = did_you_mean(unknown[0], known)
+        parser.error(f"there is no part '{unknown[0][:40]}' among {', '.join(known)}{hint}")
+    chosen = {name: known[name] for name in wanted} or known
+    for name, warm_up in chosen.items():
+        began = time.perf_counter()
+        warm_up()
+        if not args.quiet:
+            print(f"{name:<7}{time.perf_counter() - began:7.1f} s", flush=True)
+    if not args.quiet:
+        print(f"ready; the compiled code is in {CACHE.parent if CACHE else 'memory only'}")
+    return 0
+
+
+def _load_evaluation(name: str | None = None) -> tuple[Path, Evaluation]:
+    """The weights file of this name, or the active one, and what it holds."""
+    try:
+        file = active_file(name).absolute()
+        return file, load(file)
+    except EvaluationError as error:
+        raise CommandError(str(error)) from error
+
+
+def _batches(lines: Iterable[bytes]) -> Iterator[tuple[list[str], np.ndarray, list[tuple[int, str]]]]:
+    """The FENs of a file in batches: texts, POSITION[n], and (line, fault) for what is none.
+
+    Blank lines and lines that begin with `#` are skipped.
+    """
+    numbered = enumerate(lines, start=1)
+    while batch := list(islice(numbered, _BATCH)):
+        fens: list[str] = []
+        faults: list[tuple[int, str]] = []
+        positions = np.zeros(len(batch), dtype=POSITION)
+        for number, line in batch:
+            fen = line.decode("utf-8", "replace").strip().lstrip("\ufeff")
+            if not fen or fen.startswith("#"):
+                continue
+            try:
+                positions[len(fens)] = parse_fen(fen)[0]
+                fens.append(fen)
+            except FenError as error:
+                faults.append((number, str(error)))
+        yield fens, positions[: len(fens)], faults
+
+
+def _depth(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text[:9]) <= MAX_DEPTH:
+        raise argparse.ArgumentTypeError(f"the depth must be a number from 1 to {MAX_DEPTH}, not '{text[:40]}'")
+    return int(text)

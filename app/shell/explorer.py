@@ -1,0 +1,88 @@
+"""`merino explorer`: the explorer in the browser, served until Ctrl-C."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import NamedTuple
+
+from merino.inner.app.console.command_line import Parser, file_path
+from merino.inner.app.shell.naming import errors_named
+from merino.inner.app.shell.positions import take_setup
+from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.core.common.errors import MerinoError
+from merino.inner.engine.notation.positions import looks_like_fen
+from merino.inner.formats.sources import decoded
+
+PORT = 8765
+
+
+def run_explorer(arguments: Sequence[str]) -> int:
+    """Serve the page; 0 after Ctrl-C. Raises CommandError."""
+    parser = Parser(
+        prog="merino explorer",
+        usage="merino explorer [FEN | FILE.pgn] [options]",
+        description="Open a page in the browser that shows a position and its reasons.",
+        examples=("merino explorer", "merino explorer games.pgn --port 0 --no-browser"),
+    )
+    sentence = "position or games to begin with (default: the starting position)"
+    parser.add_argument("words", nargs="*", default=[], metavar="FEN | FILE.pgn", help=sentence)
+    sentence = "port to listen on, 0 for any free one (default: %(default)s)"
+    parser.add_argument("--port", type=_port, default=PORT, metavar="N", help=sentence)
+    parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
+    args = parser.parse_args(arguments)
+    typed, path = _first(args.words)
+    try:
+        import starlette  # noqa: F401, PLC0415 (an extra)
+        import uvicorn  # noqa: F401, PLC0415
+        import websockets  # noqa: F401, PLC0415
+    except ImportError as error:
+        raise CommandError(
+            f"explorer: it needs {error.name}; install Merino with the extra 'web', as in pip install '.[web]'"
+        ) from error
+    from merino.inner.app.explorer.fields import MAX_TEXT  # noqa: PLC0415 (what they serve)
+    from merino.inner.app.explorer.games_file import GamesFile  # noqa: PLC0415
+    from merino.inner.app.explorer.server_state import ServerState  # noqa: PLC0415
+    from merino.inner.app.explorer.serving import serve  # noqa: PLC0415
+
+    with errors_named("explorer", MerinoError), GamesFile(path) if path else nullcontext() as games:
+        state = ServerState(typed.text, typed.is_free, games)
+        if games and games.holds_positions:
+            state = ServerState(decoded(games.text(0, MAX_TEXT)))
+        elif games:
+            games.check()
+        serve(state, args.port, not args.no_browser, _say)
+    return 0
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+class _Typed(NamedTuple):
+    """What the page treats as if typed, and whether it is a position that the rules do not allow."""
+
+    text: str | None = None
+    is_free: bool = False
+
+
+def _first(words: Sequence[str]) -> tuple[_Typed, Path | None]:
+    """What the page begins with: a text, or a file of games. Raises CommandError."""
+    if not words:
+        return _Typed(), None
+    if looks_like_fen(words[0]):
+        setup, rest = take_setup(words, "explorer")
+        if rest:
+            raise UsageError(f"explorer: expected nothing after the FEN, not '{' '.join(rest)[:60]}'")
+        return _Typed(setup.fen, setup.position is None), None
+    if len(words) > 1:
+        raise UsageError(f"explorer: expected a FEN or one file, not '{' '.join(words)[:60]}'")
+    return _Typed(), file_path(words[0])
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text[:6]) > 65535:
+        raise argparse.ArgumentTypeError(f"a port is a number from 0 to 65535, not '{text[:40]}'")
+    return int(text)

@@ -1,0 +1,113 @@
+"""`merino features EXPR [FEN]`: a feature set, its blocks, and what is active on a board."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from merino.inner.app.console import shared_options as shared
+from merino.inner.app.console.command_line import Parser, file_path
+from merino.inner.app.shell.naming import errors_named
+from merino.inner.app.shell.output_files import check_picture, ending_of, write_output
+from merino.inner.app.shell.positions import take_position
+from merino.inner.core.board.fen import START_FEN
+from merino.inner.core.common.command import UsageError
+from merino.inner.core.common.progress import Progress
+from merino.inner.eval.net.features import FeatureError, FeatureSet, features
+from merino.inner.formats.pgn_games import Games, play_games
+from merino.inner.formats.pgn_stream import games_of
+from merino.inner.formats.sources import Source, SourceError, open_source
+from merino.inner.learn.net.feature_changes import THESIS_SLIP, FeatureChanges, measure_changes
+from merino.inner.learn.net.plots import MOBILITY, draw_mobility
+
+
+def run_features(arguments: Sequence[str]) -> int:
+    """The command in a shell; raises CommandError."""
+    parser = Parser(
+        prog="merino features",
+        description="Show a feature set: blocks, sizes, and which features are active on a board.",
+        notes="Blocks are ALL, KING, H, V, D1, D2, PH, PV, MB and MC; + joins sets, * multiplies them (docs/nets.md).",
+        examples=('merino features "ALL+H+V"', "merino features KING*ALL --stats games.pgn --json"),
+    )
+    parser.add_argument("expression", metavar="EXPR", help='a feature set, such as "ALL+H+V" or "KING*ALL"')
+    parser.add_argument("fen", nargs="*", default=[], metavar="FEN", help="default: the starting position")
+    parser.add_argument(
+        "--stats", metavar="FILE.pgn", help="count the features that the moves of these games change, by block"
+    )
+    shared.add_plot(parser, f"the mobility of the pieces in these games (with --stats and the block {MOBILITY})")
+    shared.add_json(parser)
+    shared.add_quiet(parser)
+    args = parser.parse_args(arguments)
+    try:
+        wanted = features(args.expression)
+    except FeatureError as error:
+        raise UsageError(f"features: {error}") from error
+    if args.stats is not None:
+        if args.fen:
+            raise UsageError("features: give --stats or a FEN, not both")
+        _print_changes(wanted, file_path(args.stats), args)
+    elif args.plot:
+        raise UsageError("features: --plot needs --stats and games")
+    else:
+        _print_active(wanted, args.fen or START_FEN.split(), args.json)
+    return 0
+
+
+def _print_active(wanted: FeatureSet, words: Sequence[str], as_json: bool) -> None:
+    position, rest = take_position(words, "features")
+    if rest:
+        raise UsageError(f"features: expected one FEN, not also '{' '.join(rest)[:40]}'")
+    white, black = wanted.active(position.record)[0]
+    if as_json:
+        blocks = [part._asdict() for part in wanted.parts]
+        data = {"features": wanted.name, "size": wanted.size, "blocks": blocks, "fen": position.fen()}
+        print(json.dumps(data | {"white": white.tolist(), "black": black.tolist()}))
+        return
+    print(f"{wanted.name}: {wanted.size} features\n")
+    print(f"{'block':<24}{'size':>8}{'offset':>8}")
+    for part in wanted.parts:
+        print(f"{part.name:<24}{part.size:>8}{part.offset:>8}")
+    for name, active in (("White", white), ("Black", black)):
+        print(f"\nactive as {name} sees it, {len(active)}:")
+        for index in active.tolist():
+            print(f"{index:>8}  {wanted.words(index)}")
+
+
+def _print_changes(wanted: FeatureSet, path: Path, args: argparse.Namespace) -> None:
+    names = [part.name for part in wanted.parts]
+    if args.plot and MOBILITY not in names:
+        raise UsageError(f"features: --plot draws the block {MOBILITY}, which is not part of {wanted.name}")
+    check_picture(args.plot, "features")
+    progress = Progress("Reading", shared.progress_stream(args.quiet))
+    with errors_named("features", SourceError), open_source(path) as source, progress:
+        found = measure_changes(wanted, _games(source, progress))
+    if not found.moves:
+        raise UsageError(f"features: '{path}' holds no game with moves")
+    if args.plot:
+        picture = draw_mobility(found.often[names.index(MOBILITY)], ending_of(args.plot))
+        write_output(args.plot, picture, "features")
+    if args.json:
+        print(json.dumps({"moves": found.moves, "blocks": [change.__dict__ for change in found.blocks]}))
+        return
+    _print_table(found)
+
+
+def _print_table(found: FeatureChanges) -> None:
+    print(f"{found.moves} moves, means of both sides' views\n")
+    print(f"{'block':<20}{'active':>9}{'added':>9}{'removed':>9}{'together':>10}   thesis: added, removed")
+    for change in found.blocks:
+        text = f"{change.name:<20}{change.active:>9.2f}{change.added:>9.2f}{change.removed:>9.2f}"
+        slip = THESIS_SLIP.get(change.name)
+        beside = f"{slip[0]:.2f}, {slip[1]:.2f} (some removals were lost there)" if slip else ""
+        print(f"{text}{change.added + change.removed:>10.2f}   {beside}".rstrip())
+
+
+def _games(source: Source, progress: Progress) -> Iterator[Games]:
+    for piece in games_of(source):
+        progress(source.done)
+        if len(piece.table):
+            yield play_games(piece.data, np.array(piece.table), 1, piece.lines_before)

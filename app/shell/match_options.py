@@ -1,0 +1,275 @@
+"""The options that the match commands share, and what they print alike."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from merino.inner.app.console import shared_options as shared
+from merino.inner.app.console.command_line import KeyValues, Parser, any_number, natural, positive
+from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.core.common.files import check_writable, write_fault
+from merino.inner.core.common.user_files import real_path
+from merino.inner.core.common.work import cores
+from merino.inner.match.compiled_game import MAX_PLIES
+from merino.inner.match.config import MatchConfig
+from merino.inner.match.errors import MatchError, PlayerError
+from merino.inner.match.games import Tally
+from merino.inner.match.openings import PLIES
+from merino.inner.match.players import FORMS, Player
+from merino.inner.match.report import live_line
+from merino.inner.match.runner import BrokenOffError, MatchOutput, MatchResult, run_match
+from merino.inner.match.statistics import Model, Sprt
+from merino.inner.match.time_control import Adjudication, Clock, TimeControl
+
+GAMES = 1000
+NODES = 1000
+MARGIN_MS = 20
+PLIES_OF_A_MOVE = 2
+LIMITS, ADJUDICATION, TEST = "time control", "adjudication", "sequential test"  # titles of groups
+
+
+def clock(text: str) -> Clock:
+    """A clock as cutechess writes it: `10+0.1`, `40/300`, `40/5:00+2`."""
+    try:
+        return Clock.read(text)
+    except ValueError as error:
+        wanted = "a time control looks like 10+0.1, 40/300 or 40/5:00+2"
+        raise argparse.ArgumentTypeError(f"{wanted}, not '{text[:40]}'") from error
+
+
+def full_moves(text: str) -> int:
+    """The plies of a number of full moves."""
+    plies = PLIES_OF_A_MOVE * positive(text)
+    if plies > MAX_PLIES:
+        raise argparse.ArgumentTypeError(f"'{text[:40]}' is above {MAX_PLIES // PLIES_OF_A_MOVE}")
+    return plies
+
+
+def plies(text: str) -> int:
+    """A number of plies, not more than a game may have."""
+    if positive(text) > MAX_PLIES:
+        raise argparse.ArgumentTypeError(f"'{text[:40]}' is above {MAX_PLIES}")
+    return positive(text)
+
+
+def add_time_control(parser: Parser, movetime: bool = True) -> None:
+    """--nodes and --depth; also --movetime, --tc and --hash where time may limit a move."""
+    add = parser.group(LIMITS).add_argument
+    add("--nodes", type=positive, metavar="N", help=f"nodes per move (default: {NODES} without another limit)")
+    add("--depth", type=positive, metavar="N", help="depth per move in plies")
+    if movetime:
+        add("--movetime", type=positive, metavar="MS", help="milliseconds per move")
+        add("--tc", type=clock, metavar="TC", help="clock, [moves/][minutes:]seconds[+increment]: 10+0.1, 40/5:00+2")
+
+
+def add_game_options(parser: Parser, games: int, per: str) -> None:
+    """The options of play and output; `per` says to what the number of games applies."""
+    parser.add_argument("--games", type=positive, metavar="N", default=games, help=f"games {per} (default: {games})")
+    add_time_control(parser)
+    add = parser.group(LIMITS).add_argument
+    sentence = "milliseconds by which a move may exceed its time (default: %(default)s)"
+    margin = add("--timemargin", type=natural, default=MARGIN_MS, metavar="MS", help=sentence)
+    parser.also_accept("--margin", margin)
+    sentence = "transposition table of each player in MiB (default: by the nodes)"
+    add("--hash", metavar="MB", type=positive, help=sentence)
+    shared.add_openings(parser, f"{PLIES} if random")
+    add_resign(parser)
+    add = parser.group(ADJUDICATION).add_argument
+    add(
+        "--draw",
+        action=KeyValues,
+        keys=("movenumber", "movecount", "score"),
+        plain=("score", "movecount", "movenumber"),
+        kind=natural,
+        metavar=("movenumber=N", "movecount=N", "score=CP"),
+        help="draw once, after move movenumber, both sides have reported at most CP for movecount moves",
+    )
+    sentence = f"draw N full moves after the opening (default: {MAX_PLIES // PLIES_OF_A_MOVE})"
+    longest = add("--maxmoves", type=full_moves, dest="longest", default=MAX_PLIES, metavar="N", help=sentence)
+    parser.also_accept_form("--longest", longest, type=plies)  # in plies
+    shared.add_concurrency(parser, "games", shown="one per core; 1 with --tc or --movetime")
+    shared.add_cluster(parser, "play")
+    shared.add_pgn(parser)
+
+
+def add_resign(parser: Parser, default: dict[str, int] | None = None) -> None:
+    """--resign."""
+    shown = " ".join(f"{key}={value}" for key, value in (default or {}).items()) or "never"
+    parser.group(ADJUDICATION).add_argument(
+        "--resign",
+        action=KeyValues,
+        keys=("movecount", "score"),
+        plain=("score", "movecount"),
+        kind=natural,
+        default=default,
+        metavar=("movecount=N", "score=CP"),
+        help=f"win once both sides have reported at least CP for it, for movecount moves (default: {shown})",
+    )
+
+
+def add_test(parser: Parser) -> None:
+    """The sequential test."""
+    add = parser.group(TEST).add_argument
+    add(
+        "--sprt",
+        action=KeyValues,
+        keys=("elo0", "elo1"),
+        plain=("elo0", "elo1"),
+        kind=any_number,
+        metavar=("ELO0", "ELO1"),
+        help="stop as soon as the test accepts one of two Elo differences of A over B",
+    )
+    add(
+        "--alpha",
+        type=any_number,
+        default=0.05,
+        metavar="P",
+        help="probability of wrongly accepting ELO1 (default: 0.05)",
+    )
+    add(
+        "--beta",
+        type=any_number,
+        default=0.05,
+        metavar="P",
+        help="probability of wrongly accepting ELO0 (default: 0.05)",
+    )
+    models = tuple(map(str, Model))
+    add("--model", choices=models, default=str(Model.NORMALIZED), help="kind of Elo (default: %(default)s)")
+
+
+def player_forms() -> str:
+    """The forms of a player, for the help."""
+    return f"A player is {FORMS}."
+
+
+def read_config(args: argparse.Namespace, players: tuple[Player, Player]) -> MatchConfig:
+    """The configuration of a match."""
+    return MatchConfig(
+        players,
+        time_control(args.nodes, args.depth, args.movetime, args.tc, args.hash),
+        args.games,
+        args.seed,
+        args.openings,
+        args.plies,
+        adjudication(args.resign, args.draw, args.longest),
+        margin=args.timemargin,
+    )
+
+
+def adjudication(
+    resign: dict[str, Any] | None, draw: dict[str, Any] | None = None, longest: int = MAX_PLIES
+) -> Adjudication:
+    """The rules by which games end early; `longest` is in plies."""
+    win = resign or {"score": 0, "movecount": 0}
+    drawn = draw or {"score": 0, "movecount": 0, "movenumber": 0}
+    return Adjudication(
+        win["score"], win["movecount"], drawn["score"], drawn["movecount"], drawn["movenumber"], longest
+    )
+
+
+def time_control(
+    nodes: int | None,
+    depth: int | None,
+    movetime: int | None = None,
+    tc: Clock | None = None,
+    hash_mb: int | None = None,
+) -> TimeControl:
+    """The limits of a move: NODES if there is no other."""
+    limited = any(value is not None for value in (nodes, depth, movetime, tc))
+    return TimeControl(nodes if limited else NODES, depth, movetime, tc, hash_mb)
+
+
+def read_test(args: argparse.Namespace) -> Sprt | None:
+    """The sequential test, if there is to be one; raises UsageError."""
+    if args.sprt is None:
+        return None
+    elo0, elo1 = args.sprt["elo0"], args.sprt["elo1"]
+    if not elo0 < elo1:
+        raise UsageError(f"--sprt takes the lower Elo first, not {elo0:g} {elo1:g}")
+    if not (0 < args.alpha < 0.5 and 0 < args.beta < 0.5):
+        raise UsageError("--alpha and --beta must lie between 0 and 0.5")
+    try:
+        return Sprt(elo0, elo1, args.alpha, args.beta, Model(args.model))
+    except ValueError as error:
+        raise UsageError(f"--sprt: {error}") from error
+
+
+def concurrency(args: argparse.Namespace, config: MatchConfig) -> int:
+    """Games at the same time."""
+    if args.concurrency is not None:
+        return int(args.concurrency)
+    if config.time_control.is_timed:
+        return 1  # a clock is fair only where each game has its core
+    return cores()
+
+
+def output(
+    args: argparse.Namespace,
+    event: str,
+    state: Path | None,
+    show: Callable[[str], object],
+    line: Callable[[Tally, int, float | None, Sprt | None], str] = live_line,
+) -> MatchOutput:
+    """The outputs of the games; before any is played, raises MatchError if they cannot be written."""
+    for path, whole in ((args.pgn, False), (state, True)):
+        try:
+            if path is not None:
+                check_writable(path, whole)
+        except OSError as error:
+            raise MatchError(write_fault(error, path)) from error
+    if args.pgn is not None and state is not None and real_path(args.pgn) == real_path(state):
+        raise MatchError(f"--pgn and --state are both '{state}'; name two files")
+    return MatchOutput(show, args.pgn, state, event, line, remarks(args))
+
+
+def run_and_catch(
+    config: MatchConfig,
+    args: argparse.Namespace,
+    goes_to: MatchOutput,
+    sprt: Sprt | None = None,
+    executor: Executor | None = None,
+) -> tuple[MatchResult, MatchError | None]:
+    """The match as far as it was played, and the error that ended it: raise that after the result has been shown."""
+    try:
+        return run_match(config, concurrency(args, config), sprt, goes_to, executor), None
+    except BrokenOffError as error:
+        return error.result, error
+    except MatchError as error:
+        return MatchResult(Tally()), error
+
+
+@contextmanager
+def errors_of(command: str) -> Iterator[None]:
+    """Put the name of the command before errors of a match; a bad player is a usage error."""
+    try:
+        yield
+    except PlayerError as error:
+        raise UsageError(f"{command}: {error}") from error
+    except MatchError as error:
+        raise CommandError(f"{command}: {error}") from error
+
+
+def interrupted(state: Path | None) -> str:
+    """The remark after Ctrl-C."""
+    return f"Interrupted; the same command continues from '{state}'." if state else "Interrupted."
+
+
+def remarks(args: argparse.Namespace) -> Callable[[str], object]:
+    """The output of remarks: standard error, or none after --quiet."""
+    return shared.unless_quiet(say, args.quiet)
+
+
+def say(sentence: str) -> None:
+    """Print a remark on standard error."""
+    print(sentence, file=sys.stderr, flush=True)
+
+
+def names(players: Sequence[Player]) -> list[str]:
+    """Their names."""
+    return [player.label for player in players]

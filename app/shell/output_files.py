@@ -1,0 +1,43 @@
+"""Files that a command writes at its end: checked before the work that leads to them, so that none is lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.core.common.files import check_writable, write_fault, write_whole
+from merino.inner.core.common.pictures import ENDINGS, PictureError, load_matplotlib
+
+
+def check_output(path: Path, command: str) -> None:
+    """Raise CommandError if a file cannot be written; what is there stays as it is."""
+    try:
+        check_writable(path)
+    except OSError as error:
+        raise CommandError(f"{command}: {write_fault(error, path)}") from error
+
+
+def write_output(path: Path, content: bytes, command: str) -> None:
+    """Write a file as a whole; raises CommandError."""
+    try:
+        write_whole(path, content)
+    except OSError as error:
+        raise CommandError(f"{command}: {write_fault(error, path)}") from error
+
+
+def check_picture(path: Path | None, command: str) -> None:
+    """Raise UsageError or CommandError if a picture cannot be drawn or written; None is no picture."""
+    if path is None:
+        return
+    if ending_of(path) not in ENDINGS:
+        raise UsageError(f"{command}: --plot writes {' or '.join(ENDINGS)}, not '{path}'")
+    try:
+        load_matplotlib()
+    except PictureError as error:
+        raise CommandError(f"{command}: nothing is done: {error}, or leave out --plot") from error
+    check_output(path, command)
+
+
+def ending_of(path: Path) -> str:
+    """The ending that says in which format a picture is written."""
+    return path.suffix.lower()

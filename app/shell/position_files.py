@@ -1,0 +1,163 @@
+"""`merino positions FILE ...`: shows what files of scored positions hold; converts, shuffles and splits them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from merino.inner.app.console import shared_options as shared
+from merino.inner.app.console.command_line import Parser, file_path, positive
+from merino.inner.app.shell.naming import errors_named
+from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.core.common.files import check_writable, write_fault
+from merino.inner.core.common.progress import ProgressOfMany
+from merino.inner.core.common.user_files import is_there, real_path
+from merino.inner.formats.packed import MAX_SCORE, PACKED, Filter, PackedError
+from merino.inner.formats.packed_files import is_held_out, packed_positions, shuffled, write_packed_file
+from merino.inner.formats.sources import SourceError, find_files
+from merino.inner.learn.net.position_counts import BOUNDS, PositionCounts, count_positions
+
+WIDTH = 40  # of the longest bar
+
+
+def run_positions(arguments: Sequence[str]) -> int:
+    """The command in a shell; raises CommandError."""
+    parser = _parser()
+    args = parser.parse_args(arguments)
+    if (args.shuffle or args.split) and args.out is None:
+        raise UsageError("positions: --shuffle and --split need --out")
+    with errors_named("positions", PackedError, SourceError), _writing():
+        files = find_files(args.files)
+        if args.out is None:
+            _tell(count_positions(_read(files, args)), args.json)
+        else:
+            _convert(files, args)
+    return 0
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="merino positions",
+        description="Show what files of scored positions hold; convert, shuffle or split them.",
+        examples=("merino positions games.pgn", "merino positions a.bin b.pgn --out all.bin --shuffle"),
+        notes="Reads packed positions (bulletformat, 32 bytes each), PGN with scores in comments, lines 'FEN | score | "
+        "result', and EPD with ce and c9. --out writes packed positions, or text if FILE ends in .txt or .epd.",
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="files, compressed or not")
+    add = parser.group("positions of games").add_argument
+    sentence = "leave out positions with larger scores (default: %(default)s)"
+    add("--max-score", type=positive, metavar="CP", default=MAX_SCORE, help=sentence)
+    add("--noisy", action="store_true", help="also use positions in check or whose move is a capture or promotion")
+    add = parser.group(shared.OUTPUT).add_argument
+    add("--out", type=file_path, metavar="FILE", help="write the positions to this file")
+    add("--shuffle", action="store_true", help="write them in random order")
+    shared.add_seed(parser, "that order", shared.OUTPUT)
+    sentence = "write this share of the games to FILE instead"
+    add("--split", nargs=2, metavar=("SHARE", "FILE"), help=sentence)
+    shared.add_json(parser)
+    shared.add_quiet(parser)
+    return parser
+
+
+def _read(files: Sequence[Path], args: argparse.Namespace) -> Iterator[np.ndarray]:
+    chosen = Filter(args.max_score, args.noisy)
+    progress = ProgressOfMany(shared.progress_stream(args.quiet))
+    for path in files:
+        found = 0
+        for chunk in packed_positions(path, chosen, partial(progress, f"Reading {path.name}")):
+            found += len(chunk)
+            yield chunk
+        progress.wipe()
+        if not found:
+            raise CommandError(f"positions: '{path}' holds no position with a score and a result")
+
+
+def _convert(files: Sequence[Path], args: argparse.Namespace) -> None:
+    kept_out: list[np.ndarray] = []
+    chunks = _read(files, args)
+    share, second = _split_of(args)
+    for target in [args.out] + ([second] if second else []):
+        check_writable(target)
+        if any(is_there(path) and is_there(target) and path.samefile(target) for path in files):
+            raise UsageError(f"positions: '{target}' is also an input; name another output file")
+    if second:
+        chunks = _without(chunks, share, kept_out)
+    if args.shuffle:
+        chunks = shuffled(chunks, real_path(args.out).parent, args.seed)
+    count = write_packed_file(args.out, chunks)
+    print(f"{count} positions are in '{args.out}'")
+    if second:
+        apart = write_packed_file(second, kept_out or [np.zeros(0, dtype=PACKED)])
+        print(f"{apart} positions, from other games, are in '{second}'")
+
+
+def _split_of(args: argparse.Namespace) -> tuple[float, Path | None]:
+    if not args.split:
+        return 0.0, None
+    try:
+        share = float(args.split[0])
+    except ValueError:
+        share = 0.0
+    if not 0 < share < 1:
+        raise UsageError(f"positions: --split takes a share between 0 and 1, not '{args.split[0]}'")
+    return share, file_path(args.split[1])
+
+
+def _without(chunks: Iterator[np.ndarray], share: float, kept_out: list[np.ndarray]) -> Iterator[np.ndarray]:
+    for chunk in chunks:
+        apart = is_held_out(chunk["game"], share)
+        kept_out.append(chunk[apart])
+        yield chunk[~apart]
+
+
+@contextmanager
+def _writing() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise CommandError(f"positions: {write_fault(error)}") from error
+
+
+def _tell(counts: PositionCounts, as_json: bool) -> None:
+    if as_json:
+        data = {
+            "positions": counts.positions,
+            "games": counts.games,
+            "duplicates": counts.duplicates(),
+            "score": {"mean": counts.mean, "deviation": counts.deviation},
+            "score_bounds": list(BOUNDS),
+            "scores": counts.scores.tolist(),
+            "results": dict(zip(("lost", "drawn", "won"), counts.results.tolist(), strict=True)),
+            "phases": counts.phases.tolist(),
+            "king_squares": counts.kings.tolist(),
+        }
+        print(json.dumps(data))
+        return
+    total = max(1, counts.positions)
+    lost, drawn, won = (counts.results / total).tolist()
+    games = f" of {counts.games} games" if counts.games else ""
+    print(f"{counts.positions} positions{games}, {counts.duplicates()} of them duplicates")
+    print(f"result for the side to move: {won:.1%} won, {drawn:.1%} drawn, {lost:.1%} lost")
+    print(f"score for the side to move: mean {counts.mean:+.1f} cp, standard deviation {counts.deviation:.1f} cp\n")
+    ends = ["", *map(str, BOUNDS), ""]
+    names = [f"{low or '':>6} to {high}" for low, high in pairwise(ends)]
+    _bars("score", [name if name.strip() != "to" else "all" for name in names], counts.scores)
+    print()
+    _bars("phase", [f"{units:>6}" for units in range(len(counts.phases))], counts.phases)
+    print("\nking square, in thousandths, from the side to move")
+    for rank in range(7, -1, -1):
+        print("  " + "".join(f"{1000 * count / total:7.1f}" for count in counts.kings[8 * rank : 8 * rank + 8]))
+
+
+def _bars(title: str, names: Sequence[str], counts: np.ndarray) -> None:
+    most, total = max(1, int(counts.max())), max(1, int(counts.sum()))
+    print(title)
+    for name, count in zip(names, counts.tolist(), strict=True):
+        print(f"{name:<17}{count / total:>7.1%} {'#' * round(WIDTH * count / most)}".rstrip())

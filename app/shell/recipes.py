@@ -1,0 +1,245 @@
+"""`merino recipes FILE`: compares ways to learn, each by a match against the same start."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from merino.inner.app.console import shared_options as shared
+from merino.inner.app.console.command_line import Parser, file_path
+from merino.inner.app.console.learn_options import read_arguments
+from merino.inner.app.console.learning import shown
+from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.core.common.files import write_fault
+from merino.inner.core.common.interrupt import INTERRUPTED
+from merino.inner.core.common.nearest import did_you_mean
+from merino.inner.core.common.user_files import SETTINGS, first_there, read_user_text
+from merino.inner.eval.evaluation import EvaluationError
+from merino.inner.eval.linear.weights import SHIPPED
+from merino.inner.formats.sources import SourceError
+from merino.inner.learn.recipes import Comparison, ComparisonStoppedError, OwnGames, Recipe, RecipeResult, compare
+from merino.inner.learn.request import LearnRequest
+from merino.inner.match.errors import MatchError
+from merino.inner.match.report import signed
+from merino.inner.match.statistics import estimate
+
+ARTICLE = Path(__file__).resolve().parents[2] / "learn" / "article.toml"
+_KEYS = {
+    "the file": {"start", "tests", "match", "games", "recipes"},
+    "[match]": {"nodes", "games", "seed"},
+    "[games]": {"file", "count", "nodes", "seed"},
+    "[recipes]": {"learn", "weights", "note"},
+}
+_NOTHING = LearnRequest(())
+_REFUSED = ("weights", "out", "dry_run", "csv", "record", "plays_match", "prove", "concurrency")
+
+
+def run_recipes(words: Sequence[str]) -> int:
+    """The command in a shell: 0, or 130 after Ctrl-C; raises CommandError."""
+    args = _parser().parse_args(list(words))
+    given = dict[str, Path](args.source or ())
+    for name, path in given.items():
+        if first_there([path]) is None:
+            raise UsageError(f"recipes: --source {name}: there is no file '{path}'")
+    comparison = _read(args.file, given)
+    folder = args.state or Path(f"{args.file.stem}-recipes")
+    found: list[RecipeResult] = []
+    interrupted = False
+    try:
+        with shown(shared.unless_quiet(print, args.quiet or args.json), shared.progress_stream(args.quiet)) as events:
+            try:
+                for outcome in compare(comparison, folder, events, args.concurrency):
+                    found.append(outcome)
+                    events.say(_line(outcome))
+            except (ComparisonStoppedError, KeyboardInterrupt):
+                interrupted = True
+    except (SourceError, EvaluationError, MatchError) as error:
+        raise CommandError(f"recipes: {error}") from error
+    except OSError as error:
+        raise CommandError(f"recipes: {write_fault(error, error.filename or folder)}") from error
+    if args.json:
+        print(json.dumps([outcome.as_json() for outcome in found], indent=1))
+    else:
+        print("\n" + "\n".join(table(found, comparison)))
+    if interrupted and not args.quiet:
+        print(f"Stopped; the same command continues from '{folder}'.")
+    return INTERRUPTED if interrupted else 0
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="merino recipes",
+        description="Compare ways to learn: each recipe of a file learns weights from the same start, and then plays "
+        "a match against it.",
+        notes="FILE is TOML: 'start' is a weights file; [match] gives games and nodes; each [games.NAME] gives a file, "
+        "or count and nodes of games that the start plays against itself; each [recipes.NAME] gives the arguments "
+        "of 'merino learn', with games by their names, or a weights file. 'article' is a file that comes with "
+        "Merino: the versions in the article on GreKo 2015 ML. Everything is kept in the folder, and the same "
+        "command continues there.",
+        examples=(
+            "merino recipes article --source masters=gm2600.pgn",
+            "merino recipes mine.toml --state my-folder --json",
+        ),
+    )
+    parser.add_argument("file", type=_file, metavar="FILE", help="file of recipes, or 'article'")
+    sentence = "the PGN file of the games NAME; may be given more than once"
+    parser.add_argument("--source", type=_source, action="append", metavar="NAME=FILE", help=sentence)
+    shared.add_concurrency(parser, "games")
+    shared.add_state(parser, "FOLDER")
+    shared.add_json(parser)
+    shared.add_quiet(parser)
+    return parser
+
+
+def _file(text: str) -> Path:
+    return ARTICLE if text == ARTICLE.stem else file_path(text)
+
+
+def _source(text: str) -> tuple[str, Path]:
+    name, equals, file = text.partition("=")
+    path = file_path(file)
+    if not equals or not name:
+        raise argparse.ArgumentTypeError(f"'{text[:60]}' is not of the form NAME=FILE")
+    return name, path.absolute()
+
+
+def _read(path: Path, given: Mapping[str, Path]) -> Comparison:
+    """The comparison that a file describes, with the sources that were given; raises UsageError."""
+    try:
+        data = tomllib.loads(read_user_text(path, SETTINGS))
+    except OSError as error:
+        raise UsageError(f"recipes: cannot read '{path}': {error.strerror}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"recipes: {path}: {error}") from error
+    try:
+        return _comparison(path, data, given)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"recipes: {path}: {error}") from error
+
+
+def _comparison(path: Path, data: dict[str, Any], given: Mapping[str, Path]) -> Comparison:
+    _check_keys("the file", data)
+    tables = {name: data.get(name, {}) for name in ("match", "games", "recipes")}
+    for name, table in tables.items():
+        if not isinstance(table, dict):
+            raise ValueError(f"'{name}' is not a table")
+    _check_keys("[match]", tables["match"])
+    numbers = {name: _whole(f"[match] {name}", value) for name, value in tables["match"].items()}
+    unknown = [name for name in given if name not in tables["games"]]
+    if unknown:
+        raise ValueError(f"there are no games called '{unknown[0]}'{did_you_mean(unknown[0], tables['games'])}")
+    sources = {name: given.get(name) or _games(path, name, table) for name, table in tables["games"].items()}
+    if not tables["recipes"]:
+        raise ValueError("it has no recipe, a table [recipes.NAME] with the arguments of 'merino learn'")
+    recipes = tuple(_recipe(path, name, table, sources) for name, table in tables["recipes"].items())
+    tests = tuple(data.get("tests", ()))
+    for name in tests:
+        _check_source("tests", name, sources)
+    return Comparison(_weights(path, data.get("start", "default.txt")), sources, recipes, tests, **numbers)
+
+
+def _games(path: Path, name: str, table: object) -> Path | OwnGames | None:
+    where = f"[games.{name}]"
+    if not isinstance(table, dict):
+        raise ValueError(f"{where} is no table")
+    _check_keys("[games]", table, where)
+    if "file" in table:
+        if len(table) > 1:
+            raise ValueError(f"{where} has both a file and games to play; give one of them")
+        return first_there([(path.parent / file_path(str(table["file"]))).absolute()])
+    if "count" not in table:
+        raise ValueError(f"{where} needs a file, or a count of games to play")
+    numbers = {key: _whole(f"{where} {key}", value) for key, value in table.items()}
+    return OwnGames(numbers["count"], numbers.get("nodes", 1500), numbers.get("seed", 1))
+
+
+def _recipe(path: Path, name: str, table: object, sources: Mapping[str, object]) -> Recipe:
+    where = f"[recipes.{name}]"
+    if not isinstance(table, dict):
+        raise ValueError(f"{where} is no table")
+    if not name.replace("-", "").replace("_", "").isalnum() or name == "start":
+        raise ValueError(f"{where}: the name of a recipe has only letters, digits, - and _, and is not 'start'")
+    _check_keys("[recipes]", table, where)
+    note = str(table.get("note", ""))
+    if ("learn" in table) == ("weights" in table):
+        raise ValueError(f"{where} needs either 'learn', the arguments of 'merino learn', or 'weights', a file")
+    if "weights" in table:
+        return Recipe(name, _NOTHING, _weights(path, table["weights"]), note)
+    try:
+        args = read_arguments(shlex.split(str(table["learn"])), where)
+    except (UsageError, SystemExit) as error:
+        raise ValueError(f"{where}: {error}") from error
+    wrong = [field for field in _REFUSED if getattr(args.request, field) != getattr(_NOTHING, field)]
+    if wrong or args.use is not None or args.is_for_machines:
+        raise ValueError(f"{where}: a recipe takes only games and settings of the fit, not {', '.join(wrong)}")
+    for file in args.request.files:
+        _check_source(where, file, sources)
+    return Recipe(name, replace(args.request, keep_fen=False), None, note)
+
+
+def _weights(path: Path, name: object) -> Path:
+    """A weights file in the folder of the recipes, or one that comes with Merino."""
+    places = [path.parent / str(name), SHIPPED / str(name)]
+    found = first_there(places)
+    if found is None:
+        raise ValueError(f"there is no weights file '{name}', neither in its folder nor in '{SHIPPED}'")
+    return found
+
+
+def _check_source(where: str, name: object, sources: Mapping[str, object]) -> None:
+    if name not in sources:
+        raise ValueError(f"{where}: there are no games called '{name}'{did_you_mean(str(name), sources)}")
+
+
+def _check_keys(kind: str, table: Mapping[str, object], where: str = "") -> None:
+    for key in table:
+        if key not in _KEYS[kind]:
+            raise ValueError(f"{where or kind}: there is no key '{key}'{did_you_mean(key, _KEYS[kind])}")
+
+
+def _whole(where: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"{where} = {value!r} is not a whole number above 0")
+    return value
+
+
+def table(found: Sequence[RecipeResult], comparison: Comparison) -> list[str]:
+    """The outcomes as a table: games, positions, error by test, and Elo against the start with its 95% interval."""
+    width = max(len("recipe"), *(len(outcome.name) for outcome in found), 0) if found else len("recipe")
+    tests = "".join(f"{'error ' + name:>18}" for name in comparison.tests)
+    lines = [
+        f"Against '{comparison.start.name}', {comparison.nodes} nodes a move, random openings, seed {comparison.seed}",
+        f"{'recipe':<{width}}{'games':>9}{'positions':>11}{tests}{'match':>7}{'Elo':>17}",
+    ]
+    for outcome in found:
+        if outcome.missing:
+            lines.append(f"{outcome.name:<{width}}  no games; name them by --source {outcome.missing}=FILE")
+            continue
+        errors = "".join(f"{(outcome.errors or {})[name]:>18.6f}" for name in comparison.tests)
+        played, elo = _elo(outcome)
+        counts = f"{outcome.games or '':>9}{outcome.positions or '':>11}"
+        lines.append(f"{outcome.name:<{width}}{counts}{errors}{played:>7}{elo:>17}  {outcome.note}".rstrip())
+    return lines
+
+
+def _elo(outcome: RecipeResult) -> tuple[str, str]:
+    """Games of the match and Elo, as text."""
+    if outcome.tally is None or not outcome.tally.games:
+        return "", ""
+    found = estimate(outcome.tally.counts)
+    return str(outcome.tally.games), signed(found.elo, found.elo_error)
+
+
+def _line(outcome: RecipeResult) -> str:
+    """A sentence on one outcome."""
+    if outcome.missing:
+        return f"{outcome.name}: left out, because --source does not name the games '{outcome.missing}'"
+    games, elo = _elo(outcome)
+    learned = f"learned from {outcome.games} games, {outcome.positions} positions" if outcome.games else "measured"
+    return f"{outcome.name}: {learned}{f'; Elo {elo} in {games} games' if games else ''}"

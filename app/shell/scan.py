@@ -1,0 +1,121 @@
+"""`merino spsa scan NAME`: Elo against the value of a weight or a number of the search, by matches."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from merino.inner.app.console import shared_options as shared
+from merino.inner.app.console.command_line import Parser, positive
+from merino.inner.app.shell import match_options as options
+from merino.inner.app.shell.output_files import check_picture, ending_of, write_output
+from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.core.common.interrupt import INTERRUPTED
+from merino.inner.core.common.live_line import LivePrinter
+from merino.inner.eval.families import load_chosen
+from merino.inner.match.errors import MatchError
+from merino.inner.match.report import counts_text
+from merino.inner.match.runner import MatchResult
+from merino.inner.tune.scan import ScanRequest, find_number, make_request, run_scan, values_between
+from merino.inner.tune.scan_report import draw_scan, scan_csv, scan_json, scan_table, verdict
+
+GAMES, POINTS = 400, 9
+
+
+def add_scan(parser: Parser) -> None:
+    """The options of the command."""
+    add = parser.add_argument
+    add("name", metavar="NAME", help="a weight, or a parameter of the search")
+    add("--from", dest="low", type=_whole, metavar="V", help="smallest value (default: its lower bound)")
+    add("--to", dest="high", type=_whole, metavar="V", help="largest value (default: its upper bound)")
+    add("--points", type=_two_or_more, metavar="N", help=f"number of values, evenly spaced (default: {POINTS})")
+    add("--values", type=_wholes, metavar="V,V", help="these values instead")
+    add("--against", type=_whole, metavar="V", help="value that all others play against (default: the one in use)")
+    options.add_game_options(parser, GAMES, "of each value")
+    shared.add_evaluation(parser)
+    shared.add_state(parser, "FOLDER")
+    form = parser.group(shared.OUTPUT).add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print one JSON object")
+    form.add_argument("--csv", action="store_true", help="print CSV, one row per value")
+    shared.add_plot(parser, "Elo against value")
+    shared.add_quiet(parser)
+    parser.set_defaults(run=scan)
+
+
+def scan(args: argparse.Namespace) -> int:
+    """Scan, and show the result so far, however the games ended: 0, or 130 after Ctrl-C. Raises CommandError."""
+    request = _request(args)
+    _check(args)
+    found = run_scan(request, lambda value: _play(args, request, value))
+    if found.fault and len(found.points) == 1:
+        raise found.fault
+    if args.json:
+        print(json.dumps(scan_json(found, str(options.read_config(args, request.players(request.against))))))
+    elif args.csv:
+        print(scan_csv(found), end="")
+    else:
+        print("\n".join([*scan_table(found), verdict(found)]))
+    if args.plot:
+        write_output(args.plot, draw_scan(found, ending_of(args.plot)), "spsa scan")
+        print(f"The picture is in '{args.plot}'", file=sys.stderr)
+    if found.fault:
+        raise found.fault
+    if found.interrupted:
+        options.remarks(args)(options.interrupted(args.state))
+    return INTERRUPTED if found.interrupted else 0
+
+
+def _request(args: argparse.Namespace) -> ScanRequest:
+    evaluation = load_chosen(args.weights, args.evalfile)
+    name, number = find_number(args.name, evaluation)
+    ends = (args.low, args.high, args.points)
+    if args.values is not None:
+        if any(end is not None for end in ends):
+            raise UsageError("spsa scan: --values does not go with --from, --to and --points")
+        return make_request(name, args.values, args.against, evaluation)
+    low = round(number.low) if args.low is None else args.low
+    high = round(number.high) if args.high is None else args.high
+    if not low < high:
+        raise UsageError(f"spsa scan: --from {low} is not below --to {high}")
+    return make_request(name, values_between(low, high, args.points or POINTS), args.against, evaluation)
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Raise the errors of the command line before the games are played."""
+    check_picture(args.plot, "spsa scan")
+    if args.state is not None:
+        try:
+            args.state.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CommandError(f"spsa: cannot make folder '{args.state}': {error.strerror}") from error
+
+
+def _play(args: argparse.Namespace, request: ScanRequest, value: int) -> tuple[MatchResult, MatchError | None]:
+    """The match of one value, and the error that ended it."""
+    config = options.read_config(args, request.players(value))
+    title = config.players[0].label
+    state = None if args.state is None else args.state / f"{value}.json"
+    with LivePrinter(shared.progress_stream(args.quiet)) as show:
+        output = options.output(args, "Merino scan", state, lambda line: show(f"{title}  {line}"))
+        result, fault = options.run_and_catch(config, args, output)
+    if result.tally.games:
+        options.remarks(args)(f"{title}: {counts_text(result.tally)}")
+    return result, fault
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"'{text[:40]}' is not a whole number") from error
+
+
+def _wholes(text: str) -> list[int]:
+    return [_whole(part) for part in text.split(",")]
+
+
+def _two_or_more(text: str) -> int:
+    if positive(text) < 2:
+        raise argparse.ArgumentTypeError("a scan needs at least two points")
+    return positive(text)

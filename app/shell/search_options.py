@@ -1,0 +1,68 @@
+"""The options of the commands that evaluate or search, and the evaluation and searcher made from them."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+
+from merino.inner.app.console import shared_options as shared
+from merino.inner.app.console.command_line import Parser
+from merino.inner.core.common.command import CommandError
+from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.searcher import Searcher
+from merino.inner.engine.search.warmup import warm_up
+from merino.inner.eval.evaluation import Evaluation, EvaluationError
+from merino.inner.eval.families import load_chosen
+
+
+@dataclass(frozen=True)
+class SearchRequest:
+    """Limits and resources of a search; `is_limited`: the user set the limits, they are not the command's default."""
+
+    limits: Limits
+    threads: int
+    hash_mb: int
+    is_limited: bool
+
+    @classmethod
+    def of(cls, args: argparse.Namespace, default: Limits) -> SearchRequest:
+        """The request of a command line, with `default` if it names no limit."""
+        limits = Limits(depth=args.depth, nodes=args.nodes, movetime=args.movetime)
+        is_limited = limits != Limits()
+        return cls(limits if is_limited else default, args.threads, args.hash, is_limited)
+
+
+def add_weights_options(parser: Parser) -> None:
+    """--weights, --evalfile and --k."""
+    shared.add_evaluation(parser)
+    shared.add_k(parser)
+
+
+def add_search_options(parser: Parser, nodes: int | None = None, movetime: int | None = None) -> None:
+    """--nodes, --depth, --movetime, --threads, --hash; the help shows the limit that holds without another."""
+    shared.add_limits(parser, "per position", nodes, movetime)
+    shared.add_threads(parser)
+    shared.add_hash(parser)
+
+
+def evaluation_of(name: str | None, k: float | None = None, net: str | None = None) -> Evaluation:
+    """The evaluation in the file of this name, or that in use, with the K asked for or else its own; or a net.
+
+    Raises CommandError.
+    """
+    try:
+        found = load_chosen(name, net)
+    except EvaluationError as error:
+        raise CommandError(str(error)) from error
+    return found if k is None else found.with_k(k)
+
+
+def searcher_of(request: SearchRequest, evaluation: Evaluation) -> Searcher:
+    """A searcher with this evaluation, threads and table; raises CommandError if there is not enough memory."""
+    warm_up()  # so that compiling does not count as thinking
+    try:
+        searcher = Searcher(request.hash_mb, request.threads, evaluation)
+    except MemoryError as error:
+        raise CommandError(f"not enough memory for a transposition table of {request.hash_mb} MiB") from error
+    searcher.move_overhead = 0  # no clock is running
+    return searcher

@@ -1,0 +1,105 @@
+"""`merino selfplay N`: games of Merino against itself, to learn from."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from merino.inner.app.console import shared_options as shared
+from merino.inner.app.console.cluster_option import cluster_executor, needs_of
+from merino.inner.app.console.command_line import Parser, file_path, natural, positive
+from merino.inner.app.shell import match_options as options
+from merino.inner.core.common.command import UsageError
+from merino.inner.core.common.interrupt import INTERRUPTED
+from merino.inner.core.common.live_line import LivePrinter
+from merino.inner.eval.evaluation import EvaluationError
+from merino.inner.eval.families import load_chosen
+from merino.inner.match.config import MatchConfig
+from merino.inner.match.openings import PLIES
+from merino.inner.match.players import OwnPlayer
+from merino.inner.match.report import count_line
+from merino.inner.match.time_control import RandomMoves
+
+EARLY = 6  # plies at which any good move may be played, as GreKo did
+EARLY_LOSS = 100  # centipawns that such a move may lose
+RESIGN = {"movecount": 4, "score": 1000}  # a position that is won so clearly teaches nothing
+
+
+def run_selfplay(words: Sequence[str]) -> int:
+    """The command in a shell: 0, or 130 after Ctrl-C; raises CommandError."""
+    with options.errors_of("selfplay"):
+        parser = _parser()
+        args = parser.parse_args(words)
+        shared.check_cluster(parser, args)
+        return _play(args)
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="merino selfplay",
+        description="Play games of Merino against itself and write them with scores, as input for 'merino learn'.",
+        examples=("merino selfplay 5000", "merino selfplay 2000 --nodes 5000 --pgn games.pgn --seed 7"),
+    )
+    add = parser.add_argument
+    add("count", type=positive, metavar="N", help="number of games")
+    add(
+        "--early",
+        type=natural,
+        metavar="N",
+        default=EARLY,
+        help=f"plies after the opening that are random good moves (default: {EARLY})",
+    )
+    sentence = f"centipawns that such a move may lose (default: {EARLY_LOSS})"
+    add("--early-loss", type=natural, metavar="CP", default=EARLY_LOSS, help=sentence)
+    shared.add_concurrency(parser, "games")
+    shared.add_cluster(parser, "play")
+    shared.add_evaluation(parser)
+    options.add_time_control(parser, movetime=False)
+    shared.add_openings(parser, f"{PLIES} if random")
+    options.add_resign(parser, RESIGN)
+    shared.add_pgn(parser)
+    sentence = "append scored positions to this file, 32 bytes each, as input for 'merino train'"
+    parser.group(shared.OUTPUT).add_argument("--positions", type=file_path, metavar="FILE", help=sentence)
+    shared.add_state(parser)
+    shared.add_quiet(parser)
+    return parser
+
+
+def _play(args: argparse.Namespace) -> int:
+    if args.pgn is None and args.positions is None:
+        args.pgn = Path("selfplay.pgn")
+    try:
+        player = OwnPlayer("Merino", load_chosen(args.weights, args.evalfile))
+    except EvaluationError as error:
+        raise UsageError(f"selfplay: {error}") from error
+    config = MatchConfig(
+        (player, player),
+        options.time_control(args.nodes, args.depth),
+        args.count,
+        args.seed,
+        args.openings,
+        args.plies,
+        options.adjudication(args.resign),
+        RandomMoves(args.early, args.early_loss, args.seed),
+    )
+    with LivePrinter(shared.progress_stream(args.quiet)) as show:
+        output = options.output(args, "Merino self-play", args.state, show, count_line)
+        output = replace(output, positions=args.positions)
+        with cluster_executor(args.cluster, "selfplay", options.remarks(args), needs_of([player])) as executor:
+            result, fault = options.run_and_catch(config, args, output, None, executor)
+    if fault and not result.tally.games:
+        raise fault
+    drawn = result.tally.points[1]
+    written = "' and '".join(str(path) for path in (args.pgn, args.positions) if path)
+    name = player.evaluation.name
+    print(f"{result.tally.games} games, {drawn} of them drawn, played with '{name}'; they are in '{written}'.")
+    if fault:
+        raise fault
+    if not args.quiet:
+        print(f"To learn from them: merino {'learn' if args.pgn else 'train'} {args.pgn or args.positions}")
+    if result.interrupted:
+        options.remarks(args)(options.interrupted(args.state))
+        return INTERRUPTED
+    return 0

@@ -1,0 +1,210 @@
+"""`merino train FILE ...`: trains a net from scored positions."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from merino.inner.app.console import shared_options as shared
+from merino.inner.app.console.command_line import Parser, file_path, number_above_zero, positive, scale, share
+from merino.inner.app.shell.naming import errors_named
+from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.core.common.files import check_writable, write_fault
+from merino.inner.core.common.interrupt import INTERRUPTED
+from merino.inner.core.common.live_line import LivePrinter
+from merino.inner.core.common.progress import ProgressOfMany
+from merino.inner.core.common.user_files import first_there, open_log
+from merino.inner.eval.evaluation import EvaluationError
+from merino.inner.eval.families import find_net
+from merino.inner.eval.net.file import load_net, save_net
+from merino.inner.eval.net.network import ACTIVATIONS, Shape
+from merino.inner.formats.packed import PACKED, Filter, PackedError, open_packed
+from merino.inner.formats.packed_files import is_packed, packed_positions, packed_triples
+from merino.inner.formats.sources import STANDARD_INPUT, SourceError, find_files, open_source, plain_name
+from merino.inner.learn.net.gradient import Objective
+from merino.inner.learn.net.plots import log_of
+from merino.inner.learn.net.training import Trained, Trainer, TrainingError, TrainingSettings, TrainingState, fit_k
+
+SCORE, PQR = "score", "pqr"
+SETTINGS, OBJECTIVE, SHAPE = TrainingSettings(), Objective(), Shape()
+
+
+def run_train(arguments: Sequence[str]) -> int:
+    """The command in a shell: 0, or 130 after Ctrl-C; raises CommandError."""
+    args = _parser().parse_args(arguments)
+    out: Path = args.out
+    with errors_named("train", PackedError, SourceError, TrainingError, EvaluationError):
+        start = load_net(find_net(args.start)) if args.start else None
+        shape = _shape(args, start.shape if start else SHAPE)
+        checkpoint = out.parent / f"{out.name}.state"
+        try:
+            for path in (out, checkpoint):
+                check_writable(path)
+            records, names = _records(args)
+            is_pqr = args.objective == PQR
+            k = args.k or (OBJECTIVE.k if is_pqr else fit_k(records))
+            settings = TrainingSettings(
+                shape,
+                Objective(args.blend, round(k, 1), args.power, is_pqr),
+                args.epochs,
+                args.batch,
+                args.rate,
+                SETTINGS.decay,
+                not args.no_mirror,
+                args.validation,
+                args.seed,
+            )
+            trainer = Trainer(
+                records,
+                settings,
+                {"files": names} | ({"note": args.note} if args.note else {}),
+                checkpoint,
+                args.threads,
+                start,
+            )
+            if not args.quiet:
+                print(f"{shape}\n{len(records)} positions, K {k:.1f}, {args.epochs} epochs")
+            with LivePrinter(shared.progress_stream(args.quiet)) as show:
+                found = trainer.run(_TrainingLog(show, log_of(out)))
+            save_net(found.network, out)
+            if not found.interrupted:
+                checkpoint.unlink(missing_ok=True)
+        except OSError as error:
+            raise CommandError(f"train: {write_fault(error)}") from error
+    _tell(found, out)
+    return INTERRUPTED if found.interrupted else 0
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="merino train",
+        description="Train a net from scored positions: packed files, or PGN with scores in comments.",
+        examples=("merino train games.pgn --out my.net", 'merino train p.bin --features "ALL+H+V" --hidden 32'),
+    )
+    add = parser.add_argument
+    add("files", nargs="+", metavar="FILE", help="positions, as 'merino positions' reads them")
+    shared.add_seed(parser, "the random weights and the order")
+    shared.add_threads(parser, None, "one per core; the result does not depend on it")
+    add = parser.group("net").add_argument
+    add("--features", metavar="EXPR", help=f"feature set (default: {SHAPE.features}, or as in --start)")
+    sentence = f"neurons of the first layer and of a second one (default: {SHAPE.hidden}, or as in --start)"
+    add("--hidden", metavar="N[,M]", help=sentence)
+    sentence = f"activation function (default: {SHAPE.activation}, or as in --start)"
+    add("--activation", choices=ACTIVATIONS, help=sentence)
+    sentence = "train a piece-value net: its score is the sum of a value for each piece"
+    add("--piece-values", action="store_true", help=sentence)
+    add("--note", metavar="TEXT", help="note about the positions, stored in the net")
+    sentence = "continue from this net, a file or a name in weights/ (default: random weights)"
+    add("--start", metavar="NET", help=sentence)
+    add = parser.group("training").add_argument
+    sentence = "passes over all positions (default: %(default)s)"
+    add("--epochs", type=positive, metavar="N", default=SETTINGS.epochs, help=sentence)
+    sentence = "positions per step (default: %(default)s)"
+    add("--batch", type=positive, metavar="N", default=SETTINGS.batch, help=sentence)
+    sentence = "learning rate at the start (default: %(default)s)"
+    add("--rate", type=number_above_zero, metavar="X", default=SETTINGS.rate, help=sentence)
+    sentence = "what to learn from: scores and results, or the moves of PGN games (PQR) (default: %(default)s)"
+    add("--objective", choices=(SCORE, PQR), default=SCORE, help=sentence)
+    sentence = "weight of the result in the target; the score has the rest (default: %(default)s)"
+    add("--blend", type=_blend, metavar="X", default=OBJECTIVE.blend, help=sentence)
+    sentence = "exponent of the error; 2 is the squared error (default: %(default)s)"
+    add("--power", type=number_above_zero, metavar="X", default=OBJECTIVE.power, help=sentence)
+    add("--k", type=scale, metavar="CP", help="scale of the scores (default: fitted to the results)")
+    sentence = "share of the games kept for validation (default: %(default)s)"
+    validation = add("--validation", type=share, metavar="X", default=SETTINGS.validation, help=sentence)
+    parser.also_accept("--apart", validation)
+    add("--no-mirror", action="store_true", help="do not mirror positions left to right")
+    add = parser.group(shared.OUTPUT).add_argument
+    add(
+        "--out",
+        type=file_path,
+        metavar="FILE",
+        default=Path("merino.net"),
+        help="write the net to this file (default: %(default)s)",
+    )
+    shared.add_quiet(parser)
+    return parser
+
+
+def _shape(args: argparse.Namespace, usual: Shape) -> Shape:
+    """The shape asked for, as `usual` where nothing is said."""
+    hidden, second = _hidden(args.hidden) if args.hidden else (usual.hidden, usual.second)
+    activation, is_of_values = args.activation or usual.activation, args.piece_values or usual.piece_values
+    shape = Shape(args.features or usual.features, hidden, second, activation, is_of_values)
+    return replace(shape, features=shape.feature_set.name)
+
+
+def _hidden(text: str) -> tuple[int, int]:
+    words = text.split(",")
+    if not 1 <= len(words) <= 2 or not all(word.strip().isdecimal() for word in words):
+        raise UsageError(f"train: --hidden takes one number, or two as in 64,32, not '{text[:20]}'")
+    return int(words[0]), int(words[1]) if len(words) > 1 else 0
+
+
+def _records(args: argparse.Namespace) -> tuple[np.ndarray, list[str]]:
+    """All positions; a single packed file is mapped, not read."""
+    files = find_files(args.files)
+    names = [path.name for path in files]
+    is_pqr = args.objective == PQR
+    if len(files) == 1 and files[0] != STANDARD_INPUT and _is_packed(files[0]) and not is_pqr:
+        return open_packed(files[0]), names
+    progress, parts = ProgressOfMany(shared.progress_stream(args.quiet)), []
+    for path in files:
+        report = partial(progress, f"Reading {path.name}")
+        parts += list(packed_triples(path, report) if is_pqr else packed_positions(path, Filter(), report))
+    progress.wipe()
+    records = np.concatenate(parts) if parts else np.zeros(0, dtype=PACKED)
+    if not len(records):
+        wanted = "no finished game with a choice of moves" if is_pqr else "no position with a score and a result"
+        raise TrainingError(f"'{args.files[0]}' holds {wanted}")
+    return records, names
+
+
+def _is_packed(path: Path) -> bool:
+    if first_there([path]) is None or plain_name(path) != path:
+        return False
+    with open_source(path) as source:
+        return is_packed(source)
+
+
+class _TrainingLog:
+    """Shows the progress of training on one line, and appends a line to a log for each epoch."""
+
+    def __init__(self, show: LivePrinter, log: Path) -> None:
+        self._show, self._log = show, log
+
+    def __call__(self, state: TrainingState) -> None:
+        """Show the state; at the end of an epoch, log it."""
+        validation = "" if state.validation_error is None else f", validation {state.validation_error:.6f}"
+        left = round(state.seconds_left)
+        time_left = f"{left} s left" if left < 100 else f"{left // 60} min left"
+        self._show(
+            f"epoch {state.epoch}/{state.epochs}: error {state.error:.6f}{validation}, "
+            f"{state.speed / 1e6:.2f} M positions/s, {time_left}"
+        )
+        if state.is_epoch:
+            row = {"epoch": state.epoch, "error": state.error, "apart": state.validation_error, "best": state.best}
+            row |= {"speed": state.speed, "seconds": round(state.seconds, 1)}
+            with open_log(self._log) as file:
+                file.write(json.dumps({"time": round(time.time()), **row}).encode() + b"\n")
+
+
+def _tell(found: Trained, out: Path) -> None:
+    ended = "Interrupted after" if found.interrupted else "Done:"
+    print(
+        f"{ended} {found.epochs} epochs, {found.seconds:.0f} s in this run; error {found.error:.6f}, on validation "
+        f"games {found.validation_error:.6f}; the net is in '{out}'"
+    )
+    if found.interrupted:
+        print("The same command continues from there.")
+
+
+def _blend(text: str) -> float:
+    return 1.0 if text in ("1", "1.0") else share(text)

@@ -1,0 +1,265 @@
+"""`merino spsa tune`, `resume` and `replay`: tuning by games that are played."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+import time
+from pathlib import Path
+
+from merino.inner.app.cluster.address import Needs
+from merino.inner.app.console.cluster_option import cluster_executor
+from merino.inner.app.console.shared_options import progress_stream
+from merino.inner.app.shell.match_options import MARGIN_MS, time_control
+from merino.inner.app.shell.output_files import check_output, check_picture, ending_of, write_output
+from merino.inner.core.board.fen import FenError
+from merino.inner.core.common.about import NAME
+from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.core.common.files import write_fault
+from merino.inner.core.common.interrupt import INTERRUPTED
+from merino.inner.core.common.live_line import LivePrinter
+from merino.inner.core.common.user_files import is_there
+from merino.inner.core.common.work import RemoteExecutor, WorkError, cores
+from merino.inner.eval.families import load_chosen
+from merino.inner.formats.openings import OpeningError
+from merino.inner.match.errors import MatchError
+from merino.inner.match.players import OwnPlayer, Player, find_program
+from merino.inner.match.report import live_line
+from merino.inner.match.runner import MatchOutput, run_match
+from merino.inner.tune.confirming import (
+    MAX_PROOF_GAMES,
+    PROOF,
+    as_player,
+    needs_file,
+    proof_terms,
+    tuned_players,
+    tuned_values,
+    tunes_file,
+)
+from merino.inner.tune.estimators import Method
+from merino.inner.tune.formats import read_file
+from merino.inner.tune.parameters import TuneError, check_known, own_parameters, rounding_warnings
+from merino.inner.tune.picture import draw
+from merino.inner.tune.playing import check_own, engine_options, play_tune
+from merino.inner.tune.progress import TuneProgress, result_lines, value_table
+from merino.inner.tune.tuning import Configuration, Tune, load_tune, replay
+
+SAVE_EVERY = 30.0  # seconds
+AHEAD = 32  # pairs under way, whoever plays them, so that a tune depends on its seed alone
+
+
+def tune_new(args: argparse.Namespace) -> int:
+    """Begin a tune and play it, or continue it if the same command was interrupted."""
+    path = args.state or args.file.parent / f"{args.file.stem}.tune.npz"
+    configuration = _configuration(args)
+    if is_there(path):
+        return _continue(load_tune(path, configuration), path, args)
+    file = _evaluation_file(path, configuration)
+    if needs_file(configuration) and is_there(file):
+        raise UsageError(f"spsa tune: the tuned evaluation would replace '{file}'; name another --state")
+    return _play(Tune.new(configuration), path, args)
+
+
+def _configuration(args: argparse.Namespace) -> Configuration:
+    """The configuration asked for; raises UsageError, TuneError and EvaluationError."""
+    engine = _command(args.engine) if args.engine else ()
+    evaluation = None if engine else load_chosen(args.weights, args.evalfile)
+    known = own_parameters(evaluation) if evaluation else engine_options(engine)
+    parameters = tuple(read_file(args.file, known))
+    check_known(parameters, known, f"the engine '{args.engine}'" if engine else NAME)
+    if not engine:
+        check_own(parameters)
+    for sentence in rounding_warnings(parameters):
+        _remark(args, f"Warning: {sentence}")
+    return Configuration(
+        parameters=parameters,
+        method=args.method,
+        pairs=args.pairs,
+        seed=args.seed,
+        ahead=args.ahead,
+        time_control=time_control(args.nodes, args.depth, args.movetime, args.tc),
+        openings=args.openings,
+        plies=args.plies,
+        margin=MARGIN_MS,
+        identity=evaluation.identity if evaluation else {},
+        engine=engine,
+    )
+
+
+def _command(text: str) -> tuple[str, ...]:
+    """The command line of an engine, its program by its full path; raises UsageError."""
+    words = shlex.split(text)
+    found = find_program(words[0]) if words else None
+    if found is None:
+        raise UsageError(f"spsa tune: there is no program '{text}'")
+    return (found, *words[1:])
+
+
+def tune_on(args: argparse.Namespace) -> int:
+    """Continue an interrupted tune, whose file says all about it."""
+    return _continue(load_tune(args.state), args.state, args)
+
+
+def _continue(tune: Tune, path: Path, args: argparse.Namespace) -> int:
+    _remark(args, f"Continuing after {len(tune.done)} of {tune.configuration.pairs} pairs.")
+    return _play(tune, path, args)
+
+
+def replay_games(args: argparse.Namespace) -> int:
+    """Print the result of each method on the games of a tune."""
+    tune = load_tune(args.state)
+    check_picture(args.plot, "spsa")
+    for method in args.methods:
+        settings, state, _ = replay(tune, method)
+        _tell(f"{method.name.lower()} after {len(tune.done) - tune.lost} pairs:")
+        for line in value_table(tune.configuration.parameters, settings, state):
+            _tell(line)
+    if args.plot:
+        _write_picture(args.plot, draw(tune, args.methods[0], ending_of(args.plot)))
+    return 0
+
+
+def _play(tune: Tune, path: Path, args: argparse.Namespace) -> int:
+    """Play to the end or until Ctrl-C, and print the result so far, however the games ended; 130 after Ctrl-C."""
+    _check_targets(tune, path, args.plot)
+    _write_state(tune, path)
+    needs = Needs(programs=tune.configuration.engine[:1])
+    with cluster_executor(args.cluster, "spsa", lambda line: _remark(args, line), needs) as executor:
+        return _play_on(tune, path, args, executor)
+
+
+def _play_on(tune: Tune, path: Path, args: argparse.Namespace, executor: RemoteExecutor | None) -> int:
+    """The same with this executor, None for threads of this process."""
+    _tell_of_staleness(tune, args, executor)
+    interrupted, fault = _play_pairs(tune, path, args, executor)
+    if interrupted and not fault:
+        _remark(args, f"Interrupted after {len(tune.done)} pairs; 'merino spsa resume {path}' continues.")
+    method = Method[tune.configuration.method.upper()]
+    for line in result_lines(tune, method, tune.settings, tune.state):
+        _tell(line)
+    if fault:
+        raise fault
+    tuned = None if interrupted else _conclude(tune, path, args)
+    if args.plot:
+        _write_picture(args.plot, draw(tune, method, ending_of(args.plot)))
+    if tuned and args.prove:
+        interrupted = _prove(tuned, tune.configuration, args, executor)
+    return INTERRUPTED if interrupted else 0
+
+
+def _tell_of_staleness(tune: Tune, args: argparse.Namespace, executor: RemoteExecutor | None) -> None:
+    """Say how old the estimates are that pairs are made from, and whether there is enough work for all."""
+    ahead = tune.configuration.ahead
+    _remark(args, f"Up to {ahead} pairs are under way: each is made without the results of the {ahead - 1} before it.")
+    at_a_time = _concurrency(args) if executor is None else executor.slots
+    if at_a_time > ahead:
+        _remark(args, f"{at_a_time} could be played at a time; --ahead {2 * at_a_time} lets a new tune do so.")
+
+
+def _concurrency(args: argparse.Namespace) -> int:
+    return args.concurrency or cores()
+
+
+def _play_pairs(
+    tune: Tune, path: Path, args: argparse.Namespace, executor: RemoteExecutor | None
+) -> tuple[bool, CommandError | None]:
+    """Play, and keep the file up to date; whether it was interrupted, and the error that ended it, if any."""
+    progress, saved = TuneProgress(lambda line: _remark(args, line)), [time.monotonic()]
+
+    def note(now: Tune) -> None:
+        progress(now)
+        if time.monotonic() - saved[0] >= SAVE_EVERY:
+            _write_state(now, path)
+            saved[0] = time.monotonic()
+
+    interrupted, fault = False, None
+    try:
+        play_tune(tune, _concurrency(args), note, executor=executor)
+    except KeyboardInterrupt:
+        interrupted = True
+    except (OpeningError, FenError, MatchError, TuneError, WorkError) as error:
+        fault = CommandError(f"spsa: {error}")
+    except CommandError as error:
+        fault = error
+    try:
+        _write_state(tune, path)
+    except CommandError as error:
+        fault = fault or error
+    return interrupted, fault
+
+
+def _conclude(tune: Tune, path: Path, args: argparse.Namespace) -> tuple[Player, Player]:
+    """Write the tuned evaluation and print how to confirm it by a match; the players of that match."""
+    configuration = tune.configuration
+    file = _evaluation_file(path, configuration)
+    tuned, start = tuned_players(tune)
+    if isinstance(tuned, OwnPlayer) and needs_file(configuration):
+        is_tuned = tunes_file(configuration)
+        notes = [f"Tuned by {configuration.method} in {len(tune.done)} pairs of games"] if is_tuned else []
+        try:
+            tuned.evaluation.save(file, notes)
+        except OSError as error:
+            raise CommandError(f"spsa: {write_fault(error, file)}") from error
+        what = "tuned evaluation" if is_tuned else "evaluation"
+        _tell(f"The {what} is in '{file}'")
+    player = as_player(configuration, tuned_values(tune).tolist(), file)
+    _tell(f"As a player of 'merino match': {shlex.quote(player)}")
+    _remark(args, f"To confirm it by {PROOF} against the values at the start: merino spsa resume {path} --prove")
+    return tuned, start
+
+
+def _prove(
+    players: tuple[Player, Player],
+    configuration: Configuration,
+    args: argparse.Namespace,
+    executor: RemoteExecutor | None,
+) -> bool:
+    """Play the tuned values against the start until the test is decided, from openings that the tune did not use.
+
+    True if it was interrupted.
+    """
+    with LivePrinter(progress_stream(args.quiet)) as show:
+        terms = proof_terms(configuration, players)
+        result = run_match(terms, _concurrency(args), PROOF, MatchOutput(show), executor)
+    counts = result.tally.counts
+    _tell(live_line(result.tally, MAX_PROOF_GAMES, None, PROOF))
+    said = {"H0": "not confirmed", "H1": "confirmed: the tuned values are stronger", "": "not decided"}
+    _tell(f"{PROOF}: {said[PROOF.verdict(counts)]}")
+    return result.interrupted
+
+
+def _remark(args: argparse.Namespace, line: str) -> None:
+    """Print a remark."""
+    if not args.quiet:
+        _tell(line)
+
+
+def _tell(line: str) -> None:
+    print(line, flush=True)
+
+
+def _write_state(tune: Tune, path: Path) -> None:
+    try:
+        tune.save(path)
+    except OSError as error:
+        raise CommandError(f"spsa: {write_fault(error, path)}; the earlier file is intact") from error
+
+
+def _write_picture(path: Path, content: bytes) -> None:
+    write_output(path, content, "spsa")
+    print(f"The picture is in '{path}'", file=sys.stderr)
+
+
+def _check_targets(tune: Tune, path: Path, plot: Path | None) -> None:
+    """Raise CommandError before the games if the files cannot be written."""
+    check_output(path, "spsa")
+    if needs_file(tune.configuration):
+        check_output(_evaluation_file(path, tune.configuration), "spsa")
+    check_picture(plot, "spsa")
+
+
+def _evaluation_file(path: Path, configuration: Configuration) -> Path:
+    """Where the evaluation of the tuned player of the tune in `path` is written."""
+    is_net = not configuration.engine and not configuration.evaluation.has_terms
+    return path.with_suffix(".net" if is_net else ".txt")

@@ -1,0 +1,209 @@
+"""Atomic writing of files: after a crash, a full disk or a second writer a file is either the old one or the new."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from merino.inner.core.common.user_files import real_path
+
+if sys.platform != "win32":
+    import fcntl
+
+_MARK, _ENDING = ".merino-", ".new"  # of a file that will replace another
+_BETWEEN_TRIES = 0.1  # seconds between two looks at a lock
+
+log = logging.getLogger(__name__)
+
+
+def write_fault(error: OSError, path: Path | str | None = None) -> str:
+    """Why a file could not be written, in words, for `path` or else the file that the error names."""
+    named = path or error.filename
+    reason: object = error.strerror or error
+    if isinstance(error, FileNotFoundError):
+        reason = "there is no such folder"
+    elif isinstance(error, IsADirectoryError):
+        reason = "it is a folder"
+    return f"cannot write '{named}': {reason}" if named else f"cannot write: {reason}"
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Replace the content of a file; raises OSError and then leaves it unchanged."""
+    write_together({path: content})
+
+
+def write_together(contents: Mapping[Path, bytes]) -> None:
+    """Replace the contents of files; raises OSError, and changes none unless all could be written.
+
+    The replacements are the last step, one file after another in the order given. A pipe or other non-file is written
+    to. The error names its file.
+    """
+    drafts: list[_Draft] = []
+    try:
+        for path, content in contents.items():
+            target = real_path(path)  # of a link, the file it points to
+            with _naming(target):
+                if target.exists() and not target.is_file():
+                    target.write_bytes(content)
+                    continue
+                drafts.append(_Draft(target))
+                drafts[-1].file.write(content)
+                drafts[-1].finish(durable=True)
+        for draft in drafts:
+            draft.put()
+    except BaseException:
+        for draft in drafts:
+            draft.discard()
+        raise
+
+
+@contextmanager
+def writing_whole(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write to that replaces `path` at the end of the block, unless the block ends with an error.
+
+    It does not wait for the disk: it is for large files that can be made again.
+    """
+    draft = _Draft(real_path(path))
+    try:
+        yield draft.file
+        draft.finish(durable=False)
+        draft.put()
+    except BaseException:
+        draft.discard()
+        raise
+
+
+def check_writable(path: Path, whole: bool = True) -> None:
+    """Raise the OSError that writing this file would raise; for checks before the work.
+
+    `whole`: writing as `write_whole` does; else appending. Changes nothing.
+    """
+    target = real_path(path)
+    with _naming(path):
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if target.is_file() and not whole:
+            target.open("ab").close()
+        elif target.exists() and not target.is_file():  # opening a pipe might wait for a reader
+            if not os.access(target, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        else:
+            tempfile.TemporaryFile(dir=target.parent).close()
+
+
+def lock(file: IO[bytes]) -> None:
+    """Lock this open file until it is closed; waits for other holders.
+
+    Without support for locks in the system or disk, it does nothing. Locks are advisory.
+    """
+    if sys.platform != "win32":
+        with suppress(OSError):  # a disk without locks, such as some of a network
+            fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def lock_within(file: IO[bytes], seconds: float) -> bool:
+    """Lock this open file until it is closed, if its other holder gives it up within so long; returns whether it did.
+
+    As in `try_lock`, always True without support for locks.
+    """
+    deadline = time.monotonic() + seconds
+    while not try_lock(file):
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return False
+        time.sleep(min(left, _BETWEEN_TRIES))
+    return True
+
+
+def try_lock(file: IO[bytes]) -> bool:
+    """Lock this open file until it is closed, if nobody else holds the lock; returns whether it did.
+
+    Without support for locks in the system or disk, it always returns True.
+    """
+    if sys.platform != "win32":
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:  # a disk without locks, such as some of a network
+            return True
+    return True
+
+
+class _Draft:
+    """A file beside `target` that will replace it. Its lock tells others that its writer is alive."""
+
+    def __init__(self, target: Path) -> None:
+        """Make it; raises OSError."""
+        _remove_leftovers(target)
+        self._target = target
+        self._mode = target.stat().st_mode & 0o777 if target.exists() else 0o644
+        self.file, self._path = _locked_file(target)
+
+    def finish(self, durable: bool) -> None:
+        """Give it the permissions of its target and, if `durable`, wait until it is on the disk; raises OSError."""
+        self.file.flush()
+        if durable:
+            os.fsync(self.file.fileno())
+        self._path.chmod(self._mode)
+
+    def put(self) -> None:
+        """Replace its target; raises OSError."""
+        if sys.platform == "win32":
+            self.file.close()  # an open file cannot be moved there; elsewhere it keeps its lock until it is in place
+        self._path.replace(self._target)
+        self.file.close()
+
+    def discard(self) -> None:
+        """Remove it, unless it has replaced its target."""
+        with suppress(OSError):  # on a full disk, for unwritten content that is no longer needed
+            self.file.close()
+        self._path.unlink(missing_ok=True)
+
+
+def _locked_file(target: Path) -> tuple[IO[bytes], Path]:
+    """A new file beside `target`, locked, and its path."""
+    while True:
+        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=target.name + _MARK, suffix=_ENDING)
+        file = os.fdopen(descriptor, "wb")
+        lock(file)
+        if Path(name).exists():
+            return file, Path(name)
+        file.close()  # another writer took it for a leftover before it was locked
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Delete leftovers of killed writers of this file: those that nobody has locked."""
+    if sys.platform == "win32":
+        return
+    pattern = re.compile(re.escape(target.name + _MARK) + r"[a-z0-9_]+" + re.escape(_ENDING))
+    try:
+        found = [path for path in target.parent.iterdir() if pattern.fullmatch(path.name) and path.is_file()]
+    except PermissionError:
+        return  # a folder may be written but not listed
+    for path in found:
+        try:
+            with path.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.unlink()
+        except OSError as error:  # its writer is alive, or it belongs to somebody else
+            log.info("%s stays: %s", path, error)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Let an OSError name this file: a full disk names none, a locked folder an internal one."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = str(path)
+        raise

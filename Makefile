@@ -13,7 +13,7 @@ INSTALLED_DEV := $(VENV)/installed-dev
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run explorer docs test test-python test-bounds test-cluster signature fuzz fuzz-files starve endurance mutants lint bench perft warmup clean
+.PHONY: help run explorer docs test test-python test-bounds test-cluster signature fuzz fuzz-files load starve endurance mutants lint bench perft warmup clean
 
 help: ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 20
@@ -48,6 +48,9 @@ signature: warmup ## compare the nodes of the bench with those that the last com
 
 fuzz: warmup $(INSTALLED_DEV) ## send 200,000 faulty lines to the engine; ARGS="--seed 7" for others
 	@$(RUN) -m tests.fuzz_uci $(ARGS)
+
+load: warmup $(INSTALLED_DEV) ## flood the explorer's server, and send it what no page sends; ARGS=--short for less
+	@$(RUN) -m tests.load_explorer $(ARGS)
 
 starve: warmup $(INSTALLED_DEV) ## play with a tenth of a core for each side, and beside eight busy programs; ARGS="--games 50"
 	@$(RUN) -m benchmarks.starving $(ARGS)

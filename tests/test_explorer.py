@@ -1,5 +1,6 @@
 """The server of the explorer: its answers, its refusals, and what may be asked of it."""
 
+import asyncio
 import base64
 import gzip
 import json
@@ -8,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,12 +24,17 @@ from merino.inner.app.explorer.app import create_app
 from merino.inner.app.explorer.evaluations import Evaluations
 from merino.inner.app.explorer.games_file import GamesFile
 from merino.inner.app.explorer.guard import MAX_BYTES
+from merino.inner.app.explorer.learning import learn
+from merino.inner.app.explorer.searchers import Searchers
 from merino.inner.app.explorer.server_state import ServerState
+from merino.inner.app.explorer.sockets import MAX_UNREAD, Channel, Stop
 from merino.inner.app.shell.explorer import run_explorer
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.command import CommandError
 from merino.inner.engine.report.schema import PositionReport
-from merino.inner.eval.families import DEFAULT_FILE, default, load
+from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.strength import at_level
+from merino.inner.eval.families import DEFAULT_FILE, default, load, load_evaluation
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.study.reporting import report_position
 
@@ -404,7 +411,9 @@ def test_a_foreign_host_is_refused(page: TestClient, host: str) -> None:
         pass
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", f"https://127.0.0.1:{PORT}", "http://127.0.0.1:1"])
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", f"https://127.0.0.1:{PORT}", "http://127.0.0.1:1", "http://["]
+)
 def test_a_foreign_page_is_refused(page: TestClient, origin: str) -> None:
     assert refused(page.post("/api/move", json={"fen": "x"}, headers={"origin": origin}), 403)
     with pytest.raises(WebSocketDisconnect), connect(page, "/ws/learn", headers={"origin": origin}):
@@ -425,6 +434,148 @@ def test_an_oversized_body_is_refused_whatever_its_headers_say(page: TestClient)
     chunks = (b"x" * 65536 for _ in range(MAX_BYTES // 65536 + 1))
     assert "larger than 4 MiB" in refused(page.post("/api/read", content=chunks), 413)
     assert refused(page.get("/api/explain", params={"fen": "x" * 20_000}), 414)
+
+
+@pytest.mark.parametrize("number", ["1" + "0" * 400, "1e308", "-1e400", "NaN"])
+def test_a_number_beyond_all_bounds_is_refused(page: TestClient, number: str) -> None:
+    body = f'{{"fen": "{MIDDLEGAME}", "weights": "default", "changes": {{"VAL_P": {number}}}}}'
+    assert "'changes' is no object of numbers" in refused(page.post("/api/explain", content=body))
+
+
+def test_half_of_a_character_is_refused_and_a_whole_one_is_taken(page: TestClient) -> None:
+    for half in ("\\ud83d", "x\\uDE00", "\\ude00\\ud83d"):
+        for body in (f'{{"name": "{half}", "text": "VAL_P 99"}}', f'{{"{half}": 1}}'):
+            assert "half of a character" in refused(page.post("/api/weights", content=body))
+    assert "not JSON" in refused(page.post("/api/weights", content=b'{"name": "\xed\xa0\xbd", "text": "VAL_P 99"}'))
+    entry = page.post("/api/weights", content='{"name": "\\ud83d\\ude00.txt", "text": "VAL_P 99"}').json()
+    assert entry["name"] == "\U0001f600.txt" and page.get("/api/weights").status_code == 200
+
+
+def test_only_so_many_websockets_are_open_at_once(page: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("merino.inner.app.explorer.app.MAX_SOCKETS", 2)
+    with connect(page, "/ws/search"):
+        with connect(page, "/ws/play"), pytest.raises(WebSocketDisconnect), connect(page, "/ws/search"):
+            pass
+        with connect(page, "/ws/search") as socket:
+            socket.send_text("{")
+            assert heard(socket, "error")
+
+
+def test_a_message_is_refused_that_is_longer_than_its_work_needs(page: TestClient) -> None:
+    with connect(page, "/ws/search") as socket:
+        socket.send_text(json.dumps({"fen": MIDDLEGAME, "depth": 1, "text": "x" * MAX_BYTES}))
+        assert f"longer than {MAX_BYTES} characters" in heard(socket, "done")[-1].get("error", "")
+        socket.send_text(json.dumps({"fen": MIDDLEGAME, "depth": 1}))
+        assert heard(socket, "done")[-1]["best"]
+
+
+class UnreadSocket:
+    """A WebSocket of a tab that sends one message, reads nothing, and is closed when `leaves` is set."""
+
+    def __init__(self, text: str, count: int = 1) -> None:
+        self.text, self.left = text, count
+        self.leaves = asyncio.Event()
+
+    async def accept(self) -> None:
+        pass
+
+    async def receive_text(self) -> str:
+        if self.left:
+            self.left -= 1
+            return self.text
+        await self.leaves.wait()
+        raise WebSocketDisconnect
+
+    async def send_json(self, _: object) -> None:
+        await asyncio.Event().wait()
+
+
+def test_work_waits_where_its_tab_does_not_read() -> None:
+    said: list[int] = []
+    ended = threading.Event()
+
+    def talk(_: object, __: object, say: Any, stop: Any) -> Any:
+        while not stop.is_set and len(said) < 10 * MAX_UNREAD:
+            say({"type": "line"})
+            said.append(1)
+        ended.set()
+        return {"type": "done"}
+
+    async def serve() -> None:
+        socket = UnreadSocket("{}")
+        serving = asyncio.create_task(Channel(socket, ServerState(), talk, 100, set()).serve())  # type: ignore[arg-type]
+        await asyncio.sleep(1)
+        assert len(said) == MAX_UNREAD and not ended.is_set()
+        socket.leaves.set()
+        await serving
+
+    asyncio.run(serve())
+    assert ended.wait(5)
+
+
+def test_faulty_messages_wait_where_their_tab_does_not_read() -> None:
+    async def serve() -> None:
+        socket = UnreadSocket("{", 10 * MAX_UNREAD)
+        serving = asyncio.create_task(Channel(socket, ServerState(), learn, 100, set()).serve())  # type: ignore[arg-type]
+        await asyncio.sleep(0.5)
+        assert socket.left == 9 * MAX_UNREAD - 1
+        serving.cancel()
+
+    asyncio.run(serve())
+
+
+class ClosedSocket(UnreadSocket):
+    """A WebSocket of a tab that has been closed, which shows when something is sent."""
+
+    is_gone = False
+
+    async def receive_text(self) -> str:
+        if self.is_gone:
+            raise RuntimeError("WebSocket is not connected")
+        await asyncio.sleep(0.1)
+        return self.text
+
+    async def send_json(self, _: object) -> None:
+        self.is_gone = True
+        raise WebSocketDisconnect
+
+
+def test_a_tab_that_is_closed_while_it_is_told_something_causes_no_error() -> None:
+    socket = ClosedSocket("{")
+
+    async def serve() -> None:
+        await Channel(socket, ServerState(), learn, 100, set()).serve()  # type: ignore[arg-type]
+
+    asyncio.run(serve())
+    assert socket.is_gone
+
+
+def test_a_searcher_is_used_again_and_as_if_it_were_new() -> None:
+    searchers, position = Searchers(), Position(MIDDLEGAME)
+    first, second = load_evaluation("default"), load_evaluation("gen1")
+    with searchers.borrowed(first) as one:
+        one.is_analysing, one.multipv, one.strength = True, 5, at_level(3)
+        fresh = one.search(position, Limits(depth=5)).line
+        with searchers.borrowed(first) as other:
+            assert other is not one
+    with searchers.borrowed(second) as again, searchers.borrowed(first) as more:
+        assert {again, more} == {one, other}
+        assert (again.is_analysing, again.multipv, again.strength) == (False, 1, None)
+        assert again.search(position, Limits(depth=4)).line != more.search(position, Limits(depth=4)).line
+    with searchers.borrowed(first) as one:
+        one.is_analysing, one.multipv, one.strength = True, 5, at_level(3)
+        last = one.search(position, Limits(depth=5)).line
+        assert fresh and last and (last.nodes, last.score, last.pv) == (fresh.nodes, fresh.score, fresh.pv)
+
+
+def test_a_searcher_given_back_is_not_stopped_by_the_work_before() -> None:
+    stop, called = Stop(), list[int]()
+    with stop.calling(lambda: called.append(1)):
+        stop.set()
+    stop.set()
+    assert called == [1]
+    with stop.calling(lambda: called.append(2)):
+        assert called == [1, 2], "at once, as it is to end already"
 
 
 def test_pieces_are_those_of_python_chess(page: TestClient) -> None:

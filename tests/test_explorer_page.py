@@ -359,6 +359,48 @@ def test_a_script_in_a_header_is_text(page: Page) -> None:
     assert not page.all("#panel-games script, img[onerror]")
 
 
+SCRIPTS = (
+    "<img src=x onerror=window.hit=1>",
+    "<script>window.hit=1</script>",
+    "'><svg onload=window.hit=1>",
+    "javascript:window.hit=1",
+)
+
+
+def test_no_script_in_a_file_runs_wherever_its_text_is_shown(page: Page, tmp_path: Path) -> None:
+    names = ("Event", "Site", "Date", "Round", "White", "Black", "Result", "ECO", "WhiteElo", "Own")
+    tags = "".join(f'[{name} "{script}"]\n' for name, script in zip(names, SCRIPTS * 3, strict=False))
+    text = f"{tags}\n1. e4 {{ {' '.join(SCRIPTS)} }} e5 (1... c5 {{ {SCRIPTS[0]} }}) 2. Nf3 ; {SCRIPTS[1]}\n*\n\n"
+    faulty = f'[White "{SCRIPTS[0]}"]\n[FEN "{SCRIPTS[1]}"]\n\n1. e4 *\n\n'
+    path = tmp_path / f"{SCRIPTS[0]}.pgn"
+    path.write_text(text * 2 + faulty, encoding="utf-8")
+    page.tab("games")
+    page.choose_file("#open-pgn", path)
+    page.until(lambda: page.moves == ["e4", "e5", "Nf3"] and page.text("#game-count") == "3 games")
+    page.click("#game-at-2")
+    page.until(lambda: page.all("#panel-games .fault") or page.error)
+    for name in TABS:
+        page.tab(name)
+    for script in SCRIPTS:
+        page.enter(f"{' '.join(MIDDLEGAME.split()[:4])} id {script};")
+        page.until(lambda script=script: script in page.text("#hint"))
+        page.enter(script)
+        page.until(lambda: page.error)
+    bad = tmp_path / f"{SCRIPTS[1].replace('/', '')}.txt"
+    bad.write_text(f"{SCRIPTS[0]} 1\n")
+    page.tab("weights")
+    page.choose_file("#panel-weights .panel-bar button", bad)
+    page.until(lambda: bad.name in page.error)
+    assert_nothing_ran(page)
+    page.open(f"#fen={quote(SCRIPTS[0])}&moves={quote(SCRIPTS[1])}")
+    assert_nothing_ran(page)
+
+
+def assert_nothing_ran(page: Page) -> None:
+    assert page.run("return window.hit ?? null") is None
+    assert not page.all("script:not([src]), img[onerror], svg[onload], [href^='javascript:']")
+
+
 def test_the_board_turns_round(page: Page) -> None:
     left = page.middle(square("a1"))[0]
     page.click("#flip")

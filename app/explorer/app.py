@@ -12,7 +12,7 @@ import chess.svg
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
@@ -20,25 +20,27 @@ from starlette.websockets import WebSocket
 from merino.inner.app.explorer import learning, thinking
 from merino.inner.app.explorer.answers import ANSWERS, Answer
 from merino.inner.app.explorer.fields import Fields
-from merino.inner.app.explorer.guard import Guard
+from merino.inner.app.explorer.guard import MAX_BYTES, Guard
 from merino.inner.app.explorer.server_state import ServerState
-from merino.inner.app.explorer.sockets import FAULTS, Channel, Stop, Work
+from merino.inner.app.explorer.sockets import FAULTS, MAX_SOCKETS, Channel, Stop, Work
 
 PAGE = files(__name__.rpartition(".")[0]) / "page"
+MAX_MESSAGE = 80 << 20  # characters of games that the page may send at once
 MEDIA = {
     "html": "text/html; charset=utf-8",
     "css": "text/css; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
     "svg": "image/svg+xml",
 }
-SOCKETS: tuple[tuple[str, Work], ...] = (
-    ("/ws/search", thinking.search),
-    ("/ws/play", thinking.play),
-    ("/ws/annotate", thinking.annotate),
-    ("/ws/learn", learning.learn),
-    ("/ws/points", learning.points),
+SOCKETS: tuple[tuple[str, Work, int], ...] = (  # path, work, characters of a message
+    ("/ws/search", thinking.search, MAX_BYTES),
+    ("/ws/play", thinking.play, MAX_BYTES),
+    ("/ws/annotate", thinking.annotate, MAX_BYTES),
+    ("/ws/learn", learning.learn, MAX_MESSAGE),
+    ("/ws/points", learning.points, MAX_MESSAGE),
 )
 NUMBERS = {"at", "start", "size", "number"}  # fields of an address
+_TRY_AGAIN = 1013  # the code of a WebSocket for which there is no room
 _WHOLE = re.compile(r"[0-9]{1,16}")
 _PIECES = {f"{'w' if letter.isupper() else 'b'}{letter.upper()}": letter for letter in "PNBRQKpnbrqk"}
 
@@ -49,7 +51,8 @@ def create_app(state: ServerState, port: int) -> Starlette:
     routes: list[BaseRoute] = [
         Route(path, _endpoint(answer, state), methods=[method]) for method, path, answer in ANSWERS
     ]
-    routes += [WebSocketRoute(path, _channel(work, state, running)) for path, work in SOCKETS]
+    opened: set[WebSocket] = set()
+    routes += [WebSocketRoute(path, _channel(work, longest, state, running, opened)) for path, work, longest in SOCKETS]
     routes += [
         Route("/pieces/{name}.svg", _piece),
         Route("/", _page_file),
@@ -71,6 +74,8 @@ def _endpoint(answer: Callable[[Fields, ServerState], Answer], state: ServerStat
             found = await run_in_threadpool(answer, fields, state)
         except FAULTS as error:
             return JSONResponse({"error": str(error)}, status_code=400)
+        except ClientDisconnect:
+            return Response(status_code=400)  # which nobody is there to read
         return JSONResponse(found, headers={"cache-control": "no-store"})
 
     return respond
@@ -91,9 +96,18 @@ def _of_query(request: Request) -> Fields:
     return Fields(fields)
 
 
-def _channel(work: Work, state: ServerState, running: set[Stop]) -> Callable[[WebSocket], Any]:
+def _channel(
+    work: Work, longest: int, state: ServerState, running: set[Stop], opened: set[WebSocket]
+) -> Callable[[WebSocket], Any]:
     async def serve(socket: WebSocket) -> None:
-        await Channel(socket, state, work, running).serve()
+        if len(opened) >= MAX_SOCKETS:
+            await socket.close(_TRY_AGAIN, f"{MAX_SOCKETS} are already open")
+            return
+        opened.add(socket)
+        try:
+            await Channel(socket, state, work, longest, running).serve()
+        finally:
+            opened.discard(socket)
 
     return serve
 

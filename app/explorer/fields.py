@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +16,9 @@ from merino.inner.eval.evaluation import Evaluation
 
 MAX_MOVES = 2000  # plies of a game
 MAX_TEXT = 2 << 20  # characters of a text
+MAX_NUMBER = 1e300
+
+_ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # half of a character that UTF-16 writes as two
 
 
 class RequestError(MerinoError):
@@ -32,11 +35,14 @@ class Fields:
     def read(cls, body: bytes | str) -> Fields:
         """The fields of a JSON object."""
         try:
-            fields = json.loads(body)
+            text = body if isinstance(body, str) else body.decode()
+            fields = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise RequestError("the request is not JSON") from error
         if not isinstance(fields, dict):
             raise RequestError("the request is not a JSON object")
+        if _ESCAPED_HALF.search(text):
+            _check_characters(fields)
         return cls(fields)
 
     def has(self, name: str) -> bool:
@@ -83,7 +89,7 @@ class Fields:
         if not isinstance(value, dict):
             raise RequestError(f"'{name}' is no object of numbers")
         for item in value.values():
-            if isinstance(item, bool) or not isinstance(item, int | float) or not math.isfinite(item):
+            if isinstance(item, bool) or not isinstance(item, int | float) or not abs(item) <= MAX_NUMBER:
                 raise RequestError(f"'{name}' is no object of numbers")
         return {key: float(item) for key, item in value.items()}
 
@@ -122,3 +128,13 @@ class Fields:
     def evaluation(self, evaluations: Evaluations) -> Evaluation:
         """The evaluation `weights`, with its numbers in `changes`; raises what Shelf raises too."""
         return changed(evaluations.find(self.text("weights", IN_USE) or IN_USE), self.numbers("changes"))
+
+
+def _check_characters(fields: Mapping[str, Any]) -> None:
+    """Raise RequestError if a text has half a character: no file or answer can hold it."""
+    try:
+        json.dumps(fields, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise RequestError("the request has half of a character (a lone surrogate)") from error
+    except RecursionError as error:
+        raise RequestError("the request is not JSON") from error

@@ -8,6 +8,7 @@ from typing import Any
 
 from merino.inner.app.explorer.evaluations import Evaluations
 from merino.inner.app.explorer.games_file import GamesFile
+from merino.inner.app.explorer.searchers import Searchers
 from merino.inner.core.common.user_files import first_there
 
 
@@ -19,6 +20,7 @@ class ServerState:
     first_is_free: bool = False
     games: GamesFile | None = None
     evaluations: Evaluations = field(default_factory=Evaluations)
+    searchers: Searchers = field(default_factory=Searchers)
     record: dict[str, Any] | None = None
 
     @staticmethod

@@ -8,8 +8,10 @@ import webbrowser
 from collections.abc import Callable
 
 import uvicorn
+from starlette.applications import Starlette
 
-from merino.inner.app.explorer.app import create_app
+from merino.inner.app.explorer.app import MAX_MESSAGE, create_app
+from merino.inner.app.explorer.connections import BoundedProtocol
 from merino.inner.app.explorer.server_state import ServerState
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.errors import MerinoError
@@ -18,7 +20,6 @@ from merino.inner.eval.families import active_file, load
 from merino.inner.formats.pgn_headers import list_games
 
 HOST = "127.0.0.1"
-MAX_MESSAGE = 80 << 20  # bytes of games that the page may send at once
 GRACE_SECONDS = 1
 
 
@@ -35,18 +36,7 @@ def serve(state: ServerState, port: int, opens_browser: bool, say: Callable[[str
         list_games(b"")
         load(active_file()).value_pieces(Position().record)
         app = create_app(state, port)
-        config = uvicorn.Config(
-            app,
-            host=HOST,
-            port=port,
-            log_level="warning",
-            access_log=False,
-            lifespan="off",
-            ws_max_size=MAX_MESSAGE,
-            server_header=False,
-            timeout_graceful_shutdown=GRACE_SECONDS,
-        )
-        server = uvicorn.Server(config)
+        server = uvicorn.Server(config_of(app, port))
         try:
             asyncio.run(_run(server, listener, f"http://{HOST}:{port}/", opens_browser, say))
         except KeyboardInterrupt:
@@ -54,6 +44,23 @@ def serve(state: ServerState, port: int, opens_browser: bool, say: Callable[[str
         finally:
             for stop in list(app.state.running):
                 stop.set()
+
+
+def config_of(app: Starlette, port: int) -> uvicorn.Config:
+    """How the application is served."""
+    return uvicorn.Config(
+        app,
+        host=HOST,
+        port=port,
+        http=BoundedProtocol,
+        log_level="error",  # a request that is no HTTP is the fault of who sends it
+        access_log=False,
+        lifespan="off",
+        ws_max_size=MAX_MESSAGE,
+        ws_per_message_deflate=False,
+        server_header=False,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
 
 
 async def _run(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -15,6 +16,8 @@ from merino.inner.core.common.errors import MerinoError
 
 MAX_AT_ONCE = 12  # pieces of work
 MAX_IDS = 10**9
+MAX_SOCKETS = 64  # open, all tabs together
+MAX_UNREAD = 500  # messages that a tab has not read; then its work waits
 GATHERING_SECONDS = 0.06  # in which messages are collected before they are sent
 
 Message = Mapping[str, Any]
@@ -24,7 +27,7 @@ FAULTS = (MerinoError, ValueError)  # errors of work that cannot be done; ValueE
 
 
 class Stop:
-    """Asks work to end. `when` registers an action for work that does not check by itself."""
+    """Asks work to end. `calling` is for work that does not check by itself."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
@@ -40,17 +43,21 @@ class Stop:
         """Ask the work to end."""
         with self._lock:
             self._event.set()
-            actions, self._actions = self._actions, []
-        for action in actions:
-            action()
+            for action in self._actions:
+                action()
 
-    def when(self, action: Callable[[], object]) -> None:
-        """Call `action` when the work is to end, at once if it is already."""
+    @contextmanager
+    def calling(self, action: Callable[[], object]) -> Iterator[None]:
+        """Within this block, call `action` when the work is to end, at once if it is already."""
         with self._lock:
-            if not self._event.is_set():
-                self._actions.append(action)
-                return
-        action()
+            self._actions.append(action)
+            if self._event.is_set():
+                action()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._actions.remove(action)
 
 
 # Does the work, reports its progress, and returns the last message.
@@ -58,11 +65,14 @@ Work = Callable[[Fields, ServerState, Say, Stop], Message]
 
 
 class Channel:
-    """A WebSocket and its work: a message starts new work and ends the work before it."""
+    """A WebSocket and its work: a message of at most `longest` characters starts new work and ends that before it."""
 
-    def __init__(self, socket: WebSocket, state: ServerState, work: Work, running: set[Stop]) -> None:
+    def __init__(self, socket: WebSocket, state: ServerState, work: Work, longest: int, running: set[Stop]) -> None:
         self._socket, self._state, self._work, self._running = socket, state, work, running
+        self._longest = longest
         self._outbox: asyncio.Queue[Message] = asyncio.Queue()
+        self._room = threading.Semaphore(MAX_UNREAD)  # in the outbox
+        self._is_closed = threading.Event()
         self._loop = asyncio.get_running_loop()
         self._stop = Stop()
         self._thread: threading.Thread | None = None
@@ -72,7 +82,7 @@ class Channel:
         await self._socket.accept()
         sender = asyncio.create_task(self._send())
         try:
-            while True:
+            while not self._is_closed.is_set():
                 await self._hear(await self._socket.receive_text())
         except (WebSocketDisconnect, KeyError):  # KeyError for a message that is not text
             pass
@@ -81,11 +91,14 @@ class Channel:
             sender.cancel()
 
     async def _hear(self, text: str) -> None:
+        if len(text) > self._longest:
+            await self._tell(f"the message is longer than {self._longest} characters")
+            return
         try:
             fields = Fields.read(text)
             is_stop, number = fields.flag("stop"), fields.number("id", 0, MAX_IDS) or 0
         except MerinoError as error:
-            self._outbox.put_nowait({"type": "error", "error": str(error)})
+            await self._tell(str(error))
             return
         self._end_work()
         if is_stop:
@@ -93,7 +106,7 @@ class Channel:
         if self._thread is not None:
             await asyncio.to_thread(self._thread.join)
         if len(self._running) >= MAX_AT_ONCE:
-            self._outbox.put_nowait({"type": "error", "error": f"{MAX_AT_ONCE} tabs are already working"})
+            await self._tell(f"{MAX_AT_ONCE} tabs are already working")
             return
         self._stop = Stop()
         self._running.add(self._stop)
@@ -118,17 +131,32 @@ class Channel:
         say(last)
 
     def _say(self, message: Message) -> None:
+        """Report from the thread of the work, which waits where the tab does not read."""
+        while not self._room.acquire(timeout=GATHERING_SECONDS):
+            if self._is_closed.is_set():
+                return
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._outbox.put_nowait, message)
 
+    async def _tell(self, error: str) -> None:
+        """Report why a message cannot be understood, once the tab has read what was said before."""
+        while not self._room.acquire(blocking=False):
+            if self._is_closed.is_set():
+                return
+            await asyncio.sleep(GATHERING_SECONDS)
+        self._outbox.put_nowait({"type": "error", "error": error})
+
     async def _send(self) -> None:
         """Send the reports, several messages at a time as one list."""
-        while True:
-            messages = [await self._outbox.get()]
-            await asyncio.sleep(GATHERING_SECONDS)
-            while not self._outbox.empty():
-                messages.append(self._outbox.get_nowait())
-            try:
+        try:
+            while True:
+                messages = [await self._outbox.get()]
+                await asyncio.sleep(GATHERING_SECONDS)
+                while not self._outbox.empty():
+                    messages.append(self._outbox.get_nowait())
                 await self._socket.send_json(messages)
-            except (WebSocketDisconnect, RuntimeError):
-                return  # the tab has been closed meanwhile
+                self._room.release(len(messages))
+        except (WebSocketDisconnect, RuntimeError):
+            pass  # the tab has been closed meanwhile
+        finally:
+            self._is_closed.set()

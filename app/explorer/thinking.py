@@ -6,7 +6,7 @@ import threading
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from merino.inner.app.explorer.fields import Fields, RequestError
+from merino.inner.app.explorer.fields import Fields
 from merino.inner.app.explorer.server_state import ServerState
 from merino.inner.app.explorer.sockets import Message, Say, Stop
 from merino.inner.core.board.game import Position
@@ -21,7 +21,6 @@ from merino.inner.study.analyser import analyser
 from merino.inner.study.annotate.analysis import AnnotatedMove, annotate_moves
 from merino.inner.study.annotate.pgn import account
 
-HASH_MB = 16
 MAX_LINES = 256
 MAX_MS = 3_600_000
 MAX_NODES = 10**9
@@ -46,10 +45,8 @@ def search(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
     limits = _limits(fields)
     if limits == Limits():
         limits = Limits(infinite=True)
-    searcher = _searcher(evaluation)
-    searcher.is_analysing = True
     legal = len(position.legal_moves)
-    searcher.multipv = legal if fields.flag("all_moves") else fields.number("lines", 1, MAX_LINES) or 1
+    lines = legal if fields.flag("all_moves") else fields.number("lines", 1, MAX_LINES) or 1
     if not legal:
         return {"type": "done", "best": None}
 
@@ -57,8 +54,10 @@ def search(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
         if not line.bound and line.pv:
             say({"type": "line", **_line(position, line, evaluation)})
 
-    result = _searched(searcher, position, limits, stop, show)
-    best = result.best
+    with state.searchers.borrowed(evaluation) as searcher:
+        searcher.is_analysing = True
+        searcher.multipv = lines
+        best = _searched(searcher, position, limits, stop, show).best
     return {"type": "done", "best": None if best is None else position.uci(best)}
 
 
@@ -66,13 +65,13 @@ def play(fields: Fields, state: ServerState, _: Say, stop: Stop) -> Message:
     """Search for a move to play, at a level."""
     position, evaluation = fields.position(), fields.evaluation(state.evaluations)
     limits = _limits(fields)
-    searcher = _searcher(evaluation)
+    limits = Limits(movetime=MOVE_MS) if limits == Limits() else limits
     level = fields.number("level", 0, FULL_LEVEL)
-    searcher.strength = None if level is None else at_level(level)
-    result = _searched(searcher, position, Limits(movetime=MOVE_MS) if limits == Limits() else limits, stop)
-    if result.best is None:
+    with state.searchers.borrowed(evaluation) as searcher:
+        searcher.strength = None if level is None else at_level(level)
+        best = _searched(searcher, position, limits, stop).best
+    if best is None:
         return {"type": "done", "best": None, "san": None}
-    best = result.best
     return {"type": "done", "best": position.uci(best), "san": san(position, best)}
 
 
@@ -81,16 +80,18 @@ def annotate(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Messag
     start, evaluation = position_of(fields.text("fen")), fields.evaluation(state.evaluations)
     limits = _limits(fields)
     limits = Limits(nodes=NODES_A_MOVE) if limits == Limits() else limits
-    searching = analyser(_searcher(evaluation), is_stop_requested=lambda: stop.is_set, gives_up=True)
+    moves, is_whole = fields.texts("moves"), True
     current, done = start.copy(), list[AnnotatedMove]()
-    try:
-        for annotated in annotate_moves(start, fields.texts("moves"), evaluation, searching, limits):
-            done.append(annotated)
-            say({"type": "move", "ply": len(done), **_annotated(current, annotated)})
-            current.push(annotated.move)
-    except KeyboardInterrupt:
-        return {"type": "done", "is_whole": False, "account": list(account(done))}
-    return {"type": "done", "is_whole": True, "account": list(account(done))}
+    with state.searchers.borrowed(evaluation) as searcher:
+        searching = analyser(searcher, is_stop_requested=lambda: stop.is_set, gives_up=True)
+        try:
+            for annotated in annotate_moves(start, moves, evaluation, searching, limits):
+                done.append(annotated)
+                say({"type": "move", "ply": len(done), **_annotated(current, annotated)})
+                current.push(annotated.move)
+        except KeyboardInterrupt:
+            is_whole = False
+    return {"type": "done", "is_whole": is_whole, "account": list(account(done))}
 
 
 def _annotated(position: Position, annotated: AnnotatedMove) -> dict[str, Any]:
@@ -121,15 +122,6 @@ def _limits(fields: Fields) -> Limits:
     )
 
 
-def _searcher(evaluation: Evaluation) -> Searcher:
-    try:
-        searcher = Searcher(HASH_MB, evaluation=evaluation)
-    except MemoryError as error:
-        raise RequestError("not enough memory for another search") from error
-    searcher.move_overhead = 0
-    return searcher
-
-
 def _searched(searcher: Searcher, position: Position, limits: Limits, stop: Stop, show: Any = None) -> SearchResult:
     """The result of a search, which `stop` ends."""
     done, results = threading.Event(), list[SearchResult]()
@@ -139,8 +131,8 @@ def _searched(searcher: Searcher, position: Position, limits: Limits, stop: Stop
         done.set()
 
     searcher.start(position, limits, show or (lambda _: None), finish)
-    stop.when(searcher.stop)
-    done.wait()
+    with stop.calling(searcher.stop):
+        done.wait()
     return results[0]
 
 

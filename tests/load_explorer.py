@@ -1,0 +1,485 @@
+"""`make load`: the explorer under load. Clients of this machine flood it, go slow, lie and send what is no text.
+
+After each trial the server must still answer, and have said nothing on its error output. The table that it prints is
+the one in docs/reliability.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import psutil
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
+
+from benchmarks.markdown import markdown_table
+from merino.inner.app.explorer.connections import MAX_CONNECTIONS, REQUEST_SECONDS
+from merino.inner.core.board.fen import START_FEN
+
+ROOT = Path(__file__).resolve().parent.parent
+MIDDLEGAME = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R1BQ1RK1 w - - 0 9"
+PATIENCE = 120.0  # seconds for an answer on a busy machine
+MIB = 1 << 20
+MAX_GROWTH = 24 * MIB  # of memory, after which something is kept that should not be
+MAX_KEPT = 30  # threads that wait for the next request or search
+ODD_TEXTS = (
+    "\0",
+    "\ud800",
+    "a\udfffb",
+    "\u202e<script>alert(1)</script>",
+    "[" * 5000,
+    "1. e4 " + "(" * 100_000,
+    "(" * 50_000 + ")" * 50_000,
+    '[White "' + "x" * 100_000,
+    "{" * 100_000,
+    "1. e4 $" + "9" * 5000,
+    '[FEN "\0"]\n\n1. e4 *',
+    "e4 " * 3000,
+    "\ufeff",
+    "8/8/8/8/8/8/8/8 w - - " + "9" * 5000,
+)
+ODD_VALUES: tuple[Any, ...] = (*ODD_TEXTS, None, True, -1, 10**400, 1e308, [], {}, [[]], {"a": {}}, ["\ud800"])
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large the trials are."""
+
+    at_once: int = 200
+    in_a_row: int = 2000
+    slow: int = 150
+    half_open: int = 1000
+    messages: int = 20_000
+    searches: int = 100
+    odd: int = 1  # a field gets one of so many odd values
+
+
+SHORT = Size(at_once=40, in_a_row=150, slow=20, half_open=250, messages=1500, searches=15, odd=6)
+
+
+class Refused(AssertionError):
+    """The server did what it must not; the message says what."""
+
+
+class Server:
+    """`merino explorer` as a process of its own, and what a client of it does."""
+
+    def __init__(self, *arguments: str) -> None:
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 (open as long as the process)
+        command = [sys.executable, "-m", "merino", "explorer", "--port", "0", "--no-browser", *arguments]
+        self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=self._errors, text=True)
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline().strip()
+        self.port = int(line.rpartition(":")[2].rstrip("/"))
+        self._seen = len(self.errors)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.terminate()
+        self.process.wait(timeout=PATIENCE)
+
+    @property
+    def errors(self) -> str:
+        """What the process has said on its error output."""
+        self._errors.seek(0)
+        return self._errors.read()
+
+    @property
+    def new_errors(self) -> str:
+        """What it has said since the last question."""
+        new, self._seen = self.errors[self._seen :], len(self.errors)
+        return "\n".join(line for line in new.splitlines() if line and not line.startswith("Compiling "))
+
+    @property
+    def memory(self) -> int:
+        """Bytes of memory that the process holds."""
+        return int(psutil.Process(self.process.pid).memory_info().rss)
+
+    @property
+    def threads(self) -> int:
+        """How many threads it has."""
+        return int(psutil.Process(self.process.pid).num_threads())
+
+    def ask(self, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> tuple[int, bytes]:
+        """Status and body of the answer; a body that is not bytes is sent as JSON."""
+        content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        method = "GET" if body is None else "POST"
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        try:
+            connection.request(method, path, content, dict(headers or {}))
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()
+
+    def answer_seconds(self) -> float:
+        """How long a report takes now; raises Refused without one."""
+        began = time.perf_counter()
+        status, body = self.ask("/api/explain", {"fen": MIDDLEGAME, "weights": "default"})
+        if status != 200 or len(json.loads(body)["moves"]) != 40:
+            raise Refused(f"a report is answered with {status}")
+        return time.perf_counter() - began
+
+    def socket(self) -> socket.socket:
+        """A connection on which nothing has been sent."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
+
+    def websocket(self, name: str, **more: Any) -> Any:
+        """An open WebSocket."""
+        return connect(f"ws://127.0.0.1:{self.port}/ws/{name}", open_timeout=PATIENCE, max_size=None, **more)
+
+
+Trial = Callable[[Server, Size], str]  # what was found, in words; raises Refused
+
+
+def requests_at_once(server: Server, size: Size) -> str:
+    """Many different reports at the same moment: all are answered."""
+    start = threading.Barrier(size.at_once)
+
+    def one(number: int) -> float:
+        start.wait()
+        began = time.perf_counter()
+        body = {"fen": MIDDLEGAME, "weights": "default", "changes": {"VAL_P": 90 + number / 10}}
+        status, _ = server.ask("/api/explain", body)
+        _expect(status, 200)
+        return time.perf_counter() - began
+
+    with ThreadPoolExecutor(size.at_once) as pool:
+        seconds = sorted(pool.map(one, range(size.at_once)))
+    return f"{size.at_once} answered, median {seconds[len(seconds) // 2]:.1f} s, last {seconds[-1]:.1f} s"
+
+
+def requests_in_a_row(server: Server, size: Size) -> str:
+    """Requests of all kinds one after the other: memory stays flat."""
+    games = (ROOT / "games" / "selfplay.pgn").read_text(encoding="utf-8")[: 100 * 1024]
+    kinds: tuple[tuple[str, Callable[[int], Any]], ...] = (
+        ("/api/explain", lambda n: {"fen": MIDDLEGAME, "weights": "default", "changes": {"VAL_P": 90 + n / 1000}}),
+        ("/api/explain", lambda n: {"fen": MIDDLEGAME.replace("0 9", f"0 {9 + n}"), "weights": "default"}),
+        ("/api/move", lambda n: {"fen": MIDDLEGAME, "move": "e4", "weights": "default"}),
+        ("/api/read", lambda n: {"text": f'[White "Anna {n}"]\n\n1. e4 e5 *\n\n' + games}),
+        ("/api/course", lambda n: {"fen": START_FEN, "moves": ["e2e4", "e7e5"], "weights": "default"}),
+        ("/api/weights", lambda n: {"name": f"{n}.txt", "text": f"VAL_P {50 + n % 100}\n"}),
+    )
+    for number in range(size.in_a_row // 2):
+        path, body = kinds[number % len(kinds)]
+        _expect(server.ask(path, body(number))[0], 200)
+    before, began = server.memory, time.perf_counter()
+    for number in range(size.in_a_row // 2, size.in_a_row):
+        path, body = kinds[number % len(kinds)]
+        _expect(server.ask(path, body(number))[0], 200)
+    each = (time.perf_counter() - began) / (size.in_a_row - size.in_a_row // 2)
+    return f"{size.in_a_row} answered, {1000 * each:.0f} ms each; {_growth(server, before)} over the second half"
+
+
+def slow_headers(server: Server, size: Size) -> str:
+    """Clients that send a header letter by letter are let go; others are answered meanwhile."""
+    return _slow(server, size, b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ")
+
+
+def slow_bodies(server: Server, size: Size) -> str:
+    """Clients that send a body letter by letter are let go; others are answered meanwhile."""
+    head = f"POST /api/read HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nContent-Length: 100000\r\n\r\n"
+    return _slow(server, size, head.encode())
+
+
+def _slow(server: Server, size: Size, head: bytes) -> str:
+    with ExitStack() as stack:
+        clients = [stack.enter_context(server.socket()) for _ in range(size.slow)]
+        for client in clients:
+            client.sendall(head)
+        began, open_ones = time.perf_counter(), list(clients)
+        slowest = 0.0
+        while open_ones and time.perf_counter() - began < REQUEST_SECONDS + PATIENCE:
+            open_ones = [client for client in open_ones if _still_takes(client)]
+            slowest = max(slowest, server.answer_seconds())
+            time.sleep(0.5)
+        if open_ones:
+            raise Refused(f"{len(open_ones)} slow clients still hold their connections")
+        return f"{size.slow} let go after {time.perf_counter() - began:.0f} s; meanwhile a report in {slowest:.2f} s"
+
+
+def _still_takes(client: socket.socket) -> bool:
+    try:
+        client.sendall(b"x")
+        client.setblocking(False)
+        try:
+            return client.recv(1000) != b""
+        except BlockingIOError:
+            return True
+        finally:
+            client.setblocking(True)
+    except OSError:
+        return False
+
+
+def half_open(server: Server, size: Size) -> str:
+    """Connections on which nothing ever comes keep nobody out."""
+    with ExitStack() as stack:
+        for _ in range(size.half_open):
+            stack.enter_context(server.socket())
+        seconds = max(server.answer_seconds() for _ in range(5))
+        held = len(psutil.Process(server.process.pid).net_connections("tcp"))
+        if held > MAX_CONNECTIONS + 20:
+            raise Refused(f"the server holds {held} connections")
+        return f"{size.half_open} opened, {held} held; meanwhile a report in {seconds:.2f} s"
+
+
+def clients_that_do_not_read(server: Server, size: Size) -> str:
+    """Clients that ask for long answers and read none of them are let go."""
+    asked = f"GET /moves.js HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode() * 1000
+    process, slowest, count = psutil.Process(server.process.pid), 0.0, size.slow // 5
+    before, memory = len(process.net_connections("tcp")), server.memory
+    with ExitStack() as stack:
+        for _ in range(count):
+            client = stack.enter_context(socket.socket())
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.settimeout(PATIENCE)
+            client.connect(("127.0.0.1", server.port))
+            client.sendall(asked)
+        began = time.perf_counter()
+        server.answer_seconds()  # after which all are accepted
+        if len(process.net_connections("tcp")) < before + count:
+            raise Refused("clients were let go before they were slow")
+        while len(process.net_connections("tcp")) > before + 2:
+            if time.perf_counter() - began > 3 * REQUEST_SECONDS + PATIENCE:
+                raise Refused("the server still holds connections of clients that do not read")
+            slowest = max(slowest, server.answer_seconds())
+            time.sleep(0.5)
+        seconds = time.perf_counter() - began
+    return f"{count} let go after {seconds:.0f} s; meanwhile a report in {slowest:.2f} s; {_growth(server, memory)}"
+
+
+def foreign_pages(server: Server, _: Size) -> str:
+    """Requests of other pages and under other names are refused."""
+    own = f"127.0.0.1:{server.port}"
+    hosts = ("evil.example", f"evil.example:{server.port}", f"{own}.evil.example", "127.0.0.1", f"x@{own}", "[", "")
+    origins = (
+        "http://evil.example",
+        "null",
+        f"https://{own}",
+        "http://[",
+        f"http://{own}.evil",
+        "file://",
+        "//",
+        "\xff",
+    )
+    cases = [{"Host": host} for host in hosts] + [{"Host": own, "Origin": origin} for origin in origins]
+    for headers in cases:
+        for path, body in (("/", None), ("/api/explain", {"fen": MIDDLEGAME})):
+            status, answer = server.ask(path, body, headers)
+            if status not in (400, 403) or b"fen" in answer:
+                raise Refused(f"{headers} is answered with {status}")
+    for origin in origins[:-1]:
+        try:
+            with server.websocket("search", origin=origin):
+                raise Refused(f"a WebSocket of {origin} is let in")
+        except InvalidStatus:
+            pass
+    return f"{2 * len(cases) + len(origins) - 1} refused"
+
+
+def oversized(server: Server, _: Size) -> str:
+    """Bodies and messages beyond their limits are refused, whatever their headers say."""
+    before, cases = server.memory, 0
+    for headers in ({}, {"Content-Length": "9" * 5000}, {"Content-Length": "-1"}):
+        try:
+            status = server.ask("/api/read", b"x" * (5 * MIB), headers)[0]
+        except (ConnectionError, http.client.HTTPException):  # closed before all of it was sent
+            status = 413
+        _expect(status, 413, 400)
+        cases += 1
+    for name, length in (("search", 5 * MIB), ("learn", 81 * MIB)):
+        with server.websocket(name) as client:
+            try:
+                client.send("x" * length)
+                answer = json.loads(client.recv(timeout=PATIENCE))[-1]
+                if answer["type"] != "error":
+                    raise Refused(f"{length >> 20} MiB for {name} is answered with {answer['type']}")
+            except ConnectionClosed:
+                pass
+        cases += 1
+    return f"{cases} refused; {_growth(server, before, 5 * MAX_GROWTH)}"
+
+
+def odd_requests(server: Server, size: Size) -> str:
+    """NUL, halves of characters, deep brackets and other values that no page sends: a reason, never a failure."""
+    cases = 0
+    bodies: dict[str, dict[str, Any]] = {
+        "/api/explain": {"fen": MIDDLEGAME, "moves": [], "weights": "default", "changes": {}, "beside": "usual"},
+        "/api/move": {"fen": MIDDLEGAME, "move": "e4"},
+        "/api/read": {"text": "e4", "fen": MIDDLEGAME},
+        "/api/pgn": {"text": "1. e4 *"},
+        "/api/games": {"text": "1. e4 *", "content": None, "at": 0, "more": False},
+        "/api/game": {"text": "1. e4 *", "content": None, "number": 1},
+        "/api/course": {"fen": MIDDLEGAME, "moves": ["e3e4"]},
+        "/api/compare": {"fen": MIDDLEGAME, "first_move": "e4", "second_move": "Ne5", "first": {}, "second": {}},
+        "/api/weights": {"name": "a.txt", "text": "VAL_P 100"},
+        "/api/weights/text": {"weights": "default", "changes": {}},
+    }
+    for path, body in bodies.items():
+        for name in body:
+            values = ODD_VALUES if name != "changes" else (*ODD_VALUES, *({"VAL_P": odd} for odd in ODD_VALUES[-9:]))
+            for value in values[cases % size.odd :: size.odd]:
+                began = time.perf_counter()
+                status, answer = server.ask(path, {**body, name: value})
+                if status not in (200, 400):
+                    raise Refused(f"{path} with {name} = {str(value)[:30]!r} is answered with {status}")
+                json.loads(answer)
+                if time.perf_counter() - began > 20:
+                    raise Refused(f"{path} with {name} = {str(value)[:30]!r} takes {time.perf_counter() - began:.0f} s")
+                cases += 1
+    for name in ("search", "play", "annotate", "learn", "points"):
+        with server.websocket(name) as client:
+            for value in ODD_VALUES[cases % size.odd :: size.odd]:
+                client.send(json.dumps({"fen": value, "text": value, "name": value, "depth": 1, "moves": value}))
+                _expect_type(client, "error", "done")
+                cases += 1
+    return f"{cases} answered with a result or a reason"
+
+
+def websocket_floods(server: Server, size: Size) -> str:
+    """Messages without end, from clients that read no answer: memory stays flat."""
+    texts = ("{", json.dumps({"fen": MIDDLEGAME, "depth": 1, "all_moves": True}))
+    for text in texts:
+        _flood(server, text, size.messages // 20)
+    before = server.memory
+    sent = [_flood(server, text, size.messages) for text in texts]
+    with ExitStack() as stack:
+        refused = 0
+        for _ in range(size.slow):
+            try:
+                stack.enter_context(server.websocket("search"))
+            except InvalidStatus:
+                refused += 1
+        server.answer_seconds()
+    taken = " and ".join(f"{count:,}" for count in sent)
+    return f"{taken} messages taken in 10 s; of {size.slow} sockets {refused} refused; {_growth(server, before)}"
+
+
+def _flood(server: Server, text: str, count: int) -> int:
+    """Send a message again and again for ten seconds, while others are answered; how many were taken."""
+    taken = 0
+
+    def send_all() -> None:
+        nonlocal taken
+        try:
+            for _ in range(count):
+                client.send(text)
+                taken += 1
+        except ConnectionClosed:
+            pass
+
+    with server.websocket("search") as client:
+        sender = threading.Thread(target=send_all, daemon=True)
+        sender.start()
+        sender.join(timeout=10)
+        server.answer_seconds()
+        return taken
+
+
+def searches_begun_and_left(server: Server, size: Size) -> str:
+    """Searches without end whose tabs are closed at once leave no thread and no memory behind."""
+    threads = server.threads
+    _begin_and_leave(server, size.searches)
+    before = server.memory
+    _begin_and_leave(server, size.searches)
+    end = time.perf_counter() + PATIENCE
+    while server.threads > threads + MAX_KEPT and time.perf_counter() < end:
+        time.sleep(0.1)
+    if server.threads > threads + MAX_KEPT:
+        raise Refused(f"{server.threads - threads} threads are left")
+    return f"{2 * size.searches} ended; {_growth(server, before)} over the second half"
+
+
+def _begin_and_leave(server: Server, count: int) -> None:
+    for _ in range(count):
+        with server.websocket("search") as client:
+            client.send(json.dumps({"fen": MIDDLEGAME}))
+            client.recv(timeout=PATIENCE)
+
+
+TRIALS: tuple[Trial, ...] = (
+    requests_at_once,
+    requests_in_a_row,
+    slow_headers,
+    slow_bodies,
+    half_open,
+    clients_that_do_not_read,
+    foreign_pages,
+    oversized,
+    odd_requests,
+    websocket_floods,
+    searches_begun_and_left,
+)
+
+
+def run_trial(server: Server, trial: Trial, size: Size) -> str:
+    """What a trial found; raises Refused if the server failed it, said something, or no longer answers."""
+    found = trial(server, size)
+    server.answer_seconds()
+    said = server.new_errors
+    if said:
+        raise Refused(f"the server says: {said[-2000:]}")
+    return found
+
+
+def _expect(status: int, *wanted: int) -> None:
+    if status not in wanted:
+        raise Refused(f"the status is {status}, not {wanted[0]}")
+
+
+def _expect_type(client: Any, *wanted: str) -> None:
+    while True:
+        for message in json.loads(client.recv(timeout=PATIENCE)):
+            if message["type"] in wanted:
+                return
+
+
+def _growth(server: Server, before: int, most: int = MAX_GROWTH) -> str:
+    """The growth of memory in words; raises Refused if it is more than `most`."""
+    grown = server.memory - before
+    if grown > most:
+        raise Refused(f"memory has grown by {grown / MIB:.0f} MiB")
+    return f"memory {grown / MIB:+.1f} MiB"
+
+
+def main() -> int:
+    """Run the trials, and print them as a table; 1 if one failed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--short", action="store_true", help="smaller trials")
+    parser.add_argument("trials", nargs="*", help="their names (default: all)")
+    args = parser.parse_args()
+    rows, failed = [], False
+    for trial in TRIALS:
+        if args.trials and trial.__name__ not in args.trials:
+            continue
+        with Server() as server:
+            server.answer_seconds()
+            try:
+                found = run_trial(server, trial, SHORT if args.short else Size())
+            except (Refused, OSError) as fault:
+                found, failed = f"FAILED: {fault}", True
+        print(f"{trial.__name__}: {found}", file=sys.stderr, flush=True)
+        rows.append((trial.__doc__ or "", found))
+    print(markdown_table(("Trial", "Found"), rows))
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,152 @@
+"""The explorer under load, in short: `make load` has the long trials."""
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+import uvicorn
+
+from merino.inner.app.explorer import connections
+from merino.inner.app.explorer.app import create_app
+from merino.inner.app.explorer.reading import Read
+from merino.inner.app.explorer.server_state import ServerState
+from merino.inner.app.explorer.serving import config_of
+from tests.load_explorer import SHORT, TRIALS, Server, run_trial
+
+WAIT_FOR_THEIR_CLIENTS = (
+    "slow_headers",
+    "slow_bodies",
+    "clients_that_do_not_read",
+)  # for REQUEST_SECONDS: tested below
+QUICK = tuple(trial for trial in TRIALS if trial.__name__ not in WAIT_FOR_THEIR_CLIENTS)
+SECONDS = 1.0
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with Server() as running:
+        running.answer_seconds()
+        yield running
+
+
+@pytest.mark.parametrize("trial", QUICK, ids=lambda trial: trial.__name__)
+def test_the_server_stands(server: Server, trial) -> None:
+    assert run_trial(server, trial, SHORT)
+
+
+class Serving:
+    """The server in a thread of this process, on a free port."""
+
+    def __init__(self) -> None:
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.server = uvicorn.Server(config_of(create_app(ServerState(), self.port), self.port))
+        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.listener]}, daemon=True)
+        self.thread.start()
+        while not self.server.started:
+            time.sleep(0.01)
+
+    def client(self, sent: bytes = b"") -> socket.socket:
+        found = socket.create_connection(("127.0.0.1", self.port), timeout=20)
+        found.sendall(sent)
+        return found
+
+    def request(self, body: bytes = b"", length: int | None = None, path: str = "/api/start") -> bytes:
+        method = "POST" if length else "GET"
+        head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nContent-Length: {length or 0}\r\n\r\n"
+        return head.encode() + body
+
+
+@pytest.fixture
+def serving(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serving]:
+    monkeypatch.setattr(connections, "REQUEST_SECONDS", SECONDS)
+    running = Serving()
+    yield running
+    running.server.should_exit = True
+    running.thread.join(timeout=20)
+    running.listener.close()
+
+
+def seconds_until_dropped(client: socket.socket, letter: bytes = b"") -> float:
+    """How long the server keeps a client that sends this letter again and again."""
+    began = time.monotonic()
+    client.settimeout(0.1)
+    while time.monotonic() - began < 20:
+        try:
+            client.sendall(letter)
+            if client.recv(1000) == b"":
+                break
+        except TimeoutError:
+            continue
+        except OSError:
+            break
+    return time.monotonic() - began
+
+
+@pytest.mark.parametrize(("sent", "letter"), [("", b""), ("GET / HTTP/1.1\r\nX: ", b"x"), ("body", b"x")])
+def test_a_client_that_is_too_slow_is_dropped(serving: Serving, sent: str, letter: bytes) -> None:
+    with serving.client(serving.request(b"{", 100_000, "/api/read") if sent == "body" else sent.encode()) as client:
+        assert SECONDS / 2 < seconds_until_dropped(client, letter) < 15
+
+
+def test_a_client_that_leaves_in_the_middle_of_a_body_causes_no_traceback(
+    capfd: pytest.CaptureFixture[str], serving: Serving
+) -> None:
+    with serving.client(serving.request(b"{", 100_000, "/api/read")):
+        while not serving.server.server_state.tasks:
+            time.sleep(0.01)
+    end = time.monotonic() + 20
+    while serving.server.server_state.tasks and time.monotonic() < end:
+        time.sleep(0.01)
+    assert capfd.readouterr().err == ""
+
+
+def test_each_request_on_a_connection_has_time_of_its_own(serving: Serving) -> None:
+    with serving.client() as client:
+        began = time.monotonic()
+        while time.monotonic() - began < 2 * SECONDS:
+            client.sendall(serving.request())
+            answer = b""
+            while not answer.endswith(b"}"):
+                answer += client.recv(10_000)
+            assert answer.startswith(b"HTTP/1.1 200")
+        client.sendall(b"GET / HTTP/1.1\r\nX: ")
+        assert SECONDS / 2 < seconds_until_dropped(client, b"x") < 15
+
+
+def test_a_client_that_does_not_read_its_answers_is_dropped(serving: Serving) -> None:
+    opened = serving.server.server_state.connections
+    with socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.connect(("127.0.0.1", serving.port))
+        client.sendall(serving.request(path="/moves.js") * 1000)
+        for is_over in (lambda: opened, lambda: not opened):
+            end = time.monotonic() + 20
+            while not is_over() and time.monotonic() < end:
+                time.sleep(0.01)
+            assert is_over()
+
+
+def test_work_longer_than_a_client_may_take_is_waited_for(serving: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+    def slowly(_: str) -> Read:
+        time.sleep(3 * SECONDS)
+        return Read("pgn", ())
+
+    monkeypatch.setattr("merino.inner.app.explorer.answers.read_pgn", slowly)
+    with serving.client() as client:
+        body = b'{"text": "1. e4 *"}'
+        client.sendall(serving.request(body, len(body), "/api/pgn"))
+        assert client.recv(100).startswith(b"HTTP/1.1 200")
+
+
+def test_connections_without_a_request_keep_nobody_out(serving: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "REQUEST_SECONDS", 60)
+    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 5)
+    idle = [serving.client() for _ in range(20)]
+    with serving.client(serving.request()) as client:
+        assert client.recv(10_000).startswith(b"HTTP/1.1 200")
+    assert len(serving.server.server_state.connections) <= 6
+    for each in idle:
+        each.close()

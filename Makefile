@@ -4,16 +4,17 @@ PYTHON ?= python3 python3.14 python3.13 python3.12 python3.11
 ARGS ?=
 
 VENV := .venv
-RUN := $(VENV)/bin/python
+RUN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts/python.exe,bin/python)
 PIP := $(RUN) -m pip --disable-pip-version-check --quiet
 INSTALLED := $(VENV)/installed
 INSTALLED_WEB := $(VENV)/installed-web
 INSTALLED_DOCS := $(VENV)/installed-docs
 INSTALLED_DEV := $(VENV)/installed-dev
+INSTALLED_RELEASE := $(VENV)/installed-release
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run explorer docs test test-python test-bounds test-cluster signature fuzz fuzz-files load starve endurance mutants lint bench perft warmup clean
+.PHONY: help run explorer docs test test-python test-bounds test-cluster signature fuzz fuzz-files load starve endurance mutants lint bench perft dist warmup clean
 
 help: ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 20
@@ -76,6 +77,11 @@ bench: warmup ## measure the speed of everything, search, learning and tuning (b
 perft: $(INSTALLED) ## check move generation at length: published counts, and random games against python-chess
 	@$(RUN) -m benchmarks.perft_suite $(ARGS)
 
+dist: $(INSTALLED_RELEASE) ## write wheel and sdist to dist, and check what they say of themselves
+	@rm -rf dist
+	@$(RUN) -m build --outdir dist
+	@$(RUN) -m twine check --strict dist/*
+
 warmup: $(INSTALLED) ## compile all parts ahead, some minutes, once; the result is kept in the user's cache folder
 	@$(RUN) -m merino warmup
 
@@ -105,4 +111,9 @@ $(INSTALLED_DOCS): $(INSTALLED)
 $(INSTALLED_DEV): $(INSTALLED)
 	@echo "Installing the tools for tests and style into $(VENV)"
 	@$(PIP) install --editable '.[dev]'
+	@touch $@
+
+$(INSTALLED_RELEASE): $(INSTALLED)
+	@echo "Installing what makes a release into $(VENV)"
+	@$(PIP) install --editable '.[release]'
 	@touch $@

@@ -6,6 +6,7 @@ import runpy
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
@@ -22,6 +23,7 @@ from tests.test_layers import FLOORS
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+RECIPE = (ROOT / "packaging" / "conda" / "recipe.yaml").read_text(encoding="utf-8")
 PAGES = {path.relative_to(ROOT).as_posix(): path for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))}
 TABLES = runpy.run_path(str(ROOT / "tools" / "doc_tables.py"))
 
@@ -144,10 +146,18 @@ def test_the_picture_of_the_floors_is_that_of_the_layer_test():
     assert drawn["picture"]() == current, "run python tools/floors_picture.py"
 
 
-def test_the_version_is_that_of_changelog_and_citation():
+def test_the_version_is_that_of_changelog_citation_and_recipe():
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     released = re.findall(r"^## \[(\d[\d.]*)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert released[0] == version
+    assert f'  version: "{version}"\n' in RECIPE
+
+
+def test_the_recipe_for_conda_needs_what_the_wheel_needs():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    _, _, needs = RECIPE.partition("  run:\n")
+    needed = re.findall(r"^    - (?:python-)?(\S+) (\S+)$", needs.partition("\n\n")[0], re.MULTILINE)
+    assert sorted(map("".join, needed)) == sorted([*project["dependencies"], f"python{project['requires-python']}"])
 
 
 @pytest.fixture(scope="module")

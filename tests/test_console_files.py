@@ -207,6 +207,19 @@ def test_a_game_with_a_faulty_move_is_loaded_up_to_it(talk: Talk, path: Path) ->
     assert talk.moves == ["e2e4", "e7e5"]
 
 
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("1. d4 -- 2. c4 *\n", " 1 of '{path}': '0000' is no move"),
+        ('[Variant "Atomic"]\n\n1. d4 *\n', "'{path}': game 1 is one of Atomic, which Merino does not play"),
+    ],
+)
+def test_a_game_that_cannot_be_played_is_named_with_its_file(talk: Talk, path: Path, text: str, fault: str) -> None:
+    path.write_text(text)
+    assert fault.format(path=path) in talk.say(f"load {path}")
+    assert not talk.moves
+
+
 def test_a_bracket_behind_a_faulty_move_is_no_end_of_the_game(talk: Talk, path: Path) -> None:
     path.write_text("1. d4 d4) d5 *\n")
     assert "The rest of it cannot be read: illegal san" in talk.say(f"load {path}")

@@ -14,9 +14,10 @@ from merino.inner.app.console.arguments import file_path, no_argument, whole_num
 from merino.inner.app.console.registry import Section, command
 from merino.inner.app.console.session import Session
 from merino.inner.core.board.fen import FenError
+from merino.inner.core.board.game import IllegalMoveError
 from merino.inner.core.common.command import CommandError
 from merino.inner.core.common.user_files import GAMES, is_there, open_user_file
-from merino.inner.engine.notation.games import FaultKeeper, Loaded, loaded
+from merino.inner.engine.notation.games import FaultKeeper, Loaded, VariantError, loaded
 from merino.inner.engine.notation.positions import looks_like_fen, position_of
 
 MAX_ENTRIES = 10**9
@@ -61,7 +62,7 @@ def load_entry(session: Session, arguments: str) -> None:
 
 
 def load(path: Path, number: int) -> Loaded:
-    """The entry of this number, from 1; raises CommandError or VariantError, naming what is wrong."""
+    """The entry of this number, from 1; raises CommandError, naming what is wrong."""
     try:
         with TextIOWrapper(open_user_file(path, GAMES), "utf-8-sig", "replace") as file:
             first = next((line for line in file if _counts(line)), "")
@@ -70,7 +71,9 @@ def load(path: Path, number: int) -> Loaded:
             found = _nth_position(file, number) if holds_positions else _nth_game(file, number)
     except OSError as error:
         raise CommandError(f"cannot read '{path}': {error.strerror or error}") from error
-    except FenError as error:
+    except VariantError as error:
+        raise CommandError(f"'{path}': {error}") from error
+    except (FenError, IllegalMoveError) as error:
         raise CommandError(f"{'line' if holds_positions else 'game'} {number} of '{path}': {error}") from error
     if isinstance(found, int):
         if not found:

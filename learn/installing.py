@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -14,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from merino.inner.core.common.files import write_together, write_whole
+from merino.inner.core.common.files import check_writable, write_together, write_whole
 from merino.inner.core.common.folders import user_folder
 from merino.inner.core.common.user_files import WEIGHTS, is_folder, is_there, read_user_file, real_path, user_path
 from merino.inner.eval.linear.family import LinearEvaluation
@@ -93,8 +92,7 @@ class WeightsPaths:
             raise LearnError(f"'{self.target}' is a folder, not a weights file")
         try:
             self.target.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=self.target.parent):
-                pass
+            check_writable(self.target)
         except OSError as error:
             reason = "it is no folder" if isinstance(error, FileExistsError | NotADirectoryError) else error.strerror
             raise LearnError(f"nothing can be written into '{self.target.parent}': {reason}") from error
@@ -144,10 +142,13 @@ def text_with(source: Path, weights: np.ndarray, header: Iterable[str]) -> str:
     return rewrite(text, weights, [*header, EARLIER] if "#" in text else header)
 
 
-def install(paths: WeightsPaths, content: bytes, say: Say) -> None:
-    """Replace the weights and keep the old file; raises OSError, and then changes nothing."""
+def install(paths: WeightsPaths, content: bytes, say: Say, report: Mapping[Path, bytes] | None = None) -> None:
+    """Replace the weights, keep the old file and write the report; raises OSError, and then changes nothing.
+
+    The weights come last: once they are new, all is done, and until then the same command does it again.
+    """
     replaced = paths.target if is_there(paths.target) else paths.source
-    write_together({paths.old: read_user_file(replaced, WEIGHTS), paths.target: content})
+    write_together({paths.old: read_user_file(replaced, WEIGHTS), **(report or {}), paths.target: content})
     say(f"Old values saved in file '{paths.old}'")
     say(f"New values in file '{paths.target}'")
 
@@ -166,8 +167,17 @@ class Candidate:
     """New weights before the decision whether to use them."""
 
     def __init__(
-        self, request: LearnRequest, paths: WeightsPaths, old: np.ndarray, new: np.ndarray, text: str, events: Events
+        self,
+        request: LearnRequest,
+        paths: WeightsPaths,
+        old: np.ndarray,
+        new: np.ndarray,
+        text: str,
+        events: Events,
+        report: Callable[[InstallOutcome], Mapping[Path, bytes]],
     ) -> None:
+        """`report` gives the files to write together with the weights."""
+        self._report = report
         self._request, self._paths, self._events, self._say = request, paths, events, events.say
         self._old, self._new, self._content = old, new, text.encode()
         self._executor: Executor | None = None
@@ -198,8 +208,8 @@ class Candidate:
         verdict, match = _verdict_of(proof), proof.as_json((beside.name, self._paths.source.name))
         if verdict is not Verdict.PASSED:
             return self._leave_beside(verdict, command, match)
-        install(self._paths, self._content, self._say)
         outcome = InstallOutcome(verdict, self._paths.target, True, match)
+        install(self._paths, self._content, self._say, self._report(outcome))
         with standing(outcome.state):
             beside.unlink(missing_ok=True)
             if trial is not STRONGER:
@@ -208,9 +218,9 @@ class Candidate:
 
     def _install_at_once(self, trial: StrengthTest) -> InstallOutcome:
         """Write them without a match, or with one that decides nothing because the weights in use do not change."""
-        install(self._paths, self._content, self._say)
         target, in_use = self._paths.target, self._paths.takes_effect
         outcome = InstallOutcome(Verdict.NO_MATCH, target, in_use)
+        install(self._paths, self._content, self._say, self._report(outcome))
         with standing(outcome.state):
             if not in_use:
                 self._say("Nothing in use changes.")

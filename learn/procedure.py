@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 
-from merino.inner.core.common.files import check_writable, write_whole
+from merino.inner.core.common.files import check_writable, held, write_together
 from merino.inner.core.common.work import RemoteExecutor
 from merino.inner.eval.linear.phases import simplest
 from merino.inner.eval.linear.registry import TERMS
@@ -33,7 +34,7 @@ from merino.inner.learn.installing import (
 from merino.inner.learn.learning import Learned, Settings, fit, judge, split, start_of
 from merino.inner.learn.passes import Samples
 from merino.inner.learn.positions import Rows
-from merino.inner.learn.record import RECORD_NAME, record_of, save_record
+from merino.inner.learn.record import RECORD_NAME, record_of
 from merino.inner.learn.remote_reading import read_rows_remotely
 from merino.inner.learn.remote_sample import RemoteRows, remote_split
 from merino.inner.learn.report import Summary, summarise
@@ -70,13 +71,16 @@ def learn_from_files(
     the user go to `events` and, except in a dry run, to `learning.log`. Ctrl-C ends the fit or the match and keeps the
     best so far. `executor` has the workers that keep the rows and play the match, None for this process; the result is
     the same. Raises WeightsError, WorkError if the workers are gone, and LearnError (a SourceError), whose message
-    says in which state the files are.
+    says in which state the files are; FileInUseError if another run learns
+    into the same file.
     """
     began, paths, settings = time.perf_counter(), weights_paths(request.weights, request.out), request.settings
-    with RunLog(events.say) as log, standing(AS_THEY_WERE):
+    with RunLog(events.say) as log, standing(AS_THEY_WERE), ExitStack() as stack:
         events = replace(events, say=log)
-        old = start_of(load(paths.source), settings.phases, len(TERMS))
         record, csv = _checked(request, paths)
+        if not request.dry_run:
+            stack.enter_context(held(paths.target))  # another learn would save these new values as the old ones
+        old = start_of(load(paths.source), settings.phases, len(TERMS))
         if executor is not None and settings.method == "descent":
             raise LearnError(
                 "--method descent needs all rows in one process; with --cluster use --method gauss-newton or adam, "
@@ -89,20 +93,18 @@ def learn_from_files(
         learned = judge(sample, fit(sample, old, settings, callback), settings, callback)
         summary = summarise(sample, learned, settings, games, time.perf_counter() - began)
         _report_result(learned, summary, settings, log)
+        report = _RunFiles(sample, learned, summary, request, record, csv)
         if learned.accepted and not request.dry_run:
-            candidate = _candidate(request, paths, old, learned, summary, events)
+            candidate = _candidate(request, paths, old, learned, summary, events, report.contents)
             outcome = candidate.try_and_install(trial, command, learned.interrupted, executor)
         else:
             outcome = _leave(learned, summary, log)
         with standing(outcome.state or AS_THEY_WERE):
-            summary = _report_of(summary, outcome)
-            if record is not None:
-                save_record(record, record_of(sample, learned, settings, summary, request.files))
-                log(f"Record in '{record}'; to draw it:")
-                log(f"    merino plot '{record}'")
-            if csv is not None:
-                write_whole(csv, as_csv(summary).encode())
-    return LearnResult(outcome, summary, record, csv)
+            write_together(report.contents(outcome))
+        if record is not None:
+            log(f"Record in '{record}'; to draw it:")
+            log(f"    merino plot '{record}'")
+    return LearnResult(outcome, _report_of(summary, outcome), record, csv)
 
 
 def use_weights(file: str, weights: str | None, say: Say) -> LearnResult:
@@ -111,7 +113,10 @@ def use_weights(file: str, weights: str | None, say: Say) -> LearnResult:
     Raises LearnError and WeightsError.
     """
     with RunLog(say) as log, standing(AS_THEY_WERE):
-        target = use(named_path(file).absolute(), weights_paths(weights), log)
+        paths = weights_paths(weights)
+        paths.check_writable()
+        with held(paths.target):
+            target = use(named_path(file).absolute(), paths, log)
     return LearnResult(InstallOutcome(Verdict.NO_MATCH, target, True))
 
 
@@ -221,12 +226,18 @@ def _leave(learned: Learned, summary: Summary, say: Say) -> InstallOutcome:
 
 
 def _candidate(
-    request: LearnRequest, paths: WeightsPaths, old: np.ndarray, learned: Learned, summary: Summary, events: Events
+    request: LearnRequest,
+    paths: WeightsPaths,
+    old: np.ndarray,
+    learned: Learned,
+    summary: Summary,
+    events: Events,
+    report: Callable[[InstallOutcome], Mapping[Path, bytes]],
 ) -> Candidate:
     """The new weights, and the text of their file."""
     new = learned.end.weights
     text = text_with(paths.source, new, _header(request, paths.source, learned.end, summary))
-    return Candidate(request, paths, old, new, text, events)
+    return Candidate(request, paths, old, new, text, events, report)
 
 
 def _header(request: LearnRequest, source: Path, end: FitParameters, summary: Summary) -> list[str]:
@@ -240,6 +251,40 @@ def _header(request: LearnRequest, source: Path, end: FitParameters, summary: Su
         f"validation error {summary.valid_before:.6f} -> {summary.valid_after:.6f}, "
         f"fall {summary.gain:.6f} +- {summary.gain_error:.6f}",
     ]
+
+
+class _RunFiles:
+    """The record and the table of a run, as far as they are wanted."""
+
+    def __init__(
+        self,
+        sample: Samples,
+        learned: Learned,
+        summary: Summary,
+        request: LearnRequest,
+        record: Path | None,
+        csv: Path | None,
+    ) -> None:
+        self._sample, self._learned, self._summary, self._request = sample, learned, summary, request
+        self._record, self._csv = record, csv
+        self._made: tuple[InstallOutcome, dict[Path, bytes]] | None = None
+
+    def contents(self, outcome: InstallOutcome) -> dict[Path, bytes]:
+        """The files, once it is known what becomes of the new weights."""
+        if self._made is None or self._made[0] != outcome:
+            self._made = outcome, self._files(_report_of(self._summary, outcome))
+        return self._made[1]
+
+    def _files(self, summary: Summary) -> dict[Path, bytes]:
+        found: dict[Path, bytes] = {}
+        if self._record is not None:
+            request = self._request
+            found[self._record] = as_json(
+                record_of(self._sample, self._learned, request.settings, summary, request.files)
+            )
+        if self._csv is not None:
+            found[self._csv] = as_csv(summary).encode()
+        return found
 
 
 def _report_of(summary: Summary, outcome: InstallOutcome) -> Summary:

@@ -11,9 +11,9 @@ import hashlib
 import logging
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import starmap
 from pathlib import Path
@@ -23,7 +23,7 @@ import numpy as np
 
 from merino.inner.core.board.bitboard import WHITE, ZERO
 from merino.inner.core.board.movegen import count_legal
-from merino.inner.core.common.files import write_fault, write_whole
+from merino.inner.core.common.files import FileInUseError, held, write_fault, write_whole
 from merino.inner.core.common.runs import RunName, at_work, begun
 from merino.inner.core.common.sealed import checksum, tell_unsealed
 from merino.inner.core.common.user_files import STATE, is_there, read_user_file
@@ -135,6 +135,28 @@ class ScoreFile:
         self._pieces: dict[tuple[int, ...], np.ndarray] = {}
         self._lock, self._stop = threading.Lock(), np.zeros(1, dtype=np.uint64)
         head = f"; {made_from}; {rescore.describe()}\n".encode()
+        with ExitStack() as stack:
+            stack.enter_context(self._held())
+            self._open_file(head)
+            stack.callback(self._close_file)
+            self._run = stack.enter_context(begun())
+            self._open = stack.pop_all()
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        """Keep other runs from the file; raises LearnError."""
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(held(self.path))
+            except FileInUseError as error:
+                raise LearnError(str(error)) from error
+            except OSError as error:
+                raise LearnError(write_fault(error, self.path)) from error
+            yield
+
+    def _open_file(self, head: bytes) -> None:
+        """Read what is known, and open the file to add to it; raises LearnError."""
+        path = self.path
         try:
             end = self._read(head) if is_there(path) else 0
             if not end:
@@ -145,8 +167,6 @@ class ScoreFile:
             self._file.seek(0, os.SEEK_END)
         except OSError as error:
             raise LearnError(write_fault(error, path)) from error
-        self._open = ExitStack()
-        self._run = self._open.enter_context(begun())
 
     def scores_of(self, first: int, positions: np.ndarray) -> np.ndarray:
         """White's scores of POSITION[n], int16[n]: the positions of the piece at `first` of the games' file.
@@ -189,6 +209,8 @@ class ScoreFile:
         if self._executor is not None:
             self._executor.stop(self._run)
         self._open.close()
+
+    def _close_file(self) -> None:
         with self._lock:
             self._file.close()
 

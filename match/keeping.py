@@ -8,13 +8,20 @@ is there once. Nothing is ever removed from a PGN except what a failed write has
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from merino.inner.core.common.files import lock, write_fault, write_whole
+from merino.inner.core.common.files import (
+    FileInUseError,
+    append_whole,
+    held,
+    is_regular,
+    lock,
+    write_fault,
+    write_whole,
+)
 from merino.inner.core.common.sealed import as_json, from_json
 from merino.inner.core.common.user_files import STATE, is_there, read_user_file
 from merino.inner.match.errors import MatchError
@@ -94,34 +101,43 @@ class MatchKeeper:
 
     def save(self, tally: Tally, seconds: float) -> None:
         """Write the games taken, and the state; raises MatchError and may then be called again."""
-        if self._positions is not None:
-            with _naming_the_file(self._positions.path):
-                self._positions.prepare()
-        if self._pgn is None:
-            if self._positions is not None:
+        with self._opened_positions():
+            if self._pgn is None:
                 self._write_state(tally, seconds, None)
                 self._settle_positions()
-            self._write_state(tally, seconds, None)
-            return
-        with _naming_the_file(self._pgn), _opened(self._pgn) as file:
-            self._settle(file)  # what an earlier save did not finish
-            journal = Journal(_size(file), tuple(self._games))
-            if journal.games:
-                self._write_state(tally, seconds, journal)
-            self._games, self._journal = [], journal
-            self._settle(file)
-            self._settle_positions()
-            self._write_state(tally, seconds, Journal(_size(file), ()))
+                self._write_state(tally, seconds, None)
+                return
+            with _naming_the_file(self._pgn), _opened(self._pgn) as file:
+                self._settle(file)  # what an earlier save did not finish
+                journal = Journal(_size(file), tuple(self._games))
+                if journal.games:
+                    self._write_state(tally, seconds, journal)
+                self._games, self._journal = [], journal
+                self._settle(file)
+                self._settle_positions()
+                self._write_state(tally, seconds, Journal(_size(file), ()))
 
     def _take_up_positions(self) -> None:
-        """Add the positions that the state has and their file lacks."""
-        if self._positions is None or self._positions_before is None:
+        """Add the positions that the state has and their file lacks; raises MatchError if it holds anything else."""
+        if self._positions is None:
             return
         try:
             with _naming_the_file(self._positions.path):
-                self._positions.take_up(self._positions_before)
+                if self._positions_before is not None:
+                    self._positions.take_up(self._positions_before)
+                self._positions.check()
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise MatchError(f"'{self._state}' is not the state of a match ({error!r})") from error
+
+    @contextmanager
+    def _opened_positions(self) -> Iterator[None]:
+        """Keep others from the file of positions for this block, in which those taken are to be added."""
+        with ExitStack() as stack:
+            if self._positions is not None:
+                with _naming_the_file(self._positions.path):
+                    stack.enter_context(self._positions.opened())
+                    self._positions.prepare()
+            yield
 
     def _settle_positions(self) -> None:
         if self._positions is not None:
@@ -132,7 +148,7 @@ class MatchKeeper:
         """Add those games of the journal to the PGN that are not there yet; raises OSError."""
         if self._journal is not None:
             games = [game.encode() for game in self._journal.games]
-            _append(file, _missing(_read(file, self._journal.at, sum(map(len, games))), games))
+            append_whole(file, _missing(_read(file, self._journal.at, sum(map(len, games))), games))
         self._journal = None
 
     def _write_state(self, tally: Tally, seconds: float, journal: Journal | None) -> None:
@@ -143,6 +159,19 @@ class MatchKeeper:
         state["pgn"] = None if journal is None else journal._asdict()
         with _naming_the_file(self._state):
             write_whole(self._state, as_json(state, indent=1))
+
+
+@contextmanager
+def holding(state: Path | None) -> Iterator[None]:
+    """Keep other matches from the state, and with it from the games, for this block; raises MatchError."""
+    with ExitStack() as stack:
+        if state is not None:
+            try:
+                with _naming_the_file(state):
+                    stack.enter_context(held(state))
+            except FileInUseError as error:
+                raise MatchError(str(error)) from error
+        yield
 
 
 def _missing(there: bytes, games: Sequence[bytes]) -> bytes:
@@ -166,10 +195,6 @@ def _opened(pgn: Path) -> Iterator[IO[bytes]]:
         yield file
 
 
-def _is_regular(file: IO[bytes]) -> bool:
-    return stat.S_ISREG(os.fstat(file.fileno()).st_mode)
-
-
 def _size(file: IO[bytes]) -> int:
     return os.fstat(file.fileno()).st_size
 
@@ -177,25 +202,11 @@ def _size(file: IO[bytes]) -> int:
 def _read(file: IO[bytes], at: int, most: int) -> bytes:
     """The content of the file from this offset, at most so many bytes; empty for a pipe, which cannot be read again."""
     found = b""
-    if _is_regular(file):
+    if is_regular(file):
         file.seek(at)
         while part := file.read(most - len(found)):
             found += part
     return found
-
-
-def _append(file: IO[bytes], content: bytes) -> None:
-    """Append all or nothing; raises OSError."""
-    before, done = _size(file), 0
-    try:
-        while done < len(content):
-            done += file.write(content[done:])
-        if _is_regular(file):
-            os.fsync(file.fileno())
-    except OSError:
-        if _is_regular(file) and _size(file) == before + done:  # so that the bytes after it are ours
-            file.truncate(before)
-        raise
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from merino.inner.formats.openings import Opening, OpeningError
 from merino.inner.match.config import Board, MatchConfig, OpeningSource
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Game, Tally
-from merino.inner.match.keeping import MatchKeeper
+from merino.inner.match.keeping import MatchKeeper, holding
 from merino.inner.match.pgn import write_game
 from merino.inner.match.positions import PositionFile
 from merino.inner.match.report import GameRate, live_line
@@ -81,9 +81,12 @@ def run_match(
     """Play until all games are played, the test is decided, or Ctrl-C; `threads` pairs at a time.
 
     `executor` plays them, a `RemoteExecutor` as many at a time as it has slots; None for threads of this process.
-    Resumes from the state file, if there is one. Raises MatchError, or BrokenOffError once games have been played.
+    Resumes from the state file, if there is one, and holds it meanwhile. Raises MatchError, or BrokenOffError once
+    games have been played.
     """
-    return _Match(config, sprt, output or MatchOutput()).run(threads, executor)
+    output = output or MatchOutput()
+    with holding(output.state):
+        return _Match(config, sprt, output).run(threads, executor)
 
 
 class _Match:

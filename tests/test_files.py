@@ -6,10 +6,12 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import IO
 
 import pytest
 
-from merino.inner.core.common.files import check_writable, lock_within, write_whole, writing_whole
+from merino.inner.core.common import files
+from merino.inner.core.common.files import FileInUseError, check_writable, held, lock_within, write_whole, writing_whole
 
 ROOT = Path(__file__).resolve().parent.parent
 KILLED = """
@@ -111,3 +113,59 @@ def test_a_lock_that_a_stopped_process_holds_is_waited_for_no_longer_than_asked(
             assert not lock_within(file, 0.3)
             holder.kill()
             assert lock_within(file, 30)
+
+
+HOLDING = """
+import os, signal, sys
+from pathlib import Path
+from merino.inner.core.common.files import held
+with held(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@posix
+def test_a_file_is_held_by_one_process_at_a_time_and_after_a_kill_by_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "m.state"
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDING, str(path)], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None and other.stdin is not None
+        assert other.stdout.readline() == b"held\n"
+        with pytest.raises(FileInUseError, match=r"another run of Merino works on .*m\.state'"), held(path):
+            pass
+        other.stdin.close()
+        assert other.wait() == -signal.SIGKILL
+    assert [file.name for file in tmp_path.iterdir()] == ["m.state.lock"]  # which holds nobody off
+    with held(path):
+        path.write_bytes(b"mine")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@posix
+def test_a_lock_that_its_holder_removes_meanwhile_is_not_taken_for_one_that_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, place, real = tmp_path / "file", tmp_path / "file.lock", files.try_lock
+
+    def removed_before_it_is_locked(file: IO[bytes]) -> bool:
+        monkeypatch.setattr(files, "try_lock", real)
+        place.unlink()
+        return real(file)
+
+    monkeypatch.setattr(files, "try_lock", removed_before_it_is_locked)
+    with held(path):
+        assert place.exists()
+        with pytest.raises(FileInUseError), held(path):
+            pass
+    assert not place.exists()
+
+
+@posix
+def test_what_is_no_regular_file_is_not_held(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with held(pipe), held(pipe):
+        assert list(tmp_path.iterdir()) == [pipe]

@@ -56,6 +56,7 @@ OWN_FILES = {
     "core.common.files:_locked_file": "a draft that it has made",
     "core.common.files:_remove_leftovers": "drafts of writers that were killed",
     "core.common.files:check_writable": "the place of what will be written",
+    "core.common.files:held": "the place of what will be written",
     "core.common.files:write_together": "the place of what will be written",
     "core.common.streams:_give_up": "the null device",
     "core.common.streams:open_closed_streams": "the null device",
@@ -73,9 +74,9 @@ OWN_FILES = {
     "formats.packed:open_packed": "maps a file that has come through the door",
     "learn.improve.state:__init__": "a lock",
     "learn.procedure:learn_from_files": "a log, opened by its own `open`",
-    "learn.rescoring:__init__": "goes on writing what has been read through the door",
+    "learn.rescoring:_open_file": "goes on writing what has been read through the door",
     "match.keeping:_opened": "appends, and looks at what it has appended",
-    "match.positions:settle": "appends, and looks at what it has appended",
+    "match.positions:opened": "appends, and looks at what it has appended",
     "study.annotate.partial:__init__": "goes on writing what has been read through the door",
 }
 

@@ -12,6 +12,7 @@ from merino.inner.app.console.learn_options import read_arguments
 from merino.inner.app.console.learning import learn_weights
 from merino.inner.app.shell.cli import main
 from merino.inner.core.common.command import CommandError
+from merino.inner.core.common.files import FileInUseError, held
 from merino.inner.eval.linear.weights import defaults, load, save
 from merino.inner.learn import procedure
 from merino.inner.learn.errors import LearnError, LearnStoppedError, standing
@@ -91,18 +92,46 @@ def test_a_folder_in_the_place_of_the_record_is_found_before_the_work(
         learn_weights(words_for(weights), lambda line: None)
 
 
-@pytest.mark.parametrize("writer", ["save_record", "write_whole"])
-def test_a_disk_that_is_full_after_the_weights_are_written_says_so(
-    weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: str
+@pytest.mark.parametrize("name", ["learning.json", "t.csv"])
+def test_a_full_disk_leaves_the_weights_and_what_goes_with_them_as_they_were(
+    weights: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    def full(path: Path, _: object) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+    real = os.fsync
 
-    monkeypatch.setattr(procedure, writer, full)
+    def full(descriptor: int) -> None:
+        if name in Path(f"/proc/self/fd/{descriptor}").readlink().name:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full)
     before = weights.read_bytes()
-    with pytest.raises(CommandError, match=f"No space left on device; the new weights are in '{weights}'$"):
-        learn_weights(words_for(weights, "--csv", str(tmp_path / "t.csv")), lambda line: None)
-    assert weights.read_bytes() != before
+    with pytest.raises(CommandError, match=rf"{name}': No space left on device; the weights are as they were$"):
+        learn_weights(words_for(weights, "--csv", str(weights.parent / "t.csv")), lambda line: None)
+    assert weights.read_bytes() == before
+    assert {path.name for path in weights.parent.iterdir()} == {"weights.txt", "learning.log"}
+
+
+def test_the_weights_are_replaced_last_so_that_a_killed_run_can_be_repeated(
+    weights: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replaced: list[str] = []
+    real = Path.replace
+
+    def note(path: Path, target: Path) -> Path:
+        replaced.append(target.name)
+        return real(path, target)
+
+    monkeypatch.setattr(Path, "replace", note)
+    learn_weights(words_for(weights, "--csv", str(weights.parent / "t.csv")), lambda line: None)
+    assert replaced[: replaced.index("weights.txt") + 1] == ["weights.old", "learning.json", "t.csv", "weights.txt"]
+
+
+def test_of_two_runs_that_learn_into_one_file_the_second_refuses(weights: Path) -> None:
+    with held(weights), pytest.raises(FileInUseError, match=r"another run of Merino works on .*weights\.txt"):
+        learn_weights(words_for(weights), lambda line: None)
+    assert [path.name for path in weights.parent.iterdir()] == ["weights.txt"]
+    learn_weights(words_for(weights), lambda line: None)
+    assert (weights.parent / "weights.old").exists() and not (weights.parent / "weights.txt.lock").exists()
 
 
 def test_of_blocks_that_break_off_the_innermost_says_how_things_stand() -> None:

@@ -6,16 +6,17 @@ import os
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 
 from merino.inner.core.common.sealed import as_json, from_json
 from merino.inner.formats.openings import Opening
-from merino.inner.match import keeping
+from merino.inner.match import keeping, positions
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Game, Reason, Tally
-from merino.inner.match.keeping import MatchKeeper
+from merino.inner.match.keeping import MatchKeeper, holding
 from merino.inner.match.positions import PositionFile
 
 GAMES = 9
@@ -85,7 +86,7 @@ def a_part(file: Any, content: bytes) -> None:
 
 
 @pytest.mark.parametrize("with_others", [False, True])
-@pytest.mark.parametrize(("name", "before"), list(product(["write_whole", "_append"], [True, False])))
+@pytest.mark.parametrize(("name", "before"), list(product(["write_whole", "append_whole"], [True, False])))
 def test_a_run_killed_anywhere_goes_on_with_each_game_once(
     name: str, before: bool, with_others: bool, pgn: Path, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,7 +110,7 @@ def test_a_run_killed_anywhere_goes_on_with_each_game_once(
 def test_a_run_killed_in_the_middle_of_a_game_goes_on_from_that_byte(
     when: int, pgn: Path, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = keeping._append
+    real = keeping.append_whole
     with monkeypatch.context() as patch:
         calls = iter(range(100))
 
@@ -119,7 +120,7 @@ def test_a_run_killed_in_the_middle_of_a_game_goes_on_from_that_byte(
                 raise KilledError
             real(file, content)
 
-        patch.setattr(keeping, "_append", append)
+        patch.setattr(keeping, "append_whole", append)
         with pytest.raises(KilledError):
             play(pgn, state)
     assert not pgn.read_text().endswith("\n\n")
@@ -131,7 +132,7 @@ def test_games_of_others_behind_a_fragment_stay_and_no_game_is_lost(
     pgn: Path, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(keeping, "_append", call(KilledError(), 0, False, a_part))
+        patch.setattr(keeping, "append_whole", call(KilledError(), 0, False, a_part))
         keeper, tally, _ = resumed(pgn, state)
         for number in range(4):
             keeper.add(text_of(number))
@@ -180,9 +181,9 @@ def test_a_full_disk_names_the_file_and_leaves_no_part_of_a_game(
     room: int, pgn: Path, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pgn.write_text(OTHERS)
-    real = keeping._append
+    real = keeping.append_whole
     with monkeypatch.context() as patch:
-        patch.setattr(keeping, "_append", lambda file, content: real(FullDisk(file, room), content))
+        patch.setattr(keeping, "append_whole", lambda file, content: real(FullDisk(file, room), content))
         with pytest.raises(MatchError, match=f"cannot write '{pgn}': No space left on device"):
             play(pgn, state)
         assert pgn.read_text() == OTHERS
@@ -224,7 +225,7 @@ def test_games_that_may_not_be_in_their_pgn_are_not_forgotten(
     pgn: Path, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(keeping, "_append", call(KilledError(), 1, True, keeping._append))
+        patch.setattr(keeping, "append_whole", call(KilledError(), 1, True, keeping.append_whole))
         with pytest.raises(KilledError):
             play(pgn, state)
     with pytest.raises(MatchError, match="holds games that its PGN may lack; name the PGN with --pgn"):
@@ -264,3 +265,71 @@ def test_a_state_whose_numbers_make_no_sense_is_refused(pgn: Path, state: Path, 
     with pytest.raises(MatchError, match=r"match\.state' is not the state of a match"):
         keeper.load()
         keeper.catch_up(False)
+
+
+def positions_of(path: Path, *waiting: bytes) -> PositionFile:
+    """A file to which these positions are to be added."""
+    file = PositionFile(path, 0)
+    file._waiting = list(waiting)
+    return file
+
+
+@pytest.mark.parametrize("room", [0, 1, 40])
+def test_a_full_disk_leaves_whole_positions_and_the_next_save_adds_all(
+    room: int, tmp_path: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed = tmp_path / "p.bin"
+    packed.write_bytes(b"\1" * 64)
+    keeper = MatchKeeper(None, state, {}, file := positions_of(packed, b"\2" * 96))
+    real = positions.append_whole
+    with monkeypatch.context() as patch:
+        patch.setattr(positions, "append_whole", lambda file, content: real(FullDisk(file, room), content))
+        with pytest.raises(MatchError, match="No space left"):
+            keeper.save(Tally(), 1.0)
+    assert packed.read_bytes() == b"\1" * 64
+    file._waiting.append(b"\3" * 32)
+    keeper.save(Tally(), 1.0)
+    assert packed.read_bytes() == b"\1" * 64 + b"\2" * 96 + b"\3" * 32
+
+
+def test_positions_that_no_state_tells_of_are_not_in_the_file(
+    tmp_path: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed, full = tmp_path / "p.bin", OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    keeper = MatchKeeper(None, state, {}, positions_of(packed, b"\2" * 96))
+    with monkeypatch.context() as patch:
+        patch.setattr(keeping, "write_whole", call(full, 0, True, keeping.write_whole))
+        with pytest.raises(MatchError, match="No space left"):
+            keeper.save(Tally(), 1.0)
+        patch.setattr(keeping, "write_whole", call(full, 0, True, keeping.write_whole))
+        with pytest.raises(MatchError, match="No space left"):
+            keeper.save(Tally(), 1.0)
+    assert not state.exists() and packed.read_bytes() == b""
+
+
+def test_two_runs_that_add_to_one_file_of_positions_lose_none(tmp_path: Path) -> None:
+    packed = tmp_path / "p.bin"
+    mine, theirs = (MatchKeeper(None, None, {}, positions_of(packed, mark * 32)) for mark in (b"\2", b"\3"))
+    real = mine._write_state
+
+    def meanwhile(*arguments: Any) -> None:  # between my plan and my writing
+        other = Thread(target=theirs.save, args=(Tally(), 1.0))
+        other.start()
+        other.join(0.2)
+        mine._write_state = real
+        others.append(other)
+
+    others: list[Thread] = []
+    mine._write_state = meanwhile  # type: ignore[method-assign]
+    mine.save(Tally(), 1.0)
+    others[0].join()
+    assert packed.read_bytes() == b"\2" * 32 + b"\3" * 32
+
+
+def test_a_second_match_with_the_same_state_refuses(state: Path) -> None:
+    with holding(state), pytest.raises(MatchError, match="another run of Merino works on"), holding(state):
+        pass
+    assert not state.with_name("match.state.lock").exists()
+    nowhere = state.parent / "nowhere" / "m.state"
+    with pytest.raises(MatchError, match=r"cannot write '.*m\.state': there is no such folder"), holding(nowhere):
+        pass

@@ -11,7 +11,7 @@ from pathlib import Path
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path
 from merino.inner.app.shell.naming import errors_named
-from merino.inner.app.shell.output_files import check_picture
+from merino.inner.app.shell.output_files import check_picture, holding_output
 from merino.inner.app.shell.search_options import (
     SearchRequest,
     add_search_options,
@@ -49,7 +49,7 @@ def run_annotate(arguments: Sequence[str]) -> int:
         progress = _AnnotationProgress(len(sources.games), args.quiet)
         if out is None:
             return _annotate(request, search, _Printed(progress), progress, args.quiet)
-        with Partial(out, request.identity) as partial:
+        with holding_output(out, "annotate"), Partial(out, request.identity) as partial:
             if partial.games and not args.quiet:
                 _tell(
                     f"Continuing after game {len(partial.games)} of {len(sources.games)}, the end of '{partial.path}'."

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from merino.inner.app.shell.naming import errors_named
 from merino.inner.core.common.command import CommandError, UsageError
-from merino.inner.core.common.files import check_writable, write_fault, write_whole
+from merino.inner.core.common.files import FileInUseError, check_writable, held, write_fault, write_whole
 from merino.inner.core.common.pictures import ENDINGS, PictureError, load_matplotlib
 
 
@@ -15,6 +18,14 @@ def check_output(path: Path, command: str) -> None:
         check_writable(path)
     except OSError as error:
         raise CommandError(f"{command}: {write_fault(error, path)}") from error
+
+
+@contextmanager
+def holding_output(path: Path, command: str) -> Iterator[None]:
+    """Keep other runs from a file for this block; raises CommandError if one has it, or if it cannot be written."""
+    check_output(path, command)
+    with errors_named(command, FileInUseError), held(path):
+        yield
 
 
 def write_output(path: Path, content: bytes, command: str) -> None:

@@ -6,6 +6,7 @@ import argparse
 import json
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,7 @@ from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path, number_above_zero, positive, scale, share
 from merino.inner.app.shell.naming import errors_named
 from merino.inner.core.common.command import CommandError, UsageError
-from merino.inner.core.common.files import check_writable, write_fault
+from merino.inner.core.common.files import FileInUseError, check_writable, held, write_fault
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.live_line import LivePrinter
 from merino.inner.core.common.progress import ProgressOfMany
@@ -40,13 +41,17 @@ def run_train(arguments: Sequence[str]) -> int:
     """The command in a shell: 0, or 130 after Ctrl-C; raises CommandError."""
     args = _parser().parse_args(arguments)
     out: Path = args.out
-    with errors_named("train", PackedError, SourceError, TrainingError, EvaluationError):
+    with (
+        errors_named("train", PackedError, SourceError, TrainingError, EvaluationError, FileInUseError),
+        ExitStack() as stack,
+    ):
         start = load_net(find_net(args.start)) if args.start else None
         shape = _shape(args, start.shape if start else SHAPE)
         checkpoint = out.parent / f"{out.name}.state"
         try:
             for path in (out, checkpoint):
                 check_writable(path)
+            stack.enter_context(held(out))
             records, names = _records(args)
             is_pqr = args.objective == PQR
             k = args.k or (OBJECTIVE.k if is_pqr else fit_k(records))

@@ -12,7 +12,7 @@ from merino.inner.app.cluster.address import Needs
 from merino.inner.app.console.cluster_option import cluster_executor
 from merino.inner.app.console.shared_options import progress_stream
 from merino.inner.app.shell.match_options import MARGIN_MS, time_control
-from merino.inner.app.shell.output_files import check_output, check_picture, ending_of, write_output
+from merino.inner.app.shell.output_files import check_output, check_picture, ending_of, holding_output, write_output
 from merino.inner.core.board.fen import FenError
 from merino.inner.core.common.about import NAME
 from merino.inner.core.common.command import CommandError, UsageError
@@ -53,6 +53,11 @@ def tune_new(args: argparse.Namespace) -> int:
     """Begin a tune and play it, or continue it if the same command was interrupted."""
     path = args.state or args.file.parent / f"{args.file.stem}.tune.npz"
     configuration = _configuration(args)
+    with holding_output(path, "spsa"):
+        return _begin(configuration, path, args)
+
+
+def _begin(configuration: Configuration, path: Path, args: argparse.Namespace) -> int:
     if is_there(path):
         return _continue(load_tune(path, configuration), path, args)
     file = _evaluation_file(path, configuration)
@@ -98,7 +103,8 @@ def _command(text: str) -> tuple[str, ...]:
 
 def tune_on(args: argparse.Namespace) -> int:
     """Continue an interrupted tune, whose file says all about it."""
-    return _continue(load_tune(args.state), args.state, args)
+    with holding_output(args.state, "spsa"):
+        return _continue(load_tune(args.state), args.state, args)
 
 
 def _continue(tune: Tune, path: Path, args: argparse.Namespace) -> int:

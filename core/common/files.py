@@ -6,6 +6,7 @@ import errno
 import logging
 import os
 import re
+import stat
 import sys
 import tempfile
 import time
@@ -14,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.user_files import real_path
 
 if sys.platform != "win32":
@@ -23,6 +25,10 @@ _MARK, _ENDING = ".merino-", ".new"  # of a file that will replace another
 _BETWEEN_TRIES = 0.1  # seconds between two looks at a lock
 
 log = logging.getLogger(__name__)
+
+
+class FileInUseError(MerinoError):
+    """Another process works on a file that only one may; the message names it."""
 
 
 def write_fault(error: OSError, path: Path | str | None = None) -> str:
@@ -82,6 +88,28 @@ def writing_whole(path: Path) -> Iterator[IO[bytes]]:
         raise
 
 
+def append_whole(file: IO[bytes], content: bytes) -> None:
+    """Append to an unbuffered file all or nothing, and wait until it is on the disk; raises OSError.
+
+    Hold the `lock` of the file: only then is what follows the old end ours to take back.
+    """
+    before, done = os.fstat(file.fileno()).st_size, 0
+    try:
+        while done < len(content):
+            done += file.write(content[done:])
+        if is_regular(file):
+            os.fsync(file.fileno())
+    except OSError:
+        if is_regular(file) and os.fstat(file.fileno()).st_size == before + done:  # so that the bytes after it are ours
+            file.truncate(before)
+        raise
+
+
+def is_regular(file: IO[bytes]) -> bool:
+    """Whether an open file is one on a disk, and not a pipe or a device."""
+    return stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+
+
 def check_writable(path: Path, whole: bool = True) -> None:
     """Raise the OSError that writing this file would raise; for checks before the work.
 
@@ -137,6 +165,41 @@ def try_lock(file: IO[bytes]) -> bool:
         except OSError:  # a disk without locks, such as some of a network
             return True
     return True
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Hold a regular file, or one that is yet to be made, for this block, so that two runs do not mix their work in it.
+
+    Raises FileInUseError if it is held elsewhere, and OSError if nothing can be written beside it: the lock is a file
+    `NAME.lock` there, which the block removes at its end, or after a kill the next one. Without support for locks, or
+    for what is no regular file, nothing is held.
+    """
+    target = real_path(path)
+    if sys.platform == "win32" or (target.exists() and not target.is_file()):
+        yield
+        return
+    place = target.with_name(f"{target.name}.lock")
+    with _naming(path):
+        file = _newly_locked(place, path)
+    try:
+        yield
+    finally:
+        place.unlink(missing_ok=True)
+        file.close()
+
+
+def _newly_locked(place: Path, path: Path) -> IO[bytes]:
+    """The lock file at this place, open and locked; raises FileInUseError for `path` if somebody else has it."""
+    while True:
+        file = place.open("ab")
+        if not try_lock(file):
+            file.close()
+            raise FileInUseError(f"another run of Merino works on '{path}': wait for its end, or name another file")
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), place.stat()):
+                return file
+        file.close()  # its holder removed it before we had the lock
 
 
 class _Draft:

@@ -14,7 +14,7 @@ INSTALLED_RELEASE := $(VENV)/installed-release
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run explorer docs test test-python test-bounds test-cluster signature fuzz fuzz-files load starve endurance mutants lint bench perft dist warmup clean
+.PHONY: help run explorer docs test test-python test-bounds test-cluster signature chaos fuzz fuzz-files load starve endurance mutants lint bench perft dist warmup clean
 
 help: ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 20
@@ -46,6 +46,9 @@ test-cluster: warmup $(INSTALLED_DEV) ## kill workers and schedulers in the mids
 
 signature: warmup ## compare the nodes of the bench with those that the last commit to name them promises
 	@$(RUN) -m tools.check_bench $(ARGS)
+
+chaos: warmup $(INSTALLED_DEV) ## kill, stop and disturb every command that writes; ARGS="--only match --trials 5" for less
+	@$(RUN) -m tests.chaos $(ARGS)
 
 fuzz: warmup $(INSTALLED_DEV) ## send 200,000 faulty lines to the engine; ARGS="--seed 7" for others
 	@$(RUN) -m tests.fuzz_uci $(ARGS)

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from merino.inner.core.common.files import check_writable, held, write_together
+from merino.inner.core.common.sealed import as_json
 from merino.inner.core.common.work import RemoteExecutor
 from merino.inner.eval.linear.phases import simplest
 from merino.inner.eval.linear.registry import TERMS

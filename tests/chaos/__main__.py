@@ -1,0 +1,198 @@
+"""`make chaos`: hurts every command that writes in every way, and prints a table of trials and faults."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+
+from benchmarks.markdown import markdown_table
+from merino.inner.core.common.about import NAME, __version__
+from merino.inner.core.common.folders import user_folder
+from merino.inner.core.common.work import cores
+from tests.chaos.cases import CASES, Case
+from tests.chaos.harms import HARMS, Harm, NotPossibleError, TooLateError
+from tests.chaos.laboratory import ROOT, FaultError, Laboratory, Reference
+
+PAGE = ROOT / "docs" / "reliability.md"
+HEAD, TAIL = "<!-- chaos -->\n", "<!-- /chaos -->"
+ATTEMPTS = 8  # at a trial, until the harm comes in time
+KILLS = 20
+_INSIDE = "MERINO_CHAOS_MAY_MOUNT"
+
+
+@dataclass
+class Cell:
+    """The trials of one case with one harm."""
+
+    trials: int = 0
+    faults: int = 0
+    not_possible: str = ""
+
+    def __str__(self) -> str:
+        if self.not_possible:
+            return "-"
+        return f"{self.trials}, **{self.faults} faulty**" if self.faults else str(self.trials)
+
+
+class Examination:
+    """The trials of a run, and what they have come to."""
+
+    def __init__(self, laboratory: Laboratory, kills: int, at_a_time: int) -> None:
+        self._laboratory, self._kills, self._at_a_time = laboratory, kills, at_a_time
+        self.cells: dict[tuple[str, str], Cell] = {}
+        self.faults: list[str] = []
+
+    def examine(self, case: Case, harms: Mapping[str, Harm]) -> None:
+        """All trials of a case, after a run to compare them with and one that must be equal to it."""
+        began = time.monotonic()
+        try:
+            reference = self._reference(case)
+        except FaultError as error:
+            self._note(f"{case.name}: undisturbed runs fail or differ, so there is nothing to compare with: {error}")
+            return
+        trials = [(name, number) for name, harm in harms.items() for number in range(harm.trials(self._kills))]
+        with ThreadPoolExecutor(self._at_a_time) as pool:
+            outcomes = list(pool.map(lambda trial: self._outcome(case, reference, *trial), trials))
+        for (name, number), outcome in zip(trials, outcomes, strict=True):
+            cell = self.cells.setdefault((case.name, name), Cell())
+            if isinstance(outcome, NotPossibleError):
+                cell.not_possible = str(outcome)
+                continue
+            cell.trials += 1
+            if outcome is not None:
+                cell.faults += 1
+                self._note(f"{case.name}, {harms[name].title}, trial {number}: {outcome}")
+        row = ", ".join(f"{name} {self.cells[case.name, name]}" for name in harms)
+        _say(f"{case.name}: {row}; {time.monotonic() - began:.0f} s")
+
+    def _reference(self, case: Case) -> Reference:
+        """An undisturbed run, and the time of a second one, which must be equal; raises FaultError."""
+        reference = self._laboratory.trial(case, "reference").refer()
+        control = self._laboratory.trial(case, "control")
+        ended = control.run()
+        control.check_ended(ended, reference)
+        return replace(reference, seconds=ended.seconds)  # watching takes its time, too
+
+    def _note(self, fault: str) -> None:
+        self.faults.append(fault)
+        _say(f"  {fault}")
+
+    def _outcome(
+        self, case: Case, reference: Reference, name: str, number: int
+    ) -> NotPossibleError | FaultError | None:
+        """What a trial has come to: None if there is no fault."""
+        for attempt in range(ATTEMPTS):
+            trial = self._laboratory.trial(case, name, number, attempt)
+            try:
+                HARMS[name].do(trial, reference)
+            except TooLateError:
+                shutil.rmtree(trial.place)
+                continue
+            except (NotPossibleError, FaultError) as error:
+                return error
+            shutil.rmtree(trial.place)
+            return None
+        return FaultError(f"it always ended too soon, {ATTEMPTS} times")
+
+
+def main() -> int:
+    """Run the trials and print the table; 1 if there is a fault."""
+    args = _parser().parse_args()
+    _enter_namespace()
+    began = time.monotonic()
+    cases = [case for case in CASES if not args.only or {case.name, case.command} & set(args.only)]
+    harms = {name: harm for name, harm in HARMS.items() if not args.harms or name in args.harms}
+    place = Path(tempfile.mkdtemp(prefix="merino-chaos-"))
+    examination = Examination(Laboratory(place, user_folder("cache"), args.seed), args.trials, args.at_a_time)
+    try:
+        for case in cases:
+            examination.examine(case, harms)
+    except KeyboardInterrupt:
+        _say("Interrupted; the table has the commands that were examined.")
+    text = _report(examination, cases, harms, args.seed, time.monotonic() - began)
+    print(text)
+    if args.write:
+        _write(text)
+    if examination.faults:
+        _say(f"The folders of the faulty trials are in '{place}'.")
+        return 1
+    shutil.rmtree(place)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="make chaos", description=__doc__)
+    names = sorted({name for case in CASES for name in (case.name, case.command)})
+    add = parser.add_argument
+    add("--only", nargs="+", metavar="COMMAND", choices=names, help=f"only these of {', '.join(names)}")
+    add("--harms", nargs="+", choices=HARMS, help="only these kinds of harm")
+    add("--trials", type=int, default=KILLS, metavar="N", help="kills of each command (default: %(default)s)")
+    add("--seed", type=int, default=1, metavar="N", help="seed of all random moments (default: %(default)s)")
+    add("--at-a-time", type=int, default=cores(), metavar="N", help="trials at a time (default: one per core)")
+    add("--write", action="store_true", help=f"write the table to {PAGE.relative_to(ROOT)}")
+    return parser
+
+
+def _enter_namespace() -> None:
+    """Start anew where mounts are ours alone and end with us, if the system allows; else some harms cannot be done."""
+    if _INSIDE in os.environ or shutil.which("unshare") is None:
+        return
+    for words in (["--mount"], ["--user", "--map-root-user", "--mount"]):
+        command = ["unshare", *words]
+        if subprocess.run([*command, "true"], capture_output=True, check=False).returncode == 0:
+            os.environ[_INSIDE] = "1"
+            os.execvp(command[0], [*command, sys.executable, "-m", "tests.chaos", *sys.argv[1:]])
+
+
+def _report(
+    examination: Examination, cases: Iterable[Case], harms: Mapping[str, Harm], seed: int, seconds: float
+) -> str:
+    """The table, and what it is of."""
+    cells = examination.cells
+    examined = [case for case in cases if all((case.name, name) in cells for name in harms)]
+    rows = [(f"`{case.name}`", *(str(cells[case.name, name]) for name in harms)) for case in examined]
+    table = markdown_table(("Command", *(harm.title for harm in harms.values())), rows, range(1, len(harms) + 1))
+    trials, faults = sum(cell.trials for cell in cells.values()), len(examination.faults)
+    why = sorted({cell.not_possible for cell in cells.values() if cell.not_possible})
+    notes = "".join(f" - {reason}\n" for reason in why)
+    return (
+        f"{NAME} {__version__} at `{_commit()}`, {date.today():%Y-%m-%d}, seed {seed}: {trials} trials, "
+        f"{faults} with a fault, in {seconds / 60:.0f} minutes on {cores()} shared cores.\n\n{table}\n"
+        + (f"\nNot tried (-):\n\n{notes}" if why else "")
+    )
+
+
+def _commit() -> str:
+    """The commit that is checked out."""
+    found = subprocess.run(
+        ["git", "rev-parse", "--short=7", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    return found.stdout.strip() or "an unknown commit"
+
+
+def _write(text: str) -> None:
+    """Put the table in its page."""
+    page = PAGE.read_text(encoding="utf-8")
+    before, head, rest = page.partition(HEAD)
+    _, tail, after = rest.partition(TAIL)
+    if not head or not tail:
+        raise SystemExit(f"{PAGE} has no {HEAD.strip()} with a {TAIL}")
+    PAGE.write_text(f"{before}{head}{text}{tail}{after}", encoding="utf-8")
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

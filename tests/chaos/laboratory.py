@@ -1,0 +1,290 @@
+"""Runs commands under trial, each in a folder of its own, and says whether what they leave is as it should be."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+from tests.chaos.cases import Case
+from tests.chaos.materials import MATERIALS, Need
+from tests.chaos.readers import fault_of, files_in, format_of, outcome_of
+
+ROOT = Path(__file__).resolve().parents[2]
+SPY = Path(__file__).with_name("spy")
+PATIENCE = 300.0  # seconds for a command on a slow, busy machine
+CODE = "code"  # the folder of compiled code, where a case is about that
+_REPORT = "report.json"
+_TICK = os.sysconf("SC_CLK_TCK")
+_TIMES = re.compile(r"\s*[0-9.]+ (m?s\b|games/s)")
+
+
+class FaultError(Exception):
+    """A command did not stand a trial; the message says how."""
+
+
+class Ended(NamedTuple):
+    """A command that has ended: exit code, what it printed, and the seconds of processor time it took."""
+
+    code: int
+    out: str
+    errors: str
+    seconds: float
+
+    def check(self) -> Ended:
+        """Itself; raises FaultError unless it ended well."""
+        if self.code != 0:
+            raise FaultError(f"exit code {self.code}: {_last_line(self.errors or self.out)}")
+        return self
+
+    def check_refusal(self) -> None:
+        """Raise FaultError unless it failed with a message, and no traceback."""
+        if self.code not in (1, 2) or "Traceback" in self.errors or not self.errors.strip():
+            raise FaultError(f"exit code {self.code}, and no message but: {_last_line(self.errors)}")
+
+
+@dataclass(frozen=True)
+class Reference:
+    """An uninterrupted run: the files before and after it, what of them is compared, and what it took.
+
+    `changes` counts the changes to files, `code` names the files of compiled code that it read.
+    """
+
+    before: Mapping[str, bytes]
+    after: Mapping[str, bytes]
+    outcome: Mapping[str, object]
+    printed: str
+    seconds: float
+    changes: int
+    code: tuple[Path, ...]
+
+
+class Running:
+    """A command that was started, in a process group of its own."""
+
+    def __init__(self, process: subprocess.Popen[bytes], out: Path, errors: Path) -> None:
+        self._process, self._out, self._errors = process, out, errors
+        self._seconds = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """The processor time that it and what it started have taken so far."""
+        self._seconds = max(self._seconds, _seconds_of(self._process.pid))
+        return self._seconds
+
+    def reaches(self, seconds: float) -> bool:
+        """Wait until it has taken so much processor time; False if it ends before."""
+        while self._process.poll() is None:
+            if self.seconds >= seconds:
+                return True
+            time.sleep(0.003)
+        return False
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to the command and to all that it started."""
+        with suppress(ProcessLookupError):  # it has ended
+            os.killpg(self._process.pid, number)
+
+    def end(self, patience: float = PATIENCE) -> Ended:
+        """Wait for its end; raises FaultError if that does not come."""
+        until = time.monotonic() + patience
+        while self._process.poll() is None:
+            if time.monotonic() > until:
+                self.signal(signal.SIGKILL)
+                self._process.wait()
+                raise FaultError(f"no end after {patience:.0f} s")
+            _ = self.seconds
+            time.sleep(0.005)
+        out, errors = (path.read_text(encoding="utf-8", errors="replace") for path in (self._out, self._errors))
+        return Ended(self._process.returncode, out, errors, self._seconds)
+
+
+class Trial:
+    """One run of a case in a folder of its own, with a home of its own that shares the compiled code."""
+
+    def __init__(self, case: Case, place: Path, material: Need, code: Path, random: Random) -> None:
+        """Make the folders; `material` gives the files that cases begin with, `code` is that of compiled code."""
+        self.case, self.place, self.random, self.code = case, place, random, code
+        self.folder, self._home = place / "work", place / "home"
+        self._count = 0
+        self.folder.mkdir(parents=True)
+        self._home.mkdir()
+        for name, of in case.files.items():
+            shutil.copy(material(of), self.folder / name)
+        if case.compiles:
+            self.use_code(code, self.folder / CODE, case.compiles)
+        else:
+            (self._home / "cache").symlink_to(code)
+
+    def use_code(self, code: Path, copy: Path, without: tuple[str, ...] = ()) -> None:
+        """Take a copy of the compiled code from now on, without the functions whose files begin like these."""
+        for path in code.rglob("*.code"):
+            if not path.name.startswith(without or "\0"):
+                target = copy / path.relative_to(code)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, target)
+        link = self._home / "cache"
+        link.unlink(missing_ok=True)
+        link.symlink_to(copy)
+
+    def start(self, is_watched: bool = False, dies_before: int = 0) -> Running:
+        """Start the command; one that is watched counts its changes to files and dies before this one, 0 for none."""
+        self._count += 1
+        out, errors = (self.place / f"{name}-{self._count}" for name in ("out", "errors"))
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(SPY)] * is_watched + [str(ROOT)]),
+            "MERINO_HOME": str(self._home),
+            "TMPDIR": str(self.place),
+            "CHAOS_FOLDER": str(self.folder),
+            "CHAOS_DIES_BEFORE": str(dies_before),
+            "CHAOS_REPORT": str(self.place / _REPORT),
+        }
+        with out.open("wb") as to, errors.open("wb") as errors_to:
+            process = subprocess.Popen(
+                [sys.executable, "-m", self.case.program, *shlex.split(self.case.line)],
+                stdin=subprocess.PIPE,
+                stdout=to,
+                stderr=errors_to,
+                cwd=self.folder,
+                env=environment,
+                start_new_session=True,
+            )
+        assert process.stdin is not None
+        with process.stdin as told:
+            told.write(self.case.say.encode())
+        return Running(process, out, errors)
+
+    def run(self) -> Ended:
+        """The command, once it has ended."""
+        return self.start().end()
+
+    def refer(self) -> Reference:
+        """Run it undisturbed, but watched."""
+        before = self.contents()
+        ended = self.start(is_watched=True).end().check()
+        report = json.loads((self.place / _REPORT).read_bytes())
+        self._check_valid()
+        return Reference(
+            before,
+            self.contents(),
+            outcome_of(self.folder),
+            ended.out,
+            ended.seconds,
+            report["changes"],
+            tuple(Path(path).resolve() for path in report["code"]),
+        )
+
+    def contents(self) -> dict[str, bytes]:
+        """The files of the folder."""
+        return {name: path.read_bytes() for name, path in files_in(self.folder).items()}
+
+    def check_kept(self, reference: Reference) -> None:
+        """Raise FaultError unless all files are valid, and those of the user as before, longer, or replaced."""
+        self._check_valid()
+        now = self.contents()
+        for name, content in reference.before.items():
+            kept = now.get(name)
+            whole = (content, reference.after.get(name))
+            grown = format_of(Path(name)).grows and kept is not None and kept.startswith(content)
+            if kept is None and name in reference.after:
+                raise FaultError(f"'{name}' is gone")
+            if kept not in whole and not grown and not self._is_equal(name, reference):
+                raise FaultError(f"'{name}' is neither as before nor as after a whole run")
+
+    def check_repeated(self, reference: Reference) -> None:
+        """Run the command again; raises FaultError unless it ends like an uninterrupted one.
+
+        One that had already done what cannot be done twice must have done all of it.
+        """
+        if self.case.changes and self.is_done(reference):
+            self.check_outcome(reference)
+            return
+        self.check_ended(self.run(), reference)
+
+    def check_ended(self, ended: Ended, reference: Reference) -> None:
+        """Raise FaultError unless a run ended well and like the uninterrupted one."""
+        ended.check()
+        if self.case.prints and _results(ended.out) != _results(reference.printed):
+            raise FaultError("it prints something else than an uninterrupted run")
+        self.check_outcome(reference)
+
+    def check_outcome(self, reference: Reference) -> None:
+        """Raise FaultError unless the files are those of an uninterrupted run."""
+        self._check_valid()
+        found = outcome_of(self.folder)
+        for name in sorted(found.keys() | reference.outcome.keys()):
+            if name not in found:
+                raise FaultError(f"'{name}' is missing after the repeated command")
+            if name not in reference.outcome and name not in self.case.may_leave:
+                raise FaultError(f"'{name}' is left over after the repeated command")
+            if name in reference.outcome and found[name] != reference.outcome[name]:
+                raise FaultError(f"'{name}' differs from that of an uninterrupted run")
+
+    def is_done(self, reference: Reference) -> bool:
+        """Whether the file that the command changes is as after a whole run."""
+        return self._is_equal(self.case.changes, reference)
+
+    def _is_equal(self, name: str, reference: Reference) -> bool:
+        return outcome_of(self.folder).get(name, self) == reference.outcome.get(name)
+
+    def _check_valid(self) -> None:
+        for path in files_in(self.folder).values():
+            if fault := fault_of(path):
+                raise FaultError(fault)
+
+
+class Laboratory:
+    """The place of all trials, with what they begin with."""
+
+    def __init__(self, place: Path, code: Path, seed: int) -> None:
+        """`code` is the folder of compiled code."""
+        self._place, self._code, self._seed = place, code.resolve(), seed
+        self._materials = place / "materials"
+        self._materials.mkdir(parents=True)
+
+    def trial(self, case: Case, *what: object) -> Trial:
+        """A new trial; its random numbers depend on the seed, the case and `what`."""
+        name = "-".join(str(part) for part in (case.name, *what))
+        place = self._place / re.sub(r"[^a-z0-9]+", "-", name.lower())
+        return Trial(case, place, self._material, self._code, Random(f"{self._seed} {name}"))
+
+    def _material(self, name: str) -> Path:
+        """The path of a material, which is made the first time; the first trial of a case makes all that it needs."""
+        path = self._materials / name
+        if not path.exists():
+            MATERIALS[name](path, self._material)
+        return path
+
+
+def _seconds_of(process: int) -> float:
+    """The processor time of a process and of what it started; 0 after its end."""
+    here = Path(f"/proc/{process}")
+    try:
+        fields = (here / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        children = (here / "task" / str(process) / "children").read_text(encoding="utf-8").split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / _TICK + sum(_seconds_of(int(child)) for child in children)
+
+
+def _last_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[-1][:200] if lines else "nothing"
+
+
+def _results(printed: str) -> list[str]:
+    """The lines of a result, without times and remarks about what was there."""
+    return [_TIMES.sub("", line) for line in printed.splitlines() if line.strip()]

@@ -1,0 +1,108 @@
+"""The trials of `make chaos`: that no command is forgotten, that they see a fault, and a few of them."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
+
+from merino.inner.app.shell.cli import COMMANDS, main
+from merino.inner.core.common.files import held
+from tests.chaos.cases import CASES, WRITES_NOTHING, Case
+from tests.chaos.harms import kill_at_write, two_at_once
+from tests.chaos.laboratory import ROOT, FaultError, Laboratory
+from tests.chaos.readers import fault_of
+
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+CARELESS = Case("careless", "", {"table.csv": "older.csv"}, program="tests.chaos.careless")
+
+
+@pytest.fixture
+def laboratory(tmp_path: Path) -> Laboratory:
+    return Laboratory(tmp_path / "place", tmp_path / "code", 1)
+
+
+def test_every_command_of_the_shell_has_a_row_or_a_reason_for_having_none():
+    assert {case.command for case in CASES} | WRITES_NOTHING.keys() == {row.name for row in COMMANDS.values()}
+    assert not {case.command for case in CASES} & WRITES_NOTHING.keys()
+
+
+@pytest.mark.parametrize("name", sorted(WRITES_NOTHING.keys() - {"run", "help", "version"}))
+def test_a_command_that_writes_nothing_has_no_option_for_a_file_to_write(name: str, capsys):
+    main([name, "-h"])
+    assert not re.search(r"^  --(out|pgn|plot|state|record|matrix|csv) [A-Z]", capsys.readouterr().out, re.MULTILINE)
+
+
+def killed_before(laboratory: Laboratory, change: int) -> None:
+    """The trial of the careless program that is killed before this change to a file."""
+    reference = laboratory.trial(CARELESS, "reference").refer()
+    assert reference.changes == 2
+    trial = laboratory.trial(CARELESS, "killed")
+    trial.random = Mock(randint=lambda *_: change)
+    kill_at_write(trial, reference)
+
+
+@linux
+def test_a_program_that_writes_in_place_is_found_out_by_a_kill(laboratory: Laboratory):
+    with pytest.raises(FaultError, match=r"'table\.csv' is neither as before nor as after a whole run"):
+        killed_before(laboratory, 2)
+
+
+@linux
+def test_a_kill_before_anything_is_written_is_no_fault(laboratory: Laboratory):
+    killed_before(laboratory, 1)
+
+
+@linux
+def test_two_runs_that_add_to_one_file_are_found_out(laboratory: Laboratory):
+    reference = laboratory.trial(CARELESS, "reference").refer()
+    with pytest.raises(FaultError, match=r"'more\.csv' differs from that of an uninterrupted run"):
+        two_at_once(laboratory.trial(CARELESS, "two"), reference)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("m.state", b'{"tally": '),
+        ("t.net", b"MERINO"),
+        ("t.tune.npz", b"PK\x03\x04"),
+        ("w.txt", b"VAL_P x"),
+        ("w.old", b"VAL_P x"),
+        ("p.svg", b"<svg>"),
+        ("p.png", b"\x89PNG"),
+        ("t.csv", b"a,b\n1,2,3\n"),
+        ("p.bin", b"\0" * 32),
+        ("games.pgn", b'[Event "?"]\n\n1. e4 e4 *\n'),
+        ("tmp1234", b""),
+    ],
+)
+def test_a_damaged_file_is_seen(tmp_path: Path, name: str, content: bytes):
+    (tmp_path / name).write_bytes(content)
+    assert fault_of(tmp_path / name)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.holds], ids=lambda case: case.name)
+def test_a_second_run_of_a_command_refuses_and_changes_nothing(laboratory: Laboratory, case: Case, monkeypatch, capsys):
+    trial = laboratory.trial(case)
+    monkeypatch.chdir(trial.folder)
+    Path(case.holds).parent.mkdir(exist_ok=True)
+    before = trial.contents()
+    with held(Path(case.holds)):
+        assert main(shlex.split(case.line)) == 1
+    assert "another run of Merino works on '" in capsys.readouterr().err
+    now = trial.contents()
+    assert {name: now[name] for name in before} == before
+
+
+@linux
+def test_a_few_trials_of_a_command_find_no_fault_and_print_their_table():
+    words = ["--only", "spsa tune", "--harms", "kill", "write", "full", "--trials", "1"]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.chaos", *words], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "| Command | SIGKILL at a random moment | SIGKILL at a write | full disk |" in done.stdout
+    assert re.search(r"^\| `spsa tune` \| 1 \| 1 \| [1-] \|$", done.stdout, re.MULTILINE)

@@ -46,6 +46,7 @@ def test_a_term_agrees_with_python_chess(name, counts):
     [
         ("PawnDoubled", "4k3/8/8/P7/8/P7/P7/4K3 w - -", 2),
         ("PawnIsolated", "4k3/8/8/8/8/8/P1P1PP2/4K3 w - -", 2),
+        ("PawnIsolated", "4k3/8/8/1P6/8/8/P7/4K3 w - -", 0),  # a neighbour ahead, and one behind
         ("PawnBackwards", "4k3/8/8/8/2P5/8/1P6/4K3 w - -", 1),
         ("PawnBackwards", "4k3/8/8/8/2P5/8/PP6/4K3 w - -", 0),
         ("PawnBackwards", "4k3/8/8/8/2P5/8/1PP5/4K3 w - -", 0),  # the rearmost of c2 and c4 supports b2
@@ -58,6 +59,7 @@ def test_a_term_agrees_with_python_chess(name, counts):
         ("PawnPassedBlockedMax", "4k3/8/8/R7/P7/8/8/4K3 w - -", (3 / 7) ** 2),
         ("PawnPassedBlockedMax", "4k3/8/8/P7/P7/8/8/4K3 w - -", (3 / 7) ** 2),  # both are passed, one is free
         ("PawnPassedKingDist", "3rk3/8/8/8/P7/8/8/4K3 w - -", 4),  # e8 to a5
+        ("PawnPassedKingDist", "k2r4/8/8/8/P7/8/8/4K3 w - -", 3),  # a8 to a5
         ("PawnPassedKingDist", "3qk3/8/8/8/P7/8/8/4K3 w - -", 0),
         ("PawnPassedKingDist", "4k3/8/8/8/P7/8/8/4K3 w - -", 0),
         ("PawnPassedSquare", "8/8/8/8/P4k2/8/8/6K1 w - -", 3 / 6),  # f4 is one file too far
@@ -77,6 +79,7 @@ def test_a_term_agrees_with_python_chess(name, counts):
         ("KnightMobility", "4k3/8/8/8/8/8/7N/4K3 w - -", 1 - 2 * (5 / 6) ** 2),
         ("BishopPairEndgame", "4k3/8/8/8/8/8/8/2B1KB2 w - -", 1),
         ("BishopPairEndgame", "4k3/8/8/8/8/8/8/B1B1KB2 w - -", 0),
+        ("BishopPairMidgame", "3qk3/8/8/8/8/8/8/B1B1KB2 w - -", 0),
         ("BishopCenter", "4k3/8/8/8/4B3/8/8/4K3 w - -", 1),
         ("BishopMobility", "4k3/8/8/8/3B4/8/8/4K3 w - -", 1),
         ("BishopMobility", "4k3/8/8/8/8/8/1P6/B3K3 w - -", -1),

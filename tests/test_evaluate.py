@@ -198,3 +198,11 @@ def test_the_wrong_bishop_is_met_among_random_positions():
     draw = random.Random(43)
     draws = sum(naive.is_known_draw(placed(draw, "KBP", "K")) for _ in range(2000))
     assert draws > 5
+
+
+def test_a_row_of_features_changes_its_sign_with_the_colours():
+    fens = ("r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R2Q1RK1 w - - 0 9", "8/P5k1/8/8/3p4/8/5PPP/2R3K1 b - - 0 1")
+    boards = [chess.Board(fen) for fen in fens]
+    own, turned = (features_of(records(each)) for each in (boards, [board.mirror() for board in boards]))
+    assert own == pytest.approx(-turned)
+    assert np.count_nonzero(own) > 15

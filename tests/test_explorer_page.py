@@ -127,6 +127,8 @@ def test_a_pawn_promotes_to_what_is_chosen(page: Page) -> None:
     page.until(lambda: page.pieces.get("a7") == "wP")
     page.move("a7", "a8")
     page.until(lambda: page.all("#promotion[open]"))
+    names = page.run("return [...document.querySelectorAll('#promotion img')].map((each) => each.alt)")
+    assert names == ["white queen", "white rook", "white bishop", "white knight"]
     page.keys("q")
     page.until(lambda: page.pieces.get("a8") == "wQ")
 
@@ -140,6 +142,11 @@ def test_moves_are_taken_back_played_again_and_gone_to(page: Page) -> None:
     page.until(lambda: page.pieces.get("c6") == "bN")
     page.click('#move-list [data-ply="1"]')
     page.until(lambda: shows(page, after(Position().fen(), "e2e4")))
+    page.move("e7", "e5")  # as in the game, whose later moves stay
+    page.until(lambda: shows(page, after(Position().fen(), "e2e4", "e7e5")))
+    assert page.moves == ["e4", "e5", "Nf3", "Nc6"]
+    page.move("d2", "d4")  # another one, which replaces them
+    page.until(lambda: page.moves == ["e4", "e5", "d4"])
     page.click("#new")
     page.until(lambda: page.moves == [] and shows(page, Position().fen()))
 
@@ -266,6 +273,13 @@ def test_every_move_is_listed_tried_by_pointing_and_compared(page: Page) -> None
     for move in report.moves[:2]:
         page.click(f'tr[data-move="{move.uci}"] input')
     page.until(lambda: f"{report.moves[1].san} instead of {best.san}" in page.text("#comparison"))
+    differences = page.run(
+        "return [...document.querySelectorAll('#comparison tbody tr')].map((row) =>"
+        " [...row.querySelectorAll('td')].map((cell) => Number(cell.textContent.replace('\u2212', '-'))))"
+    )
+    assert differences and all(abs(second - first - less) < 0.11 for first, second, less in differences)
+    page.click(f'tr[data-move="{report.moves[2].uci}"] input')  # the first of three is no longer compared
+    page.until(lambda: f"{report.moves[2].san} instead of {report.moves[1].san}" in page.text("#comparison"))
     page.click("#search-moves")
     page.until(lambda: re.search(r"depth \d", page.text("#search-state")))
     page.until(lambda: page.all("[data-searched]") and all(cell.text for cell in page.all("[data-searched]")))
@@ -342,11 +356,16 @@ def test_a_game_is_drawn_clicked_and_its_mistakes_are_marked(page: Page) -> None
     page.run("document.getElementById('course').focus()")
     page.keys(Keys.END)
     page.until(lambda: page.text("#move-list [aria-current]") == "Nf3#")
+    page.keys(Keys.END, Keys.ARROW_LEFT)  # there is nothing behind the end
+    page.until(lambda: page.text("#move-list [aria-current]") == page.moves[-2])
     page.run(
         "const s = document.getElementById('annotate-nodes'); s.value = 2000; s.dispatchEvent(new Event('change'))"
     )
     page.click("#annotate")
     page.until(lambda: page.all("#course .mark.blunder") and "blunder" in page.text(".mistakes"))
+    numbers = {f"{ply // 2 + 1}{'...' if ply % 2 else '.'} {san}" for ply, san in enumerate(page.moves)}
+    told = re.findall(r"^(\d+\.+ [^?! ]+)", page.text(".mistakes"), re.MULTILINE)
+    assert told and set(told) <= numbers
     page.run("document.querySelector('#panel-games details').open = true")
     page.click('#panel-games input[data-term="KnightCenter"]')
     page.until(lambda: "Knight center" in page.text("#course .legend"))

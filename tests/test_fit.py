@@ -9,7 +9,7 @@ import pytest
 
 from merino.inner.eval.linear.registry import TERMS, Group, Phase, Term
 from merino.inner.eval.linear.weights import DEFAULT_FILE, SHIPPED, load
-from merino.inner.learn.fit import FitCallback, FitProblem, Step, gauss_newton
+from merino.inner.learn.fit import FitCallback, FitProblem, Step, fit_k, gauss_newton
 from merino.inner.learn.learning import METHODS, Learned, Settings, learn, split
 from merino.inner.learn.passes import BLOCK, Detail, gather
 from merino.inner.learn.report import summarise
@@ -64,6 +64,22 @@ def test_the_gradient_is_that_of_the_objective(sample: Sample, loss: Loss) -> No
             moved = FitParameters(weights, parameters.inverse_k + (0 if weight is not None else sign * step))
             values.append(problem.objective(gather(sample, moved, loss), moved))
         assert 2 * gradient[place] == pytest.approx((values[0] - values[1]) / (2 * step), rel=0.01)
+
+
+@pytest.mark.parametrize("start", [100.0, 5000.0])
+def test_k_alone_is_found_from_either_side(sample: Sample, start: float) -> None:
+    assert fit_k(sample, truth(), start=1 / start).k == pytest.approx(K, rel=0.15)
+
+
+def test_weights_stop_at_their_bounds(sample: Sample) -> None:
+    free, bounds, end = POSITIONAL, BOUNDS.copy(), truth()
+    bounds[free[3], 1] = end[free[3]] - 5
+    bounds[free[7], 0] = end[free[7]] + 5
+    start = FitParameters(np.clip(one_phase(), *bounds.T), 1 / K)
+    problem = FitProblem(free, bounds, False, start.weights)
+    found = gauss_newton(sample, start, problem, FitCallback()).weights
+    assert (found[free[3]], found[free[7]]) == (bounds[free[3], 1], bounds[free[7], 0])
+    assert ((found >= bounds[:, 0]) & (found <= bounds[:, 1]))[free].all()
 
 
 def test_one_pass_tells_the_errors_of_both_sets() -> None:

@@ -27,7 +27,7 @@ from merino.inner.learn.positions import Rows, Selection
 from merino.inner.learn.report import summarise
 from merino.inner.learn.rescoring import Rescore, RescoringStoppedError
 from merino.inner.learn.sample import FitParameters, sample_of
-from merino.inner.learn.targets import Target, scale_of_scores
+from merino.inner.learn.targets import ZERO_SCORE, Target, points_by_score, scale_of_scores
 from tests.rows import made_up_rows
 
 N = len(TERMS)
@@ -101,6 +101,12 @@ def test_a_target_is_the_blend_of_result_and_expected_score() -> None:
     target = sample.labels[rows.game] + sample.points[rows.scores.astype(int) + 32768]
     expected = 0.25 * rows.labels() + 0.75 / (1 + np.exp(-rows.scores / K))
     assert target == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_position_without_a_score_has_no_target() -> None:
+    points = points_by_score(Target(0.25, k=K), K)
+    assert np.isnan(points[NO_SCORE + ZERO_SCORE])
+    assert points[ZERO_SCORE] == pytest.approx(0.75 / 2)
 
 
 def test_scores_teach_both_phases_from_few_games_what_results_do_not() -> None:

@@ -7,7 +7,7 @@ import pytest
 from merino.inner.core.board.bitboard import FULL
 from merino.inner.core.board.fen import parse_fen
 from merino.inner.core.board.move import CASTLING, DOUBLE_PUSH, EN_PASSANT, PROMOTION, Move
-from merino.inner.core.board.movegen import ALL, MAX_MOVES, NOISY, QUIET, count_legal, generate, is_legal
+from merino.inner.core.board.movegen import ALL, MAX_MOVES, NOISY, QUIET, count_legal, generate, is_legal, is_noisy
 from merino.inner.core.board.perft import perft
 from merino.inner.core.compiled.jit import entry
 from tests.boards import playouts, records, sparse
@@ -26,6 +26,8 @@ SPECIAL = [
     "3r3k/8/8/3PpP2/8/8/8/3K4 w - e6 0 1",
     "7k/8/8/3PpP2/8/7b/8/2K5 w - e6 0 1",
     "1k6/8/8/1pPp4/8/8/8/K7 w - b6 0 1",
+    "4k3/8/8/8/pP6/8/8/4K3 b - b3 0 1",
+    "4k3/8/8/8/5pPp/8/8/4K3 b - g3 0 1",
     "4k3/8/4r3/8/7b/8/8/4K2R w K - 0 1",
     "4k3/4r3/8/8/7b/8/8/R3K2R w KQ - 0 1",
     "1r2k2r/8/8/8/8/8/8/R3K2R w KQk - 0 1",
@@ -54,6 +56,13 @@ def _accepted(positions, accepted):
     for index in range(len(positions)):
         for word in range(65536):
             accepted[index, word] = is_legal(positions[index], scratch, word)
+
+
+@entry
+def _noisy_ones(positions, moves, counts, noisy):
+    for index in range(len(positions)):
+        for place in range(counts[index]):
+            noisy[index, place] = is_noisy(positions[index], int(moves[index, place]))
 
 
 def generated(positions: np.ndarray) -> tuple[list[list[list[Move]]], np.ndarray]:
@@ -124,6 +133,20 @@ def test_noisy_moves_are_the_captures_and_promotions(lists):
         noisy = [move for move in board.legal_moves if board.is_capture(move) or move.promotion]
         expected = sorted(board.uci(move, chess960=True) for move in noisy)
         assert sorted(move.uci(chess960=True) for move in moves[NOISY]) == expected, board.fen()
+
+
+def test_a_move_is_noisy_exactly_if_it_is_among_the_noisy_moves(lists):
+    sample = [*lists[::5], *lists[-len(SPECIAL) :]]
+    counts = np.array([len(moves[ALL]) for _, moves, _ in sample])
+    moves = np.zeros((len(sample), MAX_MOVES), dtype=np.int32)
+    for row, (_, found, _) in zip(moves, sample, strict=True):
+        row[: len(found[ALL])] = found[ALL]
+    noisy = np.zeros((len(sample), MAX_MOVES), dtype=bool)
+    _noisy_ones(records(board for board, _, _ in sample), moves, counts, noisy)
+    for row, (board, found, _) in zip(noisy, sample, strict=True):
+        assert [move for move, is_one in zip(found[ALL], row, strict=False) if is_one] == [
+            move for move in found[ALL] if move in found[NOISY]
+        ], board.fen()
 
 
 def test_the_kind_of_a_move_says_what_python_chess_says(lists):

@@ -111,6 +111,27 @@ def test_the_gradient_is_that_of_finite_differences(shape: Shape, objective: Obj
         assert off <= 3
 
 
+@pytest.mark.parametrize(
+    ("shape", "objective"),
+    [(Shape("H", 16, 5), Objective(0.3, 200.0, 2.6)), (Shape("H", 16), Objective(pqr=True))],
+    ids=str,
+)
+def test_the_error_grows_along_the_gradient_of_each_layer_as_it_says(shape: Shape, objective: Objective) -> None:
+    layout, places = Layout(shape), objective.together * np.arange(6)
+    options, vector = layout.options(objective), weights_of(layout)
+    with ThreadPoolExecutor(1) as pool:
+        gradient = Gradient(layout, pool, 1, 64)
+        gradient.add_up(vector, SAMPLE, places, options)
+        whole = gradient.whole()
+        for name, slope in layout.views(whole).items():
+            step, sums = np.zeros(layout.size), []
+            layout.views(step)[name][:] = slope / np.linalg.norm(slope)
+            for sign in (1e-3, -1e-3):
+                sums.append(gradient.add_up((vector + sign * step).astype(np.float32), SAMPLE, places, options))
+                gradient.whole()
+            assert (sums[0] - sums[1]) / 2e-3 == pytest.approx(np.linalg.norm(slope), rel=0.05), name
+
+
 @pytest.mark.parametrize("shape", [Shape("ALL", 16), Shape("H+V", 16)], ids=str)
 def test_about_half_of_the_positions_are_learned_as_their_mirror_images(shape: Shape) -> None:
     layout, vector = Layout(shape), weights_of(Layout(shape))

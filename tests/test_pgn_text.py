@@ -95,3 +95,10 @@ def test_a_game_with_comments_signs_and_variations_reads_back_as_it_was() -> Non
     assert not [line for line in found.splitlines() if line.startswith(("%", "$", ")", "}"))]
     again = chess.pgn.read_game(io.StringIO(found))
     assert tree_text(again, width=30) == found
+
+
+def test_only_what_stands_between_two_moves_makes_the_second_take_a_number() -> None:
+    text = "1. e4 $1 e5 $6 2. Nf3 { knight } 2... Nc6 3. Bb5 ( 3. Bc4 Nf6 ) 3... a6 *"
+    game = chess.pgn.read_game(io.StringIO(text))
+    assert game is not None
+    assert tree_text(game).split("\n\n")[1].replace("\n", " ") == text

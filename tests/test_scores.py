@@ -1,5 +1,7 @@
 """Scores and lines of a search as people read them."""
 
+import math
+
 import chess
 import pytest
 
@@ -7,6 +9,7 @@ from merino.inner.core.board.bitboard import BLACK, WHITE
 from merino.inner.core.board.game import Position
 from merino.inner.engine.notation.scores import line_text, score_text
 from merino.inner.engine.search.limits import MATE_SCORE, Line, Score
+from merino.inner.eval.outlook import expected_score
 
 MATE_IN_TWO, MATED_IN_ONE = Score(MATE_SCORE - 3), Score(-MATE_SCORE + 2)
 
@@ -35,3 +38,10 @@ def test_a_line_tells_depth_score_time_nodes_and_moves() -> None:
     assert line_text(line, board) == "depth  9   +0.20!    1.5 s    1.2M nodes  1...e5"
     assert line_text(line, board, is_narrow=True) == " 9  +0.20!   1.5 s  1.2M  1...e5"
     assert "?" in line_text(line._replace(bound="upperbound"), board)
+
+
+def test_what_one_side_expects_the_other_does_not() -> None:
+    assert expected_score(200, 200) == pytest.approx(1 / (1 + math.exp(-1)))
+    for centipawns in (0, 1, 35, 200, 3000, 30_000):
+        assert expected_score(-centipawns, 200) == pytest.approx(1 - expected_score(centipawns, 200))
+    assert expected_score(100, 50) == expected_score(200, 100) > expected_score(100, 100)

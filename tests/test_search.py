@@ -15,6 +15,7 @@ from merino.inner.engine.search.bench import POSITIONS, run_bench
 from merino.inner.engine.search.limits import Limits, Line
 from merino.inner.engine.search.parameters import EXCHANGE_VALUES, parameter_values
 from merino.inner.engine.search.searcher import Searcher
+from merino.inner.engine.search.time_management import Budget
 from merino.inner.engine.search.transposition import TranspositionTable
 from merino.inner.engine.search.tree import is_draw, make_null_move
 from merino.inner.engine.search.worker import Worker
@@ -255,6 +256,42 @@ def test_pondering_goes_on_under_the_clock_after_the_hit(searcher: Searcher) -> 
     assert not done.wait(0.4)
     searcher.ponder_hit()
     assert done.wait(2)
+
+
+def test_the_clock_does_not_run_while_pondering(searcher: Searcher) -> None:
+    searcher.start(Position(), Limits(time=(100, 100), ponder=True), lambda line: None, lambda result: None)
+    threading.Event().wait(0.5)  # five times the clock
+    assert not searcher._workers[0].stopped
+    searcher.stop()
+
+
+def test_the_budget_is_told_of_each_iteration_what_its_line_says(
+    searcher: Searcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[tuple[int, int, float]] = []
+    monkeypatch.setattr("merino.inner.engine.search.searcher.LEAST_NODES", 0)
+    monkeypatch.setattr(Budget, "should_stop", lambda _, elapsed, *what: told.append(what))
+    lines: list[Line] = []
+    fen = "8/8/8/3k4/8/p7/3K4/8 w - - 0 1"  # White slowly sees what the pawn is worth
+    searcher.search(Position(fen), Limits(depth=9, time=(600_000, None)), lines.append)
+    found = [line for line in lines if not line.bound][: len(told)]
+    assert len(found) == len(told) == 9
+    stable, drops = 0, []
+    for before, line, (stable_told, drop, share) in zip([None, *found], found, told, strict=False):
+        stable = stable + 1 if before and before.pv[0] == line.pv[0] else 0
+        drops.append(before.score - line.score if before else 0)
+        assert (stable_told, drop) == (stable, drops[-1])
+        assert 0 < share <= 1
+    assert min(drops) < 0 < max(drops)
+
+
+def test_a_search_on_the_clock_ends_by_itself(searcher: Searcher) -> None:
+    done = threading.Event()
+    searcher.start(Position(), Limits(movetime=200), lambda line: None, lambda result: done.set())
+    try:
+        assert done.wait(20)
+    finally:
+        searcher.stop()
 
 
 def test_threads_share_the_work(searcher: Searcher) -> None:

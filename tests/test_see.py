@@ -88,9 +88,27 @@ def naive_gain_alone(board: chess.Board, uci: str) -> int:
         ("b5k1/1b6/8/3p4/4B3/5Q2/8/6K1 w - - 0 1", "e4d5"),  # bishop behind bishop against queen behind bishop
         ("q6k/1b6/8/3p4/4P3/5B2/6Q1/6K1 w - - 0 1", "e4d5"),  # pawn, bishop and queen on one diagonal
         ("3r2k1/3r4/8/3p4/8/3R4/3R4/3Q2K1 w - - 0 1", "d3d5"),  # rooks and queen on one file
+        ("6bk/8/4p3/3p4/8/2N5/8/3R2K1 w - - 0 1", "c3d5"),  # a bishop behind the pawn that takes back
+        ("2q3k1/2r5/8/2p5/8/2R5/2R5/6K1 w - - 0 1", "c3c5"),  # a queen behind a rook
+        ("3rk3/8/8/3pP3/8/8/8/3RK3 w - d6 0 1", "e5d6"),  # a rook behind the pawn that goes en passant
     ],
 )
 def test_pieces_behind_the_one_that_takes_join_the_exchange(fen: str, move: str) -> None:
+    position = Position(fen)
+    wanted = naive_gain(chess.Board(fen), chess.Move.from_uci(move))
+    assert Searcher(hash_mb=1).exchange_gain(position, position.parse_uci(move)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("fen", "move"),
+    [
+        ("4k3/8/4p3/3p4/8/8/8/3RK3 w - - 0 1", "d1d5"),  # a pawn takes the rook
+        ("6k1/6p1/8/8/8/6Q1/8/6K1 w - - 0 1", "g3g7"),  # the king takes the queen
+        ("6k1/6p1/8/8/8/6Q1/8/B5K1 w - - 0 1", "g3g7"),  # and cannot where she is guarded
+        ("4k3/8/8/3p4/3q4/3RK3/8/8 w - - 0 1", "d3d4"),  # the king guards the rook
+    ],
+)
+def test_pawns_and_kings_take_part_in_the_exchange(fen: str, move: str) -> None:
     position = Position(fen)
     wanted = naive_gain(chess.Board(fen), chess.Move.from_uci(move))
     assert Searcher(hash_mb=1).exchange_gain(position, position.parse_uci(move)) == wanted

@@ -9,7 +9,7 @@ from merino.inner.engine.search.parameters import by_name, parameter_values
 from merino.inner.engine.search.time_management import MAX_OF_CLOCK, budget
 
 NUMBERS = by_name(parameter_values())
-CLOCKS = list(itertools.product((-500, 0, 1, 10, 100, 1000, 60_000, 3_600_000), (0, 10, 100, 2000), (None, 1, 5, 40)))
+CLOCKS = list(itertools.product((0, 1, 10, 100, 1000, 60_000, 3_600_000), (0, 10, 100, 2000), (None, 1, 5, 40)))
 
 
 @pytest.mark.parametrize(("clock", "increment", "moves"), CLOCKS)
@@ -68,3 +68,38 @@ def test_a_game_of_hundred_moves_fits_into_the_clock() -> None:
         assert plan is not None
         left += 100 - min(plan.soft * 1.4, plan.hard) - 50
         assert left > 0
+
+
+def soft_limit(increment: tuple[int, int] = (0, 0), moves: int | None = None) -> float:
+    """The soft limit of White with ten minutes."""
+    plan = budget(Limits(time=(600_000, 600_000), increment=increment, moves_to_go=moves), 0, 0, NUMBERS)
+    assert plan is not None
+    return plan.soft
+
+
+def test_the_own_increment_lengthens_a_move_and_that_of_the_other_side_does_not() -> None:
+    assert soft_limit((1000, 0)) - soft_limit() == pytest.approx(10 * NUMBERS["clock_increment"])
+    assert soft_limit((0, 1000)) == soft_limit()
+
+
+def test_a_move_before_the_control_leaves_as_much_for_each_to_come_and_for_one_more() -> None:
+    for moves in (2, 5, 20):
+        assert soft_limit(moves=moves) == pytest.approx(600_000 / (moves + 1))
+    last = budget(Limits(time=(600_000, None), moves_to_go=1), 0, 0, NUMBERS)
+    assert last is not None and last.soft <= last.hard <= 300_000, "even then half of the clock is left"
+
+
+def test_a_control_in_many_moves_is_played_as_a_game_without_one() -> None:
+    assert soft_limit(moves=200) == pytest.approx(600_000 / (NUMBERS["clock_moves"] + 1))
+
+
+def test_of_a_short_move_time_at_most_a_tenth_is_kept_back() -> None:
+    plan = budget(Limits(movetime=100), 0, 50, NUMBERS)
+    assert plan is not None and plan.hard == 90
+
+
+@pytest.mark.parametrize(("increment", "gain"), [(0, -100.0), (60, -40.0), (1000, 9.0 * NUMBERS["clock_increment"])])
+def test_lag_is_lost_with_each_move_and_thrice_kept_for_the_worst(increment: int, gain: float) -> None:
+    plan = budget(Limits(time=(600_000, None), increment=(increment, 0)), 0, 50, NUMBERS, lag=100.0)
+    assert plan is not None
+    assert plan.soft == pytest.approx((600_000 - 300) / NUMBERS["clock_moves"] + gain)

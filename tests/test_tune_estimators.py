@@ -197,6 +197,43 @@ def test_the_spread_of_results_is_learned_from_them():
     assert widths[1] == pytest.approx(widths[0], rel=0.02)
 
 
+def test_each_filter_of_auto_is_a_kalman_filter_of_optimum_and_bias():
+    """Written with matrices, one of 2 x 2 for each parameter."""
+    settings = make_settings(Method.AUTO, [700.0, 300.0, 500.0], [100.0, 50.0, 80.0])
+    results = random_results(12, 3, seed=5)
+    state = state_after(settings, np.zeros(3), results)
+    for index, (spread, power, multiplier, first_odds) in enumerate(BANK):
+        means, odds = np.zeros((3, 2)), first_odds
+        both = zip(settings.sigma_0, settings.c_end, strict=True)
+        covariances = [np.diag([deviation**2, (spread * c * MAX_WIDTH) ** 2]) for deviation, c in both]
+        for _, plus, minus, y in results:
+            slope = (plus - minus) / settings.sigma**2
+            reach = (0.5 * np.abs(plus - minus) / (settings.c_end * MAX_WIDTH)) ** power
+            seen = slope[:, None] * np.column_stack([np.ones(3), reach])
+            expected = (seen * means).sum() - slope @ (plus + minus) / 2
+            surprise = y - 2 * np.tanh(multiplier * expected / 2)
+            gains = [multiplier * covariance @ row for covariance, row in zip(covariances, seen, strict=True)]
+            variance = settings.tau**2 + multiplier * sum(row @ gain for row, gain in zip(seen, gains, strict=True))
+            odds -= 0.5 * (surprise**2 / variance + np.log(variance))
+            means += np.array(gains) * surprise / variance
+            pairs = zip(covariances, gains, strict=True)
+            covariances = [each - np.outer(gain, gain) / variance for each, gain in pairs]
+        assert state.mean[index] == pytest.approx(means[:, 0], rel=1e-9, abs=1e-9)
+        assert state.bias[index] == pytest.approx(means[:, 1], rel=1e-9, abs=1e-9)
+        assert state.evidence[index] == pytest.approx(odds, rel=1e-9)
+        kept = np.array([(each[0, 0], each[0, 1], each[1, 1]) for each in covariances]).T
+        assert state.spread[index] == pytest.approx(kept, rel=1e-8, abs=1e-9)
+
+
+def test_spsa_steps_no_further_than_a_bound_and_back_from_there():
+    settings = settings_for(Method.SPSA, [TunedParameter("b", 0.9, 0, 1, 0.2, 0.5, whole=False)], 200)
+    state = initial_state(settings, np.array([0.9]))
+    for y, bound in ((2.0, 1.0), (-2.0, 0.0)):
+        for number in range(1, 100):
+            state = after(settings, state, PairResult(number, np.array([0.9]), np.array([0.5]), y))
+        assert state.mean[0, 0] == bound
+
+
 def test_auto_averages_its_filters_by_evidence():
     settings = make_settings(Method.AUTO, [700.0], [100.0])
     state = initial_state(settings, np.zeros(1))

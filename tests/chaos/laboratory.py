@@ -49,6 +49,12 @@ class Ended(NamedTuple):
             raise FaultError(f"exit code {self.code}: {_last_line(self.errors or self.out)}")
         return self
 
+    def check_told(self, words: str) -> None:
+        """Raise FaultError unless it went on at its prompt after saying these words."""
+        self.check()
+        if words not in self.out:
+            raise FaultError(f"it does not say '{words}'")
+
     def check_refusal(self) -> None:
         """Raise FaultError unless it failed with a message, and no traceback."""
         if self.code not in (1, 2) or "Traceback" in self.errors or not self.errors.strip():
@@ -259,7 +265,15 @@ class Laboratory:
         """A new trial; its random numbers depend on the seed, the case and `what`."""
         name = "-".join(str(part) for part in (case.name, *what))
         place = self._place / re.sub(r"[^a-z0-9]+", "-", name.lower())
-        return Trial(case, place, self._material, self._code, Random(f"{self._seed} {name}"))
+        code = self._own_code() if case.compiles else self._code
+        return Trial(case, place, self._material, code, Random(f"{self._seed} {name}"))
+
+    def _own_code(self) -> Path:
+        """A copy of the compiled code as it was at first: others may add to that of the user meanwhile."""
+        copy = self._place / CODE
+        if not copy.exists():
+            shutil.copytree(self._code, copy, ignore=shutil.ignore_patterns("*.new", "*.lock"))
+        return copy
 
     def _material(self, name: str) -> Path:
         """The path of a material, which is made the first time; the first trial of a case makes all that it needs."""

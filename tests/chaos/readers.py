@@ -35,12 +35,14 @@ class Format(NamedTuple):
     """The files whose name is like `pattern`: how one is read, and what of its bytes is compared; None for nothing.
 
     `read` raises an exception for a file that is not valid. `grows`: content is only ever added at the end.
+    `is_of_a_place`: its name tells where it lies, so there is none of the same name elsewhere.
     """
 
     pattern: str
     read: Callable[[Path], object]
     compared: Callable[[bytes], object] | None = bytes
     grows: bool = False
+    is_of_a_place: bool = False
 
 
 def _games(path: Path) -> None:
@@ -150,6 +152,7 @@ FORMATS = (
     Format("*.svg", _svg, _drawing),
     Format("*.png", _png),
     Format("*.code", _code, None),
+    Format("*.inventory", _json, is_of_a_place=True),
     Format("*lock", Path.read_bytes),
     Format("*.toml", _text),
     Format("*.epd", _text),
@@ -194,7 +197,8 @@ def outcome_of(folder: Path) -> dict[str, object]:
     """What is compared of each file below a folder, by its name."""
     found: dict[str, object] = {}
     for name, path in files_in(folder).items():
-        compared = format_of(path).compared
-        content = path.read_bytes().replace(bytes(folder), b"")  # full paths, which a file may hold
-        found[name] = None if compared is None else compared(content)
+        row = format_of(path)
+        if not row.is_of_a_place:
+            content = path.read_bytes().replace(bytes(folder), b"")  # full paths, which a file may hold
+            found[name] = None if row.compared is None else row.compared(content)
     return found

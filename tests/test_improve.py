@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from merino.inner.app.console.improving import improve as run
+from merino.inner.core.common import files
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.folders import user_folder
 from merino.inner.core.common.sealed import as_json, from_json
@@ -243,6 +244,27 @@ def test_a_folder_with_other_files_is_refused(tmp_path: Path, poor: str) -> None
     (tmp_path / "run" / "letter.txt").write_text("mine")
     with pytest.raises(LearnError, match=r"holds other files \(letter.txt\)"):
         improved(tmp_path / "run", poor)
+
+
+@pytest.mark.parametrize("replaced", range(5))
+def test_a_folder_whose_first_run_was_killed_at_once_is_gone_on_with(
+    tmp_path: Path, poor: str, monkeypatch: pytest.MonkeyPatch, replaced: int
+) -> None:
+    real, calls = Path.replace, iter(range(100))
+
+    def killed(path: Path, target: Path) -> Path:
+        if next(calls) == replaced:
+            raise KeyboardInterrupt
+        return real(path, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", killed)
+        patch.setattr(files._Draft, "discard", lambda _: None)  # what a kill leaves stays
+        with pytest.raises(KeyboardInterrupt):
+            improved(tmp_path / "run", poor, rounds=0)
+    improved(tmp_path / "run", poor, rounds=0)
+    names = {"best.txt", "improve.json", "lock", "start.txt", "table.csv"}
+    assert {path.name for path in (tmp_path / "run").iterdir()} == names
 
 
 def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(

@@ -110,6 +110,15 @@ def is_regular(file: IO[bytes]) -> bool:
     return stat.S_ISREG(os.fstat(file.fileno()).st_mode)
 
 
+def is_draft(path: Path, of: str = "") -> bool:
+    """Whether a file has the name of one that was to replace `of`, or any other, and that a killed writer has left.
+
+    The next writer of the same file removes it.
+    """
+    of = re.escape(of) if of else ".+"
+    return bool(re.fullmatch(of + re.escape(_MARK) + "[a-z0-9_]+" + re.escape(_ENDING), path.name))
+
+
 def check_writable(path: Path, whole: bool = True) -> None:
     """Raise the OSError that writing this file would raise; for checks before the work.
 
@@ -248,9 +257,8 @@ def _remove_leftovers(target: Path) -> None:
     """Delete leftovers of killed writers of this file: those that nobody has locked."""
     if sys.platform == "win32":
         return
-    pattern = re.compile(re.escape(target.name + _MARK) + r"[a-z0-9_]+" + re.escape(_ENDING))
     try:
-        found = [path for path in target.parent.iterdir() if pattern.fullmatch(path.name) and path.is_file()]
+        found = [path for path in target.parent.iterdir() if is_draft(path, target.name) and path.is_file()]
     except PermissionError:
         return  # a folder may be written but not listed
     for path in found:

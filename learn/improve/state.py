@@ -16,7 +16,7 @@ from typing import IO, Any
 import numpy as np
 
 from merino.inner.core.common.about import __version__
-from merino.inner.core.common.files import try_lock, write_whole
+from merino.inner.core.common.files import is_draft, try_lock, write_together
 from merino.inner.core.common.sealed import as_json, from_json
 from merino.inner.core.common.user_files import STATE, is_there, open_log, read_user_file
 from merino.inner.eval.linear.registry import TERMS
@@ -134,20 +134,24 @@ class Folder:
         """The finished rounds, None in a new folder; raises LearnError."""
         path = self.path / STATE_NAME
         if not is_there(path):
-            others = [each.name for each in self.path.iterdir() if each.name != "lock"]
+            others = [each.name for each in self.path.iterdir() if each.name != "lock" and not is_draft(each)]
             if others:
                 raise LearnError(f"'{self.path}' holds other files ({min(others)}): give a new folder")
             return None
         return load_state(path)
 
     def save(self, state: LoopState) -> None:
-        """Write the finished rounds, and `improve.json` last; raises OSError."""
-        write_whole(self.path / "table.csv", table_of(state).encode())
-        write_whole(self.best, weights_text(state.best, [f"the best of {len(state.rounds)} rounds"]).encode())
+        """Write the finished rounds; raises OSError.
+
+        `improve.json` comes first: after a kill the next run makes the others from it, and knows the folder as its own.
+        """
+        best = weights_text(state.best, [f"the best of {len(state.rounds)} rounds"])
+        contents = {STATE_NAME: as_json(_as_json(state), indent=1), "table.csv": table_of(state).encode()}
+        contents[self.best.name] = best.encode()
         if not is_there(self.path / "start.txt"):
             start = weights_text(np.array(state.weights), [f"the start, as in {state.start_name}"])
-            write_whole(self.path / "start.txt", start.encode())
-        write_whole(self.path / STATE_NAME, as_json(_as_json(state), indent=1))
+            contents["start.txt"] = start.encode()
+        write_together({self.path / name: content for name, content in contents.items()})
 
     def log(self, line: str) -> None:
         """Add a line to the log; raises OSError."""

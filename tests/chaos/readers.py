@@ -21,12 +21,12 @@ import chess.pgn
 import numpy as np
 
 from merino.inner.core.common.errors import MerinoError
+from merino.inner.core.common.files import is_draft
 from merino.inner.eval.linear.weights import load
 from merino.inner.eval.net.file import load_net
 from merino.inner.formats.packed import PackedError, open_packed, unpack
 from merino.inner.tune.tuning import load_tune
 
-DRAFT = re.compile(r".*\.merino-[a-z0-9_]+\.new|.*\.lock")  # what a killed writer leaves, for the next one to remove
 # The time that something took, how long a PGN was when it was last looked at, and a checksum that includes them.
 _LEFT_OUT = {"seconds", "at", "checksum"}
 
@@ -189,8 +189,13 @@ def fault_of(path: Path) -> str:
 
 def files_in(folder: Path) -> dict[str, Path]:
     """The files below a folder by their names from there, without what the next writer removes."""
-    found = sorted(path for path in folder.rglob("*") if path.is_file() and not DRAFT.fullmatch(path.name))
+    found = sorted(path for path in folder.rglob("*") if path.is_file() and not _is_left(path))
     return {path.relative_to(folder).as_posix(): path for path in found}
+
+
+def _is_left(path: Path) -> bool:
+    """Whether a killed writer has left this file, and the next one will remove it."""
+    return is_draft(path) or path.suffix == ".lock"
 
 
 def outcome_of(folder: Path) -> dict[str, object]:

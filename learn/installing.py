@@ -94,8 +94,7 @@ class WeightsPaths:
             self.target.parent.mkdir(parents=True, exist_ok=True)
             check_writable(self.target)
         except OSError as error:
-            reason = "it is no folder" if isinstance(error, FileExistsError | NotADirectoryError) else error.strerror
-            raise LearnError(f"nothing can be written into '{self.target.parent}': {reason}") from error
+            raise _no_place(self.target, error) from error
 
     def check_beside(self) -> None:
         """Raise LearnError if the file `beside` exists and was not written by `learn`."""
@@ -119,8 +118,16 @@ def _file_of(path: Path) -> Path:
     """The file that a path leads to, through links; raises LearnError."""
     try:
         return real_path(path)
+    except NotADirectoryError as error:
+        raise _no_place(path, error) from error
     except OSError as error:
         raise LearnError(f"'{path}': {error.strerror}") from error
+
+
+def _no_place(path: Path, error: OSError) -> LearnError:
+    """That a file cannot lie where it should."""
+    reason = "it is no folder" if isinstance(error, FileExistsError | NotADirectoryError) else error.strerror
+    return LearnError(f"nothing can be written into '{path.parent}': {reason}")
 
 
 def named_path(name: str | Path) -> Path:

@@ -215,10 +215,9 @@ AS_MODULE = "runpy.run_module('engine', run_name='__main__', alter_sys=True)"
 @pytest.mark.parametrize(
     ("start", "module"),
     [
-        (AS_SCRIPT, "merino.inner.engine.__main__"),
         (AS_SCRIPT, "gc"),
         (AS_SCRIPT, "merino.inner.app.shell.cli"),
-        (AS_MODULE.replace("engine", "merino"), "merino.inner.engine.__main__"),
+        (AS_MODULE.replace("engine", "merino"), "merino.inner.app.shell.cli"),
         (AS_MODULE, "gc"),
         (AS_MODULE, "merino.inner.app.shell.cli"),
         (AS_MODULE, "merino.inner.engine.uci.commands"),

@@ -14,6 +14,7 @@ import pytest
 import merino
 import merino.inner.eval.families
 import merino.library
+from tools.check_types import LINKS, link
 
 ROOT = Path(__file__).resolve().parent.parent
 OFFERED = [name for names in merino.NAMES.values() for name in names]
@@ -229,7 +230,9 @@ def test_strict_type_checking_of_a_users_program_knows_what_is_taken(tmp_path):
     program.write_text(USERS_PROGRAM)
     command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--no-error-summary"]
     config = ["--config-file", os.devnull, "--cache-dir", str(tmp_path), str(program)]
-    done = subprocess.run([*command, *config], cwd=ROOT, capture_output=True, text=True, check=False)
+    link()  # as the packages lie in an installed wheel
+    environment = os.environ | {"MYPYPATH": str(LINKS)}
+    done = subprocess.run([*command, *config], env=environment, capture_output=True, text=True, check=False)
     lines = USERS_PROGRAM.splitlines()
     wrong = [index for index, line in enumerate(lines, start=1) if "(3" in line or '"8"' in line]
     assert [int(line.split(":")[1]) for line in done.stdout.splitlines()] == wrong, done.stdout

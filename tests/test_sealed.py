@@ -16,7 +16,8 @@ import pytest
 from merino.inner.core.common import sealed
 from merino.inner.core.common.array_files import as_npz, from_npz
 from merino.inner.core.common.sealed import DamageError, as_json, check, from_json
-from merino.inner.engine.uci.output import InfoLog, Output
+from merino.inner.engine.uci.info_log import InfoLog
+from merino.inner.engine.uci.output import Output
 from merino.inner.eval.linear.weights import SHIPPED
 from merino.inner.eval.net.file import as_bytes, as_text, as_unsealed_bytes, digest, load_net, network_of, save_net
 from merino.inner.eval.net.network import NetError, Shape

@@ -13,14 +13,13 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import NoReturn
 
-from merino.inner.core.common import sealed
 from merino.inner.core.common.command import Command, CommandError
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.streams import complain
 from merino.inner.core.compiled.compiling import WATCH
 from merino.inner.engine.uci import commands
 from merino.inner.engine.uci.commands import COMMANDS, STANDARD
-from merino.inner.engine.uci.output import InfoLog, Output
+from merino.inner.engine.uci.output import Output
 from merino.inner.engine.uci.session import UciSession
 
 TERMINATION_SECONDS = 0.35  # for the final output after SIGTERM; the sender may kill us soon after
@@ -116,7 +115,6 @@ def _new_session() -> UciSession:
     """A session on standard output that reports faults of all threads, so that no GUI waits for its move for ever."""
     WATCH.is_silent = True  # `engine.uci.cold_start` informs the GUI; other output might confuse it
     session = UciSession(Output(sys.stdout.buffer))
-    sealed.log.addHandler(InfoLog(session.output))
 
     def fail(fault: threading.ExceptHookArgs) -> None:
         sys.excepthook(fault.exc_type, fault.exc_value or fault.exc_type(), fault.exc_traceback)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 import time
@@ -90,18 +89,6 @@ class Output:
     def error(self, text: object) -> None:
         """Report a fault in the input; the session continues."""
         self.info(f"error: {text}")
-
-
-class InfoLog(logging.Handler):
-    """Lines of a log as information for the user."""
-
-    def __init__(self, output: Output) -> None:
-        super().__init__()
-        self._output = output
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Print a line."""
-        self._output.info(record.getMessage())
 
 
 class Report:

@@ -235,7 +235,9 @@ class UciSession:
 
     def _load(self) -> None:
         from merino.inner.core.compiled.inventory import is_play_compiled  # noqa: PLC0415 (not on the way to uciok)
+        from merino.inner.engine.uci.info_log import tell  # noqa: PLC0415 (neither)
 
+        tell(self.output)
         WATCH.on_begin = self.cold.note_compiler
         self.cold.judge(is_play_compiled())
         from merino.inner.engine.uci.runtime import Position, Runtime  # noqa: PLC0415 (the one import that brings in numba)

@@ -99,10 +99,9 @@ def damaged_code(trial: Trial, reference: Reference) -> None:
     """Files of compiled code that are cut short, empty, or have other bytes; the command notices and compiles."""
     if not reference.code or trial.case.compiles:
         raise NotPossibleError("it loads no compiled code")
-    cache, copy = trial.code, trial.place / "cache"
-    trial.use_code(cache, copy)
-    chosen = trial.random.choice(reference.code)
-    path = copy / chosen.relative_to(cache)
+    used = {path.relative_to(trial.code).parts[0] for path in reference.code}  # by what it was compiled from
+    copy = trial.use_code([path for name in sorted(used) for path in (trial.code / name).rglob("*.code")], trial.place)
+    path = copy / trial.random.choice(reference.code).relative_to(trial.code)
     content = bytearray(path.read_bytes())
     where = trial.random.randrange(len(content))
     damage = trial.random.choice(("cut", "empty", "other"))

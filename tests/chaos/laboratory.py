@@ -11,13 +11,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
+from merino.inner.core.compiled.jit import CACHE
 from tests.chaos.cases import Case
 from tests.chaos.materials import MATERIALS, Need
 from tests.chaos.readers import fault_of, files_in, format_of, outcome_of
@@ -130,20 +131,23 @@ class Trial:
         for name, of in case.files.items():
             shutil.copy(material(of), self.folder / name)
         if case.compiles:
-            self.use_code(code, self.folder / CODE, case.compiles)
+            self.use_code(
+                [path for path in code.rglob("*.code") if not path.name.startswith(case.compiles)], self.folder
+            )
         else:
             (self._home / "cache").symlink_to(code)
 
-    def use_code(self, code: Path, copy: Path, without: tuple[str, ...] = ()) -> None:
-        """Take a copy of the compiled code from now on, without the functions whose files begin like these."""
-        for path in code.rglob("*.code"):
-            if not path.name.startswith(without or "\0"):
-                target = copy / path.relative_to(code)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(path, target)
+    def use_code(self, files: Iterable[Path], place: Path) -> Path:
+        """Take copies of these files of compiled code from now on; the path of their folder, which is in `place`."""
+        copy = place / CODE
+        for path in files:
+            target = copy / path.relative_to(self.code)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, target)
         link = self._home / "cache"
         link.unlink(missing_ok=True)
         link.symlink_to(copy)
+        return copy
 
     def start(self, is_watched: bool = False, dies_before: int = 0) -> Running:
         """Start the command; one that is watched counts its changes to files and dies before this one, 0 for none."""
@@ -269,10 +273,11 @@ class Laboratory:
         return Trial(case, place, self._material, code, Random(f"{self._seed} {name}"))
 
     def _own_code(self) -> Path:
-        """A copy of the compiled code as it was at first: others may add to that of the user meanwhile."""
+        """A copy of the compiled code of play as it was at first: others may add to that of the user meanwhile."""
         copy = self._place / CODE
         if not copy.exists():
-            shutil.copytree(self._code, copy, ignore=shutil.ignore_patterns("*.new", "*.lock"))
+            used = CACHE if CACHE is not None else self._code
+            shutil.copytree(used, copy / used.name, ignore=shutil.ignore_patterns("*.new", "*.lock"))
         return copy
 
     def _material(self, name: str) -> Path:

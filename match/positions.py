@@ -73,6 +73,8 @@ class PositionFile:
     def take_up(self, state: dict[str, Any]) -> None:
         """Resume from what `as_json` wrote; raises MatchError, KeyError, ValueError or OSError."""
         self._at, self._more = int(state["at"]), base64.b64decode(state["more"], validate=True)
+        if self._at % PACKED.itemsize or len(self._more) % PACKED.itemsize:
+            raise ValueError("its positions are not whole")
         size = self.path.stat().st_size if is_there(self.path) else 0
         if size < self._at:
             raise MatchError(f"'{self.path}' is shorter than the state of the match says; name another file")

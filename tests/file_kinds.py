@@ -349,7 +349,7 @@ def _match_states() -> Sequence[bytes]:
     keeper.save(Tally(), 1.5)
     content = json.loads(path.read_bytes())
     content["pgn"] = Journal(0, games)._asdict()
-    content["positions"] = {"at": 0, "more": "AAAA" * 8}
+    content["positions"] = {"at": 0, "more": base64.b64encode(bytes(PACKED.itemsize)).decode()}
     return [path.read_bytes(), as_json({name: value for name, value in content.items() if name != "checksum"})]
 
 

@@ -307,6 +307,23 @@ def test_positions_that_no_state_tells_of_are_not_in_the_file(
     assert not state.exists() and packed.read_bytes() == b""
 
 
+@pytest.mark.parametrize("plan", [{"at": 0, "more": "AAAA"}, {"at": 33, "more": ""}])
+def test_a_state_whose_positions_are_not_whole_changes_no_file(
+    plan: dict[str, Any], tmp_path: Path, state: Path
+) -> None:
+    packed = tmp_path / "p.bin"
+    packed.write_bytes(b"\1" * 64)
+    MatchKeeper(None, state, {}, positions_of(packed)).save(Tally(), 1.0)
+    content = {**json.loads(state.read_text()), "positions": plan}
+    del content["checksum"]
+    state.write_bytes(as_json(content))
+    keeper = MatchKeeper(None, state, {}, positions_of(packed))
+    keeper.load()
+    with pytest.raises(MatchError, match=r"\.state' is not the state of a match \(.*not whole"):
+        keeper.catch_up(is_over=False)
+    assert packed.read_bytes() == b"\1" * 64
+
+
 def test_two_runs_that_add_to_one_file_of_positions_lose_none(tmp_path: Path) -> None:
     packed = tmp_path / "p.bin"
     mine, theirs = (MatchKeeper(None, None, {}, positions_of(packed, mark * 32)) for mark in (b"\2", b"\3"))

@@ -269,7 +269,7 @@ def test_the_budget_is_told_of_each_iteration_what_its_line_says(
     searcher: Searcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[tuple[int, int, float]] = []
-    monkeypatch.setattr("merino.inner.engine.search.searcher.LEAST_NODES", 0)
+    monkeypatch.setattr("merino.inner.engine.search.searcher.MIN_NODES", 0)
     monkeypatch.setattr(Budget, "should_stop", lambda _, elapsed, *what: told.append(what))
     lines: list[Line] = []
     fen = "8/8/8/3k4/8/p7/3K4/8 w - - 0 1"  # White slowly sees what the pawn is worth

@@ -2,7 +2,7 @@
 
 A model of a few numbers, all of them measured (`--measure` does it anew, on two processes of this machine, and prints
 them): what a worker does in a second, what a piece of work costs the scheduler and the client, and how many
-bytes it takes. Workers are of one core, games of 1,000 nodes a move. The tables stand in docs/clusters.md, where
+bytes it takes. Workers are of one core, games of 1,000 nodes a move. The tables stand in docs/lab/clusters.md, where
 `tools/doc_tables.py` puts them, too.
 """
 

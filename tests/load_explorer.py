@@ -1,7 +1,7 @@
 """`make load`: the explorer under load. Clients of this machine flood it, go slow, lie and send what is no text.
 
 After each trial the server must still answer, and have said nothing on its error output. The table that it prints is
-the one in docs/reliability.md.
+the one in docs/lab/reliability.md.
 """
 
 from __future__ import annotations

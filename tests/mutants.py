@@ -3,7 +3,7 @@
     python -m tests.mutants --only search pgn --workers 2
 
 Nothing is planted in the checkout: each worker has a copy of it, and a MERINO_HOME, that are gone at the end. First the
-tests must pass in a copy without a fault. After a run of the whole list, docs/reliability.md gets the table.
+tests must pass in a copy without a fault. After a run of the whole list, docs/lab/reliability.md gets the table.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from merino.inner.core.common.folders import user_folder
 from tests.fault_lists import MODES, ROOT, Fault, FaultError, chosen, read_faults
 
 RESULTS = ROOT / "build" / "mutants.json"
-PAGE = ROOT / "docs" / "reliability.md"
+PAGE = ROOT / "docs" / "lab" / "reliability.md"
 MARK = "<!-- {}mutants -->"
 LIMIT_SECONDS = 900  # of the tests of one fault
 CONTROL_LIMIT = 4  # such times for all tests without a fault

@@ -9,7 +9,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 RECIPE = (ROOT / "packaging" / "conda" / "recipe.yaml").read_text(encoding="utf-8")
-PAGES = {path.relative_to(ROOT).as_posix(): path for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))}
+PAGES = {path.relative_to(ROOT).as_posix(): path for path in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"))}
 TABLES = runpy.run_path(str(ROOT / "tools" / "doc_tables.py"))
 
 
@@ -62,8 +62,10 @@ def test_what_a_page_links_to_exists(page):
 def test_the_readme_is_short_and_links_to_every_page():
     assert len(README.splitlines()) <= 180
     linked = {page for page in PAGES if f"]({page})" in README}
-    within = {page for page in PAGES if any(f"]({Path(page).name})" in text_of(other) for other in linked)}
-    assert PAGES.keys() - {"README.md"} <= linked | within
+    shelf = Path("docs") / "lab"
+    within = {(shelf / name).as_posix() for name in re.findall(r"\]\((\w[\w-]*\.md)\)", text_of(f"{shelf}/README.md"))}
+    beside = {page for page in PAGES if any(f"]({Path(page).name})" in text_of(other) for other in linked)}
+    assert PAGES.keys() - {"README.md"} <= linked | within | beside
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page != "README.md"])
@@ -132,10 +134,10 @@ def test_scripts_that_a_page_names_exist(page):
 
 def test_each_page_is_in_the_navigation_of_the_site():
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
-    listed = re.findall(r"- (?:\w+: )?([\w-]+\.md)$", navigation, re.MULTILINE)
+    listed = re.findall(r"- (?:\w+: )?([\w/-]+\.md)$", navigation, re.MULTILINE)
     beside = {"index.md", "changelog.md", "contributing.md"}
     assert len(listed) == len(set(listed))
-    assert set(listed) == {path.name for path in (ROOT / "docs").glob("*.md")} | beside
+    assert set(listed) == {page.removeprefix("docs/") for page in PAGES if page != "README.md"} | beside
 
 
 def test_the_picture_of_the_floors_is_that_of_the_layer_test():
@@ -171,7 +173,8 @@ def site(tmp_path_factory):
 
 
 def test_the_site_has_every_page_the_library_and_a_search(site):
-    assert {path.stem for path in (ROOT / "docs").glob("*.md")} <= {path.stem for path in site.glob("*.html")}
+    built = {path.relative_to(site).with_suffix("").as_posix() for path in site.rglob("*.html")}
+    assert {page[5:-3].replace("README", "index") for page in PAGES if page != "README.md"} <= built
     reference = (site / "api.html").read_text(encoding="utf-8")
     assert 'id="merino.play_match"' in reference and "Play a match in pairs of one opening" in reference
     assert "quiescence" in (site / "search" / "search_index.json").read_text(encoding="utf-8")
@@ -182,11 +185,35 @@ def test_no_page_of_the_site_is_wider_than_a_phone(site, tmp_path):
     page = Page(site.as_uri(), tmp_path)
     try:
         page.resize(360, 740, touch=True)
-        for name in ("index", "api", "search", "experiments", "commands"):  # pictures, signatures, wide tables
+        for name in ("index", "api", "search", "lab/experiments", "commands"):  # pictures, signatures, wide tables
             page.driver.get((site / f"{name}.html").as_uri())
             assert page.run("return document.documentElement.scrollWidth") <= 360, name
     finally:
         page.driver.quit()
+
+
+@pytest.mark.parametrize("page", [*PAGES, "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_no_line_of_prose_is_wider_than_a_line_of_code(page):
+    text = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    prose = [line for line in text.splitlines() if not line.startswith(("|", "    ", "<"))]
+    assert not [line for line in prose if len(line) > 120]
+
+
+def test_each_net_that_a_page_names_comes_with_merino_or_lies_in_its_history():
+    notebook = text_of("docs/lab/README.md")
+    row = r"^\| ((?:`gen\d+`(?:, )?)+) \| (\w+) \|$"
+    found = {
+        net: commit for nets, commit in re.findall(row, notebook, re.MULTILINE) for net in re.findall(r"gen\d+", nets)
+    }
+    shipped = {path.stem for path in (ROOT / "weights").glob("gen*.net")}
+    named = {net for page in PAGES for net in re.findall(r"`(gen\d+)(?:\.net)?`", text_of(page))}
+    not_kept = set(re.findall(r"`(gen\d+)` and\s+the nets without a name", notebook))
+    assert named == found.keys() | shipped | not_kept
+    assert not found.keys() & shipped
+    history = partial(subprocess.run, cwd=ROOT, capture_output=True, text=True, check=False)
+    if history(["git", "rev-parse", "--is-shallow-repository"]).stdout.strip() == "false":  # neither sdist nor shallow
+        for net, commit in found.items():
+            assert history(["git", "cat-file", "-e", f"{commit}:weights/{net}.net"]).returncode == 0, net
 
 
 def sentences(text: str) -> set[str]:

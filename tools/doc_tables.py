@@ -12,14 +12,18 @@ import merino.inner.app.console.dispatch
 import merino.inner.eval.linear.terms  # noqa: F401  (fills the registry of terms)
 from benchmarks.cluster_scale import games_table, passes_table
 from benchmarks.markdown import markdown_table
+from merino.inner.app.console.command_line import Parser
+from merino.inner.app.console.learn_options import learn_parser
 from merino.inner.app.console.registry import COMMANDS as CONSOLE_COMMANDS
 from merino.inner.app.console.registry import Section
 from merino.inner.app.shell.cli import COMMANDS
+from merino.inner.app.shell.points import points_parser
 from merino.inner.engine.search.parameters import PARAMETERS
 from merino.inner.engine.uci.options import OPTIONS, UciOption
 from merino.inner.eval.linear.phases import halves
 from merino.inner.eval.linear.registry import TERMS, Group
 from merino.inner.eval.linear.weights import defaults
+from merino.inner.tune.simulator import SETTINGS
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -63,6 +67,23 @@ def parameters_table() -> str:
     return markdown_table(("Number", "Default", "Range", "What it does"), rows, right_aligned=(1,))
 
 
+def command_options_table(parser: Parser) -> str:
+    """The options of a command, as its help shows them, each group under its title."""
+    rows = [
+        row
+        for title, options in parser.shown_options().items()
+        if options
+        for row in [(f"*{title}*", ""), *((_code(option), _cell(sentence)) for option, sentence in options)]
+    ]
+    return markdown_table(("Option", "What it does"), rows)
+
+
+def settings_table() -> str:
+    """The simulated curves of strength, and what the tuner is told of them."""
+    rows = [(name, setting.sentence) for name, setting in SETTINGS.items()]
+    return markdown_table(("Setting", "Curve"), rows)
+
+
 def _weight(middlegame: float, endgame: float) -> str:
     return f"{middlegame:g}" if middlegame == endgame else f"{middlegame:g}, {endgame:g}"
 
@@ -73,7 +94,12 @@ def _group(group: Group) -> str:
 
 def _code(text: str) -> str:
     """Text as code in a cell of a table."""
-    return "`{}`".format(text.replace("|", "\\|"))
+    return f"`{_cell(text)}`"
+
+
+def _cell(text: str) -> str:
+    """Text in a cell of a table."""
+    return text.replace("|", "\\|")
 
 
 def _default(option: UciOption) -> str:
@@ -94,6 +120,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "commands": commands_table,
     "terms": terms_table,
     "parameters": parameters_table,
+    "learn-options": lambda: command_options_table(learn_parser()),
+    "points-options": lambda: command_options_table(points_parser()),
+    "settings": settings_table,
     "cluster-games": partial(games_table, with_pgn=False),
     "cluster-games-in-pgn": partial(games_table, with_pgn=True),
     "cluster-passes": passes_table,
@@ -102,7 +131,7 @@ TABLES: dict[str, Callable[[], str]] = {
 
 def pages() -> list[Path]:
     """The pages a user reads."""
-    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def renewed(text: str) -> str:

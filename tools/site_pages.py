@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 from tools.check_types import link
 
 ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
 PAGES = {"README.md": "index.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
-_NAMED_BY_FILE = re.compile(r"\[(?:docs/)?([\w-]+\.md)\]\((?=\S*\1)")
+_NAMED_BY_FILE = re.compile(r"\[(?:[\w-]+/)*([\w-]+\.md)\]\((?P<path>[^)#\s]*\1)")
 _LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
 
 
@@ -25,29 +28,38 @@ def on_files(files: Files, config: Any) -> Files:
     """Add the pages that lie beside docs/."""
     for source, page in PAGES.items():
         text = (ROOT / source).read_text(encoding="utf-8")
-        files.append(File.generated(config, page, content=within_the_site(text)))
+        files.append(File.generated(config, page, content=within_the_site(text, ROOT, "")))
     return files
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """A page with its links into the rest of the checkout turned into plain text."""
-    return within_the_site(markdown)
+    if page.file.src_uri in PAGES.values():
+        return markdown  # see `on_files`
+    folder = (DOCS / page.file.src_uri).parent
+    return within_the_site(markdown, folder, folder.relative_to(DOCS).as_posix())
 
 
-def within_the_site(text: str) -> str:
-    """A page of the checkout's root or of docs/ with the links of the site; one that leaves it goes nowhere."""
+def within_the_site(text: str, folder: Path, place: str) -> str:
+    """A page of the checkout with the links of the site.
+
+    `folder` is where the page lies, `place` the folder of the site where it is shown. A link that leaves the site goes
+    nowhere, and a link that is named by its file gets the title of that page.
+    """
 
     def link(found: re.Match[str]) -> str:
-        target, anchor = found[1].removeprefix("../"), found[2] or ""
-        if "://" in target:
+        if "://" in found[0]:
             return found[0]
-        inside = PAGES.get(target, target.removeprefix("docs/"))
-        is_there = inside in PAGES.values() or (ROOT / "docs" / inside).exists()
-        return f"]({inside}{anchor})" if is_there else "](#)" if not anchor else f"]({anchor})"
+        target, anchor = Path(os.path.normpath(folder / found[1])), found[2] or ""
+        beside = {ROOT / source: DOCS / page for source, page in PAGES.items()}
+        if target not in beside and not (target.is_relative_to(DOCS) and target.exists()):
+            return f"]({anchor or '#'})"
+        shown = os.path.relpath(beside.get(target, target), DOCS / place).replace(os.sep, "/")
+        return f"]({shown}{anchor})"
 
     def title(found: re.Match[str]) -> str:
-        page = next((path for path in (ROOT / "docs" / found[1], ROOT / found[1]) if path.exists()), None)
-        words = page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ") if page else found[1]
-        return f"[{words}]("
+        page = folder / found["path"]
+        words = page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ") if page.exists() else found[1]
+        return f"[{words}]({found['path']}"
 
     return _LINK.sub(link, _NAMED_BY_FILE.sub(title, text)).replace('src="docs/', 'src="')

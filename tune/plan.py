@@ -21,8 +21,8 @@ MIN_WORTH = 1.05
 MEAN_STEP = 1.70
 
 
-# Where the simulations of docs/tuning.md change their answer: between 16 and 64 parameters, and by the share of the Elo
-# to gain that is left at the end by `loss_left`.
+# Where the simulations of docs/lab/tuning.md change their answer: between 16 and 64 parameters, and by the share of the
+# Elo to gain that is left at the end by `loss_left`.
 MANY = 32
 HOPELESS, NOISY = 0.95, 0.5
 WIDER = 1.94  # how much larger perturbations with the mean square of AUTO's are

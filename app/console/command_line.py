@@ -51,6 +51,18 @@ class Parser(argparse.ArgumentParser):
         self.add_argument(other, dest=shown.dest, default=argparse.SUPPRESS, help=argparse.SUPPRESS, **settings)
         self.other_spellings[other] = shown.option_strings[0]
 
+    def shown_options(self) -> dict[str, list[tuple[str, str]]]:
+        """What the help shows, by title of group: each option with its value, and its sentence."""
+        formatter = self._get_formatter()
+        return {
+            group.title or "": [
+                (formatter._format_action_invocation(action), formatter._expand_help(action))
+                for action in group._group_actions
+                if action.option_strings and action.help not in (None, argparse.SUPPRESS) and action.dest != "help"
+            ]
+            for group in sorted(self._action_groups, key=lambda group: group.title == OUTPUT)
+        }
+
     def format_usage(self) -> str:
         """The arguments by name, the options as one word."""
         return f"usage: {self._short_usage()}\n"

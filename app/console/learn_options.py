@@ -129,7 +129,11 @@ def learn_parser(command: str = "merino learn") -> Parser:
     _add_positions(parser)
     add = parser.group(PLAY).add_argument
     add("--no-match", action="store_true", help="use the new weights at once, without a match")
-    add("--prove", action="store_true", help="use the new weights only if a longer match proves them stronger")
+    add(
+        "--prove",
+        action="store_true",
+        help="use the new weights only if a match of an hour or two proves them stronger",
+    )
     shared.add_concurrency(parser, "games of the match")
     shared.add_cluster(parser, "learn and play")
     add = parser.group(shared.EVALUATION).add_argument
@@ -158,7 +162,7 @@ def _add_fit(parser: Parser) -> None:
     )
     usual = f"(default: {RESULT})"
     add("--target", type=target, default=Target(), metavar=f"{RESULT}|{SEARCH}|{BLEND}=X", help=f"{sentence} {usual}")
-    add("--method", choices=list(METHODS), help=f"optimiser (default: {Settings.method})")
+    add("--method", choices=list(METHODS), help=f"optimiser; all reach the same weights (default: {Settings.method})")
     add("--loss", choices=list(map(str, Loss)), help=f"error to minimise (default: {Settings.loss})")
     decay = add(
         "--decay",
@@ -182,7 +186,7 @@ def _add_fit(parser: Parser) -> None:
         help="validate on a fifth of the games or of the positions (default: game)",
     )
     add("--seed", type=natural, metavar="N", help=f"seed of that split (default: {Settings.seed})")
-    sentence = "all settings as in GreKo 2015 ML: descent, K 150, decay 20, split by position"
+    sentence = "all settings as in GreKo 2015 ML: descent, K 150, decay 20, split by position, no prior, its loss"
     preset = add("--preset", choices=list(PRESETS), help=sentence)
     parser.also_accept_form("--article", preset, action="store_const", const="greko2015")
 
@@ -200,11 +204,15 @@ def _add_positions(parser: Parser) -> None:
     add = parser.group(LEARNED_FROM).add_argument
     unique = add("--dedup", action="store_const", const=Equal.POSITION, help="use equal positions once")
     parser.also_accept("--unique", unique)
-    sentence = "use positions whose terms are all equal once"
+    sentence = "use near-duplicates once: positions whose terms and stage of the game are all equal"
     add("--dedup-terms", dest="dedup", action="store_const", const=Equal.TERMS, help=sentence)
     sentence = "get scores by searching each position; kept beside the games (default: scores in the files)"
     add("--rescore", type=positive, metavar="NODES", help=sentence)
-    add("--even-stages", action="store_true", help="give every stage of the game the same total weight")
+    add(
+        "--even-stages",
+        action="store_true",
+        help="give every stage of the game, by the pieces left, the same total weight",
+    )
     add("--skip-first", type=natural, default=0, metavar="N", help="skip the first N plies of each game")
     add("--skip-last", type=natural, default=0, metavar="N", help="skip the last N plies of each game")
     sentence = "skip the end of a game, from where its score stays above CP centipawns"

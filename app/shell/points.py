@@ -35,7 +35,7 @@ from merino.inner.study.points.work import BY_PHASE, MAX_SETS_SHOWN, MIN_GAMES, 
 
 def run_points(arguments: Sequence[str]) -> int:
     """The command in a shell: 0 if there was something to estimate; raises CommandError."""
-    args = _parser().parse_args(arguments)
+    args = points_parser().parse_args(arguments)
     request = _request(args)
     _check(args)
     stream = shared.progress_stream(args.quiet)
@@ -95,7 +95,8 @@ def _run_board(
     return 0
 
 
-def _parser() -> Parser:
+def points_parser() -> Parser:
+    """The parser of `points`."""
     parser = Parser(
         prog="merino points",
         description="Estimate what the pieces are worth in these games: logistic regression of the result on material.",

@@ -23,7 +23,7 @@ from tests.chaos.cases import CASES, Case
 from tests.chaos.harms import HARMS, Harm, NotPossibleError, TooLateError
 from tests.chaos.laboratory import ROOT, FaultError, Laboratory, Reference
 
-PAGE = ROOT / "docs" / "reliability.md"
+PAGE = ROOT / "docs" / "lab" / "reliability.md"
 HEAD, TAIL = "<!-- chaos -->\n", "<!-- /chaos -->"
 ATTEMPTS = 8  # at a trial, until the harm comes in time
 KILLS = 20

@@ -18,11 +18,11 @@ from merino.inner.app.cluster.connection import ClusterError, ClusterSession, se
 from merino.inner.core.common.work import RemoteExecutor, ordered
 from merino.inner.eval.linear.weights import defaults
 from merino.inner.learn.inputs import ReadOptions, read_rows
-from merino.inner.learn.learning import Settings, split
+from merino.inner.learn.learning import Settings
 from merino.inner.learn.passes import Detail, Samples, gather
 from merino.inner.learn.positions import Selection
 from merino.inner.learn.remote_reading import read_rows_remotely
-from merino.inner.learn.remote_sample import remote_split
+from merino.inner.learn.request import Events
 from merino.inner.learn.sample import FitParameters
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.players import OwnPlayer
@@ -89,11 +89,10 @@ def _report_learning(found: ClusterSession) -> None:
     reading, settings, point = ReadOptions(Selection(), defaults()), Settings(), FitParameters(defaults(), 1 / 200)
 
     def read() -> Samples:
-        return split(read_rows([path], reading, _ignore, [])[0], settings)
+        return read_rows([path], reading, Events()).sample(settings)
 
     def read_there() -> Samples:
-        rows, _ = read_rows_remotely([path], reading, _ignore, [], found.executor)
-        sample = remote_split(rows, settings.seed, False, settings.decay, settings.target, False)
+        sample = read_rows_remotely([path], reading, Events(), found.executor).sample(settings)
         assert sample.validation_rows
         return sample
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import IO
@@ -17,6 +17,7 @@ import numpy as np
 
 from merino.inner.core.board.fen import FenError, parse_fen
 from merino.inner.core.common.files import writing_whole
+from merino.inner.core.common.user_files import first_there
 from merino.inner.core.common.work import in_order
 from merino.inner.core.compiled.jit import entry
 from merino.inner.formats.fen_text import MAX_FEN_BYTES, write_fen
@@ -34,7 +35,7 @@ from merino.inner.formats.packed_games import packed_of_games
 from merino.inner.formats.packed_triples import triples_of_games
 from merino.inner.formats.pgn_games import play_games
 from merino.inner.formats.pgn_stream import GamesText, games_of
-from merino.inner.formats.sources import Source, open_source, plain_name
+from merino.inner.formats.sources import STANDARD_INPUT, Source, open_source, plain_name
 
 AT_ONCE = 1 << 18  # positions yielded together
 BUCKET = 1 << 22  # positions shuffled in memory
@@ -58,6 +59,34 @@ def packed_positions(path: Path, chosen: Filter, report: Report | None = None) -
             yield from _of_games(source, partial(packed_of_games, chosen=chosen), report)
         else:
             yield from _of_lines(path, source, report)
+
+
+def training_records(
+    paths: Sequence[Path], of_moves: bool = False, report: Callable[[Path], Report] | None = None
+) -> np.ndarray:
+    """All positions of files, PACKED[n]; those of a single packed file are mapped, not read.
+
+    With `of_moves` these are the triples of `packed_triples`. `report` gives what is called while a file is read.
+    Raises PackedError, also if there are none, and SourceError.
+    """
+    if len(paths) == 1 and not of_moves and _can_be_mapped(paths[0]):
+        return open_packed(paths[0])
+    parts = list[np.ndarray]()
+    for path in paths:
+        tell = report(path) if report else None
+        parts += packed_triples(path, tell) if of_moves else packed_positions(path, Filter(), tell)
+    records = np.concatenate(parts) if parts else np.zeros(0, dtype=PACKED)
+    if not len(records):
+        wanted = "no finished game with a choice of moves" if of_moves else "no position with a score and a result"
+        raise PackedError(f"'{paths[0]}' holds {wanted}")
+    return records
+
+
+def _can_be_mapped(path: Path) -> bool:
+    if path == STANDARD_INPUT or first_there([path]) is None or plain_name(path) != path:
+        return False
+    with open_source(path) as source:
+        return is_packed(source)
 
 
 def is_packed(source: Source) -> bool:

@@ -5,7 +5,7 @@ A file is read in pieces that end between games. Several threads turn pieces int
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,10 +20,12 @@ from merino.inner.formats.labelled import NO_END, NO_GAME, Labelled, read_labell
 from merino.inner.formats.pgn_games import Fault, play_games
 from merino.inner.formats.pgn_scores import NO_SCORE
 from merino.inner.formats.pgn_stream import GamesText, games_of
-from merino.inner.formats.sources import Source, count_lines, digest, name_of, open_source, plain_name
+from merino.inner.formats.sources import Source, count_lines, digest, open_source, plain_name
 from merino.inner.learn.checking import check_rows
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fen_file import Contents, FenTarget, first_line, is_ours, lines_of, target_of
+from merino.inner.learn.learning import Settings, split
+from merino.inner.learn.passes import Samples
 from merino.inner.learn.positions import (
     PositionBlock,
     Quiet,
@@ -36,9 +38,10 @@ from merino.inner.learn.positions import (
     used_games,
 )
 from merino.inner.learn.quiet import is_open, select_quiet
-from merino.inner.learn.request import Events, Say
+from merino.inner.learn.request import Events
 from merino.inner.learn.rescoring import ENDING, Rescore, ScoreFile
 from merino.inner.learn.rows import GameRuns, RowStore
+from merino.inner.learn.source import PositionSource, check_found
 
 
 @dataclass(frozen=True)
@@ -71,60 +74,46 @@ class InputPart(NamedTuple):
     unscored: int = 0  # positions left out because they have no score
 
 
-def read_rows(
-    paths: Sequence[Path],
-    options: ReadOptions,
-    say: Say,
-    faults: list[tuple[Path, Fault]],
-    progressed: Callable[[str, float | None], object] = Events.progressed,
-) -> tuple[Rows, int]:
-    """The rows of all files, and the number of games; unreadable games are added to `faults`. Raises LearnError.
+@dataclass(frozen=True)
+class PositionsHere(PositionSource):
+    """Positions whose rows are in this process."""
 
-    `say` and `progressed` are those of Events.
-    """
-    reader = FileReader(options, say, faults, progressed)
+    rows: Rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def sample(self, settings: Settings) -> Samples:
+        """The sample that these settings ask for; raises LearnError."""
+        return split(self.rows, settings)
+
+
+def read_rows(paths: Sequence[Path], options: ReadOptions, events: Events) -> PositionsHere:
+    """Read all files; lines for people and progress go to `events`. Raises LearnError."""
+    reader = FileReader(options, events)
     for path in paths:
         reader.read(path)
     check_found(paths, len(reader.store), reader.games, reader.unscored)
     if options.selection.unique:
-        say(f"Duplicates left out: {reader.store.drop_duplicates()}")
-    return reader.store.rows(), reader.games
-
-
-def check_found(paths: Sequence[Path], rows: int, games: int, unscored: int) -> None:
-    """Raise LearnError if the files gave no row; `unscored` positions were left out because they have no score."""
-    names = ", ".join(name_of(path, True) for path in paths)
-    if unscored and not rows:
-        raise LearnError(
-            f"no position in {names} comes with the score of a search; "
-            "--rescore 1000 makes them, by a search of 1000 nodes each"
-        )
-    if not games or not rows:
-        raise LearnError(f"no finished game with a usable position in {names}")
+        events.say(f"Duplicates left out: {reader.store.drop_duplicates()}")
+    return PositionsHere(reader.games, tuple(reader.faults), reader.store.rows())
 
 
 class FileReader:
     """Reads files, one after the other, into one store."""
 
-    def __init__(
-        self,
-        options: ReadOptions,
-        say: Say,
-        faults: list[tuple[Path, Fault]],
-        progressed: Callable[[str, float | None], object],
-        executor: RemoteExecutor | None = None,
-    ) -> None:
+    def __init__(self, options: ReadOptions, events: Events, executor: RemoteExecutor | None = None) -> None:
         """`executor` searches positions for scores; None for threads of this process."""
-        self._executor = executor
+        self._options, self._events, self._executor = options, events, executor
         self.store = RowStore(options.selection.unique)
         self.games = self.unscored = 0
-        self._reading, self._say, self._faults, self._progressed = options, say, faults, progressed
+        self.faults: list[tuple[Path, Fault]] = []
         self._scores: ScoreFile | None = None  # those of the present file, if its positions are searched
 
     def read(self, path: Path) -> None:
         """Add the rows of a file; raises LearnError."""
         with open_source(path) as source:
-            if self._reading.rescore is not None:
+            if self._options.rescore is not None:
                 self._read_rescored(source)
                 return
             if source.holds_positions():
@@ -139,17 +128,17 @@ class FileReader:
                 self._read_games(source, target, first)
                 return
         with open_source(target.path) as source:
-            self._say(f"Using file '{target.path}', made from '{path.name}' with these settings")
+            self._events.say(f"Using file '{target.path}', made from '{path.name}' with these settings")
             self._read_positions(source, target.contents)
 
     def _described(self) -> str:
         """The settings that decide which positions of a file are used, as text."""
-        scores = ", with scores" if self._reading.needs_scores else ""
-        return self._reading.selection.describe(self._reading.weights) + scores
+        scores = ", with scores" if self._options.needs_scores else ""
+        return self._options.selection.describe(self._options.weights) + scores
 
     def _read_rescored(self, source: Source) -> None:
         """Read a file and search its positions; the scores are kept in a file beside it. Raises LearnError."""
-        rescore = self._reading.rescore
+        rescore = self._options.rescore
         assert rescore is not None
         if source.is_passing:
             raise LearnError("--rescore keeps its scores beside a file: name one instead of '-'")
@@ -157,9 +146,9 @@ class FileReader:
         made_from = f"source {digest(source.path)}; {self._described()}"
         with ScoreFile(path, rescore, made_from, self._executor) as scores:
             if scores.known:
-                self._say(f"Using {scores.known} scores from file '{path}'")
+                self._events.say(f"Using {scores.known} scores from file '{path}'")
             else:
-                self._say(f"Searching {rescore.nodes} nodes a position; the scores are kept in file '{path}'")
+                self._events.say(f"Searching {rescore.nodes} nodes a position; the scores are kept in file '{path}'")
             self._scores = scores
             try:
                 if source.holds_positions():
@@ -169,20 +158,20 @@ class FileReader:
             finally:
                 self._scores = None
             if scores.made:
-                self._say(f"  {scores.made} positions searched")
+                self._events.say(f"  {scores.made} positions searched")
 
     def _report(self, source: Source) -> None:
         """Report how much of a file has been read."""
-        self._progressed(f"Reading {source.name}", source.done)
+        self._events.progressed(f"Reading {source.name}", source.done)
 
     def _read_games(self, source: Source, target: FenTarget | None, first: bytes) -> None:
         found = used = unreadable = 0
         rows_before = len(self.store)
         with ExitStack() as stack:
             wanted, fen = target is not None and self._wants_fen(target), None
-            for part in in_order(lambda piece: part_of(self._reading, piece, self._scores, wanted), games_of(source)):
+            for part in in_order(lambda piece: part_of(self._options, piece, self._scores, wanted), games_of(source)):
                 self._add(part, is_first=len(self.store) == rows_before)
-                self._faults.extend((source.path, fault) for fault in part.faults)
+                self.faults.extend((source.path, fault) for fault in part.faults)
                 found, used, unreadable = found + part.found, used + part.used, unreadable + len(part.faults)
                 if target and wanted and fen is None and len(part.block):
                     fen = self._create_fen(target, first, stack)
@@ -192,21 +181,21 @@ class FileReader:
             if target and fen:
                 _write(fen, Contents(used, unreadable).line(), target.path)
         self.games += used
-        self._say(f"{source.name}: {found} games, {len(self.store) - rows_before} positions")
+        self._events.say(f"{source.name}: {found} games, {len(self.store) - rows_before} positions")
 
     def _add(self, part: InputPart, is_first: bool) -> None:
         if is_first and len(part.block):
-            check_rows(part.block, part.rows, self._reading.weights)
+            check_rows(part.block, part.rows, self._options.weights)
         self.store.add(part.rows, part.block.positions["key"])
         self.unscored += part.unscored
 
     def _wants_fen(self, target: FenTarget) -> bool:
         """Whether to write a `.fen` file; one that is not Merino's is left alone."""
         path = target.path
-        if self._reading.keep_fen and is_there(path) and not is_ours(path):
-            self._say(f"No file '{path}' is created: there is one that is not Merino's")
+        if self._options.keep_fen and is_there(path) and not is_ours(path):
+            self._events.say(f"No file '{path}' is created: there is one that is not Merino's")
             return False
-        return self._reading.keep_fen
+        return self._options.keep_fen
 
     def _create_fen(self, target: FenTarget, first: bytes, stack: ExitStack) -> IO[bytes] | None:
         """The open `.fen` file, with its first line written; None if it cannot be written."""
@@ -214,11 +203,11 @@ class FileReader:
         try:
             file = stack.enter_context(writing_whole(path))
         except OSError as error:
-            self._say(f"No file '{path}' can be created: {error.strerror}")
+            self._events.say(f"No file '{path}' can be created: {error.strerror}")
             return None
         if target.kept:
-            self._say(f"File '{target.kept}' stays: it was made with other options")
-        self._say(f"Creating file '{path}'{f' anew: {target.outdated}' if target.outdated else ''}")
+            self._events.say(f"File '{target.kept}' stays: it was made with other options")
+        self._events.say(f"Creating file '{path}'{f' anew: {target.outdated}' if target.outdated else ''}")
         _write(file, first, path)
         return file
 
@@ -231,28 +220,28 @@ class FileReader:
             unnamed, endless = unnamed + len(of_none), endless + int(np.count_nonzero(labelled.to_end == NO_END))
             self._add(part, is_first=len(self.store) == rows_before)
             runs.add(labelled.games, labelled.results)
-            self._faults.extend((source.path, fault) for fault in part.faults)
+            self.faults.extend((source.path, fault) for fault in part.faults)
             self._report(source)
         games = self.store.group(runs)
         self.games += contents.games if contents else games
         self._report_positions(source.name, len(self.store) - rows_before, games, unnamed, endless)
         if contents and contents.unreadable:
-            self._say(f"{contents.unreadable} games could not be read when it was created")
+            self._events.say(f"{contents.unreadable} games could not be read when it was created")
 
     def _labelled_part(self, text: _Text, is_chosen: bool) -> tuple[Labelled, InputPart]:
-        labelled, selection = read_labelled(text.content, text.lines_before), self._reading.selection
+        labelled, selection = read_labelled(text.content, text.lines_before), self._options.selection
         if not is_chosen:
             labelled = _chosen(labelled, selection)
             if selection.per_game is not None:
                 chosen = drawn(labelled.positions["key"], labelled.games, selection.per_game)
                 labelled = labelled.only(chosen | (labelled.games == NO_GAME))
             if selection.quiet is not Quiet.ANY:
-                labelled = labelled.only(select_quiet(labelled.positions, self._reading.weights, selection.quiet))
+                labelled = labelled.only(select_quiet(labelled.positions, self._options.weights, selection.quiet))
         unscored = 0
         if self._scores is not None:
             scores = self._scores.scores_of(text.lines_before, labelled.positions)
             labelled = replace(labelled, scores=scores)
-        elif self._reading.needs_scores:
+        elif self._options.needs_scores:
             has_score = labelled.scores != NO_SCORE
             labelled, unscored = labelled.only(has_score), int(np.count_nonzero(~has_score))
         none = np.zeros(len(labelled.positions), dtype=np.int32)
@@ -261,11 +250,12 @@ class FileReader:
         return labelled, InputPart(block, rows_of_block(block), 0, 0, labelled.faults, b"", unscored)
 
     def _report_positions(self, name: str, positions: int, games: int, unnamed: int, endless: int) -> None:
-        self._say(f"{name}: {positions} positions" + (f" of {games} games" if unnamed < positions else ""))
+        say = self._events.say
+        say(f"{name}: {positions} positions" + (f" of {games} games" if unnamed < positions else ""))
         if unnamed:
-            self._say(f"  {unnamed} name no game (c7): each counts as a game, and neighbours may be in both sets")
+            say(f"  {unnamed} name no game (c7): each counts as a game, and neighbours may be in both sets")
         if endless:
-            self._say(f"  {endless} do not give the plies to the end of the game (c8): they count in full")
+            say(f"  {endless} do not give the plies to the end of the game (c8): they count in full")
 
 
 def part_of(

@@ -170,112 +170,126 @@ def use(asked: Path, paths: WeightsPaths, say: Say) -> Path:
     return paths.target
 
 
+@dataclass(frozen=True)
 class Candidate:
-    """New weights before the decision whether to use them."""
+    """New weights before the decision whether to use them: old and new values, and the new file's content."""
 
-    def __init__(
-        self,
-        request: LearnRequest,
-        paths: WeightsPaths,
-        old: np.ndarray,
-        new: np.ndarray,
-        text: str,
-        events: Events,
-        report: Callable[[InstallOutcome], Mapping[Path, bytes]],
-    ) -> None:
-        """`report` gives the files to write together with the weights."""
-        self._report = report
-        self._request, self._paths, self._events, self._say = request, paths, events, events.say
-        self._old, self._new, self._content = old, new, text.encode()
-        self._executor: Executor | None = None
+    request: LearnRequest
+    paths: WeightsPaths
+    old: np.ndarray
+    new: np.ndarray
+    content: bytes
 
     def try_and_install(
-        self, trial: StrengthTest, command: str, was_stopped: bool = False, executor: Executor | None = None
+        self,
+        trial: StrengthTest,
+        command: str,
+        events: Events,
+        report: Callable[[InstallOutcome], Mapping[Path, bytes]],
+        was_stopped: bool = False,
+        executor: Executor | None = None,
     ) -> InstallOutcome:
         """Put them in use if they pass the match, or at once if none is wanted; else leave them in the file `beside`.
 
-        `trial` is the match, unless the request asks for another. `command` is the name of `learn` in hints. If the
-        fit was interrupted (`was_stopped`), no match is played. `executor` plays the match, None for threads of this
-        process. Raises OSError, and LearnError once a file has been written.
+        `trial` is the match, unless the request asks for another. `command` is the name of `learn` in hints. `report`
+        gives the files to write together with the weights. If the fit was interrupted (`was_stopped`), no match is
+        played. `executor` plays the match, None for threads of this process. Raises OSError, and LearnError once a
+        file has been written.
         """
-        self._executor = executor
-        if self._request.prove:
-            trial = STRONGER
-        if not self._request.plays_match or not self._paths.takes_effect:
-            return self._install_at_once(trial)
-        write_whole(self._paths.beside, self._content)
-        with standing(f"the new weights are in '{self._paths.beside}', and not in use"):
+        run = _Installing(self, STRONGER if self.request.prove else trial, command, events, report, executor)
+        if not self.request.plays_match or not self.paths.takes_effect:
+            return run.install_at_once()
+        write_whole(self.paths.beside, self.content)
+        with standing(f"the new weights are in '{self.paths.beside}', and not in use"):
             if was_stopped:
-                return self._leave_beside(Verdict.STOPPED, command)
-            return self._install_if_they_pass(trial, command)
+                return run.leave_beside(Verdict.STOPPED)
+            return run.install_if_they_pass()
 
-    def _install_if_they_pass(self, trial: StrengthTest, command: str) -> InstallOutcome:
-        beside = self._paths.beside
-        proof = self._play(trial, beside)
-        verdict, match = _verdict_of(proof), proof.as_json((beside.name, self._paths.source.name))
+
+@dataclass(frozen=True)
+class _Installing:
+    """The installation of a candidate, and what it needs at each step."""
+
+    candidate: Candidate
+    trial: StrengthTest
+    command: str
+    events: Events
+    report: Callable[[InstallOutcome], Mapping[Path, bytes]]
+    executor: Executor | None
+
+    @property
+    def paths(self) -> WeightsPaths:
+        return self.candidate.paths
+
+    def install_if_they_pass(self) -> InstallOutcome:
+        """Put the weights, which are in the file `beside`, in use if they pass their match."""
+        beside = self.paths.beside
+        proof = self._play(beside)
+        verdict, match = _verdict_of(proof), proof.as_json((beside.name, self.paths.source.name))
         if verdict is not Verdict.PASSED:
-            return self._leave_beside(verdict, command, match)
-        outcome = InstallOutcome(verdict, self._paths.target, True, match)
-        install(self._paths, self._content, self._say, self._report(outcome))
+            return self.leave_beside(verdict, match)
+        outcome = InstallOutcome(verdict, self.paths.target, True, match)
+        install(self.paths, self.candidate.content, self.events.say, self.report(outcome))
         with standing(outcome.state):
             beside.unlink(missing_ok=True)
-            if trial is not STRONGER:
-                self._offer(self._paths.target)
+            if self.trial is not STRONGER:
+                self._offer(self.paths.target)
         return outcome
 
-    def _install_at_once(self, trial: StrengthTest) -> InstallOutcome:
+    def install_at_once(self) -> InstallOutcome:
         """Write them without a match, or with one that decides nothing because the weights in use do not change."""
-        target, in_use = self._paths.target, self._paths.takes_effect
+        target, in_use = self.paths.target, self.paths.takes_effect
         outcome = InstallOutcome(Verdict.NO_MATCH, target, in_use)
-        install(self._paths, self._content, self._say, self._report(outcome))
+        install(self.paths, self.candidate.content, self.events.say, self.report(outcome))
         with standing(outcome.state):
             if not in_use:
-                self._say("Nothing in use changes.")
-            if self._request.prove:
-                proof = self._play(trial, target)
-                match = proof.as_json((target.name, self._paths.source.name))
+                self.events.say("Nothing in use changes.")
+            if self.candidate.request.prove:
+                proof = self._play(target)
+                match = proof.as_json((target.name, self.paths.source.name))
                 return replace(outcome, verdict=_verdict_of(proof), match=match)
             self._offer(target)
         return outcome
 
-    def _play(self, trial: StrengthTest, new: Path) -> Proof:
-        time_control, most = trial.time_control, trial.most_games
-        self._say("A lower error is not yet more strength: a match of the new weights against the old decides.")
-        self._say(
-            f"It takes {most} games at most, {time_control} a move: {trial.takes}. Ctrl-C ends it, --no-match skips it."
-        )
-        players = (
-            OwnPlayer(new.name, LinearEvaluation(self._new)),
-            OwnPlayer(self._paths.source.name, LinearEvaluation(self._old)),
-        )
-        return prove(*players, trial, self._say, self._events.match_state, self._request.concurrency, self._executor)
-
-    def _offer(self, new: Path) -> None:
-        """Suggest the match that would show more strength."""
-        old = self._paths.old if self._paths.target.samefile(self._paths.source) else self._paths.source
-        self._say("A lower error is not yet more strength; this match proves it, or not:")
-        self._say(f"    {offer(new, old)}")
-
-    def _leave_beside(self, verdict: Verdict, command: str, match: dict[str, Any] | None = None) -> InstallOutcome:
+    def leave_beside(self, verdict: Verdict, match: dict[str, Any] | None = None) -> InstallOutcome:
         """Leave them in the file `beside`, and say why and how to use them; `match` is the result of their match."""
-        beside, target = self._paths.beside, self._paths.target
+        beside, target, request = self.paths.beside, self.paths.target, self.candidate.request
         why = {
             Verdict.STOPPED: "learning was interrupted, and no match has shown what they are worth",
             Verdict.FAILED: "the match does not find them as good as the old ones, although their error is lower",
             Verdict.UNDECIDED: "so many games do not decide whether they are as good as the old ones",
             Verdict.INTERRUPTED: "the match was interrupted before it was settled",
         }[verdict]
-        self._say(f"Not installed: {why}.")
-        self._say(f"The new weights are in file '{beside}'; those in use stay as they were.")
-        self._say("To use the new ones at once:")
-        where = f" --weights '{target}'" if self._request.weights or self._request.out else ""
-        self._say(f"    {command} --use '{beside}'{where}")
+        self.events.say(f"Not installed: {why}.")
+        self.events.say(f"The new weights are in file '{beside}'; those in use stay as they were.")
+        self.events.say("To use the new ones at once:")
+        where = f" --weights '{target}'" if request.weights or request.out else ""
+        self.events.say(f"    {self.command} --use '{beside}'{where}")
         if verdict is Verdict.FAILED:
-            self._say("Merino's own games may teach it more: merino selfplay 5000 writes some to learn from.")
+            self.events.say("Merino's own games may teach it more: merino selfplay 5000 writes some to learn from.")
         else:
-            self._say("The match that goes on until it is settled:")
-            self._say(f"    {offer(beside, self._paths.source)}")
+            self.events.say("The match that goes on until it is settled:")
+            self.events.say(f"    {offer(beside, self.paths.source)}")
         return InstallOutcome(verdict, beside, False, match)
+
+    def _play(self, new: Path) -> Proof:
+        trial, request = self.trial, self.candidate.request
+        time_control, most = trial.time_control, trial.most_games
+        self.events.say("A lower error is not yet more strength: a match of the new weights against the old decides.")
+        self.events.say(
+            f"It takes {most} games at most, {time_control} a move: {trial.takes}. Ctrl-C ends it, --no-match skips it."
+        )
+        players = (
+            OwnPlayer(new.name, LinearEvaluation(self.candidate.new)),
+            OwnPlayer(self.paths.source.name, LinearEvaluation(self.candidate.old)),
+        )
+        return prove(*players, trial, self.events.say, self.events.match_state, request.concurrency, self.executor)
+
+    def _offer(self, new: Path) -> None:
+        """Suggest the match that would show more strength."""
+        old = self.paths.old if self.paths.target.samefile(self.paths.source) else self.paths.source
+        self.events.say("A lower error is not yet more strength; this match proves it, or not:")
+        self.events.say(f"    {offer(new, old)}")
 
 
 def _verdict_of(proof: Proof) -> Verdict:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,6 @@ from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.phases import simplest
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import as_mapping, load, render
-from merino.inner.formats.pgn_games import Fault
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import FitCallback, fit_k
 from merino.inner.learn.inputs import ReadOptions, read_rows
@@ -223,11 +222,11 @@ class _Comparing:
         return games, len(rows), learned.end.weights
 
     def _rows(self, files: list[Path], options: ReadOptions) -> tuple[Rows, int]:
-        faults: list[tuple[Path, Fault]] = []
-        rows, games = read_rows(files, options, _silent, faults, self._events.progressed)
-        if faults:
-            self._events.say(f"{len(faults)} games could not be read, the first in '{faults[0][0]}': {faults[0][1]}")
-        return rows, games
+        found = read_rows(files, options, replace(self._events, say=_silent))
+        if found.faults:
+            path, fault = found.faults[0]
+            self._events.say(f"{len(found.faults)} games could not be read, the first in '{path}': {fault}")
+        return found.rows, found.games
 
     def _identity(self, name: str) -> str:
         """A source as text."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import pickle
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,12 +27,15 @@ from merino.inner.formats.pgn_games import GAME, Fault
 from merino.inner.formats.pgn_stream import GamesText, games_of
 from merino.inner.formats.sources import CHUNK, Source, SourceError, open_source
 from merino.inner.learn.checking import check_rows
-from merino.inner.learn.inputs import FileReader, ReadOptions, check_found, part_of
+from merino.inner.learn.inputs import FileReader, ReadOptions, part_of
+from merino.inner.learn.learning import Settings
+from merino.inner.learn.passes import Samples
 from merino.inner.learn.positions import Rows
-from merino.inner.learn.remote_sample import RemoteRows, results_of
-from merino.inner.learn.request import Events, Say
+from merino.inner.learn.remote_sample import RemoteRows, remote_split, results_of
+from merino.inner.learn.request import Events
 from merino.inner.learn.rows import RowStore
 from merino.inner.learn.shares import cut
+from merino.inner.learn.source import PositionSource, check_found
 
 EXTRACTS_EACH = 4  # extracts of a large file for each thread of the workers
 MAX_EXTRACT = 1 << 24  # bytes
@@ -118,16 +121,26 @@ class _PartReport:
     faults: tuple[Fault, ...] = ()
 
 
+@dataclass(frozen=True)
+class PositionsThere(PositionSource):
+    """Positions whose rows stay with workers."""
+
+    rows: RemoteRows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def sample(self, settings: Settings) -> Samples:
+        """The sample that these settings ask for; raises LearnError."""
+        by_position, target = settings.split_by_position, settings.target
+        return remote_split(self.rows, settings.seed, by_position, settings.decay, target, settings.even_stages)
+
+
 def read_rows_remotely(
-    paths: Sequence[Path],
-    reading: ReadOptions,
-    say: Say,
-    faults: list[tuple[Path, Fault]],
-    executor: RemoteExecutor,
-    progressed: Callable[[str, float | None], object] = Events.progressed,
-) -> tuple[RemoteRows, int]:
+    paths: Sequence[Path], options: ReadOptions, events: Events, executor: RemoteExecutor
+) -> PositionsThere:
     """Like `learn.inputs.read_rows`, by workers; `.fen` files are neither read nor written. Raises LearnError."""
-    reader = _RemoteReader(replace(reading, keep_fen=False), say, faults, executor, progressed)
+    reader = _RemoteReader(replace(options, keep_fen=False), events, executor)
     for path in paths:
         reader.read(path)
     return reader.finished(paths)
@@ -136,43 +149,35 @@ def read_rows_remotely(
 class _RemoteReader:
     """Reads files, one after the other."""
 
-    def __init__(
-        self,
-        reading: ReadOptions,
-        say: Say,
-        faults: list[tuple[Path, Fault]],
-        executor: RemoteExecutor,
-        progressed: Callable[[str, float | None], object],
-    ) -> None:
-        self._reading, self._say, self._faults = reading, say, faults
-        self._executor, self._progressed = executor, progressed
+    def __init__(self, options: ReadOptions, events: Events, executor: RemoteExecutor) -> None:
+        self._options, self._events, self._executor = options, events, executor
         self._parts: list[Any] = []
         self._reports: list[_PartReport] = []
+        self._faults: list[tuple[Path, Fault]] = []
         self._games = self._unscored = 0
 
     def read(self, path: Path) -> None:
         """Add the rows of a file; raises LearnError."""
         with open_source(path) as source:
-            is_cut = self._reading.rescore is None and not source.holds_positions()
+            is_cut = self._options.rescore is None and not source.holds_positions()
             if is_cut:
                 self._read_games(source)
         if not is_cut:
             self._read_here(path)
 
-    def finished(self, paths: Sequence[Path]) -> tuple[RemoteRows, int]:
-        """All rows, and the number of games."""
+    def finished(self, paths: Sequence[Path]) -> PositionsThere:
+        """All that was read; raises LearnError if it is nothing."""
         check_found(
             paths, sum(int(report.rows_of_games.sum()) for report in self._reports), self._games, self._unscored
         )
         counts = [report.rows_of_games for report in self._reports]
-        if self._reading.selection.unique:
+        if self._options.selection.unique:
             counts = self._drop_duplicates()
         parts = tuple(self._executor.keep(_rows_of, part) for part in self._parts)
         results = np.concatenate([report.results for report in self._reports])
         part_games = tuple(len(report.results) for report in self._reports)
-        return RemoteRows(
-            self._executor, parts, part_games, np.concatenate(counts), results, NUMBER_OF_TERMS
-        ), self._games
+        rows = RemoteRows(self._executor, parts, part_games, np.concatenate(counts), results, NUMBER_OF_TERMS)
+        return PositionsThere(self._games, tuple(self._faults), rows)
 
     def _read_games(self, source: Source) -> None:
         """Let workers read a PGN file."""
@@ -180,7 +185,7 @@ class _RemoteReader:
         size = _size_of_extracts(source, self._executor.slots)
         for extract in _extracts(source, size):
             extracts.append(extract)
-            self._parts.append(self._executor.keep(_read, self._reading, extract))
+            self._parts.append(self._executor.keep(_read, self._options, extract))
             futures.append(self._executor.submit(_report_of, self._parts[-1]))
         found = used = rows = 0
         for number, report in enumerate(self._answers(extracts, futures, first), start=1):
@@ -189,9 +194,9 @@ class _RemoteReader:
             found, used = found + report.found, used + report.used
             rows += int(report.rows_of_games.sum())
             self._unscored += report.unscored
-            self._progressed(f"Reading {source.name}", number / len(extracts))
+            self._events.progressed(f"Reading {source.name}", number / len(extracts))
         self._games += used
-        self._say(f"{source.name}: {found} games, {rows} positions")
+        self._events.say(f"{source.name}: {found} games, {rows} positions")
 
     def _answers(
         self, extracts: Sequence[_Extract], futures: list[Future[_PartReport]], first: int
@@ -203,7 +208,7 @@ class _RemoteReader:
                     yield futures[number].result()
                 except NotThereError:
                     sent = replace(extract, text=zlib.compress(_text_here(extract), _FASTEST))
-                    self._parts[first + number] = self._executor.keep(_read, self._reading, sent)
+                    self._parts[first + number] = self._executor.keep(_read, self._options, sent)
                     yield self._executor.submit(_report_of, self._parts[first + number]).result()
         finally:
             for future in futures:
@@ -211,8 +216,9 @@ class _RemoteReader:
 
     def _read_here(self, path: Path) -> None:
         """Read a file in this process, and send its rows."""
-        reader = FileReader(self._reading, self._say, self._faults, self._progressed, self._executor)
+        reader = FileReader(self._options, self._events, self._executor)
         reader.read(path)
+        self._faults += reader.faults
         self._games, self._unscored = self._games + reader.games, self._unscored + reader.unscored
         rows, keys = reader.store.rows_and_keys()
         cuts = cut(rows.rows_of_games())
@@ -235,7 +241,7 @@ class _RemoteReader:
             self._executor.keep(_choose, part, np.packbits(mask), len(mask))
             for part, mask in zip(self._parts, masks, strict=True)
         ]
-        self._say(f"Duplicates left out: {len(every) - int(np.count_nonzero(chosen))}")
+        self._events.say(f"Duplicates left out: {len(every) - int(np.count_nonzero(chosen))}")
         return results_of([self._executor.submit(_rows_by_game, part) for part in self._parts])
 
 

@@ -57,6 +57,7 @@ from merino.inner.learn.net.training import Trainer, TrainingSettings
 from merino.inner.learn.positions import Selection
 from merino.inner.learn.record import FORMAT as RECORD_FORMAT
 from merino.inner.learn.record import load_record
+from merino.inner.learn.request import Events
 from merino.inner.learn.rescoring import Rescore, ScoreFile
 from merino.inner.match.games import Tally
 from merino.inner.match.keeping import Journal, MatchKeeper
@@ -148,7 +149,7 @@ def _net_positions(path: Path) -> object:
 
 
 def _rows(path: Path) -> object:
-    return read_rows([path], ReadOptions(Selection(), defaults()), lambda _: None, [])
+    return read_rows([path], ReadOptions(Selection(), defaults()), Events())
 
 
 def _openings(path: Path) -> object:

@@ -44,6 +44,7 @@ from merino.inner.learn.positions import (
     rows_of_games,
 )
 from merino.inner.learn.quiet import is_open, select_quiet
+from merino.inner.learn.request import Events
 from merino.inner.learn.rows import RowStore
 from tests.full_disk import FullDisk
 from tests.pipes import pipe_with
@@ -55,9 +56,8 @@ START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -"
 
 def read(*paths: Path, options: ReadOptions = READING) -> tuple[Rows, int, list[str], list[Fault]]:
     lines: list[str] = []
-    faults: list[tuple[Path, Fault]] = []
-    rows, games = read_rows(paths, options, lines.append, faults)
-    return rows, games, lines, [fault for _, fault in faults]
+    found = read_rows(paths, options, Events(lines.append))
+    return found.rows, found.games, lines, [fault for _, fault in found.faults]
 
 
 def assert_equal(found: Rows, expected: Rows) -> None:
@@ -397,7 +397,7 @@ def test_a_line_of_progress_is_wiped_before_the_next_text(tmp_path: Path) -> Non
     for _ in range(2):  # the second time from the .fen file
         with shown(lambda line: stream.write(f"{line}\n"), stream, lambda: float(next(now))) as events:
             options = ReadOptions(Selection(), defaults(), keep_fen=True)
-            read_rows([tmp_path / "a.pgn"], options, events.say, [], events.progressed)
+            read_rows([tmp_path / "a.pgn"], options, events)
     seen = stream.getvalue()
     assert "Reading a.pgn: " in seen and "Reading a.fen: " in seen
     for told in ("a.pgn: ", "Using file ", "a.fen: "):
@@ -428,19 +428,19 @@ def test_a_line_that_is_rewritten_is_no_longer_than_the_terminal() -> None:
 def test_games_are_read_from_a_pipe(expected: Rows, pack: Callable[[bytes], bytes]) -> None:
     with pipe_with(pack(SELFPLAY.read_bytes())) as out:
         lines: list[str] = []
-        rows, games = read_rows(
-            find_files([f"/dev/fd/{out}"]), ReadOptions(Selection(), defaults(), True), lines.append, []
-        )
-    assert games == 710
-    assert_equal(rows, expected)
-    assert lines == [f"{out}: 710 games, {len(rows)} positions"]
+        options = ReadOptions(Selection(), defaults(), True)
+        found = read_rows(find_files([f"/dev/fd/{out}"]), options, Events(lines.append))
+    assert found.games == 710
+    assert_equal(found.rows, expected)
+    assert lines == [f"{out}: 710 games, {len(found)} positions"]
 
 
 def test_a_hyphen_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     with pipe_with(SELFPLAY.read_bytes()) as out, os.fdopen(os.dup(out), encoding="utf-8") as file:
         monkeypatch.setattr("sys.stdin", file)
         lines: list[str] = []
-        games = read_rows(find_files(["-"]), ReadOptions(Selection(), defaults(), True), lines.append, [])[1]
+        options = ReadOptions(Selection(), defaults(), True)
+        games = read_rows(find_files(["-"]), options, Events(lines.append)).games
     assert games == 710
     assert lines[0].startswith("standard input: 710 games, ")
 
@@ -450,11 +450,11 @@ def test_standard_input_that_gives_nothing_is_refused_in_a_sentence(monkeypatch:
     for stdin, reason in ((None, "is closed"), (Terminal(), "is the keyboard here")):
         monkeypatch.setattr("sys.stdin", stdin)
         with pytest.raises(SourceError, match=reason):
-            read_rows(find_files(["-"]), options, print, [])
+            read_rows(find_files(["-"]), options, Events(print))
     with pipe_with(b"") as out, os.fdopen(os.dup(out), encoding="utf-8") as file:
         monkeypatch.setattr("sys.stdin", file)
         with pytest.raises(SourceError, match="no finished game with a usable position in standard input"):
-            read_rows(find_files(["-"]), options, print, [])
+            read_rows(find_files(["-"]), options, Events(print))
 
 
 def test_progress_in_a_pipe_is_silent_unless_it_takes_long() -> None:

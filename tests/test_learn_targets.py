@@ -25,6 +25,7 @@ from merino.inner.learn.learning import METHODS, Learned, Settings, learn, split
 from merino.inner.learn.passes import gather
 from merino.inner.learn.positions import Rows, Selection
 from merino.inner.learn.report import summarise
+from merino.inner.learn.request import Events
 from merino.inner.learn.rescoring import Rescore, RescoringStoppedError
 from merino.inner.learn.sample import FitParameters, sample_of
 from merino.inner.learn.targets import ZERO_SCORE, Target, points_by_score, scale_of_scores
@@ -156,7 +157,7 @@ def pgn(tmp_path: Path, games: int = 12) -> Path:
 def read(path: Path, rescore: Rescore | None = None, **selection: object) -> tuple[Rows, list[str]]:
     told: list[str] = []
     options = ReadOptions(Selection(**selection), defaults(), needs_scores=True, rescore=rescore)  # type: ignore[arg-type]
-    return read_rows([path], options, told.append, [])[0], told
+    return read_rows([path], options, Events(told.append)).rows, told
 
 
 def test_stages_that_few_positions_have_can_count_as_much_as_others() -> None:

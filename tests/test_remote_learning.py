@@ -66,16 +66,16 @@ def selfplay(tmp_path: Path) -> Path:
 
 def here(paths: list[Path], settings: Settings, reading: ReadOptions) -> tuple[Sample, list[str]]:
     said: list[str] = []
-    rows, games = read_rows(paths, reading, said.append, [])
-    return split(rows, settings), [*said, f"{games} games"]
+    found = read_rows(paths, reading, Events(said.append))
+    return split(found.rows, settings), [*said, f"{found.games} games"]
 
 
 def there(
     paths: list[Path], settings: Settings, reading: ReadOptions, executor: FakeRemote
 ) -> tuple[RemoteSample, list[str]]:
     said: list[str] = []
-    rows, games = read_rows_remotely(paths, reading, said.append, [], executor)
-    return remote_split_of(rows, settings), [*said, f"{games} games"]
+    found = read_rows_remotely(paths, reading, Events(said.append), executor)
+    return remote_split_of(found.rows, settings), [*said, f"{found.games} games"]
 
 
 def remote_split_of(rows: RemoteRows, settings: Settings) -> RemoteSample:

@@ -21,14 +21,14 @@ from merino.inner.core.common.files import FileInUseError, check_writable, held,
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.live_line import LivePrinter
 from merino.inner.core.common.progress import ProgressOfMany
-from merino.inner.core.common.user_files import first_there, open_log
+from merino.inner.core.common.user_files import open_log
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.families import find_net
 from merino.inner.eval.net.file import load_net, save_net
 from merino.inner.eval.net.network import ACTIVATIONS, Shape
-from merino.inner.formats.packed import PACKED, Filter, PackedError, open_packed
-from merino.inner.formats.packed_files import is_packed, packed_positions, packed_triples
-from merino.inner.formats.sources import STANDARD_INPUT, SourceError, find_files, open_source, plain_name
+from merino.inner.formats.packed import PackedError
+from merino.inner.formats.packed_files import training_records
+from merino.inner.formats.sources import SourceError, find_files
 from merino.inner.learn.net.gradient import Objective
 from merino.inner.learn.net.plots import log_of
 from merino.inner.learn.net.training import Trained, Trainer, TrainingError, TrainingSettings, TrainingState, fit_k
@@ -154,29 +154,13 @@ def _hidden(text: str) -> tuple[int, int]:
 
 
 def _records(args: argparse.Namespace) -> tuple[np.ndarray, list[str]]:
-    """All positions; a single packed file is mapped, not read."""
-    files = find_files(args.files)
-    names = [path.name for path in files]
-    is_pqr = args.objective == PQR
-    if len(files) == 1 and files[0] != STANDARD_INPUT and _is_packed(files[0]) and not is_pqr:
-        return open_packed(files[0]), names
-    progress, parts = ProgressOfMany(shared.progress_stream(args.quiet)), []
-    for path in files:
-        report = partial(progress, f"Reading {path.name}")
-        parts += list(packed_triples(path, report) if is_pqr else packed_positions(path, Filter(), report))
-    progress.wipe()
-    records = np.concatenate(parts) if parts else np.zeros(0, dtype=PACKED)
-    if not len(records):
-        wanted = "no finished game with a choice of moves" if is_pqr else "no position with a score and a result"
-        raise TrainingError(f"'{args.files[0]}' holds {wanted}")
-    return records, names
-
-
-def _is_packed(path: Path) -> bool:
-    if first_there([path]) is None or plain_name(path) != path:
-        return False
-    with open_source(path) as source:
-        return is_packed(source)
+    """All positions, and the names of their files."""
+    files, progress = find_files(args.files), ProgressOfMany(shared.progress_stream(args.quiet))
+    try:
+        records = training_records(files, args.objective == PQR, lambda path: partial(progress, f"Reading {path.name}"))
+    finally:
+        progress.wipe()
+    return records, [path.name for path in files]
 
 
 class _TrainingLog:

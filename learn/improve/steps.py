@@ -102,17 +102,17 @@ def fit_round(
     settings = plan.settings(number)
     start = in_two_phases(best, len(TERMS)) if plan.phases == 2 else best
     options = ReadOptions(plan.selection, best, needs_scores=settings.target.needs_scores)
-    rows, count = read_rows(games, options, lambda _: None, [], context.events.progressed)
-    learned = learn(split(rows, settings, count - plan.games), start, settings, FitCallback())
+    found = read_rows(games, options, Events(progressed=context.events.progressed))
+    learned = learn(split(found.rows, settings, found.games - plan.games), start, settings, FitCallback())
     if learned.interrupted:
         raise StepStoppedError
     fitted = {
-        "games": count,
-        "positions": len(rows),
+        "games": found.games,
+        "positions": len(found),
         "error_before": learned.before.valid,
         "error_after": learned.after.valid,
     }
-    text = weights_text(learned.end.weights, [f"round {number}, from {count} games, {len(rows)} positions"])
+    text = weights_text(learned.end.weights, [f"round {number}, from {found.games} games, {len(found)} positions"])
     write_whole(folder / CANDIDATE, text.encode())
     write_whole(folder / FIT, as_json(fitted))
     return _kept_fit(folder)

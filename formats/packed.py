@@ -17,7 +17,6 @@ from pathlib import Path
 import numpy as np
 
 from merino.inner.core.board.bitboard import EDGE_RANKS, EMPTY, KING, ONE, PAWN, WHITE, ZERO, bit, lsb, mirror, popcount
-from merino.inner.core.board.makemove import make
 from merino.inner.core.board.movegen import is_noisy
 from merino.inner.core.board.position import NO_SQUARE, POSITION, compute_key, compute_pawn_key, look_at_king, pieces_of
 from merino.inner.core.common import user_files
@@ -25,7 +24,7 @@ from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.sealed import tell_unsealed
 from merino.inner.core.common.user_files import open_user_file
 from merino.inner.core.compiled.jit import entry, kernel
-from merino.inner.core.compiled.memory import clear_record, copy_record
+from merino.inner.core.compiled.memory import clear_record
 from merino.inner.core.compiled.records import record_dtype
 
 PACKED = record_dtype(
@@ -137,19 +136,6 @@ def pack(positions: np.ndarray, scores: np.ndarray, results: np.ndarray, games: 
     packed = np.zeros(len(positions), dtype=PACKED)
     _pack_all(positions, scores.astype(np.int64), results.astype(np.int64), games.astype(np.int64), packed)
     return packed
-
-
-def pack_game(
-    start: np.ndarray, moves: np.ndarray, scores: np.ndarray, result: int, number: int, chosen: Filter, skip: int = 0
-) -> np.ndarray:
-    """The positions of a game that pass a filter, PACKED[n], from POSITION[1] on.
-
-    `scores`, int32, are those of the search that chose each move, for its mover; `result` is White's, 0..2. The first
-    `skip` positions are left out.
-    """
-    packed = np.zeros(len(moves), dtype=PACKED)
-    count = _pack_game(start, moves, scores, result, number, chosen.most, chosen.noisy, skip, packed)
-    return packed[:count]
 
 
 def unpack(records: np.ndarray) -> np.ndarray:
@@ -277,19 +263,3 @@ def _unpack_all(records, positions):
 def is_taken(position, move, score, most, noisy):
     """Whether a position with the move played in it passes a filter; `score` is that of its search."""
     return abs(score) <= most and (noisy or position.checkers == ZERO and not is_noisy(position, move))
-
-
-@entry
-def _pack_game(start, moves, scores, result, number, most, noisy, skip, packed):
-    stack = np.zeros(2, dtype=POSITION)
-    copy_record(stack[0], start[0])
-    count = 0
-    for ply in range(len(moves)):
-        before, after = stack[ply & 1], stack[(ply + 1) & 1]
-        move, score = np.int64(moves[ply]), np.int64(scores[ply])
-        if ply >= skip and is_taken(before, move, score, most, noisy):
-            own_result = result if before.side == WHITE else 2 - result
-            write_packed(before, score, own_result, number, packed[count])
-            count += 1
-        make(after, before, move)
-    return count

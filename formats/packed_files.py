@@ -1,7 +1,7 @@
 """Files of positions with scores and results, read in any format as streams of packed positions, and written.
 
-The formats are packed files (`formats.packed`), PGN with scores behind the moves, and lines of text: `FEN | score |
-result` from White's view, or EPD with `ce` (for the side to move) and `c9`.
+The formats are packed files (`formats.packed`), games with scores (PGN, `formats.viriformat`), and lines of text, `FEN
+| score | result` from White's view, or EPD with `ce` (for the side to move) and `c9`.
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 import numpy as np
 
@@ -31,11 +30,12 @@ from merino.inner.formats.packed import (
     unpack,
     with_checks,
 )
-from merino.inner.formats.packed_games import packed_of_games
 from merino.inner.formats.packed_triples import triples_of_games
 from merino.inner.formats.pgn_games import play_games
 from merino.inner.formats.pgn_stream import GamesText, games_of
+from merino.inner.formats.scored_games import ScoredGames, packed_of, scored_games
 from merino.inner.formats.sources import STANDARD_INPUT, Source, open_source, plain_name
+from merino.inner.formats.viriformat import holds_viriformat, is_games_file, read_viriformat
 
 AT_ONCE = 1 << 18  # positions yielded together
 BUCKET = 1 << 22  # positions shuffled in memory
@@ -45,6 +45,7 @@ _CE = re.compile(r"\bce (-?\d{1,5});")
 _C9 = re.compile(r'\bc9 "([^"]*)";')
 
 Report = Callable[[float | None], object]
+_T = TypeVar("_T")
 
 
 def packed_positions(path: Path, chosen: Filter, report: Report | None = None) -> Iterator[np.ndarray]:
@@ -55,8 +56,9 @@ def packed_positions(path: Path, chosen: Filter, report: Report | None = None) -
     with open_source(path) as source:
         if is_packed(source):
             yield from _of_packed(path, source, report)
-        elif _holds_games(source):
-            yield from _of_games(source, partial(packed_of_games, chosen=chosen), report)
+        elif holds_games(source):
+            for games in _games(source, report):
+                yield packed_of(games, chosen)
         else:
             yield from _of_lines(path, source, report)
 
@@ -89,14 +91,38 @@ def _can_be_mapped(path: Path) -> bool:
         return is_packed(source)
 
 
+def games_with_scores(path: Path, report: Report | None = None) -> Iterator[ScoredGames]:
+    """The games of a file, PGN or viriformat, some at a time; raises PackedError and SourceError."""
+    with open_source(path) as source:
+        if is_packed(source) or not holds_games(source):
+            raise PackedError(f"{source.name} holds positions, of which no games can be made")
+        yield from _games(source, report)
+
+
+def _games(source: Source, report: Report | None) -> Iterator[ScoredGames]:
+    if _is_text(source):
+        yield from _of_games(source, scored_games, report)
+        return
+    for games in read_viriformat(source):
+        yield games
+        if report:
+            report(source.done)
+
+
 def is_packed(source: Source) -> bool:
-    """Whether a file holds packed positions, and not text."""
-    return b"\0" in source.head[:4096]
+    """Whether a file holds packed positions, and neither text nor games."""
+    return not _is_text(source) and not holds_viriformat(source)
 
 
-def _holds_games(source: Source) -> bool:
-    """Whether this text is PGN."""
-    return source.head.lstrip().startswith(b"[") and not source.holds_positions()
+def holds_games(source: Source) -> bool:
+    """Whether this is PGN, or games in viriformat."""
+    if _is_text(source):
+        return source.head.lstrip().startswith(b"[") and not source.holds_positions()
+    return holds_viriformat(source)
+
+
+def _is_text(source: Source) -> bool:
+    return b"\0" not in source.head[:4096] and not is_games_file(source.path)
 
 
 def _of_packed(path: Path, source: Source, report: Report | None) -> Iterator[np.ndarray]:
@@ -117,21 +143,19 @@ def _of_packed(path: Path, source: Source, report: Report | None) -> Iterator[np
 def packed_triples(path: Path, report: Report | None = None) -> Iterator[np.ndarray]:
     """The triples of the games of a PGN file, as of `triples_of_games`; raises PackedError and SourceError."""
     with open_source(path) as source:
-        if is_packed(source) or not _holds_games(source):
+        if not _is_text(source) or not holds_games(source):
             raise PackedError(f"{source.name} is not PGN: PQR learns from the moves of games")
         yield from _of_games(source, triples_of_games, report)
 
 
-def _of_games(
-    source: Source, pack_games: Callable[..., np.ndarray], report: Report | None = None
-) -> Iterator[np.ndarray]:
-    """What `pack_games` makes of the games of a source, and of how many come before them, some games at a time."""
+def _of_games(source: Source, made_of: Callable[..., _T], report: Report | None = None) -> Iterator[_T]:
+    """What `made_of` makes of the games of a PGN, and of how many come before them, some games at a time."""
 
-    def packed(piece: GamesText) -> np.ndarray:
+    def made(piece: GamesText) -> _T:
         games = play_games(piece.data, piece.table, 1, piece.lines_before)
-        return pack_games(games, games_before=piece.games_before)
+        return made_of(games, games_before=piece.games_before)
 
-    for found in in_order(packed, games_of(source)):
+    for found in in_order(made, games_of(source)):
         yield found
         if report:
             report(source.done)

@@ -6,11 +6,12 @@ import numpy as np
 
 from merino.inner.core.board.fen import START_FEN, parse_fen
 from merino.inner.formats.labelled import read_labelled, write_labelled
-from merino.inner.formats.packed import Filter, check_packed, pack, pack_game, with_checks
+from merino.inner.formats.packed import Filter, check_packed, pack, with_checks
 from merino.inner.formats.packed_files import as_text
-from merino.inner.formats.packed_games import packed_of_games
 from merino.inner.formats.packed_triples import triples_of_games
 from merino.inner.formats.pgn_games import read_games
+from merino.inner.formats.scored_games import packed_of, scored_games
+from merino.inner.formats.viriformat import as_viriformat, games_in
 
 _GAME = b'[Result "1-0"]\n\n1. e4 {[%eval 0.2]} e5 2. Nf3 (2. f4) Nc6 1-0\n\n'
 _POSITION = b'rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - c9 "1-0";\n'
@@ -23,10 +24,11 @@ def warm_up() -> None:
     write_labelled(
         read.positions, read.results, np.zeros(len(read.positions), dtype=np.int32), np.zeros_like(read.to_end)
     )
-    packed_of_games(games, Filter())
+    scored = scored_games(games)
+    packed_of(scored, Filter())
+    games_in(as_viriformat(scored))
     triples_of_games(games)
     start, one = parse_fen(START_FEN), np.zeros(1, dtype=np.int32)
-    pack_game(start, one[:0], one[:0], 1, 1, Filter())
     packed = pack(start, one, one, one)
     check_packed(with_checks(packed), "")
     as_text(packed, ".txt")

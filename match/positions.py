@@ -1,4 +1,7 @@
-"""Appends the positions of games to a packed file, each once, however often a run is interrupted."""
+"""Appends the positions of games to a file, each once, however often a run is interrupted.
+
+The file holds packed positions or, by its name, whole games in viriformat.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,11 @@ import numpy as np
 
 from merino.inner.core.board.bitboard import BLACK, WHITE
 from merino.inner.core.common.files import append_whole, lock
-from merino.inner.core.common.user_files import is_there
-from merino.inner.formats.packed import PACKED, Filter, pack_game, with_checks
+from merino.inner.core.common.user_files import GAMES, is_there, open_user_file
+from merino.inner.formats.packed import PACKED, Filter, with_checks
+from merino.inner.formats.pgn_scores import NO_SCORE
+from merino.inner.formats.scored_games import ScoredGames, packed_of
+from merino.inner.formats.viriformat import MOVE_BYTES, as_viriformat, is_games_file
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Game
 
@@ -27,24 +33,32 @@ class PositionFile:
     def __init__(self, path: Path, skip: int) -> None:
         """`skip`: the number of positions after the opening to leave out, where moves are random."""
         self.path, self._skip = path, skip
+        self._unit = MOVE_BYTES if is_games_file(path) else PACKED.itemsize  # the size is a multiple of so many bytes
         self._waiting: list[bytes] = []
         self._at, self._more = 0, b""
         self._file: IO[bytes]  # while it is open
 
     def check(self) -> None:
         """Raise MatchError if there are not whole positions in the file, or OSError."""
-        if is_there(self.path) and self.path.stat().st_size % PACKED.itemsize:
-            raise MatchError(f"'{self.path}' holds no packed positions, or its end is missing: name another file")
+        if is_there(self.path) and not self._is_whole():
+            kind = "games in viriformat" if is_games_file(self.path) else "packed positions"
+            raise MatchError(f"'{self.path}' holds no {kind}, or its end is missing: name another file")
+
+    def _is_whole(self) -> bool:
+        size = self.path.stat().st_size
+        if size % self._unit or not size or not is_games_file(self.path):
+            return size % self._unit == 0
+        with open_user_file(self.path, GAMES) as file:
+            file.seek(-MOVE_BYTES, os.SEEK_END)
+            return not any(file.read())
 
     def add(self, game: Game) -> None:
         """Take the positions of a finished game."""
-        moves, scores = (
-            np.array(numbers, dtype=np.int32)
-            for numbers in ([played.move for played in game.moves], [played.score or 0 for played in game.moves])
-        )
-        start = game.opening.position().record
-        packed = pack_game(start, moves, scores, _RESULTS[game.winner], game.number, Filter(), self._skip)
-        self._waiting.append(with_checks(packed).tobytes())
+        scored = _scored(game, self._skip)
+        if is_games_file(self.path):
+            self._waiting.append(as_viriformat(scored) if len(scored.moves) else b"")
+        else:
+            self._waiting.append(with_checks(packed_of(scored, Filter())).tobytes())
 
     @contextmanager
     def opened(self) -> Iterator[None]:
@@ -73,7 +87,7 @@ class PositionFile:
     def take_up(self, state: dict[str, Any]) -> None:
         """Resume from what `as_json` wrote; raises MatchError, KeyError, ValueError or OSError."""
         self._at, self._more = int(state["at"]), base64.b64decode(state["more"], validate=True)
-        if self._at % PACKED.itemsize or len(self._more) % PACKED.itemsize:
+        if self._at % self._unit or len(self._more) % self._unit:
             raise ValueError("its positions are not whole")
         size = self.path.stat().st_size if is_there(self.path) else 0
         if size < self._at:
@@ -81,3 +95,21 @@ class PositionFile:
         if self._more:
             with self.opened():
                 self.settle()
+
+
+def _scored(game: Game, skip: int) -> ScoredGames:
+    """A game without its first `skip` moves."""
+    position = game.opening.position()
+    for played in game.moves[:skip]:
+        position.push(played.move)
+    rest = game.moves[skip:]
+    signs = [1 if (position.turn == WHITE) == (ply % 2 == 0) else -1 for ply in range(len(rest))]
+    scores = [NO_SCORE if own.score is None else sign * own.score for sign, own in zip(signs, rest, strict=True)]
+    return ScoredGames(
+        position.record.copy(),
+        np.array([0, len(rest)]),
+        np.array([played.move for played in rest], dtype=np.int16),
+        np.array(scores, dtype=np.int16),
+        np.array([_RESULTS[game.winner]], dtype=np.int8),
+        np.array([game.number]),
+    )

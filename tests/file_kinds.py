@@ -47,7 +47,10 @@ from merino.inner.formats.opening_files import FileOpenings
 from merino.inner.formats.openings import OpeningError
 from merino.inner.formats.packed import PACKED, Filter, with_checks
 from merino.inner.formats.packed_files import as_text, packed_positions, packed_triples
+from merino.inner.formats.pgn_games import read_games
+from merino.inner.formats.scored_games import scored_games
 from merino.inner.formats.sources import open_source
+from merino.inner.formats.viriformat import as_viriformat
 from merino.inner.learn import recipes as comparisons
 from merino.inner.learn.improve import steps
 from merino.inner.learn.improve.plan import Plan
@@ -344,6 +347,12 @@ MATCH = {"seed": 1, "players": [{"name": "a"}]}
 
 
 @cache
+def _scored_games() -> Sequence[bytes]:
+    content = as_viriformat(scored_games(read_games((PGN[0] * 3).encode())))
+    return [content, bytes(8) + b"\1\0\2\0ab" + bytes(4) + content]
+
+
+@cache
 def _match_states() -> Sequence[bytes]:
     path, games = _scratch() / "match.state", ('[Event "1"]\n\n*\n\n', '[Event "2"]\n\n*\n\n')
     keeper = MatchKeeper(None, path, MATCH)
@@ -606,6 +615,7 @@ KINDS: tuple[FileKind, ...] = (
         _records_apart,
         _records_together,
     ),
+    FileKind("games with scores", ".vf", _scored_games, {"positions": _packed}),
     FileKind("net", ".net", _nets, {"evaluation": _evaluation}, _net_apart, _net_together),
     FileKind("net of bullet", ".bin", _foreign_nets, {"evaluation": _evaluation}),
     FileKind(

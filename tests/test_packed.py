@@ -12,10 +12,14 @@ import numpy as np
 import pytest
 
 from merino.inner.app.shell.cli import main
+from merino.inner.core.board.bitboard import BLACK
 from merino.inner.core.board.fen import parse_fen
 from merino.inner.core.board.game import Position
-from merino.inner.formats.packed import PACKED, Filter, PackedError, open_packed, pack, pack_game, unpack
+from merino.inner.formats.openings import Opening
+from merino.inner.formats.packed import PACKED, Filter, PackedError, open_packed, pack, unpack, without_checks
 from merino.inner.formats.packed_files import is_held_out, packed_positions, packed_triples, shuffled, write_packed_file
+from merino.inner.match.games import Game, Played, Reason
+from merino.inner.match.positions import PositionFile
 from tests.test_features import boards, records
 
 GAME = """[Result "1-0"]
@@ -116,7 +120,7 @@ def test_triples_need_games(tmp_path: Path) -> None:
         list(packed_triples(path))
 
 
-def test_a_game_played_here_gives_the_positions_of_its_moves() -> None:
+def test_a_game_played_here_gives_the_positions_of_its_moves(tmp_path: Path) -> None:
     board, moves, scores, rng = chess.Board(), [], [], random.Random(4)
     position, expected = Position(), []
     for ply in range(80):
@@ -133,9 +137,14 @@ def test_a_game_played_here_gives_the_positions_of_its_moves() -> None:
         scores.append(score)
         position.push(move)
         board.push(uci)
-    start = parse_fen(chess.STARTING_FEN)
-    packed = pack_game(start, np.array(moves, np.int32), np.array(scores, np.int32), 0, 7, Filter(), skip=4)
-    assert [record.tobytes() for record in packed] == expected
+    played = tuple(Played(move, score) for move, score in zip(moves, scores, strict=True))
+    path = tmp_path / "g.bin"
+    file = PositionFile(path, 4)
+    file.add(Game(7, True, Opening(), played, Reason.CHECKMATE, BLACK))
+    with file.opened():
+        file.prepare()
+        file.settle()
+    assert [record.tobytes() for record in without_checks(open_packed(path))] == expected
     assert len(expected) > 10
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -19,12 +20,23 @@ from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.files import check_writable, write_fault
 from merino.inner.core.common.progress import ProgressOfMany
 from merino.inner.core.common.user_files import is_there, real_path
-from merino.inner.formats.packed import MAX_SCORE, PACKED, Filter, PackedError
-from merino.inner.formats.packed_files import is_held_out, packed_positions, shuffled, write_packed_file
+from merino.inner.formats.packed import GAMES, MAX_SCORE, PACKED, Filter, PackedError
+from merino.inner.formats.packed_files import (
+    Report,
+    games_with_scores,
+    is_held_out,
+    packed_positions,
+    shuffled,
+    write_packed_file,
+)
+from merino.inner.formats.pgn_scores import NO_SCORE
+from merino.inner.formats.scored_games import ScoredGames
 from merino.inner.formats.sources import SourceError, find_files
+from merino.inner.formats.viriformat import is_games_file, write_viriformat
 from merino.inner.learn.net.position_counts import BOUNDS, PositionCounts, count_positions
 
 WIDTH = 40  # of the longest bar
+_Chunk = TypeVar("_Chunk", np.ndarray, ScoredGames)
 
 
 def run_positions(arguments: Sequence[str]) -> int:
@@ -37,6 +49,8 @@ def run_positions(arguments: Sequence[str]) -> int:
         files = find_files(args.files)
         if args.out is None:
             _tell(count_positions(_read(files, args)), args.json)
+        elif is_games_file(args.out):
+            _convert_games(files, args)
         else:
             _convert(files, args)
     return 0
@@ -46,9 +60,14 @@ def _parser() -> Parser:
     parser = Parser(
         prog="merino positions",
         description="Show what files of scored positions hold; convert, shuffle or split them.",
-        examples=("merino positions games.pgn", "merino positions a.bin b.pgn --out all.bin --shuffle"),
-        notes="Reads packed positions (bulletformat, 32 bytes each), PGN with scores in comments, lines 'FEN | score | "
-        "result', and EPD with ce and c9. --out writes packed positions, or text if FILE ends in .txt or .epd.",
+        examples=(
+            "merino positions games.pgn",
+            "merino positions games.pgn --out games.vf",
+            "merino positions a.bin b.vf --out all.bin --shuffle",
+        ),
+        notes="Reads packed positions (bulletformat, 32 bytes each), games with scores (PGN, viriformat), lines 'FEN | "
+        "score | result', and EPD with ce and c9. --out writes packed positions; whole games in viriformat, about 4 "
+        "bytes a position, if FILE ends in .vf; text if it ends in .txt or .epd.",
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="files, compressed or not")
     add = parser.group("positions of games").add_argument
@@ -68,25 +87,69 @@ def _parser() -> Parser:
 
 def _read(files: Sequence[Path], args: argparse.Namespace) -> Iterator[np.ndarray]:
     chosen = Filter(args.max_score, args.noisy)
+    return _of_each(files, lambda path, report: packed_positions(path, chosen, report), args, "position with a score")
+
+
+def _of_each(
+    files: Sequence[Path],
+    read: Callable[[Path, Report], Iterator[_Chunk]],
+    args: argparse.Namespace,
+    wanted: str,
+) -> Iterator[_Chunk]:
+    """What `read` finds in the files; raises CommandError for a file in which there is none."""
     progress = ProgressOfMany(shared.progress_stream(args.quiet))
     for path in files:
         found = 0
-        for chunk in packed_positions(path, chosen, partial(progress, f"Reading {path.name}")):
+        for chunk in read(path, partial(progress, f"Reading {path.name}")):
             found += len(chunk)
             yield chunk
         progress.wipe()
         if not found:
-            raise CommandError(f"positions: '{path}' holds no position with a score and a result")
+            raise CommandError(f"positions: '{path}' holds no {wanted} and a result")
+
+
+def _convert_games(files: Sequence[Path], args: argparse.Namespace) -> None:
+    """Write whole games: all of their positions, whatever a filter may take of them later."""
+    if args.shuffle or args.noisy or args.max_score != MAX_SCORE:
+        raise UsageError("positions: a file of games holds all positions in order; shuffle and filter when it is read")
+    share, second = _split_of(args)
+    _check_targets(files, [args.out] + ([second] if second else []))
+    if second and not is_games_file(second):
+        raise UsageError(f"positions: '{second}' is to hold games as well; its name must end in .vf")
+    kept_out: list[ScoredGames] = []
+    chunks = map(_with_scores, _of_each(files, games_with_scores, args, "game with scores"))
+    games, moves = write_viriformat(args.out, _games_without(chunks, share, kept_out) if second else chunks)
+    print(f"{games} games with {moves} positions are in '{args.out}'")
+    if second:
+        games, moves = write_viriformat(second, kept_out)
+        print(f"{games} other games with {moves} positions are in '{second}'")
+
+
+def _with_scores(games: ScoredGames) -> ScoredGames:
+    """Those of the games that have a score."""
+    scored = np.append(0, np.cumsum(games.scores != NO_SCORE))[games.firsts]
+    return games.chosen(np.diff(scored) > 0)
+
+
+def _games_without(chunks: Iterable[ScoredGames], share: float, kept_out: list[ScoredGames]) -> Iterator[ScoredGames]:
+    for games in chunks:
+        apart = is_held_out(games.numbers % GAMES + 1, share)
+        kept_out.append(games.chosen(apart))
+        yield games.chosen(~apart)
+
+
+def _check_targets(files: Sequence[Path], targets: Sequence[Path]) -> None:
+    for target in targets:
+        check_writable(target)
+        if any(is_there(path) and is_there(target) and path.samefile(target) for path in files):
+            raise UsageError(f"positions: '{target}' is also an input; name another output file")
 
 
 def _convert(files: Sequence[Path], args: argparse.Namespace) -> None:
     kept_out: list[np.ndarray] = []
     chunks = _read(files, args)
     share, second = _split_of(args)
-    for target in [args.out] + ([second] if second else []):
-        check_writable(target)
-        if any(is_there(path) and is_there(target) and path.samefile(target) for path in files):
-            raise UsageError(f"positions: '{target}' is also an input; name another output file")
+    _check_targets(files, [args.out] + ([second] if second else []))
     if second:
         chunks = _without(chunks, share, kept_out)
     if args.shuffle:

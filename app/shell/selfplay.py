@@ -60,7 +60,7 @@ def _parser() -> Parser:
     shared.add_openings(parser, f"{PLIES} if random")
     options.add_resign(parser, RESIGN)
     shared.add_pgn(parser)
-    sentence = "append scored positions to this file, 32 bytes each, as input for 'merino train'"
+    sentence = "append scored positions to this file, for 'merino train'; whole games if FILE ends in .vf"
     parser.group(shared.OUTPUT).add_argument("--positions", type=file_path, metavar="FILE", help=sentence)
     shared.add_state(parser)
     shared.add_quiet(parser)

@@ -5,8 +5,8 @@ import numpy as np
 from merino.inner.eval.net.features import features
 from merino.inner.eval.net.network import Shape
 from merino.inner.formats.packed import Filter
-from merino.inner.formats.packed_games import packed_of_games
 from merino.inner.formats.pgn_games import read_games
+from merino.inner.formats.scored_games import packed_of, scored_games
 from merino.inner.learn.net.feature_changes import measure_changes
 from merino.inner.learn.net.gradient import Objective
 from merino.inner.learn.net.position_counts import count_positions
@@ -19,7 +19,7 @@ def warm_up() -> None:
     """Measure what the moves of a game change, and train a net on its positions."""
     games = read_games(_GAME)
     measure_changes(features("ALL"), [games])
-    records = np.repeat(packed_of_games(games, Filter()), 48)
+    records = np.repeat(packed_of(scored_games(games), Filter()), 48)
     records["game"] = np.arange(len(records))
     count_positions([records])
     for objective in (Objective(), Objective(pqr=True)):

@@ -1,0 +1,129 @@
+"""Games whose moves carry the scores of the searches that chose them: what packed positions are taken from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from merino.inner.core.board.bitboard import WHITE
+from merino.inner.core.board.makemove import make
+from merino.inner.core.board.position import POSITION, side_to_move
+from merino.inner.core.compiled.jit import entry, kernel
+from merino.inner.core.compiled.memory import copy_record
+from merino.inner.formats.packed import PACKED, Filter, is_taken, write_packed
+from merino.inner.formats.pgn_games import NO_FAULT, Games
+from merino.inner.formats.pgn_scores import NO_SCORE, NOTHING, OF_MOVER, score_between
+from merino.inner.formats.pgn_tokens import MOVE, UNFINISHED, next_token
+
+
+@dataclass(frozen=True)
+class ScoredGames:
+    """Finished games. The moves of game i are those from `firsts[i]` to `firsts[i + 1]`."""
+
+    starts: np.ndarray  # POSITION[n]
+    firsts: np.ndarray  # int64[n + 1]
+    moves: np.ndarray  # int16, of all games; as `core.board.move`
+    scores: np.ndarray  # int16, White's, of the position before each move, as `formats.pgn_scores`; or NO_SCORE
+    results: np.ndarray  # int8[n], White's, 0..2
+    numbers: np.ndarray  # int64[n], of the games in their file
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def chosen(self, wanted: np.ndarray) -> ScoredGames:
+        """Those of the games that bool[n] names."""
+        lengths = np.diff(self.firsts)
+        of_them = np.repeat(wanted, lengths)
+        return ScoredGames(
+            self.starts[wanted],
+            ends(lengths[wanted]),
+            self.moves[of_them],
+            self.scores[of_them],
+            self.results[wanted],
+            self.numbers[wanted],
+        )
+
+
+def ends(lengths: np.ndarray) -> np.ndarray:
+    """Where each of some rows laid end to end begins, and where the last ends: int64[n + 1]."""
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+
+
+def scored_games(games: Games, games_before: int = 0) -> ScoredGames:
+    """The finished games of a PGN with the scores in their comments, numbered from `games_before` on.
+
+    A score behind a move is that of the search that chose it, as engines write it, so it belongs to the position
+    before the move.
+    """
+    table = games.table
+    finished = (table["fault"] == NO_FAULT) & (table["result"] != UNFINISHED) & (table["plies"] > 0)
+    numbers = np.flatnonzero(finished)
+    table = table[numbers]
+    firsts = ends(table["plies"])
+    moves = np.zeros(firsts[-1], dtype=np.int16)
+    scores = np.full(firsts[-1], NO_SCORE, dtype=np.int16)
+    starts = games.starts[table["position"]]
+    _read_games(games.data, table, games.moves, starts, firsts, moves, scores)
+    return ScoredGames(starts, firsts, moves, scores, table["result"].astype(np.int8), games_before + numbers)
+
+
+def packed_of(games: ScoredGames, chosen: Filter) -> np.ndarray:
+    """The positions of games that have a score and pass a filter, PACKED[n]."""
+    packed = np.zeros(len(games.moves), dtype=PACKED)
+    count = _pack_games(
+        games.starts,
+        games.firsts,
+        games.moves,
+        games.scores,
+        games.results,
+        games.numbers,
+        chosen.most,
+        chosen.noisy,
+        packed,
+    )
+    return packed[:count]
+
+
+@entry
+def _read_games(data, table, moves, starts, firsts, own_moves, scores):
+    """Copy the moves of each game of a PGN and note their scores."""
+    for number in range(len(table)):
+        game, first = table[number], firsts[number]
+        own_moves[first : firsts[number + 1]] = moves[game.first : game.first + game.plies]
+        _read_scores(data, game, side_to_move(starts[number]), scores[first : firsts[number + 1]])
+
+
+@kernel
+def _read_scores(data, game, side, scores):
+    """Fill int16[plies] with White's score behind each move of a game; `side` makes the first."""
+    kind, _, at, _ = next_token(data, game.text, game.end)
+    for ply in range(game.plies):
+        kind, start, stop, _ = next_token(data, at, game.end)
+        score_kind, value = score_between(data, at, start)
+        is_white = side ^ (ply & 1) == WHITE
+        if score_kind != NOTHING:
+            scores[ply] = -value if score_kind == OF_MOVER and not is_white else value
+        at = stop
+        if kind != MOVE:
+            break
+
+
+@entry
+def _pack_games(starts, firsts, moves, scores, results, numbers, most, noisy, packed):
+    """Fill PACKED[n] with the positions of the games that pass the filter; returns their number."""
+    stack = np.zeros(2, dtype=POSITION)
+    count = 0
+    for game in range(len(starts)):
+        copy_record(stack[0], starts[game])
+        first = firsts[game]
+        for index in range(first, firsts[game + 1]):
+            before, after = stack[index - first & 1], stack[index - first + 1 & 1]
+            is_white = side_to_move(before) == WHITE
+            move, score, result = np.int64(moves[index]), np.int64(scores[index]), np.int64(results[game])
+            if score != NO_SCORE and is_taken(before, move, score, most, noisy):
+                own_score, own_result = (score, result) if is_white else (-score, 2 - result)
+                write_packed(before, own_score, own_result, numbers[game], packed[count])
+                count += 1
+            make(after, before, move)
+    return count

@@ -1,0 +1,197 @@
+"""Games in viriformat: the specification's example byte by byte, every legal game there and back, and faults named."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+from pathlib import Path
+
+import chess
+import chess.pgn
+import numpy as np
+import pytest
+
+from merino.inner.app.shell.cli import main
+from merino.inner.formats.packed import Filter, PackedError
+from merino.inner.formats.packed_files import games_with_scores, packed_positions
+from merino.inner.formats.pgn_games import read_games
+from merino.inner.formats.pgn_scores import NO_SCORE
+from merino.inner.formats.scored_games import ScoredGames, packed_of, scored_games
+from merino.inner.formats.viriformat import as_viriformat, games_in, write_viriformat
+
+# the example of the specification, without the checksum that Merino adds
+EXAMPLE = bytes.fromhex(
+    "ffff00000000ffff"
+    "16422561000000008888 88889ecaade9"
+    "40000100000002"
+    "00"
+    "0c070a00"
+    "34091400"
+    "c309e2ff"
+    "3c0dff7f"
+    "2709ff7f"
+    "00000000".replace(" ", "")
+)
+MATE = """[Result "1-0"]
+
+1. e4 { +0.10/9 } e5 { -0.20/9 } 2. Qh5 { -0.30/9 } Ke7 3. Qxe5# 1-0
+
+"""
+ODD = """[Result "0-1"]
+[Variant "Chess960"]
+[FEN "1rk2rn1/pppppPpp/8/8/3p4/8/PPP1P1PP/1RK2R2 w FBfb - 7 20"]
+
+20. O-O { +0.10/9 } O-O-O { +0.40/9 } 21. e4 { [%eval -1.5] } dxe3 { +0.7/9 } 22. fxg8=N { +1/3 } Rxg8 { -M5/9 } 0-1
+
+"""
+
+
+def games_of(text: str) -> ScoredGames:
+    return scored_games(read_games(text.encode()))
+
+
+def random_game(seed: int) -> chess.pgn.Game:
+    """A finished game of random moves with random scores."""
+    rng, game = random.Random(seed), chess.pgn.Game()
+    board, node = game.board(), game
+    for _ in range(rng.randrange(1, 160)):
+        if board.is_game_over():
+            break
+        node = node.add_variation(rng.choice(list(board.legal_moves)))
+        board.push(node.move)
+        if rng.random() < 0.9:
+            node.comment = f"{rng.randrange(-3000, 3000) / 100:+.2f}/5"
+    game.headers["Result"] = rng.choice(["1-0", "0-1", "1/2-1/2"])
+    return game
+
+
+def same(one: ScoredGames, other: ScoredGames) -> bool:
+    names = ("starts", "firsts", "moves", "scores", "results", "numbers")
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
+
+
+def test_a_game_is_written_as_the_specification_shows() -> None:
+    written = bytearray(as_viriformat(games_of(MATE)))
+    assert 1 <= written[31] <= 255
+    written[31] = 0
+    assert bytes(written) == EXAMPLE
+
+
+def test_the_example_of_the_specification_is_read() -> None:
+    games = games_in(EXAMPLE)
+    assert games.scores.tolist() == [10, 20, -30, NO_SCORE, NO_SCORE] and games.results.tolist() == [2]
+
+
+def test_random_games_come_back_as_they_were_written() -> None:
+    text = "\n\n".join(str(random_game(seed)) for seed in range(120))
+    games = games_of(text)
+    assert len(games) > 100 and same(games, games_in(as_viriformat(games)))
+
+
+def test_castling_en_passant_and_promotion_of_chess960_come_back() -> None:
+    games = games_of(ODD)
+    again = games_in(as_viriformat(games))
+    assert len(again.moves) == 6 and same(games, again)
+
+
+def test_records_of_other_programs_are_skipped() -> None:
+    extension = bytes(8) + b"\7\0" + b"\5\0" + b"abcde" + bytes(4)
+    games = games_of(MATE)
+    content = extension + as_viriformat(games) + extension + as_viriformat(games) + extension
+    assert len(games_in(content)) == 2
+
+
+def test_positions_of_a_file_of_games_are_those_of_its_pgn(tmp_path: Path) -> None:
+    pgn, games = tmp_path / "g.pgn", tmp_path / "g.vf"
+    pgn.write_text("\n\n".join(str(random_game(seed)) for seed in range(40)) + "\n" + ODD)
+    assert main(["positions", str(pgn), "--out", str(games), "--quiet"]) == 0
+    assert games.stat().st_size < pgn.stat().st_size / 3
+    for chosen in (Filter(), Filter(noisy=True), Filter(most=500)):
+        ours, theirs = (np.concatenate(list(packed_positions(path, chosen))) for path in (games, pgn))
+        assert len(ours) and ours.tobytes() == theirs.tobytes()
+
+
+def test_files_are_told_apart_by_content_and_not_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pgn, games, renamed = tmp_path / "g.pgn", tmp_path / "g.vf", tmp_path / "games.bin"
+    pgn.write_text(MATE + ODD)
+    assert main(["positions", str(pgn), "--out", str(games)]) == 0
+    assert "2 games with 11 positions are in" in capsys.readouterr().out
+    renamed.write_bytes(games.read_bytes())
+    assert main(["positions", str(renamed), "--json", "--noisy"]) == 0
+    assert json.loads(capsys.readouterr().out)["positions"] == 8
+
+
+def test_large_files_are_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    games, path = games_of("\n\n".join(str(random_game(seed)) for seed in range(60))), tmp_path / "g.vf"
+    write_viriformat(path, [games])
+    monkeypatch.setattr("merino.inner.formats.viriformat.CHUNK", 997)
+    parts = list(games_with_scores(path))
+    assert len(parts) > 5 and np.concatenate([part.numbers for part in parts]).tolist() == list(range(len(games)))
+    whole = np.concatenate([packed_of(part, Filter()) for part in parts])
+    assert whole.tobytes() == packed_of(games, Filter()).tobytes()
+
+
+def test_games_kept_apart_are_other_games(tmp_path: Path) -> None:
+    pgn, one, other = tmp_path / "g.pgn", tmp_path / "a.vf", tmp_path / "b.vf"
+    pgn.write_text("\n\n".join(str(random_game(seed)) for seed in range(60)))
+    assert main(["positions", str(pgn), "--out", str(one), "--split", "0.3", str(other), "--quiet"]) == 0
+    counts = [len(games_in(path.read_bytes())) for path in (one, other)]
+    assert min(counts) > 5 and sum(counts) == sum(bool((part.scores != NO_SCORE).any()) for part in each(pgn))
+
+
+def each(pgn: Path) -> list[ScoredGames]:
+    games = games_of(pgn.read_text())
+    return [games.chosen(np.arange(len(games)) == number) for number in range(len(games))]
+
+
+def test_games_learned_from_themselves_are_what_selfplay_writes(tmp_path: Path) -> None:
+    order = ["selfplay", "6", "--nodes", "200", "--seed", "3", "--pgn", str(tmp_path / "g.pgn"), "--quiet"]
+    path = tmp_path / "g.vf"
+    assert main([*order, "--positions", str(path)]) == 0
+    games = games_in(path.read_bytes())
+    with io.StringIO((tmp_path / "g.pgn").read_text()) as file:
+        lengths = np.array([len(list(chess.pgn.read_game(file).mainline_moves())) for _ in range(6)])
+    assert len(games) == 6 and (np.diff(games.firsts) > 0).all()
+    assert set(lengths - np.diff(games.firsts)) <= set(range(17))  # without the random moves of the opening
+    assert (games.scores != NO_SCORE).all()
+    path.write_bytes(path.read_bytes()[:-4])
+    assert main([*order, "--positions", str(path)]) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda content: content[:-6], "the end of game 3 is missing"),
+        (lambda content: content[:88] + b"\x0c\x02" + content[90:], "game 2: move 1, e2a2, is not legal"),
+        (lambda content: content[: 56 + 30] + b"\3" + content[56 + 31 :], "game 2: its result is not 0, 1 or 2"),
+        (lambda content: content[: 56 + 8] + b"\x77" + content[56 + 9 :], "game 2: it has an unknown piece"),
+        (lambda content: content[:34] + b"\x0b" + content[35:], "game 1 was damaged after it was written"),
+        (lambda content: b"", "is empty"),
+        (lambda content: b"\1" * 70000, "game 1 is longer than games are"),
+    ],
+)
+def test_a_damaged_file_is_refused_with_the_game(change, words: str, tmp_path: Path) -> None:
+    content = as_viriformat(games_of(MATE + MATE + MATE))
+    assert len(content) == 3 * 56
+    path = tmp_path / "faulty.vf"
+    path.write_bytes(change(content))
+    with pytest.raises(PackedError, match=words) as caught:
+        list(packed_positions(path, Filter()))
+    assert "faulty.vf" in str(caught.value)
+
+
+@pytest.mark.parametrize("option", [["--shuffle"], ["--noisy"], ["--max-score", "100"]])
+def test_options_that_choose_positions_are_refused_for_whole_games(option: list[str], tmp_path: Path) -> None:
+    pgn = tmp_path / "g.pgn"
+    pgn.write_text(MATE)
+    assert main(["positions", str(pgn), "--out", str(tmp_path / "g.vf"), *option]) == 2
+    assert not (tmp_path / "g.vf").exists()
+
+
+def test_no_games_are_made_of_positions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pgn, packed = tmp_path / "g.pgn", tmp_path / "g.bin"
+    pgn.write_text(MATE)
+    assert main(["positions", str(pgn), "--out", str(packed), "--noisy"]) == 0
+    assert main(["positions", str(packed), "--out", str(tmp_path / "g.vf")]) == 1
+    assert "g.bin holds positions, of which no games can be made" in capsys.readouterr().err

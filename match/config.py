@@ -58,8 +58,10 @@ class MatchConfig:
 
     @property
     def is_compiled(self) -> bool:
-        """Whether whole games run as compiled code."""
-        return not self.time_control.is_timed and all(isinstance(p, OwnPlayer) and p.threads == 1 for p in self.players)
+        """Whether whole games run as compiled code: one thread each, no clock, and no options of the search."""
+        return not self.time_control.is_timed and all(
+            isinstance(player, OwnPlayer) and player.threads == 1 and not player.options for player in self.players
+        )
 
     def board(self, stop_flag: np.ndarray) -> Board:
         """A board with the players at it; `stop_flag`, uint64[1], ends its games. Raises MatchError."""

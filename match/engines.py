@@ -18,7 +18,7 @@ from merino.inner.engine.search.searcher import Searcher
 from merino.inner.engine.search.warmup import warm_up
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Played, Reason
-from merino.inner.match.players import OtherPlayer, OwnPlayer, Player
+from merino.inner.match.players import SETTINGS, SHARED, OtherPlayer, OwnPlayer, Player
 from merino.inner.match.time_control import HASH_MB, TimeControl
 
 # Engines print much; what matters becomes a fault with its reason, and the live line stays intact.
@@ -82,8 +82,9 @@ class OwnEngine:
             )
         except MemoryError as error:
             raise MatchError(f"not enough memory for the hash table of '{player.label}'") from error
-        if player.overhead is not None:
-            self._searcher.move_overhead = player.overhead
+        for word, value in player.settings.items():
+            if word not in SHARED:  # which it has from the beginning
+                SETTINGS[word].apply(self._searcher, value)
         self._time_control = time_control
 
     def new_game(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,26 +13,38 @@ from typing import Any
 from merino.inner.core.common.checks import instance, whole_number
 from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.core.common.user_files import first_there, is_there, names_in, user_path
-from merino.inner.engine.search.parameters import PARAMETERS, ParameterError, current_name, parameters_for
-from merino.inner.eval.evaluation import Evaluation, EvaluationError
+from merino.inner.engine.search.parameters import PARAMETERS, current_name, parameters_for
+from merino.inner.engine.uci.options import OPTIONS
+from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.families import default, load, load_net
 from merino.inner.match.errors import PlayerError
 
 DEFAULT = "default"
-EVAL_FILE = "EvalFile"  # the word for a net, as in UCI
-SHARED_NUMBERS = ("threads", "hash")
-OWN_NUMBERS = (*SHARED_NUMBERS, "overhead")
+EVAL_FILE = OPTIONS["evalfile"].name  # the word for a net
+SHARED = ("threads", "hash")  # settings that every engine has, by the words of SETTINGS
+# The options of Merino that a player can set, by the word for it.
+SETTINGS = {option.setting.partition("=")[0]: option for option in OPTIONS.values() if option.setting}
 PROTOCOLS = ("engine", "xboard")  # prefixes; "engine" speaks UCI
+
+
+def _forms(shared: bool) -> str:
+    """The settings of every engine, or those of Merino alone, as users write them."""
+    return ", ".join(f"'{option.setting}'" for word, option in SETTINGS.items() if (word in SHARED) is shared)
+
+
 FORMS = (
     "'default', a weights file, search parameters or weights (name=value,VAL_N=300), both (weights.txt,name=value), or "
     "another engine: its command (stockfish,option.Skill Level=5), which speaks UCI, or xboard:COMMAND; 'name=X' names "
-    "a player, 'threads=N' and 'hash=MB' work for every player, 'overhead=MS' for Merino"
+    f"a player, {_forms(shared=True)} work for every player, {_forms(shared=False)} for Merino"
 )
 
 
 @dataclass(frozen=True)
 class OwnPlayer:
-    """Merino with this evaluation and these search parameters (order of the registry; None for the evaluation's)."""
+    """Merino with this evaluation and these search parameters (order of the registry; None for the evaluation's).
+
+    `options` are further values of SETTINGS, by their words.
+    """
 
     label: str
     evaluation: Evaluation = field(default_factory=default)
@@ -39,17 +52,23 @@ class OwnPlayer:
     threads: int = 1
     hash_mb: int | None = None  # None for the default of the match
     overhead: int | None = None  # milliseconds per move spent outside the search, on a clock; None for the default
+    options: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         instance("label", self.label, str, "a text")
         instance("evaluation", self.evaluation, Evaluation, "an Evaluation, as load_evaluation returns it")
-        _check(threads=self.threads, hash_mb=self.hash_mb)
-        if self.overhead is not None:
-            whole_number("overhead (in milliseconds)", self.overhead, 0)
+        for word, value in self.settings.items():
+            _check(word, value)
+
+    @property
+    def settings(self) -> dict[str, int]:
+        """What it is given of SETTINGS, by their words."""
+        given = {"threads": self.threads, "hash": self.hash_mb, "overhead": self.overhead, **self.options}
+        return {word: value for word, value in given.items() if value is not None}
 
     def identity(self) -> dict[str, Any]:
         """Everything its play depends on, for comparison with an earlier run."""
-        numbers = {"threads": self.threads, "hash": self.hash_mb, "overhead": self.overhead}
+        numbers = {"threads": self.threads, "hash": self.hash_mb, "overhead": self.overhead, **self.options}
         parameters = self.parameters or parameters_for(self.evaluation)
         return self.evaluation.identity | {"parameters": list(parameters), **numbers}
 
@@ -69,7 +88,9 @@ class OtherPlayer:
         instance("label", self.label, str, "a text")
         instance("command", self.command, tuple, "a tuple of words, such as ('stockfish',)")
         instance("options", self.options, dict, "a dict of names and values")
-        _check(threads=self.threads, hash_mb=self.hash_mb)
+        for name, value in (("threads", self.threads), ("hash_mb", self.hash_mb)):
+            if value is not None:
+                whole_number(name, value, 1)  # it has maxima of its own
 
     def identity(self) -> dict[str, Any]:
         """Everything known about it, for comparison with an earlier run."""
@@ -77,11 +98,12 @@ class OtherPlayer:
         return {"command": list(self.command), "options": self.options, **numbers}
 
 
-def _check(**numbers: int | None) -> None:
-    """Raise TypeError or ValueError for a number that is given and not above 0."""
-    for name, number in numbers.items():
-        if number is not None:
-            whole_number(name, number, 1)
+def _check(word: str, value: int) -> None:
+    """Raise TypeError or ValueError for a value that this one of SETTINGS cannot have."""
+    if word not in SETTINGS:
+        raise ValueError(f"a player has no option '{word}'{did_you_mean(word, SETTINGS)}")
+    low, high = SETTINGS[word].bounds or (0, 1)
+    whole_number(f"the player's {SETTINGS[word].setting}", value, low, high)
 
 
 Player = OwnPlayer | OtherPlayer
@@ -131,13 +153,15 @@ def _command(head: str) -> tuple[str, ...]:
 
 
 def _other(text: str, label: str, command: tuple[str, ...], xboard: bool, settings: dict[str, str]) -> OtherPlayer:
-    numbers = {name: _whole(text, name, settings.pop(name)) for name in SHARED_NUMBERS if name in settings}
-    _check_numbers(text, numbers)
+    numbers = {name: _whole(text, name, settings.pop(name)) for name in SHARED if name in settings}
     wrong = [name for name in settings if not name.startswith("option.")]
     if wrong:
         raise PlayerError(f"player '{text}': write an option of another engine as option.{wrong[0]}=...")
     options = {name.removeprefix("option."): value for name, value in settings.items()}
-    return OtherPlayer(label, command, options, xboard, numbers.get("threads"), numbers.get("hash"))
+    try:
+        return OtherPlayer(label, command, options, xboard, numbers.get("threads"), numbers.get("hash"))
+    except ValueError as error:
+        raise PlayerError(f"player '{text}': {error}") from error
 
 
 def _own(text: str, label: str, head: str, settings: dict[str, str]) -> OwnPlayer:
@@ -145,8 +169,7 @@ def _own(text: str, label: str, head: str, settings: dict[str, str]) -> OwnPlaye
         hint = did_you_mean(head, (DEFAULT, *names_in(Path(head).parent)))
         hint = hint or "; 'merino match -h' shows what a player can be"
         raise PlayerError(f"player '{text}': '{head}' is neither a weights file nor a program{hint}")
-    own = {name: _whole(text, name, settings.pop(name)) for name in OWN_NUMBERS if name in settings}
-    _check_numbers(text, own)
+    own = {name: _whole(text, name, settings.pop(name)) for name in SETTINGS if name in settings}
     try:
         net = settings.pop(EVAL_FILE, "")
         terms = load(user_path(head)) if head not in ("", DEFAULT) else default()
@@ -160,9 +183,10 @@ def _own(text: str, label: str, head: str, settings: dict[str, str]) -> OwnPlaye
                 raise PlayerError(f"player '{text}': there is no search parameter or weight '{name}'{hint}")
         numbers = {name: _whole(text, name, value) for name, value in settings.items()}
         parameters = parameters_for(evaluation, numbers)
-    except (EvaluationError, ParameterError) as error:
+        named = own.pop("threads", 1), own.pop("hash", None), own.pop("overhead", None)
+        return OwnPlayer(label, evaluation, parameters, *named, own)
+    except ValueError as error:
         raise PlayerError(f"player '{text}': {error}") from error
-    return OwnPlayer(label, evaluation, parameters, own.get("threads", 1), own.get("hash"), own.get("overhead"))
 
 
 def _is_file_named(name: str) -> bool:
@@ -170,11 +194,6 @@ def _is_file_named(name: str) -> bool:
         return is_there(user_path(name))
     except OSError:
         return False
-
-
-def _check_numbers(text: str, numbers: dict[str, int]) -> None:
-    if any(numbers.get(name, 1) < 1 for name in SHARED_NUMBERS):
-        raise PlayerError(f"player '{text}': threads and hash must be at least 1")
 
 
 def _whole(text: str, name: str, value: str) -> int:

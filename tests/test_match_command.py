@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import chess
@@ -22,14 +23,15 @@ from merino.inner.core.common.command import CommandError
 from merino.inner.core.common.live_line import LivePrinter, shortened
 from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.searcher import Searcher
+from merino.inner.engine.uci.options import OPTIONS, UciOption
 from merino.inner.eval.linear.weights import DEFAULT_FILE
 from merino.inner.formats.opening_files import FileOpenings
 from merino.inner.formats.openings import Opening, OpeningError
 from merino.inner.match.config import MatchConfig
-from merino.inner.match.engines import Situation
-from merino.inner.match.errors import MatchError
+from merino.inner.match.engines import OwnEngine, Situation
+from merino.inner.match.errors import MatchError, PlayerError
 from merino.inner.match.games import Played, Reason, Tally
-from merino.inner.match.players import OtherPlayer, OwnPlayer, find_program, read_player
+from merino.inner.match.players import EVAL_FILE, OtherPlayer, OwnPlayer, find_program, read_player
 from merino.inner.match.python_board import PythonBoard
 from merino.inner.match.report import live_line
 from merino.inner.match.runner import MatchOutput, run_match
@@ -229,6 +231,32 @@ def test_players_are_read_with_all_that_is_said_of_them(tmp_path: Path) -> None:
     other = read_player(FAKE + " slow,option.Contempt=2")
     assert isinstance(other, OtherPlayer)
     assert (other.command[-1], other.options) == ("slow", {"Contempt": "2"})
+
+
+@pytest.mark.parametrize(
+    "option", [option for option in OPTIONS.values() if option.name != EVAL_FILE], ids=lambda option: option.name
+)
+def test_a_player_can_be_given_the_uci_options_that_have_a_word_for_it(option: UciOption) -> None:
+    word, _, unit = option.setting.partition("=")
+    if not word:
+        with pytest.raises(PlayerError, match="no search parameter or weight"):
+            read_player(f"default,{option.name}=1")
+        return
+    assert option.kind == "spin" and option.bounds is not None and unit
+    low, high = option.bounds
+    player = read_player(f"default,{word}={high}")
+    assert isinstance(player, OwnPlayer) and player.settings[word] == high
+    for wrong in (low - 1, high + 1):
+        with pytest.raises(
+            PlayerError, match=f"{word}={unit} must be a whole number from {low} to {high}, not {wrong}"
+        ):
+            read_player(f"default,{word}={wrong}")
+
+
+def test_a_player_searches_with_the_options_that_it_is_given() -> None:
+    given = OwnEngine(replace(OwnPlayer("a"), overhead=7, hash_mb=1), TimeControl(nodes=10))
+    assert given._searcher.move_overhead == 7
+    assert OwnEngine(OwnPlayer("b"), TimeControl(nodes=10))._searcher.move_overhead == Searcher(1).move_overhead
 
 
 def test_a_match_that_was_broken_off_ends_as_if_it_had_not_been(tmp_path: Path) -> None:

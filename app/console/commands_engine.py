@@ -130,7 +130,7 @@ def set_option(session: Session, arguments: str) -> None:
         value = option.read(text)
         if option.clamp(value) != value:
             raise UsageError(f"{option.name} is {_choices(option)}")
-        option.apply(session.runtime, option.opened(value))
+        option.apply_to(session.runtime, option.opened(value))
     except OptionError as error:
         raise UsageError(str(error)) from error
     except OSError as error:

@@ -1,13 +1,14 @@
 """The UCI options: the one table behind the `option` lines, the parser of values, the console and the docs.
 
 Each option is a function that applies a value; its docstring is the sentence that users read. Most act on the engine,
-once it is loaded; some act at once, on the dialogue with the GUI. Imports nothing heavy: the table is printed before
-numba is loaded.
+once it is loaded; some act at once, on the dialogue with the GUI. Those that a player of a match may be given have a
+word for it. Imports nothing heavy: the table is printed before numba is loaded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
 
 from merino.inner.core.common.about import AUTHOR, NAME, __version__
@@ -17,6 +18,7 @@ from merino.inner.engine.search.strength import DEFAULT_ELO, FULL_LEVEL, MAX_ELO
 from merino.inner.engine.uci import files
 
 if TYPE_CHECKING:
+    from merino.inner.engine.search.searcher import Searcher
     from merino.inner.engine.tables.book import Book
     from merino.inner.engine.tables.tablebase import Tables
     from merino.inner.engine.uci.runtime import Runtime
@@ -48,11 +50,19 @@ class Dialogue(Protocol):
         """Note the opponent."""
 
 
-class UciOption(NamedTuple):
-    """One option. `apply` applies a value; if `needs_idle`, only while no search runs.
+class OptionTarget(Enum):
+    """What an option acts on: the engine and its files, the search alone, or the dialogue with the GUI."""
 
-    It acts on the Runtime, or if `is_about_dialogue` on the Dialogue. Where there is an `opens`, the value names a file
-    or folder, and `apply` gets what `opens` makes of it, which may take its time.
+    RUNTIME = "Runtime"
+    SEARCHER = "Searcher"
+    DIALOGUE = "Dialogue"
+
+
+class UciOption(NamedTuple):
+    """One option. `apply` applies a value to its `target`; if `needs_idle`, only while no search runs.
+
+    Where there is an `opens`, the value names a file or folder, and `apply` gets what `opens` makes of it, which may
+    take its time. `setting` is how a player of a match sets it, WORD=UNIT, empty where none can.
     """
 
     name: str
@@ -60,10 +70,16 @@ class UciOption(NamedTuple):
     default: Value
     bounds: tuple[int, int] | None
     needs_idle: bool
-    is_about_dialogue: bool
+    target: OptionTarget
+    setting: str
     sentence: str
     apply: Apply
     opens: Open | None = None
+
+    @property
+    def is_about_dialogue(self) -> bool:
+        """Whether it needs no engine."""
+        return self.target is OptionTarget.DIALOGUE
 
     def line(self) -> str:
         """The `option` line that announces it."""
@@ -97,6 +113,10 @@ class UciOption(NamedTuple):
             return value
         return min(max(value, self.bounds[0]), self.bounds[1])
 
+    def apply_to(self, runtime: Runtime, value: object) -> None:
+        """Apply a value, opened where it names a file, to the engine; for options that are not about the dialogue."""
+        self.apply(runtime.searcher if self.target is OptionTarget.SEARCHER else runtime, value)
+
     def opened(self, value: Value) -> object:
         """What `apply` gets for a value; raises OSError and ValueError where a file cannot be used."""
         return value if self.opens is None else self.opens(str(value))
@@ -120,40 +140,41 @@ def _option(
     default: Value = None,
     bounds: tuple[int, int] | None = None,
     needs_idle: bool = False,
-    is_about_dialogue: bool = False,
+    target: OptionTarget = OptionTarget.RUNTIME,
+    setting: str = "",
     opens: Open | None = None,
 ) -> Callable[[Apply], Apply]:
     def register(apply: Apply) -> Apply:
         sentence = " ".join((apply.__doc__ or "").split())
-        flags = needs_idle, is_about_dialogue
-        OPTIONS[name.lower()] = UciOption(name, kind, default, bounds, *flags, sentence, apply, opens)
+        rest = needs_idle, target, setting, sentence, apply, opens
+        OPTIONS[name.lower()] = UciOption(name, kind, default, bounds, *rest)
         return apply
 
     return register
 
 
-@_option("Hash", "spin", DEFAULT_HASH, (1, MAX_HASH_MB), needs_idle=True)
+@_option("Hash", "spin", DEFAULT_HASH, (1, MAX_HASH_MB), needs_idle=True, setting="hash=MB")
 def _hash(runtime: Runtime, megabytes: int) -> None:
     """Memory for the transposition table in MiB."""
     runtime.set_hash(megabytes)
 
 
-@_option("Clear Hash", "button", needs_idle=True)
-def _clear_hash(runtime: Runtime, _: None) -> None:
+@_option("Clear Hash", "button", needs_idle=True, target=OptionTarget.SEARCHER)
+def _clear_hash(searcher: Searcher, _: None) -> None:
     """Clear the transposition table and the histories."""
-    runtime.searcher.clear()
+    searcher.clear()
 
 
-@_option("Threads", "spin", 1, (1, MAX_THREADS), needs_idle=True)
-def _threads(runtime: Runtime, count: int) -> None:
+@_option("Threads", "spin", 1, (1, MAX_THREADS), needs_idle=True, target=OptionTarget.SEARCHER, setting="threads=N")
+def _threads(searcher: Searcher, count: int) -> None:
     """Search threads."""
-    runtime.searcher.set_threads(count)
+    searcher.set_threads(count)
 
 
-@_option("MultiPV", "spin", 1, (1, 256))
-def _multipv(runtime: Runtime, count: int) -> None:
+@_option("MultiPV", "spin", 1, (1, 256), target=OptionTarget.SEARCHER)
+def _multipv(searcher: Searcher, count: int) -> None:
     """Number of best moves to report, each with its principal variation."""
-    runtime.searcher.multipv = count
+    searcher.multipv = count
 
 
 @_option("Ponder", "check", False)
@@ -161,10 +182,10 @@ def _ponder(runtime: Runtime, _: bool) -> None:
     """Tells the GUI that Merino can ponder; the GUI then sends `go ponder`."""
 
 
-@_option("Move Overhead", "spin", 50, (0, 5000))
-def _move_overhead(runtime: Runtime, milliseconds: int) -> None:
+@_option("Move Overhead", "spin", 50, (0, 5000), target=OptionTarget.SEARCHER, setting="overhead=MS")
+def _move_overhead(searcher: Searcher, milliseconds: int) -> None:
     """Milliseconds reserved at each move for the GUI and the network."""
-    runtime.searcher.move_overhead = milliseconds
+    searcher.move_overhead = milliseconds
 
 
 # Three options, one strength: the last one set counts. GUIs like to send all options at once, as they were announced,
@@ -194,19 +215,19 @@ def _skill_level(runtime: Runtime, level: int) -> None:
     runtime.searcher.strength = at_elo(runtime.elo) if strength is None and runtime.is_limited else strength
 
 
-@_option("UCI_ShowWDL", "check", False, is_about_dialogue=True)
+@_option("UCI_ShowWDL", "check", False, target=OptionTarget.DIALOGUE)
 def _show_wdl(dialogue: Dialogue, is_on: bool) -> None:
     """Add expected wins, draws and losses per thousand games to each score."""
     dialogue.show_wdl = is_on
 
 
-@_option("UCI_AnalyseMode", "check", False)
-def _analyse_mode(runtime: Runtime, is_on: bool) -> None:
+@_option("UCI_AnalyseMode", "check", False, target=OptionTarget.SEARCHER)
+def _analyse_mode(searcher: Searcher, is_on: bool) -> None:
     """Analysis mode: full strength and no book."""
-    runtime.searcher.is_analysing = is_on
+    searcher.is_analysing = is_on
 
 
-@_option("UCI_Chess960", "check", False, is_about_dialogue=True)
+@_option("UCI_Chess960", "check", False, target=OptionTarget.DIALOGUE)
 def _chess960(dialogue: Dialogue, is_on: bool) -> None:
     """Chess960: castling moves are written as king takes own rook."""
     dialogue.chess960 = is_on
@@ -242,13 +263,13 @@ def _eval_file(runtime: Runtime, file: EvaluationFile | None) -> None:
     runtime.use_net(file)
 
 
-@_option("Debug Log File", "string", "", is_about_dialogue=True, opens=files.log)
+@_option("Debug Log File", "string", "", target=OptionTarget.DIALOGUE, opens=files.log)
 def _debug_log_file(dialogue: Dialogue, file: BinaryIO | None) -> None:
     """Log file: all input (>>) and output (<<) is appended to it, each line with the time."""
     dialogue.log_to(file)
 
 
-@_option("UCI_Opponent", "string", "", is_about_dialogue=True)
+@_option("UCI_Opponent", "string", "", target=OptionTarget.DIALOGUE)
 def _opponent(dialogue: Dialogue, name: str) -> None:
     """Name of the opponent; it changes nothing."""
     dialogue.note_opponent(name)

@@ -16,6 +16,7 @@ from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.waiting import until_set
 from merino.inner.core.compiled.compiling import WATCH
 from merino.inner.engine.search.limits import Line, Score, SearchResult
+from merino.inner.engine.uci import files
 from merino.inner.engine.uci.background import BackgroundJobs, IsStopped
 from merino.inner.engine.uci.cold_start import ColdStart
 from merino.inner.engine.uci.file_work import FileWork
@@ -135,7 +136,7 @@ class UciSession:
         self._opening.pop(option.name, None)
         self._slow_said.discard(option.name)
         if option.is_about_dialogue and self._is_opened(option, value, GLANCE_SECONDS):
-            self._apply(option, self, value)
+            self._apply(option, value)
             return
         self._pending.pop(option.name, None)  # so that the order is that of the last settings
         self._pending[option.name] = value
@@ -265,8 +266,8 @@ class UciSession:
                 until_set(self._bestmove_said)
             if not self._is_opened(option, self._pending[name], seconds):
                 continue
-            value, target = self._pending.pop(name), self if option.is_about_dialogue else runtime
-            if self._apply(option, target, value) and name in ("WeightsFile", "EvalFile"):
+            engine = None if option.is_about_dialogue else runtime
+            if self._apply(option, self._pending.pop(name), engine) and option.opens in (files.weights, files.net):
                 self._weights_said = ""
                 self._say_weights(runtime)
 
@@ -284,11 +285,15 @@ class UciSession:
             self.output.info(f"{option.name}: '{value}' is still being read; until then it stays unchanged")
         return False
 
-    def _apply(self, option: UciOption, target: Runtime | UciSession, value: Value) -> bool:
-        """Apply a value; returns whether that worked; if not, the reason is printed."""
+    def _apply(self, option: UciOption, value: Value, runtime: Runtime | None = None) -> bool:
+        """Apply a value to the engine, to this dialogue for None; returns whether that worked, and prints why not."""
         work = self._opening.pop(option.name, None)
         try:
-            option.apply(target, value if work is None else work.result())
+            opened = value if work is None else work.result()
+            if runtime is None:
+                option.apply(self, opened)
+            else:
+                option.apply_to(runtime, opened)
         except MemoryError as error:
             fault = str(error) or "not enough memory"
         except OSError as error:

@@ -14,7 +14,7 @@ INSTALLED_RELEASE := $(VENV)/installed-release
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run explorer docs test test-python test-bounds test-cluster signature chaos fuzz fuzz-files load starve endurance mutants lint bench perft dist warmup clean
+.PHONY: help run explorer docs test test-python test-bounds test-cluster signature chaos fuzz fuzz-files load starve endurance mutants additions lint bench perft dist warmup clean
 
 help: ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 20
@@ -64,6 +64,9 @@ endurance: warmup $(INSTALLED_DEV) ## play 10,000 very fast games in build/endur
 
 mutants: $(INSTALLED_DEV) ## plant faults that the tests must catch, for an hour; ARGS="--only pgn" for some of them
 	@$(RUN) -m tests.mutants $(ARGS)
+
+additions: warmup $(INSTALLED_DEV) ## add a term, a UCI option and so on to copies, each with its tests, for minutes; ARGS=pruning for one
+	@$(RUN) -m tests.additions $(ARGS)
 
 fuzz-files: warmup $(INSTALLED_DEV) ## let Merino read 2,000 changed files of every kind; ARGS="--seed 7 --examples 9000" for others
 	@$(RUN) -m tests.fuzz_files $(ARGS)

@@ -76,18 +76,11 @@ class Copy:
     def test(self, tests: Iterable[str], mode: str, limit: float) -> tuple[int | None, str]:
         """Run tests up to the first failure: what pytest returns, None if it took too long, and what it printed."""
         words = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", "--tb=no", "-rfE"]
-        variables = os.environ | {
-            "MERINO_HOME": str(self.home),
-            "PYTHONPATH": str(self.root),
-            "PYTHONDONTWRITEBYTECODE": "1",  # a fault may be as long as the line, and planted in the same second
-            "TMPDIR": str(self.temporary),
-            "NUMBA_DISABLE_JIT": "1" if mode == "python" else "0",
-        }
         words += [*(WITHOUT_COMPILING if mode == "python" else ()), *tests]
         self._process = process = subprocess.Popen(
             words,
             cwd=self.root,
-            env=variables,
+            env=self.variables(mode),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -102,6 +95,16 @@ class Copy:
         finally:
             self.end()
         return process.returncode, printed
+
+    def variables(self, mode: str) -> dict[str, str]:
+        """The environment of a process that runs the copy in this one of MODES."""
+        return os.environ | {
+            "MERINO_HOME": str(self.home),
+            "PYTHONPATH": str(self.root),
+            "PYTHONDONTWRITEBYTECODE": "1",  # a fault may be as long as the line, and planted in the same second
+            "TMPDIR": str(self.temporary),
+            "NUMBA_DISABLE_JIT": "1" if mode == "python" else "0",
+        }
 
     def end(self) -> None:
         """Kill the tests under way, and whatever they have started and left."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from merino.inner.eval.linear.registry import TERMS, Group, Phase, Term
+from merino.inner.eval.linear.registry import Group, Phase, Term
 from merino.inner.eval.linear.weights import DEFAULT_FILE, SHIPPED, load
 from merino.inner.learn.fit import FitCallback, FitProblem, Step, fit_k, gauss_newton
 from merino.inner.learn.learning import METHODS, Learned, Settings, learn, split
@@ -15,12 +15,12 @@ from merino.inner.learn.passes import BLOCK, Detail, gather
 from merino.inner.learn.report import summarise
 from merino.inner.learn.sample import FitParameters, Loss, Sample, sample_of
 from tests.rows import made_up_rows, mean_error, selfplay_rows, some_games
-from tests.shipped import one_phase
+from tests.shipped import ARTICLE, article_weights
 
-BOUNDS = np.array([term.bounds for term in TERMS], dtype=np.float64)
-POSITIONAL = np.arange(5, len(TERMS))
+BOUNDS = np.array([term.bounds for term in ARTICLE], dtype=np.float64)
+POSITIONAL = np.arange(5, len(ARTICLE))
 BEFORE_TRAINING = load(SHIPPED / "greko2015-before-training.txt")
-AFTER_TRAINING = load(SHIPPED / "greko2015-after-training.txt")
+AFTER_TRAINING = load(SHIPPED / "greko2015-after-training.txt")[: len(ARTICLE)]
 K = 800.0  # the spread of made-up scores is large
 
 
@@ -37,7 +37,7 @@ def sample() -> Sample:
 
 
 def learned(sample: Sample, **settings: object) -> Learned:
-    return learn(sample, AFTER_TRAINING, replace(Settings(), **settings), FitCallback())  # type: ignore[arg-type]
+    return learn(sample, AFTER_TRAINING, replace(Settings(), **settings), FitCallback(), ARTICLE)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("k", [None, K])
@@ -52,8 +52,8 @@ def test_every_method_comes_to_the_same_place(sample: Sample, loss: Loss, k: flo
 @pytest.mark.parametrize("loss", list(Loss))
 def test_the_gradient_is_that_of_the_objective(sample: Sample, loss: Loss) -> None:
     free = np.array([5, 9, 23])
-    problem = FitProblem(free, BOUNDS, True, truth(), loss, spread=np.full(len(TERMS), 0.5))
-    parameters = FitParameters(one_phase(), 1 / K)
+    problem = FitProblem(free, BOUNDS, True, truth(), loss, spread=np.full(len(ARTICLE), 0.5))
+    parameters = FitParameters(article_weights(), 1 / K)
     gradient = problem.gradient(gather(sample, parameters, loss, Detail.GRADIENT), parameters)
     for place, (weight, step) in enumerate([(5, 4.0), (9, 4.0), (23, 4.0), (None, 1e-5)]):
         values = []
@@ -75,7 +75,7 @@ def test_weights_stop_at_their_bounds(sample: Sample) -> None:
     free, bounds, end = POSITIONAL, BOUNDS.copy(), truth()
     bounds[free[3], 1] = end[free[3]] - 5
     bounds[free[7], 0] = end[free[7]] + 5
-    start = FitParameters(np.clip(one_phase(), *bounds.T), 1 / K)
+    start = FitParameters(np.clip(article_weights(), *bounds.T), 1 / K)
     problem = FitProblem(free, bounds, False, start.weights)
     found = gauss_newton(sample, start, problem, FitCallback()).weights
     assert (found[free[3]], found[free[7]]) == (bounds[free[3], 1], bounds[free[7], 0])
@@ -85,7 +85,7 @@ def test_weights_stop_at_their_bounds(sample: Sample) -> None:
 def test_one_pass_tells_the_errors_of_both_sets() -> None:
     rows = made_up_rows(truth(), K, 3 * BLOCK, seed=2)
     is_validation = rows.game % 3 == 0
-    parameters = FitParameters(one_phase(), 1 / K)
+    parameters = FitParameters(article_weights(), 1 / K)
     both = gather(sample_of(rows, is_validation, 40.0), parameters)
     for chosen, error in ((~is_validation, both.train), (is_validation, both.valid)):
         alone = some_games(rows, np.unique(rows.game[chosen]))
@@ -98,12 +98,15 @@ def test_one_pass_tells_the_errors_of_both_sets() -> None:
 
 def test_the_end_does_not_depend_on_where_the_fit_starts(sample: Sample) -> None:
     rng = np.random.default_rng(3)
-    zero = one_phase()
+    zero = article_weights()
     zero[POSITIONAL] = np.clip(0.0, *BOUNDS[POSITIONAL].T)
-    random = one_phase()
+    random = article_weights()
     random[POSITIONAL] = rng.uniform(*BOUNDS[POSITIONAL].T)
     settings = Settings(decay=None, prior=0.0)
-    ends = [learn(sample, start, settings, FitCallback()).end.weights for start in (one_phase(), zero, random)]
+    ends = [
+        learn(sample, start, settings, FitCallback(), ARTICLE).end.weights
+        for start in (article_weights(), zero, random)
+    ]
     assert np.abs(ends[0] - ends[1]).max() <= 1
     assert np.abs(ends[0] - ends[2]).max() <= 1
 
@@ -149,7 +152,7 @@ class Impatient(FitCallback):
 @pytest.mark.parametrize("method", METHODS)
 def test_an_interrupted_fit_keeps_the_best_so_far(sample: Sample, method: str) -> None:
     callback = Impatient()
-    found = learn(sample, one_phase(), Settings(method=method), callback)
+    found = learn(sample, article_weights(), Settings(method=method), callback, ARTICLE)
     assert found.interrupted
     assert len(callback.steps) == 3
     assert np.abs(found.end.weights - callback.steps[-1].parameters.weights).max() <= 0.5
@@ -179,9 +182,9 @@ def test_terms_may_be_added_without_a_change_here() -> None:
     extra = [
         Term(f"Extra{number}", Group.MOBILITY, (-200, 200), Phase.ALWAYS, 1, "", count_nothing) for number in range(3)
     ]
-    terms = [*TERMS, *extra]
+    terms = [*ARTICLE, *extra]
     weights = np.append(truth(), [50.0, -60.0, 70.0])
-    start = np.append(one_phase(), [10.0, 10.0, 10.0])
+    start = np.append(article_weights(), [10.0, 10.0, 10.0])
     settings = Settings(last=len(terms), k=K, prior=0.0)
     more = split(made_up_rows(weights, K, 40_000, seed=5), settings)
     for method in METHODS:
@@ -192,7 +195,7 @@ def test_terms_may_be_added_without_a_change_here() -> None:
 
 
 def test_a_large_sample_is_first_approached_on_a_part_of_it(monkeypatch: pytest.MonkeyPatch, sample: Sample) -> None:
-    start, problem = FitParameters(one_phase(), 1 / K), FitProblem(POSITIONAL, BOUNDS, False, one_phase())
+    start, problem = FitParameters(article_weights(), 1 / K), FitProblem(POSITIONAL, BOUNDS, False, article_weights())
     whole = gauss_newton(sample, start, problem, FitCallback())
     monkeypatch.setattr("merino.inner.learn.fit.LARGE", 1)
     monkeypatch.setattr("merino.inner.learn.passes.BLOCK", 256)

@@ -24,11 +24,12 @@ from merino.inner.learn.learning import Settings, learn, split
 from merino.inner.learn.positions import FEATURE_SCALE, Rows, Selection, rows_of_games
 from merino.inner.learn.sample import FitParameters, Sample, sample_of
 from tests.rows import mean_error
-from tests.shipped import one_phase
+from tests.shipped import ARTICLE, article_weights, one_phase
 
 BOUNDS = np.array([term.bounds for term in TERMS], dtype=np.float64)
 GAMES = 400
 POSITIONAL = np.arange(5, len(TERMS))
+MOVING = np.arange(5, len(ARTICLE))
 
 
 def random_games(count: int, seed: int) -> str:
@@ -57,7 +58,7 @@ def pgn(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def made_up_sample(weights: np.ndarray, k: float, count: int, seed: int) -> Sample:
     """Rows of plausible size whose results are drawn from what `weights` and `k` predict."""
     rng = np.random.default_rng(seed)
-    features = np.rint(FEATURE_SCALE * rng.normal(0, 1, (count, len(TERMS)))).astype(np.int16)
+    features = np.rint(FEATURE_SCALE * rng.normal(0, 1, (count, len(weights)))).astype(np.int16)
     expected = 1 / (1 + np.exp(-(features @ weights) / FEATURE_SCALE / k))
     results = (rng.random(count) < expected).astype(np.float32)
     none = np.zeros(count, dtype=np.uint8)
@@ -96,37 +97,42 @@ def test_positions_at_both_ends_of_a_game_can_be_left_out(pgn: Path) -> None:
 
 
 def test_the_fit_finds_the_weights_that_made_the_results() -> None:
-    truth = one_phase()
-    truth[POSITIONAL] = np.clip(truth[POSITIONAL] * 0.5, BOUNDS[POSITIONAL, 0], BOUNDS[POSITIONAL, 1])
+    truth = article_weights()
+    truth[MOVING] = np.clip(truth[MOVING] * 0.5, BOUNDS[MOVING, 0], BOUNDS[MOVING, 1])
     sample = made_up_sample(truth, 1000.0, 60_000, seed=3)
-    start = FitParameters(one_phase(), 1 / 700)
-    end = gauss_newton(sample, start, FitProblem(POSITIONAL, BOUNDS, True, one_phase()), FitCallback())
+    start = FitParameters(article_weights(), 1 / 700)
+    end = gauss_newton(
+        sample, start, FitProblem(MOVING, BOUNDS[: len(ARTICLE)], True, article_weights()), FitCallback()
+    )
     assert mean_error(sample, end) < mean_error(sample, start)
     assert mean_error(sample, end) <= mean_error(sample, FitParameters(truth, 1 / 1000)) + 1e-5
     assert abs(end.k - 1000) < 60
-    assert np.abs(end.weights - truth)[POSITIONAL].max() < 30
+    assert np.abs(end.weights - truth)[MOVING].max() < 30
     assert (end.weights[:5] == truth[:5]).all()
 
 
 def test_weights_stay_within_their_bounds() -> None:
-    truth = one_phase()
+    truth = article_weights()
     truth[5] = 150.0  # PawnDoubled may not be positive
     sample = made_up_sample(truth, 500.0, 20_000, seed=4)
     end = gauss_newton(
-        sample, FitParameters(one_phase(), 1 / 500), FitProblem(POSITIONAL, BOUNDS, True, one_phase()), FitCallback()
+        sample,
+        FitParameters(article_weights(), 1 / 500),
+        FitProblem(MOVING, BOUNDS[: len(ARTICLE)], True, article_weights()),
+        FitCallback(),
     )
     assert end.weights[5] == 0
-    assert (end.weights >= BOUNDS[:, 0]).all()
-    assert (end.weights <= BOUNDS[:, 1]).all()
+    assert (end.weights >= BOUNDS[: len(ARTICLE), 0]).all()
+    assert (end.weights <= BOUNDS[: len(ARTICLE), 1]).all()
 
 
 def test_k_is_where_the_error_is_least() -> None:
-    sample = made_up_sample(one_phase(), 321.0, 20_000, seed=5)
-    k = fit_k(sample, one_phase()).k
-    best = mean_error(sample, FitParameters(one_phase(), 1 / k))
+    sample = made_up_sample(article_weights(), 321.0, 20_000, seed=5)
+    k = fit_k(sample, article_weights()).k
+    best = mean_error(sample, FitParameters(article_weights(), 1 / k))
     assert abs(k - 321) < 20
-    assert best <= mean_error(sample, FitParameters(one_phase(), 1 / (k * 1.02)))
-    assert best <= mean_error(sample, FitParameters(one_phase(), 1 / (k / 1.02)))
+    assert best <= mean_error(sample, FitParameters(article_weights(), 1 / (k * 1.02)))
+    assert best <= mean_error(sample, FitParameters(article_weights(), 1 / (k / 1.02)))
 
 
 def test_no_game_lies_in_both_parts(pgn: Path) -> None:
@@ -139,13 +145,13 @@ def test_no_game_lies_in_both_parts(pgn: Path) -> None:
 
 def test_noise_teaches_nothing_and_is_not_accepted() -> None:
     rng = np.random.default_rng(6)
-    features = (FEATURE_SCALE * rng.normal(0, 1, (4000, len(TERMS)))).astype(np.int16)
+    features = (FEATURE_SCALE * rng.normal(0, 1, (4000, len(ARTICLE)))).astype(np.int16)
     game = np.repeat(np.arange(100), 40).astype(np.int32)
     results = (rng.integers(0, 3, 100) / 2).astype(np.float32)
     none = np.zeros(4000, dtype=np.uint8)
     rows = Rows(features, none, game, none.astype(np.int16), results, none.astype(np.int16))
-    flat = np.where(np.arange(len(TERMS)) < 5, one_phase(), np.clip(0.0, BOUNDS[:, 0], BOUNDS[:, 1]))
-    learned = learn(split(rows, Settings()), flat, Settings(k=1e6), FitCallback())
+    flat = np.where(np.arange(len(ARTICLE)) < 5, article_weights(), np.clip(0.0, *BOUNDS[: len(ARTICLE)].T))
+    learned = learn(split(rows, Settings()), flat, Settings(k=1e6), FitCallback(), ARTICLE)
     assert not learned.accepted
 
 

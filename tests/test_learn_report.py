@@ -31,7 +31,7 @@ from merino.inner.learn.run_log import COLUMNS, fold
 from merino.inner.learn.sample import FitParameters, sample_of
 from merino.inner.learn.tables import as_csv, render
 from tests.rows import SELFPLAY, made_up_rows, selfplay_rows, some_games
-from tests.shipped import one_phase
+from tests.shipped import article_weights, one_phase
 
 BEFORE_TRAINING = SHIPPED / "greko2015-before-training.txt"
 STEP = re.compile(r"\d+ 0\.\d{12} 0\.\d{12} \d{4}-\d\d-\d\d \d\d:\d\d:\d\d (\[\d+\.\d+\] -?\d+|K = .*)")
@@ -171,9 +171,9 @@ def test_what_is_odd_about_a_weight_is_told() -> None:
 
 
 def test_true_weights_are_well_calibrated_and_false_ones_are_not() -> None:
-    rows = made_up_rows(one_phase(), 800.0, 40_000, seed=8)
+    rows = made_up_rows(article_weights(), 800.0, 40_000, seed=8)
     sample = sample_of(rows, np.ones(len(rows), dtype=np.bool_))
-    sharp, true = (calibration(sample, FitParameters(one_phase(), 1 / k)) for k in (300.0, 800.0))
+    sharp, true = (calibration(sample, FitParameters(article_weights(), 1 / k)) for k in (300.0, 800.0))
     assert sum(each.positions for each in true) == len(rows)
     misses = [np.mean([abs(each.scored - each.predicted) / each.error for each in bins]) for bins in (true, sharp)]
     assert misses[0] < 2 < misses[1]

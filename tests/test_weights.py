@@ -33,6 +33,11 @@ def with_line(name: str, line: str | None) -> str:
     return "\n".join(kept for kept in lines if kept is not None) + "\n"
 
 
+def within(weights: np.ndarray) -> np.ndarray:
+    """The weights, moved to their bounds where they are beyond them."""
+    return np.clip(weights, *np.transpose([term.bounds for term in TERMS]))
+
+
 def write(tmp_path: Path, text: str) -> Path:
     path = tmp_path / "weights.txt"
     path.write_text(text, encoding="utf-8")
@@ -48,7 +53,7 @@ def home(tmp_path, monkeypatch) -> Path:
 
 
 def test_what_is_written_is_read_back(tmp_path):
-    weights = one_phase() + np.linspace(0, 0.9, len(TERMS)).round(2)
+    weights = within(one_phase() + np.linspace(0, 0.9, len(TERMS)).round(2))
     weights[[term.name for term in TERMS].index("PawnPassedSquare")] = 199.5
     save(tmp_path / "new folder" / "weights.txt", weights, ["made by hand", ""])
     path = tmp_path / "new folder" / "weights.txt"
@@ -124,7 +129,7 @@ def test_a_term_without_any_default_is_asked_for_by_name():
 
 
 def test_terms_that_a_file_does_not_name_are_added_when_it_is_rewritten():
-    new = one_phase() + 1
+    new = within(one_phase() + 1)
     text = rewrite("# mine\nPawnDoubled  -33  # often\nVAL_P 100", new, [])
     assert text.startswith("# mine\nPawnDoubled  -1  # often\nVAL_P 101\nVAL_N ")
     assert np.array_equal(parse(text, "a file"), new)

@@ -23,7 +23,9 @@ from merino.inner.core.common.checks import instance, whole_number
 from merino.inner.core.common.mapped import is_in_file, joined
 from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.core.compiled.memory import copy_record
-from merino.inner.eval.linear.evaluate import NUMBER_OF_TERMS, side_counts
+from merino.inner.eval.linear.compiled import addresses_of
+from merino.inner.eval.linear.evaluate import side_counts
+from merino.inner.eval.linear.registry import TERMS, TermSet
 from merino.inner.eval.material import stage_of
 from merino.inner.formats.pgn_games import NO_FAULT, Games
 from merino.inner.formats.pgn_scores import NO_SCORE
@@ -166,18 +168,21 @@ def _arrived(in_file: bool, features: np.ndarray, *others: np.ndarray) -> Rows:
 
 
 @kernel
-def write_row(position, counts, row):
-    """Fill `row`, int16[terms], with the scaled features of a position; `counts` is scratch, float64[2, terms]."""
-    side_counts(position, counts)
+def write_row(address, position, counts, row):
+    """Fill `row`, int16[terms], with the scaled features of a position; `counts` is scratch, float64[2, terms].
+
+    `address` is that of the set's `side_counts`.
+    """
+    side_counts(address, position, counts)
     for index in range(len(row)):
         row[index] = np.int64(np.rint(FEATURE_SCALE * (counts[0, index] - counts[1, index])))
 
 
 @entry
-def _write_rows(positions, features, stages):
-    counts = np.zeros((2, NUMBER_OF_TERMS))
+def _write_rows(address, positions, features, stages):
+    counts = np.zeros((2, features.shape[1]))
     for index in range(len(positions)):
-        write_row(positions[index], counts, features[index])
+        write_row(address, positions[index], counts, features[index])
         stages[index] = stage_of(positions[index])
 
 
@@ -246,11 +251,11 @@ def used_games(games: Games) -> int:
     return int(np.count_nonzero((table["plies"] > 0) & (table["fault"] == NO_FAULT) & (table["result"] != UNFINISHED)))
 
 
-def rows_of_block(block: PositionBlock) -> Rows:
-    """The rows of chosen positions."""
-    features = np.empty((len(block), NUMBER_OF_TERMS), dtype=np.int16)
+def rows_of_block(block: PositionBlock, terms: TermSet = TERMS) -> Rows:
+    """The rows of chosen positions, with the features of this set."""
+    features = np.empty((len(block), len(terms)), dtype=np.int16)
     stages = np.empty(len(block), dtype=np.uint8)
-    _write_rows(block.positions, features, stages)
+    _write_rows(addresses_of(terms).side_counts, block.positions, features, stages)
     return Rows(features, stages, block.game, block.to_end, block.results, block.scores)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from merino.inner.eval.linear.registry import TERMS, Group
-from merino.inner.eval.linear.weights import SHIPPED, load, parse
+from merino.inner.eval.linear.weights import DEFAULT_FILE, SET_WORD, SHIPPED, load, parse, set_in
 from tests import naive
 
 # As the article on GreKo 2015 ML lists them.
@@ -54,15 +54,18 @@ def test_the_groups_have_grekos_multipliers():
         "Board control": 1.2,
         "Mobility": 0.8,
         "King safety": 1.0,
+        "Threats": 1.0,
     }
 
 
 @pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.txt")), ids=lambda path: path.name)
 def test_a_shipped_weights_file_names_all_terms_or_those_of_the_article(path):
-    lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
-    is_grekos = path.name.startswith("greko2015")
-    assert [line[0] for line in lines] == (NAMES if is_grekos else [term.name for term in TERMS])
-    assert len(load(path)) == len(TERMS) * max(len(line) - 1 for line in lines)
+    text = path.read_text(encoding="utf-8")
+    terms = set_in(text, path.name)
+    lines = [line.split() for line in text.splitlines() if not line.startswith(("#", SET_WORD))]
+    names = [line[0] for line in lines]
+    assert names == [term.name for term in terms] or terms is TERMS and path != DEFAULT_FILE and names == NAMES
+    assert len(load(path, terms)) == len(terms) * max(len(line) - 1 for line in lines)
 
 
 @pytest.mark.parametrize(

@@ -63,9 +63,10 @@ from merino.inner.engine.search.bench import DEPTH, HASH_MB, POSITIONS  # noqa: 
 from merino.inner.engine.search.limits import Limits  # noqa: E402
 from merino.inner.engine.search.searcher import Searcher  # noqa: E402
 from merino.inner.eval.families import default  # noqa: E402
-from merino.inner.eval.linear import family  # noqa: E402
+from merino.inner.eval.linear.compiled import install_of  # noqa: E402
+from merino.inner.eval.linear.registry import TERMS  # noqa: E402
 
-ENTRIES = (worker.link, family._install)  # whose programs a search runs in
+ENTRIES = (worker.link, install_of(TERMS))  # whose programs a search runs in
 
 
 @intrinsic

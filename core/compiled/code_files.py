@@ -95,11 +95,15 @@ class CodeCache(FunctionCache):
 
     _impl_class = _InOurFolder
 
-    def __init__(self, function: Any) -> None:
-        """In the folder that numba is set to; raises RuntimeError where that cannot be used."""
+    def __init__(self, function: Any, of: str = "") -> None:
+        """In the folder that numba is set to; raises RuntimeError where that cannot be used.
+
+        `of` names what a function was made from that is made several times.
+        """
         super().__init__(function)
+        self._of = of
         locator = self._impl.locator
-        name, stamp = self._impl.filename_base, locator.get_source_stamp()
+        name, stamp = self._impl.filename_base + (f".{of}" if of else ""), locator.get_source_stamp()
         self._cache_file = CodeFiles(Path(locator.get_cache_path()), name, stamp)
 
     @property
@@ -111,6 +115,12 @@ class CodeCache(FunctionCache):
     def in_use(self) -> list[Path]:
         """The files of the versions that this process has read or written."""
         return self._cache_file.in_use
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        """The key of numba; `of` names the kernels that a made function holds, as numba's hash of them never recurs."""
+        if not self._of:
+            return super()._index_key(sig, codegen)
+        return sig, codegen.magic_tuple(), hashlib.sha256(self._py_func.__code__.co_code).hexdigest(), self._of
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled; where that cannot be, the log says so, and this start goes on without."""

@@ -80,8 +80,14 @@ def primitive(meaning: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any
     return (lambda define: meaning) if INTERPRETED else intrinsic
 
 
-def entry(function: Callable[..., Any]) -> Any:
-    """Compile `function` for Python: cached if a folder can be written, and without the GIL."""
+def entry(function: Callable[..., Any] | None = None, *, of: str = "") -> Any:
+    """Compile `function` for Python: cached if a folder can be written, and without the GIL.
+
+    One that is made several times, from different kernels, says in `of` which of them it is made from: the cache
+    tells them apart by that.
+    """
+    if function is None:
+        return partial(entry, of=of)
     compiled = numba.njit(no_cfunc_wrapper=True, **_OPTIONS)(function)
     if INTERPRETED:
         return compiled
@@ -89,7 +95,7 @@ def entry(function: Callable[..., Any]) -> Any:
     if folder is not None:
         numba.config.CACHE_DIR = str(folder)
         try:
-            compiled._cache = CodeCache(function)
+            compiled._cache = CodeCache(function, of)
         except RuntimeError as error:
             log.warning("%s is compiled anew at each start, %s cannot be used: %s", function.__name__, folder, error)
     ENTRIES.append(compiled)

@@ -19,14 +19,14 @@ _INTEGERS = (types.int64,) * 4
 _INTERPRETED: list[Any] = []  # functions; their index is their address where nothing is compiled
 
 
-def _place_of(function, record):
+def _place_of(function, *_):
     if function not in _INTERPRETED:
         _INTERPRETED.append(function)
     return np.uint64(_INTERPRETED.index(function))
 
 
-def _call_place(place, record, *numbers):
-    return _INTERPRETED[int(place)](record, *numbers)
+def _call_place(place, record, *others):
+    return _INTERPRETED[int(place)](record, *others)
 
 
 def _address(context, builder, function, arguments):
@@ -91,3 +91,49 @@ def call_evaluation(typing, address, record, ply):
         return _call(context, builder, types.float64, arguments, args)
 
     return types.float64(types.uint64, record, types.int64), generate
+
+
+@primitive(_place_of)
+def sum_address(typing, function, record, weights):
+    """The address, uint64, of the kernel function(record, array) -> float64."""
+    arguments = (record, weights)
+    function.get_call_type(typing, arguments, {})
+
+    def generate(context, builder, signature, args):
+        return _address(context, builder, function, arguments)
+
+    return types.uint64(function, record, weights), generate
+
+
+@primitive(_call_place)
+def call_sum(typing, address, record, weights):
+    """Call the kernel at `address` with a record and an array; its float64."""
+    arguments = (record, weights)
+
+    def generate(context, builder, signature, args):
+        return _call(context, builder, types.float64, arguments, args)
+
+    return types.float64(types.uint64, *arguments), generate
+
+
+@primitive(_place_of)
+def counts_address(typing, function, record, out):
+    """The address, uint64, of the kernel function(record, int64, uint64, array) -> int64, which fills the array."""
+    arguments = (record, types.int64, types.uint64, out)
+    function.get_call_type(typing, arguments, {})
+
+    def generate(context, builder, signature, args):
+        return _address(context, builder, function, arguments)
+
+    return types.uint64(function, record, out), generate
+
+
+@primitive(_call_place)
+def call_counts(typing, address, record, number, squares, out):
+    """Call the kernel at `address` with a record, an int64, a uint64 and an array to fill; its int64."""
+    arguments = (record, types.int64, types.uint64, out)
+
+    def generate(context, builder, signature, args):
+        return _call(context, builder, types.int64, arguments, args)
+
+    return types.int64(types.uint64, *arguments), generate

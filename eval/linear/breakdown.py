@@ -9,29 +9,29 @@ import numpy as np
 from merino.inner.core.board.bitboard import BLACK
 from merino.inner.eval.draws import after_rules, rule_of
 from merino.inner.eval.explanation import Explanation, TermLine
-from merino.inner.eval.linear.evaluate import NUMBER_OF_TERMS, counts_of, scores_of, stages_of
+from merino.inner.eval.linear.evaluate import counts_of, scores_of, stages_of
 from merino.inner.eval.linear.phases import by_stage, halves
-from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.registry import TERMS, TermSet
 from merino.inner.eval.material import game_stage
 from merino.inner.eval.outlook import DEFAULT_K
 
 
-def explain(record: np.ndarray, weights: np.ndarray, k: float = DEFAULT_K) -> Explanation:
-    """Break down the score of `record`, POSITION[1], under weights of one phase or two.
+def explain(record: np.ndarray, weights: np.ndarray, k: float = DEFAULT_K, terms: TermSet = TERMS) -> Explanation:
+    """Break down the score of `record`, POSITION[1], under weights of one phase or two for a set of terms.
 
     `k` scales the expected score.
     """
-    white, black = counts_of(record)[0].tolist()
-    numbers = by_stage(weights, NUMBER_OF_TERMS)[int(stages_of(record)[0])].tolist()
-    values = np.transpose(halves(weights, NUMBER_OF_TERMS)).tolist()
+    white, black = counts_of(record, terms)[0].tolist()
+    numbers = by_stage(weights, len(terms))[int(stages_of(record)[0])].tolist()
+    values = np.transpose(halves(weights, len(terms))).tolist()
     lines = tuple(
         TermLine(number, term.name, term.group, term.phase, weight, white_count, black_count, (pair[0], pair[1]))
         for number, (term, pair, weight, white_count, black_count) in enumerate(
-            zip(TERMS, values, numbers, white, black, strict=True), start=1
+            zip(terms, values, numbers, white, black, strict=True), start=1
         )
     )
     turn = int(record[0]["side"])
-    score = int(scores_of(record, weights)[0])
+    score = int(scores_of(record, weights, terms)[0])
     shares, stage = game_stage(record)
     total = math.fsum(line.net for line in lines)
     return Explanation(

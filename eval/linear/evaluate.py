@@ -1,91 +1,39 @@
-"""The forms of the evaluation, all made from the registry: score, row of features, counts of each side.
+"""Scores, rows of features and counts of each side, by any set of terms.
 
-score = sum over terms of weight * feature, where feature = White's count - Black's, each times phase share and group
-multiplier. A weight may have two values, interpolated by the stage of the game (`phases`). The draw rules come after
-the sum; then the score is rounded once and turned to the side to move.
+A weight may have two values, interpolated by the stage of the game (`phases`). The draw rules come after the sum; then
+the score is rounded once and turned to the side to move.
 """
-
-from typing import Any
 
 import numpy as np
 
-import merino.inner.eval.linear.terms  # noqa: F401  (fills the registry)
-from merino.inner.core.board.bitboard import BLACK, WHITE
+import merino.inner.eval.linear.terms  # noqa: F401  (fills the default set)
+from merino.inner.core.board.bitboard import ZERO
 from merino.inner.core.compiled.jit import entry, kernel
+from merino.inner.core.compiled.recursion import call_counts, call_sum
 from merino.inner.eval.draws import final_score
+from merino.inner.eval.linear.compiled import addresses_of
 from merino.inner.eval.linear.phases import by_stage, phases_of
-from merino.inner.eval.linear.registry import TERMS
-from merino.inner.eval.linear.view import view
-from merino.inner.eval.material import middlegame_share, stage_of
+from merino.inner.eval.linear.registry import TERMS, TermSet
+from merino.inner.eval.material import stage_of
 
-NUMBER_OF_TERMS = len(TERMS)
+NUMBER_OF_TERMS = len(TERMS)  # of the default set
 
 
-def _for_each_term(arguments: str, line: str, start: str = "", end: str = "") -> Any:
-    """A kernel with `line` for each term in order, in which {index}, {count}, {phase} and {multiplier} are the term's.
+@kernel
+def side_counts(address, position, out):
+    """Fill out, float64[2, terms], with White's and Black's counts times phase share and group multiplier.
 
-    numba compiles such lines in half the time of a loop over the functions that count, which it would unroll itself.
+    `address` is that of the set's `Addresses.side_counts`.
     """
-    counts = {f"count_{index}": term.count for index, term in enumerate(TERMS)}
-    lines = [
-        line.format(index=index, count=count, phase=int(term.phase), multiplier=term.group.multiplier)
-        for index, (count, term) in enumerate(zip(counts, TERMS, strict=True))
-    ]
-    source = "\n    ".join([f"def each_term({arguments}):", *filter(None, [start, *lines, end])])
-    exec(compile(source, f"<the terms: {line}>", "exec"), counts)
-    return kernel(counts["each_term"])
-
-
-_add_terms = _for_each_term(
-    "white, black, white_shares, black_shares, weights",
-    "score += weights[{index}] * "
-    "({multiplier} * (white_shares[{phase}] * {count}(white) - black_shares[{phase}] * {count}(black)))",
-    start="score = 0.0",
-    end="return score",
-)
-_fill_counts = _for_each_term(
-    "side_view, shares, out",
-    "out[{index}] = {multiplier} * shares[{phase}] * {count}(side_view)",
-)
-
-
-@kernel
-def phase_shares(side_view):
-    """How much a term of each `Phase` counts for a side, by the pieces that its opponent has left."""
-    middlegame = middlegame_share(side_view.enemy_units)
-    return 1.0, middlegame, 1.0 - middlegame
-
-
-@kernel
-def weighted_sum(position, weights):
-    """White's score before rules and rounding, float64; `weights` is float64[terms], those of the position's stage."""
-    white, black = view(position, WHITE), view(position, BLACK)
-    return _add_terms(white, black, phase_shares(white), phase_shares(black), weights)
-
-
-@kernel
-def evaluate(position, weights):
-    """The score for the side to move in centipawns, int64; `weights` is that of `weighted_sum`."""
-    return final_score(position, weighted_sum(position, weights))
-
-
-@kernel
-def counts_of_view(side_view, out):
-    """Fill out, float64[terms], with one side's counts times phase share and group multiplier."""
-    _fill_counts(side_view, phase_shares(side_view), out)
-
-
-@kernel
-def side_counts(position, out):
-    """Fill out, float64[2, terms], with White's and Black's counts times phase share and group multiplier."""
     for colour in range(2):
-        counts_of_view(view(position, colour), out[colour])
+        call_counts(address, position, colour, ZERO, out[colour])
 
 
 @entry
-def _evaluate_all(positions, weights, scores):
+def _evaluate_all(address, positions, weights, scores):
     for index in range(len(positions)):
-        scores[index] = evaluate(positions[index], weights[stage_of(positions[index])])
+        position = positions[index]
+        scores[index] = final_score(position, call_sum(address, position, weights[stage_of(position)]))
 
 
 @entry
@@ -95,29 +43,29 @@ def _stage_all(positions, stages):
 
 
 @entry
-def _count_all(positions, counts):
+def _count_all(address, positions, counts):
     for index in range(len(positions)):
-        side_counts(positions[index], counts[index])
+        side_counts(address, positions[index], counts[index])
 
 
-def scores_of(positions: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def scores_of(positions: np.ndarray, weights: np.ndarray, terms: TermSet = TERMS) -> np.ndarray:
     """Scores of POSITION[n] under weights of one phase or two, int64[n]: centipawns for the side to move."""
     scores = np.zeros(len(positions), dtype=np.int64)
-    _evaluate_all(positions, by_stage(weights, NUMBER_OF_TERMS), scores)
+    _evaluate_all(addresses_of(terms).weighted_sum, positions, by_stage(weights, len(terms)), scores)
     return scores
 
 
-def counts_of(positions: np.ndarray) -> np.ndarray:
+def counts_of(positions: np.ndarray, terms: TermSet = TERMS) -> np.ndarray:
     """Both sides' counts of POSITION[n], float64[n, 2, terms], with phase share and group multiplier applied."""
-    counts = np.zeros((len(positions), 2, NUMBER_OF_TERMS))
-    _count_all(positions, counts)
+    counts = np.zeros((len(positions), 2, len(terms)))
+    _count_all(addresses_of(terms).side_counts, positions, counts)
     return counts
 
 
-def features_of(positions: np.ndarray) -> np.ndarray:
+def features_of(positions: np.ndarray, terms: TermSet = TERMS) -> np.ndarray:
     """Rows of features, float64[n, terms], White minus Black: row @ weights of one phase is White's score."""
-    counts = counts_of(positions)
-    return counts[:, 0] - counts[:, 1]
+    counts = counts_of(positions, terms)
+    return np.asarray(counts[:, 0] - counts[:, 1])
 
 
 def stages_of(positions: np.ndarray) -> np.ndarray:
@@ -127,9 +75,9 @@ def stages_of(positions: np.ndarray) -> np.ndarray:
     return stages
 
 
-def white_scores_of(positions: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def white_scores_of(positions: np.ndarray, weights: np.ndarray, terms: TermSet = TERMS) -> np.ndarray:
     """White's scores of POSITION[n] before draw rules and rounding, float64[n]."""
-    features = features_of(positions)
-    if phases_of(weights, NUMBER_OF_TERMS) == 1:
+    features = features_of(positions, terms)
+    if phases_of(weights, len(terms)) == 1:
         return np.asarray(features @ weights)
-    return np.asarray((features * by_stage(weights, NUMBER_OF_TERMS)[stages_of(positions)]).sum(axis=1))
+    return np.asarray((features * by_stage(weights, len(terms))[stages_of(positions)]).sum(axis=1))

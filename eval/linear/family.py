@@ -9,80 +9,64 @@ from typing import Any
 
 import numpy as np
 
-from merino.inner.core.board.bitboard import U64
-from merino.inner.core.compiled.jit import entry, kernel
-from merino.inner.core.compiled.memory import array_at
-from merino.inner.core.compiled.recursion import evaluation_address
 from merino.inner.eval.evaluation import WIDTH, Evaluation, Number
 from merino.inner.eval.explanation import Explanation, PieceValues
 from merino.inner.eval.linear.breakdown import explain
-from merino.inner.eval.linear.evaluate import NUMBER_OF_TERMS, scores_of, weighted_sum, white_scores_of
+from merino.inner.eval.linear.compiled import install_of
+from merino.inner.eval.linear.evaluate import scores_of, white_scores_of
 from merino.inner.eval.linear.phases import SUFFIXES, by_stage, halves, simplest, with_values
 from merino.inner.eval.linear.pieces import attributed_of, value_pieces
-from merino.inner.eval.linear.registry import TERMS, Group, Phase, Term
-from merino.inner.eval.linear.weights import as_mapping, k_in, note_of_k, parse, save
-from merino.inner.eval.material import stage_of
+from merino.inner.eval.linear.registry import TERMS, Group, Phase, Term, TermSet
+from merino.inner.eval.linear.weights import as_mapping, k_in, note_of_k, parse, save, set_in
 from merino.inner.eval.outlook import DEFAULT_K
 
-ROW_BYTES = U64(8 * NUMBER_OF_TERMS)  # of the weights at one stage
 _PHASE_NAMES = {Phase.ALWAYS: "", Phase.MIDDLEGAME: "middlegame", Phase.ENDGAME: "endgame"}
 _INDENT = " " * 6
 
 
-@kernel
-def white_score(s, ply):
-    """White's score at `ply` of a search record before draw rules, float64."""
-    position = s.positions[ply]
-    row = s.evaluation_data + U64(stage_of(position)) * ROW_BYTES  # chosen once, as the sum has no stages
-    return weighted_sum(position, array_at(row, np.float64, NUMBER_OF_TERMS))
-
-
-@entry
-def _install(records):
-    s = records[0]
-    s.evaluation = evaluation_address(white_score, s)
-
-
 class LinearEvaluation(Evaluation):
-    """The terms under these weights in centipawns: float64[terms] in the order of the registry, or two phases of it."""
+    """A set of terms under these weights in centipawns: float64[terms] in the order of the set, or two phases of it."""
 
     has_terms = has_attributed = True
 
-    def __init__(self, weights: np.ndarray, k: float = DEFAULT_K, name: str = "terms") -> None:
-        self.weights = simplest(np.asarray(weights, dtype=np.float64), NUMBER_OF_TERMS)
-        self._table = by_stage(self.weights, NUMBER_OF_TERMS)
+    def __init__(self, weights: np.ndarray, k: float = DEFAULT_K, name: str = "terms", terms: TermSet = TERMS) -> None:
+        self.terms = terms
+        self.weights = simplest(np.asarray(weights, dtype=np.float64), len(terms))
+        self._table = by_stage(self.weights, len(terms))
         self.weights.setflags(write=False)
         self.k, self.name = k, name
 
     @classmethod
     def of_text(cls, text: str, source: str) -> LinearEvaluation:
         """The weights in a file's text, and the K fitted with them; `source` names the file. Raises WeightsError."""
-        return cls(parse(text, source), k_in(text, source), source)
+        terms = set_in(text, source)
+        return cls(parse(text, source, terms), k_in(text, source), source, terms)
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The weights."""
-        return {"weights": self.weights.tolist()}
+        """The weights, and the set that they are for unless it is the default."""
+        of = {} if self.terms is TERMS else {"terms": self.terms.name}
+        return {"weights": self.weights.tolist(), **of}
 
     def install(self, record: np.ndarray) -> object:
         """See Evaluation."""
         record[0]["evaluation_data"] = self._table.ctypes.data
-        _install(record)
+        install_of(self.terms)(record)
         return self._table
 
     def white_scores(self, positions: np.ndarray) -> np.ndarray:
         """See Evaluation."""
-        return white_scores_of(positions, self.weights)
+        return white_scores_of(positions, self.weights, self.terms)
 
     def scores(self, positions: np.ndarray) -> np.ndarray:
         """See Evaluation; one pass, so that it adds up in the same order as the search."""
-        return scores_of(positions, self.weights)
+        return scores_of(positions, self.weights, self.terms)
 
     @property
     def numbers(self) -> Mapping[str, Number]:
         """The weights by term, if both phases share one, and those of each phase: `KnightOutpost_mg`, `_eg`."""
         found = dict[str, Number]()
-        for term, *pair in zip(TERMS, *halves(self.weights, NUMBER_OF_TERMS), strict=True):
+        for term, *pair in zip(self.terms, *halves(self.weights, len(self.terms)), strict=True):
             low, high = map(float, term.bounds)
             if pair[0] == pair[1]:
                 found[term.name] = Number(float(pair[0]), low, high)
@@ -93,31 +77,31 @@ class LinearEvaluation(Evaluation):
     def with_numbers(self, values: Mapping[str, float]) -> LinearEvaluation:
         """See Evaluation."""
         super().with_numbers(values)
-        return LinearEvaluation(with_values(self.weights, values, TERMS), self.k, self.name)
+        return LinearEvaluation(with_values(self.weights, values, self.terms), self.k, self.name, self.terms)
 
     def save(self, path: Path, header: Iterable[str] = ()) -> None:
         """Write a weights file."""
-        save(path, self.weights, [*header, note_of_k(self.k)] if self.k != DEFAULT_K else header)
+        save(path, self.weights, [*header, note_of_k(self.k)] if self.k != DEFAULT_K else header, self.terms)
 
     def describe(self, width: int = WIDTH) -> str:
         """The terms: name, weight, bounds, when they count, and the chess in a sentence."""
-        return render_terms(self.weights, width=width)
+        return render_terms(self.weights, self.terms, width)
 
     def explain(self, record: np.ndarray) -> Explanation:
         """The score by terms, which sum to it."""
-        return explain(record, self.weights, self.k)
+        return explain(record, self.weights, self.k, self.terms)
 
     def value_pieces(self, record: np.ndarray) -> PieceValues:
         """What each piece is worth, three ways."""
-        return value_pieces(record, self.weights, self.k)
+        return value_pieces(record, self.weights, self.k, self.terms)
 
     def attributed(self, positions: np.ndarray) -> np.ndarray:
         """See Evaluation."""
-        return attributed_of(positions, self._table)
+        return attributed_of(positions, self._table, self.terms)
 
     def named(self) -> dict[str, float]:
         """The weights by name."""
-        return as_mapping(self.weights)
+        return as_mapping(self.weights, self.terms)
 
 
 def render_terms(weights: np.ndarray, terms: Sequence[Term] = TERMS, width: int = WIDTH) -> str:
@@ -129,7 +113,7 @@ def render_terms(weights: np.ndarray, terms: Sequence[Term] = TERMS, width: int 
     is_split = bool((pairs[:, 0] != pairs[:, 1]).any())
     if is_split:
         rows.append(f"{'two values: middlegame, endgame':>37}")
-    for group in Group:
+    for group in (group for group in Group if any(term.group is group for term in terms)):
         rows.append(f"{group.title} (times {group.multiplier:g})")
         for number, (term, pair) in enumerate(zip(terms, pairs, strict=True), start=1):
             if term.group is group:

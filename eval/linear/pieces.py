@@ -25,32 +25,33 @@ from merino.inner.core.board.bitboard import (
     ONE,
     PIECE_LETTERS,
     SQUARES,
+    ZERO,
     bit,
     lsb,
 )
 from merino.inner.core.board.position import king_square
 from merino.inner.core.compiled.jit import entry, kernel
+from merino.inner.core.compiled.recursion import call_counts
 from merino.inner.eval.explanation import Credit, PieceValue, PieceValues
 from merino.inner.eval.linear.breakdown import explain
-from merino.inner.eval.linear.evaluate import NUMBER_OF_TERMS, counts_of_view, scores_of
-from merino.inner.eval.linear.registry import TERMS
-from merino.inner.eval.linear.view import not_counting, seen_by, view
+from merino.inner.eval.linear.compiled import addresses_of
+from merino.inner.eval.linear.evaluate import scores_of
+from merino.inner.eval.linear.registry import PAWN_VALUE, TERMS, TermSet
+from merino.inner.eval.linear.view import seen_by
 from merino.inner.eval.material import stage_of
 from merino.inner.eval.outlook import DEFAULT_K
 from merino.inner.eval.removal import removals
 
-PAWN_VALUE = [term.name for term in TERMS].index("VAL_P")  # the unit of relative values
-
 
 @kernel
-def _credit(position, credited, whole, partial):
+def _credit(address, position, credited, whole, partial):
     """Fill float64[64, terms] with what the piece on each square adds to each count of its side.
 
-    Squares without a piece stay as they are; `whole` and `partial` are scratch, float64[terms].
+    `address` is that of the set's `side_counts`. Squares without a piece stay as they are; `whole` and `partial` are
+    scratch, float64[terms].
     """
     for colour in range(2):
-        side_view = view(position, colour)
-        counts_of_view(side_view, whole)
+        call_counts(address, position, colour, ZERO, whole)
         own = position.colours[colour]
         king = king_square(position, colour)
         pieces = own
@@ -58,8 +59,8 @@ def _credit(position, credited, whole, partial):
             square = lsb(pieces)
             pieces &= pieces - ONE
             left_out = own if square == king else bit(square)
-            counts_of_view(not_counting(side_view, seen_by(colour, left_out)), partial)
-            for index in range(NUMBER_OF_TERMS):
+            call_counts(address, position, colour, seen_by(colour, left_out), partial)
+            for index in range(len(whole)):
                 if square != king:
                     credited[square, index] = whole[index] - partial[index]
                 else:
@@ -67,49 +68,49 @@ def _credit(position, credited, whole, partial):
 
 
 @entry
-def _credit_pieces(positions, credited):
-    whole, partial = np.zeros(NUMBER_OF_TERMS), np.zeros(NUMBER_OF_TERMS)
-    _credit(positions[0], credited, whole, partial)
+def _credit_pieces(address, positions, credited):
+    whole, partial = np.zeros(credited.shape[1]), np.zeros(credited.shape[1])
+    _credit(address, positions[0], credited, whole, partial)
 
 
 @entry
-def _attribute(positions, weights, values):
+def _attribute(address, positions, weights, values):
     """Fill float64[n, 64] with what each piece adds to the terms of its side in centipawns, 0 for empty squares."""
-    whole, partial = np.zeros(NUMBER_OF_TERMS), np.zeros(NUMBER_OF_TERMS)
-    credited = np.zeros((64, NUMBER_OF_TERMS))
+    terms = weights.shape[1]
+    whole, partial, credited = np.zeros(terms), np.zeros(terms), np.zeros((64, terms))
     for index in range(len(positions)):
         position = positions[index]
-        _credit(position, credited, whole, partial)
+        _credit(address, position, credited, whole, partial)
         stage = stage_of(position)
         for square in range(64):
             total = 0.0
             if position.board[square] != EMPTY:
-                for term in range(NUMBER_OF_TERMS):
+                for term in range(terms):
                     total += weights[stage, term] * credited[square, term]
             values[index, square] = total
 
 
-def attributed_of(positions: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def attributed_of(positions: np.ndarray, weights: np.ndarray, terms: TermSet = TERMS) -> np.ndarray:
     """The attributed values of all pieces of POSITION[n], float64[n, 64] in centipawns for the owner.
 
     `weights` is float64[STAGES, terms], those of each stage of the game.
     """
     values = np.zeros((len(positions), 64))
-    _attribute(positions, weights, values)
+    _attribute(addresses_of(terms).side_counts, positions, weights, values)
     return values
 
 
-def value_pieces(record: np.ndarray, weights: np.ndarray, k: float = DEFAULT_K) -> PieceValues:
-    """The values of all pieces of `record`, POSITION[1]; `weights` and `k` are those of `explain`."""
-    explanation = explain(record, weights, k)
+def value_pieces(record: np.ndarray, weights: np.ndarray, k: float = DEFAULT_K, terms: TermSet = TERMS) -> PieceValues:
+    """The values of all pieces of `record`, POSITION[1]; `weights`, `k` and `terms` are those of `explain`."""
+    explanation = explain(record, weights, k, terms)
     numbers = np.array([line.weight for line in explanation.lines])
-    credited = np.zeros((64, NUMBER_OF_TERMS))
-    _credit_pieces(record, credited)
+    credited = np.zeros((64, len(terms)))
+    _credit_pieces(addresses_of(terms).side_counts, record, credited)
     board = record[0]["board"]
     occupied = [square for square in SQUARES if board[square] != EMPTY]
-    worth = removals(record, lambda positions: scores_of(positions, weights))[0]
+    worth = removals(record, lambda positions: scores_of(positions, weights, terms))[0]
     removal = {square: int(worth[square]) for square in occupied if board[square] % BLACK_PIECE != KING}
-    brought = {square: _credits(credited[square], numbers) for square in occupied}
+    brought = {square: _credits(credited[square], numbers, terms) for square in occupied}
     pieces = tuple(
         PieceValue(
             square=square,
@@ -123,13 +124,13 @@ def value_pieces(record: np.ndarray, weights: np.ndarray, k: float = DEFAULT_K) 
     )
     sign = np.where(board >= BLACK_PIECE, -1.0, 1.0)
     net = np.array([line.white_count - line.black_count for line in explanation.lines])
-    return PieceValues(explanation, pieces, _credits(net - sign @ credited, numbers))
+    return PieceValues(explanation, pieces, _credits(net - sign @ credited, numbers, terms))
 
 
-def _credits(counts: np.ndarray, weights: np.ndarray) -> tuple[Credit, ...]:
+def _credits(counts: np.ndarray, weights: np.ndarray, terms: TermSet) -> tuple[Credit, ...]:
     """The terms whose counts, float64[terms], are not zero."""
     return tuple(
         Credit(number, term.name, float(count), float(weight * count))
-        for number, (term, count, weight) in enumerate(zip(TERMS, counts, weights, strict=True), start=1)
+        for number, (term, count, weight) in enumerate(zip(terms, counts, weights, strict=True), start=1)
         if abs(count) > 1e-12
     )

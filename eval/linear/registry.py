@@ -1,11 +1,20 @@
-"""The registry of evaluation terms, filled by `@term`; everything else is derived from it."""
+"""Sets of evaluation terms, each filled by its `term` decorator; everything else is derived from them."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, IntEnum
-from typing import Any
+from importlib import import_module
+from typing import Any, overload
 
 from merino.inner.core.compiled.jit import kernel
+from merino.inner.eval.linear.view import view_without, views
+
+# The sets by name, and the modules that fill them. A module is imported when its set is asked for: most runs need one.
+_MODULES = {"greko2015": "terms", "full": "full.terms"}
+SETS = tuple(_MODULES)
+PAWN_VALUE = 0  # the first term of every set: the unit of relative values
 
 
 class Group(Enum):
@@ -17,6 +26,7 @@ class Group(Enum):
     BOARD_CONTROL = ("Board control", 1.2)
     MOBILITY = ("Mobility", 0.8)
     KING_SAFETY = ("King safety", 1.0)
+    THREATS = ("Threats", 1.0)
 
     def __init__(self, title: str, multiplier: float) -> None:
         self.title = title
@@ -35,11 +45,11 @@ class Phase(IntEnum):
 class Term:
     """One evaluation term.
 
-    `count` is compiled: it takes a `View` and returns how much of the term that side has (any real number, before
-    phase and group multiplier). `bounds` are of the weight in centipawns. `sign` is the expected sign of the weight: 1
-    if more of the term should be good for its side, -1 if bad. `sentence` is the chess. `default` is the weight in a
-    file that does not name the term, None for that of the file that comes with Merino. A new term takes 0, so that
-    older files score as before.
+    `count` is compiled: it takes a view of its set and returns how much of the term that side has (any real number,
+    before phase and group multiplier). `bounds` are of the weight in centipawns. `sign` is the expected sign of the
+    weight: 1 if more of the term should be good for its side, -1 if bad. `sentence` is the chess. `default` is the
+    weight in a file that does not name the term, None for that of the file that comes with Merino. A new term takes 0,
+    so that older files score as before.
     """
 
     name: str
@@ -52,23 +62,60 @@ class Term:
     default: float | None = None
 
 
-TERMS: list[Term] = []
+class TermSet(Sequence[Term]):
+    """A named set of terms: all that a score is the sum of, in the order of their weights. Its first term is the pawn.
+
+    `name` is the word by which a weights file names the set. `views` is a kernel: the views of both sides of a
+    position, White's first, which its terms count on. `view_without` is another: the view of a side (position, colour,
+    squares) that leaves its own pieces on `squares`, as it sees them, out of the count.
+    """
+
+    def __init__(
+        self, name: str, views: Any = views, view_without: Any = view_without, terms: Iterable[Term] = ()
+    ) -> None:
+        self.name, self.views, self.view_without = name, views, view_without
+        self._terms = list(terms)
+
+    @overload
+    def __getitem__(self, index: int) -> Term: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Term]: ...
+
+    def __getitem__(self, index: int | slice) -> Term | list[Term]:
+        return self._terms[index]
+
+    def __len__(self) -> int:
+        return len(self._terms)
+
+    def __reduce__(self) -> tuple[Callable[[str], TermSet], tuple[str]]:
+        """A set arrives in another process as the one of its name there."""
+        return set_named, (self.name,)
+
+    def term(
+        self,
+        name: str,
+        group: Group,
+        bounds: tuple[int, int],
+        phase: Phase = Phase.ALWAYS,
+        sign: int = 1,
+        default: float | None = None,
+    ) -> Callable[[Callable[..., Any]], Any]:
+        """Add the decorated count as the next term. Its docstring is the sentence that users read."""
+
+        def register(count: Callable[..., Any]) -> Any:
+            sentence = " ".join((count.__doc__ or "").split())
+            compiled = kernel(count)
+            self._terms.append(Term(name, group, bounds, phase, sign, sentence, compiled, default))
+            return compiled
+
+        return register
 
 
-def term(
-    name: str,
-    group: Group,
-    bounds: tuple[int, int],
-    phase: Phase = Phase.ALWAYS,
-    sign: int = 1,
-    default: float | None = None,
-) -> Callable[[Callable[..., Any]], Any]:
-    """Register the decorated count as the next term. Its docstring is the sentence that users read."""
+def set_named(name: str) -> TermSet:
+    """The set of this name, one of SETS."""
+    found: TermSet = import_module(f"merino.inner.eval.linear.{_MODULES[name]}").TERMS
+    return found
 
-    def register(count: Callable[..., Any]) -> Any:
-        sentence = " ".join((count.__doc__ or "").split())
-        compiled = kernel(count)
-        TERMS.append(Term(name, group, bounds, phase, sign, sentence, compiled, default))
-        return compiled
 
-    return register
+TERMS = TermSet("greko2015")  # the default: the 27 of GreKo 2015 ML, filled by `terms`

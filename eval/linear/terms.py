@@ -26,50 +26,31 @@ from merino.inner.core.board.bitboard import (
     south_fill,
 )
 from merino.inner.core.compiled.jit import kernel
-from merino.inner.eval.linear.registry import Group, Phase, term
+from merino.inner.eval.linear.registry import TERMS, Group, Phase
+from merino.inner.eval.linear.tables import (
+    CENTER,
+    DISTANCES,
+    FULL_CENTER,
+    HALF_CENTER,
+    parabola,
+    passed_sum,
+    squares,
+    table_sum,
+)
 
+term = TERMS.term
 WORTH = (0, 3000)  # bounds of a piece value
 PENALTY = (-200, 0)
 EITHER = (-200, 200)
 
 
-def _parabola(x, vertex, at_vertex, other, at_other):
-    """The parabola with its vertex at (vertex, at_vertex) that passes through (other, at_other)."""
-    return at_vertex + (at_other - at_vertex) * ((x - vertex) / (other - vertex)) ** 2
-
-
-def _squares(*names):
-    return U64(sum(1 << ("abcdefgh".index(name[0]) + 8 * (int(name[1]) - 1)) for name in names))
-
-
-def _centrality(square):
-    """3 on the four central squares, falling by one for each file and rank away from them; -3 in the corners."""
-    file, rank = square & 7, square >> 3
-    return 3 - max(3 - file, file - 4, 0) - max(3 - rank, rank - 4, 0)
-
-
-CENTER = np.array([_centrality(square) / 3 for square in SQUARES])
-FULL_CENTER = _squares("d4", "e4", "d5", "e5", "d6", "e6")
-HALF_CENTER = _squares("c3", "d3", "e3", "f3", "c4", "f4", "c5", "f5")
-OUTPOSTS = _squares("d6", "e6", *(f + "5" for f in "cdef"), *(f + "4" for f in "bcdefg"))
-PASSED_BY_RANK = np.array([_parabola(rank, 0, 0, 7, 1) for rank in range(8)])
-KNIGHT_MOBILITY = np.array([_parabola(int(KNIGHT_ATTACKS[s]).bit_count(), 8, 1, 2, -1) for s in SQUARES])
-BISHOP_MOBILITY = np.array([_parabola(count, 13, 1, 1, -1) for count in range(14)])
-ROOK_MOBILITY = np.array([_parabola(count, 14, 1, 2, -1) for count in range(15)])
-TROPISM = np.array([_parabola(distance, 7, 0, 2, 1) for distance in range(8)])
-SHIELD_GAPS = np.array([_parabola(gaps, 0, 0, 9, 1) for gaps in range(10)])
+OUTPOSTS = squares("d6", "e6", *(f + "5" for f in "cdef"), *(f + "4" for f in "bcdefg"))
+KNIGHT_MOBILITY = np.array([parabola(int(KNIGHT_ATTACKS[s]).bit_count(), 8, 1, 2, -1) for s in SQUARES])
+BISHOP_MOBILITY = np.array([parabola(count, 13, 1, 1, -1) for count in range(14)])
+ROOK_MOBILITY = np.array([parabola(count, 14, 1, 2, -1) for count in range(15)])
+TROPISM = np.array([parabola(distance, 7, 0, 2, 1) for distance in range(8)])
+SHIELD_GAPS = np.array([parabola(gaps, 0, 0, 9, 1) for gaps in range(10)])
 KING_EXPOSURE = np.array([(1, 0, 0, 1, 0, 1, 0, 1)[s] / 4 if s < 8 else (2 / 4 if s < 16 else 1.0) for s in SQUARES])
-DISTANCES = np.array([[max(abs((a & 7) - (b & 7)), abs((a >> 3) - (b >> 3))) for b in SQUARES] for a in SQUARES])
-
-
-@kernel
-def _table_sum(squares, table):
-    """The sum of a float64[64] table over a set."""
-    total = 0.0
-    while squares:
-        total += table[lsb(squares)]
-        squares &= squares - ONE
-    return total
 
 
 @kernel
@@ -77,16 +58,6 @@ def _passed_pawns(view):
     """Pawns with no enemy pawn on their file, before or behind, and none ahead on the files beside it."""
     guarded = south_fill(view.enemy_pawns >> U64(8))
     return view.pawns & ~(south_fill(north_fill(view.enemy_pawns)) | beside(guarded))
-
-
-@kernel
-def _passed_sum(pawns):
-    """The square of each pawn's rank over 7, summed."""
-    total = 0.0
-    while pawns:
-        total += PASSED_BY_RANK[lsb(pawns) >> 3]
-        pawns &= pawns - ONE
-    return total
 
 
 @term("VAL_P", Group.MATERIAL, WORTH)
@@ -149,14 +120,14 @@ def pawn_center(view):
 def pawn_passed_free(view):
     """A passed pawn whose next square is empty, by the square of its rank; the weight would be reached on rank 8."""
     passed = _passed_pawns(view)
-    return _passed_sum(passed & ~(view.occupied >> U64(8)))
+    return passed_sum(passed & ~(view.occupied >> U64(8)))
 
 
 @term("PawnPassedBlockedMax", Group.PASSED_PAWNS, (0, 300))
 def pawn_passed_blocked(view):
     """A passed pawn whose next square is occupied, by the square of its rank."""
     passed = _passed_pawns(view)
-    return _passed_sum(passed & (view.occupied >> U64(8)))
+    return passed_sum(passed & (view.occupied >> U64(8)))
 
 
 @term("PawnPassedKingDist", Group.PASSED_PAWNS, (0, 50))
@@ -190,7 +161,7 @@ def pawn_passed_square(view):
 @term("KnightCenter", Group.BOARD_CONTROL, EITHER)
 def knight_center(view):
     """A knight near the centre; in a corner it counts against."""
-    return _table_sum(view.knights, CENTER)
+    return table_sum(view.knights, CENTER)
 
 
 @term("KnightOutpost", Group.BOARD_CONTROL, EITHER)
@@ -202,7 +173,7 @@ def knight_outpost(view):
 @term("KnightMobility", Group.MOBILITY, EITHER)
 def knight_mobility(view):
     """The squares a knight would reach on an empty board: 1 for eight of them, -1 for two."""
-    return _table_sum(view.knights, KNIGHT_MOBILITY)
+    return table_sum(view.knights, KNIGHT_MOBILITY)
 
 
 @term("BishopPairMidgame", Group.MATERIAL, EITHER, Phase.MIDDLEGAME)
@@ -220,7 +191,7 @@ def bishop_pair_endgame(view):
 @term("BishopCenter", Group.BOARD_CONTROL, EITHER)
 def bishop_center(view):
     """A bishop near the centre; in a corner it counts against."""
-    return _table_sum(view.bishops, CENTER)
+    return table_sum(view.bishops, CENTER)
 
 
 @term("BishopMobility", Group.MOBILITY, EITHER)

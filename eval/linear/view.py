@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from numba import types
 
-from merino.inner.core.board.bitboard import BISHOP, KNIGHT, PAWN, QUEEN, ROOK, WHITE, mirror
+from merino.inner.core.board.bitboard import BISHOP, BLACK, KNIGHT, PAWN, QUEEN, ROOK, WHITE, mirror
 from merino.inner.core.board.position import king_square, occupied_squares, pieces_of
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.eval.material import units
@@ -74,3 +74,15 @@ def not_counting(side_view, squares):
         enemy_units=side_view.enemy_units,
         to_move=side_view.to_move,
     )
+
+
+@kernel
+def views(position):
+    """The views of White and of Black."""
+    return view(position, WHITE), view(position, BLACK)
+
+
+@kernel
+def view_without(position, colour, squares):
+    """The view of `colour` with its own pieces on `squares`, as it sees them, out of the count."""
+    return not_counting(view(position, colour), squares)

@@ -1,7 +1,8 @@
 """The weights file: plain text, one `Name value` a line, `#` comments; the same for engine and learner.
 
 A line may hold two values, `Name 30 18`: the first is the middlegame's, the second the endgame's. A term that a file
-does not name has its default, so that a file stays good when the evaluation gains a term.
+does not name has its default, so that a file stays good when the evaluation gains a term. A line `set full` says which
+set of terms the file is for; without one it is for the default set.
 
 Which file is in use, first that applies: the one asked for (`WeightsFile`, `--weights`), `$MERINO_WEIGHTS`,
 `weights.txt` in the user's data folder (the learner writes it), the one shipped with Merino. Never the
@@ -10,24 +11,25 @@ working directory: a GUI starts engines anywhere.
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-import merino.inner.eval.linear.terms  # noqa: F401  (fills the registry)
+import merino.inner.eval.linear.terms  # noqa: F401  (fills the default set)
 from merino.inner.core.common.files import write_whole
 from merino.inner.core.common.folders import user_folder
 from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.core.common.user_files import WEIGHTS, is_there, names_in, read_user_text, text_of, user_path
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.linear.phases import SUFFIXES, halves
-from merino.inner.eval.linear.registry import TERMS, Term
+from merino.inner.eval.linear.registry import SETS, TERMS, Term, TermSet, set_named
 from merino.inner.eval.outlook import DEFAULT_K
 
 SHIPPED = Path(__file__).resolve().parents[2] / "weights"
 DEFAULT_FILE = SHIPPED / "default.txt"
 ENVIRONMENT_VARIABLE = "MERINO_WEIGHTS"
+SET_WORD = "set"  # begins the line that names the set
 _FORMS = "'Name value' or 'Name middlegame endgame'"
 _K_IN_COMMENT = re.compile(r"^#.*\bK (\d+(?:\.\d+)?)\b", re.MULTILINE)
 
@@ -49,7 +51,7 @@ def active_file(asked_for: str | None = None) -> Path:
 
 
 def load(path: Path, terms: Iterable[Term] = TERMS) -> np.ndarray:
-    """The weights in `path`: float64[terms] in the order of the registry, or two phases of it; raises WeightsError."""
+    """The weights in `path`: float64[terms] in the order of the set, or two phases of it; raises WeightsError."""
     return parse(_text(path), str(path), terms)
 
 
@@ -58,13 +60,12 @@ def parse(text: str, source: str, terms: Iterable[Term] = TERMS) -> np.ndarray:
 
     Raises WeightsError.
     """
+    terms = list(terms) if not isinstance(terms, TermSet) else _of_this_set(terms, text, source)
     known = {term.name: term for term in terms}
     values: dict[str, tuple[float, ...]] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
-        words = line.split("#", 1)[0].split()
-        if not words:
+    for where, line, words in _lines(text, source):
+        if words[0] == SET_WORD:
             continue
-        where = f"{source}:{number}"
         if len(words) not in (2, 3):
             raise WeightsError(
                 f"{where}: expected 'Name value' or 'Name middlegame endgame', found {line.strip()[:60]!r}"
@@ -81,18 +82,49 @@ def parse(text: str, source: str, terms: Iterable[Term] = TERMS) -> np.ndarray:
         values[name] = found
     if not values:
         raise WeightsError(f"{source}: it names no term of the evaluation")
-    values |= _defaults_of([term for name, term in known.items() if name not in values], source)
+    values |= _defaults_of([term for name, term in known.items() if name not in values], source, terms)
     phases = max(map(len, values.values()))
     return np.array([values[name][min(phase, len(values[name]) - 1)] for phase in range(phases) for name in known])
 
 
-def _defaults_of(missing: Sequence[Term], source: str) -> dict[str, tuple[float, ...]]:
+def set_in(text: str, source: str) -> TermSet:
+    """The set of terms that a file's `text` is for; `source` names it in errors. Raises WeightsError."""
+    found: TermSet | None = None
+    for where, line, words in _lines(text, source):
+        if words[0] != SET_WORD:
+            continue
+        if found is not None or len(words) != 2:
+            raise WeightsError(f"{where}: expected one line '{SET_WORD} NAME', found {line.strip()[:60]!r}")
+        if words[1] not in SETS:
+            hint = did_you_mean(words[1], SETS)
+            raise WeightsError(f"{where}: there is no set of terms named {words[1][:40]!r}{hint}")
+        found = set_named(words[1])
+    return TERMS if found is None else found
+
+
+def _of_this_set(terms: TermSet, text: str, source: str) -> TermSet:
+    """The set; raises WeightsError if the file is for another."""
+    found = set_in(text, source)
+    if found is not terms:
+        raise WeightsError(f"{source}: it is for the set '{found.name}', and '{terms.name}' is wanted")
+    return terms
+
+
+def _lines(text: str, source: str) -> Iterator[tuple[str, str, list[str]]]:
+    """The lines of a file that say something: where each is, the line, and its words without a comment."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if words := line.split("#", 1)[0].split():
+            yield f"{source}:{number}", line, words
+
+
+def _defaults_of(missing: Sequence[Term], source: str, terms: Sequence[Term]) -> dict[str, tuple[float, ...]]:
     """The weights of the terms that the file called `source` does not name."""
     found: dict[str, tuple[float, ...]] = {t.name: (float(t.default),) for t in missing if t.default is not None}
     others = [term.name for term in missing if term.default is None]
-    if others and source == str(DEFAULT_FILE):
+    of = terms if isinstance(terms, TermSet) else TERMS
+    if others and source == str(file_of(of)):
         raise WeightsError(f"{source}: no value for {', '.join(others)}")
-    usual = _values_of(defaults(), TERMS) if others else {}
+    usual = _values_of(defaults(of), of) if others else {}
     unknown = [name for name in others if name not in usual]
     if unknown:
         raise WeightsError(f"{source}: no value for {', '.join(unknown)}, which have no default")
@@ -152,9 +184,14 @@ def _number(text: str, where: str) -> float:
     return value
 
 
-def defaults() -> np.ndarray:
-    """The weights of the shipped default file, as `load` gives them; raises WeightsError."""
-    return load(DEFAULT_FILE)
+def file_of(terms: TermSet) -> Path:
+    """The weights file that comes with Merino for a set."""
+    return DEFAULT_FILE if terms is TERMS else SHIPPED / f"{terms.name}.txt"
+
+
+def defaults(terms: TermSet = TERMS) -> np.ndarray:
+    """The weights that come with Merino for a set, as `load` gives them; raises WeightsError."""
+    return load(file_of(terms), terms)
 
 
 def as_mapping(weights: np.ndarray, terms: Iterable[Term] = TERMS) -> dict[str, float]:
@@ -172,14 +209,16 @@ def _values_of(weights: np.ndarray, terms: Iterable[Term]) -> dict[str, tuple[fl
     return {t.name: (first,) if first == last else (first, last) for t, (first, last) in zip(terms, pairs, strict=True)}
 
 
-def render(weights: Mapping[str, float], header: Iterable[str] = ()) -> str:
-    """The text of a weights file: `header` as comments, then a line a term, 0 without a sign.
+def render(weights: Mapping[str, float], header: Iterable[str] = (), terms: TermSet = TERMS) -> str:
+    """The text of a weights file: `header` as comments, then a line a term of the set, 0 without a sign.
 
     Names are those of `as_mapping`.
     """
     lines, values = [f"# {line}".rstrip() for line in header], dict[str, list[float]]()
     for name, value in weights.items():
         values.setdefault(name.removesuffix(SUFFIXES[0]).removesuffix(SUFFIXES[1]), []).append(value)
+    if terms is not TERMS:
+        lines.append(f"{SET_WORD} {terms.name}")
     lines += [f"{name:<22} {_written(pair)}" for name, pair in values.items()]
     return "\n".join(lines) + "\n"
 
@@ -220,13 +259,13 @@ def _revalued(line: str, values: Mapping[str, tuple[float, ...]]) -> str:
     """The line of a weights file with the values that its term has in `values`."""
     code, comment_mark, comment = line.partition("#")
     words = code.split()
-    if not words or tuple(map(float, words[1:])) == values[words[0]]:
+    if not words or words[0] == SET_WORD or tuple(map(float, words[1:])) == values[words[0]]:
         return line
     first, last = code.index(words[1], code.index(words[0]) + len(words[0])), code.rstrip()
     return f"{code[:first]}{_written(values[words[0]])}{code[len(last) :]}{comment_mark}{comment}"
 
 
-def save(path: Path, weights: np.ndarray, header: Iterable[str] = ()) -> None:
+def save(path: Path, weights: np.ndarray, header: Iterable[str] = (), terms: TermSet = TERMS) -> None:
     """Write a weights file whole or not at all; raises OSError where the folder cannot be written."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, render(as_mapping(weights), header).encode())
+    write_whole(path, render(as_mapping(weights, terms), header, terms).encode())

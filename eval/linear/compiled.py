@@ -1,0 +1,125 @@
+"""The compiled forms of a set of terms: its score in the search, its sum, and the counts of one side.
+
+score = sum over terms of weight * feature, where feature = White's count - Black's, each times phase share and group
+multiplier. All are made from the set, compiled once for it, and called through their addresses, so that code which
+uses a set is compiled for all of them together.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from merino.inner.core.board.bitboard import U64
+from merino.inner.core.board.position import POSITION
+from merino.inner.core.compiled.jit import entry, kernel
+from merino.inner.core.compiled.memory import array_at
+from merino.inner.core.compiled.recursion import counts_address, evaluation_address, sum_address
+from merino.inner.eval.linear.registry import TermSet
+from merino.inner.eval.material import middlegame_share, stage_of
+
+
+class Addresses(NamedTuple):
+    """The addresses of a set's kernels, uint64, for `call_sum` and `call_counts`.
+
+    `weighted_sum` (position, weights of its stage) -> White's score before rules and rounding. `side_counts` (position,
+    colour, squares, out) fills out, float64[terms], with the side's counts times phase share and group multiplier; its
+    own pieces on `squares`, as it sees them, do not count.
+    """
+
+    weighted_sum: np.uint64
+    side_counts: np.uint64
+
+
+def _for_each_term(terms: TermSet, arguments: str, line: str, start: str = "", end: str = "") -> Any:
+    """A kernel with `line` for each term in order, in which {index}, {count}, {phase} and {multiplier} are the term's.
+
+    numba compiles such lines in half the time of a loop over the functions that count, which it would unroll itself.
+    """
+    counts = {f"count_{index}": term.count for index, term in enumerate(terms)}
+    lines = [
+        line.format(index=index, count=count, phase=int(term.phase), multiplier=term.group.multiplier)
+        for index, (count, term) in enumerate(zip(counts, terms, strict=True))
+    ]
+    source = "\n    ".join([f"def each_term({arguments}):", *filter(None, [start, *lines, end])])
+    exec(compile(source, f"<the terms: {line}>", "exec"), counts)
+    return kernel(counts["each_term"])
+
+
+@kernel
+def phase_shares(side_view):
+    """How much a term of each `Phase` counts for a side, by the pieces that its opponent has left."""
+    middlegame = middlegame_share(side_view.enemy_units)
+    return 1.0, middlegame, 1.0 - middlegame
+
+
+@cache
+def weighted_sum_of(terms: TermSet) -> Any:
+    """The kernel (position, weights) -> White's score before rules and rounding, float64.
+
+    `weights` is float64[terms], those of the position's stage.
+    """
+    add_terms = _for_each_term(
+        terms,
+        "white, black, white_shares, black_shares, weights",
+        "score += weights[{index}] * "
+        "({multiplier} * (white_shares[{phase}] * {count}(white) - black_shares[{phase}] * {count}(black)))",
+        start="score = 0.0",
+        end="return score",
+    )
+    views = terms.views
+
+    @kernel
+    def weighted_sum(position, weights):
+        white, black = views(position)
+        return add_terms(white, black, phase_shares(white), phase_shares(black), weights)
+
+    return weighted_sum
+
+
+@cache
+def install_of(terms: TermSet) -> Any:
+    """The entry (search record) that lets it use this set; `evaluation_data` are the weights of each stage in turn."""
+    weighted_sum, number, row_bytes = weighted_sum_of(terms), len(terms), U64(8 * len(terms))
+
+    @kernel
+    def white_score(s, ply):
+        """White's score at `ply` of a search record before draw rules, float64."""
+        position = s.positions[ply]
+        row = s.evaluation_data + U64(stage_of(position)) * row_bytes  # chosen once, as the sum has no stages
+        return weighted_sum(position, array_at(row, np.float64, number))
+
+    @entry(of=terms.name)
+    def install(records):
+        s = records[0]
+        s.evaluation = evaluation_address(white_score, s)
+
+    return install
+
+
+@cache
+def addresses_of(terms: TermSet) -> Addresses:
+    """Where the kernels of a set are; compiles them if they are not on the disk."""
+    weighted_sum, view_without = weighted_sum_of(terms), terms.view_without
+    fill_counts = _for_each_term(
+        terms,
+        "side_view, shares, out",
+        "out[{index}] = {multiplier} * shares[{phase}] * {count}(side_view)",
+    )
+
+    @kernel
+    def side_counts(position, colour, squares, out):
+        side_view = view_without(position, colour, squares)
+        fill_counts(side_view, phase_shares(side_view), out)
+        return 0
+
+    @entry(of=terms.name)
+    def link(positions, out, addresses):
+        addresses[0] = sum_address(weighted_sum, positions[0], out)
+        addresses[1] = counts_address(side_counts, positions[0], out)
+
+    found = np.zeros(2, dtype=np.uint64)
+    link(np.zeros(1, dtype=POSITION), np.zeros(len(terms)), found)
+    return Addresses(found[0], found[1])

@@ -1,0 +1,8 @@
+"""The set `full` itself, and the bounds of its weights; the modules beside it fill it."""
+
+from merino.inner.eval.linear.full.view import full_view_without, full_views
+from merino.inner.eval.linear.registry import TermSet
+
+WORTH = (0, 3000)  # bounds of a piece value
+EITHER = (-200, 200)
+TERMS = TermSet("full", full_views, full_view_without)

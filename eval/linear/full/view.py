@@ -1,0 +1,200 @@
+"""The board as one side sees it, with what both sides attack: what a term of the set `full` may look at.
+
+The attacks of each side are found once, on the board as that side sees it; mobility, threats and the attack on the king
+all count with them.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import types
+
+from merino.inner.core.board.attacks import KING_ATTACKS, KNIGHT_ATTACKS, bishop_attacks, rook_attacks
+from merino.inner.core.board.bitboard import (
+    BISHOP,
+    BLACK,
+    KNIGHT,
+    NOT_A,
+    NOT_H,
+    ONE,
+    QUEEN,
+    ROOK,
+    U64,
+    WHITE,
+    beside,
+    bit,
+    lsb,
+    mirror,
+    popcount,
+    south_fill,
+)
+from merino.inner.core.board.position import pieces_of
+from merino.inner.core.compiled.jit import kernel
+from merino.inner.eval.linear.tables import parabola
+from merino.inner.eval.linear.view import not_counting, seen_by, view
+
+KNIGHT_MOBILITY = np.array([parabola(count, 8, 1, 0, -1) for count in range(9)])
+BISHOP_MOBILITY = np.array([parabola(count, 13, 1, 0, -1) for count in range(14)])
+ROOK_MOBILITY = np.array([parabola(count, 14, 1, 0, -1) for count in range(15)])
+QUEEN_MOBILITY = np.array([parabola(count, 27, 1, 0, -1) for count in range(28)])
+TRAPPED = 3  # safe squares of a rook: no more, and it is trapped
+# How much each piece adds to the attack on a king whose ring it reaches.
+KNIGHT_ATTACK, BISHOP_ATTACK, ROOK_ATTACK, QUEEN_ATTACK = 2, 2, 3, 5
+
+
+class Attacks(NamedTuple):
+    """What one side attacks, as it sees the board: sets uint64, numbers int64, mobility float64.
+
+    The mobility of a piece is by the number of safe squares that it attacks: without an own pawn or the own king, and
+    not attacked by an enemy pawn. The ring of a king are the squares beside him.
+    """
+
+    by_pawns: types.uint64
+    by_knights: types.uint64
+    by_bishops: types.uint64
+    by_rooks: types.uint64
+    by_queens: types.uint64
+    attacked: types.uint64  # by any piece, the king too
+    attacked_twice: types.uint64
+    knight_mobility: types.float64
+    bishop_mobility: types.float64
+    rook_mobility: types.float64
+    queen_mobility: types.float64
+    trapped_rooks: types.int64
+    ring_attackers: types.int64
+    ring_units: types.int64  # the attackers of the ring by their kind
+    ring_hits: types.int64  # squares of the ring, counted for each attacker
+
+
+class FullView(NamedTuple):
+    """One side's board: sets are uint64 with the own first rank as rank 1; see `Attacks`."""
+
+    pawns: types.uint64
+    knights: types.uint64
+    bishops: types.uint64
+    rooks: types.uint64
+    queens: types.uint64
+    king: types.int64  # square
+    enemy_pawns: types.uint64
+    enemy_minors: types.uint64
+    enemy_rooks: types.uint64
+    enemy_queens: types.uint64
+    enemy_king: types.int64  # square
+    occupied: types.uint64
+    enemy_units: types.int64
+    to_move: types.boolean
+    own: Attacks
+    passed: types.uint64  # own pawns with no enemy pawn ahead on their file or beside it
+    enemy_by_pawns: types.uint64
+    enemy_attacked: types.uint64
+    enemy_attacked_twice: types.uint64
+
+
+@kernel
+def _passed_pawns(pawns, enemy_pawns):
+    """Pawns with no enemy pawn ahead on their file or on those beside it."""
+    return pawns & ~south_fill((enemy_pawns | beside(enemy_pawns)) >> U64(8))
+
+
+@kernel
+def attacks_of_side(side):
+    """The `Attacks` of a side with this plain view."""
+    east, west = (side.pawns & NOT_H) << U64(9), (side.pawns & NOT_A) << U64(7)
+    by_pawns = east | west
+    attacked, twice = by_pawns, east & west
+    by_king = KING_ATTACKS[side.king]
+    twice, attacked = twice | attacked & by_king, attacked | by_king
+    by_enemy_pawns = (side.enemy_pawns & NOT_H) >> U64(7) | (side.enemy_pawns & NOT_A) >> U64(9)
+    safe = ~(side.pawns | bit(side.king) | by_enemy_pawns)
+    ring = KING_ATTACKS[side.enemy_king]
+    attackers = units = hits = trapped = 0
+
+    by_knights, knight_mobility, pieces = U64(0), 0.0, side.knights
+    while pieces:
+        found = KNIGHT_ATTACKS[lsb(pieces)]
+        pieces &= pieces - ONE
+        twice, attacked, by_knights = twice | attacked & found, attacked | found, by_knights | found
+        knight_mobility += KNIGHT_MOBILITY[popcount(found & safe)]
+        reaches = popcount(found & ring)
+        attackers, units, hits = attackers + min(reaches, 1), units + KNIGHT_ATTACK * min(reaches, 1), hits + reaches
+
+    by_bishops, bishop_mobility, pieces = U64(0), 0.0, side.bishops
+    while pieces:
+        found = bishop_attacks(lsb(pieces), side.occupied)
+        pieces &= pieces - ONE
+        twice, attacked, by_bishops = twice | attacked & found, attacked | found, by_bishops | found
+        bishop_mobility += BISHOP_MOBILITY[popcount(found & safe)]
+        reaches = popcount(found & ring)
+        attackers, units, hits = attackers + min(reaches, 1), units + BISHOP_ATTACK * min(reaches, 1), hits + reaches
+
+    by_rooks, rook_mobility, pieces = U64(0), 0.0, side.rooks
+    while pieces:
+        found = rook_attacks(lsb(pieces), side.occupied)
+        pieces &= pieces - ONE
+        twice, attacked, by_rooks = twice | attacked & found, attacked | found, by_rooks | found
+        free = popcount(found & safe)
+        rook_mobility += ROOK_MOBILITY[free]
+        trapped += free <= TRAPPED
+        reaches = popcount(found & ring)
+        attackers, units, hits = attackers + min(reaches, 1), units + ROOK_ATTACK * min(reaches, 1), hits + reaches
+
+    by_queens, queen_mobility, pieces = U64(0), 0.0, side.queens
+    while pieces:
+        square = lsb(pieces)
+        found = bishop_attacks(square, side.occupied) | rook_attacks(square, side.occupied)
+        pieces &= pieces - ONE
+        twice, attacked, by_queens = twice | attacked & found, attacked | found, by_queens | found
+        queen_mobility += QUEEN_MOBILITY[popcount(found & safe)]
+        reaches = popcount(found & ring)
+        attackers, units, hits = attackers + min(reaches, 1), units + QUEEN_ATTACK * min(reaches, 1), hits + reaches
+
+    return Attacks(
+        by_pawns, by_knights, by_bishops, by_rooks, by_queens, attacked, twice,
+        knight_mobility, bishop_mobility, rook_mobility, queen_mobility, trapped, attackers, units, hits,
+    )  # fmt: skip
+
+
+@kernel
+def _joined(position, colour, side, own, enemy):
+    """The `FullView` of `colour` from its plain view, its own attacks, and the enemy's as he sees them."""
+    foe = 1 - colour
+    return FullView(
+        pawns=side.pawns,
+        knights=side.knights,
+        bishops=side.bishops,
+        rooks=side.rooks,
+        queens=side.queens,
+        king=side.king,
+        enemy_pawns=side.enemy_pawns,
+        enemy_minors=seen_by(colour, pieces_of(position, foe, KNIGHT) | pieces_of(position, foe, BISHOP)),
+        enemy_rooks=seen_by(colour, pieces_of(position, foe, ROOK)),
+        enemy_queens=seen_by(colour, pieces_of(position, foe, QUEEN)),
+        enemy_king=side.enemy_king,
+        occupied=side.occupied,
+        enemy_units=side.enemy_units,
+        to_move=side.to_move,
+        own=own,
+        passed=_passed_pawns(side.pawns, side.enemy_pawns),
+        enemy_by_pawns=mirror(enemy.by_pawns),
+        enemy_attacked=mirror(enemy.attacked),
+        enemy_attacked_twice=mirror(enemy.attacked_twice),
+    )
+
+
+@kernel
+def full_views(position):
+    """The views of White and of Black."""
+    white, black = view(position, WHITE), view(position, BLACK)
+    by_white, by_black = attacks_of_side(white), attacks_of_side(black)
+    return (
+        _joined(position, WHITE, white, by_white, by_black),
+        _joined(position, BLACK, black, by_black, by_white),
+    )
+
+
+@kernel
+def full_view_without(position, colour, squares):
+    """The view of `colour` with its own pieces on `squares`, as it sees them, out of the count."""
+    side = not_counting(view(position, colour), squares)
+    enemy = attacks_of_side(view(position, 1 - colour))
+    return _joined(position, colour, side, attacks_of_side(side), enemy)

@@ -1,0 +1,187 @@
+"""The set `full`: each of its terms against its python-chess spelling, and the set as an evaluation."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import chess
+import numpy as np
+import pytest
+
+from merino.inner.core.board.bitboard import BLACK, WHITE
+from merino.inner.core.board.fen import parse_fen
+from merino.inner.eval.draws import after_rules
+from merino.inner.eval.evaluation import EvaluationError
+from merino.inner.eval.families import from_identity, load_evaluation
+from merino.inner.eval.linear.evaluate import counts_of, features_of, scores_of
+from merino.inner.eval.linear.family import LinearEvaluation
+from merino.inner.eval.linear.registry import TERMS as DEFAULT_TERMS
+from merino.inner.eval.linear.registry import set_named
+from merino.inner.eval.linear.weights import WeightsError, as_mapping, load, render, rewrite, set_in
+from tests import naive_full
+from tests.boards import playouts, records, sparse
+
+FULL = set_named("full")
+NAMES = [term.name for term in FULL]
+COLUMNS = {name: index for index, name in enumerate(NAMES)}
+BOARDS = [*playouts(701, 300), *playouts(702, 30, chess960=True), *sparse(703, 200)]
+OFTEN_ENOUGH = 4  # of the sides must have some of a term, so that the comparison says something
+MIDDLEGAME = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R1BQ1RK1 b - - 0 9"
+
+
+@pytest.fixture(scope="module")
+def positions() -> np.ndarray:
+    return records(BOARDS)
+
+
+@pytest.fixture(scope="module")
+def counts(positions: np.ndarray) -> np.ndarray:
+    return counts_of(positions, FULL)
+
+
+def weights() -> np.ndarray:
+    """Weights of two phases within their bounds, all different."""
+    draw = np.random.default_rng(7)
+    low, high = np.transpose([term.bounds for term in FULL])
+    return np.concatenate([np.rint(low + draw.random(len(FULL)) * (high - low)) for _ in range(2)])
+
+
+def count(name: str, fen: str, colour: int = WHITE) -> float:
+    """One side's count of a term before the group multiplier."""
+    found = counts_of(parse_fen(fen), FULL)[0, colour, COLUMNS[name]]
+    return float(found) / FULL[COLUMNS[name]].group.multiplier
+
+
+def test_the_set_has_the_terms_of_its_naive_version_in_their_order() -> None:
+    assert list(naive_full.TERMS) == NAMES and len(set(NAMES)) == len(NAMES)
+    assert 60 <= len(NAMES) <= 90
+
+
+@pytest.mark.parametrize("term", FULL, ids=NAMES)
+def test_a_term_says_in_a_sentence_what_it_counts(term) -> None:
+    assert term.sentence.endswith(".") and term.sentence[0].isupper()
+    assert 5 <= len(term.sentence) <= 130
+    assert term.group.multiplier == naive_full.TERMS[term.name].multiplier and term.phase == 0
+    assert term.bounds[0] <= 0 < term.bounds[1]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_term_agrees_with_python_chess(name: str, counts: np.ndarray) -> None:
+    term, found = naive_full.TERMS[name], counts[:, :, COLUMNS[name]]
+    expected = np.array(
+        [[term.multiplier * term.count(board, side) for side in (chess.WHITE, chess.BLACK)] for board in BOARDS]
+    )
+    wrong = np.flatnonzero(~np.isclose(found, expected, rtol=0, atol=1e-9).all(axis=1))
+    assert not len(wrong), f"{BOARDS[wrong[0]].fen()}: {found[wrong[0]]} instead of {expected[wrong[0]]}"
+    assert np.count_nonzero(expected) >= OFTEN_ENOUGH
+    assert len(np.unique(expected.round(9))) > 1
+
+
+@pytest.mark.parametrize(
+    ("name", "fen", "expected"),
+    [
+        ("BishopPair", "4k3/8/8/8/8/8/8/B1B1KB2 w - -", 1),
+        ("BishopPair", "4k3/8/8/8/8/8/8/B1B1K3 w - -", 0),  # both on dark squares
+        ("PawnIslands", "4k3/8/8/8/8/8/P1PP3P/4K3 w - -", 3),
+        ("PawnBackward", "4k3/8/8/2p5/2P5/8/1P6/4K3 w - -", 0),  # nothing hinders b2
+        ("PawnBackward", "4k3/8/8/2p5/P7/1P6/8/4K3 w - -", 1),
+        ("PassedPath", "4k3/8/8/P7/8/8/8/4K3 w - -", (4 / 7) ** 2),
+        ("PassedPath", "1n2k3/8/8/P7/8/8/8/4K3 w - -", 0),  # the knight attacks a6
+        ("PassedRook", "4k3/8/8/P7/8/8/8/R3K3 w - -", 1),
+        ("KnightOutpost", "4k3/8/8/3N4/2P5/8/8/4K3 w - -", 1),
+        ("KnightOutpost", "4k3/4p3/8/3N4/2P5/8/8/4K3 w - -", 0),  # e7-e6 drives it away
+        ("ThreatByPush", "4k3/8/2n5/8/3P4/8/8/4K3 w - -", 1),
+        ("Hanging", "4k3/8/8/3n4/8/8/8/3RK3 w - -", 1),
+        # Queen 5 and bishop 2, three squares beside him, two of them weak, and three checks of 3 units each.
+        ("KingAttack", "6k1/6pp/8/7Q/8/3B4/8/4K3 w - -", (21 / 40) ** 2),
+        ("KingAttack", "6k1/8/8/8/3Q4/8/8/4K3 w - -", 0),  # one is no attack
+        ("SafeRookCheck", "4k3/8/8/8/8/8/8/R5K1 w - -", 2),  # a8, and e1
+        ("RookTrapped", "4k3/8/8/8/8/8/6PP/4K2R w - -", 1),
+        ("KingShelter", "4k3/8/8/8/8/7P/5PP1/6K1 w - -", 2.5),
+    ],
+)
+def test_a_term_counts_what_its_sentence_says(name: str, fen: str, expected: float) -> None:
+    assert count(name, fen) == pytest.approx(expected)
+    assert count(name, chess.Board(fen).mirror().fen(), BLACK) == pytest.approx(expected)
+
+
+def test_turning_the_board_round_swaps_the_sides(counts: np.ndarray) -> None:
+    turned = counts_of(records(board.mirror() for board in BOARDS), FULL)
+    np.testing.assert_allclose(turned[:, WHITE], counts[:, BLACK], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(turned[:, BLACK], counts[:, WHITE], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("index", range(len(FULL)), ids=NAMES)
+def test_a_weight_multiplies_the_feature_of_its_own_name(index: int, positions: np.ndarray) -> None:
+    some, alone = positions[::10], np.zeros(len(FULL))
+    alone[index] = 1000.0
+    whites = [after_rules(some[i : i + 1], 1000.0 * row[index]) for i, row in enumerate(features_of(some, FULL))]
+    expected = np.array(whites) * np.where(some["side"] == WHITE, 1, -1)
+    np.testing.assert_allclose(scores_of(some, alone, FULL), expected, rtol=0, atol=0.5 + 1e-6)
+
+
+def test_the_search_sees_the_sum_that_is_explained() -> None:
+    evaluation = LinearEvaluation(weights(), terms=FULL)
+    for board in BOARDS[::20]:
+        record = parse_fen(board.fen())
+        explanation = evaluation.explain(record)
+        assert [line.name for line in explanation.lines] == NAMES
+        assert explanation.score_to_move == int(evaluation.scores(record)[0])
+        assert abs(explanation.rounding) <= 0.5 + 1e-9
+        values = evaluation.value_pieces(record)
+        shared = values.shared_cp
+        assert shared is not None
+        assert values.attributed(WHITE) - values.attributed(BLACK) + shared == pytest.approx(explanation.sum)
+
+
+def test_a_file_says_which_set_it_is_for(tmp_path: Path) -> None:
+    path = tmp_path / "mine.txt"
+    evaluation = LinearEvaluation(weights(), 150.0, terms=FULL)
+    evaluation.save(path, ["by hand"])
+    assert "set full\n" in path.read_text()
+    found = load_evaluation(path)
+    assert isinstance(found, LinearEvaluation) and found.terms is FULL and found.k == 150.0
+    assert np.array_equal(found.weights, evaluation.weights)
+    with pytest.raises(WeightsError, match="it is for the set 'full', and 'greko2015' is wanted"):
+        load(path)
+    other = rewrite(path.read_text(), found.weights + 0.0, [], FULL)
+    assert set_in(other, "a file") is FULL and other == path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("set ful", ":1: there is no set of terms named 'ful'; did you mean 'full'"),
+        ("set full full", ":1: expected one line 'set NAME', found 'set full full'"),
+        ("set", ":1: expected one line 'set NAME', found 'set'"),
+        ("set full\nset full", ":2: expected one line 'set NAME'"),
+        ("set full\nVAL_P 100", ":2: no term is called 'VAL_P'"),
+    ],
+)
+def test_a_faulty_word_of_a_set_is_refused_with_its_place(tmp_path: Path, line: str, told: str) -> None:
+    path = tmp_path / "mine.txt"
+    path.write_text(f"{line}\nPawnValue 100\n")
+    with pytest.raises(EvaluationError) as caught:
+        load_evaluation(path)
+    assert told in str(caught.value)
+
+
+def test_an_evaluation_is_made_again_from_its_identity_and_from_a_pickle() -> None:
+    evaluation = LinearEvaluation(weights(), terms=FULL)
+    record = parse_fen(MIDDLEGAME)
+    for other in (from_identity(evaluation.identity), pickle.loads(pickle.dumps(evaluation))):
+        assert other.terms is FULL and other.identity == evaluation.identity
+        assert np.array_equal(other.scores(record), evaluation.scores(record))
+    assert set(LinearEvaluation(np.ones(len(DEFAULT_TERMS))).identity) == {"weights"}
+
+
+def test_the_numbers_of_a_set_are_those_of_its_terms() -> None:
+    evaluation = LinearEvaluation(np.ones(len(FULL)), terms=FULL)
+    assert set(NAMES) <= set(evaluation.numbers)
+    other = evaluation.with_numbers({"Hanging": 40, "KingAttack_mg": 70})
+    assert isinstance(other, LinearEvaluation)
+    changed = as_mapping(other.weights, FULL)
+    assert (changed["Hanging"], changed["KingAttack_mg"], changed["KingAttack_eg"]) == (40, 70, 1)
+    assert "KingAttack" in other.describe() and "VAL_P" not in other.describe()
+    assert render(changed, [], FULL).startswith("set full\nPawnValue")

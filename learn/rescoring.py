@@ -1,8 +1,8 @@
 """Scores by Merino's own search for positions without scores, so that it can learn from the scores of any games.
 
 Each position is searched separately to a number of nodes, on all cores. The scores are appended in batches to a file
-beside the games. They are used again as long as games, choice of positions, nodes and weights are the same, and an
-interrupted run continues after the last of them.
+beside the games, which is put in order at the end. They are used again as long as games, choice of positions, nodes and
+weights are the same, and an interrupted run continues after the last of them.
 """
 
 from __future__ import annotations
@@ -134,10 +134,10 @@ class ScoreFile:
         self.known = self.made = 0  # scores found in the file, and added since
         self._pieces: dict[tuple[int, ...], np.ndarray] = {}
         self._lock, self._stop = threading.Lock(), np.zeros(1, dtype=np.uint64)
-        head = f"; {made_from}; {rescore.describe()}\n".encode()
+        self._head = f"; {made_from}; {rescore.describe()}\n".encode()
         with ExitStack() as stack:
             stack.enter_context(self._held())
-            self._open_file(head)
+            self._open_file()
             stack.callback(self._close_file)
             self._run = stack.enter_context(begun())
             self._open = stack.pop_all()
@@ -154,19 +154,24 @@ class ScoreFile:
                 raise LearnError(write_fault(error, self.path)) from error
             yield
 
-    def _open_file(self, head: bytes) -> None:
+    def _open_file(self) -> None:
         """Read what is known, and open the file to add to it; raises LearnError."""
         path = self.path
         try:
-            end = self._read(head) if is_there(path) else 0
+            end = self._read() if is_there(path) else 0
             if not end:
-                write_whole(path, _MARK.encode() + head + b"".join(starmap(_batch, self._pieces.items())))
+                self._write()
             self._file: IO[bytes] = path.open("r+b")
             if end:
                 self._file.truncate(end)
             self._file.seek(0, os.SEEK_END)
         except OSError as error:
             raise LearnError(write_fault(error, path)) from error
+
+    def _write(self) -> None:
+        """Write all known batches, in the order of the games; raises OSError."""
+        batches = starmap(_batch, sorted(self._pieces.items()))
+        write_whole(self.path, _MARK.encode() + self._head + b"".join(batches))
 
     def scores_of(self, first: int, positions: np.ndarray) -> np.ndarray:
         """White's scores of POSITION[n], int16[n]: the positions of the piece at `first` of the games' file.
@@ -204,11 +209,21 @@ class ScoreFile:
     def __enter__(self) -> ScoreFile:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, error: object, *_: object) -> None:
         self._stop[0] = 1
         if self._executor is not None:
             self._executor.stop(self._run)
-        self._open.close()
+        with self._open:
+            if error is None and self.made:
+                self._put_in_order()
+
+    def _put_in_order(self) -> None:
+        """Let the file be the same whichever thread was quicker; raises LearnError."""
+        self._close_file()
+        try:
+            self._write()
+        except OSError as error:
+            raise LearnError(write_fault(error, self.path)) from error
 
     def _close_file(self) -> None:
         with self._lock:
@@ -223,14 +238,15 @@ class ScoreFile:
                 self._file.flush()
             except OSError as error:
                 raise LearnError(write_fault(error, self.path)) from error
+            self._pieces[name] = scores
             self.made += len(scores)
 
-    def _read(self, head: bytes) -> int:
+    def _read(self) -> int:
         """Read the whole batches of the file; returns where they end, 0 if the file must be written anew.
 
         That is so with other settings, and with batches that have no checksum yet.
         """
-        content = read_user_file(self.path, STATE)
+        content, head = read_user_file(self.path, STATE), self._head
         if not content.startswith((_MARK.encode(), _OLD_MARK.encode())):
             raise LearnError(f"'{self.path}' is in the way: learn did not write it; move it away")
         if content.startswith(_OLD_MARK.encode() + head):

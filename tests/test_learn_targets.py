@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from merino.inner.app.console.learn_options import read_arguments
-from merino.inner.core.board.fen import parse_fen
+from merino.inner.core.board.fen import START_FEN, parse_fen
 from merino.inner.core.common.command import UsageError
 from merino.inner.eval.linear.phases import by_stage, in_two_phases
 from merino.inner.eval.linear.registry import TERMS
@@ -26,7 +26,7 @@ from merino.inner.learn.passes import gather
 from merino.inner.learn.positions import Rows, Selection
 from merino.inner.learn.report import summarise
 from merino.inner.learn.request import Events
-from merino.inner.learn.rescoring import Rescore, RescoringStoppedError
+from merino.inner.learn.rescoring import Rescore, RescoringStoppedError, ScoreFile
 from merino.inner.learn.sample import FitParameters, sample_of
 from merino.inner.learn.targets import ZERO_SCORE, Target, points_by_score, scale_of_scores
 from tests.rows import made_up_rows
@@ -192,6 +192,17 @@ def test_positions_are_searched_once_and_a_broken_run_goes_on(tmp_path: Path, mo
     assert np.array_equal(again.scores, whole.scores)
     monkeypatch.setattr(Rescore, "scores_of", lambda *_: pytest.fail("searched again"))
     assert np.array_equal(read(path, rescore)[0].scores, whole.scores)
+
+
+def test_scores_lie_in_the_order_of_the_games_whichever_thread_was_quicker(tmp_path: Path) -> None:
+    contents = []
+    for firsts in ((0, 500, 900), (900, 0, 500)):
+        path = tmp_path / f"{firsts[0]}.scores"
+        with ScoreFile(path, Rescore(60, defaults()), "games") as file:
+            for first in firsts:
+                file.scores_of(first, parse_fen(START_FEN))
+        contents.append(path.read_bytes())
+    assert contents[0] == contents[1]
 
 
 def test_other_nodes_or_choices_are_searched_anew(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import merino.inner
@@ -79,6 +80,9 @@ OWN_FILES = {
     "match.positions:opened": "appends, and looks at what it has appended",
     "study.annotate.partial:__init__": "goes on writing what has been read through the door",
 }
+
+PAGE = ROOT / "app" / "explorer" / "page"
+PAGE_FLOORS = {"api": set(), "dom": set(), "store": {"api", "dom"}, "board": {"dom", "store"}}
 
 MAX_MODULE, MAX_KERNEL, MAX_TEST_NAME = 400, 60, 80
 
@@ -267,6 +271,45 @@ def test_no_module_imports_itself_by_a_detour():
     for module in sources():
         visit(module, ())
     assert finished == set(sources())
+
+
+@cache
+def scripts() -> dict[str, str]:
+    """The modules of the page in the browser, by name."""
+    return {path.stem: path.read_text(encoding="utf-8") for path in PAGE.glob("*.js")}
+
+
+@cache
+def script_imports(script: str) -> dict[str, list[str]]:
+    """The modules that one of the page imports, each with the names taken from it."""
+    found = re.findall(r'^import \{([^}]*)\} from "\./(\w+)\.js";$', scripts()[script], re.MULTILINE)
+    assert len(found) == len(re.findall(r"\bimport\b", re.sub(r"//.*|/\*.*?\*/", "", scripts()[script]))), script
+    return {module: [name.split(" as ")[0].strip() for name in names.split(",")] for names, module in found}
+
+
+def test_no_module_of_the_page_imports_itself_by_a_detour():
+    order = TopologicalSorter({script: script_imports(script).keys() for script in scripts()})
+    order.prepare()  # raises CycleError with the circle
+    assert "main" not in {name for script in scripts() for name in script_imports(script)}
+
+
+def test_the_lowest_modules_of_the_page_know_none_of_its_panels():
+    for lowest, known in PAGE_FLOORS.items():
+        assert script_imports(lowest).keys() <= known, lowest
+
+
+def test_what_a_module_of_the_page_imports_is_exported_and_what_it_exports_imported():
+    exported = {
+        (script, name)
+        for script, text in scripts().items()
+        for name in re.findall(r"^export (?:async )?(?:function|const|let|class) (\w+)", text, re.MULTILINE)
+    }
+    imported = {
+        (module, name) for script in scripts() for module, names in script_imports(script).items() for name in names
+    }
+    in_tests = (ROOT / "tests" / "test_explorer_page.py").read_text(encoding="utf-8")
+    called_by_tests = {(module, name) for module, name in exported - imported if f"{module}.{name}(" in in_tests}
+    assert imported | called_by_tests == exported
 
 
 def test_only_one_module_calls_the_compiler():

@@ -3,7 +3,7 @@
 const MAX_KEPT = 400;
 const kept = new Map();
 
-export class RequestFailed extends Error {}
+class RequestFailed extends Error {}
 
 async function call(method, path, body) {
     let answer;

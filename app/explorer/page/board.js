@@ -1,8 +1,7 @@
 // The board: an SVG of our own with the pieces of python-chess, moved by pointer, keyboard or both.
 
 import { byId, h, number, s } from "./dom.js";
-import { connectHands, focused, movesFrom } from "./hands.js";
-import { boardOf, listen, preview, shown, state, valueOf } from "./store.js";
+import { boardOf, listen, movesFrom, preview, shown, state, valueOf } from "./store.js";
 
 const FILES = "abcdefgh";
 const NAMES = { p: "pawn", n: "knight", b: "bishop", r: "rook", q: "queen", k: "king" };
@@ -73,7 +72,6 @@ export function makeBoard() {
         }
     }).observe(svg);
     layOut();
-    connectHands(svg);
     listen((topics) => {
         if (topics.has("view")) {
             layOut();
@@ -108,7 +106,6 @@ function layOut() {
                     role: "gridcell",
                     "data-square": square,
                     tabindex: square === hand.focus ? 0 : -1,
-                    onfocus: () => focused(square),
                 });
                 cells.set(square, cell);
                 return cell;

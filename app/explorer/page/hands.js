@@ -5,12 +5,14 @@ import { say } from "./dom.js";
 import { explainRefusal } from "./entry.js";
 import { dropFree, eraseFree, placeFree, takesPieces } from "./free.js";
 import { askPromotion } from "./promotion.js";
-import { play, preview, state } from "./store.js";
+import { movesFrom, play, preview, state } from "./store.js";
 
 const FILES = "abcdefgh";
 const DRAG_PIXELS = 4;
 
-export function connectHands(svg) {
+/** Let the board that has been made be moved by pointer and keyboard. */
+export function makeHands() {
+    const svg = boardSvg();
     svg.addEventListener("pointerdown", down);
     svg.addEventListener("pointermove", move);
     svg.addEventListener("pointerup", up);
@@ -22,6 +24,7 @@ export function connectHands(svg) {
             drawMarks();
         }
     });
+    svg.addEventListener("focusin", (event) => focused(event.target.dataset.square));
     svg.addEventListener("focusout", () => requestAnimationFrame(drawMarks));
     svg.addEventListener("contextmenu", (event) => {
         if (state.mode === "free") event.preventDefault();
@@ -29,7 +32,7 @@ export function connectHands(svg) {
 }
 
 /** A square has got the focus: say what stands there, and try the move to it. */
-export function focused(square) {
+function focused(square) {
     cellOf(hand.focus)?.setAttribute("tabindex", -1);
     hand.focus = square;
     cellOf(square).setAttribute("tabindex", 0);
@@ -37,10 +40,6 @@ export function focused(square) {
     drawMarks();
     if (hand.chosen && !hand.drag) preview(legal(hand.chosen, square)[0] ?? null);
 }
-
-/** The legal moves of the piece on a square. */
-export const movesFrom = (square) =>
-    (state.report?.moves ?? []).map((move) => move.uci).filter((uci) => uci.startsWith(square));
 
 const legal = (from, to) => movesFrom(from).filter((uci) => uci.slice(2, 4) === to);
 

@@ -10,6 +10,7 @@ import { enter, makeEntry } from "./entry.js";
 import { makeFree } from "./free.js";
 import { ofServer } from "./game_sources.js";
 import { makeGames, openGames } from "./games.js";
+import { makeHands } from "./hands.js";
 import { makeLearning } from "./learning.js";
 import { makeMoves } from "./moves.js";
 import { makeShare } from "./share.js";
@@ -150,6 +151,7 @@ async function show(start) {
 async function begin() {
     byId("error").lastElementChild.onclick = () => showError(null);
     makeBoard();
+    makeHands();
     makeFree();
     makeVerdict();
     makeTabs([

@@ -180,6 +180,10 @@ export function valueOf(piece) {
     return piece.attributed_cp === null ? null : piece.attributed_cp / 100;
 }
 
+/** The legal moves of the piece on a square. */
+export const movesFrom = (square) =>
+    (state.report?.moves ?? []).map((move) => move.uci).filter((uci) => uci.startsWith(square));
+
 /** The pieces of the board of a FEN: letters by square. */
 export function boardOf(fen) {
     const found = new Map();

@@ -8,7 +8,7 @@ const panels = new Map();
 let chosen = "terms";
 let titles = [];
 
-export const isOpen = (name) => chosen === name || (name === "pieces" && WIDE.matches);
+const isOpen = (name) => chosen === name || (name === "pieces" && WIDE.matches);
 
 export function openTab(name, focus = false) {
     chosen = name;

@@ -19,7 +19,7 @@ export async function loadWeights() {
 }
 
 /** Let another evaluation stand beside, none with null. */
-export async function useBeside(id) {
+async function useBeside(id) {
     state.beside = id;
     await refresh();
 }

@@ -67,8 +67,7 @@ from merino.inner.match.keeping import Journal, MatchKeeper
 from merino.inner.match.positions import PositionFile
 from merino.inner.study.annotate.partial import Partial
 from merino.inner.study.annotate.pgn import read_sources
-from merino.inner.study.points.matrix import render_matrix
-from merino.inner.study.points.reading import read_source
+from merino.inner.study.points.reading import read_source, render_matrix
 from merino.inner.study.points.vectors import Vectors
 from merino.inner.tune.formats import read_file as read_tuned
 from merino.inner.tune.parameters import own_parameters

@@ -16,8 +16,9 @@ from merino.inner.core.board.game import Position
 from merino.inner.core.board.position import POSITION
 from merino.inner.eval.families import default
 from merino.inner.study.points.board import QUANTILES, BoardValues, board_values
-from merino.inner.study.points.board_text import board_as_csv, render_board
+from merino.inner.study.points.report import board_as_csv
 from merino.inner.study.points.sets import Filters
+from merino.inner.study.points.text import render_board
 from merino.inner.study.points.vectors import PHASES, PIECES
 
 # A long game that White wins, one that Black wins and one that is drawn; the second ends with few pieces.

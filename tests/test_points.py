@@ -12,13 +12,20 @@ import numpy as np
 import pytest
 
 from merino.inner.formats.pgn_games import read_games
-from merino.inner.study.points.capablanca import CONDITIONS, MARGIN, Condition, PointsVerdict
-from merino.inner.study.points.descent import LAST_STEP
-from merino.inner.study.points.features import STUDIED
-from merino.inner.study.points.regression import PENALTY, Cells, bootstrap, cells_of, fit_all
-from merino.inner.study.points.score_graph import MAX_BALANCE, SCALE, render_graph, score_graph
-from merino.inner.study.points.text import render
-from merino.inner.study.points.values import HALF, SKIP, PointValues, bootstrap_interval, point_values
+from merino.inner.study.points import values
+from merino.inner.study.points.claims import CONDITIONS, MARGIN, STUDIED, Condition, PointsVerdict
+from merino.inner.study.points.regression import LAST_STEP, PENALTY, Cells, bootstrap, cells_of, fit_all
+from merino.inner.study.points.text import render, render_graph
+from merino.inner.study.points.values import (
+    HALF,
+    MAX_BALANCE,
+    SCALE,
+    SKIP,
+    PointValues,
+    bootstrap_interval,
+    point_values,
+    score_graph,
+)
 from merino.inner.study.points.vectors import PIECES, Vectors, joined, vectors_of_games
 
 OWN_GAMES = Path(__file__).parents[1] / "games" / "selfplay.pgn"
@@ -126,9 +133,10 @@ def test_the_vectors_of_a_phase_are_in_the_games_that_reach_it() -> None:
         assert np.unique(part.game).tolist() == list(range(part.games))
 
 
-def test_a_feature_that_made_the_results_is_found_beside_the_pieces() -> None:
+def test_a_feature_that_made_the_results_is_found_beside_the_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(values, "SAMPLES", 100)
     vectors = made_up(20_000, seed=9)
-    features = np.random.default_rng(99).integers(-1, 2, (len(vectors), 5)).astype(np.int8)
+    features = np.random.default_rng(100).integers(-1, 2, (len(vectors), 5)).astype(np.int8)
     truth = np.array([*TRUE_WEIGHTS, 0.3, 0, 0, 0, -0.9])
     chance = np.random.default_rng(10).random(len(vectors))
     won = chance < 1 / (1 + np.exp(-(np.hstack([vectors.differences, features]) @ truth)))

@@ -21,12 +21,11 @@ from merino.inner.app.shell.cli import main
 from merino.inner.formats import pgn_stream
 from merino.inner.formats.pgn_games import read_games
 from merino.inner.study.errors import StudyError
-from merino.inner.study.points.capablanca import CONDITIONS, PointsVerdict
-from merino.inner.study.points.matrix import read_matrix, render_matrix
-from merino.inner.study.points.reading import SourceFaults, read_source
-from merino.inner.study.points.score_graph import score_graph
+from merino.inner.study.points import values
+from merino.inner.study.points.claims import CONDITIONS, PointsVerdict
+from merino.inner.study.points.reading import SourceFaults, read_matrix, read_source, render_matrix
 from merino.inner.study.points.sets import DRAWN, LOST, WON, Collection, Filters, grouped
-from merino.inner.study.points.values import HALF
+from merino.inner.study.points.values import HALF, score_graph
 from merino.inner.study.points.vectors import FEATURES, PIECES, Vectors, vectors_of_games
 from merino.inner.study.points.work import PointsRequest, sets_of, values_of
 from tests.pipes import pipe_with
@@ -46,10 +45,16 @@ NAMES = ("White", "Black", "WhiteElo", "BlackElo", "Date", "ECO", "Result")
 
 def tagged_pgn() -> str:
     games = []
-    for values in TAGGED:
-        tags = "\n".join(f'[{name} "{value}"]' for name, value in zip(NAMES, values, strict=True))
-        games.append(f"{tags}\n\n1. e4 d5 2. exd5 c6 3. a3 a6 {values[-1]}\n")
+    for line in TAGGED:
+        tags = "\n".join(f'[{name} "{value}"]' for name, value in zip(NAMES, line, strict=True))
+        games.append(f"{tags}\n\n1. e4 d5 2. exd5 c6 3. a3 a6 {line[-1]}\n")
     return "\n".join(games)
+
+
+@pytest.fixture(autouse=True)
+def few_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Intervals from fewer samples: what is tested here does not depend on their number."""
+    monkeypatch.setattr(values, "SAMPLES", 100)
 
 
 @pytest.fixture(scope="module")

@@ -27,8 +27,7 @@ from merino.inner.formats.pgn_stream import GamesText, games_of
 from merino.inner.formats.pgn_tokens import BLACK_WON, WHITE_WON
 from merino.inner.formats.sources import SourceError, name_of, open_source, plain_name
 from merino.inner.study.errors import StudyError
-from merino.inner.study.points.matrix import is_matrix
-from merino.inner.study.points.reading import ProgressOf, SourceFaults, faults_of
+from merino.inner.study.points.reading import ProgressOf, SourceFaults, faults_of, is_matrix
 from merino.inner.study.points.sets import Collection, Filters
 from merino.inner.study.points.vectors import PHASES, PIECES, Vectors, joined, phase_of, vectors_of_games
 

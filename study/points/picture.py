@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from merino.inner.core.common.pictures import GREY, SETTINGS, load_matplotlib, saved
-from merino.inner.study.points.score_graph import MAX_BALANCE, OTHER_ALPHAS, ScoreGraph, logistic
-from merino.inner.study.points.values import PointValues
+from merino.inner.study.points.values import MAX_BALANCE, OTHER_ALPHAS, PointValues, ScoreGraph, logistic
 from merino.inner.study.points.vectors import PIECE_NAMES
 
 MAX_SETS = 6  # curves that can still be distinguished

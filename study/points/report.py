@@ -10,12 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from merino.inner.study.points.capablanca import CONDITIONS, Condition
-from merino.inner.study.points.descent import Descent
-from merino.inner.study.points.features import STUDIED
-from merino.inner.study.points.score_graph import OTHER_ALPHAS, logistic
-from merino.inner.study.points.values import FeatureFit, Fit, Interval, PointValues, SearchFit, other_way
-from merino.inner.study.points.vectors import FEATURES, PIECES
+from merino.inner.study.points.board import QUANTILES, TEAM_44, TEAM_44_PREDICTED, BoardValues, Prediction, Spread
+from merino.inner.study.points.claims import CONDITIONS, STUDIED, Condition
+from merino.inner.study.points.regression import Descent
+from merino.inner.study.points.values import (
+    OTHER_ALPHAS,
+    FeatureFit,
+    Fit,
+    Interval,
+    PointValues,
+    SearchFit,
+    logistic,
+    other_way,
+)
+from merino.inner.study.points.vectors import FEATURES, PHASES, PIECES
 
 
 def as_object(points: PointValues, alphas: Sequence[float] = OTHER_ALPHAS) -> dict[str, object]:
@@ -183,4 +191,48 @@ def _csv(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names)
     writer.writerows(rows)
+    return text.getvalue()
+
+
+def board_as_object(board: BoardValues, points: PointValues | None) -> dict[str, object]:
+    """Plain data for `json.dumps`; values in pawns, what is not known is None."""
+    return {
+        "label": board.label,
+        "evaluation": board.evaluation,
+        "games": board.games,
+        "positions": board.positions,
+        "pawn_cp": board.pawns,
+        "values": [
+            {"way": way, "piece": piece, "phase": phase, **_spread_object(found)}
+            for (way, piece, phase), found in board.spreads.items()
+        ],
+        "regression": None
+        if points is None
+        else {piece: _finite(value / 100) for piece, value in zip(PIECES, points.values.tolist(), strict=True)},
+        "team_44": dict(zip(PIECES, TEAM_44, strict=True)),
+        "foretold": [{"phase": phase, **_prediction_object(board.predictions[phase])} for phase in (None, *PHASES)],
+        "team_44_foretold": TEAM_44_PREDICTED,
+    }
+
+
+def _spread_object(found: Spread) -> dict[str, object]:
+    quantiles = {f"{share:g}": _finite(value) for share, value in zip(QUANTILES, found.quantiles, strict=True)}
+    spread = {"mean": _finite(found.mean), "deviation": _finite(found.deviation)}
+    return {"number": found.number, **spread, "quantiles": quantiles}
+
+
+def _prediction_object(found: Prediction) -> dict[str, object]:
+    return {"positions": found.positions, "share": _finite(found.share), "error": _finite(found.error)}
+
+
+def board_as_csv(boards: Sequence[BoardValues]) -> str:
+    """A row for each file, way, piece and phase, with a line of names above; what is not known is empty."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["label", "way", "piece", "phase", "number", "mean", "deviation", *map("q{:g}".format, QUANTILES)])
+    for board in boards:
+        for (way, piece, phase), found in board.spreads.items():
+            numbers = [found.mean, found.deviation, *found.quantiles]
+            cells = ["" if math.isnan(number) else f"{number:.6g}" for number in numbers]
+            writer.writerow([board.label, way, piece, phase or "all", found.number, *cells])
     return text.getvalue()

@@ -7,15 +7,31 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from merino.inner.study.points.capablanca import CONDITIONS, Condition
-from merino.inner.study.points.features import STUDIED
-from merino.inner.study.points.score_graph import OTHER_ALPHAS, render_graph
-from merino.inner.study.points.values import HALF, SKIP, Fit, Interval, PointValues, other_way
-from merino.inner.study.points.vectors import PIECE_NAMES, PIECES
+from merino.inner.study.points.board import QUANTILES, TEAM_44, TEAM_44_PREDICTED, WAYS, BoardValues
+from merino.inner.study.points.claims import CONDITIONS, STUDIED, Condition
+from merino.inner.study.points.values import (
+    HALF,
+    MAX_BALANCE,
+    OTHER_ALPHAS,
+    SKIP,
+    Fit,
+    Interval,
+    PointValues,
+    ScoreGraph,
+    logistic,
+    other_way,
+)
+from merino.inner.study.points.vectors import PHASES, PIECE_NAMES, PIECES
 
 FEW_GAMES = 300  # below this the intervals themselves are rough
 _DRAWS = {SKIP: "drawn games left out", HALF: "drawn games as half a point"}
 _CONDITION_HEAD = f"{'left':>6}{'right':>6}  {'difference, 95% interval':>25}  verdict"
+BAR_CELLS = 40  # characters from score 0 to score 1
+_TITLES = {
+    "removal": "Removal: what its owner loses when the piece is taken off the board",
+    "attributed": "Attributed: the terms that the piece brings its owner",
+}
+_PHASES = (None, *PHASES)
 
 
 def render(sets: Sequence[PointValues], alphas: Sequence[float] = OTHER_ALPHAS) -> str:
@@ -255,3 +271,83 @@ def _number(value: float, form: str = ".0f") -> str:
 
 def _span(interval: Interval, form: str = ".0f") -> str:
     return "" if math.isnan(interval[0]) else f"{interval[0]:{form}} .. {interval[1]:{form}}"
+
+
+def render_graph(graph: ScoreGraph, others: Sequence[float] = OTHER_ALPHAS) -> str:
+    """The graph as text: a row for each balance that occurs, White's best first, '#' the mean score, '|' the curve.
+
+    Curves of `others`, other steepnesses, stand beside it in figures.
+    """
+    beside = "".join(f"{f'at {alpha:g}':>8}" for alpha in others)
+    head = f"{'balance':>7} {'vectors':>8} {'score':>6} {'curve':>6}{beside}  0{'0.5':^{BAR_CELLS - 1}}1"
+    rows = [f"Mean score of White by balance (1-3-3-5-9), beside 1 / (1 + exp(-{graph.alpha:.3f} * balance))", "", head]
+    expected = graph.expected(graph.balances)
+    curves = [logistic(alpha, graph.balances) for alpha in others]
+    for index in range(len(graph.balances) - 1, -1, -1):
+        if graph.counts[index]:
+            figures = f"{graph.balances[index]:+7d} {graph.counts[index]:8,} {graph.scores[index]:6.3f}"
+            beside = "".join(f"{curve[index]:8.3f}" for curve in curves)
+            marks = _marks(graph.scores[index], expected[index])
+            rows.append(f"{figures} {expected[index]:6.3f}{beside}  {marks}")
+    rows += ["", "'#' is the mean score, '|' the curve, '*' both; drawn games count half."]
+    if others:
+        rows[-1] += f" For comparison: the curve at alpha {' and '.join(f'{alpha:g}' for alpha in others)}."
+    if graph.beyond:
+        rows.append(f"{graph.beyond:,} vectors lie beyond {MAX_BALANCE} points.")
+    return "\n".join(rows)
+
+
+def _marks(score: float, expected: float) -> str:
+    """The row of a score and its expectation between 0 and 1."""
+    cells = [" "] * (BAR_CELLS + 1)
+    cells[BAR_CELLS // 2] = "."
+    cells[round(expected * BAR_CELLS)] = "|"
+    place = round(score * BAR_CELLS)
+    cells[place] = "*" if cells[place] == "|" else "#"
+    return "".join(cells).rstrip()
+
+
+def render_board(board: BoardValues, points: PointValues | None) -> str:
+    """Everything as text; `points` are the values of the same games by regression, None where they cannot be fitted."""
+    pawns = ", ".join(f"{board.pawns[way]:.0f} centipawns by {way}" for way in WAYS)
+    rows = [
+        f"{board.label}: {board.games:,} games, {board.positions:,} positions, valued by {board.evaluation}",
+        f"A pawn is 1: the mean pawn of these positions, {pawns}.",
+        "",
+        f"{'mean value':<24}" + "".join(f"{name:>8}" for name in PIECE_NAMES),
+    ]
+    for way in WAYS:
+        means = [board.spreads[way, piece, None].mean for piece in PIECES]
+        rows.append(f"{f'by {way}':<24}" + "".join(_pawns(mean, 8) for mean in means))
+    if points is not None:
+        rows.append(f"{'by regression':<24}" + "".join(_pawns(value / 100, 8) for value in points.values))
+    rows.append(f"{'Team 44, by a network':<24}" + "".join(_pawns(value, 8) for value in TEAM_44))
+    for way in WAYS:
+        rows += ["", *_spreads(board, way)]
+    rows += ["", *_predictions(board)]
+    return "\n".join(row.rstrip() for row in rows)
+
+
+def _spreads(board: BoardValues, way: str) -> list[str]:
+    shares = "".join(f"{f'{share:.0%}':>7}" for share in QUANTILES)
+    rows = [_TITLES[way], f"{'piece':<8}{'phase':<12}{'number':>12}{'mean':>8}{'spread':>8}  {shares}"]
+    for piece, name in zip(PIECES, PIECE_NAMES, strict=True):
+        for phase in _PHASES:
+            found = board.spreads[way, piece, phase]
+            figures = f"{_pawns(found.mean, 8)}{_pawns(found.deviation, 8)}  "
+            figures += "".join(_pawns(value, 7) for value in found.quantiles)
+            rows.append(f"{'' if phase else name:<8}{phase or 'all':<12}{found.number:12,}{figures}")
+    return rows
+
+
+def _predictions(board: BoardValues) -> list[str]:
+    rows = ["How often the side with an expected score above one half has won in the end"]
+    for phase in _PHASES:
+        found = board.predictions[phase]
+        share = "-" if math.isnan(found.share) else f"{found.share:.1%} +- {found.error:.1%}"
+        rows.append(f"{phase or 'all':<12}{share:>16} of {found.positions:,} positions of decided games")
+    return [*rows, f"{'Team 44':<12}{TEAM_44_PREDICTED:>16.0%}"]
+
+
+def _pawns(value: float, width: int) -> str:
+    return f"{'-' if math.isnan(value) else f'{value:.2f}':>{width}}"

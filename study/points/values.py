@@ -9,9 +9,7 @@ import numpy as np
 
 from merino.inner.eval.outlook import DEFAULT_K
 from merino.inner.study.errors import StudyError
-from merino.inner.study.points.descent import Descent, descend
-from merino.inner.study.points.regression import bootstrap, cells_of, fit_all
-from merino.inner.study.points.score_graph import ScoreGraph, score_graph
+from merino.inner.study.points.regression import Descent, bootstrap, cells_of, descend, fit_all
 from merino.inner.study.points.vectors import PIECES, Vectors
 
 SAMPLES = 1000
@@ -19,6 +17,9 @@ SEED = 2015
 CONFIDENCE = 0.95
 DECIDED = 2000  # centipawns: larger scores count as this one
 SKIP, HALF = "skip", "half"  # drawn games: leave them out of the fit, or count half a point
+SCALE = np.array([1, 3, 3, 5, 9])  # points of pawn, knight, bishop, rook, queen
+MAX_BALANCE = 20  # points of balance shown on either side
+OTHER_ALPHAS = (0.1, 0.2)  # beside the fitted one: those of Medvedev's graph
 
 Interval = tuple[float, float]
 
@@ -242,3 +243,40 @@ def _weights(vectors: Vectors) -> np.ndarray:
     if not seen.any():
         return np.full(len(PIECES), np.nan)
     return np.where(seen, fit_all(cells_of(vectors.differences, vectors.outcomes)), np.nan)
+
+
+@dataclass(frozen=True)
+class ScoreGraph:
+    """Mean scores by balance; drawn games count half.
+
+    `balances` int64[41], points, White's view; `counts` int64[41], vectors; `scores` float64[41], White's mean score,
+    nan where there is no vector. `alpha` is the steepness per point of the logistic fitted to all vectors by
+    likelihood; `beyond` counts the vectors outside.
+    """
+
+    balances: np.ndarray
+    counts: np.ndarray
+    scores: np.ndarray
+    alpha: float
+    beyond: int
+
+    def expected(self, balances: np.ndarray) -> np.ndarray:
+        """The fitted score for balances in points."""
+        return logistic(self.alpha, balances)
+
+
+def logistic(alpha: float, balances: np.ndarray) -> np.ndarray:
+    """The score of White expected for balances in points at this steepness."""
+    return 1 / (1 + np.exp(-alpha * balances))
+
+
+def score_graph(vectors: Vectors) -> ScoreGraph:
+    """The graph of these vectors."""
+    balance = vectors.differences.astype(np.int64) @ SCALE
+    inside = np.abs(balance) <= MAX_BALANCE
+    size = 2 * MAX_BALANCE + 1
+    counts = np.bincount(balance[inside] + MAX_BALANCE, minlength=size)
+    points = np.bincount(balance[inside] + MAX_BALANCE, weights=vectors.outcomes[inside] / 2, minlength=size)
+    scores = np.divide(points, counts, out=np.full(size, np.nan), where=counts > 0)
+    alpha = fit_all(cells_of(np.clip(balance, -MAX_BALANCE * 6, MAX_BALANCE * 6)[:, None], vectors.outcomes))[0]
+    return ScoreGraph(np.arange(-MAX_BALANCE, MAX_BALANCE + 1), counts, scores, float(alpha), int((~inside).sum()))

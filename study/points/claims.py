@@ -1,7 +1,8 @@
-"""Capablanca's five conditions on the values of the pieces, and the verdicts of games on them.
+"""Claims about the values of the pieces, and the verdicts of games on them.
 
-He wrote in "Chess Fundamentals" (1921) that a bishop is a shade better than a knight, that each is worth more than
-three pawns, that bishop and knight balance rook and a pawn and a half, and that queen and pawn balance two rooks.
+Capablanca's five conditions are from "Chess Fundamentals" (1921): a bishop is a shade better than a knight, each is
+worth more than three pawns, bishop and knight balance rook and a pawn and a half, and queen and pawn balance two rooks.
+The others are common claims about features of the material beyond the numbers of pieces.
 """
 
 from __future__ import annotations
@@ -11,9 +12,16 @@ from enum import StrEnum
 
 import numpy as np
 
-from merino.inner.study.points.vectors import PIECES
+from merino.inner.study.points.vectors import FEATURES, PIECES, USUAL_PAWNS
 
 MARGIN = 50.0  # centipawns: an interval that stays this close to zero makes two sides equal for any player
+_CLAIMS = {
+    "bishop pair": ("two are worth more than twice one", 1),
+    "knight by own pawns": (f"gains with each beyond {USUAL_PAWNS} (Kaufman)", 1),
+    "rook by own pawns": (f"loses with each beyond {USUAL_PAWNS} (Kaufman)", -1),
+    "queen with knight": ("worth more than each alone (Capablanca)", 1),
+    "last pawn": ("worth more than another one", 1),
+}
 
 
 class PointsVerdict(StrEnum):
@@ -60,3 +68,23 @@ def _condition(name: str) -> Condition:
 
 
 CONDITIONS = tuple(_condition(name) for name in ("B > N", "B > 3P", "N > 3P", "B + N = R + 1.5P", "Q + P = 2R"))
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A feature, and the common claim about its value: `sign` 1 for good, -1 for bad."""
+
+    name: str
+    claim: str
+    sign: int
+
+    def verdict(self, low: float, high: float) -> PointsVerdict:
+        """The verdict of the interval of its value, in centipawns, on the claim; an unknown one leaves it open."""
+        if self.sign < 0:
+            low, high = -high, -low
+        if low > 0:
+            return PointsVerdict.HOLDS
+        return PointsVerdict.FAILS if high < 0 else PointsVerdict.OPEN
+
+
+STUDIED = tuple(Feature(name, *_CLAIMS[name]) for name in FEATURES)

@@ -13,7 +13,7 @@ import numpy as np
 
 from merino.inner.core.board.bitboard import WHITE
 from merino.inner.core.board.game import Position, as_position
-from merino.inner.core.common.checks import instance, whole_number
+from merino.inner.core.common.checks import instance, real_number, whole_number
 from merino.inner.core.common.work import cores
 from merino.inner.engine.report.schema import PositionReport
 from merino.inner.engine.search.limits import Limits
@@ -32,6 +32,8 @@ from merino.inner.match.time_control import TimeControl
 from merino.inner.study.analyser import analyser
 from merino.inner.study.reporting import report_position, report_setup
 from merino.inner.study.setups import set_up
+from merino.inner.study.shapley.values import MAX_ERROR, MIN_ERROR
+from merino.inner.study.told import with_shapley, with_words
 
 MAX_GAMES, MAX_AT_A_TIME = 10**9, 1024
 NODES_OF_A_MOVE = 1000  # in matches without another limit
@@ -70,28 +72,44 @@ def explain(
     evaluation: Evaluation | None = None,
     limits: Limits | None = None,
     searcher: Searcher | None = None,
+    shapley: float | None = None,
 ) -> PositionReport:
     """The report of a position, FEN or "startpos": score, terms, pieces, moves and summary, all from White's view.
 
     With `limits` the moves and lines are those of a search, by `searcher` or a new one; without, nothing is searched.
     An illegal position with a valid board is explained too, without moves. `evaluation` None is the one in use.
-    For an evaluation without terms, such as a net, `terms` is empty and `without_terms` is set. Raises FenError, and
-    StudyError if the search was too short for all moves, and TypeError for other arguments.
+    For an evaluation without terms, such as a net, `terms` is empty, `without_terms` is set, and `words` tell its score
+    in the terms. With `shapley`, a standard error in centipawns, the pieces have their Shapley values, which add up to
+    the score. Raises FenError, StudyError if the search was too short for all moves, and TypeError or ValueError for
+    other arguments.
 
     Examples:
         >>> report = explain("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1")
         >>> report.terms[0].name, report.terms[0].net_cp
         ('VAL_P', 145.0)
+        >>> report = explain("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1", shapley=2.0)
+        >>> sum(piece.shapley_cp for piece in report.pieces) + report.shapley.baseline_cp == report.static.score_cp
+        True
 
     """
     evaluation = _evaluation(evaluation)
+    if shapley is not None:
+        real_number("shapley", shapley, MIN_ERROR, MAX_ERROR)
+    instance("limits", limits, (Limits, NoneType), "Limits, such as Limits(depth=8), or None")
+    instance("searcher", searcher, (Searcher, NoneType), "a Searcher or None")
+    record = set_up(position).record if isinstance(position, str) and limits is None else as_position(position).record
+    report = with_words(_report(position, evaluation, limits, searcher), record, evaluation)
+    return report if shapley is None else with_shapley(report, record, evaluation, shapley)
+
+
+def _report(
+    position: Position | str, evaluation: Evaluation, limits: Limits | None, searcher: Searcher | None
+) -> PositionReport:
     if limits is None and isinstance(position, str):
         return report_setup(set_up(position), evaluation)
     position = as_position(position)
     if limits is None:
         return report_position(position, evaluation)
-    instance("limits", limits, Limits, "Limits, such as Limits(depth=8), or None")
-    instance("searcher", searcher, (Searcher, NoneType), "a Searcher or None")
     return report_position(position, evaluation, analyser(searcher or Searcher(evaluation=evaluation)), limits)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from merino.inner.core.board.bitboard import WHITE
+from merino.inner.core.board.bitboard import SQUARE_NAMES, WHITE
 from merino.inner.core.board.game import Position
 from merino.inner.core.board.move import Move
 from merino.inner.engine.notation.san import board_of, san_line, san_moves
@@ -24,16 +24,22 @@ from merino.inner.eval.linear.explain import Change, Explanation
 from merino.inner.study.analyser import Analyser
 from merino.inner.study.errors import StudyError
 from merino.inner.study.setups import Setup
+from merino.inner.study.told import with_shapley
 
 LINES = 3  # of the best moves
 TAIL = 6  # plies at the end of a line among which its last quiet position is looked for
 
 
 def report_position(
-    position: Position, evaluation: Evaluation, analyser: Analyser | None = None, limits: Limits | None = None
+    position: Position,
+    evaluation: Evaluation,
+    analyser: Analyser | None = None,
+    limits: Limits | None = None,
+    shapley: float | None = None,
 ) -> PositionReport:
     """The report of a position and all its legal moves: by the evaluation, or by an analyser's search within `limits`.
 
+    With `shapley`, a standard error in centipawns, it has the Shapley values of the pieces before and after each move.
     Raises StudyError where the search was too short for all moves.
     """
     moves = position.legal_moves
@@ -43,6 +49,8 @@ def report_position(
         if len(found) < len(moves):
             raise StudyError(f"the search was too short for all {len(moves)} moves")
     report = _with_moves(position, moves, evaluation, found)
+    if shapley is not None:
+        report = _with_pieces(report, position, moves, evaluation, shapley)
     return replace(report, moves=tuple(sorted(report.moves, key=lambda move: (move.rank, move.san))))
 
 
@@ -53,10 +61,12 @@ def report_moves(
     analyser: Analyser | None = None,
     limits: Limits | None = None,
     with_pieces: bool = False,
+    shapley: float | None = None,
 ) -> PositionReport:
     """The report of a position and of some of its legal moves, in their order, each searched by itself within `limits`.
 
-    A search too short for a line leaves that out.
+    With `with_pieces` each move has its changes of the pieces, with `shapley` also those of their Shapley values, of
+    this standard error in centipawns. A search too short for a line leaves that out.
     """
     found = dict[int, Line]()
     if analyser:
@@ -64,14 +74,25 @@ def report_moves(
             for line in analyser(position, replace(limits or Limits(), search_moves=[move])):
                 found[move] = line
     report = _with_moves(position, moves, evaluation, found)
-    if not with_pieces:
+    if not with_pieces and shapley is None:
         return report
-    after = (_after(position, [move]) for move in moves)
-    pieces = (report_evaluation(each.record, each.fen(), evaluation).pieces for each in after)
-    pairs = zip(report.moves, pieces, strict=True)
-    return replace(
-        report, moves=tuple(replace(move, pieces=piece_changes(report.pieces, there)) for move, there in pairs)
-    )
+    return _with_pieces(report, position, moves, evaluation, shapley)
+
+
+def _with_pieces(
+    report: PositionReport, position: Position, moves: Sequence[Move], evaluation: Evaluation, shapley: float | None
+) -> PositionReport:
+    """The report with what each of its moves, in this order, changes of the pieces."""
+    if shapley is not None:
+        report = with_shapley(report, position.record, evaluation, shapley)
+    changed = []
+    for move, reported in zip(moves, report.moves, strict=True):
+        record = _after(position, [move]).record
+        after = report_evaluation(record, "", evaluation)
+        if shapley is not None:
+            after = with_shapley(after, record, evaluation, shapley, _origins(report.pieces, after.pieces))
+        changed.append(replace(reported, pieces=piece_changes(report.pieces, after.pieces)))
+    return replace(report, moves=tuple(changed))
 
 
 def report_setup(setup: Setup, evaluation: Evaluation) -> PositionReport:
@@ -179,13 +200,24 @@ def _coordinates(position: Position, moves: Sequence[int]) -> Iterable[str]:
 
 def piece_changes(before: Sequence[PieceReport], after: Sequence[PieceReport]) -> tuple[PieceChangeReport, ...]:
     """The change of each of the pieces `before` a legal move, in their order; `after` are the pieces after it."""
+    there = {piece.square: piece for piece in after}
+    now = {origin: there[square] for square, origin in _squares_before(before, after).items()}
+    return tuple(report_piece_change(piece, now.get(piece.square)) for piece in before)
+
+
+def _squares_before(before: Sequence[PieceReport], after: Sequence[PieceReport]) -> dict[str, str]:
+    """Where each of the pieces `after` a legal move stood before it, by its square."""
     kept = {(piece.square, piece.piece) for piece in before} & {(piece.square, piece.piece) for piece in after}
     gone = [piece for piece in before if (piece.square, piece.piece) not in kept]
-    arrived = {_origin(piece, gone).square: piece for piece in after if (piece.square, piece.piece) not in kept}
-    stayed = {piece.square: piece for piece in after if (piece.square, piece.piece) in kept}
-    return tuple(
-        report_piece_change(piece, (arrived if piece in gone else stayed).get(piece.square)) for piece in before
-    )
+    return {
+        piece.square: piece.square if (piece.square, piece.piece) in kept else _origin(piece, gone).square
+        for piece in after
+    }
+
+
+def _origins(before: Sequence[PieceReport], after: Sequence[PieceReport]) -> dict[int, int]:
+    """The same by numbers of squares."""
+    return {SQUARE_NAMES.index(to): SQUARE_NAMES.index(at) for to, at in _squares_before(before, after).items()}
 
 
 def _origin(arrived: PieceReport, gone: Iterable[PieceReport]) -> PieceReport:

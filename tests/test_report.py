@@ -33,7 +33,7 @@ POSITIONS = [MIDDLEGAME, BLACK_TO_MOVE, OPPOSITE_BISHOPS, MATE_IN_ONE, MATED]
 KEYS = {
     "": (
         "version fen to_move fault ending evaluation k static search terms without_terms groups pieces shared_cp"
-        " shared_terms moves summary beside"
+        " shared_terms moves summary beside shapley words"
     ),
     "static": (
         "score_cp sum_cp non_term_cp rule rule_cp rounding_cp expected_score white_middlegame black_middlegame stage"
@@ -41,7 +41,7 @@ KEYS = {
     "terms": (
         "number name group multiplier phase weight weight_mg weight_eg white_count black_count white_cp black_cp net_cp"
     ),
-    "pieces": "square piece removal_cp relative_pawns attributed_cp terms",
+    "pieces": ("square piece removal_cp relative_pawns attributed_cp terms shapley_cp shapley_error_cp rest_cp"),
     "groups": "name multiplier white_cp black_cp net_cp",
     "moves": "rank san uci score expected_score change pv pieces",
     "moves.change": "before_cp after_cp change_cp non_term_cp rule_cp rounding_cp rule terms",

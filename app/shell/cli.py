@@ -131,6 +131,11 @@ COMMANDS = by_name(
             "merino.inner.app.shell.net:run_net",
             "Show the shape and training of a net, and its piece values.",
         ),
+        Command(
+            "account NET",
+            "merino.inner.app.shell.account:run_account",
+            "Tell a net in the terms: the weights nearest to it, and where they fail.",
+        ),
         Command("train FILE ...", "merino.inner.app.shell.train:run_train", "Train a net from scored positions."),
         Command(
             "features EXPR [FEN]",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import shutil
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
 
 import chess
+import numpy as np
 
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path
@@ -29,7 +31,7 @@ from merino.inner.engine.notation.san import read_move
 from merino.inner.engine.report.older_json import explanation_json, move_json, moves_json
 from merino.inner.engine.report.schema import PositionReport
 from merino.inner.engine.report.static import report_evaluation, with_beside
-from merino.inner.engine.report.text import render, render_beside, render_pieces
+from merino.inner.engine.report.text import render, render_beside, render_pieces, render_shapley
 from merino.inner.engine.search.limits import Limits
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.study.analyser import Analyser, analyser
@@ -37,8 +39,11 @@ from merino.inner.study.explain.text import render_move, render_ranking, render_
 from merino.inner.study.explain.two_weights import compare_weights
 from merino.inner.study.reporting import report_moves, report_position, report_setup
 from merino.inner.study.setups import Setup
+from merino.inner.study.shapley.values import DEFAULT_ERROR, MAX_ERROR, MIN_ERROR
+from merino.inner.study.told import with_shapley, with_words
 
 MOVE_MS, RANKING_MS = 1000, 5000  # without another limit
+MOVE_ERROR = 5.0  # centipawns, of the Shapley values before and after a move
 MAX_COLUMNS = 100  # columns
 
 
@@ -68,6 +73,7 @@ def run_explain(arguments: Sequence[str]) -> int:
         help="print the whole report as JSON, with all moves; given a limit, with a search",
     )
     _add_options(parser, MOVE_MS)
+    _add_shapley(parser, DEFAULT_ERROR)
     args = parser.parse_intermixed_args(arguments)
     evaluation = evaluation_of(args.weights, args.k, args.evalfile)
     beside = None
@@ -88,7 +94,7 @@ def run_explain(arguments: Sequence[str]) -> int:
     if not rest:
         _say_positions(args, [position], evaluation, beside, is_list=False)
         return 0
-    report = _report_moves(args, position, _exactly(rest, 1, "explain"), evaluation, with_pieces=args.pieces)
+    report = _report_moves(args, position, _exactly(rest, 1, "explain"), evaluation, args.pieces)
     (move,) = report.moves
     found = report.to_dict() if args.report else {"fen": report.fen, **move_json(report, move)}
     _say(args, found, render_move(report, move, _width()))
@@ -106,7 +112,10 @@ def _say_positions(
         reports = _full_reports(args, positions, evaluation)
     else:
         reports = [report_evaluation(position.record, position.fen(), evaluation) for position in positions]
-    reports = [with_beside(report, each.record, beside) for report, each in zip(reports, positions, strict=True)]
+    reports = [
+        with_beside(_deepened(args, report, each.record, evaluation), each.record, beside)
+        for report, each in zip(reports, positions, strict=True)
+    ]
     if args.report:
         found = [report.to_dict() for report in reports]
     else:
@@ -120,7 +129,8 @@ def _say_positions(
 
 def _say_setup(args: argparse.Namespace, setup: Setup, evaluation: Evaluation, beside: Evaluation | None) -> None:
     """A position that the rules do not allow: its value and that of each piece, by the evaluation alone."""
-    report = with_beside(report_setup(setup, evaluation), setup.record, beside)
+    report = _deepened(args, report_setup(setup, evaluation), setup.record, evaluation)
+    report = with_beside(report, setup.record, beside)
     board = chess.BaseBoard(setup.fen.split(maxsplit=1)[0])
     fault = textwrap.fill(f"{_against_rules(setup)} The rest is the evaluation alone.", _width())
     args.pieces = True
@@ -128,11 +138,20 @@ def _say_setup(args: argparse.Namespace, setup: Setup, evaluation: Evaluation, b
     _say(args, found, _text(args, report, f"{board}\n\n{fault}\n"))
 
 
+def _deepened(
+    args: argparse.Namespace, report: PositionReport, record: np.ndarray, evaluation: Evaluation
+) -> PositionReport:
+    """The report with the score of a net told in the terms, and with --shapley with the Shapley values."""
+    report = with_words(report, record, evaluation)
+    return with_shapley(report, record, evaluation, args.error) if args.shapley else report
+
+
 def _text(args: argparse.Namespace, report: PositionReport, board: str) -> str:
-    """FEN, board and terms of a report, with --pieces also the value of each piece."""
+    """FEN, board and terms of a report, with --pieces and --shapley also the value of each piece."""
     unicode = detect(sys.stdout, ascii_only=args.ascii).unicode
     parts = [report.fen, board, render(report, unicode, _width(), args.sort, args.hide_zero)]
     parts += ["", render_pieces(report)] if args.pieces else []
+    parts += ["", render_shapley(report)] if report.shapley else []
     return "\n".join([*parts, *(["", render_beside(report)] if report.beside else [])])
 
 
@@ -173,6 +192,7 @@ def run_compare(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("words", nargs="+", metavar="FEN MOVE1 MOVE2 | A.txt B.txt [FEN]", help="what to compare")
     _add_options(parser, MOVE_MS)
+    _add_shapley(parser, MOVE_ERROR)
     args = parser.parse_intermixed_args(arguments)
     if looks_like_fen(args.words[0]):
         position, rest = take_position(args.words, "compare")
@@ -203,12 +223,14 @@ def run_moves(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("words", nargs="+", metavar="FEN", help="the position")
     _add_options(parser, RANKING_MS)
+    _add_shapley(parser, MOVE_ERROR)
     args = parser.parse_intermixed_args(arguments)
     position, rest = take_position(args.words, "moves")
     _exactly(rest, 0, "moves")
     evaluation = evaluation_of(args.weights, args.k, args.evalfile)
     search = SearchRequest.of(args, Limits(movetime=RANKING_MS))
-    report = report_position(position, evaluation, _analyser(args, search, evaluation), search.limits)
+    analysing = _analyser(args, search, evaluation)
+    report = report_position(position, evaluation, analysing, search.limits, _error(args))
     _say(args, {"fen": report.fen, "moves": moves_json(report)}, render_ranking(report, _width()))
     return 0
 
@@ -219,6 +241,27 @@ def _add_options(parser: Parser, milliseconds: int) -> None:
     parser.group(shared.SEARCH).add_argument("--static", action="store_true", help="evaluate only, do not search")
     shared.add_ascii(parser)
     shared.add_json(parser)
+
+
+def _add_shapley(parser: Parser, error: float) -> None:
+    add = parser.group(shared.OUTPUT).add_argument
+    add("--shapley", action="store_true", help="also print the Shapley value of each piece; these add up to the score")
+    add("--error", type=_centipawns, default=error, metavar="CP", help="their standard error (default: %(default)g)")
+
+
+def _centipawns(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not MIN_ERROR <= value <= MAX_ERROR:
+        raise argparse.ArgumentTypeError(f"expected centipawns, {MIN_ERROR:g} to {MAX_ERROR:g}, not '{text[:40]}'")
+    return value
+
+
+def _error(args: argparse.Namespace) -> float | None:
+    """The standard error of the Shapley values that are asked for, None if none are."""
+    return float(args.error) if args.shapley else None
 
 
 def _report_moves(
@@ -232,7 +275,7 @@ def _report_moves(
     moves = [read_move(position, text) for text in texts]
     search = SearchRequest.of(args, Limits(movetime=MOVE_MS))
     searching = _analyser(args, search, evaluation)
-    return report_moves(position, moves, evaluation, searching, search.limits, with_pieces)
+    return report_moves(position, moves, evaluation, searching, search.limits, with_pieces, _error(args))
 
 
 def _analyser(args: argparse.Namespace, search: SearchRequest, evaluation: Evaluation) -> Analyser | None:

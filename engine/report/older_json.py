@@ -16,6 +16,7 @@ from merino.inner.engine.report.schema import (
     PieceChangeReport,
     PieceReport,
     PositionReport,
+    WordsReport,
 )
 from merino.inner.engine.report.text import owners
 
@@ -50,6 +51,27 @@ def explanation_json(report: PositionReport) -> dict[str, Any]:
         "pieces": [_piece(piece) for piece in report.pieces],
         "shared_cp": report.shared_cp,
         "shared_terms": dict(report.shared_terms),
+        **shapley_json(report),
+        **({"words": words_json(report, report.words)} if report.words else {}),
+    }
+
+
+def shapley_json(report: PositionReport) -> dict[str, Any]:
+    """The Shapley values by square, from White's view; `baseline` and they add up to `score`. Nothing without them."""
+    if report.shapley is None:
+        return {}
+    values = {piece.square: {"value": piece.shapley_cp, "error": piece.shapley_error_cp} for piece in report.pieces}
+    return {"shapley": values, "baseline": report.shapley.baseline_cp, "score": report.shapley.score_cp}
+
+
+def words_json(report: PositionReport, words: WordsReport) -> dict[str, Any]:
+    """The account of the report in the terms, from White's view: the terms and `rest` add up to the score."""
+    return {
+        "terms": [vars(term) for term in words.terms],
+        "rest": words.rest_cp,
+        "r2": words.r2,
+        "rest_by_piece": {piece.square: piece.rest_cp for piece in report.pieces},
+        "sentences": list(words.sentences),
     }
 
 
@@ -91,6 +113,7 @@ def moves_json(report: PositionReport) -> list[dict[str, Any]]:
             "score_cp": None if move.score is None or move.score.cp is None else sign * move.score.cp,
             "mate": None if move.score is None or move.score.mate is None else sign * move.score.mate,
             "line": move.pv,
+            **({"pieces": list(map(_piece_change, move.pieces))} if move.pieces is not None else {}),
         }
         for move in report.moves
     ]
@@ -130,6 +153,7 @@ def _piece(piece: PieceReport) -> dict[str, Any]:
 def _piece_change(change: PieceChangeReport) -> dict[str, Any]:
     removal = (change.removal_before_cp, change.removal_after_cp, change.removal_change_cp)
     attributed = (change.attributed_before_cp, change.attributed_after_cp, change.attributed_change_cp)
+    shapley = (change.shapley_before_cp, change.shapley_after_cp, change.shapley_change_cp)
     return {
         "piece": change.piece,
         "square": change.square,
@@ -137,6 +161,7 @@ def _piece_change(change: PieceChangeReport) -> dict[str, Any]:
         "square_after": change.square_after,
         "removal_cp": _before_and_after(change.piece, removal),
         "attributed_cp": _before_and_after(change.piece, attributed),
+        **({} if change.shapley_before_cp is None else {"shapley_cp": _before_and_after(change.piece, shapley)}),
     }
 
 

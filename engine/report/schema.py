@@ -109,6 +109,37 @@ class PieceChangeReport:
     attributed_before_cp: Annotated[float | None, "its `attributed_cp` before the move"]
     attributed_after_cp: Annotated[float | None, "the same after the move"]
     attributed_change_cp: Annotated[float | None, "the difference"]
+    shapley_before_cp: Annotated[float | None, "its `shapley_cp` before the move; null if not requested"] = None
+    shapley_after_cp: Annotated[float | None, "the same after the move"] = None
+    shapley_change_cp: Annotated[float | None, "the difference; for a captured piece, the loss of all of it"] = None
+
+
+@dataclass(frozen=True)
+class ShapleyReport:
+    """The values `shapley_cp` of the pieces: `baseline_cp` and they add up to `score_cp`."""
+
+    baseline_cp: Annotated[float, "the score of the two kings at home"]
+    score_cp: Annotated[float, "the score in centipawns"]
+    error_cp: Annotated[float, "the largest standard error of a value; 0 if they are exact"]
+    orders: Annotated[int, "the orders of the pieces that were drawn; 0 if every set of pieces was scored"]
+
+
+@dataclass(frozen=True)
+class WordTermReport:
+    """A term in the account of a score."""
+
+    name: Annotated[str, "its name, as in weights files"]
+    cp: Annotated[float, "what it adds to the score by the account"]
+
+
+@dataclass(frozen=True)
+class WordsReport:
+    """The account of a score by the terms, where the evaluation has none: `terms` and `rest_cp` add up to the score."""
+
+    terms: Annotated[tuple[WordTermReport, ...], "the terms"]
+    rest_cp: Annotated[float, "what the score has beyond the terms"]
+    r2: Annotated[float, "the share of what moves change in the score that the account tells, up to 1"]
+    sentences: Annotated[tuple[str, ...], "the account in a few English sentences"]
 
 
 @dataclass(frozen=True)
@@ -160,6 +191,9 @@ class PieceReport:
         "what it adds to the score: by its terms, or as the value that a net gives it",
     ]
     terms: Annotated[Mapping[str, float], "these terms by name, in centipawns"]
+    shapley_cp: Annotated[float | None, "its Shapley value, what it adds to the score; null if not requested"] = None
+    shapley_error_cp: Annotated[float | None, "the standard error of that"] = None
+    rest_cp: Annotated[float | None, "how much `rest_cp` of the words falls without it; null without words"] = None
 
 
 @dataclass(frozen=True)
@@ -209,6 +243,8 @@ class PositionReport:
     moves: Annotated[tuple[MoveReport, ...], "the legal moves, best first; or the requested ones, in their order"]
     summary: Annotated[tuple[str, ...], "the evaluation in a few English sentences"]
     beside: Annotated[BesideReport | None, "the position by a second evaluation; null if not requested"] = None
+    shapley: Annotated[ShapleyReport | None, "what holds for all Shapley values; null if not requested"] = None
+    words: Annotated[WordsReport | None, "the score by an account in the terms; null if not requested"] = None
 
     def line_of(self, move: MoveReport) -> LineReport | None:
         """The line of the search that begins with this move, None if there is none."""

@@ -114,6 +114,11 @@ def report_piece_change(before: PieceReport, after: PieceReport | None) -> Piece
         attributed_change_cp=None
         if attributed is None
         else ((after.attributed_cp or 0.0) if after else 0.0) - attributed,
+        shapley_before_cp=before.shapley_cp,
+        shapley_after_cp=after.shapley_cp if after else None,
+        shapley_change_cp=None
+        if before.shapley_cp is None
+        else ((after.shapley_cp or 0.0) if after else 0.0) - before.shapley_cp,
     )
 
 

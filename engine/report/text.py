@@ -134,6 +134,26 @@ def render_pieces(report: PositionReport, ways: Sequence[str] = PIECE_VALUES) ->
     return "\n\n".join(parts)
 
 
+def render_shapley(report: PositionReport) -> str:
+    """The board with the Shapley value of each piece for its owner, and how they add up to the score; "" without."""
+    shapley = report.shapley
+    if shapley is None:
+        return ""
+    values = {piece.square: (piece, piece.shapley_cp or 0.0) for piece in report.pieces}
+    cells = {square: f"{piece.piece} {owners(piece.piece, value):5.0f}" for square, (piece, value) in values.items()}
+    how = f"standard error up to {shapley.error_cp:.1f}" if shapley.orders else "exact"
+    white, black = (
+        sum(value for piece, value in values.values() if piece.piece.isupper() == is_white)
+        for is_white in (True, False)
+    )
+    return (
+        f"Shapley: centipawns that the piece adds for its owner, on average over all orders of the pieces ({how})\n"
+        f"{_board(cells)}\n"
+        f"White's pieces {white:.1f}, less Black's {-black:.1f}, without any {shapley.baseline_cp:+.1f}: "
+        f"score {shapley.score_cp:+.0f}"
+    )
+
+
 def render_piece(piece: PieceReport) -> str:
     """One piece: its three values for its owner, and its terms."""
     removal, relative = piece.removal_cp, piece.relative_pawns

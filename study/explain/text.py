@@ -18,6 +18,8 @@ MAX_TERMS = 3  # shown of those that a move changes most
 _NAME = 22  # columns of a term's name
 _SAN = 8  # columns of a move
 _PIECE = 12  # columns of a piece and its squares
+_WAYS = ("removal", "attributed", "shapley")  # of valuing a piece, as fields of a report begin
+MIN_GAIN = 1.0  # centipawns; smaller changes of a piece are not listed
 
 
 def render_move(report: PositionReport, move: MoveReport, width: int) -> str:
@@ -38,17 +40,36 @@ def render_move(report: PositionReport, move: MoveReport, width: int) -> str:
 def _rows_of_pieces(changes: Sequence[PieceChangeReport], san: str) -> Iterable[str]:
     """The change of each piece by a move, the largest change of removal first; unchanged pieces are only counted."""
     shown = [change for change in changes if _is_something(change)]
+    ways = [way for way in _WAYS if any(_values(change, way)[2] is not None for change in changes)]
     columns = "".join(f"{name:>8}" for name in ("before", "after", "change"))
     yield f"What {san} makes of each piece, in centipawns for its owner"
-    yield f"{'':{_PIECE}}{'removal':^24}  {'attributed':^24}".rstrip()
-    yield f"{'':{_PIECE}}{columns}  {columns}"
-    for change in sorted(shown, key=lambda change: -abs(change.removal_change_cp or 0)):
-        removal = (change.removal_before_cp, change.removal_after_cp, change.removal_change_cp)
-        attributed = (change.attributed_before_cp, change.attributed_after_cp, change.attributed_change_cp)
-        cells = (_before_and_after(change.piece, *values) for values in (removal, attributed))
+    yield (f"{'':{_PIECE}}" + "  ".join(f"{way:^24}" for way in ways)).rstrip()
+    yield f"{'':{_PIECE}}{'  '.join(columns for _ in ways)}"
+    for change in sorted(shown, key=lambda change: -_size(change)):
+        cells = (_before_and_after(change.piece, *_values(change, way)) for way in ways)
         yield f"{_name_of(change):<{_PIECE}}{'  '.join(cells)}".rstrip()
     if len(shown) < len(changes):
         yield f"Pieces whose values it does not change: {len(changes) - len(shown)}"
+
+
+def _values(change: PieceChangeReport, way: str) -> tuple[float | None, float | None, float | None]:
+    """The value of a piece in one of _WAYS before and after a move, and the difference."""
+    before, after, difference = (getattr(change, f"{way}_{when}_cp") for when in ("before", "after", "change"))
+    return before, after, difference
+
+
+def _size(change: PieceChangeReport) -> float:
+    """How much a move makes of a piece: by Shapley values if they are known, else by removal."""
+    return abs(change.shapley_change_cp if change.shapley_change_cp is not None else change.removal_change_cp or 0)
+
+
+def gains(changes: Sequence[PieceChangeReport], most: int, least: float) -> str:
+    """The pieces that gain or lose most by a move in Shapley values, for their owner: "N g1-f3 +24, p d5 taken -88"."""
+    shown = [change for change in changes if abs(change.shapley_change_cp or 0.0) >= least]
+    return ", ".join(
+        f"{_name_of(change)} {owners(change.piece, change.shapley_change_cp or 0.0):+.0f}"
+        for change in sorted(shown, key=lambda change: -_size(change))[:most]
+    )
 
 
 def _name_of(change: PieceChangeReport) -> str:
@@ -63,7 +84,7 @@ def _name_of(change: PieceChangeReport) -> str:
 
 def _is_something(change: PieceChangeReport) -> bool:
     """Whether the move makes anything of the piece: moves it, takes it, or changes a value of it."""
-    values = (change.removal_change_cp or 0, change.attributed_change_cp or 0.0)
+    values = [_values(change, way)[2] or 0.0 for way in _WAYS]
     return change.square_after != change.square or any(abs(value) >= MIN_CHANGE for value in values)
 
 
@@ -92,6 +113,8 @@ def render_two_moves(report: PositionReport, width: int) -> str:
         if line := report.line_of(move):
             rows += _wrapped(f"{move.san}: {_searched(line)}", width)
     rows += _wrapped(" ".join(_sentences_of_two(report, pairs)), width)
+    for move in report.moves:
+        rows += ["", *_rows_of_pieces(move.pieces, move.san)] if move.pieces is not None else []
     return "\n".join(row.rstrip() for row in rows)
 
 
@@ -140,22 +163,29 @@ def render_ranking(report: PositionReport, width: int) -> str:
     """The moves in order, with the terms that each changes most, or the line that the search expects."""
     if not report.moves:
         return "There is no legal move."
-    if report.search is None:
-        said = "" if report.without_terms else "  what it changes most, in centipawns for White"
-        rows = [f"rank {'move':<{_SAN}}{'at once':>8}{said}"]
-        rows += [
-            f"{move.rank:4} {move.san:<{_SAN}}{pawns(move.change.after_cp):>8}  "
-            + (largest_terms(move.change, MAX_TERMS, MIN_CHANGE) or ("" if report.without_terms else "nothing"))
-            for move in report.moves
-        ]
-    else:
-        rows = [f"rank {'move':<{_SAN}}{'search':>8}{'at once':>9}  line expected, scores for White"]
-        rows += [
-            f"{move.rank:4} {move.san:<{_SAN}}{move.score.text if move.score else '':>8}"
-            f"{pawns(move.change.after_cp):>9}  {move.pv}"
-            for move in report.moves
-        ]
+    has_pieces = any(move.pieces for move in report.moves)
+    score = f"{'search':>8}" if report.search else ""
+    rows = [f"rank {'move':<{_SAN}}{score}{'at once':>8}{_what_is_shown(report, has_pieces)}"]
+    for move in report.moves:
+        searched = f"{move.score.text if move.score else '':>8}" if report.search else ""
+        changes = gains(move.pieces or (), MAX_TERMS, MIN_GAIN) if has_pieces else _line_or_terms(report, move)
+        rows.append(f"{move.rank:4} {move.san:<{_SAN}}{searched}{pawns(move.change.after_cp):>8}  {changes}")
     return "\n".join(_cut(row.rstrip(), width) for row in rows)
+
+
+def _what_is_shown(report: PositionReport, has_pieces: bool) -> str:
+    """The title of what a ranking tells of each move besides its scores."""
+    if has_pieces:
+        return "  what pieces gain at once, in centipawns for their owner"
+    if report.search:
+        return "  line expected, scores for White"
+    return "" if report.without_terms else "  what it changes most, in centipawns for White"
+
+
+def _line_or_terms(report: PositionReport, move: MoveReport) -> str:
+    if report.search:
+        return move.pv
+    return largest_terms(move.change, MAX_TERMS, MIN_CHANGE) or ("" if report.without_terms else "nothing")
 
 
 def render_two_weights(compared: WeightsComparison, names: tuple[str, str], width: int) -> str:

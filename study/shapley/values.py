@@ -1,0 +1,149 @@
+"""Shapley values: what each piece adds to the score, on average over all orders in which the pieces could come.
+
+In one order a piece adds the difference that it makes to the score of those before it. So what pieces earn together
+is shared evenly, and the values add up to the score. With few pieces every set is scored, which is exact. With more,
+orders are drawn, each together with its reverse: a piece that comes early in one comes late in the other (antithetic
+sampling). They are drawn until the standard error of each value is small enough; the same position and evaluation
+always give the same values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from merino.inner.core.board.bitboard import EMPTY, SQUARE_NAMES, SQUARES
+from merino.inner.eval.evaluation import Evaluation
+from merino.inner.study.shapley.coalitions import Coalitions, WhiteScores, white_scores_of
+
+MAX_EXACT = 14  # pieces of which every set is scored
+DEFAULT_ERROR = 2.0  # centipawns, of a value
+MIN_ERROR, MAX_ERROR = 0.05, 1000.0
+MAX_PAIRS = 1 << 16  # of orders: enough for 0.2 centipawns
+_PAIRS_AT_ONCE = 32
+_SEED = 20261124
+
+
+@dataclass(frozen=True)
+class ShapleyValue:
+    """What a piece adds to White's score, and the standard error of that, 0 if it is exact: in centipawns."""
+
+    square: int
+    value: float
+    error: float
+
+    @property
+    def name(self) -> str:
+        """Its square: "e4"."""
+        return SQUARE_NAMES[self.square]
+
+
+@dataclass(frozen=True)
+class ShapleyValues:
+    """The values of all pieces from a1 to h8, from White's view: `baseline` and they add up to `score`.
+
+    `baseline` is the score of the two kings at home; `orders` is the number of those drawn, 0 if all sets were scored.
+    """
+
+    pieces: tuple[ShapleyValue, ...]
+    baseline: float
+    score: float
+    orders: int
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every set of pieces was scored."""
+        return self.orders == 0
+
+    @property
+    def error(self) -> float:
+        """The largest standard error."""
+        return max((piece.error for piece in self.pieces), default=0.0)
+
+    def of(self, square: int) -> float:
+        """The value of the piece on a square; raises KeyError without one."""
+        return {piece.square: piece.value for piece in self.pieces}[square]
+
+
+def shapley_values(
+    record: np.ndarray,
+    evaluation: Evaluation,
+    error: float = DEFAULT_ERROR,
+    origins: Mapping[int, int] | None = None,
+) -> ShapleyValues:
+    """The values of the pieces of POSITION[1] in the score after the draw rules, in whole centipawns.
+
+    No value has a larger standard error than `error`, in centipawns, unless MAX_PAIRS of orders are not enough.
+    `origins` tells where pieces stood before a move, by their squares: then each order is that of the position before,
+    and what changes by the move has a smaller error than the values.
+    """
+    return shapley_of(record, white_scores_of(record, evaluation.scores), error, origins)
+
+
+def shapley_of(
+    record: np.ndarray,
+    white_scores: WhiteScores,
+    error: float = DEFAULT_ERROR,
+    origins: Mapping[int, int] | None = None,
+) -> ShapleyValues:
+    """The same for any score of positions, with the turn of POSITION[1], from White's view."""
+    game = Coalitions(record, white_scores)
+    players = len(game.squares)
+    everyone = game.sets_of(np.arange(players)).sum(keepdims=True, dtype=np.uint64)
+    baseline, score = game.scores(np.concatenate([np.zeros(1, dtype=np.uint64), everyone])).tolist()
+    if players <= MAX_EXACT:
+        return _of(record, game, _exact(game), np.zeros(players), (baseline, score), 0)
+    places = [(origins or {}).get(square, square) for square in game.squares]
+    draw = np.random.default_rng(_SEED)
+    total, squares, pairs = np.zeros(players), np.zeros(players), 0
+    while True:
+        orders = draw.random((_PAIRS_AT_ONCE, len(SQUARES)))[:, places].argsort(axis=1)
+        gains = _gains_of_pairs(game, orders, baseline, score)
+        total, squares, pairs = total + gains.sum(axis=0), squares + (gains**2).sum(axis=0), pairs + len(gains)
+        mean = total / pairs
+        errors = np.sqrt(np.maximum(squares / pairs - mean**2, 0) / (pairs - 1))
+        if errors.max() <= error or pairs >= MAX_PAIRS:
+            return _of(record, game, mean, errors, (baseline, score), 2 * pairs)
+
+
+def _exact(game: Coalitions) -> np.ndarray:
+    """The values from the scores of all sets, float64[players]."""
+    players = len(game.squares)
+    if not players:
+        return np.zeros(0)
+    sets = np.arange(1 << players)
+    has = (sets[:, None] >> np.arange(players)) & 1
+    scores = game.scores((has.astype(np.uint64) * game.sets_of(np.arange(players))).sum(axis=1, dtype=np.uint64))
+    weights = np.array([1 / (players * math.comb(players - 1, size)) for size in range(players)])
+    values = np.zeros(players)
+    for player in range(players):
+        without = sets[has[:, player] == 0]
+        gain = scores[without | 1 << player] - scores[without]
+        values[player] = weights[has[without].sum(axis=1)] @ gain
+    return values
+
+
+def _gains_of_pairs(game: Coalitions, orders: np.ndarray, baseline: float, score: float) -> np.ndarray:
+    """What each piece adds in these orders and their reverses, the mean of both: float64[orders, players]."""
+    pairs = len(orders)
+    orders = np.concatenate([orders, orders[:, ::-1]])
+    sets = np.bitwise_or.accumulate(game.sets_of(orders), axis=1)[:, :-1]
+    ends = [np.full((len(orders), 1), value) for value in (baseline, score)]
+    steps = np.diff(np.concatenate([ends[0], game.scores(sets), ends[1]], axis=1), axis=1)
+    gains = np.empty(steps.shape)
+    np.put_along_axis(gains, orders, steps, axis=1)
+    return (gains[:pairs] + gains[pairs:]) / 2
+
+
+def _of(
+    record: np.ndarray, game: Coalitions, values: np.ndarray, errors: np.ndarray, ends: tuple[float, float], orders: int
+) -> ShapleyValues:
+    """The values of all pieces on the board; those that take no part add nothing."""
+    found = dict(zip(game.squares, zip(values.tolist(), errors.tolist(), strict=True), strict=True))
+    board = record[0]["board"]
+    occupied = (square for square in SQUARES if board[square] != EMPTY)
+    pieces = tuple(ShapleyValue(square, *found.get(square, (0.0, 0.0))) for square in occupied)
+    return ShapleyValues(pieces, *ends, orders)

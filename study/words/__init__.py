@@ -1,0 +1,1 @@
+"""An evaluation without terms told in the terms: around one position, and on the whole."""

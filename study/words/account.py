@@ -1,0 +1,88 @@
+"""The account of an evaluation by the terms: the weights of the terms that come nearest to its scores.
+
+Around a position they are fitted to its neighbours, by ridge regression: a weight departs from a starting value as far
+as the neighbours ask for it. How far that is, follows from what the account leaves over, so that scores that the terms
+tell completely give back their weights. The starting values are those of the account of the whole evaluation where
+there is one, else zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from merino.inner.core.board.bitboard import WHITE
+from merino.inner.eval.evaluation import Evaluation
+from merino.inner.eval.linear.evaluate import NUMBER_OF_TERMS, features_of, stages_of
+from merino.inner.eval.linear.family import LinearEvaluation
+from merino.inner.eval.material import FULL_BOARD
+from merino.inner.study.words.neighbours import neighbours, without_pieces
+
+LEEWAY = 15.0  # centipawns that a weight may depart from its starting value without much ado
+_ROUNDS = 4  # of finding out how much the account leaves over
+_LEAST_RIDGE = 1e-6  # keeps weights that nothing tells at their starting values
+
+
+@dataclass(frozen=True)
+class Account:
+    """Weights of two phases, float64[2 * terms], that come nearest to White's scores before the draw rules.
+
+    `to_move` is for the side to move and `constant` for White, in centipawns; `r2` is the share of the variation of
+    the scores that they tell, 0..1, on the positions they are fitted to.
+    """
+
+    weights: np.ndarray
+    to_move: float
+    constant: float
+    r2: float
+
+    def evaluation(self, k: float, name: str) -> LinearEvaluation:
+        """The terms under these weights."""
+        return LinearEvaluation(self.weights, k, name)
+
+
+def columns_of(positions: np.ndarray) -> np.ndarray:
+    """What the numbers of an account are multiplied with in POSITION[n]: float64[n, 2 * terms + 2].
+
+    The features of middlegame and endgame, then the side to move, 1 for White and -1 for Black, and 1.
+    """
+    features, share = features_of(positions), stages_of(positions)[:, None] / FULL_BOARD
+    turn = np.where(positions["side"] == WHITE, 1.0, -1.0)[:, None]
+    return np.concatenate([features * share, features * (1 - share), turn, np.ones_like(turn)], axis=1)
+
+
+def account_of(columns: np.ndarray, scores: np.ndarray, start: np.ndarray | None = None) -> Account:
+    """The account of White's scores, float64[n], of positions with these columns; `start` is float64[2 * terms]."""
+    prior = np.zeros(columns.shape[1])
+    if start is not None:
+        prior[: len(start)] = start
+    squares, target = columns.T @ columns, columns.T @ (scores - columns @ prior)
+    steady = np.ones(len(prior))
+    steady[2 * NUMBER_OF_TERMS :] = 0.0  # the constants are free
+    variance = 0.0
+    for _ in range(_ROUNDS):
+        ridge = variance / LEEWAY**2 * steady + _LEAST_RIDGE
+        numbers = prior + np.linalg.solve(squares + np.diag(ridge), target)
+        variance = float(np.mean((scores - columns @ numbers) ** 2))
+    return Account(
+        numbers[: 2 * NUMBER_OF_TERMS], float(numbers[-2]), float(numbers[-1]), told(scores, columns @ numbers)
+    )
+
+
+def told(scores: np.ndarray, found: np.ndarray) -> float:
+    """R2: the share of the variation of `scores` that `found` tells; 1 where there is none to tell."""
+    variation = float(((scores - scores.mean()) ** 2).sum())
+    return 1 - float(((scores - found) ** 2).sum()) / variation if variation else 1.0
+
+
+def account_around(record: np.ndarray, evaluation: Evaluation, start: np.ndarray | None = None) -> Account:
+    """The account around the legal POSITION[1]; its R2 is that of the neighbours by moves."""
+    by_moves, by_removal = neighbours(record), without_pieces(record)
+    columns, scores = (
+        np.concatenate([part(by_moves), part(by_removal)]) for part in (columns_of, evaluation.white_scores)
+    )
+    account = account_of(columns, scores, start)
+    numbers = np.concatenate([account.weights, [account.to_move, account.constant]])
+    count = len(by_moves)
+    return Account(account.weights, account.to_move, account.constant, told(scores[:count], columns[:count] @ numbers))

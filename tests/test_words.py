@@ -1,0 +1,151 @@
+"""A net told in the terms: the account adds up, finds the terms again where they are all there is, tells its share."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import chess
+import numpy as np
+import pytest
+
+from merino.inner.app.shell.cli import main
+from merino.inner.core.board.fen import to_fen
+from merino.inner.core.board.game import Position
+from merino.inner.core.board.position import POSITION
+from merino.inner.eval.families import default, load_evaluation
+from merino.inner.eval.linear.evaluate import NUMBER_OF_TERMS
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.study.errors import StudyError
+from merino.inner.study.words import phrases
+from merino.inner.study.words.account import account_around, account_of, columns_of
+from merino.inner.study.words.neighbours import neighbours, without_pieces
+from merino.inner.study.words.phrases import phrase
+from merino.inner.study.words.shipped import account_for, load_account, whole_account
+from merino.inner.study.words.telling import tell
+
+MIDDLEGAME = "r1bq1rk1/pp3ppp/2n1p3/3n4/1b1P4/2N1BN2/PP3PPP/R2QKB1R w KQ - 0 10"
+ENDGAME = "8/5pk1/6p1/8/1P6/4B1P1/5PK1/2b5 b - - 0 50"
+IN_CHECK = "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3"
+POSITIONS = [MIDDLEGAME, ENDGAME, chess.STARTING_FEN]
+
+
+def walked(count: int) -> np.ndarray:
+    """Positions of random games, POSITION[count]."""
+    draw, found = np.random.default_rng(3), np.zeros(count, dtype=POSITION)
+    position = Position()
+    for index in range(count):
+        moves = position.legal_moves
+        if not moves or len(position.moves) > 80:
+            position, moves = Position(), Position().legal_moves
+        position.push(moves[draw.integers(len(moves))])
+        found[index] = position.record[0]
+    return found
+
+
+@pytest.mark.parametrize("fen", POSITIONS)
+def test_terms_and_rest_are_the_score(fen: str) -> None:
+    evaluation, position = load_evaluation("gen12"), Position(fen)
+    told = tell(position.record, evaluation)
+    assert told.score == int(evaluation.scores(position.record)[0]) * (-1 if position.turn else 1)
+    assert sum(term.cp for term in told.terms) + told.rest == pytest.approx(told.score)
+    assert [term.name for term in told.terms] == [term.name for term in TERMS]
+    assert 0 < told.r2 < 1
+
+
+@pytest.mark.parametrize("fen", POSITIONS)
+def test_scores_of_the_terms_give_back_what_each_term_adds(fen: str) -> None:
+    record = Position(fen).record
+    account = account_around(record, default())
+    assert account.r2 == pytest.approx(1, abs=1e-4)
+    by_account = account.evaluation(200.0, "account").explain(record)
+    for found, true in zip(by_account.lines, default().explain(record).lines, strict=True):
+        assert found.net == pytest.approx(true.net, abs=1.0), true.name
+
+
+def test_many_scores_of_the_terms_give_back_all_weights() -> None:
+    positions = walked(4000)
+    account = account_of(columns_of(positions), default().white_scores(positions))
+    assert account.r2 == pytest.approx(1, abs=1e-9)
+    seen = np.abs(columns_of(positions)[:, : 2 * NUMBER_OF_TERMS]).sum(axis=0) > 1
+    weights = np.concatenate([default().weights[:NUMBER_OF_TERMS], default().weights[-NUMBER_OF_TERMS:]])
+    assert account.weights[seen] == pytest.approx(weights[seen], abs=0.5) and seen.sum() > 40
+
+
+def test_an_account_of_other_positions_tells_less() -> None:
+    positions, draw = walked(2000), np.random.default_rng(1)
+    scores = load_evaluation("gen12").white_scores(positions)
+    assert account_of(columns_of(positions), scores).r2 > 0.5
+    assert account_of(columns_of(positions), draw.permutation(scores)).r2 < 0.2
+
+
+def test_the_part_of_a_piece_in_the_rest_is_what_goes_without_it() -> None:
+    evaluation, record = load_evaluation("gen12"), Position(MIDDLEGAME).record
+    told = tell(record, evaluation)
+    account = account_around(record, evaluation, account_for(evaluation).vector()).evaluation(200.0, "account")
+    board = chess.Board(MIDDLEGAME)
+    board.remove_piece_at(chess.D5)
+    without = Position(board.fen()).record
+    rest = evaluation.scores(record)[0] - account.scores(record)[0]
+    rest -= evaluation.scores(without)[0] - account.scores(without)[0]
+    assert next(part.cp for part in told.parts if part.square == chess.D5) == rest
+
+
+def test_sentences_name_sides_terms_squares_and_pieces() -> None:
+    said = " ".join(tell(Position(MIDDLEGAME).record, load_evaluation("gen12")).sentences)
+    assert "Black is ahead by" in said and "White's isolated pawns (d4)" in said
+    assert "The net sees" in said and "without the knight on d5" in said.lower() and "of what moves change" in said
+
+
+def test_neighbours_are_the_legal_moves_of_both_sides_and_the_replies() -> None:
+    board = chess.Board(MIDDLEGAME)
+    expected = 1 + board.legal_moves.count()
+    for move in list(board.legal_moves):
+        board.push(move)
+        expected += board.legal_moves.count()
+        board.pop()
+    board.push(chess.Move.null())
+    assert len(neighbours(Position(MIDDLEGAME).record)) == expected + 1 + board.legal_moves.count()
+
+
+def test_in_check_nobody_passes() -> None:
+    assert {int(found["side"]) for found in neighbours(Position(IN_CHECK).record)[:2]} == {0}  # mate: no move either
+    assert len(neighbours(Position(IN_CHECK).record)) == 1
+
+
+def test_positions_without_one_or_two_pieces() -> None:
+    found = without_pieces(Position("4k3/8/8/8/8/8/3PP3/R3K3 w - - 0 1").record)
+    assert sorted(int((each["board"] != 6).sum()) for each in found) == [3, 3, 3, 4, 4, 4]
+
+
+def test_every_phrase_is_of_a_term_and_others_are_the_words_of_the_name() -> None:
+    assert set(phrases._PHRASES) <= {term.name for term in TERMS}
+    assert phrase("NewTerm7thRank") == "new term7th rank"
+
+
+def test_the_account_of_gen12_comes_with_it_and_names_known_terms() -> None:
+    account = account_for(load_evaluation("gen12"))
+    assert account is not None and set(account.weights) <= {term.name for term in TERMS}
+    assert account.all.r2 > 0.85 and account_for(load_evaluation("gen1")) is None and account_for(default()) is None
+
+
+def test_the_account_of_a_net_is_shown_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["account", "gen12"]) == 0
+    assert "KingPawnShield" in capsys.readouterr().out
+    assert main(["account", "gen1"]) == 1
+    assert "--positions" in capsys.readouterr().err
+    out, positions = tmp_path / "own.account.json", tmp_path / "positions.txt"
+    fens = (to_fen(position[None]) for position in walked(3000))
+    positions.write_text("".join(f"{fen} | 0 | 0.5\n" for fen in fens))
+    assert main(["account", "gen12", "--positions", str(positions), "--out", str(out), "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert load_account(out).all.r2 == shown["all"]["r2"] > 0.5
+
+
+def test_an_account_needs_positions_and_a_file_that_is_one(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="1000 positions"):
+        whole_account(load_evaluation("gen12"), walked(20), "a test")
+    broken = tmp_path / "x.account.json"
+    broken.write_text("{}")
+    with pytest.raises(StudyError, match="not the account of a net"):
+        load_account(broken)

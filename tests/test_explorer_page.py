@@ -335,10 +335,27 @@ def test_a_net_shows_score_and_pieces_and_says_that_it_has_no_terms(page: Page, 
     assert not page.all("#way [data-value=attributed]")
 
 
+def test_the_board_shows_shapley_values_that_add_up_to_the_score_of_a_net(page: Page) -> None:
+    page.open(at(MIDDLEGAME))
+    page.tab("weights")
+    choose(page, "#weights-chosen", "gen12.net")
+    page.tab("pieces")
+    page.click("#way [data-value=shapley]")
+    page.until(lambda: "add up to the score" in page.text("#panel-pieces"))
+    score = int(load_evaluation("gen12").scores(Position(MIDDLEGAME).record)[0])
+    assert f"add up to the score, {score / 100:+.2f}" in page.text("#panel-pieces")
+    page.until(lambda: "standard error up to 0.02" in page.text("#panel-pieces"))
+    assert sum(map(float, page.values.values())) == pytest.approx(score / 100, abs=0.15)  # each rounded to 0.01
+    page.tab("terms")
+    told = page.run("return [...document.querySelectorAll('#words-table .net')].map((cell) => cell.textContent)")
+    assert sum(float(cell.replace("\u2212", "-")) for cell in told) == pytest.approx(score, abs=2)
+    assert "The net sees" in page.text("#verdict")
+
+
 def test_the_value_that_a_net_gives_each_piece_is_shown_by_one_key(page: Page) -> None:
     page.open(at(MIDDLEGAME))
     page.until(lambda: page.all("#way [data-value=beside]"))
-    page.keys("v", "v", "v")
+    page.keys(*"vvvv")
     own = load_evaluation("pieces1").attributed(Position(MIDDLEGAME).record)[0]
     page.until(lambda: page.values.get("d1") == f"{own[chess.D1] / 100:+.2f}")
     assert page.values["d8"] == f"{-own[chess.D8] / 100:+.2f}" and page.values["g1"] == "\u2013"

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from merino.inner.app.explorer.evaluations import IN_USE, changed, terms, text_of
 from merino.inner.app.explorer.fields import MAX_TEXT, Fields, RequestError
 from merino.inner.app.explorer.games_file import GamesFile
@@ -20,11 +22,14 @@ from merino.inner.engine.report.schema import PositionReport
 from merino.inner.engine.report.static import difference, with_beside
 from merino.inner.engine.report.summary import summarise_change
 from merino.inner.engine.search.strength import FULL_LEVEL
+from merino.inner.eval.evaluation import Evaluation
 from merino.inner.formats.pgn_headers import list_games
 from merino.inner.learn.record import RECORD_NAME, load_record
 from merino.inner.study.explain.two_weights import compare_reports
 from merino.inner.study.reporting import report_moves, report_position, report_setup
 from merino.inner.study.setups import set_up
+from merino.inner.study.shapley.values import DEFAULT_ERROR, MAX_ERROR, shapley_values
+from merino.inner.study.told import with_words
 
 MAX_OFFSET = 1 << 53  # bytes of a file; the largest whole number of JavaScript
 
@@ -54,9 +59,26 @@ def explain(fields: Fields, state: ServerState) -> Answer:
     evaluation, beside = fields.evaluation(state.evaluations), fields.beside(state.evaluations)
     if fields.flag("free") and not fields.texts("moves"):
         setup = set_up(fields.text("fen"))
-        return _as_answer(with_beside(report_setup(setup, evaluation), setup.record, beside))
+        return _told(report_setup(setup, evaluation), setup.record, evaluation, beside)
     position = fields.position()
-    return _as_answer(with_beside(report_position(position, evaluation), position.record, beside))
+    return _told(report_position(position, evaluation), position.record, evaluation, beside)
+
+
+def _told(report: PositionReport, record: np.ndarray, evaluation: Evaluation, beside: Evaluation | None) -> Answer:
+    """A report with the score of a net in words, and with a second evaluation."""
+    return _as_answer(with_beside(with_words(report, record, evaluation), record, beside))
+
+
+def shapley(fields: Fields, state: ServerState) -> Answer:
+    """POST /api/shapley: the Shapley values of the pieces, to a standard error in whole centipawns."""
+    evaluation, error = fields.evaluation(state.evaluations), fields.number("error", 1, int(MAX_ERROR))
+    if fields.flag("free") and not fields.texts("moves"):
+        record = set_up(fields.text("fen")).record
+    else:
+        record = fields.position().record
+    found = shapley_values(record, evaluation, DEFAULT_ERROR if error is None else error)
+    values = {piece.name: {"value": piece.value, "error": piece.error} for piece in found.pieces}
+    return {"values": values, "baseline": found.baseline, "score": found.score, "error": found.error}
 
 
 def move(fields: Fields, state: ServerState) -> Answer:
@@ -66,9 +88,8 @@ def move(fields: Fields, state: ServerState) -> Answer:
     name = san(position, played)
     position.push(played)
     moves = [position.uci(each) for each in position.moves]
-    report = _as_answer(
-        with_beside(report_position(position, evaluation), position.record, fields.beside(state.evaluations))
-    )
+    beside = fields.beside(state.evaluations)
+    report = _told(report_position(position, evaluation), position.record, evaluation, beside)
     return {"san": name, "uci": moves[-1], "moves": moves, "fen": position.fen(), "report": report}
 
 
@@ -199,6 +220,7 @@ ANSWERS: tuple[tuple[str, str, Callable[[Fields, ServerState], Answer]], ...] = 
     ("GET", "/api/start", start),
     ("GET", "/api/explain", explain),
     ("POST", "/api/explain", explain),
+    ("POST", "/api/shapley", shapley),
     ("POST", "/api/move", move),
     ("POST", "/api/read", read),
     ("POST", "/api/pgn", pgn),

@@ -18,6 +18,8 @@ from merino.inner.core.common.errors import MerinoError
 from merino.inner.engine.search.warmup import warm_up
 from merino.inner.eval.families import active_file, load
 from merino.inner.formats.pgn_headers import list_games
+from merino.inner.study.shapley.values import MAX_ERROR, shapley_values
+from merino.inner.study.words.account import account_around
 
 HOST = "127.0.0.1"
 GRACE_SECONDS = 1
@@ -34,7 +36,10 @@ def serve(state: ServerState, port: int, opens_browser: bool, say: Callable[[str
         port = listener.getsockname()[1]
         warm_up()
         list_games(b"")
-        load(active_file()).value_pieces(Position().record)
+        in_use = load(active_file())
+        in_use.value_pieces(Position().record)
+        account_around(Position().record, in_use)  # compiles what tells a net in words
+        shapley_values(Position().record, in_use, MAX_ERROR)
         app = create_app(state, port)
         server = uvicorn.Server(config_of(app, port))
         try:

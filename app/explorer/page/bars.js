@@ -32,6 +32,14 @@ function row(piece, old) {
     );
 }
 
+/** How the Shapley values add up, and how exact they are. */
+function shapleyNote(shapley) {
+    if (!shapley) return "They are being computed.";
+    const error = shapley.error ? `standard error up to ${number(shapley.error / 100, 2)}` : "exact";
+    const rest = shapley.baseline ? `, with ${pawns(shapley.baseline)} for the two kings at home,` : "";
+    return `The values${rest} add up to the score, ${pawns(shapley.score)} (${error}). A king's value is that of his place, compared with home.`;
+}
+
 export function makeBars(panel) {
     function draw() {
         const report = shown();
@@ -59,7 +67,9 @@ export function makeBars(panel) {
         });
         const beside = report.beside;
         const shared =
-            state.way === "beside" && beside
+            state.way === "shapley"
+                ? shapleyNote(report.shapley)
+                : state.way === "beside" && beside
                 ? beside.shared_cp === null
                     ? `By ${shortName(beside.evaluation)}, by removal.`
                     : `The values of ${shortName(beside.evaluation)} with a rest of ${pawns(beside.shared_cp)} sum to its score.`

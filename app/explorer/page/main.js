@@ -13,6 +13,7 @@ import { makeGames, openGames } from "./games.js";
 import { makeHands } from "./hands.js";
 import { makeLearning } from "./learning.js";
 import { makeMoves } from "./moves.js";
+import { makeShapley } from "./shapley.js";
 import { makeShare } from "./share.js";
 import { goTo, listen, refresh, setFree, setGame, state } from "./store.js";
 import { makeTabs } from "./tabs.js";
@@ -154,6 +155,7 @@ async function begin() {
     makeHands();
     makeFree();
     makeVerdict();
+    makeShapley();
     makeTabs([
         ["terms", "Terms", makeTerms],
         ["pieces", "Pieces", makeBars],

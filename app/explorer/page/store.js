@@ -12,6 +12,7 @@ export const WAYS = [
         "Attributed",
         "What the terms of the piece add to the score; with the shared rest, all pieces sum to the score",
     ],
+    ["shapley", "Shapley", "What the piece adds to the score, on average over all orders in which the pieces could come"],
     ["relative", "Relative", "Removal in units of a pawn's weight"],
     ["beside", "Beside", "Value by the second evaluation: the value that it gives the piece, or else by removal"],
     ["none", "Off", "No values on the board"],
@@ -40,7 +41,7 @@ export const state = {
 const MAX_LABEL = 8; // characters; a longer name does not fit above the board of a phone
 const listeners = [];
 
-/** Call `listener(topics)` when something changes: "report", "preview", "moves", "mode", "view" or "weights". */
+/** Call `listener(topics)` when something changes: "report", "preview", "moves", "mode", "view", "values" or "weights". */
 export const listen = (listener) => listeners.push(listener);
 
 export function changed(...topics) {
@@ -177,6 +178,7 @@ export function valueOf(piece) {
     if (state.way === "beside") return piece.beside_cp === null ? null : piece.beside_cp / 100;
     if (state.way === "removal") return piece.removal_cp === null ? null : piece.removal_cp / 100;
     if (state.way === "relative") return piece.relative_pawns;
+    if (state.way === "shapley") return piece.shapley_cp === null ? null : piece.shapley_cp / 100;
     return piece.attributed_cp === null ? null : piece.attributed_cp / 100;
 }
 

@@ -159,11 +159,41 @@ function totals(report) {
     ];
 }
 
+/** The account of a score in the terms: what each adds by it, and what it does not tell. */
+function accountOf(words) {
+    const seen = words.terms.filter(isTold).sort((a, b) => Math.abs(b.cp) - Math.abs(a.cp));
+    const scale = Math.max(1, Math.abs(words.rest_cp), ...seen.map((term) => Math.abs(term.cp)));
+    const line = (name, value) =>
+        h(
+            "tr",
+            { "data-told": name },
+            h("th", { scope: "row" }, name),
+            h("td", { class: "net" }, number(value, 1, true)),
+            h("td", { class: "bar-cell" }, bar(value, scale)),
+        );
+    return [
+        h("p", {}, `As far as the terms can tell it, which is ${percent(Math.max(0, words.r2))} of what moves change:`),
+        h(
+            "table",
+            { class: "terms", id: "words-table" },
+            h(
+                "tbody",
+                {},
+                seen.map((term) => line(spaced(term.name), term.cp)),
+                line("What the net sees more", words.rest_cp),
+            ),
+        ),
+    ];
+}
+
+const isTold = (term) => Math.abs(term.cp) >= MIN_SHOWN;
+
 /** What is said in the place of the table where an evaluation has no terms. */
 function withoutTerms(report) {
     const beside = report.beside;
     return [
         h("p", { class: "empty", id: "without-terms" }, `${report.without_terms}.`),
+        report.words ? accountOf(report.words) : null,
         h(
             "p",
             {},

@@ -10,6 +10,7 @@ import pytest
 
 from merino.inner.core.board.bitboard import BLACK, SQUARE_NAMES, WHITE
 from merino.inner.core.board.game import Position
+from merino.inner.engine.report.phrases import phrase
 from merino.inner.engine.report.schema import PositionReport
 from merino.inner.engine.report.static import between, report_change, report_evaluation
 from merino.inner.engine.report.summary import summarise, summarise_change
@@ -222,12 +223,19 @@ def test_a_change_is_the_sum_of_its_parts(positions: list[Position], weights: np
 
 def test_sentences_name_only_what_the_table_shows(positions: list[Position], weights: np.ndarray) -> None:
     for position in positions:
-        explanation = explain(position.record, weights)
-        nets = {line.name: line.net for line in explanation.lines}
-        nets |= {group.title: explanation.group_net(group) for group in Group}
-        text = " ".join(summarise(explanation))
-        named = re.findall(r"([A-Z][A-Za-z_0-9 ]+?) (\d+)(?=[,;]|\.(?: |$))", re.sub(r"for (White|Black) ", "", text))
-        assert all(round(abs(nets[name])) == int(size) for name, size in named)
+        values = value_pieces(position.record, weights)
+        explanation = values.explanation
+        nets = {phrase(line.name): set[str]() for line in explanation.lines}
+        for line in explanation.lines:
+            nets[phrase(line.name)].add(f"{abs(line.net) / 100:.2f}")
+        nets["material"] = {f"{abs(explanation.group_net(Group.MATERIAL)) / 100:.2f}"}
+        text = " ".join(summarise(values))
+        named = re.findall(
+            r"(?:[Ff]or (?:White|Black) |, |; )(?:(?:White|Black)'s )?([a-z, ]+?)(?: \(.*?\))? (\d\.\d\d)", text
+        )
+        assert all(size in nets[name] for name, size in named)
+        squares = re.findall(r"[a-h][1-8]", text)
+        assert all(position.piece_at(SQUARE_NAMES.index(square)) for square in squares)
         leader = "White" if explanation.score_white > 0 else "Black"
         assert text.startswith(f"{leader} is ahead by" if explanation.score_white else "Neither side is ahead.")
         change = Change(explain(Position().record, weights), explanation)

@@ -13,14 +13,14 @@ from merino.inner.app.shell.cli import main
 from merino.inner.core.board.fen import to_fen
 from merino.inner.core.board.game import Position
 from merino.inner.core.board.position import POSITION
+from merino.inner.engine.report import phrases
+from merino.inner.engine.report.phrases import phrase
 from merino.inner.eval.families import default, load_evaluation
 from merino.inner.eval.linear.evaluate import NUMBER_OF_TERMS
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.study.errors import StudyError
-from merino.inner.study.words import phrases
 from merino.inner.study.words.account import account_around, account_of, columns_of
 from merino.inner.study.words.neighbours import neighbours, without_pieces
-from merino.inner.study.words.phrases import phrase
 from merino.inner.study.words.shipped import account_for, load_account, whole_account
 from merino.inner.study.words.telling import tell
 

@@ -35,7 +35,7 @@ def evaluation(session: Session, arguments: str) -> None:
     wanted = [word for word in words if word in EVAL_OPTIONS]
     name = " ".join(word for word in words if word not in EVAL_OPTIONS)
     chosen = evaluation_in(name) if name else session.runtime.evaluation
-    report = _report(session, chosen, with_pieces=not chosen.has_terms)
+    report = _report(session, chosen, with_pieces=True)
     if not chosen.has_terms:
         report = with_beside(report, session.position.record, session.runtime.terms)
     if "json" in wanted:

@@ -96,7 +96,7 @@ def annotate(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Messag
 
 def _annotated(position: Position, annotated: AnnotatedMove) -> dict[str, Any]:
     """A move of a game, with the better line if it was a mistake."""
-    grade, best = annotated.grade, annotated.better.best[:BETTER]
+    grade, best, mistake = annotated.grade, annotated.better.best[:BETTER], annotated.mistake
     return {
         "san": annotated.san,
         "before": {"expected_score": annotated.before.expected, "text": annotated.before.score_text},
@@ -111,6 +111,8 @@ def _annotated(position: Position, annotated: AnnotatedMove) -> dict[str, Any]:
             "text": annotated.better.score_text,
             "line": san_line(board_of(position), best),
         },
+        "mistake": mistake
+        and {"kind": mistake.kind.value, "sentence": mistake.sentence, "line": mistake.line, "text": mistake.text},
     }
 
 

@@ -54,7 +54,7 @@ def report_evaluation(record: np.ndarray, fen: str, evaluation: Evaluation, with
         shared_cp=values.shared_cp,
         shared_terms={credit.name: credit.cp for credit in values.shared},
         moves=(),
-        summary=summarise(explanation),
+        summary=summarise(values),
     )
 
 

@@ -7,20 +7,19 @@ from collections.abc import Callable, Iterable
 from merino.inner.core.board.bitboard import BLACK, WHITE
 from merino.inner.core.board.fen import COLOUR_NAMES
 from merino.inner.engine.report.schema import ChangeReport
-from merino.inner.eval.explanation import Explanation
+from merino.inner.engine.report.telling import largest_for_each_side
+from merino.inner.eval.explanation import Explanation, PieceValues
 from merino.inner.eval.linear.registry import Group
 
 NAMED = 3  # groups or terms in a list, at most
 MIN_VALUE = 0.5  # centipawns; smaller values are not mentioned
 
 
-def summarise(explanation: Explanation) -> tuple[str, ...]:
-    """Sentences: who is ahead, by which groups and terms, and what counts against it."""
+def summarise(values: PieceValues) -> tuple[str, ...]:
+    """Sentences: who is ahead, and by which terms of which pieces; without values of pieces the terms alone."""
+    explanation = values.explanation
     score = explanation.score_white
     leader = BLACK if score < 0 else WHITE
-    sign = -1 if leader == BLACK else 1
-    groups = [(group.title, sign * explanation.group_net(group)) for group in Group]
-    terms = [(line.name, sign * line.net) for line in explanation.lines]
     expected = explanation.expected_score if leader == WHITE else 1 - explanation.expected_score
     sentences = [
         f"{COLOUR_NAMES[leader]} is ahead by {abs(score) / 100:.2f} pawns and may expect {expected:.0%} of the points."
@@ -31,8 +30,8 @@ def summarise(explanation: Explanation) -> tuple[str, ...]:
         return (*sentences, f"{explanation.without_terms}.", *_rule_sentence(explanation))
     if abs(explanation.group_net(Group.MATERIAL)) < MIN_VALUE:
         sentences.append(f"{Group.MATERIAL.title} is level.")
-    sentences += _for_and_against("By groups", COLOUR_NAMES[leader], COLOUR_NAMES[1 - leader], groups)
-    sentences += _for_and_against("By single terms", COLOUR_NAMES[leader], COLOUR_NAMES[1 - leader], terms)
+    if said := largest_for_each_side(values):
+        sentences.append(f"{said[0].upper()}{said[1:]}.")
     return (*sentences, *_rule_sentence(explanation))
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from merino.inner.core.board.bitboard import WHITE
 from merino.inner.core.board.game import Position
 from merino.inner.core.board.move import Move
-from merino.inner.engine.notation.san import san
+from merino.inner.engine.notation.san import as_chess_move, board_of, san
 from merino.inner.engine.notation.scores import score_text
 from merino.inner.engine.report.schema import ChangeReport
 from merino.inner.engine.report.static import report_change
@@ -23,6 +23,8 @@ from merino.inner.engine.search.limits import MATE_SCORE, Limits, Score
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.linear.explain import Change
 from merino.inner.study.analyser import Analyser
+from merino.inner.study.reasons.mistakes import Line, Mistake, mistake_of
+from merino.inner.study.words.telling import in_terms
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,7 @@ class AnnotatedMove:
     better: MoveVerdict  # the best verdict available, and its line: `before`, or that after the best move
     after: MoveVerdict
     change: ChangeReport  # by evaluation alone
+    mistake: Mistake | None = None  # what kind of mistake it is, if it has a grade
 
     @property
     def loss(self) -> float:
@@ -104,8 +107,49 @@ def annotate_moves(
         if _fall(before, after, turn) >= GRADES[-1].least_loss and before.score.mate is None:
             better = _better(previous, move, before, evaluation, analyser, limits)
         change = report_change(Change(explained, explained_after))
-        yield AnnotatedMove(move, name, turn, before, better, after, change)
+        annotated = AnnotatedMove(move, name, turn, before, better, after, change)
+        if annotated.grade is not None:
+            annotated = replace(annotated, mistake=_mistake(previous, annotated, evaluation))
+        yield annotated
         before, explained = after, explained_after
+
+
+def _mistake(position: Position, annotated: AnnotatedMove, evaluation: Evaluation) -> Mistake | None:
+    """The kind of mistake that a move made in `position` is."""
+    better, after, chess960 = annotated.better, annotated.after, position.chess960
+    board = board_of(position)
+    played = as_chess_move(annotated.move, chess960)
+    replied = board.copy(stack=False)
+    replied.push(played)
+    lines = [tuple(as_chess_move(move, chess960) for move in verdict.best) for verdict in (better, after)]
+    by_terms = in_terms(position.record, evaluation)
+    ends = [
+        {line.name: line.net for line in by_terms.explain(_after(position, moves).record).lines}
+        for moves in (better.best, (annotated.move, *after.best))
+    ]
+    sign = 1 if annotated.turn == WHITE else -1
+    lost = {name: sign * (cp - ends[1][name]) for name, cp in ends[0].items()}
+    return mistake_of(
+        played,
+        Line(board, lines[0], _mate_for(better, annotated.turn)),
+        Line(replied, lines[1], _mate_for(after, after.turn)),
+        lost,
+    )
+
+
+def _mate_for(verdict: MoveVerdict, side: int) -> int | None:
+    """The moves in which a side mates from the position of a verdict's line; None if it does not."""
+    mate = verdict.score.mate
+    if mate is None or (mate > 0) != (verdict.turn == side):
+        return None
+    return mate if verdict.turn == side else 1 - mate  # it is the verdict after a move of this side
+
+
+def _after(position: Position, moves: Sequence[int]) -> Position:
+    after = position.copy()
+    for move in moves:
+        after.push(move)
+    return after
 
 
 def _better(

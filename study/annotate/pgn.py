@@ -154,6 +154,8 @@ def _comment(node: chess.pgn.ChildNode, annotated: AnnotatedMove, chess960: bool
         if best and not node.parent.has_variation(best[0]):
             parts[-1] += f": {annotated.better.score_text} was {node.parent.board().san(best[0])}"
             node.parent.add_line(best)
+        if annotated.mistake is not None:
+            parts.append(annotated.mistake.text)
     node.comment = _joined(node.comment, "; ".join(parts))
 
 

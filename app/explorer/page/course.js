@@ -184,7 +184,7 @@ function annotateBar() {
 }
 
 function mistakeItem(move) {
-    const { grade, better } = move;
+    const { grade, better, mistake } = move;
     return h(
         "li",
         {},
@@ -195,6 +195,7 @@ function mistakeItem(move) {
             titleOf(move),
         ),
         ` ${grade.name}, ${percent(move.loss, 1)} lost`,
+        mistake ? h("div", { class: "note", "data-mistake": mistake.kind }, mistake.text) : null,
         better.line ? h("div", { class: "note" }, `Better ${better.text}: ${better.line}`) : null,
     );
 }

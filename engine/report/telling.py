@@ -1,0 +1,61 @@
+"""The terms of a score in words: the largest for each side, with the squares of the pieces that bring them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from merino.inner.core.board.bitboard import SQUARE_NAMES, WHITE
+from merino.inner.core.board.fen import COLOUR_NAMES
+from merino.inner.engine.report.phrases import is_material, phrase
+from merino.inner.eval.explanation import PieceValues, TermLine
+
+MIN_TOLD = 3.0  # centipawns; smaller parts are not put into words
+NAMED_TERMS = 3  # of a side, at most
+NAMED_SQUARES = 2  # of a term
+
+
+def largest_for_each_side(values: PieceValues) -> str:
+    """The largest terms: "for White material 1.00, rook mobility (e1) 0.20; for Black White's isolated pawns (d4) 0.12".
+
+    Material comes as one. Empty where no term is large enough.
+    """
+    lines = values.explanation.lines
+    material = ("material", math.fsum(line.net for line in lines if is_material(line.name)))
+    return "; ".join(
+        f"for {side} {text}"
+        for colour, side in enumerate(COLOUR_NAMES)
+        if (text := _largest([material, *_named(lines, values, colour)], 1 if colour == WHITE else -1))
+    )
+
+
+def _largest(parts: Sequence[tuple[str, float]], sign: int) -> str:
+    chosen = sorted((part for part in parts if sign * part[1] >= MIN_TOLD), key=lambda part: -abs(part[1]))
+    return ", ".join(f"{name} {abs(cp) / 100:.2f}" for name, cp in chosen[:NAMED_TERMS])
+
+
+def _named(lines: Sequence[TermLine], values: PieceValues, colour: int) -> Iterator[tuple[str, float]]:
+    """The terms other than material that are good for a side, each with the pieces that bring most of it.
+
+    A term that the other side brings says so: "Black's isolated pawns (d5)".
+    """
+    for line in lines:
+        if is_material(line.name) or (line.net > 0) != (colour == WHITE):
+            continue
+        owner = WHITE if abs(line.white_cp) >= abs(line.black_cp) else 1 - WHITE
+        squares = _bringing(line, values, owner)
+        whose = "" if owner == colour else f"{COLOUR_NAMES[owner]}'s "
+        yield f"{whose}{phrase(line.name)}{f' ({squares})' if squares else ''}", line.net
+
+
+def _bringing(line: TermLine, values: PieceValues, owner: int) -> str:
+    """The squares of the owner's pieces that bring most of a term."""
+    own = line.white_cp if owner == WHITE else line.black_cp
+    brought = [
+        (-abs(credit.cp), piece.square)
+        for piece in values.pieces
+        if piece.colour == owner
+        for credit in piece.credits
+        if credit.name == line.name and credit.cp * own > 0
+    ]
+    return ", ".join(SQUARE_NAMES[square] for _, square in sorted(brought)[:NAMED_SQUARES])

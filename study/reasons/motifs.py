@@ -1,0 +1,138 @@
+"""Motifs of tactics on a board of python-chess: what a move attacks, pins or mates by, as players call it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import chess
+
+WORTH = {chess.PAWN: 1, chess.KNIGHT: 3, chess.BISHOP: 3, chess.ROOK: 5, chess.QUEEN: 9, chess.KING: 100}
+SLIDERS = (chess.BISHOP, chess.ROOK, chess.QUEEN)
+
+
+def piece_name(board: chess.Board, square: chess.Square) -> str:
+    """The piece on a square: "knight on d5"."""
+    kind = board.piece_type_at(square)
+    assert kind
+    return f"{chess.piece_name(kind)} on {chess.square_name(square)}"
+
+
+def worth_at(board: chess.Board, square: chess.Square) -> int:
+    """The worth of the piece on a square in pawns, 0 for none; a king is worth more than all."""
+    return WORTH[kind] if (kind := board.piece_type_at(square)) else 0
+
+
+def exchange(board: chess.Board, square: chess.Square, side: chess.Color) -> int:
+    """The pawns that `side` wins by capturing on a square as long as it pays, 0 if it does not: pins do not count."""
+    target = worth_at(board, square)
+    attackers = board.attackers(side, square)
+    if not attackers or not target:
+        return 0
+    least = min(attackers, key=lambda attacker: worth_at(board, attacker))
+    after = board.copy(stack=False)
+    piece = after.remove_piece_at(least)
+    assert piece
+    after.set_piece_at(square, piece)
+    if piece.piece_type == chess.KING and after.attackers(not side, square):
+        return 0
+    return max(0, target - exchange(after, square, not side))
+
+
+def is_hanging(board: chess.Board, square: chess.Square) -> bool:
+    """Whether the piece on a square can be taken with a profit."""
+    colour = board.color_at(square)
+    return colour is not None and exchange(board, square, not colour) > 0
+
+
+def fork_targets(board: chess.Board, square: chess.Square) -> list[chess.Square]:
+    """The pieces that the piece on a square has just come to threaten, if there are two or more: the king, pieces worth
+    more than it, and pieces that nothing guards; pawns do not count. `board` is that after its move.
+    """
+    piece = board.piece_at(square)
+    if piece is None or is_hanging(board, square):
+        return []
+    own = WORTH[piece.piece_type]
+    found = [
+        target
+        for target in board.attacks(square)
+        if board.color_at(target) == (not piece.color)
+        and board.piece_type_at(target) != chess.PAWN
+        and (worth_at(board, target) > own or not board.attackers(not piece.color, target))
+    ]
+    return found if len(found) > 1 else []
+
+
+def pins_by(board: chess.Board, square: chess.Square) -> Iterator[tuple[chess.Square, chess.Square]]:
+    """The pieces that the slider on a square pins, each with what stands behind it: the king, or a piece worth more.
+
+    A pawn is not worth pinning, except to the king.
+    """
+    for front, behind in _in_line(board, square):
+        if worth_at(board, behind) > max(worth_at(board, front), worth_at(board, square)):
+            yield front, behind
+
+
+def skewers_by(board: chess.Board, square: chess.Square) -> Iterator[tuple[chess.Square, chess.Square]]:
+    """The pieces that the slider on a square drives away, worth more than it, each with one behind that it wins."""
+    for front, behind in _in_line(board, square):
+        own, first, second = (worth_at(board, each) for each in (square, front, behind))
+        colour = board.color_at(behind)
+        assert colour is not None
+        if first > own and first >= second and (second > own or not board.attackers(colour, behind)):
+            yield front, behind
+
+
+def _in_line(board: chess.Board, square: chess.Square) -> Iterator[tuple[chess.Square, chess.Square]]:
+    """The enemy pieces that the slider on a square attacks, each with the next enemy piece behind it; no pawns."""
+    piece = board.piece_at(square)
+    if piece is None or piece.piece_type not in SLIDERS:
+        return
+    for front in board.attacks(square):
+        if board.color_at(front) != (not piece.color) or board.piece_type_at(front) == chess.PAWN:
+            continue
+        beyond = board.copy(stack=False)
+        beyond.remove_piece_at(front)
+        ray = chess.SquareSet.ray(square, front) & beyond.attacks(square)
+        for behind in ray - board.attacks(square):
+            is_piece = board.piece_type_at(behind) not in (None, chess.PAWN)
+            if is_piece and board.color_at(behind) == (not piece.color):
+                yield front, behind
+
+
+def discovered_by(before: chess.Board, move: chess.Move) -> list[chess.Square]:
+    """The enemy pieces that a legal move makes another piece attack by getting out of its way, kings first.
+
+    Pieces count that are worth more than the attacker, or that nothing guards.
+    """
+    after, side = before.copy(stack=False), before.turn
+    after.push(move)
+    found = []
+    for slider in _sliders(after, side, move):
+        for target in after.attacks(slider) - before.attacks(slider):
+            is_piece = after.color_at(target) == (not side) and after.piece_type_at(target) != chess.PAWN
+            if is_piece and (
+                worth_at(after, target) > worth_at(after, slider) or not after.attackers(not side, target)
+            ):
+                found.append(target)
+    return sorted(found, key=lambda target: -worth_at(after, target))
+
+
+def _sliders(board: chess.Board, side: chess.Color, move: chess.Move) -> Iterator[chess.Square]:
+    """The sliders of a side that did not make the last move."""
+    for kind in SLIDERS:
+        yield from board.pieces(kind, side) - chess.SquareSet([move.to_square])
+
+
+def is_back_rank_mate(board: chess.Board) -> bool:
+    """Whether a rook or queen has mated a king on his first rank behind his own pawns."""
+    king = board.king(board.turn)
+    if king is None or not board.is_checkmate():
+        return False
+    home = 0 if board.turn == chess.WHITE else 7
+    in_front = chess.SquareSet(chess.BB_KING_ATTACKS[king]) & chess.BB_RANKS[1 if home == 0 else 6]
+    by_line = all(
+        chess.square_rank(checker) == home and board.piece_type_at(checker) in (chess.ROOK, chess.QUEEN)
+        for checker in board.checkers()
+    )
+    own_pawns = sum(board.piece_at(square) == chess.Piece(chess.PAWN, board.turn) for square in in_front)
+    return chess.square_rank(king) == home and by_line and own_pawns >= 2

@@ -1,0 +1,183 @@
+"""Reasons: motifs as players name them, and the kind of each mistake."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import chess
+import chess.pgn
+import pytest
+
+from merino.inner.app.shell.cli import main
+from merino.inner.study.reasons.mistakes import Kind, Line, mistake_of
+from merino.inner.study.reasons.motifs import (
+    discovered_by,
+    exchange,
+    fork_targets,
+    is_back_rank_mate,
+    is_hanging,
+    pins_by,
+    skewers_by,
+)
+
+
+def line(fen: str, moves: str, mate: int | None = None) -> Line:
+    """The line of these moves in short notation."""
+    board, found = chess.Board(fen), []
+    for text in moves.split():
+        found.append(board.parse_san(text))
+        board.push(found[-1])
+    return Line(chess.Board(fen), tuple(found), mate)
+
+
+@pytest.mark.parametrize(
+    ("fen", "square", "pawns"),
+    [
+        ("4k3/8/8/3n4/8/8/8/3RK3 w - - 0 1", "d5", 3),  # nothing guards it
+        ("4k3/8/4p3/3n4/8/8/8/3RK3 w - - 0 1", "d5", 0),  # a rook for a knight
+        ("4k3/8/4p3/3r4/8/2N5/8/4K3 w - - 0 1", "d5", 2),  # a rook for a knight, the other way round
+        ("4k3/8/8/3np3/3K4/8/8/8 w - - 0 1", "e5", 0),  # the king may not be taken in turn
+    ],
+)
+def test_an_exchange_wins_what_a_player_counts(fen: str, square: str, pawns: int) -> None:
+    board = chess.Board(fen)
+    if square == "e5":
+        board.set_piece_at(chess.F7, chess.Piece(chess.KNIGHT, chess.BLACK))
+    assert exchange(board, chess.parse_square(square), chess.WHITE) == pawns
+    assert is_hanging(board, chess.parse_square(square)) == bool(pawns)
+
+
+def test_a_knight_forks_king_and_rook_but_not_if_it_is_taken() -> None:
+    board = chess.Board("r3k3/2N5/8/8/8/8/8/4K3 b - - 0 1")
+    assert {chess.square_name(each) for each in fork_targets(board, chess.C7)} == {"a8", "e8"}
+    board.set_piece_at(chess.D7, chess.Piece(chess.QUEEN, chess.BLACK))
+    assert fork_targets(board, chess.C7) == []
+
+
+def test_guarded_pieces_of_no_more_worth_are_not_forked() -> None:
+    board = chess.Board("4k3/2p2p2/1n3n2/3N4/8/8/8/4K3 b - - 0 1")
+    assert fork_targets(board, chess.D5) == []
+
+
+def test_a_bishop_pins_a_knight_to_the_king_and_a_rook_skewers_king_and_queen() -> None:
+    board = chess.Board("4k3/3n4/8/1B6/8/8/8/4K3 b - - 0 1")
+    assert list(pins_by(board, chess.B5)) == [(chess.D7, chess.E8)]
+    board = chess.Board("q7/8/k7/8/8/8/8/R3K3 b - - 0 1")
+    assert list(skewers_by(board, chess.A1)) == [(chess.A6, chess.A8)] and list(pins_by(board, chess.A1)) == []
+
+
+def test_a_move_out_of_the_way_uncovers_an_attack() -> None:
+    board = chess.Board("4q1k1/8/8/8/4N3/8/8/4R1K1 w - - 0 1")
+    assert discovered_by(board, chess.Move.from_uci("e4c5")) == [chess.E8]
+    assert discovered_by(board, chess.Move.from_uci("g1h1")) == []
+
+
+def test_a_rook_mates_on_the_back_rank() -> None:
+    assert is_back_rank_mate(chess.Board("R5k1/5ppp/8/8/8/8/8/4K3 b - - 0 1"))
+    assert not is_back_rank_mate(chess.Board("6k1/5ppp/8/8/8/8/8/R3K3 b - - 0 1"))
+    assert not is_back_rank_mate(chess.Board("6k1/6Q1/6K1/8/8/8/8/8 b - - 0 1"))
+
+
+START = chess.STARTING_FEN
+FORK = "r3kb1r/ppp2ppp/4pn2/3N4/8/8/PPP2PPP/R3KB1R w KQkq - 0 10"
+
+
+@pytest.mark.parametrize(
+    ("fen", "played", "better", "reply", "kind", "words"),
+    [
+        (
+            "rnbqkb1r/pppp1ppp/5n2/4p3/4P3/3P4/PPP2PPP/RNBQKBNR w KQkq - 0 3",
+            "Qg4",
+            "Nf3",
+            "Nxg4 Nf3",
+            Kind.HANGING,
+            "the queen on g4 stands where it can be taken",
+        ),
+        (
+            "r3k2r/ppp2ppp/4p3/1N6/8/8/PPP2PPP/R3K2R b KQkq - 0 10",
+            "a6",
+            "O-O",
+            "Nxc7+ Kd7 Nxa8",
+            Kind.HANGING,
+            "the pawn on c7 can be taken",
+        ),
+        (
+            "r3k2r/pp3ppp/4p3/1N6/8/8/PPP2PPP/R3K2R b KQkq - 0 10",
+            "a6",
+            "O-O",
+            "Nc7+ Kd7 Nxa8 Rxa8",
+            Kind.FORK_ALLOWED,
+            "Nc7+ attacks the king on e8 and rook on a8",
+        ),
+        (
+            "8/8/8/1k6/8/P7/8/K6n w - - 0 1",
+            "Kb2",
+            "a4+",
+            "Ng3",
+            None,
+            "",
+        ),
+        (
+            "8/8/8/8/7k/8/6p1/K2R4 w - - 0 1",
+            "Rd7",
+            "Rg1",
+            "g1=Q+ Ka2 Kg4",
+            Kind.PAWN_THROUGH,
+            "a pawn promotes",
+        ),
+    ],
+)
+def test_the_kind_of_a_mistake_is_told_by_the_lines(
+    fen: str, played: str, better: str, reply: str, kind: Kind | None, words: str
+) -> None:
+    board = chess.Board(fen)
+    move = board.parse_san(played)
+    board.push(move)
+    found = mistake_of(move, line(fen, better), line(board.fen(), reply), {})
+    if kind is None:
+        assert found is None
+        return
+    assert found is not None and (found.kind, found.sentence) == (kind, words)
+    assert board.variation_san(list(line(board.fen(), reply).moves[:1])) in found.line
+
+
+def test_mates_come_first_and_terms_last() -> None:
+    quiet = chess.Move.from_uci("a2a3")
+    after = chess.Board()
+    after.push(quiet)
+    better, reply = line(START, "e4 e5", 3), line(after.fen(), "e5 e4")
+    missed = mistake_of(quiet, better, reply, {"RookOpen": 40.0})
+    assert missed is not None and missed.kind is Kind.MATE_MISSED and "mate in 3" in missed.sentence
+    positional = mistake_of(quiet, line(START, "e4 e5"), reply, {"RookOpen": 40.0, "PawnCenter": 2.0, "VAL_P": 90.0})
+    assert positional is not None and positional.kind is Kind.POSITION
+    assert positional.sentence == "rook on a file without own pawns 0.40"
+    assert mistake_of(quiet, line(START, "e4 e5"), reply, {"RookOpen": 1.0}) is None
+
+
+GAMES = """[White "A"]
+
+1. e4 c5 2. Nf3 Nc6 3. d4 cxd4 4. Nxd4 e5 5. Nf5 Nge7 6. Nd6# 1-0
+
+[White "B"]
+
+1. d4 d5 2. c4 e6 3. Nc3 Nf6 4. cxd5 exd5 5. Bg5 Nbd7 6. Nxd5 Nxd5 7. Bxd8 Bb4+ 8. Qd2 Bxd2+ 9. Kxd2 Kxd8 0-1
+"""
+
+
+def test_annotated_games_name_the_kind_and_are_annotated_anew_without_a_trace(tmp_path: Path) -> None:
+    games, once, twice = (tmp_path / name for name in ("games.pgn", "once.pgn", "twice.pgn"))
+    games.write_text(GAMES)
+    assert main(["annotate", str(games), "--out", str(once), "--nodes", "4000", "--quiet"]) == 0
+    text = " ".join(once.read_text().split())
+    assert "mate allowed: the reply mates in 1 (6. Nd6#)" in text
+    assert "hanging piece: the knight on d5 stands where it can be taken (6...Nxd5" in text
+    assert main(["annotate", str(once), "--out", str(twice), "--nodes", "4000", "--quiet"]) == 0
+    assert [str(game.mainline()) for game in read(once)] == [str(game.mainline()) for game in read(twice)]
+
+
+def read(path: Path) -> list[chess.pgn.Game]:
+    file, found = io.StringIO(path.read_text()), []
+    while game := chess.pgn.read_game(file):
+        found.append(game)
+    return found

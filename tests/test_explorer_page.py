@@ -352,6 +352,12 @@ def test_the_board_shows_shapley_values_that_add_up_to_the_score_of_a_net(page: 
     assert "The net sees" in page.text("#verdict")
 
 
+def test_the_verdict_names_pieces_and_what_is_threatened(page: Page) -> None:
+    page.open(at(MIDDLEGAME))
+    page.until(lambda: "(e1)" in page.text("#verdict .summary"))
+    page.until(lambda: page.text("#threat").startswith("Black threatens "))
+
+
 def test_the_value_that_a_net_gives_each_piece_is_shown_by_one_key(page: Page) -> None:
     page.open(at(MIDDLEGAME))
     page.until(lambda: page.all("#way [data-value=beside]"))

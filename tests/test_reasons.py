@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import chess
@@ -10,7 +13,14 @@ import chess.pgn
 import pytest
 
 from merino.inner.app.shell.cli import main
-from merino.inner.study.reasons.mistakes import Kind, Line, mistake_of
+from merino.inner.core.board.game import Position
+from merino.inner.engine.notation.san import read_move
+from merino.inner.engine.report.schema import PositionReport
+from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.searcher import Searcher
+from merino.inner.eval.families import default
+from merino.inner.study.analyser import analyser
+from merino.inner.study.reasons.mistakes import FoundLine, MistakeKind, mistake_of
 from merino.inner.study.reasons.motifs import (
     discovered_by,
     exchange,
@@ -20,15 +30,19 @@ from merino.inner.study.reasons.motifs import (
     pins_by,
     skewers_by,
 )
+from merino.inner.study.reasons.why import _end, threat_in, why
+from merino.inner.study.reporting import report_moves
+
+MIDDLEGAME = "r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13"
 
 
-def line(fen: str, moves: str, mate: int | None = None) -> Line:
+def line(fen: str, moves: str, mate: int | None = None) -> FoundLine:
     """The line of these moves in short notation."""
     board, found = chess.Board(fen), []
     for text in moves.split():
         found.append(board.parse_san(text))
         board.push(found[-1])
-    return Line(chess.Board(fen), tuple(found), mate)
+    return FoundLine(chess.Board(fen), tuple(found), mate)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +105,7 @@ FORK = "r3kb1r/ppp2ppp/4pn2/3N4/8/8/PPP2PPP/R3KB1R w KQkq - 0 10"
             "Qg4",
             "Nf3",
             "Nxg4 Nf3",
-            Kind.HANGING,
+            MistakeKind.HANGING,
             "the queen on g4 stands where it can be taken",
         ),
         (
@@ -99,7 +113,7 @@ FORK = "r3kb1r/ppp2ppp/4pn2/3N4/8/8/PPP2PPP/R3KB1R w KQkq - 0 10"
             "a6",
             "O-O",
             "Nxc7+ Kd7 Nxa8",
-            Kind.HANGING,
+            MistakeKind.HANGING,
             "the pawn on c7 can be taken",
         ),
         (
@@ -107,7 +121,7 @@ FORK = "r3kb1r/ppp2ppp/4pn2/3N4/8/8/PPP2PPP/R3KB1R w KQkq - 0 10"
             "a6",
             "O-O",
             "Nc7+ Kd7 Nxa8 Rxa8",
-            Kind.FORK_ALLOWED,
+            MistakeKind.FORK_ALLOWED,
             "Nc7+ attacks the king on e8 and rook on a8",
         ),
         (
@@ -123,13 +137,13 @@ FORK = "r3kb1r/ppp2ppp/4pn2/3N4/8/8/PPP2PPP/R3KB1R w KQkq - 0 10"
             "Rd7",
             "Rg1",
             "g1=Q+ Ka2 Kg4",
-            Kind.PAWN_THROUGH,
+            MistakeKind.PAWN_THROUGH,
             "a pawn promotes",
         ),
     ],
 )
 def test_the_kind_of_a_mistake_is_told_by_the_lines(
-    fen: str, played: str, better: str, reply: str, kind: Kind | None, words: str
+    fen: str, played: str, better: str, reply: str, kind: MistakeKind | None, words: str
 ) -> None:
     board = chess.Board(fen)
     move = board.parse_san(played)
@@ -148,9 +162,9 @@ def test_mates_come_first_and_terms_last() -> None:
     after.push(quiet)
     better, reply = line(START, "e4 e5", 3), line(after.fen(), "e5 e4")
     missed = mistake_of(quiet, better, reply, {"RookOpen": 40.0})
-    assert missed is not None and missed.kind is Kind.MATE_MISSED and "mate in 3" in missed.sentence
+    assert missed is not None and missed.kind is MistakeKind.MATE_MISSED and "mate in 3" in missed.sentence
     positional = mistake_of(quiet, line(START, "e4 e5"), reply, {"RookOpen": 40.0, "PawnCenter": 2.0, "VAL_P": 90.0})
-    assert positional is not None and positional.kind is Kind.POSITION
+    assert positional is not None and positional.kind is MistakeKind.POSITION
     assert positional.sentence == "rook on a file without own pawns 0.40"
     assert mistake_of(quiet, line(START, "e4 e5"), reply, {"RookOpen": 1.0}) is None
 
@@ -181,3 +195,59 @@ def read(path: Path) -> list[chess.pgn.Game]:
     while game := chess.pgn.read_game(file):
         found.append(game)
     return found
+
+
+def searched(fen: str, *moves: str) -> tuple[PositionReport, Position]:
+    position = Position(fen)
+    found = [read_move(position, move) for move in moves]
+    return report_moves(position, found, default(), analyser(Searcher(hash_mb=1)), Limits(nodes=20_000)), position
+
+
+def test_why_names_the_better_move_what_is_exchanged_and_pieces() -> None:
+    report, position = searched(MIDDLEGAME, "Bxh6", "Be3")
+    first, exchanged, *pieces = why(report, position, default())
+    assert first.startswith("The search prefers Be3: ")
+    assert exchanged.startswith("In the line of Be3 ") and "in that of Bxh6 Black has a bishop for" in exchanged
+    assert pieces and all(re.match(r"With Be3, (White|Black)'s \w+ on [a-h][1-8]", sentence) for sentence in pieces)
+
+
+def test_without_a_search_there_is_no_why() -> None:
+    position = Position(MIDDLEGAME)
+    report = report_moves(position, [read_move(position, move) for move in ("Bxh6", "Be3")], default())
+    assert why(report, position, default()) == ()
+
+
+def test_pieces_are_followed_through_castling_captures_and_promotion() -> None:
+    report, position = searched("4k3/P6p/8/8/8/8/8/4K2R w K - 0 1", "O-O", "a8=Q+")
+    for move in report.moves:
+        end = _end(replace(report, search=None), move, position, default())
+        kept = {chess.square_name(origin): chess.square_name(at) for origin, (at, _) in end.pieces.items()}
+        assert (
+            kept
+            == {
+                "O-O": {"e1": "g1", "h1": "f1", "a7": "a7", "h7": "h7", "e8": "e8"},
+                "a8=Q+": {"e1": "e1", "h1": "h1", "a7": "a8", "h7": "h7", "e8": "e8"},
+            }[move.san]
+        )
+
+
+@pytest.mark.parametrize(
+    ("fen", "said"),
+    [
+        ("6k1/5ppp/8/8/8/8/5PPP/4R1K1 b - - 0 1", "White threatens mate in 1: 2. Re8#."),
+        ("4k3/8/8/3n4/8/2P5/8/3RK3 b - - 0 1", "White threatens Rxd5: the knight on d5 can be taken (2. Rxd5"),
+        (chess.STARTING_FEN, None),
+        ("rnb1kbnr/pppp1ppp/8/4p3/4P2q/8/PPPP1PPP/RNBQKBNR w KQkq - 2 3", "Black threatens Qxe4+: the pawn on e4"),
+        ("4k3/8/8/8/8/8/4q3/4K3 w - - 0 1", None),  # in check
+    ],
+)
+def test_a_threat_is_what_the_other_side_would_win(fen: str, said: str | None) -> None:
+    found = threat_in(Position(fen), analyser(Searcher(hash_mb=1)), Limits(nodes=5_000))
+    assert found is None if said is None else found is not None and found.startswith(said)
+
+
+def test_compare_and_explain_tell_why_and_what_is_threatened(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", MIDDLEGAME, "Be3", "Bxh6", "--nodes", "20000", "--json"]) == 0
+    assert "The search prefers Be3" in json.loads(capsys.readouterr().out)["why"][0]
+    assert main(["explain", MIDDLEGAME, "--threat", "--nodes", "20000", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["threat"].startswith("Black threatens")

@@ -149,3 +149,20 @@ def test_an_account_needs_positions_and_a_file_that_is_one(tmp_path: Path) -> No
     broken.write_text("{}")
     with pytest.raises(StudyError, match="not the account of a net"):
         load_account(broken)
+
+
+def test_the_piece_named_for_the_rest_is_confirmed_and_a_piece_by_chance_is_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    positions = tmp_path / "positions.txt"
+    fens = (to_fen(position[None]) for position in walked(120))
+    positions.write_text("".join(f"{fen} | 0 | 0.5\n" for fen in fens))
+    assert main(["faithfulness", "gen12", str(positions), "--positions", "60", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["positions"] == 60 and found["largest_gap"] < 1e-6
+    named, shuffled = (
+        found[who]["removed"]["confirmed"] / found[who]["removed"]["statements"] for who in ("named", "shuffled")
+    )
+    assert named > 0.95 and shuffled < 0.75
+    assert main(["faithfulness", "gen12", str(positions), "--positions", "3"]) == 0
+    assert "confirmed" in capsys.readouterr().out

@@ -19,6 +19,7 @@ from merino.inner.engine.search.limits import Limits
 from merino.inner.study.analyser import Analyser, analyser
 from merino.inner.study.explain.text import render_move, render_ranking, render_two_moves, render_two_weights
 from merino.inner.study.explain.two_weights import compare_weights
+from merino.inner.study.reasons.why import why
 from merino.inner.study.reporting import report_moves, report_position
 
 MOVE_MS, RANKING_MS = 1000, 5000  # if the pace is a time, which is meant for playing
@@ -36,7 +37,9 @@ def compare(session: Session, arguments: str) -> None:
     if len(words) != 2:
         raise UsageError("expected two moves, or two weights files")
     if all(looks_like_move(word) for word in words):
-        session.say(render_two_moves(_report(session, words), session.text_width))
+        report = _report(session, words)
+        reasons = why(report, session.position, session.runtime.evaluation)
+        session.say(render_two_moves(report, session.text_width, reasons))
         return
     first_file, second_file = (file_name(word) for word in words)
     compared = compare_weights(session.position, evaluation_in(first_file), evaluation_in(second_file))

@@ -21,16 +21,20 @@ from merino.inner.engine.report.older_json import change_json, move_json
 from merino.inner.engine.report.schema import PositionReport
 from merino.inner.engine.report.static import difference, with_beside
 from merino.inner.engine.report.summary import summarise_change
+from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.strength import FULL_LEVEL
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.formats.pgn_headers import list_games
 from merino.inner.learn.record import RECORD_NAME, load_record
+from merino.inner.study.analyser import analyser
 from merino.inner.study.explain.two_weights import compare_reports
+from merino.inner.study.reasons.why import threat_in, why
 from merino.inner.study.reporting import report_moves, report_position, report_setup
 from merino.inner.study.setups import set_up
 from merino.inner.study.shapley.values import DEFAULT_ERROR, MAX_ERROR, shapley_values
 from merino.inner.study.told import with_words
 
+MAX_NODES, THREAT_NODES = 10**6, 20_000  # of a search whose end is waited for
 MAX_OFFSET = 1 << 53  # bytes of a file; the largest whole number of JavaScript
 
 Answer = Mapping[str, Any]
@@ -160,7 +164,9 @@ def compare(fields: Fields, state: ServerState) -> Answer:
 def _two_moves(fields: Fields, state: ServerState) -> Answer:
     evaluation, position = fields.evaluation(state.evaluations), fields.position()
     moves = [read_move(position, fields.text(name)) for name in ("first_move", "second_move")]
-    report = report_moves(position, moves, evaluation)
+    nodes = fields.number("nodes", 1, MAX_NODES)
+    with state.searchers.borrowed(evaluation) as searcher:
+        report = report_moves(position, moves, evaluation, analyser(searcher) if nodes else None, Limits(nodes=nodes))
     first, second = report.moves
     change = difference(first.change, second.change)
     return {
@@ -168,7 +174,16 @@ def _two_moves(fields: Fields, state: ServerState) -> Answer:
         "change": change_json(change),
         "summaries": [summarise_change(move.change, move.san, position.turn) for move in report.moves],
         "summary": summarise_change(change, f"{second.san} instead of {first.san}", position.turn),
+        "why": list(why(report, position, evaluation)),
     }
+
+
+def threat(fields: Fields, state: ServerState) -> Answer:
+    """POST /api/threat: what the other side would win if it were to move, as a sentence; null for nothing."""
+    evaluation, position = fields.evaluation(state.evaluations), fields.position()
+    limits = Limits(nodes=fields.number("nodes", 1, MAX_NODES) or THREAT_NODES)
+    with state.searchers.borrowed(evaluation) as searcher:
+        return {"threat": threat_in(position, analyser(searcher), limits)}
 
 
 def weights(fields: Fields, state: ServerState) -> Answer:
@@ -230,6 +245,7 @@ ANSWERS: tuple[tuple[str, str, Callable[[Fields, ServerState], Answer]], ...] = 
     ("POST", "/api/game", text_game),
     ("POST", "/api/course", course),
     ("POST", "/api/compare", compare),
+    ("POST", "/api/threat", threat),
     ("GET", "/api/weights", weights),
     ("POST", "/api/weights", add_weights),
     ("POST", "/api/weights/text", weights_text),

@@ -136,6 +136,11 @@ COMMANDS = by_name(
             "merino.inner.app.shell.account:run_account",
             "Tell a net in the terms: the weights nearest to it, and where they fail.",
         ),
+        Command(
+            "faithfulness NET FILE",
+            "merino.inner.app.shell.faithfulness:run_faithfulness",
+            "Measure how far the words on a net can be trusted.",
+        ),
         Command("train FILE ...", "merino.inner.app.shell.train:run_train", "Train a net from scored positions."),
         Command(
             "features EXPR [FEN]",

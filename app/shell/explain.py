@@ -37,6 +37,7 @@ from merino.inner.eval.evaluation import Evaluation
 from merino.inner.study.analyser import Analyser, analyser
 from merino.inner.study.explain.text import render_move, render_ranking, render_two_moves, render_two_weights
 from merino.inner.study.explain.two_weights import compare_weights
+from merino.inner.study.reasons.why import threat_in, why
 from merino.inner.study.reporting import report_moves, report_position, report_setup
 from merino.inner.study.setups import Setup
 from merino.inner.study.shapley.values import DEFAULT_ERROR, MAX_ERROR, MIN_ERROR
@@ -63,6 +64,7 @@ def run_explain(arguments: Sequence[str]) -> int:
     )
     add = parser.group(shared.OUTPUT).add_argument
     add("--pieces", action="store_true", help="also print the value of each piece, computed in three ways")
+    add("--threat", action="store_true", help="also say what the other side would win if it were to move")
     add("--sort", action="store_true", help="largest terms first instead of by group")
     add("--hide-zero", action="store_true", help="leave out terms that make no difference")
     sentence = "also show score and piece values of these weights or this net (default for a net: the terms)"
@@ -112,6 +114,7 @@ def _say_positions(
         reports = _full_reports(args, positions, evaluation)
     else:
         reports = [report_evaluation(position.record, position.fen(), evaluation) for position in positions]
+    threats = _threats(args, positions, evaluation) if args.threat else [None] * len(positions)
     reports = [
         with_beside(_deepened(args, report, each.record, evaluation), each.record, beside)
         for report, each in zip(reports, positions, strict=True)
@@ -120,11 +123,27 @@ def _say_positions(
         found = [report.to_dict() for report in reports]
     else:
         if not args.json:
-            texts = (_text(args, report, f"{position}\n") for report, position in zip(reports, positions, strict=True))
+            texts = (
+                _text(args, report, f"{position}\n") + (f"\n\n{found or 'There is no threat.'}" if args.threat else "")
+                for report, position, found in zip(reports, positions, threats, strict=True)
+            )
             print(f"\n\n{'-' * 79}\n\n".join(texts))
             return
-        found = [explanation_json(report) for report in reports]
+        found = [
+            {**explanation_json(report), **({"threat": threat} if args.threat else {})}
+            for report, threat in zip(reports, threats, strict=True)
+        ]
     print(json.dumps(found if is_list else found[0]))
+
+
+def _threats(args: argparse.Namespace, positions: Sequence[Position], evaluation: Evaluation) -> list[str | None]:
+    """What the other side threatens in each position."""
+    search = SearchRequest.of(args, Limits(movetime=MOVE_MS))
+    searcher, found = searcher_of(search, evaluation), []
+    for position in positions:
+        searcher.clear()  # so that what is found does not depend on the positions before it
+        found.append(threat_in(position, analyser(searcher), search.limits))
+    return found
 
 
 def _say_setup(args: argparse.Namespace, setup: Setup, evaluation: Evaluation, beside: Evaluation | None) -> None:
@@ -198,8 +217,9 @@ def run_compare(arguments: Sequence[str]) -> int:
         position, rest = take_position(args.words, "compare")
         evaluation = evaluation_of(args.weights, args.k, args.evalfile)
         report = _report_moves(args, position, _exactly(rest, 2, "compare"), evaluation)
-        found = {"fen": report.fen, "moves": [move_json(report, move) for move in report.moves]}
-        _say(args, found, render_two_moves(report, _width()))
+        reasons = why(report, position, evaluation)
+        found = {"fen": report.fen, "moves": [move_json(report, move) for move in report.moves], "why": list(reasons)}
+        _say(args, found, render_two_moves(report, _width(), reasons))
         return 0
     if len(args.words) < 2:
         raise UsageError("compare: expected a FEN and two moves, or two weights files")

@@ -39,6 +39,11 @@ def phrase(name: str) -> str:
     return _PHRASES.get(name) or " ".join(_WORD.findall(name)).lower()
 
 
+def group_of(name: str) -> Group:
+    """The group of a term; raises KeyError for the name of none."""
+    return _GROUPS[name]
+
+
 def is_material(name: str) -> bool:
     """Whether a term is the value of a kind of piece."""
-    return _GROUPS[name] is Group.MATERIAL
+    return group_of(name) is Group.MATERIAL

@@ -16,7 +16,7 @@ NAMED_SQUARES = 2  # of a term
 
 
 def largest_for_each_side(values: PieceValues) -> str:
-    """The largest terms: "for White material 1.00, rook mobility (e1) 0.20; for Black White's isolated pawns (d4) 0.12".
+    """The largest terms: "for White material 1.00, rook mobility (e1) 0.20; for Black bishop pair 0.12".
 
     Material comes as one. Empty where no term is large enough.
     """

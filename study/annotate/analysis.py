@@ -23,7 +23,7 @@ from merino.inner.engine.search.limits import MATE_SCORE, Limits, Score
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.linear.explain import Change
 from merino.inner.study.analyser import Analyser
-from merino.inner.study.reasons.mistakes import Line, Mistake, mistake_of
+from merino.inner.study.reasons.mistakes import FoundLine, Mistake, mistake_of
 from merino.inner.study.words.telling import in_terms
 
 
@@ -131,8 +131,8 @@ def _mistake(position: Position, annotated: AnnotatedMove, evaluation: Evaluatio
     lost = {name: sign * (cp - ends[1][name]) for name, cp in ends[0].items()}
     return mistake_of(
         played,
-        Line(board, lines[0], _mate_for(better, annotated.turn)),
-        Line(replied, lines[1], _mate_for(after, after.turn)),
+        FoundLine(board, lines[0], _mate_for(better, annotated.turn)),
+        FoundLine(replied, lines[1], _mate_for(after, after.turn)),
         lost,
     )
 

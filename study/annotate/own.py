@@ -14,7 +14,7 @@ import chess.pgn
 from merino.inner.core.board.fen import COLOUR_NAMES
 from merino.inner.core.common.about import NAME
 from merino.inner.study.annotate.analysis import GRADES
-from merino.inner.study.reasons.mistakes import Kind
+from merino.inner.study.reasons.mistakes import MistakeKind
 
 AS_MARKED = " as marked"  # said of a mistake that had its sign before
 LOST = "of the point lost a move."  # ends what is said of each side's mistakes
@@ -23,7 +23,7 @@ _ACCOUNT = " ".join(rf"{side}: [^.]*\.\d% {re.escape(LOST)}" for side in COLOUR_
 _HEAD = re.compile(rf"(?:^| ){NAME} \d\S*, .*? {_ACCOUNT}")
 _TERM = r"\w+ [+-]\d+"
 _GRADE = rf"(?P<grade>{'|'.join(_NAGS)})(?P<marked>{AS_MARKED})?, \d+\.\d% lost(?:: \S+ was (?P<better>[^\s;]+))?"
-_KIND = rf"(?:{'|'.join(re.escape(kind.value) for kind in Kind)}): [^;()]* \([^()]*\)"
+_KIND = rf"(?:{'|'.join(re.escape(kind.value) for kind in MistakeKind)}): [^;()]* \([^()]*\)"
 _TAIL = rf"\d+\.\d%(?:; {_TERM}(?:, {_TERM})*)?(?:; {_GRADE}(?:; {_KIND})?)?"
 _TAILS = (re.compile(rf"(?P<kept>\[%eval [^]]*\]) {_TAIL}(?= |$)"), re.compile(rf"(?P<kept>^|.* ){_TAIL}$"))
 

@@ -97,8 +97,8 @@ def _searched(line: LineReport) -> str:
     return f"{line.score.text} for White at depth {line.depth}, {line.text}"
 
 
-def render_two_moves(report: PositionReport, width: int) -> str:
-    """The two moves of a report side by side: the change of each term, and the difference."""
+def render_two_moves(report: PositionReport, width: int, reasons: Sequence[str] = ()) -> str:
+    """The two moves of a report side by side: the change of each term, the difference, and `reasons` in sentences."""
     first, second = report.moves
     lines = [line for move in report.moves if (line := report.line_of(move))]
     pairs = [(first.change, second.change)]
@@ -112,7 +112,7 @@ def render_two_moves(report: PositionReport, width: int) -> str:
     for move in report.moves:
         if line := report.line_of(move):
             rows += _wrapped(f"{move.san}: {_searched(line)}", width)
-    rows += _wrapped(" ".join(_sentences_of_two(report, pairs)), width)
+    rows += _wrapped(" ".join([*_sentences_of_two(report, pairs[:1] if reasons else pairs), *reasons]), width)
     for move in report.moves:
         rows += ["", *_rows_of_pieces(move.pieces, move.san)] if move.pieces is not None else []
     return "\n".join(row.rstrip() for row in rows)

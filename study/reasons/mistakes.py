@@ -32,7 +32,7 @@ MIN_TERM = 5.0  # centipawns that a term must lose to be named
 SHOWN = 6  # plies of a line
 
 
-class Kind(Enum):
+class MistakeKind(Enum):
     """The kinds of mistakes."""
 
     MATE_MISSED = "mate missed"
@@ -56,7 +56,7 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True)
-class Line:
+class FoundLine:
     """A line of the search from a board, and the moves to mate for the side that begins it, None without a mate."""
 
     board: chess.Board
@@ -94,7 +94,7 @@ class Line:
 class Mistake:
     """What kind of mistake a move is: a sentence without a full stop, and the line that shows it, as text."""
 
-    kind: Kind
+    kind: MistakeKind
     sentence: str
     line: str
 
@@ -104,7 +104,7 @@ class Mistake:
         return f"{self.kind.value}: {self.sentence} ({self.line})"
 
 
-def mistake_of(played: chess.Move, better: Line, reply: Line, terms: Mapping[str, float]) -> Mistake | None:
+def mistake_of(played: chess.Move, better: FoundLine, reply: FoundLine, terms: Mapping[str, float]) -> Mistake | None:
     """The kind of mistake that `played` is.
 
     `better` begins with the better move, `reply` with the best reply to the move played. `terms` are the centipawns
@@ -118,17 +118,17 @@ def mistake_of(played: chess.Move, better: Line, reply: Line, terms: Mapping[str
     )
 
 
-def _mates(better: Line, reply: Line) -> Mistake | None:
+def _mates(better: FoundLine, reply: FoundLine) -> Mistake | None:
     if reply.mate is not None and reply.mate > 0:
         last = reply.after(len(reply.moves))
-        kind = Kind.BACK_RANK if is_back_rank_mate(last) else Kind.MATE_ALLOWED
+        kind = MistakeKind.BACK_RANK if is_back_rank_mate(last) else MistakeKind.MATE_ALLOWED
         return Mistake(kind, f"the reply mates in {reply.mate}", reply.text)
     if better.mate is not None and better.mate > 0:
-        return Mistake(Kind.MATE_MISSED, f"there was a mate in {better.mate}", better.text)
+        return Mistake(MistakeKind.MATE_MISSED, f"there was a mate in {better.mate}", better.text)
     return None
 
 
-def _lost(played: chess.Move, reply: Line, better: Line) -> Mistake | None:
+def _lost(played: chess.Move, reply: FoundLine, better: FoundLine) -> Mistake | None:
     """What the reply wins of the mover, beyond what the move itself has taken."""
     mover = better.board.turn
     loss = reply.gain - (_balance(reply.board, mover) - _balance(better.board, mover))
@@ -138,32 +138,51 @@ def _lost(played: chess.Move, reply: Line, better: Line) -> Mistake | None:
     taken = _taken_on(board, move)
     if taken is not None and is_hanging(board, taken):
         placed = "stands where it can be taken" if taken == played.to_square else "can be taken"
-        return Mistake(Kind.HANGING, f"the {piece_name(board, taken)} {placed}", reply.text)
-    motif = _motif(reply, (Kind.FORK_ALLOWED, Kind.SKEWER_ALLOWED, Kind.PIN_ALLOWED, Kind.DISCOVERY_ALLOWED))
+        return Mistake(MistakeKind.HANGING, f"the {piece_name(board, taken)} {placed}", reply.text)
+    motif = _motif(
+        reply,
+        (MistakeKind.FORK_ALLOWED, MistakeKind.SKEWER_ALLOWED, MistakeKind.PIN_ALLOWED, MistakeKind.DISCOVERY_ALLOWED),
+    )
     if motif:
         return motif
     if reply.promotes:
-        return Mistake(Kind.PAWN_THROUGH, "a pawn promotes", reply.text)
-    return Mistake(Kind.MATERIAL_LOST, f"the reply wins {_pawns(loss)}", reply.text)
+        return Mistake(MistakeKind.PAWN_THROUGH, "a pawn promotes", reply.text)
+    return Mistake(MistakeKind.MATERIAL_LOST, f"the reply wins {_pawns(loss)}", reply.text)
 
 
-def _missed(better: Line, reply: Line) -> Mistake | None:
+def _missed(better: FoundLine, reply: FoundLine) -> Mistake | None:
     """What the better move would have won."""
     if not better.moves or better.gain < MIN_GAIN or better.gain + reply.gain < MIN_GAIN:
         return None
     move, board = better.moves[0], better.board
     taken = _taken_on(board, move)
     if taken is not None and is_hanging(board, taken):
-        return Mistake(Kind.CAPTURE_MISSED, f"the {piece_name(board, taken)} could be taken", better.text)
-    motif = _motif(better, (Kind.FORK_MISSED, Kind.SKEWER_MISSED, Kind.PIN_MISSED, Kind.DISCOVERY_MISSED))
+        return Mistake(MistakeKind.CAPTURE_MISSED, f"the {piece_name(board, taken)} could be taken", better.text)
+    motif = _motif(
+        better,
+        (MistakeKind.FORK_MISSED, MistakeKind.SKEWER_MISSED, MistakeKind.PIN_MISSED, MistakeKind.DISCOVERY_MISSED),
+    )
     if motif:
         return motif
     if better.promotes:
-        return Mistake(Kind.PROMOTION_MISSED, "a pawn could promote", better.text)
-    return Mistake(Kind.GAIN_MISSED, f"the better move wins {_pawns(better.gain)}", better.text)
+        return Mistake(MistakeKind.PROMOTION_MISSED, "a pawn could promote", better.text)
+    return Mistake(MistakeKind.GAIN_MISSED, f"the better move wins {_pawns(better.gain)}", better.text)
 
 
-def _motif(line: Line, kinds: Sequence[Kind]) -> Mistake | None:
+def gain_by(line: FoundLine, kinds: Sequence[MistakeKind]) -> str | None:
+    """How a line wins material for the side that begins it, in words; None if it does not."""
+    if not line.moves or line.gain < MIN_GAIN:
+        return None
+    taken = _taken_on(line.board, line.moves[0])
+    if taken is not None and is_hanging(line.board, taken):
+        return f"the {piece_name(line.board, taken)} can be taken"
+    motif = _motif(line, kinds)
+    if motif:
+        return motif.sentence
+    return "a pawn promotes" if line.promotes else f"it wins {_pawns(line.gain)}"
+
+
+def _motif(line: FoundLine, kinds: Sequence[MistakeKind]) -> Mistake | None:
     """The motif of the first move of a line that wins by it: one of these kinds, fork, skewer, pin, discovery."""
     fork, skewer, pin, discovery = kinds
     move, board, name = line.moves[0], line.after(1), line.board.san(line.moves[0])
@@ -185,10 +204,8 @@ def _motif(line: Line, kinds: Sequence[Kind]) -> Mistake | None:
     return None
 
 
-def _takes(line: Line, targets: Iterable[chess.Square]) -> bool:
-    """Whether the second or third move of the side that begins the line takes one of these pieces, or it was in check
-    and something else fell.
-    """
+def _takes(line: FoundLine, targets: Iterable[chess.Square]) -> bool:
+    """Whether the second or third move of the side that begins the line takes one of these pieces, moved or not."""
     wanted = set(targets)
     board = line.after(1)
     for index, move in enumerate(line.moves[1:6], start=1):
@@ -201,11 +218,11 @@ def _takes(line: Line, targets: Iterable[chess.Square]) -> bool:
     return False
 
 
-def _position(terms: Mapping[str, float], line: Line) -> Mistake | None:
+def _position(terms: Mapping[str, float], line: FoundLine) -> Mistake | None:
     """The terms that the move costs most."""
     lost = sorted((pair for pair in terms.items() if not is_material(pair[0])), key=lambda pair: -pair[1])
     named = [f"{phrase(name)} {cp / 100:.2f}" for name, cp in lost[:2] if cp >= MIN_TERM]
-    return Mistake(Kind.POSITION, ", ".join(named), line.text) if named and line.moves else None
+    return Mistake(MistakeKind.POSITION, ", ".join(named), line.text) if named and line.moves else None
 
 
 def _taken_on(board: chess.Board, move: chess.Move) -> chess.Square | None:

@@ -45,8 +45,9 @@ def is_hanging(board: chess.Board, square: chess.Square) -> bool:
 
 
 def fork_targets(board: chess.Board, square: chess.Square) -> list[chess.Square]:
-    """The pieces that the piece on a square has just come to threaten, if there are two or more: the king, pieces worth
-    more than it, and pieces that nothing guards; pawns do not count. `board` is that after its move.
+    """The pieces that a piece attacks after its move, if there are two or more and it cannot be taken with a profit.
+
+    They are the king, pieces worth more than it, and pieces that nothing guards; pawns do not count.
     """
     piece = board.piece_at(square)
     if piece is None or is_hanging(board, square):

@@ -58,6 +58,7 @@ function hear(message) {
     draw();
 }
 
+const NODES = 50000; // of each of two moves that are compared
 let draw = () => {};
 
 /** Write what the search has found into the table that is there: rows that stay can be clicked. */
@@ -77,7 +78,12 @@ const stateOfSearch = () =>
 async function compare() {
     const [first, second] = picked;
     try {
-        compared = await post("/api/compare", { ...question(), first_move: first, second_move: second });
+        compared = await post("/api/compare", {
+            ...question(),
+            first_move: first,
+            second_move: second,
+            nodes: NODES,
+        });
     } catch (error) {
         showError(error.message);
     }
@@ -102,7 +108,8 @@ function comparison() {
         "section",
         { class: "card", id: "comparison" },
         h("h3", {}, `${b.move} instead of ${a.move}`),
-        h("p", {}, worded(compared.summary.join(" "))),
+        h("p", { id: "why" }, compared.why.join(" ")),
+        h("p", { class: "note" }, worded(`At once: ${compared.summary.join(" ")}`)),
         h(
             "div",
             { class: "scroll" },

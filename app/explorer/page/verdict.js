@@ -1,7 +1,22 @@
 // The score in a line, White's expected score as a bar beside the board, and the sentences.
 
+import { post } from "./api.js";
 import { byId, h, pawns, percent, replace, shortName, worded } from "./dom.js";
-import { listen, shown, state } from "./store.js";
+import { listen, question, shown, state } from "./store.js";
+
+const NODES = 20000; // of the search for a threat
+
+/** Say under the verdict what the other side would win if it were to move. */
+async function askThreat(report) {
+    if (report.fault || report.ending || state.preview || state.mode === "free") return;
+    if (report.threat === undefined) {
+        report.threat = null; // until it is known
+        const answer = await post("/api/threat", { ...question(), nodes: NODES }).catch(() => null);
+        report.threat = answer?.threat ?? null;
+    }
+    const place = byId("threat");
+    if (place && shown() === report) place.textContent = report.threat ?? "";
+}
 
 export function makeVerdict() {
     listen((topics) => {
@@ -55,6 +70,8 @@ export function makeVerdict() {
                 { class: "summary" },
                 report.summary.map((sentence) => `${worded(sentence)} `),
             ),
+            h("p", { class: "summary", id: "threat" }, report.threat ?? ""),
         );
+        askThreat(report);
     });
 }

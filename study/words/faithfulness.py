@@ -1,0 +1,131 @@
+"""How far the words on a net can be trusted, as figures over many positions.
+
+A sentence says that the net sees more for one side than the terms tell, and names the piece to which most of that is
+due. It is confirmed where the rest becomes less without the piece, and where it becomes less on average when the piece
+goes to other squares that it attacks. The control names another piece by chance, of those with a part in the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import chess
+import numpy as np
+
+from merino.inner.core.board.bitboard import BLACK_PIECE, EMPTY, PIECE_LETTERS, SQUARES, WHITE
+from merino.inner.eval.evaluation import Evaluation
+from merino.inner.eval.linear.evaluate import stages_of
+from merino.inner.eval.material import FULL_BOARD
+from merino.inner.study.shapley.values import shapley_values
+from merino.inner.study.words.account import account_around
+from merino.inner.study.words.shipped import start_of
+from merino.inner.study.words.telling import tell
+
+MIN_REST = 10.0  # centipawns; a smaller rest is not asked about
+SUM_ERROR = 20.0  # centipawns, the standard error of the Shapley values whose sum is checked
+PHASES = ("opening", "middlegame", "endgame")
+WAYS = ("removed", "moved")  # of asking whether a piece makes up the rest
+_SEED = 5
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """The number of statements of a kind, and of those that are confirmed."""
+
+    statements: int
+    confirmed: int
+
+    @property
+    def share(self) -> float:
+        """The share confirmed, 0..1."""
+        return self.confirmed / self.statements if self.statements else 0.0
+
+
+@dataclass(frozen=True)
+class Faithfulness:
+    """The figures over some positions.
+
+    `largest_gap` is the largest difference, in centipawns, of a score and what should add up to it. `r2` is the mean of
+    the accounts around the positions by phase. `named` and `shuffled` are by the way of asking: removed, moved.
+    """
+
+    positions: int
+    largest_gap: float
+    r2: dict[str, tuple[int, float]]
+    named: dict[str, Confirmed]
+    shuffled: dict[str, Confirmed]
+
+
+def faithfulness(evaluation: Evaluation, positions: np.ndarray) -> Faithfulness:
+    """The figures over POSITION[n], legal ones."""
+    draw = np.random.default_rng(_SEED)
+    gaps, r2 = [0.0], {phase: list[float]() for phase in PHASES}
+    answers = {who: {way: list[bool]() for way in WAYS} for who in ("named", "shuffled")}
+    for index in range(len(positions)):
+        record = positions[index : index + 1]
+        told, values = tell(record, evaluation), shapley_values(record, evaluation, SUM_ERROR)
+        gaps.append(abs(sum(term.cp for term in told.terms) + told.rest - told.score))
+        gaps.append(abs(values.baseline + sum(piece.value for piece in values.pieces) - told.score))
+        r2[phase_of(record)].append(told.r2)
+        pieces = [part for part in told.parts if part.piece not in "Kk"]
+        if abs(told.rest) < MIN_REST or not pieces:
+            continue
+        sign = 1 if told.rest > 0 else -1
+        largest, any_one = max(pieces, key=lambda part: sign * part.cp), pieces[draw.integers(len(pieces))]
+        for who, square in (("named", largest.square), ("shuffled", any_one.square)):
+            for way, is_confirmed in _asked(record, evaluation, square, sign):
+                answers[who][way].append(is_confirmed)
+    named, shuffled = (
+        {way: Confirmed(len(given), sum(given)) for way, given in answers[who].items()} for who in answers
+    )
+    means = {phase: (len(found), float(np.mean(found))) for phase, found in r2.items() if found}
+    return Faithfulness(len(positions), max(gaps), means, named, shuffled)
+
+
+def _asked(record: np.ndarray, evaluation: Evaluation, square: int, sign: int) -> Iterator[tuple[str, bool]]:
+    """Whether a rest with this sign becomes less without the piece on a square, and where it goes elsewhere."""
+    by_terms = account_around(record, evaluation, start_of(evaluation)).evaluation(evaluation.k, "account")
+    turn = 1 if record[0]["side"] == WHITE else -1
+
+    def rest_of(positions: np.ndarray) -> float:
+        return turn * float((evaluation.scores(positions) - by_terms.scores(positions)).mean())
+
+    for way, others in zip(WAYS, ([_without(record, square)], list(_elsewhere(record, square))), strict=True):
+        if others:
+            yield way, sign * (rest_of(record) - rest_of(np.concatenate(others))) > 0
+
+
+def phase_of(record: np.ndarray) -> str:
+    """The phase of POSITION[1], by thirds of the pieces on the board."""
+    return PHASES[2 - min(2, int(3 * stages_of(record)[0] / (FULL_BOARD + 1)))]
+
+
+def _without(record: np.ndarray, square: int) -> np.ndarray:
+    """POSITION[1] without the piece on a square, which is no king."""
+    found = record.copy()
+    position, others = found[0], ~np.uint64(1 << square)
+    piece = int(position["board"][square])
+    position["board"][square] = EMPTY
+    position["pieces"][piece % BLACK_PIECE] &= others
+    position["colours"][piece // BLACK_PIECE] &= others
+    position["castling"] &= others
+    return found
+
+
+def _elsewhere(record: np.ndarray, square: int) -> Iterator[np.ndarray]:
+    """POSITION[1] with the piece on a square on each empty square that it could go to, whoever is to move."""
+    board, letters = chess.Board(None), record[0]["board"].tolist()
+    for each in SQUARES:
+        if letters[each] != EMPTY:
+            board.set_piece_at(each, chess.Piece.from_symbol(PIECE_LETTERS[letters[each]]))
+    board.turn = letters[square] < BLACK_PIECE
+    targets = {move.to_square for move in board.generate_pseudo_legal_moves(chess.BB_SQUARES[square])}
+    for target in sorted(targets):
+        if letters[target] == EMPTY and not (letters[square] % BLACK_PIECE == 0 and target // 8 in (0, 7)):
+            found = _without(record, square)
+            position, there, piece = found[0], np.uint64(1 << target), letters[square]
+            position["board"][target] = piece
+            position["pieces"][piece % BLACK_PIECE] |= there
+            position["colours"][piece // BLACK_PIECE] |= there
+            yield found

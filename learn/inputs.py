@@ -16,6 +16,7 @@ import numpy as np
 from merino.inner.core.common.files import write_fault, writing_whole
 from merino.inner.core.common.user_files import is_there
 from merino.inner.core.common.work import RemoteExecutor, in_order
+from merino.inner.eval.evaluation import Evaluation
 from merino.inner.formats.labelled import NO_END, NO_GAME, Labelled, read_labelled
 from merino.inner.formats.pgn_games import Fault, play_games
 from merino.inner.formats.pgn_scores import NO_SCORE
@@ -42,6 +43,7 @@ from merino.inner.learn.request import Events
 from merino.inner.learn.rescoring import ENDING, Rescore, ScoreFile
 from merino.inner.learn.rows import GameRuns, RowStore
 from merino.inner.learn.source import PositionSource, check_found
+from merino.inner.learn.teaching import taught
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class ReadOptions:
     keep_fen: bool = False  # whether to write a `.fen` file beside each PGN file
     needs_scores: bool = False  # whether to use only positions with the score of a search
     rescore: Rescore | None = None  # how to search them for scores; None for the scores in the files
+    teacher: Evaluation | None = None  # whose static scores they get instead
 
 
 class _Text(NamedTuple):
@@ -241,6 +244,8 @@ class FileReader:
         if self._scores is not None:
             scores = self._scores.scores_of(text.lines_before, labelled.positions)
             labelled = replace(labelled, scores=scores)
+        elif self._options.teacher is not None:
+            labelled = replace(labelled, scores=taught(self._options.teacher, labelled.positions))
         elif self._options.needs_scores:
             has_score = labelled.scores != NO_SCORE
             labelled, unscored = labelled.only(has_score), int(np.count_nonzero(~has_score))
@@ -265,11 +270,13 @@ def part_of(
 
     `scores` has the scores of the file if its positions are searched.
     """
-    from_comments = options.needs_scores and scores is None
+    from_comments = options.needs_scores and scores is None and options.teacher is None
     games = play_games(piece.data, piece.table, 1, piece.lines_before, with_scores=from_comments)
     block, unscored = _refined(block_of_games(games, options.selection), options), 0
     if scores is not None:
         block = replace(block, scores=scores.scores_of(piece.games_before, block.positions))
+    elif options.teacher is not None:
+        block = replace(block, scores=taught(options.teacher, block.positions))
     elif from_comments:
         has_score = block.scores != NO_SCORE
         block, unscored = block.chosen(has_score), int(np.count_nonzero(~has_score))
@@ -282,6 +289,8 @@ def _refined(block: PositionBlock, options: ReadOptions) -> PositionBlock:
     selection = options.selection
     if selection.skip_decided is not None:
         block = block.chosen(is_open(block, options.weights, selection.skip_decided))
+    if selection.quiet is Quiet.RESOLVED:
+        block = sampled(block, selection.per_game)  # first, to resolve only those that are used
     if selection.needs_weights:
         block = block.chosen(select_quiet(block.positions, options.weights, selection.quiet))
     return sampled(block, selection.per_game)

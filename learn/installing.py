@@ -155,8 +155,12 @@ def install(paths: WeightsPaths, content: bytes, say: Say, report: Mapping[Path,
     The weights come last: once they are new, all is done, and until then the same command does it again.
     """
     replaced = paths.target if is_there(paths.target) else paths.source
-    write_together({paths.old: read_user_file(replaced, WEIGHTS), **(report or {}), paths.target: content})
-    say(f"Old values saved in file '{paths.old}'")
+    kept: dict[Path, bytes] = {}
+    if paths.takes_effect or is_there(paths.target):
+        kept[paths.old] = read_user_file(replaced, WEIGHTS)
+    write_together({**kept, **(report or {}), paths.target: content})
+    for path in kept:
+        say(f"Old values saved in file '{path}'")
     say(f"New values in file '{paths.target}'")
 
 

@@ -24,6 +24,10 @@ class RunFiles:
     record: Path | None
     csv: Path | None
 
+    def plays_match(self, request: LearnRequest) -> bool:
+        """Whether a match decides about new weights before they are written."""
+        return request.plays_match and self.weights.takes_effect and not request.dry_run
+
     def check(self, request: LearnRequest) -> None:
         """Raise LearnError or OSError if one of them could not be written after the work."""
         if not request.dry_run:

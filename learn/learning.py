@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -98,7 +98,7 @@ class Settings:
         return old**2 / before.valid / (old + new)
 
 
-ARTICLE = Settings(method="descent", decay=20.0, k=150.0, prior=0.0, split_by_position=True, root_of_sum=True)
+ARTICLE = Settings(method="descent", phases=1, decay=20.0, k=150.0, prior=0.0, split_by_position=True, root_of_sum=True)
 
 
 @dataclass(frozen=True)
@@ -239,10 +239,23 @@ def judge(sample: Samples, fitted: Fitted, settings: Settings, callback: FitCall
     return Learned(start, end, fitted.before, after, gain, spread, resamplings, problem, fitted.steps, interrupted)
 
 
+def part_of_step(sample: Samples, learned: Learned, share: float) -> Learned:
+    """The same fit with only this share of its step from the start, rounded; its gain is on the validation set."""
+    start, end, problem = learned.start, learned.end, learned.problem
+    weights = start.weights + share * (end.weights - start.weights)
+    between = _round(FitParameters(weights, end.inverse_k), problem)
+    gain = _gain(_error_decreases(sample, start, between, problem.loss))
+    after, spread = gather(sample, between, problem.loss), share * learned.spread
+    return replace(learned, end=between, after=after, gain=gain, spread=spread)
+
+
 def start_of(weights: np.ndarray, phases: int | None, terms: int) -> np.ndarray:
     """The weights to start from, with this number of phases; raises LearnError if two would have to become one."""
     if phases == 1 and phases_of(weights, terms) == 2:
-        raise LearnError("the weights have two phases, and one cannot be learned from there: name others by --weights")
+        raise LearnError(
+            "the weights have two phases, and one cannot be learned from there: name others by --weights, such as a "
+            "copy of greko2015-before-training.txt"
+        )
     return in_two_phases(weights, terms) if phases == 2 else weights
 
 

@@ -208,7 +208,7 @@ class _Comparing:
             request.selection,
             self._start,
             needs_scores=settings.target.needs_scores,
-            rescore=None if request.rescore is None else Rescore(request.rescore, self._start),
+            rescore=None if request.rescore is None else Rescore(request.rescore, LinearEvaluation(self._start)),
         )
         began = time.perf_counter()
         rows, games = self._rows([self._file(name) for name in request.files], options)

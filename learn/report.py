@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -40,6 +41,18 @@ class WeightLine:
 
 
 @dataclass(frozen=True)
+class Tried:
+    """A way to learn that played heats: in words, by target and share of the step, and its result with 95% error."""
+
+    way: str
+    target: str
+    share: float
+    games: int
+    elo: float
+    elo_error: float
+
+
+@dataclass(frozen=True)
 class Summary:
     """The results of a run, for people and programs. `target` describes in words what the errors are measured against.
 
@@ -47,6 +60,7 @@ class Summary:
     `gain_error` its standard error, paired by game, and `folds` the number of parts in cross-validation, 1 for the
     validation set alone. `verdict` says what was done with the new weights, `written` is their file, if there is one,
     `in_use` says whether they replaced the old ones, and `match` is the result of their match, if there was one.
+    `tried` are the ways to learn that were compared by heats.
     """
 
     games: int
@@ -75,6 +89,7 @@ class Summary:
     written: str | None = None
     in_use: bool = False
     match: dict[str, Any] | None = None
+    tried: tuple[Tried, ...] = ()
 
     @property
     def is_worse(self) -> bool:
@@ -82,8 +97,15 @@ class Summary:
         return self.gain < 0 or self.valid_after > self.valid_before
 
     def as_json(self) -> dict[str, object]:
-        """Plain data for `json.dumps`."""
-        return asdict(self)
+        """Plain data for `json.dumps`; an infinite Elo is null."""
+        tried = [
+            asdict(each) | {name: _finite(getattr(each, name)) for name in ("elo", "elo_error")} for each in self.tried
+        ]
+        return asdict(self) | {"installed": self.in_use, "tried": tried}
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def summarise(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 from merino.inner.learn.fit import Step
 from merino.inner.learn.learning import Settings
-from merino.inner.learn.positions import Selection
+from merino.inner.learn.positions import Quiet, Selection
+from merino.inner.learn.targets import Target
+from merino.inner.learn.teaching import DEFAULT_TEACHER
 
 Say = Callable[[str], object]
 
@@ -32,17 +34,42 @@ class Events:
 
 
 @dataclass(frozen=True)
+class Choice:
+    """What the learner may choose by itself: other targets than that of the settings, the pull, the share of the step.
+
+    Of the pulls toward the old weights, the usual one of `Settings.prior` and these multiples of its deviation, it
+    takes that whose weights predict the games kept apart best: scores have less noise than results, and can do with a
+    weaker one. Targets and shares of the step from the old weights to the fitted ones are
+    compared by matches.
+    """
+
+    targets: tuple[Target, ...] = ()
+    pulls: tuple[float, ...] = ()
+    shares: tuple[float, ...] = (1.0,)
+
+
+NO_CHOICE = Choice()
+DEFAULT_CHOICE = Choice((Target(0.25), Target(1.0)), (3.0, 10.0), (1.0, 0.5, 0.25))
+# What the plain command does: positions resolved to the end of quiescence, ten of a game, all terms in two phases.
+DEFAULT_SETTINGS = Settings(first=1, phases=2, decay=None, target=Target(0.0))
+DEFAULT_SELECTION = Selection(quiet=Quiet.RESOLVED, per_game=10)
+
+
+@dataclass(frozen=True)
 class LearnRequest:
     """The input of the learner, its settings, and its outputs on the disk.
 
     `weights` is the file to start from and to rewrite, None for the one in use; `out` takes the new weights instead.
-    `rescore` is the number of nodes to search each position for its score if the target needs scores; None for the
-    scores in the files. `csv` and `record` are files; None for no table, and for a record beside the weights.
+    Where the target needs scores, `teacher` names the net that gives them, None for those in the files. `rescore` is
+    the number of nodes to search each position instead, with the teacher, or with the weights at the start. `csv` and
+    `record` are files; None for no table, and for a record beside the weights.
     """
 
     files: tuple[str, ...]
-    settings: Settings = field(default_factory=Settings)
-    selection: Selection = field(default_factory=Selection)
+    settings: Settings = DEFAULT_SETTINGS
+    selection: Selection = DEFAULT_SELECTION
+    choice: Choice = DEFAULT_CHOICE
+    teacher: str | None = DEFAULT_TEACHER
     rescore: int | None = None
     weights: str | None = None
     out: str | None = None
@@ -53,3 +80,16 @@ class LearnRequest:
     plays_match: bool = True  # of the new weights against the old before they are used
     prove: bool = False  # by a longer match, before they are used
     concurrency: int | None = None  # games of the match at the same time; None for one per core
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """That of the settings and the others to choose from, with the name of whose scores they need."""
+        scorer = Target().scorer
+        if self.teacher is not None:
+            scorer = self.teacher if self.rescore is None else f"a search by {self.teacher}"
+        return tuple(replace(target, scorer=scorer) for target in (self.settings.target, *self.choice.targets))
+
+    @property
+    def needs_scores(self) -> bool:
+        """Whether any of its targets needs the score of a search or of a teacher."""
+        return any(target.needs_scores for target in self.targets)

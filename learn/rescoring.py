@@ -25,7 +25,7 @@ from merino.inner.core.board.bitboard import WHITE, ZERO
 from merino.inner.core.board.movegen import count_legal
 from merino.inner.core.common.files import FileInUseError, held, write_fault, write_whole
 from merino.inner.core.common.runs import RunName, at_work, begun
-from merino.inner.core.common.sealed import checksum, tell_unsealed
+from merino.inner.core.common.sealed import as_json, checksum, tell_unsealed
 from merino.inner.core.common.user_files import STATE, is_there, read_user_file
 from merino.inner.core.common.work import RemoteExecutor
 from merino.inner.core.compiled.jit import entry
@@ -34,6 +34,7 @@ from merino.inner.engine.search.iterative_deepening import deepen, set_root
 from merino.inner.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, MAX_PLY
 from merino.inner.engine.search.transposition import TranspositionTable, age_of
 from merino.inner.engine.search.worker import Worker
+from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.formats.pgn_scores import MATE, MAX_SCORE
 from merino.inner.learn.errors import LearnError
@@ -54,14 +55,18 @@ class RescoringStoppedError(Exception):
 
 @dataclass(frozen=True)
 class Rescore:
-    """How positions are scored: by a search with these weights, of this number of nodes each."""
+    """How positions are scored: by a search with this evaluation, of this number of nodes each."""
 
     nodes: int
-    weights: np.ndarray
+    evaluation: Evaluation
 
     def describe(self) -> str:
         """The settings that decide the scores, as text."""
-        return f"{self.nodes} nodes, weights {hashlib.blake2b(self.weights.tobytes(), digest_size=8).hexdigest()}"
+        if isinstance(self.evaluation, LinearEvaluation):
+            kind, content = "weights", self.evaluation.weights.tobytes()
+        else:
+            kind, content = "evaluation", as_json(self.evaluation.identity)
+        return f"{self.nodes} nodes, {kind} {hashlib.blake2b(content, digest_size=8).hexdigest()}"
 
     def scores_of(self, positions: np.ndarray, stop: np.ndarray) -> np.ndarray:
         """White's scores of POSITION[n], int16[n], encoded as in `formats.pgn_scores`. Runs long, and without the GIL.
@@ -70,8 +75,8 @@ class Rescore:
         """
         if getattr(_local, "stop", None) is not stop:
             _local.table, _local.stop = TranspositionTable(1), stop
-            _local.worker = Worker(_local.table, stop, LinearEvaluation(self.weights))
-        _local.worker.set_evaluation(LinearEvaluation(self.weights))
+            _local.worker = Worker(_local.table, stop, self.evaluation)
+        _local.worker.set_evaluation(self.evaluation)
         _local.worker.forget()
         _local.table.clear()
         found = np.zeros(len(positions), dtype=np.int64)

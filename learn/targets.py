@@ -23,11 +23,13 @@ ZERO_SCORE = SCORES // 2  # the index of score 0 among them
 class Target:
     """The blend to learn: `share` of the result, and 1 - `share` of the search score as White's expected score.
 
-    `k` is the scale of search scores in centipawns; None for the one that fits the results.
+    `k` is the scale of search scores in centipawns; None for the one that fits the results. `scorer` is whose scores
+    they are, in words.
     """
 
     share: float = 1.0
     k: float | None = None
+    scorer: str = "a search"
 
     @property
     def needs_scores(self) -> bool:
@@ -44,8 +46,8 @@ class Target:
         if not self.needs_scores:
             return "the result of the game"
         if self.share == 0:
-            return "the score of a search"
-        return f"{self.share:g} of the result and {1 - self.share:g} of the score of a search"
+            return f"the score of {self.scorer}"
+        return f"{self.share:g} of the result and {1 - self.share:g} of the score of {self.scorer}"
 
 
 def scale_of_scores(scores: np.ndarray, labels: np.ndarray) -> float:

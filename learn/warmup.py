@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.weights import defaults
 from merino.inner.formats.labelled import read_labelled
 from merino.inner.formats.pgn_games import read_games
@@ -45,4 +46,4 @@ def warm_up_fit() -> None:
         sample = split(rows, settings)
         learn(sample, weights, settings, FitCallback())
     carrier_counts(sample)
-    Rescore(20, weights).scores_of(block.positions[:2].copy(), np.zeros(1, dtype=np.uint64))
+    Rescore(20, LinearEvaluation(weights)).scores_of(block.positions[:2].copy(), np.zeros(1, dtype=np.uint64))

@@ -10,6 +10,7 @@ from typing import Any
 
 from merino.inner.core.common.work import cores
 from merino.inner.match.games import Tally
+from merino.inner.match.heats import Heats
 from merino.inner.match.players import OwnPlayer
 from merino.inner.match.report import as_json, duration, signed
 from merino.inner.match.statistics import Model, Sprt, estimate
@@ -22,7 +23,8 @@ Say = Callable[[str], object]
 class StrengthTest:
     """A match of a new player against the old one: what it tests, how it is played, and how many games it may take.
 
-    `held` and `refuted` say what H1 and H0 mean, as `{new}` and `{old}`. `takes` says how long it may take.
+    `held` and `refuted` say what H1 and H0 mean, as `{new}` and `{old}`. `takes` says how long it may take. `heats`
+    choose the new player, if there are several; without them the first plays.
     """
 
     test: Sprt
@@ -33,18 +35,18 @@ class StrengthTest:
     takes: str
     adjudication: Adjudication = field(default_factory=Adjudication)
     seed: int = 2
+    heats: Heats | None = None
 
 
-# Simulated from the pairs of a real match: weights 30 Elo weaker pass in 4 of 100 trials, 40 weaker in 1, 60 never;
-# equal ones pass in 87, 10 Elo better ones in 98, after 480 and 330 games on average, ten a second on two cores.
-NOT_WEAKER = StrengthTest(
-    Sprt(-30.0, 0.0, model=Model.LOGISTIC),
+GAIN = StrengthTest(
+    Sprt(-5.0, 20.0, model=Model.LOGISTIC),
     TimeControl(nodes=2000),
-    1000,
-    "{new} is not weaker than {old}.",
-    "{new} is weaker than {old}.",
-    "usually one minute on two cores, at most two",
+    1400,
+    "{new} gains on {old}.",
+    "{new} does not gain 20 Elo over {old}, and may lose.",
+    "usually one minute on two idle cores, at most two and a half",
     Adjudication(win_score=1000, win_moves=4),
+    heats=Heats(),
 )
 STRONGER = StrengthTest(
     Sprt(0.0, 10.0),

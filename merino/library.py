@@ -23,7 +23,15 @@ from merino.inner.eval.families import load_evaluation
 from merino.inner.learn.learning import Settings
 from merino.inner.learn.positions import Selection
 from merino.inner.learn.procedure import LearnResult, learn_from_files
-from merino.inner.learn.request import Events, LearnRequest
+from merino.inner.learn.request import (
+    DEFAULT_CHOICE,
+    DEFAULT_SELECTION,
+    DEFAULT_SETTINGS,
+    NO_CHOICE,
+    Events,
+    LearnRequest,
+)
+from merino.inner.learn.teaching import DEFAULT_TEACHER
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.players import DEFAULT, OtherPlayer, OwnPlayer, Player, read_player
 from merino.inner.match.runner import MatchOutput, MatchResult, run_match
@@ -142,8 +150,10 @@ def learn(
     _check_concurrency(concurrency)
     request = LearnRequest(
         _names(files),
-        settings or Settings(),
-        selection or Selection(),
+        settings or DEFAULT_SETTINGS,
+        selection or DEFAULT_SELECTION,
+        NO_CHOICE if settings else DEFAULT_CHOICE,
+        None if settings else DEFAULT_TEACHER,
         weights=None if weights is None else str(weights),
         out=None if out is None else str(out),
         dry_run=dry_run,

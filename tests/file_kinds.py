@@ -38,6 +38,7 @@ from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.sealed import as_json, sealed
 from merino.inner.engine.tables.book import Book, BookError
 from merino.inner.eval.families import default, load
+from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.weights import DEFAULT_FILE, defaults, learned_k, rewrite
 from merino.inner.eval.linear.weights import load as load_weights
 from merino.inner.eval.net.file import ALIGNMENT, MAGIC, as_bytes
@@ -475,7 +476,7 @@ def _fits() -> Sequence[bytes]:
     return [as_json({"games": 10, "positions": 300, "error_before": 0.1, "error_after": 0.09})]
 
 
-RESCORE, MADE_FROM = Rescore(100, np.zeros(3)), "source x"
+RESCORE, MADE_FROM = Rescore(100, LinearEvaluation(defaults())), "source x"
 
 
 @cache

@@ -17,6 +17,7 @@ from merino.inner.engine.uci.options import OptionError, find
 # Each older or foreign spelling, and what it stands for.
 OTHER_SPELLINGS = {
     "match a b --margin 30": "match a b --timemargin 30",
+    "learn a.pgn --evalfile gen1": "learn a.pgn --teacher gen1",
     "match a b --longest 120": "match a b --maxmoves 60",
     "match a b --resign 400 4": "match a b --resign movecount=4 score=400",
     "match a b --draw 10 8 40": "match a b --draw movenumber=40 movecount=8 score=10",

@@ -162,7 +162,8 @@ def test_learning_writes_new_weights_and_keeps_the_old(pgn: Path, tmp_path: Path
     flat[:5] = 100.0  # a queen is worth a pawn: anything is better
     save(weights, flat)
     lines: list[str] = []
-    words = [str(pgn), "1", "5", "--lambda", "10", "--seed", "1", "--weights", str(weights), "--no-match"]
+    words = [str(pgn), "1", "5", "--lambda", "10", "--seed", "1", "--phases", "1"]
+    words += ["--weights", str(weights), "--no-match"]
     assert learn_weights(words, lines.append) == weights
     text = "\n".join(lines)
     assert f"Games: {GAMES}" in text

@@ -19,13 +19,13 @@ from merino.inner.eval.linear.weights import DEFAULT_FILE, as_mapping, learned_k
 from merino.inner.learn import installing, learning, procedure
 from merino.inner.learn.installing import EARLIER, LEARNED, text_with
 from merino.inner.match.games import Tally
-from merino.inner.match.prove import NOT_WEAKER, STRONGER, Proof, StrengthTest
+from merino.inner.match.prove import GAIN, STRONGER, Proof, StrengthTest
 from merino.inner.match.statistics import Model, Sprt, _likeliest_with_mean, llr, score_of
 from merino.inner.match.time_control import TimeControl
 from tests.rows import SELFPLAY
 from tests.shipped import one_phase
 
-TINY = replace(NOT_WEAKER, time_control=TimeControl(nodes=20), most_games=2)
+TINY = replace(GAIN, time_control=TimeControl(nodes=20), most_games=2, heats=None)
 COMMENTS = ("# Grandmother's weights", "VAL_Q   100  # she never took mine", "# the end")
 
 
@@ -48,7 +48,7 @@ def told() -> list[str]:
 
 def learned(weights: Path, told: list[str], *more: str, trial: StrengthTest = TINY) -> Path | None:
     """What `learn` leaves in use after it has learned the values of the pieces from our games."""
-    words = [str(SELFPLAY), "1", "5", "--no-fen", "--weights", str(weights), *more]
+    words = [str(SELFPLAY), "1", "5", "--phases", "1", "--no-fen", "--weights", str(weights), *more]
     return learn_weights(words, told.append, trial)
 
 
@@ -260,10 +260,10 @@ def test_the_old_weights_are_kept_where_the_file_has_their_ending(tmp_path: Path
 
 
 def passed(elo: float, times: int, rng: np.random.Generator) -> tuple[float, float]:
-    """The share of simulated matches of this strength that NOT_WEAKER lets pass, and that it refuses."""
+    """The share of simulated matches of this strength that GAIN lets pass, and that it refuses."""
     seen = np.array([21, 44, 84, 44, 21]) / 214  # the pairs of a match at these nodes, made even
-    pairs = rng.choice(5, (times, NOT_WEAKER.most_games // 2), p=_likeliest_with_mean(seen, score_of(elo)))
-    test, verdict = NOT_WEAKER.test, np.zeros(times)
+    pairs = rng.choice(5, (times, GAIN.most_games // 2), p=_likeliest_with_mean(seen, score_of(elo)))
+    test, verdict = GAIN.test, np.zeros(times)
     for played in range(10, pairs.shape[1] + 1, 10):
         counts = np.array([np.bincount(row[:played], minlength=5) for row in pairs])
         ratio = llr(counts, test.elo0, test.elo1, test.model)
@@ -277,10 +277,10 @@ def rng() -> Iterator[np.random.Generator]:
     yield np.random.default_rng(4)
 
 
-@pytest.mark.parametrize(("elo", "least", "most"), [(-60, 0, 0.01), (-30, 0, 0.09), (0, 0.82, 1), (15, 0.95, 1)])
-def test_equal_weights_mostly_pass_their_match_and_weaker_ones_do_not(
+@pytest.mark.parametrize(("elo", "least", "most"), [(-30, 0, 0.01), (-5, 0, 0.08), (25, 0.9, 1), (60, 0.99, 1)])
+def test_stronger_weights_mostly_pass_their_match_and_weaker_ones_do_not(
     rng: np.random.Generator, elo: float, least: float, most: float
 ) -> None:
     share, refused = passed(elo, 300, rng)
     assert least <= share <= most
-    assert refused >= 0.8 or elo > -30
+    assert refused >= 0.8 or elo > -5

@@ -18,6 +18,7 @@ from merino.inner.learn import procedure
 from merino.inner.learn.errors import LearnError, LearnStoppedError, standing
 from merino.inner.learn.installing import Verdict
 from merino.inner.learn.learning import Settings
+from merino.inner.learn.positions import Selection
 from merino.inner.learn.procedure import learn_from_files
 from merino.inner.learn.request import Events, LearnRequest
 from tests.rows import SELFPLAY
@@ -48,7 +49,12 @@ def test_a_request_is_answered_by_a_result_and_nothing_is_printed(
     weights: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     request = LearnRequest(
-        (str(SELFPLAY),), Settings(first=1, last=5), weights=str(weights), keep_fen=False, plays_match=False
+        (str(SELFPLAY),),
+        Settings(first=1, last=5),
+        Selection(),
+        weights=str(weights),
+        keep_fen=False,
+        plays_match=False,
     )
     lines: list[str] = []
     shares: list[float | None] = []

@@ -45,6 +45,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines: list[str] = []
     words = [
         str(SELFPLAY),
+        "6",
+        str(len(TERMS)),
+        "--phases",
+        "1",
         "--weights",
         str(folder / "weights.txt"),
         "--no-fen",

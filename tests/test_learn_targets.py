@@ -11,6 +11,7 @@ import pytest
 from merino.inner.app.console.learn_options import read_arguments
 from merino.inner.core.board.fen import START_FEN, parse_fen
 from merino.inner.core.common.command import UsageError
+from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.phases import by_stage, in_two_phases
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import defaults
@@ -180,7 +181,7 @@ def test_games_without_scores_are_refused_with_the_way_to_make_them(tmp_path: Pa
 
 
 def test_positions_are_searched_once_and_a_broken_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, rescore = pgn(tmp_path), Rescore(60, defaults())
+    path, rescore = pgn(tmp_path), Rescore(60, LinearEvaluation(defaults()))
     monkeypatch.setattr(rescoring, "BATCH", 16)
     whole, told = read(path, rescore)
     kept = (tmp_path / "games.pgn.scores").read_bytes()
@@ -207,11 +208,11 @@ def test_scores_lie_in_the_order_of_the_games_whichever_thread_was_quicker(tmp_p
 
 def test_other_nodes_or_choices_are_searched_anew(tmp_path: Path) -> None:
     path = pgn(tmp_path, 3)
-    first, _ = read(path, Rescore(60, defaults()))
-    other, told = read(path, Rescore(3000, defaults()))
+    first, _ = read(path, Rescore(60, LinearEvaluation(defaults())))
+    other, told = read(path, Rescore(3000, LinearEvaluation(defaults())))
     assert not any(line.startswith("Using") for line in told)
     assert len(other) == len(first) and not np.array_equal(other.scores, first.scores)
-    few, _ = read(path, Rescore(3000, defaults()), per_game=2)
+    few, _ = read(path, Rescore(3000, LinearEvaluation(defaults())), per_game=2)
     assert len(few) == 6
 
 
@@ -219,20 +220,20 @@ def test_a_foreign_file_in_the_place_of_scores_is_left_alone(tmp_path: Path) -> 
     path = pgn(tmp_path, 3)
     (tmp_path / "games.pgn.scores").write_text("mine")
     with pytest.raises(LearnError, match="is in the way"):
-        read(path, Rescore(60, defaults()))
+        read(path, Rescore(60, LinearEvaluation(defaults())))
     assert (tmp_path / "games.pgn.scores").read_text() == "mine"
 
 
 def test_a_search_that_is_told_to_stop_gives_no_scores() -> None:
     positions = np.concatenate([parse_fen("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1")] * 3)
     with pytest.raises(RescoringStoppedError):
-        Rescore(60, defaults()).scores_of(positions, np.ones(1, np.uint64))
+        Rescore(60, LinearEvaluation(defaults())).scores_of(positions, np.ones(1, np.uint64))
 
 
 def test_a_mate_and_a_position_without_moves_have_scores() -> None:
     fens = ["6k1/5ppp/8/8/8/8/8/K2R4 w - - 0 1", "3R2k1/5ppp/8/8/8/8/8/K7 b - - 0 1", "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1"]
     positions = np.concatenate([parse_fen(fen) for fen in fens])
-    scores = Rescore(500, defaults()).scores_of(positions, np.zeros(1, np.uint64))
+    scores = Rescore(500, LinearEvaluation(defaults())).scores_of(positions, np.zeros(1, np.uint64))
     assert scores.tolist() == [MATE - 1, MATE, 0]
 
 
@@ -249,7 +250,7 @@ def test_a_target_is_named_on_the_command_line(text: str, share: float) -> None:
         (["--target", "both"], "is not one of result, search and blend=X"),
         (["--target", "blend=2"], "needs an X from 0 to 1"),
         (["--target", "blend"], "is not one of result, search and blend=X"),
-        (["--rescore", "1000"], "but --target result uses none"),
+        (["--rescore", "1000", "--teacher", "off"], "but --target result uses none"),
         (["--rescore", "0", "--target", "search"], "--rescore"),
         (["--per-game", "0"], "--per-game"),
         (["--phases", "3"], "--phases"),

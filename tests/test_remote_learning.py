@@ -30,7 +30,7 @@ from merino.inner.learn.record import record_of
 from merino.inner.learn.remote_reading import NotThereError, read_rows_remotely
 from merino.inner.learn.remote_sample import RemoteRows, RemoteSample, remote_split
 from merino.inner.learn.report import summarise
-from merino.inner.learn.request import Events, LearnRequest
+from merino.inner.learn.request import NO_CHOICE, Events, LearnRequest
 from merino.inner.learn.rows import RowStore
 from merino.inner.learn.sample import FitParameters, Loss, Sample
 from merino.inner.learn.shares import cut, spans
@@ -287,7 +287,7 @@ def test_positions_are_searched_by_workers_and_their_scores_kept_here(tmp_path: 
         path = tmp_path / f"{executor is None}.pgn"
         path.write_bytes(b"".join(SELFPLAY.read_bytes().partition(b"[Event ")[1:])[:8000])
         settings = Settings(target=Target(0.5))
-        request = LearnRequest((str(path),), settings, rescore=20, dry_run=True)
+        request = LearnRequest((str(path),), settings, Selection(), NO_CHOICE, rescore=20, dry_run=True)
         result = learn_from_files(request, Events(), executor=executor)
         assert result.summary is not None
         found.append((result.summary.train_after, path.with_name(path.name + ".scores").stat().st_size))

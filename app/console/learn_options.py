@@ -15,11 +15,21 @@ from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.learn.learning import ARTICLE, METHODS, Settings
 from merino.inner.learn.positions import Equal, Quiet, Selection
-from merino.inner.learn.request import LearnRequest
+from merino.inner.learn.request import (
+    DEFAULT_CHOICE,
+    DEFAULT_SELECTION,
+    DEFAULT_SETTINGS,
+    NO_CHOICE,
+    Choice,
+    LearnRequest,
+)
 from merino.inner.learn.sample import Loss
 from merino.inner.learn.targets import BLEND, RESULT, SEARCH, Target
+from merino.inner.learn.teaching import DEFAULT_TEACHER, NO_TEACHER
 
-PRESETS = {"greko2015": ARTICLE}
+ARTICLE_PRESET = "greko2015"
+PRESETS = {ARTICLE_PRESET: ARTICLE}
+ALL_OF_A_GAME = "all"
 OLD_POSITIONS = {"any": Quiet.ANY, "only": Quiet.ONLY, "resolved": Quiet.RESOLVED}  # once the values of --quiet
 PLAY = "match of new against old weights"  # title of a group
 LEARNED_FROM = "positions to learn from"  # title of a group
@@ -62,7 +72,7 @@ def read_arguments(arguments: Sequence[str], command: str = "merino learn") -> L
         parser.error("give the terms once, as FIRST LAST or by --terms")
     if args.json and args.table == "-":
         parser.error("--json and --table - both write to standard output; give --table a file")
-    if args.rescore is not None and not args.target.needs_scores:
+    if args.rescore is not None and not _request(args, files, {}).needs_scores:
         parser.error("--rescore makes scores, but --target result uses none; give another --target")
     if args.prove and args.no_match:
         parser.error("--prove needs the match that --no-match leaves out; give only one of them")
@@ -72,7 +82,7 @@ def read_arguments(arguments: Sequence[str], command: str = "merino learn") -> L
 
 
 def _request(args: argparse.Namespace, files: Sequence[str], chosen: dict[str, object]) -> LearnRequest:
-    settings = PRESETS[args.preset] if args.preset else Settings()
+    settings, selection, choice, teacher = _base(args)
     asked = {
         "method": args.method,
         "loss": args.loss and Loss(args.loss),
@@ -80,18 +90,26 @@ def _request(args: argparse.Namespace, files: Sequence[str], chosen: dict[str, o
         "resamplings": args.bootstrap,
         "split_by_position": args.split and args.split == "position",
         "phases": args.phases,
-        "target": args.target,
         "even_stages": args.even_stages,
     }
     changes = {name: value for name, value in asked.items() if value is not None} | chosen
     changes |= {name: vars(args)[name] for name in ("decay", "k", "prior") if name in args}
+    if "prior" in changes:
+        choice = replace(choice, pulls=())
     selection = Selection(
-        args.skip_first, args.skip_last, args.skip_decided, Quiet(args.positions), args.dedup, args.per_game
+        args.skip_first,
+        args.skip_last,
+        args.skip_decided,
+        Quiet(args.positions) if args.positions else selection.quiet,
+        args.dedup,
+        None if args.per_game == ALL_OF_A_GAME else args.per_game or selection.per_game,
     )
     return LearnRequest(
         tuple(files),
         replace(settings, **changes),
         selection,
+        choice,
+        teacher,
         rescore=args.rescore,
         weights=args.weights,
         out=args.out,
@@ -105,6 +123,25 @@ def _request(args: argparse.Namespace, files: Sequence[str], chosen: dict[str, o
     )
 
 
+def _base(args: argparse.Namespace) -> tuple[Settings, Selection, Choice, str | None]:
+    """What the options begin with: the settings of a preset, or those of the plain command; and who teaches.
+
+    A target that is named is the only one. Without a teacher the plain command learns from results alone.
+    """
+    if args.preset:
+        settings, selection, choice, usual = PRESETS[args.preset], Selection(), NO_CHOICE, None
+    else:
+        settings, selection, choice, usual = DEFAULT_SETTINGS, DEFAULT_SELECTION, DEFAULT_CHOICE, DEFAULT_TEACHER
+    if args.target is not None:
+        settings, choice, usual = replace(settings, target=args.target), replace(choice, targets=()), None
+    elif args.teacher == NO_TEACHER:
+        settings, choice = replace(settings, target=Target(1.0)), replace(choice, targets=())
+    elif args.preset and args.teacher:
+        settings = replace(settings, target=Target(0.0))
+    teacher = usual if args.teacher is None else args.teacher
+    return settings, selection, choice, None if teacher == NO_TEACHER else teacher
+
+
 def learn_parser(command: str = "merino learn") -> Parser:
     """The parser of `learn`."""
     parser = Parser(
@@ -113,15 +150,16 @@ def learn_parser(command: str = "merino learn") -> Parser:
         description="Learn the weights of the evaluation from games, validate them on other games, and put them in "
         "use if a match shows that they are not weaker.",
         notes="FILE is a PGN, plain or compressed ('-' for standard input), a file of labelled positions (.epd, .fen), "
-        f"or the .fen cache of an earlier run. Of the {len(TERMS)} terms, FIRST to LAST are fitted; the "
-        f"default, {Settings.first} to {Settings.last}, leaves the values of the pieces alone. 'merino weights' lists "
-        "the terms.",
+        f"or the .fen cache of an earlier run. Of the {len(TERMS)} terms, FIRST to LAST are fitted; by default all. "
+        f"'merino weights' lists them. Without options the net {DEFAULT_TEACHER} teaches, alone and together with the "
+        "results of the games, and short matches choose between the ways to learn; with --no-match or --out the net "
+        "alone.",
         examples=(
             "merino learn games.pgn",
             "merino learn games.pgn --terms 6-27 --weights my-weights.txt --no-match",
-            "merino learn *.pgn.zst --positions qsearch --decay off --prove",
-            "merino learn selfplay.pgn 1 27 --phases 2 --target blend=0.5 --decay off",
-            "merino learn games.pgn --target search --rescore 1000 --per-game 10",
+            "merino learn *.pgn.zst --prove",
+            "merino learn selfplay.pgn --target blend=0.5",
+            "merino learn games.pgn --rescore 1000 --teacher gen12",
         ),
     )
     parser.add_argument("words", nargs="*", metavar="FILE", help=argparse.SUPPRESS)
@@ -155,13 +193,20 @@ def learn_parser(command: str = "merino learn") -> Parser:
 def _add_fit(parser: Parser) -> None:
     add = parser.group("fit").add_argument
     add("--terms", type=terms, metavar="LIST", help="terms to fit: 6-27, or names separated by commas")
-    sentence = "values of each weight: 1, or 2 for middlegame and endgame (default: as in the weights file)"
+    sentence = f"values of each weight: 1, or 2 for middlegame and endgame (default: {DEFAULT_SETTINGS.phases})"
     add("--phases", type=int, choices=(1, 2), help=sentence)
     sentence = (
         "what to predict: the result of the game, the score of a search, or X times the result and 1-X times the score"
     )
-    usual = f"(default: {RESULT})"
-    add("--target", type=target, default=Target(), metavar=f"{RESULT}|{SEARCH}|{BLEND}=X", help=f"{sentence} {usual}")
+    tried = [each.name for each in (DEFAULT_SETTINGS.target, *DEFAULT_CHOICE.targets)]
+    usual = f"(default: matches choose from {', '.join(tried)})"
+    add("--target", type=target, metavar=f"{RESULT}|{SEARCH}|{BLEND}=X", help=f"{sentence} {usual}")
+    sentence = (
+        "net whose scores teach: static ones, or with --rescore those of its search; off for results only "
+        f"(default: {DEFAULT_TEACHER}; with --target the scores in the files)"
+    )
+    teacher = add("--teacher", metavar="NET|off", help=sentence)
+    parser.also_accept("--evalfile", teacher)
     add("--method", choices=list(METHODS), help=f"optimiser; all reach the same weights (default: {Settings.method})")
     add("--loss", choices=list(map(str, Loss)), help=f"error to minimise (default: {Settings.loss})")
     decay = add(
@@ -170,13 +215,14 @@ def _add_fit(parser: Parser) -> None:
         type=_number_or("off", 0.1),
         default=argparse.SUPPRESS,
         metavar="PLIES|off",
-        help=f"a position n plies before the end of its game weighs e^(-n/PLIES) (default: {Settings.decay:g})",
+        help="a position n plies before the end of its game weighs e^(-n/PLIES) (default: off)",
     )
     parser.also_accept("--lambda", decay)
     sentence = "scale: a score of s centipawns predicts 1 / (1 + e^(-s/K)) (default: fit)"
     add("--k", type=_number_or("fit", 1), default=argparse.SUPPRESS, metavar="K|fit", help=sentence)
     sentence = (
-        "pull toward the old weights: standard deviation relative to their size (default: by the number of games)"
+        "pull toward the old weights: standard deviation relative to their size (default: by the number of games, and "
+        "by how well other games are predicted)"
     )
     add("--prior", type=_prior, default=argparse.SUPPRESS, metavar="N|off", help=sentence)
     add("--bootstrap", type=_resamplings, metavar="N", help="confidence intervals from N fits to resampled games")
@@ -186,27 +232,33 @@ def _add_fit(parser: Parser) -> None:
         help="validate on a fifth of the games or of the positions (default: game)",
     )
     add("--seed", type=natural, metavar="N", help=f"seed of that split (default: {Settings.seed})")
-    sentence = "all settings as in GreKo 2015 ML: descent, K 150, decay 20, split by position, no prior, its loss"
+    sentence = "all settings as in GreKo 2015 ML: one phase, descent, K 150, decay 20, split by position, all positions"
     preset = add("--preset", choices=list(PRESETS), help=sentence)
-    parser.also_accept_form("--article", preset, action="store_const", const="greko2015")
+    parser.also_accept_form("--article", preset, action="store_const", const=ARTICLE_PRESET)
 
 
-def add_position_choice(parser: Parser, usual: str | None) -> None:
-    """The options that choose positions; `usual` is the value of --positions when it is not given."""
+def add_position_choice(parser: Parser, usual: Selection | None) -> None:
+    """The options that choose positions; `usual` is what counts where they are not given, None for all positions."""
     add = parser.group(LEARNED_FROM).add_argument
     sentence = "positions where a capture changes the score: keep them, drop them, or resolve them by quiescence search"
-    add("--positions", choices=list(map(str, Quiet)), default=usual, help=f"{sentence} (default: {Quiet.ANY})")
-    add("--per-game", type=positive, metavar="N", help="use at most N positions of a game")
+    shown = usual or Selection()
+    add("--positions", choices=list(map(str, Quiet)), help=f"{sentence} (default: {shown.quiet})")
+    sentence = "use at most N positions of a game"
+    if usual is None:
+        add("--per-game", type=positive, metavar="N", help=sentence)
+    else:
+        sentence = f"{sentence}; {ALL_OF_A_GAME} for no limit (default: {usual.per_game})"
+        add("--per-game", type=_per_game, metavar="N", help=sentence)
 
 
 def _add_positions(parser: Parser) -> None:
-    add_position_choice(parser, usual=str(Quiet.ANY))
+    add_position_choice(parser, usual=DEFAULT_SELECTION)
     add = parser.group(LEARNED_FROM).add_argument
     unique = add("--dedup", action="store_const", const=Equal.POSITION, help="use equal positions once")
     parser.also_accept("--unique", unique)
     sentence = "use near-duplicates once: positions whose terms and stage of the game are all equal"
     add("--dedup-terms", dest="dedup", action="store_const", const=Equal.TERMS, help=sentence)
-    sentence = "get scores by searching each position; kept beside the games (default: scores in the files)"
+    sentence = "get scores by searching each position; kept beside the games (default: those of the teacher)"
     add("--rescore", type=positive, metavar="NODES", help=sentence)
     add(
         "--even-stages",
@@ -297,6 +349,10 @@ def target(text: str) -> Target:
 
 def _prior(text: str) -> float:
     return _number_or("off", 0.001)(text) or 0.0
+
+
+def _per_game(text: str) -> int | str:
+    return text if text == ALL_OF_A_GAME else positive(text)
 
 
 def _resamplings(text: str) -> int:

@@ -24,7 +24,7 @@ from merino.inner.learn.errors import LearnStoppedError
 from merino.inner.learn.procedure import LearnResult, learn_from_files, use_weights
 from merino.inner.learn.request import Events
 from merino.inner.learn.tables import as_csv
-from merino.inner.match.prove import NOT_WEAKER, StrengthTest
+from merino.inner.match.prove import GAIN, StrengthTest
 
 Say = Callable[[str], object]
 
@@ -35,7 +35,7 @@ class StoppedError(CommandError):
     exit_code = INTERRUPTED
 
 
-def learn_weights(arguments: Sequence[str], say: Say, trial: StrengthTest = NOT_WEAKER) -> Path | None:
+def learn_weights(arguments: Sequence[str], say: Say, trial: StrengthTest = GAIN) -> Path | None:
     """Carry out a `learn` command typed at the console; the file of new weights if they are in use now.
 
     Each line goes to `say`, output for programs to standard output. `trial` is the match that decides whether new
@@ -52,9 +52,7 @@ def learn_weights(arguments: Sequence[str], say: Say, trial: StrengthTest = NOT_
     return result.outcome.written if result.outcome.in_use else None
 
 
-def carry_out(
-    args: LearnArguments, say: Say, trial: StrengthTest = NOT_WEAKER, command: str = "merino learn"
-) -> LearnResult:
+def carry_out(args: LearnArguments, say: Say, trial: StrengthTest = GAIN, command: str = "merino learn") -> LearnResult:
     """Learn, or put earlier results in use; `command` is the name of the command for messages. Raises CommandError."""
     stream = progress_stream(args.is_quiet)
     try:

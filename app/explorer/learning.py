@@ -27,7 +27,7 @@ from merino.inner.learn.learning import METHODS, Settings
 from merino.inner.learn.positions import Selection
 from merino.inner.learn.procedure import learn_from_files
 from merino.inner.learn.record import load_record
-from merino.inner.learn.request import Events, LearnRequest
+from merino.inner.learn.request import NO_CHOICE, Events, LearnRequest
 from merino.inner.learn.targets import RESULT, Target
 from merino.inner.study.points.reading import read_source
 from merino.inner.study.points.report import as_object
@@ -70,6 +70,8 @@ def learn(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
         request = LearnRequest(
             files=(str(games),),
             settings=settings,
+            choice=NO_CHOICE,
+            teacher=None,
             selection=replace(Selection(), per_game=fields.number("per_game", 1, MAX_A_GAME)),
             rescore=rescore,
             weights=str(weights),

@@ -1,0 +1,118 @@
+"""The stage that judges: fits are judged on games kept apart, and those that are better meet in heats.
+
+A lower error does not foretell strength: what is compared by it is only how strongly a fit is pulled to the old
+weights. Between targets, and between shares of the step from the old weights to the new, short matches decide.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+import numpy as np
+
+from merino.inner.eval.linear.family import LinearEvaluation
+from merino.inner.learn.fit import FitCallback
+from merino.inner.learn.fitting import Fits
+from merino.inner.learn.learning import Learned, Settings, judge, part_of_step
+from merino.inner.learn.passes import Samples
+from merino.inner.learn.report import Tried
+from merino.inner.learn.request import Events, LearnRequest
+from merino.inner.match.heats import Heats, play_heats
+from merino.inner.match.players import OwnPlayer
+from merino.inner.match.report import duration, signed
+from merino.inner.match.statistics import estimate
+
+WHOLE = 1.0
+SHARES = {1.0: "", 0.5: ", half of the step", 0.25: ", a quarter of the step"}
+
+
+@dataclass(frozen=True)
+class Way:
+    """A fit that has been judged, or a share of its step, with the settings and the sample that it is of."""
+
+    settings: Settings
+    sample: Samples
+    learned: Learned
+    share: float = WHOLE
+
+    @property
+    def name(self) -> str:
+        """What it was learned from, in words."""
+        return self.settings.target.describe() + SHARES.get(self.share, f", {self.share:g} of the step")
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The way that was chosen, and what was tried in heats of so many seconds; `interrupted`: by Ctrl-C in between."""
+
+    way: Way
+    tried: tuple[Tried, ...] = ()
+    interrupted: bool = False
+    seconds: float = 0.0
+
+
+def choose(
+    fits: Fits,
+    request: LearnRequest,
+    heats: Heats | None,
+    events: Events,
+    callback: FitCallback,
+    executor: Executor | None,
+) -> Chosen:
+    """The best way of several by heats, played by `executor`; without heats the first that is accepted."""
+    judged = [
+        Way(each.settings, each.sample, judge(each.sample, each.fitted, each.settings, callback)) for each in fits.every
+    ]
+    first, interrupted = judged[0], any(way.learned.interrupted for way in judged)
+    if heats is None or interrupted:
+        return Chosen(next((way for way in judged if way.learned.accepted), first), interrupted=interrupted)
+    ways = list(_with_shares(judged, request))
+    if len(ways) < 2:
+        return Chosen(ways[0] if ways else first)
+    return _by_heats(ways, request, heats, events, executor)
+
+
+def _with_shares(judged: Sequence[Way], request: LearnRequest) -> list[Way]:
+    """Those that are accepted, each with the shares of its step that are accepted too."""
+    ways = []
+    for way in judged:
+        if way.learned.accepted:
+            parts = [share for share in request.choice.shares if share != WHOLE]
+            ways.append(way)
+            ways += [
+                Way(way.settings, way.sample, part_of_step(way.sample, way.learned, share), share) for share in parts
+            ]
+    return [way for way in ways if way.learned.accepted]
+
+
+def _by_heats(
+    ways: Sequence[Way], request: LearnRequest, heats: Heats, events: Events, executor: Executor | None
+) -> Chosen:
+    games, control = heats.games(len(ways)), heats.time_control
+    events.say(
+        f"{len(ways)} ways to learn are compared in {games} games against the old weights, {control} a move; after "
+        "each round the better half plays on."
+    )
+    began = time.perf_counter()
+    players = [_player(way.name, way.learned.end.weights) for way in ways]
+    old = _player("the old weights", ways[0].learned.start.weights)
+    found = play_heats(players, old, heats, events.match_state, request.concurrency, executor)
+    tried = tuple(_tried(way, pairs) for way, pairs in zip(ways, found.pairs, strict=True))
+    for each in tried:
+        if each.games:
+            events.say(f"  {each.way}: {each.games} games, Elo {signed(each.elo, each.elo_error)}")
+    best, seconds = ways[found.best], time.perf_counter() - began
+    events.say(f"The best of them after {duration(seconds)}: {best.name}.")
+    return Chosen(best, tried, found.interrupted, seconds)
+
+
+def _player(name: str, weights: np.ndarray) -> OwnPlayer:
+    return OwnPlayer(name, LinearEvaluation(weights))
+
+
+def _tried(way: Way, pairs: np.ndarray) -> Tried:
+    found = estimate(pairs)
+    return Tried(way.name, way.settings.target.name, way.share, 2 * int(pairs.sum()), found.elo, found.elo_error)

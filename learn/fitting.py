@@ -1,0 +1,79 @@
+"""The stage that fits: one fit for each target that a request leaves open, each with the pull that predicts best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from merino.inner.learn.fit import FitCallback, prior_spread
+from merino.inner.learn.learning import Fitted, Settings, fit
+from merino.inner.learn.passes import Samples, gather
+from merino.inner.learn.request import LearnRequest
+from merino.inner.learn.source import PositionSource
+
+
+@dataclass(frozen=True)
+class TargetFit:
+    """A fit with the settings and the sample that it is of."""
+
+    settings: Settings
+    sample: Samples
+    fitted: Fitted
+
+
+@dataclass(frozen=True)
+class Fits:
+    """The fits of a request, at least one, and the number of games they are of."""
+
+    every: tuple[TargetFit, ...]
+    games: int
+
+
+def settings_of(request: LearnRequest) -> Iterator[Settings]:
+    """The settings of each fit that a request asks for."""
+    for target in request.targets:
+        yield replace(request.settings, target=target)
+
+
+def fit_all(
+    positions: PositionSource,
+    request: LearnRequest,
+    start: np.ndarray,
+    callback: FitCallback,
+    ready: Callable[[Samples], object],
+) -> Fits:
+    """All fits; `callback` follows the first, whose sample `ready` gets before. Raises LearnError.
+
+    Ctrl-C ends a fit, keeps its best so far, and begins no other.
+    """
+    found = list[TargetFit]()
+    for settings in settings_of(request):
+        sample = positions.sample(settings)
+        if not found:
+            ready(sample)
+        found.append(_with_best_pull(sample, settings, request, start, FitCallback() if found else callback))
+        if found[-1].fitted.interrupted:
+            break
+    return Fits(tuple(found), positions.games)
+
+
+def _with_best_pull(
+    sample: Samples, settings: Settings, request: LearnRequest, start: np.ndarray, callback: FitCallback
+) -> TargetFit:
+    """The fit with that of the pulls whose weights predict the validation set best."""
+    best = TargetFit(settings, sample, fit(sample, start, settings, callback))
+    if settings.prior is not None or best.fitted.interrupted:
+        return best
+    error = gather(sample, best.fitted.end, settings.loss).valid
+    usual = prior_spread(len(sample.games(is_validation=False)))
+    for factor in request.choice.pulls:
+        other = replace(settings, prior=factor * usual)
+        fitted = fit(sample, start, other, FitCallback())
+        found = gather(sample, fitted.end, settings.loss).valid
+        if found < error:
+            best, error = TargetFit(other, sample, fitted), found
+        if fitted.interrupted:
+            break
+    return best

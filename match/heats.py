@@ -1,0 +1,92 @@
+"""Heats: several new players are compared by short matches against the old one, and ever fewer play on.
+
+After each round of games the better half stays (successive halving). All players of a round have the same openings,
+and each round has others, so that a player is judged by all of its games so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from merino.inner.core.common.work import cores
+from merino.inner.match.players import OwnPlayer
+from merino.inner.match.statistics import moments
+from merino.inner.match.time_control import Adjudication, TimeControl
+
+
+@dataclass(frozen=True)
+class Heats:
+    """How heats are played: the games of each player in each round, nodes per move, and the seed of the openings."""
+
+    rounds: tuple[int, ...] = (32, 64, 128)
+    time_control: TimeControl = field(default_factory=lambda: TimeControl(nodes=1000))
+    adjudication: Adjudication = field(default_factory=lambda: Adjudication(win_score=1000, win_moves=4))
+    seed: int = 1000
+
+    def games(self, players: int) -> int:
+        """The number of games that so many players play."""
+        games = 0
+        for number in self.rounds:
+            games, players = games + number * players, staying(players)
+        return games
+
+
+@dataclass(frozen=True)
+class Standings:
+    """The results of heats: for each player the pairs by half points, int64[5], against the old one.
+
+    `best` is the index of the best of those who played to the end.
+    """
+
+    best: int
+    pairs: tuple[np.ndarray, ...]
+    interrupted: bool
+
+
+def staying(players: int) -> int:
+    """How many of so many players stay after a round."""
+    return (players + 1) // 2
+
+
+def play_heats(
+    players: Sequence[OwnPlayer],
+    old: OwnPlayer,
+    heats: Heats,
+    show: Callable[[str], object] | None = None,
+    threads: int | None = None,
+    executor: Executor | None = None,
+) -> Standings:
+    """Play heats of `players` against `old`, or until Ctrl-C; the same players give the same standings everywhere.
+
+    `show` gets the state of a match several times a second. `executor` plays, None for threads of this process. Raises
+    MatchError.
+    """
+    from merino.inner.match.config import MatchConfig  # noqa: PLC0415 (with python-chess, which those who only fit need not wait for)
+    from merino.inner.match.runner import MatchOutput, run_match  # noqa: PLC0415
+
+    pairs = [np.zeros(5, dtype=np.int64) for _ in players]
+    inside = list(range(len(players)))
+    for number, games in enumerate(heats.rounds):
+        for index in inside:
+            config = MatchConfig(
+                (players[index], old), heats.time_control, games, heats.seed + number, adjudication=heats.adjudication
+            )
+            result = run_match(config, threads or cores(), None, MatchOutput(_named(show, players[index])), executor)
+            pairs[index] += result.tally.pairs
+            if result.interrupted:
+                return Standings(_ranked(inside, pairs)[0], tuple(pairs), True)
+        inside = _ranked(inside, pairs)[: staying(len(inside))]
+    return Standings(inside[0], tuple(pairs), False)
+
+
+def _named(show: Callable[[str], object] | None, player: OwnPlayer) -> Callable[[str], object] | None:
+    return None if show is None else lambda line: show(f"{player.label}: {line}")
+
+
+def _ranked(players: Sequence[int], pairs: Sequence[np.ndarray]) -> list[int]:
+    """The players by their mean score, best first; of equals the earlier."""
+    return sorted(players, key=lambda index: (-float(moments(pairs[index])[1]), index))

@@ -1,0 +1,156 @@
+"""The plain `learn`: a net teaches, several ways to learn meet in heats, and the best meets the old weights."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from merino.inner.app.console.learn_options import read_arguments
+from merino.inner.app.console.learning import carry_out, for_machines, learn_weights
+from merino.inner.core.common.command import CommandError
+from merino.inner.eval.families import load_net
+from merino.inner.eval.linear.family import LinearEvaluation
+from merino.inner.eval.linear.weights import as_mapping, defaults, load, render
+from merino.inner.learn.inputs import ReadOptions, read_rows
+from merino.inner.learn.learning import ARTICLE
+from merino.inner.learn.positions import Selection
+from merino.inner.learn.procedure import ENOUGH_GAMES
+from merino.inner.learn.request import DEFAULT_CHOICE, NO_CHOICE, Events, LearnRequest
+from merino.inner.learn.targets import Target
+from merino.inner.learn.teaching import DEFAULT_TEACHER
+from merino.inner.match.heats import Heats, play_heats
+from merino.inner.match.players import OwnPlayer
+from merino.inner.match.prove import GAIN
+from merino.inner.match.statistics import Model, Sprt
+from merino.inner.match.time_control import TimeControl
+from tests.rows import SELFPLAY, copied_selfplay
+from tests.shipped import one_phase
+
+FAST = TimeControl(nodes=20)
+TINY = Heats(rounds=(4, 2), time_control=FAST)
+
+
+def without_pieces() -> np.ndarray:
+    """Weights for which a queen is worth a pawn."""
+    values = one_phase()
+    values[:5] = 100.0
+    return values
+
+
+@pytest.fixture
+def weights(tmp_path: Path) -> Path:
+    path = tmp_path / "weights.txt"
+    path.write_text("\n".join(render(as_mapping(without_pieces())).splitlines()) + "\n")
+    return path
+
+
+def player(name: str, values: np.ndarray) -> OwnPlayer:
+    return OwnPlayer(name, LinearEvaluation(values))
+
+
+def test_the_plain_command_asks_for_the_default_request() -> None:
+    assert read_arguments(["a.pgn"]).request == LearnRequest(("a.pgn",))
+
+
+def test_the_preset_is_the_article_with_one_phase_all_positions_and_no_teacher() -> None:
+    request = read_arguments(["a.pgn", "--preset", "greko2015"]).request
+    assert (request.settings, request.selection, request.choice, request.teacher) == (
+        ARTICLE,
+        Selection(),
+        NO_CHOICE,
+        None,
+    )
+    assert request.settings.phases == 1 and not request.needs_scores
+
+
+@pytest.mark.parametrize(
+    ("words", "targets", "teacher"),
+    [
+        ([], [Target(0.0), *DEFAULT_CHOICE.targets], DEFAULT_TEACHER),
+        (["--teacher", "gen1"], [Target(0.0), *DEFAULT_CHOICE.targets], "gen1"),
+        (["--rescore", "9", "--evalfile", "gen1"], [Target(0.0), *DEFAULT_CHOICE.targets], "gen1"),
+        (["--teacher", "off"], [Target(1.0)], None),
+        (["--target", "search"], [Target(0.0)], None),
+        (["--target", "blend=0.5", "--teacher", "gen12"], [Target(0.5)], "gen12"),
+    ],
+)
+def test_what_the_user_leaves_open_is_chosen_by_matches(words: list[str], targets: list[Target], teacher: str) -> None:
+    request = read_arguments(["a.pgn", *words]).request
+    assert [each.share for each in request.targets] == [each.share for each in targets]
+    assert request.teacher == teacher
+
+
+def test_the_report_names_whose_scores_teach() -> None:
+    told = [read_arguments(["a.pgn", *words]).request.targets[0].describe() for words in ([], ["--rescore", "5"])]
+    assert told == ["the score of gen12", "the score of a search by gen12"]
+    assert read_arguments(["a.pgn", "--target", "search"]).request.targets[0].describe() == "the score of a search"
+
+
+def test_a_teacher_scores_every_position_and_a_cached_one_in_the_same_way(tmp_path: Path) -> None:
+    games, told = copied_selfplay(tmp_path), list[str]()
+    options = ReadOptions(Selection(per_game=3), defaults(), keep_fen=True, teacher=load_net("gen12"))
+    first = read_rows([games], options, Events(told.append)).rows
+    second = read_rows([games], options, Events(told.append)).rows
+    assert any(line.startswith("Using file") for line in told)
+    assert np.array_equal(first.scores, second.scores) and np.std(first.scores) > 100
+    other = read_rows([games], replace(options, teacher=load_net("gen1")), Events()).rows
+    assert not np.array_equal(first.scores, other.scores)
+    assert np.corrcoef(first.scores, other.scores)[0, 1] > 0.8
+
+
+def test_a_teacher_that_is_not_there_is_refused_in_a_sentence(weights: Path) -> None:
+    with pytest.raises(CommandError, match="there is no net 'gen13'"):
+        learn_weights([str(SELFPLAY), "--teacher", "gen13", "--weights", str(weights)], lambda line: None)
+
+
+def test_of_several_players_the_strongest_comes_out_of_the_heats() -> None:
+    weak = without_pieces()
+    found = play_heats(
+        [player("weak", weak), player("strong", one_phase()), player("as weak", weak)],
+        player("old", weak),
+        Heats(rounds=(20, 10), time_control=TimeControl(nodes=100)),
+    )
+    assert found.best == 1 and not found.interrupted
+    assert [2 * int(pairs.sum()) for pairs in found.pairs].count(20) == 1, "one of three is out after a round"
+
+
+def test_heats_tell_beforehand_how_many_games_they_take() -> None:
+    assert Heats(rounds=(32, 64, 128)).games(9) == 9 * 32 + 5 * 64 + 3 * 128
+    assert TINY.games(1) == 6
+
+
+def test_the_plain_command_tries_several_ways_and_tells_what_came_of_it(weights: Path) -> None:
+    told = list[str]()
+    trial = replace(GAIN, test=Sprt(-300, 0, model=Model.LOGISTIC), time_control=FAST, most_games=200, heats=TINY)
+    args = read_arguments([str(SELFPLAY), "--json", "--no-cache", "--weights", str(weights), "--concurrency", "1"])
+    before = weights.read_bytes()
+    found = json.loads(for_machines(args, carry_out(args, told.append, trial)))
+    assert found["installed"] is True and found["in_use"] is True
+    assert found["match"]["games"] > 0 and {"elo", "elo_error"} <= set(found["match"])
+    assert {each["share"] for each in found["tried"]} <= set(DEFAULT_CHOICE.shares)
+    assert len(found["tried"]) > len(DEFAULT_CHOICE.shares), "more than one target was accepted"
+    text = " ".join(told)
+    assert "ways to learn are compared in" in text and "The best of them after" in text
+    assert weights.read_bytes() != before and weights.with_suffix(".old").read_bytes() == before
+
+
+def test_few_games_are_told_how_many_would_do(tmp_path: Path, weights: Path) -> None:
+    few, told = tmp_path / "few.pgn", list[str]()
+    few.write_bytes(b"\n\n[Event".join(SELFPLAY.read_bytes().split(b"\n\n[Event")[:50]) + b"\n")
+    learn_weights([str(few), "--no-cache", "--dry-run", "--weights", str(weights)], told.append)
+    assert f"50 games are too few to learn from safely: about {ENOUGH_GAMES} would do." in " ".join(told)
+
+
+def test_a_new_file_gets_no_old_one_beside_it(tmp_path: Path, weights: Path) -> None:
+    out = tmp_path / "new" / "w.txt"
+    words = [str(SELFPLAY), "--no-cache", "--weights", str(weights), "--out", str(out)]
+    learn_weights(words, lambda line: None)
+    assert out.exists() and not out.with_suffix(".old").exists()
+    first = out.read_bytes()
+    learn_weights([*words, "--seed", "3"], lambda line: None)
+    assert out.with_suffix(".old").read_bytes() == first
+    assert len(load(out)) == 2 * len(one_phase())

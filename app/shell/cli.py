@@ -99,6 +99,16 @@ COMMANDS = by_name(
             "merino.inner.app.shell.annotate:run_annotate",
             "Annotate games: evaluation, terms and mistakes of each move.",
         ),
+        Command(
+            "profile GAMES.pgn --player NAME",
+            "merino.inner.app.shell.profile:run_profile",
+            "Say what a player's moves value, and where they go wrong.",
+        ),
+        Command(
+            "drill GAMES.pgn --player NAME",
+            "merino.inner.app.shell.drill:run_drill",
+            "Practise from a player's own mistakes.",
+        ),
         Command("match A B", "merino.inner.app.shell.match:run_match", "Play a match: Elo, LOS, sequential test."),
         Command(
             "gauntlet A B ...",

@@ -1,0 +1,197 @@
+"""`merino drill GAMES.pgn --player NAME`: exercises from a player's mistakes, asked again after growing intervals."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import chess
+
+from merino.inner.app.console import shared_options as shared
+from merino.inner.app.console.command_line import Parser, file_path, positive
+from merino.inner.app.shell.naming import errors_named
+from merino.inner.app.shell.output_files import write_output
+from merino.inner.app.shell.search_options import SearchRequest, searcher_of
+from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.core.common.files import write_fault
+from merino.inner.core.common.progress import ProgressOfMany
+from merino.inner.engine.notation.san import MoveRejected, read_move, san
+from merino.inner.engine.search.limits import Limits
+from merino.inner.eval.families import default
+from merino.inner.eval.linear.family import LinearEvaluation
+from merino.inner.formats.sources import SourceError, digest
+from merino.inner.study.analyser import analyser
+from merino.inner.study.drill.exercises import MAX_EXERCISES, Exercise, exercises_of
+from merino.inner.study.drill.export import as_anki, as_pgn
+from merino.inner.study.drill.practice import Practice, load_progress, renewed
+from merino.inner.study.errors import StudyError
+from merino.inner.study.profile.players import games_of_player
+
+AT_ONCE = 10  # exercises of a session
+ATTEMPTS = 2  # at a move, before the solution is shown
+_HELP = "a move such as Nf3; 'hint', 'show' or 'quit'"
+
+
+def run_drill(arguments: Sequence[str]) -> int:
+    """The command in a shell; raises CommandError."""
+    args = _parser().parse_args(arguments)
+    if args.json and not args.list:
+        raise UsageError("drill: --json needs --list")
+    place = args.progress or args.file.with_name(f"{args.file.name}.drill.json")
+    with errors_named("drill", StudyError, SourceError):
+        progress = _progress(args, place)
+        if args.pgn is not None:
+            write_output(args.pgn, as_pgn(progress.exercises).encode(), "drill")
+        if args.anki is not None:
+            write_output(args.anki, as_anki(progress.exercises).encode(), "drill")
+        if args.list:
+            _list(progress.exercises, args.json)
+        elif args.pgn is None and args.anki is None:
+            return _DrillSession(progress, place).run(args.count)
+    return 0
+
+
+def _progress(args: argparse.Namespace, place: Path) -> Practice:
+    """The exercises of the games, from the file if it has them, else found now and kept."""
+    player = games_of_player(args.file, args.player)
+    made_from = f"{digest(args.file)} {player.name} {args.most}"
+    old = load_progress(place)
+    if old is not None and old.made_from == made_from:
+        return old
+    evaluation = default()
+    assert isinstance(evaluation, LinearEvaluation)
+    searcher = searcher_of(SearchRequest(Limits(), 1, 16, is_limited=True), evaluation)
+    show = ProgressOfMany(shared.progress_stream(args.quiet))
+    found = exercises_of(player, evaluation, analyser(searcher, gives_up=True), args.most, show)
+    show.wipe()
+    if not found:
+        raise StudyError(
+            f"no exercises: the {len(player.games)} games of '{player.name}' have no mistake with one clearly best move"
+        )
+    progress = renewed(old, made_from, found)
+    _save(progress, place)
+    return progress
+
+
+def _save(progress: Practice, place: Path) -> None:
+    try:
+        progress.save(place)
+    except OSError as error:
+        raise CommandError(f"drill: {write_fault(error, place)}") from error
+
+
+def _list(exercises: Sequence[Exercise], as_json: bool) -> None:
+    if as_json:
+        print(json.dumps([exercise.as_json() for exercise in exercises]))
+        return
+    for number, exercise in enumerate(exercises, start=1):
+        print(f"{number:3}  game {exercise.game}, {exercise.title}: {exercise.number}{exercise.why}")
+
+
+class _DrillSession:
+    """A session at the console."""
+
+    def __init__(self, progress: Practice, place: Path) -> None:
+        self._progress, self._place = progress, place
+
+    def run(self, count: int) -> int:
+        """Ask what is due, at most so many exercises."""
+        now = datetime.now(UTC)
+        due = self._progress.due(now)[:count]
+        if not due:
+            print("Nothing is due. Come back later, or play some more games.")
+            return 0
+        found = 0
+        for number, exercise in enumerate(due, start=1):
+            print(f"\nExercise {number} of {len(due)}: game {exercise.game}, {exercise.title}")
+            was_found = self._ask(exercise)
+            if was_found is None:
+                break
+            again = self._progress.review(exercise, was_found, datetime.now(UTC))
+            _save(self._progress, self._place)
+            found += was_found
+            print(f"{exercise.why}\nAsked again on {again.astimezone():%d %B, %H:%M}.")
+        print(f"\nFound: {found}. Practice is in '{self._place}'.")
+        return 0
+
+    def _ask(self, exercise: Exercise) -> bool | None:
+        """Whether the move was found at once; None at the end of the input or on `quit`."""
+        board = chess.Board(exercise.fen)
+        print(f"\n{board if board.turn else board.transform(chess.flip_vertical).transform(chess.flip_horizontal)}\n")
+        side = "White" if board.turn else "Black"
+        print(f"{side} to move. You played {exercise.number}{exercise.played}; what is better?")
+        tries = 0
+        while tries < ATTEMPTS:
+            text = _answer()
+            if text is None or text in ("quit", "exit", "q"):
+                return None
+            if text == "hint":
+                print(f"It moves the piece on {chess.square_name(board.parse_san(exercise.solution).from_square)}.")
+                tries = max(tries, ATTEMPTS - 1)
+            elif text in ("show", "skip", "?"):
+                break
+            else:
+                move = self._read(exercise, text)
+                if move == exercise.solution:
+                    print("Right." if tries == 0 else "Right now.")
+                    return tries == 0
+                if move is not None:
+                    tries += 1
+                    print(self._refused(exercise, move, tries))
+        print(f"The move is {exercise.number}{exercise.solution}.")
+        return False
+
+    def _read(self, exercise: Exercise, text: str) -> str | None:
+        """The move in short notation, or None if it is none, with a word about it."""
+        try:
+            return san(exercise.fen, read_move(exercise.fen, text))
+        except MoveRejected as error:
+            print(f"{error} ({_HELP})")
+            return None
+
+    def _refused(self, exercise: Exercise, move: str, tries: int) -> str:
+        """What is wrong with a move."""
+        more = " Try again." if tries < ATTEMPTS else ""
+        if move == exercise.played and exercise.refutation:
+            return f"That is what you played: {exercise.refutation[0]} answers it.{more}"
+        return f"{move} is not the best.{more}"
+
+
+def _answer() -> str | None:
+    try:
+        return input("> ").strip()
+    except EOFError:
+        print()
+        return None
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="merino drill",
+        description="Practise from your own mistakes: positions with one clearly best move that you did not find.",
+        examples=(
+            "merino drill mine.pgn --player me",
+            "merino drill mine.pgn --player me --list",
+            "merino drill mine.pgn --player me --pgn study.pgn --anki cards.txt",
+        ),
+        notes="The first run looks through the games; exercises and progress are kept in one file. What you find is "
+        f"asked again after longer and longer, what you miss soon. At the prompt: {_HELP}.",
+    )
+    parser.add_argument("file", metavar="GAMES.pgn", type=file_path, help="the games, plain or compressed")
+    parser.add_argument("--player", metavar="NAME", required=True, help="who is meant; a part of the name will do")
+    sentence = "keep the progress in this file (default: GAMES.pgn.drill.json)"
+    parser.add_argument("--progress", metavar="FILE", type=file_path, help=sentence)
+    sentence = "ask so many exercises (default: %(default)s)"
+    parser.add_argument("--count", metavar="N", type=positive, default=AT_ONCE, help=sentence)
+    sentence = "make so many exercises at most (default: %(default)s)"
+    parser.add_argument("--most", metavar="N", type=positive, default=MAX_EXERCISES, help=sentence)
+    parser.add_argument("--list", action="store_true", help="list the exercises with their solutions")
+    add = parser.group(shared.OUTPUT).add_argument
+    add("--pgn", metavar="FILE", type=file_path, help="write the exercises as a study in PGN")
+    add("--anki", metavar="FILE", type=file_path, help="write them as cards for Anki")
+    shared.add_json(parser)
+    shared.add_quiet(parser)
+    return parser

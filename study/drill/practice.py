@@ -1,0 +1,91 @@
+"""The progress of practice: exercises, when each is due again, and the file that keeps both.
+
+Due dates come from FSRS (the package `fsrs`, the extra `drill`): the better a move is remembered, the longer until it
+is asked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from merino.inner.core.common.files import write_whole
+from merino.inner.core.common.sealed import as_json, from_json
+from merino.inner.core.common.user_files import STATE, is_there, read_user_file
+from merino.inner.study.drill.exercises import Exercise
+from merino.inner.study.errors import StudyError
+
+MISSING = "practice needs the extra drill: pip install 'merino-chess[drill]'"
+
+
+@dataclass
+class Practice:
+    """Exercises from some games, and the card of each that was practised, as FSRS writes it."""
+
+    made_from: str  # what identifies games and player
+    exercises: tuple[Exercise, ...]
+    cards: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def due(self, now: datetime) -> list[Exercise]:
+        """What is to be practised now: what is due, the longest first, then what is new, the costliest first."""
+        known = [exercise for exercise in self.exercises if exercise.identity in self.cards]
+        late = sorted(known, key=lambda exercise: self._due(exercise))
+        new = [exercise for exercise in self.exercises if exercise.identity not in self.cards]
+        return [exercise for exercise in late if self._due(exercise) <= now] + new
+
+    def _due(self, exercise: Exercise) -> datetime:
+        return datetime.fromisoformat(self.cards[exercise.identity]["due"])
+
+    def review(self, exercise: Exercise, was_found: bool, now: datetime) -> datetime:
+        """Note whether the move was found; returns when it is due again. Raises StudyError without the package."""
+        try:
+            from fsrs import Card, Rating, Scheduler  # noqa: PLC0415 (an extra)
+        except ImportError as error:
+            raise StudyError(MISSING) from error
+        before = self.cards.get(exercise.identity)
+        card = Card.from_dict(before) if before else Card(card_id=int(exercise.identity[:12], 16))  # type: ignore[arg-type]
+        rating = Rating.Good if was_found else Rating.Again
+        card, _ = Scheduler(enable_fuzzing=False).review_card(card, rating, now)
+        self.cards[exercise.identity] = dict(card.to_dict())
+        return card.due
+
+    def save(self, path: Path) -> None:
+        """Write the file; raises OSError."""
+        data = {
+            "made_from": self.made_from,
+            "exercises": [exercise.as_json() for exercise in self.exercises],
+            "cards": self.cards,
+        }
+        write_whole(path, as_json(data, indent=1))
+
+
+def load_progress(path: Path) -> Practice | None:
+    """The progress in a file, None if there is no file; raises StudyError if it is anything else."""
+    if not is_there(path):
+        return None
+    try:
+        data = from_json(read_user_file(path, STATE), str(path))
+        progress = Practice(
+            str(data["made_from"]),
+            tuple(Exercise.from_json(exercise) for exercise in data["exercises"]),
+            {str(name): dict(card) for name, card in dict(data["cards"]).items()},
+        )
+        for card in progress.cards.values():
+            if datetime.fromisoformat(card["due"]).tzinfo is None:
+                raise ValueError("a due date without a time zone")
+    except OSError as error:
+        raise StudyError(f"cannot read '{path}': {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+        raise StudyError(f"'{path}' is not the progress of practice ({error})") from error
+    return progress
+
+
+def renewed(old: Practice | None, made_from: str, exercises: Sequence[Exercise]) -> Practice:
+    """New exercises with what is known of them from before; earlier ones that were practised stay."""
+    cards = {} if old is None else old.cards
+    found = {exercise.identity: exercise for exercise in exercises}
+    kept = [] if old is None else [one for one in old.exercises if one.identity in cards and one.identity not in found]
+    return Practice(made_from, (*exercises, *kept), cards)

@@ -1,0 +1,145 @@
+"""The games of one player in a PGN: who is meant, and where it was the player's turn."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from merino.inner.core.board.bitboard import BLACK, WHITE
+from merino.inner.core.board.makemove import make
+from merino.inner.core.board.position import POSITION
+from merino.inner.core.compiled.jit import entry
+from merino.inner.core.compiled.memory import copy_record
+from merino.inner.formats.pgn_games import NO_FAULT, Games, play_games
+from merino.inner.formats.pgn_stream import games_of
+from merino.inner.formats.sources import decoded, open_source
+from merino.inner.study.errors import StudyError
+
+SHOWN = 8  # names in an error
+_CLOCK = re.compile(rb"\[%clk\s+(\d+):(\d\d):(\d\d(?:\.\d+)?)\]")
+
+
+@dataclass(frozen=True)
+class PlayerGame:
+    """One game of the player."""
+
+    number: int  # in the file, from 1
+    title: str  # "A - B, 2001.02.03"
+    colour: int  # of the player
+    rating: int | None  # of the player at that time
+    start: np.ndarray  # POSITION[1]
+    moves: np.ndarray  # int16, of both sides
+    clocks: np.ndarray  # seconds left after each move, float64, of both sides; empty where not every move has one
+
+    def positions(self) -> np.ndarray:
+        """The position before each move, POSITION[n]."""
+        positions = np.zeros(len(self.moves), dtype=POSITION)
+        _replay(self.start, self.moves, positions)
+        return positions
+
+
+@entry
+def _replay(start, moves, positions):
+    """Fill POSITION[n] with those before each of the moves from POSITION[1] on."""
+    if len(moves):
+        copy_record(positions[0], start[0])
+    for ply in range(1, len(moves)):
+        make(positions[ply], positions[ply - 1], np.int64(moves[ply - 1]))
+
+
+@dataclass(frozen=True)
+class PlayerGames:
+    """All games of a player that can be read, and how many cannot."""
+
+    name: str  # as the file spells it
+    games: tuple[PlayerGame, ...]
+    faulty: int
+
+    @property
+    def rating(self) -> float | None:
+        """The mean rating, None if no game tells it."""
+        told = [game.rating for game in self.games if game.rating]
+        return sum(told) / len(told) if told else None
+
+
+def games_of_player(path: Path, wanted: str) -> PlayerGames:
+    """The games of a player, named in full or in part; raises StudyError if it is not clear who, and SourceError.
+
+    Games that cannot be read, and those without moves, are left out.
+    """
+    counts: Counter[str] = Counter()
+    found: dict[str, list[PlayerGame]] = {}
+    faulty: Counter[str] = Counter()
+    with open_source(path) as source:
+        for text in games_of(source):
+            games = play_games(text.data, text.table, 2, text.lines_before)
+            for index in range(len(games)):
+                names = games.tag(index, "White"), games.tag(index, "Black")
+                counts.update(set(filter(None, names)))
+                for colour, name in zip((WHITE, BLACK), names, strict=True):
+                    if not _is_meant(name, wanted):
+                        continue
+                    if games.table["fault"][index] != NO_FAULT:
+                        faulty[name] += 1
+                    elif games.table["plies"][index]:
+                        game = _game(games, index, text.games_before + index + 1, colour, names)
+                        found.setdefault(name, []).append(game)
+    name = _who(wanted, counts, path)
+    return PlayerGames(name, tuple(found.get(name, ())), faulty[name])
+
+
+def _is_meant(name: str, wanted: str) -> bool:
+    return bool(wanted.strip()) and wanted.strip().lower() in name.lower()
+
+
+def _who(wanted: str, counts: Counter[str], path: Path) -> str:
+    """The one name that is meant: the one spelt like this, or else the only one with it in it; raises StudyError."""
+    if not counts:
+        raise StudyError(f"'{path}' names no players: its games have no tags White and Black")
+    if wanted in counts:
+        return wanted
+    alike = [name for name in counts if name.lower() == wanted.strip().lower()]
+    meant = alike or [name for name in counts if _is_meant(name, wanted)]
+    if len(meant) == 1:
+        return meant[0]
+    if meant:
+        raise StudyError(f"'{wanted}' is said of more than one player in '{path}': {_listed(meant, counts)}")
+    raise StudyError(f"'{path}' has no player '{wanted}'; it has {_listed(counts, counts)}")
+
+
+def _listed(names: Iterable[str], counts: Counter[str]) -> str:
+    """Some names with the numbers of their games, the most frequent first."""
+    ordered = sorted(names, key=lambda name: (-counts[name], name))
+    shown = ", ".join(f"'{name}' ({counts[name]})" for name in ordered[:SHOWN])
+    return shown + (f" and {len(ordered) - SHOWN} more" if len(ordered) > SHOWN else "")
+
+
+def _game(games: Games, index: int, number: int, colour: int, names: tuple[str, str]) -> PlayerGame:
+    row = games.table[index]
+    rating = games.tag(index, "WhiteElo" if colour == WHITE else "BlackElo")
+    day = games.tag(index, "Date")
+    title = " - ".join(name or "?" for name in names) + (f", {day}" if day.strip("?.") else "")
+    first, plies = int(row["first"]), int(row["plies"])
+    text = bytes(games.data[row["text"] : row["end"]])
+    return PlayerGame(
+        number=number,
+        title=title,
+        colour=colour,
+        rating=int(rating) if rating.isascii() and rating.isdigit() and 0 < int(rating[:6]) < 5000 else None,
+        start=games.starts[row["position"] : row["position"] + 1].copy(),
+        moves=games.moves[first : first + plies].copy(),
+        clocks=_clocks(text, plies),
+    )
+
+
+def _clocks(text: bytes, plies: int) -> np.ndarray:
+    found = [
+        3600 * int(decoded(hours)) + 60 * int(minutes) + float(seconds)
+        for hours, minutes, seconds in _CLOCK.findall(text)
+    ]
+    return np.array(found if len(found) == plies else [], dtype=np.float64)

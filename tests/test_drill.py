@@ -1,0 +1,146 @@
+"""Practice: mistakes become exercises only where one move is clearly best, their kinds, and when they come again."""
+
+from __future__ import annotations
+
+import io
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import chess
+import chess.pgn
+import pytest
+
+from merino.inner.app.shell.cli import main
+from merino.inner.study.drill.exercises import Exercise
+from merino.inner.study.drill.export import as_anki, as_pgn
+from merino.inner.study.drill.practice import Practice, load_progress, renewed
+from merino.inner.study.errors import StudyError
+
+# After five moves White, far behind, overlooks a mate on the back rank.
+GAME = """[White "Me"]
+[Black "You"]
+[Date "2024.01.02"]
+[Result "0-1"]
+[FEN "5k2/5ppp/6r1/7n/7n/8/5PPP/R5K1 w - - 0 1"]
+
+1. Kf1 Kg8 2. Kg1 Kf8 3. Kf1 Kg8 4. Kg1 Kf8 5. Kf1 Kg8 6. Rb1 h6 0-1
+
+"""
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def exercise(fen: str = "6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1", solution: str = "Ra8#") -> Exercise:
+    return Exercise(
+        fen,
+        "h3",
+        solution,
+        "mate missed",
+        "there was a mate in 1",
+        0.4,
+        3,
+        "Me - You",
+        "1.",
+        (solution,),
+        ("h6", "Ra8+"),
+    )
+
+
+def test_games_become_exercises_that_are_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "mine.pgn"
+    path.write_text(GAME)
+    assert main(["drill", str(path), "--player", "me", "--list", "--json", "--quiet"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert listed and {"fen", "played", "solution", "kind", "loss"} <= set(listed[0])
+    for one in listed:
+        board = chess.Board(one["fen"])
+        assert board.turn == chess.WHITE and board.parse_san(one["solution"]) != board.parse_san(one["played"])
+        assert one["loss"] >= 0.1 and one["game"] == 1
+    assert [one["kind"] for one in listed] == ["mate missed"]
+    kept = (tmp_path / "mine.pgn.drill.json").read_bytes()
+    assert main(["drill", str(path), "--player", "me", "--list", "--quiet"]) == 0
+    assert listed[0]["solution"] in capsys.readouterr().out
+    assert (tmp_path / "mine.pgn.drill.json").read_bytes() == kept
+    assert main(["drill", str(path), "--player", "You", "--list", "--quiet", "--progress", str(tmp_path / "y")]) == 1
+    assert "no exercises: the 1 games of 'You'" in capsys.readouterr().err
+
+
+def practise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *lines: str) -> tuple[Path, int]:
+    """A session with one exercise, in which these lines are typed."""
+    path, place = tmp_path / "mine.pgn", tmp_path / "mine.pgn.drill.json"
+    path.write_text(GAME)
+    if not place.exists():
+        progress = Practice("", (exercise(),))
+        monkeypatch.setattr("merino.inner.app.shell.drill.exercises_of", lambda *_: list(progress.exercises))
+    monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+    return place, main(["drill", str(path), "--player", "Me", "--quiet"])
+
+
+def test_a_move_found_is_asked_later_than_one_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    found, code = practise(tmp_path / "a", monkeypatch, "Ra8")
+    told = capsys.readouterr().out
+    assert code == 0 and "White to move. You played 1.h3; what is better?" in told and "Right." in told
+    assert "(mate missed: there was a mate in 1); Ra8# was right" in told and "Found: 1." in told
+    missed, code = practise(tmp_path / "b", monkeypatch, "xyz", "h3", "hint", "Ra2")
+    told = capsys.readouterr().out
+    assert "That is what you played: h6 answers it. Try again." in told and "the piece on a1" in told
+    assert "The move is 1.Ra8#." in told and "Found: 0." in told
+    dues = [next(iter(load_progress(place).cards.values()))["due"] for place in (found, missed)]  # type: ignore[union-attr]
+    assert dues[0] > dues[1]
+    practise(tmp_path / "a", monkeypatch, "Ra8")
+    assert "Nothing is due." in capsys.readouterr().out
+
+
+def test_the_end_of_the_input_ends_the_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place, code = practise(tmp_path, monkeypatch)
+    assert code == 0 and load_progress(place).cards == {}  # type: ignore[union-attr]
+
+
+def test_what_is_due_comes_before_what_is_new() -> None:
+    old, new = exercise(), exercise("6k1/5ppp/8/8/8/8/5PPP/1R4K1 w - - 0 1", "Rb8#")
+    progress = Practice("", (new, old))
+    due = progress.review(old, False, NOW)
+    assert progress.due(due - timedelta(seconds=1)) == [new] and progress.due(due) == [old, new]
+
+
+def test_intervals_grow_with_each_success() -> None:
+    progress, now, waits = Practice("", (exercise(),)), NOW, []
+    for _ in range(5):
+        due = progress.review(exercise(), True, now)
+        waits.append(due - now)
+        now = due
+    assert waits[1:] == sorted(waits[1:]) and waits[-1] > 10 * waits[1]
+
+
+def test_practice_survives_new_games(tmp_path: Path) -> None:
+    old = Practice("one", (exercise(),))
+    old.review(exercise(), True, NOW)
+    other = exercise("6k1/5ppp/8/8/8/8/5PPP/1R4K1 w - - 0 1", "Rb8#")
+    progress = renewed(old, "two", [other])
+    assert progress.exercises == (other, exercise()) and progress.cards == old.cards
+    progress.save(tmp_path / "p.json")
+    assert load_progress(tmp_path / "p.json") == progress
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"made_from": "", "exercises": [{}], "cards": {}}', b"\xff"])
+def test_a_file_that_is_no_progress_is_left_alone(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "p.json"
+    path.write_bytes(content)
+    with pytest.raises(StudyError, match=r"p\.json' is not the progress of practice"):
+        load_progress(path)
+    assert path.read_bytes() == content
+
+
+def test_exercises_are_exported_as_other_programs_read_them() -> None:
+    one = exercise()
+    game = chess.pgn.read_game(io.StringIO(as_pgn([one])))
+    assert game is not None and not game.errors and game.board().fen() == one.fen
+    assert [node.san() for node in game.variations] == ["Ra8#", "h3"] and one.why in game.variations[0].comment
+    lines = as_anki([one]).splitlines()
+    assert lines[0] == "#separator:tab" and lines[-1].count("\t") == 2 and one.fen in lines[-1]

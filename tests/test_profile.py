@@ -1,0 +1,182 @@
+"""Profiles of players: who is meant, what their choices show, and whether a made-up taste is found again."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from itertools import pairwise
+from pathlib import Path
+
+import chess
+import numpy as np
+import pytest
+
+from merino.inner.app.shell.cli import main
+from merino.inner.app.shell.profile import run_profile
+from merino.inner.core.board.fen import to_fen
+from merino.inner.core.common.command import CommandError
+from merino.inner.eval.families import default
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.study.errors import StudyError
+from merino.inner.study.profile.choices import COLUMNS, FIRST_HABIT, FIRST_TERM, HABITS, Choices, choices_of
+from merino.inner.study.profile.model import Prior, fit, foretold, judged, likelihoods
+from merino.inner.study.profile.people import as_toml, from_toml, people
+from merino.inner.study.profile.players import games_of_player
+
+GAME = """[White "{white}"]
+[Black "{black}"]
+[WhiteElo "1800"]
+[Date "2020.05.??"]
+[Result "{result}"]
+
+1. e4 {{ [%clk 0:03:00] }} e5 {{ [%clk 0:03:00] }} 2. Nf3 {{ [%clk 0:02:58] }} Nc6 {{ [%clk 0:02:57] }}
+3. Bb5 {{ [%clk 0:02:50] }} a6 {{ [%clk 0:02:50] }} 4. Bxc6 {{ [%clk 0:02:40] }} dxc6 {{ [%clk 0:02:40] }}
+5. O-O {{ [%clk 0:02:30] }} f6 {{ [%clk 0:02:30] }} 6. d4 {{ [%clk 0:02:00] }} exd4 {{ [%clk 0:02:00] }}
+7. Nxd4 {{ [%clk 0:01:10] }} c5 {{ [%clk 0:01:05] }} 8. Ne2 {{ [%clk 0:00:50] }} Qxd1 {{ [%clk 0:00:40] }}
+9. Rxd1 {{ [%clk 0:00:30] }} Bd7 {{ [%clk 0:00:20] }} {result}
+
+"""
+
+
+def pgn(tmp_path: Path, *pairs: tuple[str, str]) -> Path:
+    path = tmp_path / "games.pgn"
+    path.write_text("".join(GAME.format(white=white, black=black, result="1-0") for white, black in pairs))
+    return path
+
+
+def made_up(coefficients: np.ndarray, positions: int, seed: int = 1) -> Choices:
+    """Choices drawn from the model."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(5, 40, positions)
+    firsts = np.concatenate([[0], np.cumsum(lengths)])
+    columns = rng.normal(size=(firsts[-1], len(COLUMNS)))
+    columns[:, :FIRST_HABIT] = -np.abs(columns[:, :FIRST_HABIT]) / 10
+    zeros = np.zeros(positions, dtype=np.int64)
+    games, moves = np.arange(positions) // 10, np.zeros(firsts[-1], dtype=np.int32)
+    choices = Choices(games, zeros, firsts, firsts[:-1], moves, columns, zeros / 1.0, zeros)
+    chances = likelihoods(choices, coefficients)
+    played = [first + rng.choice(last - first, p=chances[first:last]) for first, last in pairwise(firsts)]
+    return Choices(games, zeros, firsts, np.array(played), moves, columns, zeros / 1.0, zeros)
+
+
+def test_a_player_may_be_named_in_part(tmp_path: Path) -> None:
+    found = games_of_player(pgn(tmp_path, ("Doe, Jane", "Roe, R"), ("X", "Doe, Jane")), "doe")
+    assert found.name == "Doe, Jane" and [game.number for game in found.games] == [1, 2]
+    assert [game.colour for game in found.games] == [0, 1] and found.rating == 1800
+    assert found.games[0].title == "Doe, Jane - Roe, R, 2020.05.??"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [
+        ("Nobody", r"games\.pgn' has no player 'Nobody'; it has 'Doe, Jane' \(2\), 'Doe, John' \(1\), 'Roe' \(1\)"),
+        ("Doe", r"'Doe' is said of more than one player in .*'Doe, Jane' \(2\), 'Doe, John' \(1\)$"),
+        ("", "has no player ''"),
+    ],
+)
+def test_an_unclear_name_is_refused_with_the_names_there_are(tmp_path: Path, wanted: str, words: str) -> None:
+    path = pgn(tmp_path, ("Doe, Jane", "Doe, John"), ("Roe", "Doe, Jane"))
+    with pytest.raises(StudyError, match=words):
+        games_of_player(path, wanted)
+
+
+def test_a_name_spelt_in_full_goes_before_those_that_contain_it(tmp_path: Path) -> None:
+    assert games_of_player(pgn(tmp_path, ("Li", "Lindt")), "li").name == "Li"
+
+
+def test_games_that_cannot_be_read_are_counted(tmp_path: Path) -> None:
+    path = pgn(tmp_path, ("A", "B"))
+    path.write_text(
+        path.read_text() + '[White "A"]\n[Black "B"]\n\n1. e4 e5 2. Ke3 *\n\n[White "A"]\n[Black "C"]\n\n*\n'
+    )
+    found = games_of_player(path, "A")
+    assert found.faulty == 1 and len(found.games) == 1
+
+
+def test_few_moves_say_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["profile", str(pgn(tmp_path, ("A", "B"))), "--player", "A"]) == 1
+    assert "not enough games: 1 of 'A' have 4 positions" in capsys.readouterr().err
+
+
+def test_the_columns_of_a_move_are_what_the_board_shows(tmp_path: Path) -> None:
+    player = games_of_player(pgn(tmp_path, ("A", "B")), "B")
+    choices = choices_of(player, default())
+    game = player.games[0]
+    positions = game.positions()
+    assert choices.plies.tolist() == [11, 13, 15, 17]
+    for index, ply in enumerate(choices.plies.tolist()):
+        board = chess.Board(to_fen(positions[ply : ply + 1]))
+        rows = range(choices.firsts[index], choices.firsts[index + 1])
+        assert len(rows) == board.legal_moves.count()
+        habits = dict(zip(HABITS, choices.columns[choices.played[index], FIRST_HABIT:FIRST_TERM], strict=True))
+        assert habits["capture"] == (ply in (11, 15)) and habits["capture of what just moved"] == (ply == 11)
+        assert habits["retreat"] == 0 and habits["check"] == 0
+    losses = choices.columns[:, :FIRST_HABIT]
+    assert (losses <= 0).all() and (np.maximum.reduceat(losses, choices.firsts[:-1]) == 0).all()
+    pawns = choices.columns[:, FIRST_TERM]
+    assert pawns[choices.played].tolist()[0] == pytest.approx(pawns[choices.played].max()) and (pawns >= 0).all()
+
+
+def test_the_same_games_give_the_same_choices(tmp_path: Path) -> None:
+    player = games_of_player(pgn(tmp_path, *[("A", f"B{number}") for number in range(6)]), "A")
+    one, other = choices_of(player, default(), 9), choices_of(player, default(), 9)
+    assert len(one) == 9 and (one.columns == other.columns).all() and (one.plies == other.plies).all()
+
+
+def test_a_made_up_taste_is_found_again_within_its_interval() -> None:
+    true = np.zeros(len(COLUMNS))
+    true[:FIRST_HABIT] = 5, 5, 10
+    true[FIRST_TERM + 3], true[FIRST_TERM + 8] = 0.5, -0.4
+    wide = Prior(np.zeros(len(COLUMNS)), np.full(len(COLUMNS), 30.0))
+    found = fit(made_up(true, 1500), wide)
+    errors = (found.coefficients - true) / np.sqrt(np.diag(found.covariance))
+    assert np.abs(errors).max() < 4 and np.sqrt((errors**2).mean()) < 1.5
+
+
+def test_with_no_moves_a_player_is_like_the_others() -> None:
+    prior = people().prior(None)
+    found = fit(made_up(prior.means, 1).chosen(np.zeros(1, dtype=bool)), prior)
+    assert np.allclose(found.coefficients, prior.means)
+    assert np.allclose(np.sqrt(np.diag(found.covariance)), prior.deviations)
+
+
+def test_moves_are_judged_by_rank_and_chance() -> None:
+    choices = made_up(np.zeros(len(COLUMNS)), 40)
+    chances = np.zeros(len(choices.moves))
+    chances[choices.played] = 0.5
+    told = judged(choices, chances)
+    assert told.top1 == told.top3 == 1 and told.log_loss == pytest.approx(np.log(2))
+    equal = foretold(choices, np.zeros(len(COLUMNS)))
+    assert equal.top1 == 0 and equal.log_loss == pytest.approx(np.log(np.diff(choices.firsts)).mean())
+
+
+def test_the_numbers_of_people_are_written_as_they_are_read() -> None:
+    own = people()
+    again = from_toml(tomllib.loads(as_toml(own, ["A header."])))
+    assert np.allclose(own.means, again.means, rtol=1e-4) and np.allclose(own.spreads, again.spreads, rtol=1e-4)
+    assert (own.spreads > 0).all() and own.means[:FIRST_HABIT].sum() > 0
+    seen, weaker, unknown = own.prior(own.low), own.prior(own.low - 1000), own.prior(None)
+    assert weaker.means.tolist() == seen.means.tolist() and np.allclose(weaker.deviations, 11 * seen.deviations)
+    assert (seen.deviations < unknown.deviations).all()
+
+
+def test_a_profile_as_data_has_what_scripts_ask_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = pgn(tmp_path, *[("A", f"B{number}") for number in range(20)])
+    assert main(["profile", str(path), "--player", "A", "--json", "--quiet"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["player"] == "A" and told["games"] == 20 and told["moves"] == 80 and told["rating"] == 1800
+    assert 0 <= told["top1"] <= told["top3"] <= 1 and told["log_loss"] > 0
+    assert set(told["baselines"]) == {"best move", "average player", "any move"}
+    assert {term["name"] for term in told["terms"]} == {term.name for term in TERMS}
+    assert all(term["low"] <= term["value"] <= term["high"] for term in told["terms"])
+    assert told["top1"] > told["baselines"]["any move"]["top1"]  # the moves are the same in every game
+    names = {part["name"]: part["moves"] for part in told["parts"]}
+    assert names["all moves"] == 80 and names["less than a minute left"] == 20
+    assert main(["profile", str(path), "--player", "A", "--quiet"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("A, rating 1800: 20 games, 80 moves after the opening\n") and "your profile" in text
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match=r"none\.pgn"):
+        run_profile([str(tmp_path / "none.pgn"), "--player", "A"])

@@ -10,7 +10,7 @@ _PHRASES = {
     "PawnDoubled": "doubled pawns",
     "PawnIsolated": "isolated pawns",
     "PawnBackwards": "backward pawns",
-    "PawnCenter": "pawns in the centre",
+    "PawnCenter": "pawns in or near the centre",
     "PawnPassedFreeMax": "free passed pawn",
     "PawnPassedBlockedMax": "blocked passed pawn",
     "PawnPassedKingDist": "passed pawn far from the enemy king",
@@ -30,13 +30,32 @@ _PHRASES = {
     "KingCenterEnd": "central king",
     "KingPawnShield": "gaps before the king",
 }
+# A count below zero means the opposite.
+_OPPOSITES = {
+    "KnightCenter": "knights far from the centre",
+    "KnightMobility": "immobile knights",
+    "BishopCenter": "bishops far from the centre",
+    "BishopMobility": "immobile bishops",
+    "RookMobility": "immobile rooks",
+    "KingCenterEnd": "king far from the centre",
+}
+_SIGNS = {term.name: term.sign for term in TERMS}
 _GROUPS = {term.name: term.group for term in TERMS}
 _WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
 
-def phrase(name: str) -> str:
-    """What a term is called in a sentence; one without a phrase of its own by the words of its name."""
-    return _PHRASES.get(name) or " ".join(_WORD.findall(name)).lower()
+def phrase(name: str, count: float = 1.0) -> str:
+    """What a term is called in a sentence where a side has this count of it.
+
+    One without a phrase of its own is called by the words of its name.
+    """
+    own = _PHRASES.get(name) or " ".join(_WORD.findall(name)).lower()
+    return _OPPOSITES.get(name, own) if count < 0 else own
+
+
+def is_usual(name: str, weight: float) -> bool:
+    """Whether a weight of a term has the sign that chess players expect; a sentence with another one would mislead."""
+    return weight * _SIGNS[name] > 0
 
 
 def group_of(name: str) -> Group:

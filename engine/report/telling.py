@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from merino.inner.core.board.bitboard import SQUARE_NAMES, WHITE
 from merino.inner.core.board.fen import COLOUR_NAMES
-from merino.inner.engine.report.phrases import is_material, phrase
+from merino.inner.engine.report.phrases import is_material, is_usual, phrase
 from merino.inner.eval.explanation import PieceValues, TermLine
 
 MIN_TOLD = 3.0  # centipawns; smaller parts are not put into words
@@ -37,15 +37,18 @@ def _largest(parts: Sequence[tuple[str, float]], sign: int) -> str:
 def _named(lines: Sequence[TermLine], values: PieceValues, colour: int) -> Iterator[tuple[str, float]]:
     """The terms other than material that are good for a side, each with the pieces that bring most of it.
 
+    Those whose weight has an unusual sign are left out.
+
     A term that the other side brings says so: "Black's isolated pawns (d5)".
     """
     for line in lines:
-        if is_material(line.name) or (line.net > 0) != (colour == WHITE):
+        if is_material(line.name) or not is_usual(line.name, line.weight) or (line.net > 0) != (colour == WHITE):
             continue
         owner = WHITE if abs(line.white_cp) >= abs(line.black_cp) else 1 - WHITE
         squares = _bringing(line, values, owner)
         whose = "" if owner == colour else f"{COLOUR_NAMES[owner]}'s "
-        yield f"{whose}{phrase(line.name)}{f' ({squares})' if squares else ''}", line.net
+        count = line.white_count if owner == WHITE else line.black_count
+        yield f"{whose}{phrase(line.name, count)}{f' ({squares})' if squares else ''}", line.net
 
 
 def _bringing(line: TermLine, values: PieceValues, owner: int) -> str:

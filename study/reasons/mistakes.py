@@ -77,12 +77,12 @@ class FoundLine:
 
     @property
     def gain(self) -> int:
-        """The pawns that the side that begins it has won at its end, once the best capture there has been made."""
+        """The pawns that the side that begins it has won at its end, once the other side has made its best capture."""
         side, last = self.board.turn, self.after(len(self.moves))
         won = _balance(last, side) - _balance(self.board, side)
         targets = chess.SquareSet(last.occupied_co[not last.turn] & ~last.kings)
         capture = max((exchange(last, square, last.turn) for square in targets), default=0)
-        return won + (capture if last.turn == side else -capture)
+        return won if last.turn == side else won - capture
 
     @property
     def promotes(self) -> bool:

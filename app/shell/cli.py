@@ -151,6 +151,11 @@ COMMANDS = by_name(
             "merino.inner.app.shell.faithfulness:run_faithfulness",
             "Measure how far the words on a net can be trusted.",
         ),
+        Command(
+            "probes FILE NET ...",
+            "merino.inner.app.shell.probes:run_probes",
+            "Ask what nets know of the terms and of motifs, by linear probes.",
+        ),
         Command("train FILE ...", "merino.inner.app.shell.train:run_train", "Train a net from scored positions."),
         Command(
             "features EXPR [FEN]",

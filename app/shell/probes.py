@@ -1,0 +1,73 @@
+"""`merino probes FILE NET ...`: what nets know of the terms and of motifs, and when they learn it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from merino.inner.app.console import shared_options as shared
+from merino.inner.app.console.command_line import Parser, file_path, positive
+from merino.inner.app.shell.naming import errors_named
+from merino.inner.app.shell.output_files import check_picture, ending_of, write_output
+from merino.inner.eval.evaluation import EvaluationError
+from merino.inner.eval.families import load_net
+from merino.inner.eval.net.family import NetEvaluation
+from merino.inner.formats.packed import Filter, PackedError, unpack
+from merino.inner.formats.packed_files import packed_positions
+from merino.inner.formats.sources import SourceError
+from merino.inner.study.errors import StudyError
+from merino.inner.study.probes.picture import draw
+from merino.inner.study.probes.probe import Probed, probe
+
+POSITIONS = 12_000
+
+
+def run_probes(arguments: Sequence[str]) -> int:
+    """The command in a shell; raises CommandError."""
+    parser = Parser(
+        prog="merino probes",
+        description="Ask the neurons of nets for the terms and for motifs of tactics and structure, by linear probes: "
+        "with nets of several generations, it shows what self-play learns first.",
+        examples=("merino probes games.bin gen1 gen12", "merino probes games.bin gen1 gen12 --plot probes.svg"),
+    )
+    parser.add_argument("file", type=file_path, metavar="FILE", help="a file of scored positions")
+    parser.add_argument("nets", nargs="+", metavar="NET", help="nets, oldest first, or names of those in weights/")
+    sentence = "how many positions, evenly from the file (default: %(default)s)"
+    parser.add_argument("--positions", type=positive, default=POSITIONS, metavar="N", help=sentence)
+    parser.add_argument("--plot", type=file_path, metavar="FILE", help="also draw a chart, as PNG or SVG")
+    shared.add_json(parser)
+    args = parser.parse_args(arguments)
+    check_picture(args.plot, "probes")
+    with errors_named("probes", EvaluationError, PackedError, SourceError, StudyError):
+        nets = {Path(name).stem: _net(name) for name in args.nets}
+        parts = [part for part in packed_positions(args.file, Filter()) if len(part)]
+        if not parts:
+            raise PackedError(f"'{args.file}' holds no position with a score and a result")
+        records = np.concatenate(parts)
+        chosen = np.linspace(0, len(records) - 1, min(args.positions, len(records))).astype(np.int64)
+        found = probe(nets, unpack(records[chosen]), lambda text: print(f"{text} ...", file=sys.stderr))
+    if args.plot:
+        write_output(args.plot, draw(found, ending_of(args.plot)), "probes")
+    print(json.dumps([asdict(each) for each in found]) if args.json else "\n".join(_rows(found, list(nets))))
+    return 0
+
+
+def _net(name: str) -> NetEvaluation:
+    net = load_net(name)
+    assert isinstance(net, NetEvaluation)
+    return net
+
+
+def _rows(found: Sequence[Probed], nets: Sequence[str]) -> Iterator[str]:
+    """R2 by net, terms and then motifs, those that the last net tells best first."""
+    for title, is_term in (("term", True), ("motif", False)):
+        yield f"{title:<26}{'positions':>10}" + "".join(f"{net[:9]:>10}" for net in nets)
+        rows = sorted((each for each in found if each.is_term == is_term), key=lambda each: -each.r2[nets[-1]])
+        for each in rows:
+            yield f"{each.name:<26}{each.seen:10}" + "".join(f"{each.r2[net]:10.2f}" for net in nets)
+        yield ""

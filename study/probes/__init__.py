@@ -1,0 +1,1 @@
+"""What nets know: linear probes of their neurons for terms and motifs."""

@@ -1,0 +1,104 @@
+"""Linear probes: how well the neurons of a net's first layer tell what is on the board.
+
+For each term and motif, what White has of it less what Black has is fitted by ridge regression to the neurons of both
+views, on three quarters of the positions, and told on the others. R2 near 1 means that the net computes it, or could
+with one more sum; near 0 that nothing of it is there. After McGrath and others, who asked AlphaZero so
+(arXiv 2111.09259).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import chess
+import numpy as np
+
+from merino.inner.core.board.bitboard import EMPTY, PIECE_LETTERS, SQUARES, WHITE
+from merino.inner.eval.linear.evaluate import features_of
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.net.family import NetEvaluation
+from merino.inner.study.errors import StudyError
+from merino.inner.study.probes.motifs import MOTIFS
+from merino.inner.study.words.account import told
+
+HELD_OUT = 4  # one position of so many is told, the others are fitted to
+RIDGE = 1.0  # per neuron, whose values are 0 to 1
+MIN_POSITIONS = 200
+MIN_SEEN = 10  # positions that must have a motif for it to be asked about
+
+
+@dataclass(frozen=True)
+class Probed:
+    """What a net is asked about, and R2 by the name of each net; `seen` is the number of positions that have any."""
+
+    name: str
+    is_term: bool
+    seen: int
+    r2: Mapping[str, float]
+
+
+def probe(
+    nets: Mapping[str, NetEvaluation], positions: np.ndarray, watch: Callable[[str], object] = lambda _: None
+) -> tuple[Probed, ...]:
+    """All terms and motifs that POSITION[n] have often enough, by all nets; `watch` hears what is being done.
+
+    Raises StudyError for too few positions.
+    """
+    if len(positions) < MIN_POSITIONS:
+        raise StudyError(f"probes need {MIN_POSITIONS} positions, not {len(positions)}")
+    watch("counting motifs")
+    names = [term.name for term in TERMS] + list(MOTIFS)
+    targets = np.concatenate([features_of(positions), motifs_of(positions)], axis=1)
+    seen = (np.abs(targets) > 1e-9).sum(axis=0)
+    found: dict[str, np.ndarray] = {}
+    for name, net in nets.items():
+        watch(f"probing {name}")
+        found[name] = _told_by(neurons_of(net, positions), targets)
+    return tuple(
+        Probed(name, index < len(TERMS), int(seen[index]), {net: float(r2[index]) for net, r2 in found.items()})
+        for index, name in enumerate(names)
+        if seen[index] >= MIN_SEEN
+    )
+
+
+def motifs_of(positions: np.ndarray) -> np.ndarray:
+    """What White has of each motif less what Black has, float64[n, motifs]."""
+    boards = map(_board, positions)
+    return np.array(
+        [[count(board, chess.WHITE) - count(board, chess.BLACK) for count in MOTIFS.values()] for board in boards]
+    )
+
+
+def neurons_of(net: NetEvaluation, positions: np.ndarray) -> np.ndarray:
+    """The first layer after its activation, White's view and then Black's: float64[n, 2 * hidden], 0 to 1."""
+    network = net.network
+    weights, bias = network.as_floats["inputs"], network.as_floats["input_bias"]
+    rows = []
+    for views in network.shape.feature_set.active(positions):
+        sums = np.concatenate([weights[active].sum(axis=0) + bias for active in views])
+        rows.append(np.clip(sums, 0, 1))
+    values = np.array(rows)
+    return values**2 if network.shape.activation == "screlu" else values
+
+
+def _told_by(neurons: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """R2 of each target, float64[targets], on the positions held out; 0 where the probe tells less than the mean."""
+    kept = np.arange(len(neurons)) % HELD_OUT == 0
+    columns = np.concatenate([neurons, np.ones((len(neurons), 1))], axis=1)
+    fitted = columns[~kept]
+    ridge = np.full(columns.shape[1], RIDGE)
+    ridge[-1] = 0.0  # of the constant
+    weights = np.linalg.solve(fitted.T @ fitted + np.diag(ridge), fitted.T @ targets[~kept])
+    said = columns[kept] @ weights
+    return np.array([max(0.0, told(targets[kept, at], said[:, at])) for at in range(targets.shape[1])])
+
+
+def _board(position: np.ndarray) -> chess.Board:
+    """POSITION as a board of python-chess, without castling rights."""
+    board, letters = chess.Board(None), position["board"].tolist()
+    for square in SQUARES:
+        if letters[square] != EMPTY:
+            board.set_piece_at(square, chess.Piece.from_symbol(PIECE_LETTERS[letters[square]]))
+    board.turn = bool(position["side"] == WHITE)
+    return board

@@ -70,6 +70,7 @@ from merino.inner.study.annotate.partial import Partial
 from merino.inner.study.annotate.pgn import read_sources
 from merino.inner.study.points.reading import read_source, render_matrix
 from merino.inner.study.points.vectors import Vectors
+from merino.inner.study.words.shipped import load_account
 from merino.inner.tune.formats import read_file as read_tuned
 from merino.inner.tune.parameters import own_parameters
 from merino.inner.tune.tuning import Tune, load_tune
@@ -629,6 +630,13 @@ KINDS: tuple[FileKind, ...] = (
     FileKind("match state", ".state", _match_states, {"match": _match}, **JSON_FORM),
     FileKind("improve state", ".json", _improve_states, {"improve": _improve}, **JSON_FORM),
     FileKind("round's fit", ".json", _fits, {"fit": _fit}, **JSON_FORM),
+    FileKind(
+        "account of a net",
+        ".json",
+        lambda: [DEFAULT_FILE.with_name("gen12.account.json").read_bytes()],
+        {"account": load_account},
+        **JSON_FORM,
+    ),
     FileKind("learning record", ".json", _records_of_learn, {"record": load_record}, **JSON_FORM),
     FileKind("recipe's record", ".json", _fits, {"recipe": comparisons._read}, **JSON_FORM),
     FileKind("tune", ".npz", _tunes, {"tune": _tune}, **_npz_form(_tunes)),

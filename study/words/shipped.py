@@ -33,6 +33,7 @@ VERSION = 1
 MAX_SCORE = 1000.0  # centipawns; what is decided is left out
 HELD_OUT = 10  # one position of so many is kept for the R2
 MIN_POSITIONS = 1000
+MAX_NUMBER = 1e9  # of a file, far beyond any useful one
 
 
 @dataclass(frozen=True)
@@ -116,17 +117,43 @@ def content_of(account: WholeAccount) -> bytes:
 def load_account(path: Path) -> WholeAccount:
     """The account in a file; raises StudyError."""
     try:
-        fields: dict[str, Any] = json.loads(read_user_file(path, SETTINGS))
-        shares = {name: Share(**share) for name, share in fields.pop("kinds").items()}
-        weights = {name: (float(pair[0]), float(pair[1])) for name, pair in fields.pop("weights").items()}
-        found = WholeAccount(**{**fields, "all": Share(**fields["all"])}, weights=weights, kinds=shares)
+        found = _account_in(json.loads(read_user_file(path, SETTINGS)))
     except OSError as error:
         raise StudyError(f"cannot read '{path}': {error.strerror}") from error
-    except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError) as error:
         raise StudyError(f"'{path}' is not the account of a net: {error}") from error
     if found.version != VERSION:
         raise StudyError(f"'{path}' is an account of version {found.version}, not {VERSION}")
     return found
+
+
+def _account_in(fields: dict[str, Any]) -> WholeAccount:
+    """The account in JSON data; raises one of the errors that `load_account` tells."""
+    return WholeAccount(
+        version=fields["version"],
+        weights={name: (_number(pair[0]), _number(pair[1])) for name, pair in fields["weights"].items()},
+        to_move=_number(fields["to_move"]),
+        constant=_number(fields["constant"]),
+        all=_share_in(fields["all"]),
+        kinds={name: _share_in(share) for name, share in fields["kinds"].items()},
+        **{name: _text(fields[name]) for name in ("net", "name", "source")},
+    )
+
+
+def _share_in(fields: dict[str, Any]) -> Share:
+    return Share(int(_number(fields["positions"])), _number(fields["r2"]), _number(fields["mean_error_cp"]))
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= MAX_NUMBER:
+        raise ValueError(f"{value!r:.40} is no number within {MAX_NUMBER:g}")
+    return float(value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r:.40} is no text")
+    return value
 
 
 @cache

@@ -353,7 +353,7 @@ def test_the_board_shows_shapley_values_that_add_up_to_the_score_of_a_net(page: 
 
 
 def test_the_verdict_names_pieces_and_what_is_threatened(page: Page) -> None:
-    page.open(at(MIDDLEGAME))
+    page.open(at("r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13"))
     page.until(lambda: "(e1)" in page.text("#verdict .summary"))
     page.until(lambda: page.text("#threat").startswith("Black threatens "))
 

@@ -149,7 +149,7 @@ def render_shapley(report: PositionReport) -> str:
     return (
         f"Shapley: centipawns that the piece adds for its owner, on average over all orders of the pieces ({how})\n"
         f"{_board(cells)}\n"
-        f"White's pieces {white:.1f}, less Black's {-black:.1f}, without any {shapley.baseline_cp:+.1f}: "
+        f"White's pieces {white:.1f}, less Black's {0 - black:.1f}, without any {shapley.baseline_cp:+.1f}: "
         f"score {shapley.score_cp:+.0f}"
     )
 

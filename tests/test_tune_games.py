@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from merino.inner.app.shell import tune_games
 from merino.inner.app.shell.spsa import run_spsa
 from merino.inner.core.common.array_files import as_npz, from_npz
 from merino.inner.core.common.command import CommandError, UsageError
@@ -25,7 +26,9 @@ from merino.inner.engine.search.parameters import PARAMETERS, parameter_values
 from merino.inner.eval.evaluation import EvaluationError, Number
 from merino.inner.eval.families import default
 from merino.inner.eval.linear.weights import defaults
+from merino.inner.match.games import Tally
 from merino.inner.match.players import OtherPlayer, OwnPlayer, Player, read_player
+from merino.inner.match.runner import MatchResult
 from merino.inner.match.time_control import Clock, TimeControl
 from merino.inner.tune.estimators import Method, PairResult
 from merino.inner.tune.parameters import TunedParameter, TuneError
@@ -355,6 +358,33 @@ def test_a_tune_by_games_is_played_resumed_and_replayed(tmp_path: Path, capsys: 
     said = capsys.readouterr().out
     assert "spsa after 6 pairs:" in said
     assert "auto after 6 pairs:" in said
+
+
+@pytest.mark.parametrize(
+    ("method", "proof", "proved"), [("bspsa", ["--prove"], True), ("bspsa", ["--prove"], False), ("spsa", [], None)]
+)
+def test_a_tune_as_data_has_intervals_and_says_whether_it_is_proved(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, method, proof, proved
+):
+    file = tmp_path / "rook.txt"
+    file.write_text("RookOpen_mg, 17, -200, 200, 40, 0.002\nrazor_margin, 200, 50, 800, 40, 0.0025\n")
+
+    def won(*_: object) -> MatchResult:
+        result = MatchResult(Tally(), 1.0)
+        result.tally.pairs[:] = (1, 10, 50, 400, 900) if proved else (900, 400, 50, 10, 1)
+        return result
+
+    monkeypatch.setattr(tune_games, "run_match", won)
+    assert run_spsa(["tune", str(file), "--pairs", "6", "--nodes", "20", "--method", method, "--json", *proof]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["games"] == 12 and told["proved"] is proved
+    assert [row["name"] for row in told["parameters"]] == ["RookOpen_mg", "razor_margin"]
+    for row, (start, low, high) in zip(told["parameters"], ((17, -200, 200), (200, 50, 800)), strict=True):
+        assert row["start"] == start and low <= row["value"] <= high
+        if method == "spsa":
+            assert row["low"] is row["high"] is None
+        else:
+            assert low <= row["low"] < row["value"] < row["high"] <= high
 
 
 def interrupted_at(number: int) -> Callable[[TunePairTask], PairOutcome]:

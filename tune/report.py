@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from merino.inner.tune import paper
+from merino.inner.tune.estimators import deviations
 from merino.inner.tune.simulator import SETTINGS, Cell
+from merino.inner.tune.tuning import Tune
 
+CONFIDENCE = 1.96  # standard deviations of a 95% interval
 _TWO_OPTIMA = "at optima: how many runs end at the better one, how many at the worse; the others end at neither"
 
 
@@ -47,6 +51,29 @@ def simulation_table(cells: Sequence[Cell]) -> list[str]:
                 lines.append(f"{'gain':>10}" + "".join(f"{text:>22}" for text in gains))
                 lines.append(f"{'apart, se':>10}" + "".join(f"{text:>22}" for text in apart))
     return lines
+
+
+def tune_json(tune: Tune, proved: bool | None) -> dict[str, Any]:
+    """The result of a tune: values as played, with 95% intervals, null where a method has none.
+
+    `proved` is the outcome of the closing match, None without one or if it was not decided.
+    """
+    rows, spread = tune.configuration.parameters, deviations(tune.settings, tune.state)
+    exact = tune.estimate()
+    return {
+        "parameters": [
+            {
+                "name": row.name,
+                "start": row.start,
+                "value": round(value) if row.whole else value,
+                "low": None if math.isnan(sd) else max(row.low, value - CONFIDENCE * sd),
+                "high": None if math.isnan(sd) else min(row.high, value + CONFIDENCE * sd),
+            }
+            for row, value, sd in zip(rows, exact.tolist(), spread.tolist(), strict=True)
+        ],
+        "games": 2 * (len(tune.done) - tune.lost),
+        "proved": proved,
+    }
 
 
 def _under_way(cell: Cell) -> str:

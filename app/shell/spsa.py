@@ -183,6 +183,7 @@ def _add_games(commands: argparse._SubParsersAction[Parser]) -> None:
         shared.add_concurrency(parser, "game pairs")
         shared.add_cluster(parser, "play")
         shared.add_plot(parser, "the course of the tune")
+        shared.add_json(parser, "at the end print one JSON object: parameters, games, and whether --prove proved them")
         shared.add_quiet(parser)
     replay = _command(
         commands,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import shlex
 import sys
 import time
@@ -43,6 +44,7 @@ from merino.inner.tune.parameters import TuneError, check_known, own_parameters,
 from merino.inner.tune.picture import draw
 from merino.inner.tune.playing import check_own, engine_options, play_tune
 from merino.inner.tune.progress import TuneProgress, result_lines, value_table
+from merino.inner.tune.report import tune_json
 from merino.inner.tune.tuning import Configuration, Tune, load_tune, replay
 
 SAVE_EVERY = 30.0  # seconds
@@ -143,14 +145,17 @@ def _play_on(tune: Tune, path: Path, args: argparse.Namespace, executor: RemoteE
         _remark(args, f"Interrupted after {len(tune.done)} pairs; 'merino spsa resume {path}' continues.")
     method = Method[tune.configuration.method.upper()]
     for line in result_lines(tune, method, tune.settings, tune.state):
-        _tell(line)
+        _say(args, line)
     if fault:
         raise fault
     tuned = None if interrupted else _conclude(tune, path, args)
     if args.plot:
         _write_picture(args.plot, draw(tune, method, ending_of(args.plot)))
+    proved = None
     if tuned and args.prove:
-        interrupted = _prove(tuned, tune.configuration, args, executor)
+        interrupted, proved = _prove(tuned, tune.configuration, args, executor)
+    if args.json:
+        _tell(json.dumps(tune_json(tune, proved)))
     return INTERRUPTED if interrupted else 0
 
 
@@ -208,9 +213,9 @@ def _conclude(tune: Tune, path: Path, args: argparse.Namespace) -> tuple[Player,
         except OSError as error:
             raise CommandError(f"spsa: {write_fault(error, file)}") from error
         what = "tuned evaluation" if is_tuned else "evaluation"
-        _tell(f"The {what} is in '{file}'")
+        _say(args, f"The {what} is in '{file}'")
     player = as_player(configuration, tuned_values(tune).tolist(), file)
-    _tell(f"As a player of 'merino match': {shlex.quote(player)}")
+    _say(args, f"As a player of 'merino match': {shlex.quote(player)}")
     _remark(args, f"To confirm it by {PROOF} against the values at the start: merino spsa resume {path} --prove")
     return tuned, start
 
@@ -220,25 +225,35 @@ def _prove(
     configuration: Configuration,
     args: argparse.Namespace,
     executor: RemoteExecutor | None,
-) -> bool:
+) -> tuple[bool, bool | None]:
     """Play the tuned values against the start until the test is decided, from openings that the tune did not use.
 
-    True if it was interrupted.
+    Whether it was interrupted, and whether the tuned values are stronger, None if that is not decided.
     """
     with LivePrinter(progress_stream(args.quiet)) as show:
         terms = proof_terms(configuration, players)
         result = run_match(terms, _concurrency(args), PROOF, MatchOutput(show), executor)
     counts = result.tally.counts
-    _tell(live_line(result.tally, MAX_PROOF_GAMES, None, PROOF))
-    said = {"H0": "not confirmed", "H1": "confirmed: the tuned values are stronger", "": "not decided"}
-    _tell(f"{PROOF}: {said[PROOF.verdict(counts)]}")
-    return result.interrupted
+    _say(args, live_line(result.tally, MAX_PROOF_GAMES, None, PROOF))
+    said = {
+        "H0": "no change proved: keep the values at the start",
+        "H1": "confirmed: the tuned values are stronger",
+        "": "not decided",
+    }
+    verdict = PROOF.verdict(counts)
+    _say(args, f"{PROOF}: {said[verdict]}")
+    return result.interrupted, {"H0": False, "H1": True}.get(verdict)
 
 
 def _remark(args: argparse.Namespace, line: str) -> None:
     """Print a remark."""
     if not args.quiet:
-        _tell(line)
+        _say(args, line)
+
+
+def _say(args: argparse.Namespace, line: str) -> None:
+    """Print a line for people: with --json on standard error."""
+    print(line, flush=True, file=sys.stderr if args.json else sys.stdout)
 
 
 def _tell(line: str) -> None:

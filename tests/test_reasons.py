@@ -251,3 +251,11 @@ def test_compare_and_explain_tell_why_and_what_is_threatened(capsys: pytest.Capt
     assert "The search prefers Be3" in json.loads(capsys.readouterr().out)["why"][0]
     assert main(["explain", MIDDLEGAME, "--threat", "--nodes", "20000", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["threat"].startswith("Black threatens")
+
+
+def test_a_pawn_that_is_about_to_be_won_back_is_not_won() -> None:
+    start = chess.Board()
+    start.push_san("a4")
+    assert line(start.fen(), "e5 d4 exd4").gain == 0  # Qxd4
+    assert line(start.fen(), "e5 d4 exd4 Nf3 c5 h3").gain == 1
+    assert line("4k3/8/8/8/8/8/p2P4/2K5 b - - 0 1", "a1=Q+ Kc2").gain == 8

@@ -77,12 +77,15 @@ class FoundLine:
 
     @property
     def gain(self) -> int:
-        """The pawns that the side that begins it has won at its end, once the other side has made its best capture."""
+        """The pawns that the side that begins it has won at its end, less what the other side can take there.
+
+        If it is the side's turn there, it can save one piece: only the second largest capture counts.
+        """
         side, last = self.board.turn, self.after(len(self.moves))
-        won = _balance(last, side) - _balance(self.board, side)
-        targets = chess.SquareSet(last.occupied_co[not last.turn] & ~last.kings)
-        capture = max((exchange(last, square, last.turn) for square in targets), default=0)
-        return won if last.turn == side else won - capture
+        targets = chess.SquareSet(last.occupied_co[side] & ~last.kings)
+        captures = sorted((exchange(last, square, not side) for square in targets), reverse=True)
+        lost = captures[1:2] if last.turn == side else captures[:1]
+        return _balance(last, side) - _balance(self.board, side) - sum(lost)
 
     @property
     def promotes(self) -> bool:
@@ -171,11 +174,13 @@ def _missed(better: FoundLine, reply: FoundLine) -> Mistake | None:
 
 def gain_by(line: FoundLine, kinds: Sequence[MistakeKind]) -> str | None:
     """How a line wins material for the side that begins it, in words; None if it does not."""
-    if not line.moves or line.gain < MIN_GAIN:
+    if not line.moves:
         return None
     taken = _taken_on(line.board, line.moves[0])
     if taken is not None and is_hanging(line.board, taken):
         return f"the {piece_name(line.board, taken)} can be taken"
+    if line.gain < MIN_GAIN:
+        return None
     motif = _motif(line, kinds)
     if motif:
         return motif.sentence

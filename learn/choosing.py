@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from merino.inner.eval.linear.family import LinearEvaluation
+from merino.inner.eval.linear.registry import TermSet
 from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.fitting import Fits
 from merino.inner.learn.learning import Learned, Settings, judge, part_of_step
@@ -72,7 +73,7 @@ def choose(
     ways = list(_with_shares(judged, request))
     if len(ways) < 2:
         return Chosen(ways[0] if ways else first)
-    return _by_heats(ways, request, heats, events, executor)
+    return _by_heats(ways, fits.terms, request, heats, events, executor)
 
 
 def _with_shares(judged: Sequence[Way], request: LearnRequest) -> list[Way]:
@@ -89,7 +90,12 @@ def _with_shares(judged: Sequence[Way], request: LearnRequest) -> list[Way]:
 
 
 def _by_heats(
-    ways: Sequence[Way], request: LearnRequest, heats: Heats, events: Events, executor: Executor | None
+    ways: Sequence[Way],
+    terms: TermSet,
+    request: LearnRequest,
+    heats: Heats,
+    events: Events,
+    executor: Executor | None,
 ) -> Chosen:
     games, control = heats.games(len(ways)), heats.time_control
     events.say(
@@ -97,8 +103,8 @@ def _by_heats(
         "each round the better half plays on."
     )
     began = time.perf_counter()
-    players = [_player(way.name, way.learned.end.weights) for way in ways]
-    old = _player("the old weights", ways[0].learned.start.weights)
+    players = [_player(way.name, way.learned.end.weights, terms) for way in ways]
+    old = _player("the old weights", ways[0].learned.start.weights, terms)
     found = play_heats(players, old, heats, events.match_state, request.concurrency, executor)
     tried = tuple(_tried(way, pairs) for way, pairs in zip(ways, found.pairs, strict=True))
     for each in tried:
@@ -109,8 +115,8 @@ def _by_heats(
     return Chosen(best, tried, found.interrupted, seconds)
 
 
-def _player(name: str, weights: np.ndarray) -> OwnPlayer:
-    return OwnPlayer(name, LinearEvaluation(weights))
+def _player(name: str, weights: np.ndarray, terms: TermSet) -> OwnPlayer:
+    return OwnPlayer(name, LinearEvaluation(weights, terms=terms))
 
 
 def _tried(way: Way, pairs: np.ndarray) -> Tried:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from merino.inner.eval.linear.registry import TermSet
 from merino.inner.learn.fit import FitCallback, prior_spread
 from merino.inner.learn.learning import Fitted, Settings, fit
 from merino.inner.learn.passes import Samples, gather
@@ -25,10 +26,11 @@ class TargetFit:
 
 @dataclass(frozen=True)
 class Fits:
-    """The fits of a request, at least one, and the number of games they are of."""
+    """The fits of a request, at least one, the number of games they are of, and the set of terms."""
 
     every: tuple[TargetFit, ...]
     games: int
+    terms: TermSet
 
 
 def settings_of(request: LearnRequest) -> Iterator[Settings]:
@@ -43,6 +45,7 @@ def fit_all(
     start: np.ndarray,
     callback: FitCallback,
     ready: Callable[[Samples], object],
+    terms: TermSet,
 ) -> Fits:
     """All fits; `callback` follows the first, whose sample `ready` gets before. Raises LearnError.
 
@@ -53,24 +56,30 @@ def fit_all(
         sample = positions.sample(settings)
         if not found:
             ready(sample)
-        found.append(_with_best_pull(sample, settings, request, start, FitCallback() if found else callback))
+        follows = FitCallback() if found else callback
+        found.append(_with_best_pull(sample, settings, request, start, follows, terms))
         if found[-1].fitted.interrupted:
             break
-    return Fits(tuple(found), positions.games)
+    return Fits(tuple(found), positions.games, terms)
 
 
 def _with_best_pull(
-    sample: Samples, settings: Settings, request: LearnRequest, start: np.ndarray, callback: FitCallback
+    sample: Samples,
+    settings: Settings,
+    request: LearnRequest,
+    start: np.ndarray,
+    callback: FitCallback,
+    terms: TermSet,
 ) -> TargetFit:
     """The fit with that of the pulls whose weights predict the validation set best."""
-    best = TargetFit(settings, sample, fit(sample, start, settings, callback))
+    best = TargetFit(settings, sample, fit(sample, start, settings, callback, terms))
     if settings.prior is not None or best.fitted.interrupted:
         return best
     error = gather(sample, best.fitted.end, settings.loss).valid
     usual = prior_spread(len(sample.games(is_validation=False)))
     for factor in request.choice.pulls:
         other = replace(settings, prior=factor * usual)
-        fitted = fit(sample, start, other, FitCallback())
+        fitted = fit(sample, start, other, FitCallback(), terms)
         found = gather(sample, fitted.end, settings.loss).valid
         if found < error:
             best, error = TargetFit(other, sample, fitted), found

@@ -17,6 +17,7 @@ from merino.inner.core.common.files import write_fault, writing_whole
 from merino.inner.core.common.user_files import is_there
 from merino.inner.core.common.work import RemoteExecutor, in_order
 from merino.inner.eval.evaluation import Evaluation
+from merino.inner.eval.linear.registry import TERMS, TermSet
 from merino.inner.formats.labelled import NO_END, NO_GAME, Labelled, read_labelled
 from merino.inner.formats.pgn_games import Fault, play_games
 from merino.inner.formats.pgn_scores import NO_SCORE
@@ -56,6 +57,7 @@ class ReadOptions:
     needs_scores: bool = False  # whether to use only positions with the score of a search
     rescore: Rescore | None = None  # how to search them for scores; None for the scores in the files
     teacher: Evaluation | None = None  # whose static scores they get instead
+    terms: TermSet = TERMS  # whose features the rows have, and whose weights these are
 
 
 class _Text(NamedTuple):
@@ -108,7 +110,7 @@ class FileReader:
     def __init__(self, options: ReadOptions, events: Events, executor: RemoteExecutor | None = None) -> None:
         """`executor` searches positions for scores; None for threads of this process."""
         self._options, self._events, self._executor = options, events, executor
-        self.store = RowStore(options.selection.unique)
+        self.store = RowStore(options.selection.unique, terms=len(options.terms))
         self.games = self.unscored = 0
         self.faults: list[tuple[Path, Fault]] = []
         self._scores: ScoreFile | None = None  # those of the present file, if its positions are searched
@@ -188,7 +190,7 @@ class FileReader:
 
     def _add(self, part: InputPart, is_first: bool) -> None:
         if is_first and len(part.block):
-            check_rows(part.block, part.rows, self._options.weights)
+            check_rows(part.block, part.rows, self._options.weights, self._options.terms)
         self.store.add(part.rows, part.block.positions["key"])
         self.unscored += part.unscored
 
@@ -231,6 +233,11 @@ class FileReader:
         if contents and contents.unreadable:
             self._events.say(f"{contents.unreadable} games could not be read when it was created")
 
+    def _are_quiet(self, positions: np.ndarray) -> np.ndarray:
+        """Which of POSITION[n] the selection takes as quiet, bool[n]; see `select_quiet`."""
+        options = self._options
+        return select_quiet(positions, options.weights, options.selection.quiet, options.terms)
+
     def _labelled_part(self, text: _Text, is_chosen: bool) -> tuple[Labelled, InputPart]:
         labelled, selection = read_labelled(text.content, text.lines_before), self._options.selection
         if not is_chosen:
@@ -239,7 +246,7 @@ class FileReader:
                 chosen = drawn(labelled.positions["key"], labelled.games, selection.per_game)
                 labelled = labelled.only(chosen | (labelled.games == NO_GAME))
             if selection.quiet is not Quiet.ANY:
-                labelled = labelled.only(select_quiet(labelled.positions, self._options.weights, selection.quiet))
+                labelled = labelled.only(self._are_quiet(labelled.positions))
         unscored = 0
         if self._scores is not None:
             scores = self._scores.scores_of(text.lines_before, labelled.positions)
@@ -252,7 +259,9 @@ class FileReader:
         none = np.zeros(len(labelled.positions), dtype=np.int32)
         to_end, results = np.maximum(labelled.to_end, 0), np.zeros(0, dtype=np.float32)
         block = PositionBlock(labelled.positions, none, to_end, results, labelled.scores)
-        return labelled, InputPart(block, rows_of_block(block), 0, 0, labelled.faults, b"", unscored)
+        return labelled, InputPart(
+            block, rows_of_block(block, self._options.terms), 0, 0, labelled.faults, b"", unscored
+        )
 
     def _report_positions(self, name: str, positions: int, games: int, unnamed: int, endless: int) -> None:
         say = self._events.say
@@ -281,18 +290,20 @@ def part_of(
         has_score = block.scores != NO_SCORE
         block, unscored = block.chosen(has_score), int(np.count_nonzero(~has_score))
     fen = lines_of(block, piece.games_before) if with_fen else b""
-    return InputPart(block, rows_of_block(block), len(games), used_games(games), tuple(games.faults()), fen, unscored)
+    return InputPart(
+        block, rows_of_block(block, options.terms), len(games), used_games(games), tuple(games.faults()), fen, unscored
+    )
 
 
 def _refined(block: PositionBlock, options: ReadOptions) -> PositionBlock:
     """The block without the positions that the selection leaves out by their scores or by chance."""
     selection = options.selection
     if selection.skip_decided is not None:
-        block = block.chosen(is_open(block, options.weights, selection.skip_decided))
+        block = block.chosen(is_open(block, options.weights, selection.skip_decided, options.terms))
     if selection.quiet is Quiet.RESOLVED:
         block = sampled(block, selection.per_game)  # first, to resolve only those that are used
     if selection.needs_weights:
-        block = block.chosen(select_quiet(block.positions, options.weights, selection.quiet))
+        block = block.chosen(select_quiet(block.positions, options.weights, selection.quiet, options.terms))
     return sampled(block, selection.per_game)
 
 

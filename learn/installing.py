@@ -17,12 +17,13 @@ from merino.inner.core.common.files import check_writable, write_together, write
 from merino.inner.core.common.folders import user_folder
 from merino.inner.core.common.user_files import WEIGHTS, is_folder, is_there, read_user_file, real_path, user_path
 from merino.inner.eval.linear.family import LinearEvaluation
+from merino.inner.eval.linear.registry import TERMS, TermSet
 from merino.inner.eval.linear.weights import (
     ENVIRONMENT_VARIABLE,
     SHIPPED,
     active_file,
     as_mapping,
-    load,
+    load_any,
     render,
     rewrite,
 )
@@ -138,15 +139,15 @@ def named_path(name: str | Path) -> Path:
         raise LearnError(f"'{name}': {error.strerror}") from error
 
 
-def text_with(source: Path, weights: np.ndarray, header: Iterable[str]) -> str:
+def text_with(source: Path, weights: np.ndarray, header: Iterable[str], terms: TermSet = TERMS) -> str:
     """The text of the file of new weights: that of `source` with its comments, the new values, and `header` on top.
 
     The comments of a file that comes with Merino describe its own values and are left out, as is an older header.
     """
     if _file_of(source).parent == SHIPPED:
-        return render(as_mapping(weights), header)
+        return render(as_mapping(weights, terms), header, terms)
     text = _OUR_COMMENTS.sub("", _text_of(source))
-    return rewrite(text, weights, [*header, EARLIER] if "#" in text else header)
+    return rewrite(text, weights, [*header, EARLIER] if "#" in text else header, terms)
 
 
 def install(paths: WeightsPaths, content: bytes, say: Say, report: Mapping[Path, bytes] | None = None) -> None:
@@ -166,7 +167,7 @@ def install(paths: WeightsPaths, content: bytes, say: Say, report: Mapping[Path,
 
 def use(asked: Path, paths: WeightsPaths, say: Say) -> Path:
     """Put the weights of the file `asked` in use; returns their file. Raises LearnError, WeightsError and OSError."""
-    load(asked)
+    load_any(asked)
     paths.check_writable()
     if _file_of(asked) == _file_of(paths.target):
         raise LearnError(f"'{asked}' is the file in use")
@@ -183,6 +184,7 @@ class Candidate:
     old: np.ndarray
     new: np.ndarray
     content: bytes
+    terms: TermSet = TERMS
 
     def try_and_install(
         self,
@@ -284,8 +286,8 @@ class _Installing:
             f"It takes {most} games at most, {time_control} a move: {trial.takes}. Ctrl-C ends it, --no-match skips it."
         )
         players = (
-            OwnPlayer(new.name, LinearEvaluation(self.candidate.new)),
-            OwnPlayer(self.paths.source.name, LinearEvaluation(self.candidate.old)),
+            OwnPlayer(new.name, LinearEvaluation(self.candidate.new, terms=self.candidate.terms)),
+            OwnPlayer(self.paths.source.name, LinearEvaluation(self.candidate.old, terms=self.candidate.terms)),
         )
         return prove(*players, trial, self.events.say, self.events.match_state, request.concurrency, self.executor)
 

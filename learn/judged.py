@@ -8,6 +8,7 @@ from typing import Any
 
 from merino.inner.core.common.files import check_writable
 from merino.inner.core.common.sealed import as_json
+from merino.inner.eval.linear.registry import TermSet
 from merino.inner.learn.installing import InstallOutcome, WeightsPaths, named_path, weights_paths
 from merino.inner.learn.learning import Learned
 from merino.inner.learn.record import RECORD_NAME
@@ -50,9 +51,10 @@ def files_of(request: LearnRequest) -> RunFiles:
 
 @dataclass(frozen=True)
 class Judged:
-    """A request with the fit that answers it, its summary, and its record, plain data, if one is wanted."""
+    """A request with the fit of this set that answers it, its summary, and its record, plain data, if one is wanted."""
 
     request: LearnRequest
+    terms: TermSet
     files: RunFiles
     learned: Learned
     summary: Summary

@@ -9,7 +9,7 @@ import numpy as np
 
 from merino.inner.core.common.checks import real_number, whole_number
 from merino.inner.eval.linear.phases import halves, in_two_phases, phases_of
-from merino.inner.eval.linear.registry import TERMS, Term
+from merino.inner.eval.linear.registry import TERMS, Term, TermSet
 from merino.inner.eval.linear.weights import defaults
 from merino.inner.learn.adam import adam
 from merino.inner.learn.descent import descent
@@ -37,6 +37,8 @@ METHODS: dict[str, Callable[[Samples, FitParameters, FitProblem, FitCallback], F
 class Settings:
     """How to learn. The terms `first` to `last`, counted from 1, may move; or those in `names`, if there are any.
 
+    `last` is None for the last of the set.
+
     `decay` is the decay length in plies of the weight of a position, None for equal weight.
 
     `phases` is the number of values of each weight in the result, 1 or 2, None for as many as at the start.
@@ -47,7 +49,7 @@ class Settings:
     """
 
     first: int = 6
-    last: int = len(TERMS)
+    last: int | None = None
     phases: int | None = None
     method: str = "gauss-newton"
     loss: Loss = Loss.SQUARED
@@ -64,7 +66,8 @@ class Settings:
 
     def __post_init__(self) -> None:
         whole_number("first", self.first, 1)
-        whole_number("last", self.last, self.first)
+        if self.last is not None:
+            whole_number("last", self.last, self.first)
         whole_number("seed", self.seed, 0)
         whole_number("resamplings", self.resamplings, 0)
         if self.phases is not None:
@@ -78,7 +81,16 @@ class Settings:
     @property
     def moving(self) -> str:
         """The terms that may move: "6..27", or their names."""
-        return ", ".join(self.names) or f"{self.first}..{self.last}"
+        return ", ".join(self.names) or f"{self.first}..{self.last or 'the last'}"
+
+    def of_set(self, terms: Sequence[Term]) -> Settings:
+        """The same for a set, with the number of its last term; raises LearnError if it lacks a term that may move."""
+        last = self.last or len(terms)
+        if not 1 <= self.first <= last <= len(terms):
+            raise LearnError(f"terms are numbered 1..{len(terms)}, first before last; not {self.first} {last}")
+        if unknown := set(self.names) - {term.name for term in terms}:
+            raise LearnError(f"the weights have no term named {', '.join(sorted(unknown))}")
+        return replace(self, last=last)
 
     def errors(self, sums: Sums) -> tuple[float, float]:
         """Training and validation error, as displayed."""
@@ -266,7 +278,7 @@ def problem_of(sample: Samples, weights: np.ndarray, settings: Settings, terms: 
     start: scores keep their meaning, on which the margins of the search depend.
     """
     phases = phases_of(weights, len(terms))
-    moving = np.arange(settings.first - 1, min(settings.last, len(terms)))
+    moving = np.arange(settings.first - 1, min(settings.last or len(terms), len(terms)))
     if settings.names:
         moving = np.flatnonzero([term.name in settings.names for term in terms])
     free = np.concatenate([moving + phase * len(terms) for phase in range(phases)])
@@ -277,9 +289,10 @@ def problem_of(sample: Samples, weights: np.ndarray, settings: Settings, terms: 
 
 
 def _usual_sizes(terms: Sequence[Term]) -> np.ndarray:
-    """The size of each term's weight in the default weights; 0 for a term that they do not have."""
-    largest = np.max(np.abs(halves(defaults(), len(TERMS))), axis=0)
-    usual = {term.name: float(size) for term, size in zip(TERMS, largest, strict=True)}
+    """The size of each term's weight in the weights that come with Merino; 0 for a term that they do not have."""
+    of = terms if isinstance(terms, TermSet) else TERMS
+    largest = np.max(np.abs(halves(defaults(of), len(of))), axis=0)
+    usual = {term.name: float(size) for term, size in zip(of, largest, strict=True)}
     return np.array([usual.get(term.name, 0.0) for term in terms])
 
 

@@ -15,8 +15,8 @@ from merino.inner.core.common.files import held, write_together
 from merino.inner.core.common.work import RemoteExecutor
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.phases import simplest
-from merino.inner.eval.linear.registry import TERMS
-from merino.inner.eval.linear.weights import load, note_of_k
+from merino.inner.eval.linear.registry import TermSet
+from merino.inner.eval.linear.weights import load_any, note_of_k
 from merino.inner.formats.pgn_games import Fault
 from merino.inner.formats.sources import find_files, name_of
 from merino.inner.learn.choosing import Chosen, choose
@@ -86,12 +86,14 @@ def learn_from_files(
         files.check(request)
         if not request.dry_run:
             stack.enter_context(held(files.weights.target))  # another learn would save these new values as the old ones
-        old = start_of(load(files.weights.source), request.settings.phases, len(TERMS))
-        fits = _read_and_fit(request, old, files, log, events, executor)
+        terms, weights = load_any(files.weights.source)
+        request = replace(request, settings=request.settings.of_set(terms))
+        old = start_of(weights, request.settings.phases, len(terms))
+        fits = _read_and_fit(request, terms, old, files, log, events, executor)
         heats = GAIN.heats if request.prove else trial.heats
-        callback = StepLog(events, request.settings)
+        callback = StepLog(events, request.settings, terms)
         chosen = choose(fits, request, heats if files.plays_match(request) else None, events, callback, executor)
-        judged = _judged(chosen, fits.games, request, files, began)
+        judged = _judged(chosen, fits, request, files, began)
         judged.tell(log)
         outcome = _install(judged, trial, command, events, executor)
         with standing(outcome.state or AS_THEY_WERE):
@@ -117,6 +119,7 @@ def use_weights(file: str, weights: str | None, say: Say) -> LearnResult:
 
 def _read_and_fit(
     request: LearnRequest,
+    terms: TermSet,
     old: np.ndarray,
     files: RunFiles,
     log: RunLog,
@@ -124,7 +127,7 @@ def _read_and_fit(
     executor: RemoteExecutor | None,
 ) -> Fits:
     """The first two stages. The positions as read are dropped here, so that workers can free them."""
-    positions = _read(request, old, events, executor)
+    positions = _read(request, _read_options(request, old, terms), events, executor)
 
     def report(sample: Samples) -> None:
         _report_sample(sample, replace(request.settings, target=request.targets[0]), files.weights, log)
@@ -133,11 +136,11 @@ def _read_and_fit(
 
     if not files.plays_match(request):
         request = replace(request, choice=replace(request.choice, targets=()))  # nothing could compare them
-    return fit_all(positions, request, old, StepLog(events, request.settings), report)
+    return fit_all(positions, request, old, StepLog(events, request.settings, terms), report, terms)
 
 
 def _read(
-    request: LearnRequest, weights: np.ndarray, events: Events, executor: RemoteExecutor | None
+    request: LearnRequest, options: ReadOptions, events: Events, executor: RemoteExecutor | None
 ) -> PositionSource:
     """The first stage; raises LearnError."""
     if executor is not None and request.settings.method == "descent":
@@ -145,7 +148,7 @@ def _read(
             "--method descent needs all rows in one process; with --cluster use --method gauss-newton or adam, "
             "which reach the same weights"
         )
-    options, paths = _read_options(request, weights), find_files(request.files)
+    paths = find_files(request.files)
     positions: PositionSource
     if executor is None:
         positions = read_rows(paths, options, events)
@@ -161,12 +164,13 @@ def _read(
     return positions
 
 
-def _read_options(request: LearnRequest, weights: np.ndarray) -> ReadOptions:
+def _read_options(request: LearnRequest, weights: np.ndarray, terms: TermSet) -> ReadOptions:
     """How to read; raises EvaluationError if the teacher cannot be read."""
     teacher = find_teacher(request.teacher) if request.teacher and request.needs_scores else None
     rescore = None
     if request.rescore is not None:
-        rescore = Rescore(request.rescore, teacher or LinearEvaluation(simplest(weights, len(TERMS))))
+        own = LinearEvaluation(simplest(weights, len(terms)), terms=terms)
+        rescore = Rescore(request.rescore, teacher or own)
     return ReadOptions(
         request.selection,
         weights,
@@ -174,6 +178,7 @@ def _read_options(request: LearnRequest, weights: np.ndarray) -> ReadOptions:
         needs_scores=request.needs_scores,
         rescore=rescore,
         teacher=teacher if rescore is None else None,
+        terms=terms,
     )
 
 
@@ -202,16 +207,17 @@ def _report_sample(sample: Samples, settings: Settings, paths: WeightsPaths, say
     say("Start optimization...")
 
 
-def _judged(chosen: Chosen, games: int, request: LearnRequest, files: RunFiles, began: float) -> Judged:
+def _judged(chosen: Chosen, fits: Fits, request: LearnRequest, files: RunFiles, began: float) -> Judged:
     """The way that was chosen, with all that there is to report of it."""
     way = chosen.way
     learned = replace(way.learned, interrupted=True) if chosen.interrupted else way.learned
-    summary = summarise(way.sample, learned, way.settings, games, time.perf_counter() - began - chosen.seconds)
+    seconds = time.perf_counter() - began - chosen.seconds
+    summary = summarise(way.sample, learned, way.settings, fits.games, seconds, fits.terms)
     record = None
     if files.record is not None:
-        record = record_of(way.sample, learned, way.settings, summary, request.files)
+        record = record_of(way.sample, learned, way.settings, summary, request.files, fits.terms)
     own = replace(request, settings=way.settings)
-    return Judged(own, files, learned, replace(summary, tried=chosen.tried), record)
+    return Judged(own, fits.terms, files, learned, replace(summary, tried=chosen.tried), record)
 
 
 def _install(
@@ -222,8 +228,8 @@ def _install(
     if not judged.learned.accepted or request.dry_run:
         return _leave(judged, events.say)
     new, paths = judged.learned.end.weights, judged.files.weights
-    text = text_with(paths.source, new, _header(judged))
-    candidate = Candidate(request, paths, judged.learned.start.weights, new, text.encode())
+    text = text_with(paths.source, new, _header(judged), judged.terms)
+    candidate = Candidate(request, paths, judged.learned.start.weights, new, text.encode(), judged.terms)
     return candidate.try_and_install(trial, command, events, judged.report, judged.learned.interrupted, executor)
 
 

@@ -21,29 +21,30 @@ from merino.inner.engine.search.tree import make_move
 from merino.inner.engine.search.worker import Worker
 from merino.inner.eval.linear.evaluate import scores_of
 from merino.inner.eval.linear.family import LinearEvaluation
+from merino.inner.eval.linear.registry import TERMS, TermSet
 from merino.inner.learn.positions import PositionBlock, Quiet
 
 _local = threading.local()  # a search record belongs to one thread
 
 
-def select_quiet(positions: np.ndarray, weights: np.ndarray, quiet: Quiet) -> np.ndarray:
+def select_quiet(positions: np.ndarray, weights: np.ndarray, quiet: Quiet, terms: TermSet = TERMS) -> np.ndarray:
     """Which positions, POSITION[n], to use: bool[n]; Quiet.RESOLVED replaces each by the end of its quiescence line.
 
     A position is quiet if its static score equals that of quiescence search. None may be in check.
     """
     usable = np.ones(len(positions), dtype=np.bool_)
     if quiet is not Quiet.ANY:
-        _select_quiet(_record(weights), positions, quiet is Quiet.RESOLVED, usable)
+        _select_quiet(_record(LinearEvaluation(weights, terms=terms)), positions, quiet is Quiet.RESOLVED, usable)
     return usable
 
 
-def _record(weights: np.ndarray) -> np.ndarray:
-    """The search record of this thread, with these weights."""
+def _record(evaluation: LinearEvaluation) -> np.ndarray:
+    """The search record of this thread, with this evaluation."""
     if not hasattr(_local, "worker"):
         _local.table, _local.stop = TranspositionTable(megabytes=0), np.zeros(1, dtype=np.uint64)
-        _local.worker = Worker(_local.table, _local.stop, LinearEvaluation(weights))
+        _local.worker = Worker(_local.table, _local.stop, evaluation)
         _local.worker.limit_nodes(NO_LIMIT)
-    _local.worker.set_evaluation(LinearEvaluation(weights))
+    _local.worker.set_evaluation(evaluation)
     _local.worker.record[0]["buckets"] = 1
     return np.asarray(_local.worker.record)
 
@@ -72,9 +73,9 @@ def _worth(s, last):
     return score if last & 1 == 0 else -score
 
 
-def is_open(block: PositionBlock, weights: np.ndarray, bound: int) -> np.ndarray:
+def is_open(block: PositionBlock, weights: np.ndarray, bound: int, terms: TermSet = TERMS) -> np.ndarray:
     """Which positions come before their game is decided, bool[n]: before its score stays beyond `bound` to the end."""
-    scores = np.where(block.positions["side"] == WHITE, 1, -1) * scores_of(block.positions, weights)
+    scores = np.where(block.positions["side"] == WHITE, 1, -1) * scores_of(block.positions, weights, terms)
     kept = np.ones(len(block), dtype=np.bool_)
     _mark_open(block.game, scores, bound, kept)
     return kept

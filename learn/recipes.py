@@ -20,8 +20,7 @@ from merino.inner.core.common.user_files import STATE, is_there, read_user_file
 from merino.inner.core.common.work import cores
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.phases import simplest
-from merino.inner.eval.linear.registry import TERMS
-from merino.inner.eval.linear.weights import as_mapping, load, render
+from merino.inner.eval.linear.weights import as_mapping, load, load_any, render
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import FitCallback, fit_k
 from merino.inner.learn.inputs import ReadOptions, read_rows
@@ -140,7 +139,7 @@ def compare(
 def _check_same(comparison: Comparison, folder: Path) -> None:
     """Write down the settings of the folder; raises LearnError if it was begun with others."""
     path = folder / SETTINGS_FILE
-    start = load(comparison.start).tolist()
+    start = load_any(comparison.start)[1].tolist()
     wanted = {"start": start, "nodes": comparison.nodes, "games": comparison.games, "seed": comparison.seed}
     if not is_there(path):
         write_whole(path, as_json(wanted))
@@ -166,7 +165,7 @@ class _Comparing:
 
     def __init__(self, comparison: Comparison, folder: Path, events: Events, threads: int) -> None:
         self._comparison, self._folder, self._events, self._threads = comparison, folder, events, threads
-        self._start = load(comparison.start)
+        self._terms, self._start = load_any(comparison.start)
         self._tests: dict[str, Rows] = {}
 
     def outcome(self, recipe: Recipe) -> RecipeResult:
@@ -184,7 +183,7 @@ class _Comparing:
     def _learned(self, recipe: Recipe) -> tuple[int, int, np.ndarray]:
         """Games and positions that a recipe learned from, and its weights."""
         if recipe.weights is not None:
-            return 0, 0, load(recipe.weights)
+            return 0, 0, load(recipe.weights, self._terms)
         file, record = self._folder / f"{recipe.name}.txt", self._folder / f"{recipe.name}.json"
         identity = repr((recipe.request, [self._identity(name) for name in recipe.request.files]))
         if is_there(record):
@@ -192,32 +191,43 @@ class _Comparing:
             if found.get("identity") != identity:
                 raise LearnError(f"'{record}' is from another recipe; give a new folder, or another name")
             try:
-                return int(found["games"]), int(found["positions"]), load(file)
+                return int(found["games"]), int(found["positions"]), load(file, self._terms)
             except (KeyError, TypeError, ValueError, OverflowError) as error:
                 raise LearnError(f"'{record}' is damaged: {error!r}; give a new folder") from error
         games, positions, weights = self._learn(recipe)
         header = f"{recipe.name}: {games} games, {positions} positions, start {self._comparison.start.name}"
-        write_whole(file, render(as_mapping(simplest(weights, len(TERMS))), [header]).encode())
+        write_whole(file, self._text(weights, header).encode())
         kept = {"identity": identity, "games": games, "positions": positions}
         write_whole(record, as_json(kept))
-        return games, positions, load(file)
+        return games, positions, load(file, self._terms)
+
+    def _evaluation(self, weights: np.ndarray) -> LinearEvaluation:
+        return LinearEvaluation(weights, terms=self._terms)
+
+    def _text(self, weights: np.ndarray, header: str) -> str:
+        """The text of the file of learned weights."""
+        return render(as_mapping(simplest(weights, len(self._terms)), self._terms), [header], self._terms)
 
     def _learn(self, recipe: Recipe) -> tuple[int, int, np.ndarray]:
-        request, settings = recipe.request, recipe.request.settings
+        request, settings = recipe.request, recipe.request.settings.of_set(self._terms)
         options = ReadOptions(
             request.selection,
             self._start,
             needs_scores=settings.target.needs_scores,
-            rescore=None if request.rescore is None else Rescore(request.rescore, LinearEvaluation(self._start)),
+            rescore=None
+            if request.rescore is None
+            else Rescore(request.rescore, LinearEvaluation(self._start, terms=self._terms)),
+            terms=self._terms,
         )
         began = time.perf_counter()
         rows, games = self._rows([self._file(name) for name in request.files], options)
         sample = split(rows, settings)
-        learned = judge(sample, fit(sample, self._start, settings, FitCallback()), settings, FitCallback())
+        fitted = fit(sample, self._start, settings, FitCallback(), self._terms)
+        learned = judge(sample, fitted, settings, FitCallback())
         if learned.interrupted:
             raise ComparisonStoppedError
-        summary = summarise(sample, learned, settings, games, time.perf_counter() - began)
-        record = record_of(sample, learned, settings, summary, request.files)
+        summary = summarise(sample, learned, settings, games, time.perf_counter() - began, self._terms)
+        record = record_of(sample, learned, settings, summary, request.files, self._terms)
         save_record(self._folder / f"{recipe.name}.record.json", record)
         return games, len(rows), learned.end.weights
 
@@ -239,7 +249,7 @@ class _Comparing:
         if not isinstance(source, OwnGames):
             assert source is not None
             return source
-        both = OwnPlayer("Merino", LinearEvaluation(self._start))
+        both = OwnPlayer("Merino", self._evaluation(self._start))
         config = MatchConfig(
             (both, both),
             TimeControl(nodes=source.nodes),
@@ -257,14 +267,15 @@ class _Comparing:
     def _error(self, name: str, weights: np.ndarray) -> float:
         """The mean squared error of weights on a test."""
         if name not in self._tests:
-            self._tests[name] = self._rows([self._file(name)], ReadOptions(Selection(), self._start))[0]
+            options = ReadOptions(Selection(), self._start, terms=self._terms)
+            self._tests[name] = self._rows([self._file(name)], options)[0]
         rows = self._tests[name]
         sample = sample_of(rows, np.zeros(len(rows), dtype=np.bool_))
         return gather(sample, fit_k(sample, weights)).train
 
     def _match(self, name: str, weights: np.ndarray) -> Tally:
         """The match against the start."""
-        players = OwnPlayer(name, LinearEvaluation(weights)), OwnPlayer("start", LinearEvaluation(self._start))
+        players = OwnPlayer(name, self._evaluation(weights)), OwnPlayer("start", self._evaluation(self._start))
         wanted = self._comparison
         config = MatchConfig(
             players, TimeControl(nodes=wanted.nodes), wanted.games, wanted.seed, adjudication=CLEAR_WIN

@@ -22,7 +22,6 @@ import numpy as np
 from merino.inner.core.common.mapped import is_in_file, joined
 from merino.inner.core.common.user_files import GAMES, open_user_file
 from merino.inner.core.common.work import RemoteExecutor
-from merino.inner.eval.linear.evaluate import NUMBER_OF_TERMS
 from merino.inner.formats.pgn_games import GAME, Fault
 from merino.inner.formats.pgn_stream import GamesText, games_of
 from merino.inner.formats.sources import CHUNK, Source, SourceError, open_source
@@ -176,7 +175,7 @@ class _RemoteReader:
         parts = tuple(self._executor.keep(_rows_of, part) for part in self._parts)
         results = np.concatenate([report.results for report in self._reports])
         part_games = tuple(len(report.results) for report in self._reports)
-        rows = RemoteRows(self._executor, parts, part_games, np.concatenate(counts), results, NUMBER_OF_TERMS)
+        rows = RemoteRows(self._executor, parts, part_games, np.concatenate(counts), results, len(self._options.terms))
         return PositionsThere(self._games, tuple(self._faults), rows)
 
     def _read_games(self, source: Source) -> None:
@@ -284,12 +283,12 @@ def _text_here(extract: _Extract) -> bytes:
 
 def _read(reading: ReadOptions, extract: _Extract) -> _RemotePart:
     """Read the rows of an extract; raises NotThereError and LearnError."""
-    store = RowStore(reading.selection.unique, PART_IN_MEMORY)
+    store = RowStore(reading.selection.unique, PART_IN_MEMORY, len(reading.terms))
     found, used, unscored, faults = 0, 0, 0, list[Fault]()
     for games in extract.games():
         part = part_of(reading, games)
         if not len(store) and len(part.block):
-            check_rows(part.block, part.rows, reading.weights)
+            check_rows(part.block, part.rows, reading.weights, reading.terms)
         store.add(part.rows, part.block.positions["key"])
         found, used, unscored = found + part.found, used + part.used, unscored + part.unscored
         faults += part.faults

@@ -11,7 +11,7 @@ import numpy as np
 
 from merino.inner.core.common.mapped import RowFile, let_go, tell_no_room
 from merino.inner.core.compiled.jit import entry
-from merino.inner.eval.linear.evaluate import NUMBER_OF_TERMS
+from merino.inner.eval.linear.registry import TERMS
 from merino.inner.learn.positions import ODD, Equal, Rows
 
 _GROWTH = 8  # the store grows by an eighth at a time: `resize` moves no memory of this size on most systems
@@ -22,15 +22,15 @@ MAX_IN_MEMORY = 1 << 23  # rows whose features, 450 MB, are kept in memory
 class _Features:
     """The features of rows: in memory, or in a file as soon as they are more than `most`."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._kept = np.zeros((0, NUMBER_OF_TERMS), dtype=np.int16)  # also what of a file is mapped, if there is one
+    def __init__(self, most: int, terms: int) -> None:
+        self._most, self._terms = most, terms
+        self._kept = np.zeros((0, terms), dtype=np.int16)  # also what of a file is mapped, if there is one
         self._file: RowFile | None = None
 
     def reserve(self, capacity: int) -> None:
         """Make room in memory."""
         if self._file is None:
-            self._kept.resize((min(capacity, max(self._most, len(self._kept))), NUMBER_OF_TERMS), refcheck=False)
+            self._kept.resize((min(capacity, max(self._most, len(self._kept))), self._terms), refcheck=False)
 
     def put(self, first: int, rows: np.ndarray) -> None:
         """Add rows behind the `first` that are there."""
@@ -47,7 +47,7 @@ class _Features:
             tell_no_room(error)
             before = self._kept if self._file is None else self._file.array()
             self._file, self._most = None, sys.maxsize
-            self._kept = np.zeros((last, NUMBER_OF_TERMS), dtype=np.int16)
+            self._kept = np.zeros((last, self._terms), dtype=np.int16)
             self._kept[:first] = before[:first]
         if last > len(self._kept):
             self.reserve(last + last // _GROWTH)
@@ -63,9 +63,14 @@ class _Features:
 class RowStore:
     """The rows of many blocks; each column is one array that grows in place."""
 
-    def __init__(self, unique: Equal | None = None, most_in_memory: int = MAX_IN_MEMORY) -> None:
-        """`unique` says what duplicates are; a key of each position is then kept, too, so that they can be found."""
-        self._features = _Features(most_in_memory)
+    def __init__(
+        self, unique: Equal | None = None, most_in_memory: int = MAX_IN_MEMORY, terms: int = len(TERMS)
+    ) -> None:
+        """`unique` says what duplicates are; a key of each position is then kept, too, so that they can be found.
+
+        `terms` is the number of features of a row.
+        """
+        self._features = _Features(most_in_memory, terms)
         self._stage = np.zeros(0, dtype=np.uint8)
         self._game, self._to_end = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int16)
         self._scores, self._keys = np.zeros(0, dtype=np.int16), np.zeros(0, dtype=np.uint64)

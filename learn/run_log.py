@@ -15,7 +15,7 @@ import numpy as np
 from merino.inner.core.common.files import write_fault
 from merino.inner.core.common.user_files import open_log
 from merino.inner.eval.linear.phases import column_names, phases_of
-from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.registry import TERMS, TermSet
 from merino.inner.learn.fit import FitCallback, Step
 from merino.inner.learn.learning import Settings
 from merino.inner.learn.request import Events, Say
@@ -82,15 +82,11 @@ class RunLog:
             self._say(f"The log ends here: {write_fault(error, name)}")
 
 
-def _names(parameters: FitParameters) -> list[str]:
-    return column_names(TERMS, phases_of(parameters.weights, len(TERMS)))
-
-
 class StepLog(FitCallback):
     """A line for each step: its number, both errors, the time and the change; and progress in between."""
 
-    def __init__(self, events: Events, settings: Settings) -> None:
-        self._events, self._settings = events, settings
+    def __init__(self, events: Events, settings: Settings, terms: TermSet = TERMS) -> None:
+        self._events, self._settings, self._terms = events, settings, terms
         self._last: FitParameters | None = None
         self._number = 0
 
@@ -112,11 +108,14 @@ class StepLog(FitCallback):
         index = int(np.argmax(np.abs(change)))
         if abs(change[index]) < 0.05:
             return f"K = {step.parameters.k:.1f}"
-        return f"{_names(step.parameters)[index]} {change[index]:+.1f}"
+        return f"{self._names(step.parameters)[index]} {change[index]:+.1f}"
+
+    def _names(self, parameters: FitParameters) -> list[str]:
+        return column_names(self._terms, phases_of(parameters.weights, len(self._terms)))
 
     def trying(self, term: int, parameters: FitParameters) -> None:
         """Show the weight that the fit works on."""
-        names = _names(parameters)
+        names = self._names(parameters)
         self._events.say(f"Parameter {term + 1} of {len(names)}: {names[term]} = {parameters.weights[term] + 0.0:g}")
 
     def progressed(self, what: str, done: float) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import KeyValues, Parser, any_number, natural, positive
-from merino.inner.app.console.learn_options import add_position_choice, target, terms
+from merino.inner.app.console.learn_options import add_position_choice, chosen_terms, set_in_use, target
 from merino.inner.app.console.learning import shown
 from merino.inner.app.console.shared_options import progress_stream
 from merino.inner.core.common.command import CommandError
@@ -87,7 +87,7 @@ def improve_parser(command: str = "merino improve") -> Parser:
         choices=(1, 2),
         help=f"values of each weight: 1, or 2 for middlegame and endgame (default: {DEFAULTS.phases})",
     )
-    add("--terms", type=terms, metavar="LIST", help=f"terms to fit (default: {DEFAULTS.first}-{DEFAULTS.last})")
+    add("--terms", metavar="LIST", help="terms to fit, such as 6-27 (default: all)")
     add_position_choice(parser, usual=None)
     add = parser.group("deciding match").add_argument
     add("--match-nodes", type=positive, metavar="N", help=f"nodes per move (default: {DEFAULTS.match_nodes})")
@@ -120,9 +120,10 @@ def _asked(args: argparse.Namespace, parser: Parser) -> dict[str, Any]:
     if args.sprt is not None:
         given |= args.sprt
     if args.terms is not None:
-        if "names" in args.terms:
+        chosen = chosen_terms(args.terms, set_in_use(args.weights), parser)
+        if "names" in chosen:
             parser.error("--terms takes one range here, such as 6-27")
-        given |= args.terms
+        given |= chosen
     return {name: value for name, value in given.items() if value is not None}
 
 

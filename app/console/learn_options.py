@@ -12,7 +12,9 @@ from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, natural, positive
 from merino.inner.core.common.command import UsageError
 from merino.inner.core.common.nearest import did_you_mean
-from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.evaluation import EvaluationError
+from merino.inner.eval.linear.registry import TERMS, TermSet
+from merino.inner.eval.linear.weights import active_file, set_of
 from merino.inner.learn.learning import ARTICLE, METHODS, Settings
 from merino.inner.learn.positions import Equal, Quiet, Selection
 from merino.inner.learn.request import (
@@ -76,7 +78,11 @@ def read_arguments(arguments: Sequence[str], command: str = "merino learn") -> L
         parser.error("--rescore makes scores, but --target result uses none; give another --target")
     if args.prove and args.no_match:
         parser.error("--prove needs the match that --no-match leaves out; give only one of them")
-    chosen = _between(*numbers) if numbers else args.terms or {}
+    chosen = dict[str, object]()
+    if numbers:
+        chosen = _between(set_in_use(args.weights), *numbers)
+    elif args.terms is not None:
+        chosen = chosen_terms(args.terms, set_in_use(args.weights), parser)
     shared.check_cluster(parser, args)
     return LearnArguments(_request(args, files, chosen), None, args.json, args.table == "-", args.quiet, args.cluster)
 
@@ -150,7 +156,8 @@ def learn_parser(command: str = "merino learn") -> Parser:
         description="Learn the weights of the evaluation from games, validate them on other games, and put them in "
         "use if a match shows that they are not weaker.",
         notes="FILE is a PGN, plain or compressed ('-' for standard input), a file of labelled positions (.epd, .fen), "
-        f"or the .fen cache of an earlier run. Of the {len(TERMS)} terms, FIRST to LAST are fitted; by default all. "
+        f"or the .fen cache of an earlier run. Of the terms of the weights, {len(TERMS)} by default, FIRST to LAST are "
+        "fitted; by default all. "
         f"'merino weights' lists them. Without options the net {DEFAULT_TEACHER} teaches, alone and together with the "
         "results of the games, and short matches choose between the ways to learn; with --no-match or --out the net "
         "alone.",
@@ -192,7 +199,7 @@ def learn_parser(command: str = "merino learn") -> Parser:
 
 def _add_fit(parser: Parser) -> None:
     add = parser.group("fit").add_argument
-    add("--terms", type=terms, metavar="LIST", help="terms to fit: 6-27, or names separated by commas")
+    add("--terms", metavar="LIST", help="terms to fit: 6-27, or names separated by commas")
     sentence = f"values of each weight: 1, or 2 for middlegame and endgame (default: {DEFAULT_SETTINGS.phases})"
     add("--phases", type=int, choices=(1, 2), help=sentence)
     sentence = (
@@ -286,16 +293,27 @@ def _is_number(word: str) -> bool:
     return word.lstrip("-").isdecimal()
 
 
-def _between(first: int, last: int) -> dict[str, object]:
-    """The settings that fit the terms first..last; raises UsageError."""
-    if not 1 <= first <= last <= len(TERMS):
-        raise UsageError(f"learn: terms are numbered 1 to {len(TERMS)}, the first before the last; not {first} {last}")
+def set_in_use(weights: str | None) -> TermSet:
+    """The set of the weights to start from, None for those in use; raises UsageError."""
+    try:
+        return set_of(active_file(weights))
+    except EvaluationError as error:
+        raise UsageError(f"learn: {error}") from error
+
+
+def _between(terms: TermSet, first: int, last: int) -> dict[str, object]:
+    """The settings that fit the terms first..last of a set; raises UsageError."""
+    if not 1 <= first <= last <= len(terms):
+        raise UsageError(f"learn: terms are numbered 1 to {len(terms)}, the first before the last; not {first} {last}")
     return {"first": first, "last": last}
 
 
-def terms(text: str) -> dict[str, object]:
-    """The settings that fit the terms of a list: a range, or names and ranges separated by commas."""
-    known = [term.name for term in TERMS]
+def chosen_terms(text: str, terms: TermSet, parser: Parser) -> dict[str, object]:
+    """The settings that fit the terms of a list: a range, or names and ranges separated by commas.
+
+    A term that the set lacks ends in an error of the parser.
+    """
+    known = [term.name for term in terms]
     by_lower_case = {name.lower(): name for name in known}
     chosen: list[str] = []
     for part in text.split(","):
@@ -303,14 +321,14 @@ def terms(text: str) -> dict[str, object]:
         if first.isdecimal() and (last.isdecimal() or not dash):
             low, high = int(first), int(last or first)
             if not 1 <= low <= high <= len(known):
-                raise argparse.ArgumentTypeError(f"terms are numbered 1 to {len(known)}; there is no '{part}'")
+                parser.error(f"argument --terms: terms are numbered 1 to {len(known)}; there is no '{part}'")
             if part == text:
                 return {"first": low, "last": high}
             chosen += known[low - 1 : high]
         elif part.lower() in by_lower_case:
             chosen.append(by_lower_case[part.lower()])
         else:
-            raise argparse.ArgumentTypeError(f"there is no term '{part[:40]}'{did_you_mean(part, known)}")
+            parser.error(f"argument --terms: there is no term '{part[:40]}'{did_you_mean(part, known)}")
     return {"names": tuple(name for name in known if name in chosen)}
 
 

@@ -200,7 +200,7 @@ def weights(fields: Fields, state: ServerState) -> Answer:
         "about": "" if evaluation.has_terms else evaluation.describe(),
         "values": {name: number.value for name, number in own.items()},
         "bounds": {name: [number.low, number.high] for name, number in own.items()},
-        "terms": terms(),
+        "terms": terms(evaluation),
     }
 
 

@@ -13,6 +13,7 @@ from merino.inner.core.common.folders import user_folder
 from merino.inner.core.common.user_files import is_there
 from merino.inner.eval.evaluation import Evaluation, EvaluationError
 from merino.inner.eval.families import DEFAULT_FILE, EvaluationFile, active_file, evaluation_in, load
+from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.registry import TERMS
 
 IN_USE, USUAL = "in-use", "usual"
@@ -149,8 +150,9 @@ def text_of(evaluation: Evaluation, header: str) -> str:
         return path.read_text(encoding="utf-8")
 
 
-def terms() -> list[dict[str, object]]:
-    """The terms with their sentences, as plain data."""
+def terms(evaluation: Evaluation) -> list[dict[str, object]]:
+    """The terms of an evaluation with their sentences, as plain data; those of the default set if it has none."""
+    of = evaluation.terms if isinstance(evaluation, LinearEvaluation) else TERMS
     return [
         asdict(
             TermEntry(
@@ -164,5 +166,5 @@ def terms() -> list[dict[str, object]]:
                 sentence=term.sentence,
             )
         )
-        for number, term in enumerate(TERMS, start=1)
+        for number, term in enumerate(of, start=1)
     ]

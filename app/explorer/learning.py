@@ -18,8 +18,9 @@ from merino.inner.app.explorer.fields import Fields, RequestError
 from merino.inner.app.explorer.server_state import ServerState
 from merino.inner.app.explorer.sockets import Message, Say, Stop
 from merino.inner.eval.evaluation import Evaluation
+from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.phases import column_names, phases_of
-from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.registry import TermSet
 from merino.inner.formats.sources import SourceError
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import Step
@@ -41,9 +42,7 @@ GAMES = "games.pgn"
 def learn(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
     """Learn from the games of a text, report the progress, and keep record and weights."""
     evaluation, name = fields.evaluation(state.evaluations), fields.text("name", GAMES)[:80]
-    if not evaluation.has_terms:
-        raise RequestError(f"{evaluation.name} has no weights to learn; choose a weights file to start from")
-    settings, rescore = _settings(fields), fields.number("rescore", 1, MAX_NODES)
+    settings, rescore = _settings(fields, terms_of(evaluation)), fields.number("rescore", 1, MAX_NODES)
     if rescore is not None and not settings.target.needs_scores:
         raise RequestError("the target 'result' uses no searched scores; choose another target")
     began: list[float] = []
@@ -54,7 +53,7 @@ def learn(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
 
     def stepped(step: Step) -> None:
         began.append(step.at)
-        say({"type": "step", **_step(step, settings, began[0])})
+        say({"type": "step", **_step(step, settings, began[0], terms_of(evaluation))})
         heed()
 
     def progressed(what: str, done: float | None) -> None:
@@ -129,14 +128,20 @@ def _games(fields: Fields, folder: Path) -> Path:
     return path
 
 
-def _settings(fields: Fields) -> Settings:
-    terms = len(TERMS)
+def terms_of(evaluation: Evaluation) -> TermSet:
+    """The set of an evaluation that has terms."""
+    if not isinstance(evaluation, LinearEvaluation):
+        raise RequestError(f"{evaluation.name} has no weights to learn; choose a weights file to start from")
+    return evaluation.terms
+
+
+def _settings(fields: Fields, terms: TermSet) -> Settings:
     usual = Settings()
     method = fields.text("method", usual.method)
     if method not in METHODS:
         raise RequestError(f"'method' is one of {', '.join(METHODS)}")
-    first = fields.number("first", 1, terms) or usual.first
-    last = fields.number("last", 1, terms) or usual.last
+    first = fields.number("first", 1, len(terms)) or usual.first
+    last = fields.number("last", 1, len(terms)) or len(terms)
     if first > last:
         raise RequestError(f"the first term, {first}, comes after the last, {last}")
     return replace(
@@ -152,10 +157,10 @@ def _target(fields: Fields) -> Target:
         raise RequestError(f"'target': {error}") from error
 
 
-def _step(step: Step, settings: Settings, began: float) -> dict[str, Any]:
+def _step(step: Step, settings: Settings, began: float, terms: TermSet) -> dict[str, Any]:
     train, valid = settings.errors(step.sums)
     values = step.parameters.weights
-    weights = dict(zip(column_names(TERMS, phases_of(values, len(TERMS))), values.tolist(), strict=True))
+    weights = dict(zip(column_names(terms, phases_of(values, len(terms))), values.tolist(), strict=True))
     return {"seconds": step.at - began, "train": train, "valid": valid, "k": step.parameters.k, "weights": weights}
 
 

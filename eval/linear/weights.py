@@ -55,6 +55,18 @@ def load(path: Path, terms: Iterable[Term] = TERMS) -> np.ndarray:
     return parse(_text(path), str(path), terms)
 
 
+def load_any(path: Path) -> tuple[TermSet, np.ndarray]:
+    """The set that the weights in `path` are for, and the weights, as of `load`; raises WeightsError."""
+    text = _text(path)
+    terms = set_in(text, str(path))
+    return terms, parse(text, str(path), terms)
+
+
+def set_of(path: Path) -> TermSet:
+    """The set that a weights file is for; raises WeightsError."""
+    return set_in(_text(path), str(path))
+
+
 def parse(text: str, source: str, terms: Iterable[Term] = TERMS) -> np.ndarray:
     """The weights in a file's `text`; `source` names it in errors. A term that it does not name has its default.
 

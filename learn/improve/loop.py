@@ -168,11 +168,13 @@ class Improver:
             return SAME, Tally()
         if fitted.error_after > fitted.error_before:
             return WORSE, Tally()
-        trial = self._state.plan.trial(number)
+        plan = self._state.plan
+        trial = plan.trial(number)
         low, high = trial.test.bounds
         most = f"{trial.most_games} games at most"
         self._events.say(f"  {trial.test} at {trial.time_control} a move, settled at {low:.2f} or {high:.2f}, {most}")
-        tally = steps.play_trial(fitted.weights, best, trial, folder / "match.state", self._context)
+        state = folder / "match.state"
+        tally = steps.play_trial(fitted.weights, best, trial, state, self._context, terms=plan.terms)
         return trial.test.verdict(tally.counts) or OPEN, tally
 
     def _from_start(
@@ -186,7 +188,8 @@ class Improver:
             return None, None
         start = np.array(self._state.weights)
         trial = plan.gauge_trial(number)
-        tally = steps.play_trial(fitted.weights, start, trial, folder / "gauge.state", self._context, decides=False)
+        state, terms = folder / "gauge.state", plan.terms
+        tally = steps.play_trial(fitted.weights, start, trial, state, self._context, decides=False, terms=terms)
         found: Estimate = estimate(tally.counts)
         return found.elo, found.elo_error
 

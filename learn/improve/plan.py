@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.registry import SETS, TERMS, TermSet, set_named
 from merino.inner.learn.learning import Settings
 from merino.inner.learn.positions import Quiet, Selection
 from merino.inner.learn.targets import Target
@@ -25,7 +25,8 @@ class Plan:
     A round plays `games` games of the best weights against themselves at `nodes` a move, learns from those of the last
     `window` rounds, and tests the new weights against the best: at `match_nodes` a move, in at most `match_games`
     games, by an SPRT of normalised Elo between `elo0` and `elo1`. `share` is that of the result in the target, `phases`
-    the number of values of a weight; terms `first` to `last` may move. At most `per_game` positions of a game are used,
+    the number of values of a weight; terms `first` to `last` of the set named `set` may move, to its end if `last` is
+    None. At most `per_game` positions of a game are used,
     None for all; `positions` is the treatment of those where a capture changes the score. After each proof, `gauge`
     games measure the Elo of the best against the start; 0 for none.
     """
@@ -36,7 +37,7 @@ class Plan:
     share: float = 0.5
     phases: int = 2
     first: int = 1
-    last: int = len(TERMS)
+    last: int | None = None
     positions: Quiet = Quiet.ANY
     per_game: int | None = None
     match_nodes: int = 2000
@@ -45,6 +46,7 @@ class Plan:
     elo1: float = 10.0
     gauge: int = 200
     seed: int = 1
+    set: str = TERMS.name
 
     def as_json(self) -> dict[str, Any]:
         """Plain data for `json.dumps`."""
@@ -57,6 +59,8 @@ class Plan:
         Raises TypeError or ValueError for anything else.
         """
         plan = cls(**{field.name: data[field.name] for field in fields(cls) if field.name in data})
+        if plan.set not in SETS:
+            raise ValueError(f"there is no set of terms named {plan.set!r}")
         return replace(plan, positions=Quiet(plan.positions))
 
     def differences(self, other: Plan) -> list[str]:
@@ -72,6 +76,11 @@ class Plan:
         """The random moves that make the games of a round differ."""
         return RandomMoves(early=6, early_loss=100, seed=self.seed_of(number, 0))
 
+    @property
+    def terms(self) -> TermSet:
+        """The set of terms that are learned."""
+        return set_named(self.set)
+
     def settings(self, number: int) -> Settings:
         """The settings of learning in a round."""
         return Settings(
@@ -81,7 +90,7 @@ class Plan:
             target=Target(self.share),
             decay=None,
             seed=self.seed_of(number, 1),
-        )
+        ).of_set(self.terms)
 
     @property
     def selection(self) -> Selection:

@@ -9,7 +9,7 @@ import numpy as np
 
 from merino.inner.core.common.pictures import GREY
 from merino.inner.eval.linear.phases import SUFFIXES, halves
-from merino.inner.eval.linear.registry import TERMS, Group
+from merino.inner.eval.linear.registry import Group
 from merino.inner.learn.improve.state import LoopState
 from merino.inner.learn.plots import COLOURS, painted, plot_errors, spread_out
 
@@ -68,13 +68,14 @@ def _weights(figure: Any, state: LoopState) -> None:
     for found in state.rounds:
         best.append(np.array(found.weights) if found.is_proven else best[-1])
         numbers.append(found.number)
-    pairs = np.array([halves(weights, len(TERMS)) for weights in best])  # [rounds, phase, terms]
-    groups = [group for group in Group if any(term.group is group for term in TERMS)]
+    terms = state.plan.terms
+    pairs = np.array([halves(weights, len(terms)) for weights in best])  # [rounds, phase, terms]
+    groups = [group for group in Group if any(term.group is group for term in terms)]
     figure.set_size_inches(12.4, 0.6 + 3.6 * -(-len(groups) // 2))
     panels = list(figure.subplots(-(-len(groups) // 2), 2, squeeze=False).flat)
     for axes, group in zip(panels, groups, strict=False):
-        members = [index for index, term in enumerate(TERMS) if term.group is group]
-        _paths(axes, numbers, pairs[:, :, members], [TERMS[index].name for index in members])
+        members = [index for index, term in enumerate(terms) if term.group is group]
+        _paths(axes, numbers, pairs[:, :, members], [terms[index].name for index in members])
         axes.set_title(group.title)
         axes.set_xlabel("round")
         axes.set_ylabel("centipawns")

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from merino.inner.eval.linear.registry import TERMS
-from merino.inner.eval.linear.weights import active_file, load
+from merino.inner.eval.linear.weights import active_file, load_any
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.improve.loop import Improvement, Improver, Until
 from merino.inner.learn.improve.plan import Plan
@@ -33,9 +32,10 @@ def begin(
     with Folder(path) as folder:
         state = folder.load()
         if state is None:
-            plan = check(Plan(**given))
             source = active_file(weights)
-            start = start_of(load(source), plan.phases, len(TERMS))
+            terms, start = load_any(source)
+            plan = check(Plan(**given, set=terms.name))
+            start = start_of(start, plan.phases, len(terms))
             state = LoopState(plan, str(source.absolute()), weights is None, tuple(start.tolist()))
         else:
             _check_same(path, state, weights, given)
@@ -48,8 +48,9 @@ def begin(
 
 def check(plan: Plan) -> Plan:
     """The plan, if its numbers make sense together; raises LearnError."""
-    if not 1 <= plan.first <= plan.last <= len(TERMS):
-        raise LearnError(f"terms are numbered 1..{len(TERMS)}, first before last; not {plan.first} {plan.last}")
+    last, terms = plan.last or len(plan.terms), len(plan.terms)
+    if not 1 <= plan.first <= last <= terms:
+        raise LearnError(f"terms are numbered 1..{terms}, first before last; not {plan.first} {last}")
     if plan.phases not in (1, 2):
         raise LearnError(f"a weight has one value or two, not {plan.phases}")
     if not 0 <= plan.share <= 1:

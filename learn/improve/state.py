@@ -19,7 +19,7 @@ from merino.inner.core.common.about import __version__
 from merino.inner.core.common.files import is_draft, try_lock, write_together
 from merino.inner.core.common.sealed import as_json, from_json
 from merino.inner.core.common.user_files import STATE, is_there, open_log, read_user_file
-from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.registry import TERMS, TermSet
 from merino.inner.eval.linear.weights import as_mapping, render
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.improve.plan import Plan
@@ -145,11 +145,12 @@ class Folder:
 
         `improve.json` comes first: after a kill the next run makes the others from it, and knows the folder as its own.
         """
-        best = weights_text(state.best, [f"the best of {len(state.rounds)} rounds"])
+        best = weights_text(state.best, [f"the best of {len(state.rounds)} rounds"], state.plan.terms)
         contents = {STATE_NAME: as_json(_as_json(state), indent=1), "table.csv": table_of(state).encode()}
         contents[self.best.name] = best.encode()
         if not is_there(self.path / "start.txt"):
-            start = weights_text(np.array(state.weights), [f"the start, as in {state.start_name}"])
+            origin = f"the start, as in {state.start_name}"
+            start = weights_text(np.array(state.weights), [origin], state.plan.terms)
             contents["start.txt"] = start.encode()
         write_together({self.path / name: content for name, content in contents.items()})
 
@@ -159,9 +160,9 @@ class Folder:
             file.write(f"{line}\n".encode())
 
 
-def weights_text(weights: np.ndarray, header: list[str]) -> str:
+def weights_text(weights: np.ndarray, header: list[str], terms: TermSet = TERMS) -> str:
     """The text of a weights file of the run."""
-    return render(as_mapping(weights, TERMS), [f"Learned by merino improve: {line}" for line in header])
+    return render(as_mapping(weights, terms), [f"Learned by merino improve: {line}" for line in header], terms)
 
 
 def load_state(path: Path) -> LoopState:
@@ -182,7 +183,7 @@ def load_state(path: Path) -> LoopState:
         state = LoopState(plan, str(data["start"]), bool(data["changes_use"]), *numbers)
     except (KeyError, TypeError, ValueError) as error:
         raise LearnError(f"'{path}' is damaged: {error!r}") from error
-    if len(state.weights) % len(TERMS):
+    if len(state.weights) % len(plan.terms):
         raise LearnError(f"'{path}' is of an evaluation with other terms: give a new folder")
     return state
 

@@ -17,7 +17,7 @@ from merino.inner.core.common.sealed import as_json, from_json
 from merino.inner.core.common.user_files import STATE, is_there, read_user_file
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.phases import in_two_phases
-from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.registry import TERMS, TermSet
 from merino.inner.eval.linear.weights import load
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import FitCallback
@@ -69,14 +69,14 @@ class RoundFit:
     error_after: float
 
 
-def player(name: str, weights: np.ndarray) -> OwnPlayer:
-    """Merino with these weights."""
-    return OwnPlayer(name, LinearEvaluation(weights))
+def player(name: str, weights: np.ndarray, terms: TermSet) -> OwnPlayer:
+    """Merino with these weights of a set."""
+    return OwnPlayer(name, LinearEvaluation(weights, terms=terms))
 
 
 def play(plan: Plan, number: int, best: np.ndarray, folder: Path, context: StepContext) -> None:
     """Play the games of a round; raises StepStoppedError and MatchError."""
-    both = player("Merino", best)
+    both = player("Merino", best, plan.terms)
     config = MatchConfig(
         (both, both),
         TimeControl(nodes=plan.nodes),
@@ -98,12 +98,13 @@ def fit_round(
     Validation games are of the newest file only: the best weights have learned from the others.
     """
     if is_there(folder / FIT):
-        return _kept_fit(folder)
-    settings = plan.settings(number)
-    start = in_two_phases(best, len(TERMS)) if plan.phases == 2 else best
-    options = ReadOptions(plan.selection, best, needs_scores=settings.target.needs_scores)
+        return _kept_fit(folder, plan.terms)
+    settings, terms = plan.settings(number), plan.terms
+    start = in_two_phases(best, len(terms)) if plan.phases == 2 else best
+    options = ReadOptions(plan.selection, best, needs_scores=settings.target.needs_scores, terms=terms)
     found = read_rows(games, options, Events(progressed=context.events.progressed))
-    learned = learn(split(found.rows, settings, found.games - plan.games), start, settings, FitCallback())
+    sample = split(found.rows, settings, found.games - plan.games)
+    learned = learn(sample, start, settings, FitCallback(), terms)
     if learned.interrupted:
         raise StepStoppedError
     fitted = {
@@ -112,19 +113,20 @@ def fit_round(
         "error_before": learned.before.valid,
         "error_after": learned.after.valid,
     }
-    text = weights_text(learned.end.weights, [f"round {number}, from {found.games} games, {len(found)} positions"])
+    origin = f"round {number}, from {found.games} games, {len(found)} positions"
+    text = weights_text(learned.end.weights, [origin], terms)
     write_whole(folder / CANDIDATE, text.encode())
     write_whole(folder / FIT, as_json(fitted))
-    return _kept_fit(folder)
+    return _kept_fit(folder, terms)
 
 
-def _kept_fit(folder: Path) -> RoundFit:
+def _kept_fit(folder: Path, terms: TermSet) -> RoundFit:
     """The fit that the folder of a round holds; raises LearnError."""
     path = folder / FIT
     try:
         found = from_json(read_user_file(path, STATE), str(path))
         errors = float(found["error_before"]), float(found["error_after"])
-        return RoundFit(load(folder / CANDIDATE), int(found["games"]), int(found["positions"]), *errors)
+        return RoundFit(load(folder / CANDIDATE, terms), int(found["games"]), int(found["positions"]), *errors)
     except OSError as error:
         raise LearnError(f"cannot read '{path}': {error.strerror}") from error
     except (ValueError, KeyError, TypeError, OverflowError) as error:
@@ -132,11 +134,17 @@ def _kept_fit(folder: Path) -> RoundFit:
 
 
 def play_trial(
-    new: np.ndarray, old: np.ndarray, trial: StrengthTest, state: Path, context: StepContext, decides: bool = True
+    new: np.ndarray,
+    old: np.ndarray,
+    trial: StrengthTest,
+    state: Path,
+    context: StepContext,
+    decides: bool = True,
+    terms: TermSet = TERMS,
 ) -> Tally:
     """Play a match, until its test is settled if it decides; raises StepStoppedError and MatchError."""
     config = MatchConfig(
-        (player("new", new), player("old", old)),
+        (player("new", new, terms), player("old", old, terms)),
         trial.time_control,
         trial.most_games,
         trial.seed,

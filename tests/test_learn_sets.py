@@ -1,0 +1,115 @@
+"""Learning the weights of another set of terms than the default: the file to start from says which."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from merino.inner.app.console.learn_options import read_arguments
+from merino.inner.app.shell.cli import main
+from merino.inner.core.common.command import UsageError
+from merino.inner.eval.linear.registry import TERMS, set_named
+from merino.inner.eval.linear.weights import load, load_any, save
+from merino.inner.formats.pgn_games import read_games
+from merino.inner.learn.checking import check_rows
+from merino.inner.learn.errors import LearnError
+from merino.inner.learn.improve.plan import Plan
+from merino.inner.learn.improve.start import check
+from merino.inner.learn.learning import Settings
+from merino.inner.learn.positions import FEATURE_SCALE, Quiet, Selection, block_of_games, rows_of_block
+from merino.inner.learn.quiet import is_open, select_quiet
+from merino.inner.learn.rescoring import Rescore
+from tests.rows import SELFPLAY
+
+FULL = set_named("full")
+
+
+def material() -> np.ndarray:
+    """Weights that know the pieces alone, float64[terms]."""
+    weights = np.zeros(len(FULL))
+    weights[:5] = 100, 300, 300, 500, 900
+    return weights
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Path:
+    path = tmp_path / "w" / "start.txt"
+    path.parent.mkdir()
+    save(path, material(), ["the pieces alone"], FULL)
+    return path
+
+
+@pytest.fixture(scope="module")
+def games() -> bytes:
+    """A part of the games that come with Merino."""
+    return b"[Event".join(SELFPLAY.read_bytes().split(b"[Event")[:121])
+
+
+def test_the_weights_of_a_set_are_learned_from_games(
+    start: Path, games: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pgn = tmp_path / "games.pgn"
+    pgn.write_bytes(games)
+    words = ["learn", str(pgn), "1", str(len(FULL)), "--phases", "2", "--weights", str(start), "--no-match", "--json"]
+    assert main(words) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert len(summary["weights"]) == 2 * len(FULL) and summary["valid_after"] < summary["valid_before"]
+    terms, learned = load_any(start)
+    assert terms is FULL and "set full\n" in start.read_text()
+    assert learned.tolist() == [line["new"] for line in summary["weights"]]
+    assert load(start.with_suffix(".old"), FULL).tolist() == material().tolist()
+
+
+def test_rows_of_a_set_times_its_weights_are_its_scores(games: bytes) -> None:
+    block = block_of_games(read_games(games), Selection())
+    rows = rows_of_block(block, FULL)
+    weights = np.concatenate([material(), 1.1 * material()])
+    assert rows.features.shape == (len(block), len(FULL))
+    check_rows(block, rows, weights, FULL)
+    rows.features[:, 1] += np.int16(2 * FEATURE_SCALE)
+    with pytest.raises(LearnError, match="internal error"):
+        check_rows(block, rows, weights, FULL)
+
+
+def test_positions_are_chosen_and_scored_by_the_set_of_the_weights(games: bytes) -> None:
+    block = block_of_games(read_games(games), Selection())
+    rich = material()
+    rich[4] = 3000
+    kept = [np.count_nonzero(is_open(block, weights, 700, FULL)) for weights in (material(), rich)]
+    assert 0 < kept[1] < kept[0] <= len(block)
+    few = block.positions[:40].copy()
+    assert 0 < np.count_nonzero(select_quiet(few, material(), Quiet.ONLY, FULL)) <= 40
+    scores = [Rescore(50, weights, FULL).scores_of(few, np.zeros(1, dtype=np.uint64)) for weights in (material(), rich)]
+    assert not np.array_equal(*scores)
+
+
+def test_terms_are_counted_and_named_in_the_set_of_the_weights(start: Path) -> None:
+    chosen = read_arguments(["a.pgn", "--terms", "KingAttack,hanging", "--weights", str(start)])
+    assert chosen.request.settings.names == ("Hanging", "KingAttack")
+    chosen = read_arguments(["a.pgn", "1", str(len(FULL)), "--weights", str(start)])
+    assert chosen.request.settings.last == len(FULL) > len(TERMS)
+    with pytest.raises(SystemExit):
+        read_arguments(["a.pgn", "--terms", "VAL_P", "--weights", str(start)])
+    with pytest.raises(UsageError, match=f"terms are numbered 1 to {len(FULL)}"):
+        read_arguments(["a.pgn", "1", str(len(FULL) + 1), "--weights", str(start)])
+
+
+def test_settings_that_name_no_last_term_go_to_the_end_of_the_set() -> None:
+    assert Settings().of_set(FULL).moving == f"6..{len(FULL)}" and Settings().of_set(TERMS).moving == f"6..{len(TERMS)}"
+    with pytest.raises(LearnError, match="terms are numbered"):
+        Settings(last=len(FULL)).of_set(TERMS)
+    with pytest.raises(LearnError, match="no term named Hanging"):
+        Settings(names=("Hanging",)).of_set(TERMS)
+
+
+def test_a_plan_of_improve_keeps_the_set() -> None:
+    plan = Plan(set="full")
+    assert Plan.from_json(plan.as_json()) == plan and plan.terms is FULL
+    assert plan.settings(1).last == len(FULL) and Plan.from_json({}).terms is TERMS
+    with pytest.raises(ValueError, match="no set of terms named 'other'"):
+        Plan.from_json({"set": "other"})
+    with pytest.raises(LearnError, match=f"terms are numbered 1..{len(FULL)}"):
+        check(Plan(set="full", last=len(FULL) + 1))

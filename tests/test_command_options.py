@@ -192,7 +192,7 @@ def test_a_mistyped_option_is_answered_with_the_nearest(capsys: pytest.CaptureFi
             "'tnue' is not one of simulate, tune, resume, replay, scan, plan, convert; did you mean 'tune'?",
         ),
         (["points", "--by", "elos"], "did you mean 'elo'?"),
-        (["learn", "--terms", "RokOpen"], "there is no term 'RokOpen'; did you mean 'RookOpen'?"),
+        (["learn", "a.pgn", "--terms", "RokOpen"], "there is no term 'RokOpen'; did you mean 'RookOpen'?"),
         (["match", "a", "b", "--resign", "movecont=3", "score=9"], "expected movecount=N score=N, found 'movecont=3 "),
         (["match", "a", "b", "--resign", "score=4", "9"], "expected movecount=N score=N, found 'score=4 9'"),
         (["match", "a", "b", "--draw", "1", "x", "3"], "argument --draw: 'x' is not a whole number from 0 on"),

@@ -11,6 +11,7 @@ import pytest
 from merino.inner.app.console.learn_options import read_arguments
 from merino.inner.app.shell.cli import main
 from merino.inner.core.common.command import UsageError
+from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.registry import TERMS, set_named
 from merino.inner.eval.linear.weights import load, load_any, save
 from merino.inner.formats.pgn_games import read_games
@@ -48,12 +49,20 @@ def games() -> bytes:
     return b"[Event".join(SELFPLAY.read_bytes().split(b"[Event")[:121])
 
 
-def test_the_weights_of_a_set_are_learned_from_games(
-    start: Path, games: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pgn = tmp_path / "games.pgn"
-    pgn.write_bytes(games)
-    words = ["learn", str(pgn), "1", str(len(FULL)), "--phases", "2", "--weights", str(start), "--no-match", "--json"]
+def test_the_weights_of_a_set_are_learned_from_games(start: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [
+        "learn",
+        str(SELFPLAY),
+        "--no-fen",
+        "1",
+        str(len(FULL)),
+        "--phases",
+        "2",
+        "--weights",
+        str(start),
+        "--no-match",
+        "--json",
+    ]
     assert main(words) == 0
     summary = json.loads(capsys.readouterr().out)
     assert len(summary["weights"]) == 2 * len(FULL) and summary["valid_after"] < summary["valid_before"]
@@ -82,7 +91,10 @@ def test_positions_are_chosen_and_scored_by_the_set_of_the_weights(games: bytes)
     assert 0 < kept[1] < kept[0] <= len(block)
     few = block.positions[:40].copy()
     assert 0 < np.count_nonzero(select_quiet(few, material(), Quiet.ONLY, FULL)) <= 40
-    scores = [Rescore(50, weights, FULL).scores_of(few, np.zeros(1, dtype=np.uint64)) for weights in (material(), rich)]
+    other = material()
+    other[5:] = 50  # all else counts, too
+    searches = [Rescore(50, LinearEvaluation(weights, terms=FULL)) for weights in (material(), other)]
+    scores = [search.scores_of(few, np.zeros(1, dtype=np.uint64)) for search in searches]
     assert not np.array_equal(*scores)
 
 
@@ -91,7 +103,7 @@ def test_terms_are_counted_and_named_in_the_set_of_the_weights(start: Path) -> N
     assert chosen.request.settings.names == ("Hanging", "KingAttack")
     chosen = read_arguments(["a.pgn", "1", str(len(FULL)), "--weights", str(start)])
     assert chosen.request.settings.last == len(FULL) > len(TERMS)
-    with pytest.raises(SystemExit):
+    with pytest.raises(UsageError, match="there is no term 'VAL_P'"):
         read_arguments(["a.pgn", "--terms", "VAL_P", "--weights", str(start)])
     with pytest.raises(UsageError, match=f"terms are numbered 1 to {len(FULL)}"):
         read_arguments(["a.pgn", "1", str(len(FULL) + 1), "--weights", str(start)])

@@ -16,6 +16,7 @@ import pytest
 from dask.sizeof import sizeof
 
 from merino.inner.core.common.mapped import is_in_file, joined
+from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import DEFAULT_FILE, defaults
 from merino.inner.formats import pgn_stream
 from merino.inner.learn import remote_reading, remote_sample, shares
@@ -149,7 +150,7 @@ def test_rows_in_files_teach_the_same_to_the_last_digit(
     sample, said = here([selfplay], settings, reading)
     assert not is_in_file(sample.features)
     wanted = learned(sample, settings)
-    monkeypatch.setattr(RowStore.__init__, "__defaults__", (False, 5000))  # rows in memory
+    monkeypatch.setattr(RowStore.__init__, "__defaults__", (False, 5000, len(TERMS)))  # rows in memory
     monkeypatch.setattr(remote_reading, "PART_IN_MEMORY", 50)
     monkeypatch.setattr(remote_sample, "BUNDLE_IN_MEMORY", 50)
     in_file, also_said = here([selfplay], settings, reading)

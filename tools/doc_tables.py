@@ -21,18 +21,18 @@ from merino.inner.app.shell.points import points_parser
 from merino.inner.engine.search.parameters import PARAMETERS
 from merino.inner.engine.uci.options import OPTIONS, UciOption
 from merino.inner.eval.linear.phases import halves
-from merino.inner.eval.linear.registry import TERMS, Group
+from merino.inner.eval.linear.registry import TERMS, Group, TermSet, set_named
 from merino.inner.eval.linear.weights import defaults
 from merino.inner.tune.simulator import SETTINGS
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def terms_table() -> str:
-    """The evaluation terms: name, group, phase, default weight and sentence."""
+def terms_table(terms: TermSet = TERMS) -> str:
+    """The terms of a set: name, group, phase, the weight that comes with Merino, and sentence."""
     rows = [
         (_code(term.name), _group(term.group), term.phase.name.lower(), _weight(*pair), term.sentence)
-        for term, *pair in zip(TERMS, *halves(defaults(), len(TERMS)), strict=True)
+        for term, *pair in zip(terms, *halves(defaults(terms), len(terms)), strict=True)
     ]
     return markdown_table(("Term", "Group", "When", "Weight", "What is counted"), rows, right_aligned=(3,))
 
@@ -119,6 +119,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "options": options_table,
     "commands": commands_table,
     "terms": terms_table,
+    "full-terms": lambda: terms_table(set_named("full")),
     "parameters": parameters_table,
     "learn-options": lambda: command_options_table(learn_parser()),
     "points-options": lambda: command_options_table(points_parser()),

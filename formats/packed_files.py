@@ -79,8 +79,10 @@ def training_records(
         parts += packed_triples(path, tell) if of_moves else packed_positions(path, Filter(), tell)
     records = np.concatenate(parts) if parts else np.zeros(0, dtype=PACKED)
     if not len(records):
-        wanted = "no finished game with a choice of moves" if of_moves else "no position with a score and a result"
-        raise PackedError(f"'{paths[0]}' holds {wanted}")
+        wanted = (
+            "no position with a score and a result; --rescore 1000 makes scores for games without them, by searches"
+        )
+        raise PackedError(f"'{paths[0]}' holds {'no finished game with a choice of moves' if of_moves else wanted}")
     return records
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from merino.inner.app.shell.cli import main
 from merino.inner.core.board.bitboard import KING
+from merino.inner.eval.linear.weights import SHIPPED
 from merino.inner.eval.net.file import load_net, save_net
 from merino.inner.eval.net.network import Shape, exact_scores
 from merino.inner.eval.net.piece_family import net_evaluation
@@ -317,3 +318,22 @@ def test_what_cannot_be_trained_is_said(tmp_path: Path, capsys, words: list[str]
     errors = capsys.readouterr().err
     assert said in errors and "Traceback" not in errors
     assert not (tmp_path / "n.net").exists()
+
+
+def test_games_without_scores_are_searched_and_tune_the_net_that_searches_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    games, out = tmp_path / "g.pgn", tmp_path / "n.net"
+    moves = "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. O-O Be7 6. Re1 b5 7. Bb3 d6 8. c3 O-O"
+    games.write_text("".join(f'[Result "{result}"]\n\n{moves} {result}\n\n' for result in ("1-0", "0-1") * 40))
+    words = ["train", str(games), "--out", str(out), "--start", "gen1", "--epochs", "1"]
+    assert main(words) == 1
+    assert "--rescore 1000 makes scores for games without them, by searches" in capsys.readouterr().err
+    assert main([*words, "--rescore", "30", "--no-match"]) == 0
+    told = capsys.readouterr().out
+    assert "positions are few: the net has more weights than that" in told
+    assert load_net(out).shape == load_net(SHIPPED / "gen1.net").shape
+    scores = games.with_name("g.pgn.scores")
+    first = scores.read_bytes()
+    assert main([*words, "--rescore", "30", "--no-match"]) == 0 and scores.read_bytes() == first
+    assert main([*words, "--rescore", "30", "--objective", "pqr"]) == 2

@@ -25,13 +25,20 @@ from merino.inner.core.common.user_files import open_log
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.families import find_net
 from merino.inner.eval.net.file import load_net, save_net
-from merino.inner.eval.net.network import ACTIVATIONS, Shape
+from merino.inner.eval.net.network import ACTIVATIONS, Network, Shape
+from merino.inner.eval.net.piece_family import net_evaluation
 from merino.inner.formats.packed import PackedError
 from merino.inner.formats.packed_files import training_records
 from merino.inner.formats.sources import SourceError, find_files
 from merino.inner.learn.net.gradient import Objective
+from merino.inner.learn.net.labelling import label_games
 from merino.inner.learn.net.plots import log_of
 from merino.inner.learn.net.training import Trained, Trainer, TrainingError, TrainingSettings, TrainingState, fit_k
+from merino.inner.learn.request import Events
+from merino.inner.learn.rescoring import Rescore
+from merino.inner.learn.teaching import DEFAULT_TEACHER
+from merino.inner.match.players import OwnPlayer
+from merino.inner.match.prove import GAIN, prove
 
 SCORE, PQR = "score", "pqr"
 SETTINGS, OBJECTIVE, SHAPE = TrainingSettings(), Objective(), Shape()
@@ -45,14 +52,14 @@ def run_train(arguments: Sequence[str]) -> int:
         errors_named("train", PackedError, SourceError, TrainingError, EvaluationError, FileInUseError),
         ExitStack() as stack,
     ):
-        start = load_net(find_net(args.start)) if args.start else None
+        start = _start(args)
         shape = _shape(args, start.shape if start else SHAPE)
         checkpoint = out.parent / f"{out.name}.state"
         try:
             for path in (out, checkpoint):
                 check_writable(path)
             stack.enter_context(held(out))
-            records, names = _records(args)
+            records, names = _records(args, start)
             is_pqr = args.objective == PQR
             k = args.k or (OBJECTIVE.k if is_pqr else fit_k(records))
             settings = TrainingSettings(
@@ -84,6 +91,8 @@ def run_train(arguments: Sequence[str]) -> int:
         except OSError as error:
             raise CommandError(f"train: {write_fault(error)}") from error
     _tell(found, out)
+    if args.rescore and start is not None and not found.interrupted and not args.no_match:
+        _meet(found, start, out, args)
     return INTERRUPTED if found.interrupted else 0
 
 
@@ -126,6 +135,12 @@ def _parser() -> Parser:
     validation = add("--validation", type=share, metavar="X", default=SETTINGS.validation, help=sentence)
     parser.also_accept("--apart", validation)
     add("--no-mirror", action="store_true", help="do not mirror positions left to right")
+    sentence = (
+        "search ten positions of each game, NODES each, with the net at the start, and keep the scores beside them "
+        f"(default: the scores in the files); the start is then {DEFAULT_TEACHER}, unless named"
+    )
+    add("--rescore", type=positive, metavar="NODES", help=sentence)
+    add("--no-match", action="store_true", help="after --rescore, do not let the new net meet the one before it")
     add = parser.group(shared.OUTPUT).add_argument
     add(
         "--out",
@@ -153,14 +168,37 @@ def _hidden(text: str) -> tuple[int, int]:
     return int(words[0]), int(words[1]) if len(words) > 1 else 0
 
 
-def _records(args: argparse.Namespace) -> tuple[np.ndarray, list[str]]:
+def _start(args: argparse.Namespace) -> Network | None:
+    """The net to start from: with --rescore, whose searches it makes, one that comes with Merino if none is named."""
+    if args.rescore and args.objective == PQR:
+        raise UsageError("train: --rescore makes scores, but --objective pqr uses none")
+    name = args.start or (DEFAULT_TEACHER if args.rescore else None)
+    return load_net(find_net(name)) if name else None
+
+
+def _records(args: argparse.Namespace, start: Network | None) -> tuple[np.ndarray, list[str]]:
     """All positions, and the names of their files."""
     files, progress = find_files(args.files), ProgressOfMany(shared.progress_stream(args.quiet))
     try:
+        if args.rescore and start is not None:
+            say = shared.unless_quiet(print, args.quiet)
+            records = label_games(files, Rescore(args.rescore, net_evaluation(start)), Events(say, progress))
+            if len(records) < sum(array.size for array in start.weights.values()):
+                say(f"{len(records)} positions are few: the net has more weights than that")
+            return records, [path.name for path in files]
         records = training_records(files, args.objective == PQR, lambda path: partial(progress, f"Reading {path.name}"))
     finally:
         progress.wipe()
     return records, [path.name for path in files]
+
+
+def _meet(found: Trained, start: Network, out: Path, args: argparse.Namespace) -> None:
+    """Let the new net meet the one before it, in the match that decides in `merino learn`."""
+    name = Path(args.start or DEFAULT_TEACHER).name
+    new, old = OwnPlayer(out.name, net_evaluation(found.network)), OwnPlayer(name, net_evaluation(start))
+    print(f"It meets {name} in {GAIN.most_games} games at most, {GAIN.time_control} a move; --no-match skips this.")
+    with LivePrinter(shared.progress_stream(args.quiet)) as show:
+        prove(new, old, GAIN, print, show, args.threads)
 
 
 class _TrainingLog:

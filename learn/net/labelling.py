@@ -1,0 +1,61 @@
+"""Positions for a net from games without scores: searched one by one, with the net that training starts from.
+
+The scores are kept in a file beside the games, as those of `learn --rescore` are, so that a stopped run goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from merino.inner.core.common.work import in_order
+from merino.inner.eval.linear.weights import defaults
+from merino.inner.formats.packed import MAX_SCORE, PACKED, pack
+from merino.inner.formats.pgn_stream import games_of
+from merino.inner.formats.sources import Source, digest, open_source
+from merino.inner.learn.errors import LearnError
+from merino.inner.learn.inputs import InputPart, ReadOptions, part_of
+from merino.inner.learn.positions import PositionBlock, Quiet, Selection
+from merino.inner.learn.request import Events
+from merino.inner.learn.rescoring import ENDING, Rescore, ScoreFile
+from merino.inner.learn.source import check_found
+
+SELECTION = Selection(quiet=Quiet.RESOLVED, per_game=10)  # a search costs a millisecond and more
+
+
+def label_games(paths: Sequence[Path], rescore: Rescore, events: Events) -> np.ndarray:
+    """Ten resolved positions of each game of PGN files with the scores of searches: PACKED[n].
+
+    Lines for people and progress go to `events`. Raises LearnError and SourceError.
+    """
+    options = ReadOptions(SELECTION, defaults(), needs_scores=True)
+    parts, games = [np.zeros(0, dtype=PACKED)], 0
+    for path in paths:
+        with open_source(path) as source:
+            for part in _searched(source, options, rescore, events):
+                parts.append(_packed(part.block, games))
+                games += part.found
+    records = np.concatenate(parts)
+    check_found(paths, len(records), games, 0)
+    return records
+
+
+def _searched(source: Source, options: ReadOptions, rescore: Rescore, events: Events) -> Iterator[InputPart]:
+    """The parts of a file with the scores of their positions; raises LearnError."""
+    if source.is_passing or source.holds_positions():
+        raise LearnError(f"--rescore searches the positions of games: '{source.name}' is no file of PGN")
+    path = Path(f"{source.path}{ENDING}")
+    made_from = f"source {digest(source.path)}; {options.selection.describe(options.weights)}"
+    with ScoreFile(path, rescore, made_from) as scores:
+        events.say(f"Searching {rescore.nodes} nodes a position; the scores are kept in file '{path}'")
+        for part in in_order(lambda piece: part_of(options, piece, scores), games_of(source)):
+            yield part
+            events.progressed(f"Searching {source.name}", source.done)
+
+
+def _packed(block: PositionBlock, first_game: int) -> np.ndarray:
+    """The positions of a block whose scores teach, PACKED[n]; its games are numbered from `first_game` on."""
+    taken = block.chosen(np.abs(block.scores.astype(np.int64)) <= MAX_SCORE)
+    return pack(taken.positions, taken.scores, np.rint(2 * taken.results[taken.game]), first_game + taken.game)

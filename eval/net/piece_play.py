@@ -11,7 +11,6 @@ from merino.inner.core.board.position import side_to_move
 from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.core.compiled.memory import array_at
 from merino.inner.core.compiled.recursion import evaluation_address
-from merino.inner.eval.accumulators import last_valid
 from merino.inner.eval.net.features import SCRATCH
 from merino.inner.eval.net.network import QA, QB, QR, QV, SCALE, VALUE
 from merino.inner.eval.net.play import (
@@ -19,12 +18,11 @@ from merino.inner.eval.net.play import (
     MOST,
     OUTPUT_BIAS,
     PIECE_ROWS,
-    fill_root,
     fill_sums,
-    keys_of,
     net_at,
+    next_by_piece,
     sums_at,
-    update_by_piece,
+    update_sums,
 )
 from merino.inner.eval.net.view import VIEW_SIZE
 
@@ -64,14 +62,7 @@ def _sum_of_values(net, sums, side):
 def white_score_by_values(s, ply):
     """White's score at `ply` of a search record before draw rules, float64."""
     net = net_at(s.evaluation_data)
-    keys = keys_of(s, net)
-    known = last_valid(s, keys, ply)
-    if known < 0:
-        known = fill_root(s, net, keys)
-    for at in range(known, ply):
-        old = sums_at(s, net, at)
-        update_by_piece(net, s.positions[at], s.plies[at].move, old, old + U64(2) * net.row)
-        keys[at + 1] = s.positions[at + 1].key
+    update_sums(s, net, ply, next_by_piece)
     return _sum_of_values(net, sums_at(s, net, ply), side_to_move(s.positions[ply]))
 
 

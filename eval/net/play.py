@@ -111,7 +111,7 @@ def _row(net, feature):
 
 
 @kernel
-def update_by_piece(net, before, move, old, new):
+def _update_by_piece(net, before, move, old, new):
     """The sums `new` after a move in the position `before`, from `old`, if features are pieces.
 
     Both are addresses of the sums of two views; a row of `PIECE_ROWS` changes both.
@@ -237,14 +237,7 @@ def output_of(net, own, other):
 def white_score(s, ply):
     """White's score at `ply` of a search record before draw rules, float64, if features are pieces."""
     net = net_at(s.evaluation_data)
-    keys = keys_of(s, net)
-    known = last_valid(s, keys, ply)
-    if known < 0:
-        known = fill_root(s, net, keys)
-    for at in range(known, ply):
-        old = sums_at(s, net, at)
-        update_by_piece(net, s.positions[at], s.plies[at].move, old, old + U64(2) * net.row)
-        keys[at + 1] = s.positions[at + 1].key
+    update_sums(s, net, ply, next_by_piece)
     return _score_at(s, net, ply)
 
 
@@ -252,18 +245,36 @@ def white_score(s, ply):
 def white_score_by_lists(s, ply):
     """The same if features are not single pieces."""
     net = net_at(s.evaluation_data)
+    update_sums(s, net, ply, _next_by_lists)
+    return _score_at(s, net, ply)
+
+
+@kernel
+def update_sums(s, net, ply, update):
+    """Make the sums of a ply valid: from the last valid ones, `update(s, net, p)` makes those of ply p + 1 from p."""
     keys = keys_of(s, net)
     known = last_valid(s, keys, ply)
     if known < 0:
         known = fill_root(s, net, keys)
-    lists = _lists_of(s, net)
+    for at in range(known, ply):
+        update(s, net, at)
+        keys[at + 1] = s.positions[at + 1].key
+
+
+@kernel
+def next_by_piece(s, net, ply):
+    """Make the sums of the next ply from those of this one, if features are pieces."""
+    old = sums_at(s, net, ply)
+    _update_by_piece(net, s.positions[ply], s.plies[ply].move, old, old + U64(2) * net.row)
+
+
+@kernel(makes_arrays=True)
+def _next_by_lists(s, net, ply):
+    """The same if features are not single pieces."""
+    lists, old = _lists_of(s, net), sums_at(s, net, ply)
     behind = np.uint64(lists.ctypes.data) + U64(4 * lists.size)
     marks = array_at(behind, np.int64, 1 + np.int64(net.numbers[FEATURES]))
-    for at in range(known, ply):
-        old = sums_at(s, net, at)
-        _update_by_lists(net, s.positions[at + 1], lists[at], lists[at + 1], marks, old, old + U64(2) * net.row)
-        keys[at + 1] = s.positions[at + 1].key
-    return _score_at(s, net, ply)
+    _update_by_lists(net, s.positions[ply + 1], lists[ply], lists[ply + 1], marks, old, old + U64(2) * net.row)
 
 
 @kernel

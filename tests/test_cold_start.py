@@ -120,7 +120,7 @@ def test_the_time_until_the_search_begins_is_taken_from_the_clock(monkeypatch: p
     session = UciSession(Output(io.BytesIO()))
     session._runtime = fake = unittest.mock.MagicMock()
     fake.book_move.return_value = None
-    fake.keep_result.side_effect = lambda position, limits: (limits, 0)
+    fake.advice.return_value = None
     session.position = Position()
     session.cold.judge(is_compiled=True)
     monkeypatch.setattr(session, "_load", lambda: (time.sleep(0.5), session._loaded.set()))

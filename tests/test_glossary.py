@@ -36,7 +36,7 @@ WORDS = {  # what a chess programmer greps for, and the file where the thing is
     "internal iterative reduction": "engine/search/reductions.py",
     "late move pruning": "engine/search/pruning.py",
     "late move reduction": "engine/search/reductions.py",
-    "lazy SMP": "engine/search/searcher.py",
+    "lazy SMP": "engine/search/search_run.py",
     "mate distance pruning": "engine/search/pruning.py",
     "multi-cut": "engine/search/reductions.py",
     "MVV": "engine/search/move_picker.py",

@@ -6,7 +6,6 @@ import re
 import struct
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from random import Random
@@ -376,8 +375,7 @@ def test_tables_are_not_asked_what_they_cannot_know(fen: str) -> None:
 
 def test_a_missing_table_restricts_nothing(talk: Talk) -> None:
     talk.runtime.tables = FakeTables(fault=KeyError)
-    limits = Limits(depth=2)
-    assert talk.runtime.keep_result(Position(QUEEN_ENDING), limits) == (limits, 0)
+    assert talk.runtime.advice(Position(QUEEN_ENDING)) is None
 
 
 def test_the_search_keeps_to_the_tables_and_counts_them(talk: Talk) -> None:
@@ -389,18 +387,15 @@ def test_the_search_keeps_to_the_tables_and_counts_them(talk: Talk) -> None:
 
 def test_moves_asked_for_count_more_than_tables(talk: Talk) -> None:
     talk.runtime.tables = FakeTables()
-    position = Position(QUEEN_ENDING)
-    wanted = (position.parse_uci("a1a2"),)
-    limits, _ = talk.runtime.keep_result(position, Limits(depth=2, search_moves=wanted))
-    assert tuple(limits.search_moves) == wanted
+    said = talk.say(f"position fen {QUEEN_ENDING}", "go depth 2 searchmoves a1a2")
+    assert said[-1].startswith("bestmove a1a2")
 
 
 @pytest.mark.parametrize("setting", ["MultiPV value 2", "Skill Level value 0"])
 def test_tables_are_left_aside_where_other_moves_are_wanted(talk: Talk, setting: str) -> None:
     talk.runtime.tables = FakeTables()
     talk.say(f"setoption name {setting}")
-    limits = Limits(depth=2)
-    assert talk.runtime.keep_result(Position(QUEEN_ENDING), limits) == (limits, 0)
+    assert talk.runtime.advice(Position(QUEEN_ENDING)) is None
 
 
 def test_a_broken_table_is_said_once_and_not_used_again(talk: Talk) -> None:
@@ -437,10 +432,3 @@ def test_tables_are_found_by_name_and_a_false_one_noticed_when_it_is_read(tmp_pa
         (tmp_path / f"KQvK.{ending}").write_bytes(b"no table" * 10)
     with pytest.raises(TablebaseError, match="a broken table"):
         advise(open_tables(str(tmp_path)), Position(QUEEN_ENDING))
-
-
-def test_limits_are_otherwise_as_they_were(talk: Talk) -> None:
-    talk.runtime.tables = FakeTables()
-    limits = Limits(depth=2, nodes=77)
-    narrowed, _ = talk.runtime.keep_result(Position(QUEEN_ENDING), limits)
-    assert replace(narrowed, search_moves=()) == limits

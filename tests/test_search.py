@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
+import weakref
 
 import chess
 import numpy as np
@@ -12,7 +14,7 @@ import pytest
 from merino.inner.core.board.game import Position
 from merino.inner.core.compiled.jit import entry
 from merino.inner.engine.search.bench import POSITIONS, run_bench
-from merino.inner.engine.search.limits import Limits, Line
+from merino.inner.engine.search.limits import Limits, Line, SearchResult
 from merino.inner.engine.search.parameters import EXCHANGE_VALUES, parameter_values
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.engine.search.time_management import Budget
@@ -150,7 +152,7 @@ def test_the_fifty_move_rule_counts_as_a_draw(searcher: Searcher) -> None:
     assert line.score == 0
 
 
-def test_a_mate_on_the_hundredth_half_move_counts(searcher: Searcher) -> None:
+def test_a_mate_on_the_hundredth_ply_counts(searcher: Searcher) -> None:
     line = searcher.search(Position("k7/8/1K6/8/8/8/8/7R w - - 99 80"), Limits(depth=3)).line
     assert line is not None
     assert line.score.mate == 1
@@ -265,11 +267,43 @@ def test_the_clock_does_not_run_while_pondering(searcher: Searcher) -> None:
     searcher.stop()
 
 
+def test_a_searcher_is_freed_with_its_last_user_without_a_collection() -> None:
+    searcher = Searcher(hash_mb=1)
+    searcher.search(Position(), Limits(depth=2, time=(60_000, 60_000)))
+    table = weakref.ref(searcher._table)
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        del searcher
+        deadline = time.monotonic() + 10
+        while table() is not None and time.monotonic() < deadline:
+            time.sleep(0.01)  # its thread ends
+        assert table() is None
+    finally:
+        (gc.enable if was_on else gc.disable)()
+
+
+def test_the_search_keeps_to_the_advised_ones_of_the_moves_allowed(searcher: Searcher) -> None:
+    position = Position()
+    e4, d4, a3 = (int(position.parse_uci(text)) for text in ("e2e4", "d2d4", "a2a3"))
+
+    def best(allowed: tuple[int, ...], advised: tuple[int, ...]) -> int | None:
+        found: list[SearchResult] = []
+        limits = Limits(depth=2, search_moves=allowed)
+        searcher.start(position, limits, lambda line: None, found.append, advised=advised)
+        searcher.wait()
+        return found[0].best
+
+    assert best((), (a3,)) == a3
+    assert best((e4, a3), (a3,)) == a3
+    assert best((e4,), (a3, d4)) == e4
+
+
 def test_the_budget_is_told_of_each_iteration_what_its_line_says(
     searcher: Searcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[tuple[int, int, float]] = []
-    monkeypatch.setattr("merino.inner.engine.search.searcher.MIN_NODES", 0)
+    monkeypatch.setattr("merino.inner.engine.search.search_run.MIN_NODES", 0)
     monkeypatch.setattr(Budget, "should_stop", lambda _, elapsed, *what: told.append(what))
     lines: list[Line] = []
     fen = "8/8/8/3k4/8/p7/3K4/8 w - - 0 1"  # White slowly sees what the pawn is worth

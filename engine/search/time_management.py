@@ -42,7 +42,7 @@ def budget(limits: Limits, side: int, overhead: int, parameters: Mapping[str, in
     """The budget for the side to move, or None where no time limit is set.
 
     `overhead` is the time reserved for what happens outside the search, `lag` what each move has cost there lately;
-    negative clocks count as 1 ms. `parameters` are those of the search, by name.
+    a clock that has run out counts as 1 ms. `parameters` are those of the search, by name.
     """
     if limits.movetime is not None:
         exact = max(1.0, limits.movetime - min(overhead, limits.movetime // 10))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +24,7 @@ from merino.inner.eval.families import (
 if TYPE_CHECKING:
     from merino.inner.core.board.move import Move
     from merino.inner.engine.tables.book import Book
-    from merino.inner.engine.tables.tablebase import Tables
+    from merino.inner.engine.tables.tablebase import Advice, Tables
 
 __all__ = ["Position", "Runtime"]
 
@@ -89,23 +88,17 @@ class Runtime:
             return None
         return self.book.move(position, self.searcher.random)
 
-    def keep_result(self, position: Position, limits: Limits) -> tuple[Limits, int]:
-        """The limits restricted to moves that keep the result in the endgame tables, and the number of positions found.
+    def advice(self, position: Position) -> Advice | None:
+        """The moves that keep the result in the endgame tables, None where they say nothing or are not asked.
 
-        Unchanged with MultiPV, which shows the other moves too, and in weakened play.
-        Raises TablebaseError.
+        Not with MultiPV, which shows the other moves too, nor in weakened play. Raises TablebaseError.
         """
         searcher = self.searcher
         if self.tables is None or searcher.multipv > 1 or (searcher.strength and not searcher.is_analysing):
-            return limits, 0
+            return None
         from merino.inner.engine.tables.tablebase import advise  # noqa: PLC0415 (few have the tables)
 
-        advice = advise(self.tables, position)
-        if advice is None:
-            return limits, 0
-        wanted = limits.search_moves or advice.moves
-        kept = [move for move in advice.moves if move in wanted]
-        return replace(limits, search_moves=kept or wanted), advice.hits
+        return advise(self.tables, position)
 
 
 def _free_megabytes() -> int | None:

@@ -27,6 +27,7 @@ from merino.inner.engine.uci.output import Output, Report
 if TYPE_CHECKING:
     from merino.inner.core.board.game import Position
     from merino.inner.engine.search.limits import Limits
+    from merino.inner.engine.tables.tablebase import Advice
     from merino.inner.engine.uci.runtime import Runtime
 
 GLANCE_SECONDS = 0.3  # how long `setoption` waits for its file; a local disk takes less
@@ -171,8 +172,8 @@ class UciSession:
             Report(self.output, position.uci, k).done(SearchResult(booked, None, line))
             return
         self._lag.go_came(position.keys, position.turn, limits)
-        limits, table_hits = self._consult_tables(runtime, position, limits)
-        report = Report(self.output, position.uci, k, table_hits)
+        advice = self._consult_tables(runtime, position)
+        report = Report(self.output, position.uci, k, advice.hits if advice else 0)
 
         waited = max(0.0, 1000 * (time.perf_counter() - self.go_received))
 
@@ -185,7 +186,8 @@ class UciSession:
         self._is_searching = True
         self._bestmove_said.clear()
         runtime.searcher.lag = self._lag.milliseconds
-        runtime.searcher.start(position, limits.after(int(waited)), report.line, done, report.current_move)
+        left, advised = limits.after(int(waited)), advice.moves if advice else ()
+        runtime.searcher.start(position, left, report.line, done, report.current_move, advised)
 
     def run_in_background(self, work: Callable[[IsStopped], object]) -> None:
         """Run `work` after the background jobs before it; `stop` or the next search tells it to end."""
@@ -307,20 +309,20 @@ class UciSession:
         self.output.error(f"{option.name}: {fault}; it stays unchanged")
         return False
 
-    def _consult_tables(self, runtime: Runtime, position: Position, limits: Limits) -> tuple[Limits, int]:
-        """The limits that keep the result in the endgame tables, and the number of positions found."""
+    def _consult_tables(self, runtime: Runtime, position: Position) -> Advice | None:
+        """What the endgame tables say, if there are any and they answer in time."""
         if runtime.tables is None:
-            return limits, 0
-        work = FileWork(partial(runtime.keep_result, position.copy(), limits))
+            return None
+        work = FileWork(partial(runtime.advice, position.copy()))
         if not work.is_done(TABLES_SECONDS):
             self.output.info("SyzygyPath: the disk of the tablebases is slow; this move is searched without them")
-            return limits, 0
+            return None
         try:
             return work.result()
         except ValueError as error:
             self.output.error(f"SyzygyPath: {error}; the tablebases are no longer used")
             runtime.tables = None
-            return limits, 0
+            return None
 
     def _say_weights(self, runtime: Runtime) -> None:
         """Print which weights are in use, unless they were printed last."""

@@ -1,0 +1,283 @@
+"""One search from start to result: threads, clock, reports, and the wait for release."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import NamedTuple
+
+import numpy as np
+
+from merino.inner.core.board.game import Position
+from merino.inner.core.board.move import Move
+from merino.inner.core.common.alarms import Alarm, call_after
+from merino.inner.engine.search.iterative_deepening import MIN_NODES
+from merino.inner.engine.search.limits import MATE_SCORE, MAX_PLY, Limits, Line, Score, SearchResult
+from merino.inner.engine.search.parameters import by_name
+from merino.inner.engine.search.strength import CANDIDATES, Strength
+from merino.inner.engine.search.time_management import Budget, budget
+from merino.inner.engine.search.transposition import TranspositionTable
+from merino.inner.engine.search.worker import RootLine, Worker
+
+BOUNDS_AFTER_MS = 3000  # earlier, reports of bounds and of the current move would only flicker
+CURRENT_MOVE_INTERVAL = 0.25  # seconds
+
+LineReport = Callable[[Line], None]
+MoveReport = Callable[[int, int, int], None]
+
+
+class Conditions(NamedTuple):
+    """What a searcher gives to a search: what it works with, and its settings at the start. See `Searcher`.
+
+    `advised` are legal moves, or none: where the limits allow some of them, only these are searched at the root.
+    """
+
+    workers: list[Worker]
+    table: TranspositionTable
+    stop_flag: np.ndarray  # uint64[1], 1 to end the search
+    released: threading.Event  # set when an infinite search or one that ponders may end
+    parameters: tuple[int, ...]
+    random: Random
+    multipv: int
+    move_overhead: int
+    lag: float
+    strength: Strength | None
+    is_analysing: bool
+    advised: Sequence[int] = ()
+
+
+class SearchRun:
+    """One search from start to result. It knows its searcher only by the conditions that it has been given."""
+
+    def __init__(
+        self,
+        conditions: Conditions,
+        position: Position,
+        limits: Limits,
+        on_line: LineReport,
+        on_move: MoveReport | None,
+    ) -> None:
+        self.conditions, self.position, self.limits = conditions, position, limits
+        self.on_line, self.on_move = on_line, on_move
+        is_play = not (conditions.is_analysing or limits.infinite or limits.mate is not None)
+        self.strength = conditions.strength if is_play else None
+        self.workers = conditions.workers if self.strength is None else conditions.workers[:1]
+        self.main = self.workers[0]
+        self.began = self.clock_began = time.perf_counter()
+        self.budget: Budget | None = None
+        self.alarms: list[Alarm] = []
+        self.watcher: threading.Thread | None = None  # of the current move, in a search that is not short
+        self.finished = threading.Event()
+        self.is_pondering = limits.ponder
+        self.depth = 0
+        self.last: Line | None = None
+        self.lock = threading.Lock()
+        if not limits.ponder:
+            self.start_clock()
+
+    @property
+    def planned(self) -> float:
+        """The milliseconds of the search up to now, as far as it is allowed them."""
+        elapsed = 1000 * (time.perf_counter() - self.clock_began)
+        return elapsed if self.budget is None else min(elapsed, self.budget.hard)
+
+    def go(self) -> SearchResult:
+        """Search, report, wait for release if the limits require it, and return the result."""
+        legal = self.position.legal_moves
+        self._prepare()
+        threads: list[threading.Thread] = []
+        if legal:
+            allowed = self._root_moves(legal)
+            threads = self._start_lazy_smp(allowed if len(allowed) < len(legal) else None)
+            if self.on_move is not None:
+                self.alarms.append(call_after(BOUNDS_AFTER_MS / 1000, self._start_watcher))
+            self._weaken(self._deepen(allowed, is_restricted=len(allowed) < len(legal)))
+        else:
+            self._report_game_over()
+        self._finish(threads)
+        self._wait_for_release()
+        pv = self.last.pv if self.last else ()
+        return SearchResult(pv[0] if pv else None, pv[1] if len(pv) > 1 else None, self.last)
+
+    def start_clock(self) -> None:
+        """Start the time limits now."""
+        with self.lock:
+            self.clock_began = time.perf_counter()
+            c = self.conditions
+            self.budget = budget(self.limits, self.position.turn, c.move_overhead, by_name(c.parameters), c.lag)
+            if self.budget is not None and not self.limits.infinite and not self.finished.is_set():
+                self.alarms.append(call_after(self.budget.hard / 1000, self._time_is_up))
+
+    def ponder_hit(self) -> None:
+        """The move pondered on was played: continue on the clock."""
+        if self.is_pondering:
+            self.is_pondering = False
+            self.start_clock()
+            if not self.limits.infinite:
+                self.conditions.released.set()
+
+    def _time_is_up(self) -> None:
+        if not self.finished.is_set():
+            self.conditions.stop_flag[0] = 1
+
+    def _prepare(self) -> None:
+        self.conditions.table.begin_search()
+        for worker in self.workers:
+            worker.set_root(self.position, full_width=self.limits.mate is not None)
+            worker.allow(None)
+
+    def _root_moves(self, legal: list[Move]) -> list[Move]:
+        """The moves to search: those of the limits, and of these the advised ones, as far as there are any."""
+        wanted = [Move(move) for move in self.limits.search_moves if move in legal] or legal
+        return [move for move in wanted if move in self.conditions.advised] or wanted
+
+    def _start_lazy_smp(self, allowed: list[Move] | None) -> list[threading.Thread]:
+        """Lazy SMP: helper threads search the same root independently and share the transposition table."""
+        threads = []
+        for number, worker in enumerate(self.workers[1:], start=1):
+            worker.allow(allowed)
+            depth = 1 + number % 2  # half of them a ply ahead, so that threads see different trees
+            threads.append(threading.Thread(target=worker.deepen_until_stopped, args=(depth,), daemon=True))
+            threads[-1].start()
+        return threads
+
+    def _start_watcher(self) -> None:
+        with self.lock:
+            if not self.finished.is_set():
+                self.watcher = threading.Thread(target=self._watch_current_move, daemon=True)
+                self.watcher.start()
+
+    def _watch_current_move(self) -> None:
+        shown = (0, 0)
+        while not self.finished.wait(CURRENT_MOVE_INTERVAL):
+            now = self.main.current_move
+            if now != shown and now[1] > 0 and self.on_move:
+                shown = now
+                self.on_move(self.depth, *now)
+
+    def _deepen(self, allowed: list[Move], is_restricted: bool) -> list[RootLine]:
+        """Iterative deepening on the main thread; the lines of the last iteration that was finished."""
+        lines = min(max(self.conditions.multipv, CANDIDATES if self.strength else 1), len(allowed))
+        self.last = Line(1, 0, 1, Score(0), "", 0, 0, 0, 0, (allowed[0],))  # for a search that is stopped at once
+        previous: list[RootLine] = []
+        stable, best = 0, 0
+        if self.limits.nodes is not None:
+            self.main.limit_nodes(max(MIN_NODES, self.limits.nodes))
+        for depth in range(1, self._last_depth() + 1):
+            self.depth = depth
+            if depth == 2:
+                self._limit_nodes()
+            found = self._search_lines(allowed, lines, previous, is_restricted)
+            if self.main.stopped:
+                self.depth -= 1
+                break
+            stable = stable + 1 if found[0].pv[0] == best else 0
+            drop = previous[0].score - found[0].score if previous else 0
+            best, previous = found[0].pv[0], found
+            if self._is_enough(found[0].score, stable, drop, only_move=len(allowed) == 1):
+                break
+        return previous
+
+    def _limit_nodes(self) -> None:
+        wanted = [] if self.limits.nodes is None else [self.limits.nodes]
+        if self.strength is not None:
+            wanted.append(self.strength.nodes)
+        for worker in self.workers if wanted else ():
+            worker.limit_nodes(max(1, min(wanted) // len(self.workers)))
+
+    def _weaken(self, lines: list[RootLine]) -> None:
+        """In weakened play, choose one of these lines instead of the best."""
+        if self.strength is not None and lines:
+            self._report(self.strength.choose(lines, self.conditions.random), 1, keep=True)
+
+    def _search_lines(
+        self, allowed: list[Move], count: int, previous: list[RootLine], is_restricted: bool
+    ) -> list[RootLine]:
+        """The best `count` lines at this depth, best first, each reported when all are known."""
+        found: list[RootLine] = []
+        for index in range(count):
+            taken = {line.pv[0] for line in found}
+            if taken or is_restricted:
+                self.main.allow([move for move in allowed if move not in taken])
+            else:
+                self.main.allow(None)
+            guess = int(previous[index].score) if index < len(previous) else None
+            for line in self.main.search_window(self.depth, guess):
+                if index == 0 and (line.bound == "" or self._is_late() or self.main.stopped):
+                    self._report(line, 1, keep=line.bound != "upperbound" and count == 1, show=count == 1)
+            if self.main.stopped:
+                return found
+            found.append(line)
+        found.sort(key=lambda line: -line.score)
+        if count > 1:
+            for index, line in enumerate(found[: self.conditions.multipv], start=1):
+                self._report(line, index, keep=index == 1)
+        return found
+
+    def _is_enough(self, score: Score, stable: int, drop: int, only_move: bool) -> bool:
+        limits = self.limits
+        if limits.mate is not None and score.mate is not None and 0 < score.mate <= limits.mate:
+            return True
+        if limits.infinite or self.is_pondering or self.budget is None:
+            return False
+        if only_move and not self.budget.is_exact:
+            return True
+        if self._nodes() < MIN_NODES:
+            return False  # a thread that got no processor until its time was up takes two milliseconds more
+        elapsed = 1000 * (time.perf_counter() - self.clock_began)
+        return self.budget.should_stop(elapsed, stable, drop, self.main.share_of(self.last.pv[0]) if self.last else 1.0)
+
+    def _last_depth(self) -> int:
+        limits = self.limits
+        wanted = [limits.depth] if limits.depth is not None else []
+        if limits.mate is not None:
+            wanted.append(2 * limits.mate)
+        return max(1, min([MAX_PLY - 1, *wanted]))
+
+    def _is_late(self) -> bool:
+        return time.perf_counter() - self.began >= BOUNDS_AFTER_MS / 1000
+
+    def _wait_for_release(self) -> None:
+        if self.limits.infinite or self.is_pondering:
+            self.conditions.released.wait()
+
+    def _finish(self, threads: list[threading.Thread]) -> None:
+        with self.lock:
+            self.finished.set()
+            for alarm in self.alarms:
+                alarm.cancel()
+            self.alarms.clear()  # which hold this run, as it holds them
+        self.conditions.stop_flag[0] = 1
+        for thread in threads if self.watcher is None else [*threads, self.watcher]:
+            thread.join()
+        if self.last is not None and (self.last.bound or self._nodes() != self.last.nodes):
+            # After an interrupted search the score is that of the best move so far. GUIs ignore bounds.
+            self.last = self._stamp(self.last)._replace(bound="")
+            self.on_line(self.last)
+
+    def _report(self, line: RootLine, number: int, keep: bool, show: bool = True) -> None:
+        if not line.pv:
+            return
+        seldepth = max(self.depth, self.main.seldepth)
+        shown = self._stamp(Line(self.depth, seldepth, number, line.score, line.bound, 0, 0, 0, 0, line.pv))
+        if keep:
+            self.last = shown
+        if show and (line.bound == "" or self._is_late()):
+            self.on_line(shown)
+
+    def _stamp(self, line: Line) -> Line:
+        """The line with the present nodes, time and table use."""
+        elapsed = int(1000 * (time.perf_counter() - self.began))
+        nodes = self._nodes()
+        hashfull = self.conditions.table.hashfull()
+        return line._replace(nodes=nodes, nps=nodes * 1000 // max(1, elapsed), hashfull=hashfull, time_ms=elapsed)
+
+    def _nodes(self) -> int:
+        return sum(worker.nodes for worker in self.workers)
+
+    def _report_game_over(self) -> None:
+        score = Score(-MATE_SCORE if self.position.is_check() else 0)
+        self.last = Line(0, 0, 1, score, "", 0, 0, 0, 0, ())
+        self.on_line(self.last)

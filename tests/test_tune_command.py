@@ -17,6 +17,7 @@ from merino.inner.eval.linear.phases import SUFFIXES
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import as_mapping, defaults, save
 from merino.inner.tune.formats import fishtest_lines, openbench_lines, read_file, read_lines, read_toml
+from merino.inner.tune.methods import METHODS
 from merino.inner.tune.parameters import (
     TunedParameter,
     TuneError,
@@ -179,7 +180,7 @@ def test_the_simulation_prints_methods_side_by_side(capsys: pytest.CaptureFixtur
     assert run_spsa(["simulate", "S0", "S2", "--parameters", "1,2", "--pairs", "300", "--runs", "3"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("S0: ")
-    assert lines[3].split() == ["parameters", "spsa", "bspsas", "bspsa", "auto", "bspsas-wide"]
+    assert lines[3].split() == ["parameters", *METHODS, "bspsas-wide"]
     assert [line.split()[0] for line in lines[4:8]] == ["1", "gain", "2", "gain"]
     assert lines[9].startswith("S2: ")
 

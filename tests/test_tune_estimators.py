@@ -5,37 +5,37 @@ import pytest
 
 from merino.inner.match.rng import seed_state
 from merino.inner.tune.design import next_pair
-from merino.inner.tune.estimators import (
-    BANK,
-    LEVELS,
-    MAX_WIDTH,
-    EstimatorSettings,
-    Method,
-    PairResult,
-    State,
-    after,
-    deviations,
-    estimate,
-    initial_state,
-)
+from merino.inner.tune.estimators import after, deviations, estimate, initial_state
+from merino.inner.tune.methods import METHODS, number_of
+from merino.inner.tune.methods.auto import BANK, LEVELS, MAX_WIDTH
 from merino.inner.tune.parameters import TunedParameter, settings_for
+from merino.inner.tune.rules import EstimatorSettings, Method, PairResult, State
 
 STEPS = (((220, 80), (1, -1), 2), ((210, 75), (-1, -1), -1), ((200, 70), (1, 1), 0), ((195, 68), (1, -1), 1))
 EXAMPLE = {
-    Method.BSPSA: ((57.7682911, -28.6428916), (80.6502551, -17.5015982), (101.1167195, -27.2599795)),
-    Method.BSPSAS: ((58.7937356, -29.1610738), (81.6259003, -18.0453884), (102.1176596, -27.8170945)),
+    METHODS["bspsa"]: ((57.7682911, -28.6428916), (80.6502551, -17.5015982), (101.1167195, -27.2599795)),
+    METHODS["bspsas"]: ((58.7937356, -29.1610738), (81.6259003, -18.0453884), (102.1176596, -27.8170945)),
 }
-EXAMPLE_DEVIATIONS = {Method.BSPSA: (96.2735479, 48.2490333), Method.BSPSAS: (96.2734666, 48.2489925)}
+EXAMPLE_DEVIATIONS = {METHODS["bspsa"]: (96.2735479, 48.2490333), METHODS["bspsas"]: (96.2734666, 48.2489925)}
 
 
 def make_settings(method: Method, sigma: list[float], sigma_0: list[float], tau: float = 0.6) -> EstimatorSettings:
     """Settings without bounds that matter, for real numbers."""
     size = len(sigma)
     far, even = np.full(size, 1e6), np.ones(size)
-    bank = BANK if method is Method.AUTO else np.zeros((1, 4))
     whole = np.zeros(size, dtype=bool)
     return EstimatorSettings(
-        int(method), 1000, tau, -far, far, whole, 10 * even, 0.002 * even, np.array(sigma), np.array(sigma_0), bank
+        number_of(method),
+        1000,
+        tau,
+        -far,
+        far,
+        whole,
+        10 * even,
+        0.002 * even,
+        np.array(sigma),
+        np.array(sigma_0),
+        method.bank,
     )
 
 
@@ -57,7 +57,7 @@ def state_after(settings: EstimatorSettings, start: np.ndarray, results: list[Pa
     return state
 
 
-@pytest.mark.parametrize("method", [Method.BSPSA, Method.BSPSAS])
+@pytest.mark.parametrize("method", [METHODS["bspsa"], METHODS["bspsas"]])
 def test_four_pairs_move_the_estimate_as_worked_out_by_hand(method):
     settings = make_settings(method, [700.0, 300.0], [100.0, 50.0])
     state = initial_state(settings, np.array([10.0, -5.0]))
@@ -69,7 +69,7 @@ def test_four_pairs_move_the_estimate_as_worked_out_by_hand(method):
     first, second, last = EXAMPLE[method]
     assert np.abs(np.array(found) - [first, second, second, last]).max() < 1e-6
     assert np.abs(deviations(settings, state) - EXAMPLE_DEVIATIONS[method]).max() < 1e-6
-    if method is Method.BSPSA:
+    if method is METHODS["bspsa"]:
         assert state.covariance[0, 1] == state.covariance[1, 0] == pytest.approx(6.0343754, abs=1e-6)
 
 
@@ -77,7 +77,7 @@ def test_four_pairs_move_the_estimate_as_worked_out_by_hand(method):
     ("number", "c", "step"), [(1, 20.0909281, 0.08382565), (500, 10.7251662, 0.05371893), (1000, 10, 0.04)]
 )
 def test_spsa_steps_as_worked_out_by_hand(number, c, step):
-    settings = make_settings(Method.SPSA, [700.0], [100.0])
+    settings = make_settings(METHODS["spsa"], [700.0], [100.0])
     state = initial_state(settings, np.zeros(1))
     plus, minus = next_pair(settings, state, number, seed_state(1))
     assert abs(plus[0]) == pytest.approx(c, abs=1e-6)
@@ -87,7 +87,7 @@ def test_spsa_steps_as_worked_out_by_hand(number, c, step):
 
 
 def test_bspsa_is_the_solution_of_its_linear_equations():
-    settings = make_settings(Method.BSPSA, [300.0, 400.0, 500.0, 600.0, 700.0, 900.0], [100.0] * 6)
+    settings = make_settings(METHODS["bspsa"], [300.0, 400.0, 500.0, 600.0, 700.0, 900.0], [100.0] * 6)
     results = random_results(200, 6, seed=3)
     state = state_after(settings, np.zeros(6), results)
     precision, right = np.diag(1 / settings.sigma_0**2), np.zeros(6)
@@ -100,7 +100,7 @@ def test_bspsa_is_the_solution_of_its_linear_equations():
 
 
 def test_results_that_come_late_give_the_same_estimate():
-    settings = make_settings(Method.BSPSA, [300.0, 700.0, 500.0], [100.0] * 3)
+    settings = make_settings(METHODS["bspsa"], [300.0, 700.0, 500.0], [100.0] * 3)
     results = random_results(50, 3, seed=4)
     late = [results[index] for index in np.random.default_rng(5).permutation(50)]
     first, second = (state_after(settings, np.full(3, 20.0), order) for order in (results, late))
@@ -108,7 +108,7 @@ def test_results_that_come_late_give_the_same_estimate():
     assert np.abs(first.covariance - second.covariance).max() < 1e-9
 
 
-@pytest.mark.parametrize("method", [Method.BSPSAS, Method.BSPSA, Method.AUTO])
+@pytest.mark.parametrize("method", [METHODS["bspsas"], METHODS["bspsa"], METHODS["auto"]])
 def test_it_does_not_matter_where_zero_is(method):
     settings = make_settings(method, [700.0, 300.0], [100.0, 50.0])
     results = random_results(40, 2, seed=6)
@@ -120,7 +120,7 @@ def test_it_does_not_matter_where_zero_is(method):
     assert np.abs(there - shift - here).max() < 1e-8
 
 
-@pytest.mark.parametrize("method", list(Method))
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 def test_a_parameter_that_both_sides_play_alike_stays_as_it_is(method):
     settings = make_settings(method, [700.0, 300.0], [100.0, 50.0])
     start = np.array([3.0, 7.0])
@@ -131,7 +131,7 @@ def test_a_parameter_that_both_sides_play_alike_stays_as_it_is(method):
     assert estimate(settings, state)[1] == pytest.approx(7, abs=1e-12)
 
 
-@pytest.mark.parametrize("method", list(Method))
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 def test_a_result_leaves_the_state_before_it_alone(method):
     settings = make_settings(method, [700.0, 300.0], [100.0, 50.0])
     before = initial_state(settings, np.zeros(2))
@@ -140,7 +140,7 @@ def test_a_result_leaves_the_state_before_it_alone(method):
     assert all(np.array_equal(array, copy) for array, copy in zip(before, copies, strict=True))
 
 
-@pytest.mark.parametrize("method", list(Method))
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 def test_players_and_estimates_stay_within_bounds(method):
     rows = [TunedParameter("a", 9, 0, 10, 4, 0.5, whole=True), TunedParameter("b", 0.5, 0, 1, 0.2, 0.5, whole=False)]
     settings = settings_for(method, rows, 200)
@@ -156,7 +156,7 @@ def test_players_and_estimates_stay_within_bounds(method):
 
 
 def test_integers_are_right_on_average_and_never_of_the_wrong_sign():
-    settings = settings_for(Method.BSPSA, [TunedParameter("a", 5.3, 0, 10, 0.4)], 1)
+    settings = settings_for(METHODS["bspsa"], [TunedParameter("a", 5.3, 0, 10, 0.4)], 1)
     state, random = initial_state(settings, np.array([5.3])), seed_state(9)
     pairs = np.array([next_pair(settings, state, 1, random) for _ in range(4000)])[:, :, 0]
     differences = pairs[:, 0] - pairs[:, 1]
@@ -167,7 +167,7 @@ def test_integers_are_right_on_average_and_never_of_the_wrong_sign():
 
 def test_auto_plays_its_levels_and_the_others_shrink():
     rows = [TunedParameter("a", 0, -1e6, 1e6, 10, whole=False)]
-    auto, plain = settings_for(Method.AUTO, rows, 1000), settings_for(Method.BSPSA, rows, 1000)
+    auto, plain = settings_for(METHODS["auto"], rows, 1000), settings_for(METHODS["bspsa"], rows, 1000)
     random = seed_state(10)
     largest = 10 * MAX_WIDTH
     state = initial_state(auto, np.zeros(1))
@@ -180,7 +180,7 @@ def test_auto_plays_its_levels_and_the_others_shrink():
 
 def test_more_than_63_parameters_get_signs_of_their_own():
     rows = [TunedParameter(f"p{index}", 0, -9, 9, 1, whole=False) for index in range(130)]
-    settings = settings_for(Method.SPSA, rows, 1)
+    settings = settings_for(METHODS["spsa"], rows, 1)
     state, random = initial_state(settings, np.zeros(130)), seed_state(11)
     signs = np.array([next_pair(settings, state, 1, random)[0] for _ in range(400)])
     correlation = np.corrcoef(signs.T) - np.eye(130)
@@ -190,7 +190,7 @@ def test_more_than_63_parameters_get_signs_of_their_own():
 
 def test_the_spread_of_results_is_learned_from_them():
     results = random_results(4000, 1, seed=12)
-    told, found = (make_settings(Method.BSPSA, [300.0], [5.0], tau) for tau in (np.sqrt(2.0), 0.0))
+    told, found = (make_settings(METHODS["bspsa"], [300.0], [5.0], tau) for tau in (np.sqrt(2.0), 0.0))
     assert np.var([result.y for result in results]) == pytest.approx(2, abs=0.1)
     widths = [deviations(settings, state_after(settings, np.zeros(1), results))[0] for settings in (told, found)]
     assert widths[0] < 4.5
@@ -199,7 +199,7 @@ def test_the_spread_of_results_is_learned_from_them():
 
 def test_each_filter_of_auto_is_a_kalman_filter_of_optimum_and_bias():
     """Written with matrices, one of 2 x 2 for each parameter."""
-    settings = make_settings(Method.AUTO, [700.0, 300.0, 500.0], [100.0, 50.0, 80.0])
+    settings = make_settings(METHODS["auto"], [700.0, 300.0, 500.0], [100.0, 50.0, 80.0])
     results = random_results(12, 3, seed=5)
     state = state_after(settings, np.zeros(3), results)
     for index, (spread, power, multiplier, first_odds) in enumerate(BANK):
@@ -226,7 +226,7 @@ def test_each_filter_of_auto_is_a_kalman_filter_of_optimum_and_bias():
 
 
 def test_spsa_steps_no_further_than_a_bound_and_back_from_there():
-    settings = settings_for(Method.SPSA, [TunedParameter("b", 0.9, 0, 1, 0.2, 0.5, whole=False)], 200)
+    settings = settings_for(METHODS["spsa"], [TunedParameter("b", 0.9, 0, 1, 0.2, 0.5, whole=False)], 200)
     state = initial_state(settings, np.array([0.9]))
     for y, bound in ((2.0, 1.0), (-2.0, 0.0)):
         for number in range(1, 100):
@@ -235,7 +235,7 @@ def test_spsa_steps_no_further_than_a_bound_and_back_from_there():
 
 
 def test_auto_averages_its_filters_by_evidence():
-    settings = make_settings(Method.AUTO, [700.0], [100.0])
+    settings = make_settings(METHODS["auto"], [700.0], [100.0])
     state = initial_state(settings, np.zeros(1))
     state.mean[:, 0] = np.arange(len(BANK))
     state.evidence[:] = -1000.0

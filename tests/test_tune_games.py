@@ -30,7 +30,7 @@ from merino.inner.match.games import Tally
 from merino.inner.match.players import OtherPlayer, OwnPlayer, Player, read_player
 from merino.inner.match.runner import MatchResult
 from merino.inner.match.time_control import Clock, TimeControl
-from merino.inner.tune.estimators import Method, PairResult
+from merino.inner.tune.methods import METHODS, method_of
 from merino.inner.tune.parameters import TunedParameter, TuneError
 from merino.inner.tune.playing import (
     PairOutcome,
@@ -42,6 +42,7 @@ from merino.inner.tune.playing import (
     play_tune,
 )
 from merino.inner.tune.progress import remaining_loss, result_lines
+from merino.inner.tune.rules import PairResult
 from merino.inner.tune.tuning import Configuration, Tune, configuration_from, configuration_hash, load_tune, replay
 
 ROWS = (
@@ -91,15 +92,15 @@ def play(tune: Tune, threads: int = 2, **broken) -> Tune:
     return tune
 
 
-@pytest.mark.parametrize("method", [method.name.lower() for method in Method])
+@pytest.mark.parametrize("method", list(METHODS))
 def test_a_tune_goes_where_the_games_are_won(method):
     tune = play(Tune.new(configuration(method=method)))
     assert tune.is_over
     assert tune.estimate()[0] > ROWS[0].start
-    lines = result_lines(tune, Method[method.upper()], tune.settings, tune.state)
+    lines = result_lines(tune, METHODS[method], tune.settings, tune.state)
     assert lines[0] == f"{method} after 40 pairs:"
     assert "# OpenBench" in lines
-    assert math.isnan(remaining_loss(tune.settings, tune.state)) == (method == "spsa")
+    assert math.isnan(remaining_loss(tune.settings, tune.state)) == (METHODS[method].deviations is None)
 
 
 def test_the_course_of_a_tune_does_not_depend_on_the_number_of_threads():
@@ -131,13 +132,13 @@ def test_a_crash_costs_one_pair():
     assert tune.state.moments[0] == 39
 
 
-@pytest.mark.parametrize("method", list(Method))
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 def test_a_replay_is_the_tune_itself_for_its_method_and_another_for_others(method):
     tune = play(Tune.new(configuration()), lose=5)
     settings, state, way = replay(tune, method, points=10)
     same = np.array_equal(state.mean[0], tune.state.mean[0])
-    assert same == (method is Method.BSPSA)
-    assert settings.method == method
+    assert same == (method is METHODS["bspsa"])
+    assert method_of(settings.method) is method
     assert way[0][0] == 0
     assert way[-1][0] == 40
     assert way[-1][1] is state

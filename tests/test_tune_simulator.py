@@ -9,8 +9,11 @@ import pytest
 from merino.inner.match.rng import seed_state
 from merino.inner.tune import paper
 from merino.inner.tune.design import next_pair
-from merino.inner.tune.estimators import ALPHA, STABILITY_SHARE, Method, PairResult, after, estimate, initial_state
+from merino.inner.tune.estimators import after, estimate, initial_state
+from merino.inner.tune.methods import METHODS
+from merino.inner.tune.methods.spsa import STABILITY_SHARE
 from merino.inner.tune.plan import WIDER, advice, loss_left, pairs_needed, spsa_step
+from merino.inner.tune.rules import ALPHA, PairResult
 from merino.inner.tune.simulator import (
     CONTENDERS,
     DRAW_RATE,
@@ -57,7 +60,7 @@ def naive_loss(name: str, x: np.ndarray, size: int) -> float:
 
 @pytest.mark.parametrize("ahead", [1, 7])
 @pytest.mark.parametrize("name", ["S0", "S2", "S2c", "L2"])
-@pytest.mark.parametrize("method", list(Method))
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 def test_the_simulation_uses_the_rules_that_games_use(method, name, ahead):
     size, pairs, under_way = 3, 60, deque[PairResult]()
     settings = tuner_settings(method, SETTINGS[name], size, pairs)
@@ -83,15 +86,15 @@ def test_the_simulation_uses_the_rules_that_games_use(method, name, ahead):
 
 def test_a_run_is_a_plain_function_of_data_that_can_be_sent_elsewhere():
     setting = SETTINGS["S3"]
-    task = RunTask(tuner_settings(Method.AUTO, setting, 3, 50), setting.curve(3), seed=1, run=2)
+    task = RunTask(tuner_settings(METHODS["auto"], setting, 3, 50), setting.curve(3), seed=1, run=2)
     cell = simulate(CONTENDERS["auto"], setting, 3, 50, runs=3, seed=1, at_a_time=2)
     assert play_run(task) == play_run(pickle.loads(pickle.dumps(task))) == (cell.losses[2], cell.firsts[2])
 
 
 @pytest.mark.parametrize("size", [1, 4, 16])
-@pytest.mark.parametrize("method", [Method.SPSA, Method.BSPSAS, Method.BSPSA])
+@pytest.mark.parametrize("method", [METHODS["spsa"], METHODS["bspsas"], METHODS["bspsa"]])
 def test_a_few_runs_agree_with_the_table_of_the_paper(method, size):
-    cell = simulate(CONTENDERS[method.name.lower()], SETTINGS["S0"], size, paper.PAIRS, FEW_RUNS, seed=1)
+    cell = simulate(CONTENDERS[method.name], SETTINGS["S0"], size, paper.PAIRS, FEW_RUNS, seed=1)
     figure = paper.figure_for(cell)
     assert figure is not None
     deviation = figure.error * paper.RUNS**0.5
@@ -203,7 +206,7 @@ def test_where_a_method_ends_between_two_optima_depends_on_its_perturbations(set
 def test_a_second_tune_begins_where_the_first_ended():
     contender = CONTENDERS["bspsas-twice"]
     cell = simulate(contender, SETTINGS["S0"], 2, 400, 2, seed=9)
-    rows = [tuner_settings(Method.BSPSAS, SETTINGS["S0"], 2, 200, reach) for reach in (2.2, 0.55)]
+    rows = [tuner_settings(METHODS["bspsas"], SETTINGS["S0"], 2, 200, reach) for reach in (2.2, 0.55)]
     at, random = np.full(2, START), seed_state(9, 2, 1)
     for settings, spread in zip(rows, (START, START / 2), strict=True):
         told = settings._replace(sigma_0=np.full(2, spread))
@@ -226,6 +229,6 @@ def test_the_method_advised_follows_length_and_number_of_parameters(size, pairs,
     even = np.full(size, 1 / size)
     share_left = loss_left(pairs, 2 * even, 9.68 * even, TAU) / 2
     found = advice(size, share_left)
-    assert found.method.name.lower() == method
+    assert found.method.name == method
     assert found.wider == (WIDER if method == "bspsas" else 1)
     assert advice(size, 0.99).reason.startswith("but so few pairs")

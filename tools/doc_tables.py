@@ -23,6 +23,7 @@ from merino.inner.engine.uci.options import OPTIONS, UciOption
 from merino.inner.eval.linear.phases import halves
 from merino.inner.eval.linear.registry import TERMS, Group, TermSet, set_named
 from merino.inner.eval.linear.weights import defaults
+from merino.inner.tune.methods import METHODS
 from merino.inner.tune.simulator import SETTINGS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -84,6 +85,13 @@ def settings_table() -> str:
     return markdown_table(("Setting", "Curve"), rows)
 
 
+def methods_table() -> str:
+    """The methods of tuning: name and sentence."""
+    return markdown_table(
+        ("Method", "What it does with a result"), [(_code(m.name), m.sentence) for m in METHODS.values()]
+    )
+
+
 def _weight(middlegame: float, endgame: float) -> str:
     return f"{middlegame:g}" if middlegame == endgame else f"{middlegame:g}, {endgame:g}"
 
@@ -121,6 +129,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "terms": terms_table,
     "full-terms": lambda: terms_table(set_named("full")),
     "parameters": parameters_table,
+    "methods": methods_table,
     "learn-options": lambda: command_options_table(learn_parser()),
     "points-options": lambda: command_options_table(points_parser()),
     "settings": settings_table,

@@ -4,19 +4,10 @@ import numpy as np
 
 from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.match.rng import next_random
-from merino.inner.tune.estimators import (
-    LEVEL_SHARES,
-    LEVELS,
-    MAX_WIDTH,
-    EstimatorSettings,
-    Method,
-    State,
-    shrinking,
-    write_estimate,
-)
+from merino.inner.tune.estimators import perturbation, write_estimate
 from merino.inner.tune.rng import next_float
+from merino.inner.tune.rules import EstimatorSettings, State
 
-_AUTO = int(Method.AUTO)
 _BITS = 63  # of a random number
 
 
@@ -43,7 +34,7 @@ def write_pair(settings, state, number, random, plus, minus):
     """
     size = len(plus)
     write_estimate(settings, state, plus)
-    scale = MAX_WIDTH * _level(random) if settings.method == _AUTO else shrinking(settings.pairs, number)
+    scale = perturbation(settings, number, random)
     word = 0
     for i in range(size):
         if i % _BITS == 0:
@@ -59,14 +50,3 @@ def write_pair(settings, state, number, random, plus, minus):
             up, down = np.floor(up + share), np.floor(down + share)
         plus[i] = min(max(up, low), high)
         minus[i] = min(max(down, low), high)
-
-
-@kernel
-def _level(random):
-    """A random one of LEVELS, with the probabilities LEVEL_SHARES."""
-    share = next_float(random)
-    index = 0
-    while index < len(LEVELS) - 1 and share >= LEVEL_SHARES[index]:
-        share -= LEVEL_SHARES[index]
-        index += 1
-    return LEVELS[index]

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from merino.inner.tune.estimators import Method
 from merino.inner.tune.plan import REACH
 from merino.inner.tune.simulator import TOTAL_ELO, Cell
 
 RUNS, PAIRS, SETTING = 50, 200_000, "S0"
 _GAINS = {
-    Method.SPSA: {1: (1.99944, 0.00071), 4: (1.9929, 0.0044), 16: (1.9048, 0.0331), 64: (1.2616, 0.1159)},
-    Method.BSPSAS: {1: (1.99970, 0.00042), 4: (1.9951, 0.0035), 16: (1.9333, 0.0256), 64: (1.2525, 0.1093)},
-    Method.BSPSA: {1: (1.99968, 0.00044), 4: (1.9953, 0.0033), 16: (1.9303, 0.0243), 64: (1.2683, 0.1054)},
+    "spsa": {1: (1.99944, 0.00071), 4: (1.9929, 0.0044), 16: (1.9048, 0.0331), 64: (1.2616, 0.1159)},
+    "bspsas": {1: (1.99970, 0.00042), 4: (1.9951, 0.0035), 16: (1.9333, 0.0256), 64: (1.2525, 0.1093)},
+    "bspsa": {1: (1.99968, 0.00044), 4: (1.9953, 0.0033), 16: (1.9303, 0.0243), 64: (1.2683, 0.1054)},
 }
-SIZES = tuple(_GAINS[Method.SPSA])
+SIZES = tuple(_GAINS["spsa"])
 
 
 class Figure(NamedTuple):
@@ -36,7 +35,7 @@ class Figure(NamedTuple):
 
 def figure_for(cell: Cell) -> Figure | None:
     """The paper's figure for this cell, or None."""
-    method = cell.contender.method
+    method = cell.contender.method.name
     contender = cell.contender
     if (cell.setting, cell.pairs, contender.reach, contender.second, cell.ahead) != (SETTING, PAIRS, REACH, 0, 1):
         return None

@@ -12,8 +12,10 @@ from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.engine.search.parameters import OLD_NAMES, PARAMETERS, by_name, parameters_for
 from merino.inner.eval.evaluation import Evaluation, Number
-from merino.inner.tune.estimators import BANK, FIRST_TAU2, EstimatorSettings, Method
+from merino.inner.tune.estimators import FIRST_TAU2
+from merino.inner.tune.methods import number_of
 from merino.inner.tune.plan import elo_width, spsa_step
+from merino.inner.tune.rules import EstimatorSettings, Method
 
 UNKNOWN_ELO = 1.0  # the assumed cost of displacing a parameter by c_end, by default; too little is safer
 
@@ -118,7 +120,7 @@ def settings_for(
     steps = [parameter.r_end or best_step(parameter, parameters, pairs, tau) for parameter in parameters]
     distance = np.array([parameter.distance for parameter in parameters])
     return EstimatorSettings(
-        method=int(method),
+        method=number_of(method),
         pairs=pairs,
         tau=tau,
         low=np.array([float(parameter.low) for parameter in parameters]),
@@ -128,7 +130,7 @@ def settings_for(
         r_end=np.array(steps),
         sigma=elo_width(distance, np.array([parameter.elo for parameter in parameters])),
         sigma_0=distance,
-        bank=BANK if method is Method.AUTO else np.zeros((1, 4)),
+        bank=method.bank,
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from merino.inner.core.common.pictures import load_matplotlib, saved
-from merino.inner.tune.estimators import Method, deviations, estimate
+from merino.inner.tune.estimators import deviations, estimate
+from merino.inner.tune.rules import Method
 from merino.inner.tune.tuning import Tune, replay
 
 _POINTS = 200
@@ -28,7 +29,7 @@ def draw(tune: Tune, method: Method, ending: str) -> bytes:
     axes = figure.subplots(lines, min(_COLUMNS, len(rows)), squeeze=False, sharex=True).ravel()
     for index, row in enumerate(rows):
         axes[index].plot(pairs, values[:, index], color="#0072b2")
-        if method is not Method.SPSA:
+        if method.deviations is not None:
             spread = np.array([deviations(settings, state)[index] for _, state in way]) / unit[index]
             low, high = values[:, index] - 2 * spread, values[:, index] + 2 * spread
             axes[index].fill_between(pairs, low, high, color="#0072b2", alpha=0.2, linewidth=0)
@@ -36,6 +37,6 @@ def draw(tune: Tune, method: Method, ending: str) -> bytes:
         axes[index].set_title(f"{row.name} (c = {row.c_end:g})", fontsize=9, loc="left")
     for unused in axes[len(rows) :]:
         unused.set_visible(False)
-    figure.suptitle(f"{method.name.lower()}: change in units of c, and two standard deviations", fontsize=11)
+    figure.suptitle(f"{method.name}: change in units of c, and two standard deviations", fontsize=11)
     figure.supxlabel("pairs of games", fontsize=9)
     return saved(figure, ending)

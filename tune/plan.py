@@ -10,14 +10,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from merino.inner.tune.estimators import GAMMA, Method
+from merino.inner.tune.methods import METHODS
+from merino.inner.tune.rules import GAMMA, Method
 
 BETA = math.log(10) / 400
 # (19): the last perturbation over the distance of the optimum, as in the paper's settings.
 REACH = 2.2
 # If no step of SPSA gains anything by (18), it still makes small ones.
 MIN_WORTH = 1.05
-# The mean over a run of a_n / a_N, SPSA's step over its last, for the exponents of `tune.estimators`.
+# The mean over a run of a_n / a_N, SPSA's step over its last, for the exponents of `tune.rules`.
 MEAN_STEP = 1.70
 
 
@@ -96,20 +97,22 @@ def advice(size: int, share_left: float) -> MethodAdvice:
     """
     if share_left > HOPELESS:
         return MethodAdvice(
-            Method.AUTO, 1.0, "but so few pairs bring hardly any method a gain: play more, or tune fewer"
+            METHODS["auto"], 1.0, "but so few pairs bring hardly any method a gain: play more, or tune fewer"
         )
     if size <= MANY:
         return MethodAdvice(
-            Method.AUTO, 1.0, "the best in simulations up to 16 parameters, or close to it, and safe on lopsided curves"
+            METHODS["auto"],
+            1.0,
+            "the best in simulations up to 16 parameters, or close to it, and safe on lopsided curves",
         )
     if share_left > NOISY:
         return MethodAdvice(
-            Method.BSPSAS,
+            METHODS["bspsas"],
             WIDER,
             "with many parameters and few pairs, wide perturbations gain most and `auto` learns less",
         )
     return MethodAdvice(
-        Method.AUTO,
+        METHODS["auto"],
         1.0,
         "64 parameters: 0.3 Elo lost on an even curve, `bspsas` 0.7; but 1.1 on a cubic one, `bspsas` 0.5",
     )

@@ -24,8 +24,8 @@ from merino.inner.match.engines import START_SECONDS
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Reason
 from merino.inner.match.players import OtherPlayer, OwnPlayer, Player
-from merino.inner.tune.estimators import PairResult
 from merino.inner.tune.parameters import TunedParameter, TuneError
+from merino.inner.tune.rules import PairResult
 from merino.inner.tune.tuning import Configuration, Tune
 
 MAX_LOST = 10  # pairs in a row; after that the fault is the engine's, not a game's

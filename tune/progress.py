@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from merino.inner.tune.estimators import EstimatorSettings, Method, State, deviations, estimate, noise_now
+from merino.inner.tune.estimators import deviations, estimate, noise_now
 from merino.inner.tune.formats import fishtest_lines, openbench_lines
 from merino.inner.tune.parameters import TunedParameter, best_step
 from merino.inner.tune.plan import BETA
+from merino.inner.tune.rules import EstimatorSettings, Method, State
 from merino.inner.tune.tuning import Tune
 
 
@@ -27,7 +28,7 @@ def value_table(parameters: Sequence[TunedParameter], settings: EstimatorSetting
 
 
 def remaining_loss(settings: EstimatorSettings, state: State) -> float:
-    """The Elo expected to be still lost, from the posterior variances; NaN for SPSA."""
+    """The Elo expected to be still lost, from the posterior variances; NaN for a method without any."""
     return float((deviations(settings, state) ** 2 / (2 * BETA * settings.sigma**2)).sum())
 
 
@@ -78,7 +79,7 @@ def result_lines(tune: Tune, method: Method, settings: EstimatorSettings, state:
     """The result of a method: values, deviations, the Elo left to gain, and the lines of both formats."""
     parameters = tune.configuration.parameters
     played = len(tune.done) - tune.lost
-    lines = [f"{method.name.lower()} after {played} pairs:", *value_table(parameters, settings, state)]
+    lines = [f"{method.name} after {played} pairs:", *value_table(parameters, settings, state)]
     loss = remaining_loss(settings, state)
     if not np.isnan(loss):
         before = sum(row.elo for row in parameters)

@@ -16,21 +16,12 @@ from merino.inner.core.common.work import cores, ordered, threads
 from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.match.rng import seed_state
 from merino.inner.tune.design import write_pair
-from merino.inner.tune.estimators import (
-    BANK,
-    GAMMA,
-    LEVEL_SHARES,
-    LEVELS,
-    MAX_WIDTH,
-    EstimatorSettings,
-    Method,
-    absorb,
-    estimate,
-    initial_state,
-    write_estimate,
-)
+from merino.inner.tune.estimators import absorb, estimate, initial_state, write_estimate
+from merino.inner.tune.methods import METHODS, number_of
+from merino.inner.tune.methods.auto import LEVEL_SHARES, LEVELS, MAX_WIDTH
 from merino.inner.tune.plan import REACH, elo_width, spsa_step
 from merino.inner.tune.rng import next_float
+from merino.inner.tune.rules import GAMMA, EstimatorSettings, Method
 
 START, BOUND, TOTAL_ELO = 100.0, 1000.0, 2.0
 DRAW_RATE, TAU = 0.82, 0.6
@@ -133,10 +124,10 @@ class Contender(NamedTuple):
 CONTENDERS = {
     contender.name: contender
     for contender in (
-        *(Contender(method.name.lower(), method) for method in Method),
-        Contender("bspsas-wide", Method.BSPSAS, WIDE_REACH),
-        Contender("bspsas-narrow", Method.BSPSAS, REACH * NARROWER),
-        Contender("bspsas-twice", Method.BSPSAS, second=REACH * NARROWER),
+        *(Contender(method.name, method) for method in METHODS.values()),
+        Contender("bspsas-wide", METHODS["bspsas"], WIDE_REACH),
+        Contender("bspsas-narrow", METHODS["bspsas"], REACH * NARROWER),
+        Contender("bspsas-twice", METHODS["bspsas"], second=REACH * NARROWER),
     )
 }
 # The contenders of the paper's table. The others are for curves with two optima and lose far more on its own.
@@ -198,11 +189,10 @@ def tuner_settings(method: Method, setting: Setting, size: int, pairs: int, reac
     distance, elo = setting.sight * START, TOTAL_ELO * setting.sight**2
     sigma = elo_width(np.full(size, distance), np.full(size, elo / size * setting.elo_factor))
     r_end = spsa_step(elo, size, pairs, elo / size * reach**2, TAU)
-    bank = BANK if method is Method.AUTO else np.zeros((1, 4))
     limit, even = np.full(size, BOUND), np.ones(size)
     whole = np.zeros(size, dtype=bool)
     return EstimatorSettings(
-        int(method),
+        number_of(method),
         pairs,
         TAU,
         -limit,
@@ -212,7 +202,7 @@ def tuner_settings(method: Method, setting: Setting, size: int, pairs: int, reac
         even * r_end,
         sigma,
         even * distance,
-        bank,
+        method.bank,
     )
 
 

@@ -26,11 +26,11 @@ from merino.inner.eval.families import from_identity
 from merino.inner.match.rng import seed_state
 from merino.inner.match.time_control import Clock, TimeControl
 from merino.inner.tune.design import next_pair
-from merino.inner.tune.estimators import EstimatorSettings, Method, PairResult, State, after, estimate, initial_state
+from merino.inner.tune.estimators import after, estimate, initial_state
+from merino.inner.tune.methods import METHODS
 from merino.inner.tune.parameters import TunedParameter, TuneError, settings_for
+from merino.inner.tune.rules import EstimatorSettings, Method, PairResult, State
 
-# The version of a tune's file, by method; raised when a method plays different pairs. 1 for the rest.
-_VERSIONS = {Method.AUTO: 2}
 # Where the JSON of a configuration has the identity and the time control; kept for older files.
 _WEIGHTS, _OTHER_FAMILY, _TIME_CONTROL = "weights", "evaluation", "effort"
 _NAMES = {"identity": "evaluation"}  # of a setting in messages, where it is not its field's
@@ -65,7 +65,7 @@ class Configuration:
 
     def text(self) -> str:
         """As JSON. Weights are where older files have them; `evaluation` is for other families only."""
-        values = asdict(self) | {"version": _version_of(self.method)}
+        values = asdict(self) | {"version": METHODS[self.method].version}
         values[_TIME_CONTROL] = values.pop("time_control")
         identity = values.pop("identity")
         values[_WEIGHTS] = identity.get(_WEIGHTS, []) if identity.keys() <= {_WEIGHTS} else []
@@ -75,12 +75,7 @@ class Configuration:
 
     def settings(self, method: Method | None = None) -> EstimatorSettings:
         """The settings of its method, or of another one for a replay."""
-        chosen = Method[self.method.upper()] if method is None else method
-        return settings_for(chosen, self.parameters, self.pairs)
-
-
-def _version_of(method: str) -> int:
-    return _VERSIONS.get(Method[method.upper()], 1)
+        return settings_for(method or METHODS[self.method], self.parameters, self.pairs)
 
 
 def configuration_hash(text: str) -> str:
@@ -91,7 +86,7 @@ def configuration_hash(text: str) -> str:
 def configuration_from(text: str) -> Configuration:
     """Read the JSON of a configuration; raises ValueError, TypeError or KeyError if it is not one."""
     values = json.loads(text)
-    if values.pop("version") != _version_of(values["method"]):
+    if values.pop("version") != METHODS[values["method"]].version:
         raise ValueError("it was written by another version of Merino")
     values["parameters"] = tuple(TunedParameter(**row) for row in values["parameters"])
     weights, values["engine"] = values.pop(_WEIGHTS), tuple(values["engine"])

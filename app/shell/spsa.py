@@ -23,8 +23,9 @@ from merino.inner.eval.families import load_chosen
 from merino.inner.match.errors import MatchError
 from merino.inner.match.openings import PLIES
 from merino.inner.tune import paper
-from merino.inner.tune.estimators import FIRST_TAU2, Method
+from merino.inner.tune.estimators import FIRST_TAU2
 from merino.inner.tune.formats import fishtest_lines, openbench_lines, read_file
+from merino.inner.tune.methods import METHODS
 from merino.inner.tune.parameters import (
     TunedParameter,
     TuneError,
@@ -36,7 +37,6 @@ from merino.inner.tune.plan import REACH, advice, loss_left, pairs_needed
 from merino.inner.tune.report import simulation_json, simulation_table
 from merino.inner.tune.simulator import CONTENDERS, DEFAULT_CONTENDERS, SETTINGS, Cell, simulate
 
-METHODS = {method.name.lower(): method for method in Method}
 _GROUPS = {"S1": ("S1x4", "S1/4", "S1h"), "all": tuple(SETTINGS)}
 
 
@@ -297,7 +297,7 @@ def _advised(size: int, share_left: float) -> str:
     """The method to use, in a line."""
     found = advice(size, share_left)
     wider = "" if found.wider == 1 else f" and c_end = {found.wider * REACH:.1f} times dist"
-    return f"Method: {found.method.name.lower()}{wider} ({found.reason})"
+    return f"Method: {found.method.name}{wider} ({found.reason})"
 
 
 def _convert(args: argparse.Namespace) -> int:

@@ -38,8 +38,8 @@ from merino.inner.tune.confirming import (
     tuned_values,
     tunes_file,
 )
-from merino.inner.tune.estimators import Method
 from merino.inner.tune.formats import read_file
+from merino.inner.tune.methods import METHODS
 from merino.inner.tune.parameters import TuneError, check_known, own_parameters, rounding_warnings
 from merino.inner.tune.picture import draw
 from merino.inner.tune.playing import check_own, engine_options, play_tune
@@ -143,7 +143,7 @@ def _play_on(tune: Tune, path: Path, args: argparse.Namespace, executor: RemoteE
     interrupted, fault = _play_pairs(tune, path, args, executor)
     if interrupted and not fault:
         _remark(args, f"Interrupted after {len(tune.done)} pairs; 'merino spsa resume {path}' continues.")
-    method = Method[tune.configuration.method.upper()]
+    method = METHODS[tune.configuration.method]
     for line in result_lines(tune, method, tune.settings, tune.state):
         _say(args, line)
     if fault:

@@ -1,0 +1,126 @@
+"""What every rule of a tune shares: settings, state, a pair, and what makes a method.
+
+A pair plays two vectors `plus` and `minus` against each other, both colours from one opening; `y` is wins minus losses
+of `plus`, -2..2. The model: y = 2 tanh(x / 2) + noise of deviation tau, where x = sum A_i (t_i - m_i) with the optimum
+t, the middle m of both vectors and A_i = (plus_i - minus_i) / sigma_i^2. The vectors may be rounded, clipped or made
+from an older estimate, so late results and batches need no special treatment. sigma_i is the width of the strength
+curve: the Elo lost at distance d is d^2 / (2 beta sigma_i^2), beta = ln 10 / 400.
+
+After Ivec and Vojnovic, "Bayesian statistics approach to chess engines optimization", arXiv:2205.15602; numbers in
+parentheses are their equations, here and in `tune.methods`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from merino.inner.core.compiled.jit import kernel
+
+ALPHA, GAMMA = 0.602, 0.101  # how fast SPSA's step and the perturbation of most methods shrink (17)
+
+
+class EstimatorSettings(NamedTuple):
+    """The settings of a method, constant during a run; arrays are float64[d] in the parameters' own units.
+
+    `c_end` and `r_end` are perturbation and step size at the last of `pairs` pairs, `sigma` the width of the strength
+    curve, `sigma_0` the expected deviation of the optimum from the start, `whole` which parameters are
+    integers (bool[d]), `tau` the deviation of y, 0 to estimate it. `method` is a number of `tune.methods`, `bank` its
+    filters, float64[filters, 4].
+    """
+
+    method: int
+    pairs: int
+    tau: float
+    low: np.ndarray
+    high: np.ndarray
+    whole: np.ndarray
+    c_end: np.ndarray
+    r_end: np.ndarray
+    sigma: np.ndarray
+    sigma_0: np.ndarray
+    bank: np.ndarray
+
+
+class State(NamedTuple):
+    """The state of a method. Unused arrays have length 0.
+
+    `moments` float64[2]: pairs so far, sum of y^2. `mean`, `bias` float64[filters, d]: the optimum, and at what
+    distance from it both players of the largest perturbation are equal. `spread` float64[filters, 3, d]: variance of
+    the mean, its covariance with the bias, variance of the bias. `covariance` float64[d, d], of the mean. `evidence`
+    float64[filters]: the log-odds of the filter, and the log-likelihood of the results.
+    """
+
+    moments: np.ndarray
+    mean: np.ndarray
+    bias: np.ndarray
+    spread: np.ndarray
+    covariance: np.ndarray
+    evidence: np.ndarray
+
+
+class PairResult(NamedTuple):
+    """A pair that was played: its number from 1, both vectors, and wins minus losses of `plus`."""
+
+    number: int
+    plus: np.ndarray
+    minus: np.ndarray
+    y: float
+
+
+def state_of(settings: EstimatorSettings, start: np.ndarray, **arrays: np.ndarray) -> State:
+    """The state before the first pair, with the estimate `start`, float64[d], and the method's own arrays of State."""
+    size, filters = len(start), len(settings.bank)
+    own = {"bias": np.zeros((0, size)), "spread": np.zeros((0, 3, size)), "covariance": np.zeros((0, 0)), **arrays}
+    mean = np.tile(np.asarray(start, dtype=np.float64), (filters, 1))
+    return State(moments=np.zeros(2), mean=mean, evidence=settings.bank[:, 3].copy(), **own)
+
+
+@kernel
+def shrinking(pairs, number):
+    """The factor of c_end at pair `number` of `pairs`: (17), 1 at the last pair."""
+    return (pairs / number) ** GAMMA
+
+
+@kernel
+def shrinking_width(settings, number, random):
+    """The perturbation of pair `number` over c_end, as fishtest has it; draws nothing from `random`."""
+    return shrinking(settings.pairs, number)
+
+
+@kernel
+def slope(sigma, plus, minus, i):
+    """A_i of (6) for any two vectors: how much ln(win / loss) grows per unit of the optimum."""
+    return (plus[i] - minus[i]) / (sigma[i] * sigma[i])
+
+
+@kernel
+def innovation(sigma, mean, plus, minus, y):
+    """The result minus the prediction of `mean`, float64[1, d], to first order."""
+    for i in range(len(plus)):
+        y -= slope(sigma, plus, minus, i) * (mean[0, i] - 0.5 * (plus[i] + minus[i]))
+    return y
+
+
+@dataclass(frozen=True, eq=False)
+class Method:
+    """The rule that makes the next estimate from a result: one file of `tune.methods`.
+
+    `update(settings, state, number, plus, minus, y, tau2)`, a kernel, changes `mean` and the method's own arrays of the
+    state by the result `y` of pair `number`; `tau2` is the variance of y. `width(settings, number, random)`, a kernel,
+    is the perturbation of a pair over c_end. `prepare` makes the state before the first pair, `deviations` the
+    posterior standard deviations, float64[d], where it has any. `bank` are its filters, one row of 4 numbers for each,
+    of which the last is the log-odds at the start. `version` rises when it plays other pairs than before.
+    """
+
+    name: str
+    sentence: str  # what it does with a result
+    update: Any
+    prepare: Callable[[EstimatorSettings, np.ndarray], State] = state_of
+    deviations: Callable[[State], np.ndarray] | None = None
+    width: Any = shrinking_width
+    bank: np.ndarray = field(default_factory=lambda: np.zeros((1, 4)))
+    version: int = 1

@@ -105,12 +105,12 @@ def test_a_position_that_stood_once_before_the_root_is_none_and_twice_is_one() -
 
 
 @pytest.mark.parametrize(("clock", "draws"), [(97, [False, False]), (98, [False, True]), (99, [True, True])])
-def test_the_hundredth_half_move_is_a_draw_in_the_tree(clock: int, draws: list[bool]) -> None:
+def test_the_hundredth_ply_is_a_draw_in_the_tree(clock: int, draws: list[bool]) -> None:
     fen = f"r3k3/p7/8/8/8/8/P7/R3K3 w - - {clock} 80"
     assert draws_in_tree(fen, [], ["e1d1", "e8d8"]) == draws
 
 
-def test_a_mate_on_the_hundredth_half_move_is_no_draw_in_the_tree() -> None:
+def test_a_mate_on_the_hundredth_ply_is_no_draw_in_the_tree() -> None:
     assert draws_in_tree("k7/8/1K6/8/8/8/8/7R w - - 99 80", [], ["h1h8"]) == [False]
 
 

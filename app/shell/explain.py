@@ -124,7 +124,8 @@ def _say_positions(
     else:
         if not args.json:
             texts = (
-                _text(args, report, f"{position}\n") + (f"\n\n{found or 'There is no threat.'}" if args.threat else "")
+                _text(args, report, f"{position}\n", args.pieces)
+                + (f"\n\n{found or 'There is no threat.'}" if args.threat else "")
                 for report, position, found in zip(reports, positions, threats, strict=True)
             )
             print(f"\n\n{'-' * 79}\n\n".join(texts))
@@ -152,9 +153,8 @@ def _say_setup(args: argparse.Namespace, setup: Setup, evaluation: Evaluation, b
     report = with_beside(report, setup.record, beside)
     board = chess.BaseBoard(setup.fen.split(maxsplit=1)[0])
     fault = textwrap.fill(f"{_against_rules(setup)} The rest is the evaluation alone.", _width())
-    args.pieces = True
     found = report.to_dict() if args.report else explanation_json(report)
-    _say(args, found, _text(args, report, f"{board}\n\n{fault}\n"))
+    _say(args, found, _text(args, report, f"{board}\n\n{fault}\n", with_pieces=True))
 
 
 def _deepened(
@@ -165,11 +165,11 @@ def _deepened(
     return with_shapley(report, record, evaluation, args.error) if args.shapley else report
 
 
-def _text(args: argparse.Namespace, report: PositionReport, board: str) -> str:
-    """FEN, board and terms of a report, with --pieces and --shapley also the value of each piece."""
+def _text(args: argparse.Namespace, report: PositionReport, board: str, with_pieces: bool) -> str:
+    """FEN, board and terms of a report, if asked for also the value of each piece."""
     unicode = detect(sys.stdout, ascii_only=args.ascii).unicode
     parts = [report.fen, board, render(report, unicode, _width(), args.sort, args.hide_zero)]
-    parts += ["", render_pieces(report)] if args.pieces else []
+    parts += ["", render_pieces(report)] if with_pieces else []
     parts += ["", render_shapley(report)] if report.shapley else []
     return "\n".join([*parts, *(["", render_beside(report)] if report.beside else [])])
 

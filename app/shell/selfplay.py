@@ -24,6 +24,7 @@ from merino.inner.match.time_control import RandomMoves
 
 EARLY = 6  # plies at which any good move may be played, as GreKo did
 EARLY_LOSS = 100  # centipawns that such a move may lose
+GAMES = Path("selfplay.pgn")  # where no other output is named
 RESIGN = {"movecount": 4, "score": 1000}  # a position that is won so clearly teaches nothing
 
 
@@ -33,7 +34,7 @@ def run_selfplay(words: Sequence[str]) -> int:
         parser = _parser()
         args = parser.parse_args(words)
         shared.check_cluster(parser, args)
-        return _play(args)
+        return _play(_with_output(args))
 
 
 def _parser() -> Parser:
@@ -67,9 +68,13 @@ def _parser() -> Parser:
     return parser
 
 
+def _with_output(args: argparse.Namespace) -> argparse.Namespace:
+    """The arguments with a file for the games where none is named for what is played."""
+    pgn = GAMES if args.pgn is None and args.positions is None else args.pgn
+    return argparse.Namespace(**vars(args) | {"pgn": pgn})
+
+
 def _play(args: argparse.Namespace) -> int:
-    if args.pgn is None and args.positions is None:
-        args.pgn = Path("selfplay.pgn")
     try:
         player = OwnPlayer("Merino", load_chosen(args.weights, args.evalfile))
     except EvaluationError as error:

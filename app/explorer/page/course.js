@@ -135,7 +135,7 @@ function makeGraph() {
             marks: marks(),
             at: state.at,
             x: [0, Math.max(1, state.moves.length)],
-            xName: "half-moves",
+            xName: "plies",
             yName: "pawns for White",
             yDigits: 0,
         }),
@@ -143,7 +143,7 @@ function makeGraph() {
     made.id = "course";
     made.tabIndex = 0;
     made.setAttribute("role", "slider");
-    made.setAttribute("aria-label", "Half-move of the game");
+    made.setAttribute("aria-label", "Ply of the game");
     made.addEventListener("keydown", (event) => {
         const step = { ArrowLeft: -1, ArrowRight: 1, Home: -state.moves.length, End: state.moves.length }[event.key];
         if (!step) return;

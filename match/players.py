@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from typing import Any
 
 from merino.inner.core.common.checks import instance, whole_number
 from merino.inner.core.common.nearest import did_you_mean
+from merino.inner.core.common.quoting import words_of
 from merino.inner.core.common.user_files import first_there, is_there, names_in, user_path
 from merino.inner.engine.search.parameters import PARAMETERS, current_name, parameters_for
 from merino.inner.engine.uci.options import OPTIONS
@@ -121,7 +121,10 @@ def read_player(text: str) -> Player:
         else:
             head = part.strip()
     label = settings.pop("name", text)
-    command = _command(head)
+    try:
+        command = _command(head)
+    except ValueError as error:
+        raise PlayerError(f"player '{text}': {error}") from error
     if command:
         return _other(text, label, command, head.startswith("xboard:"), settings)
     return _own(text, label, head, settings)
@@ -140,14 +143,14 @@ def _command(head: str) -> tuple[str, ...]:
     """The command line of an engine; empty if `head` does not name one."""
     prefix, colon, rest = head.partition(":")
     if colon and prefix in PROTOCOLS:
-        words = shlex.split(rest)
+        words = words_of(rest)
         found = find_program(words[0]) if words else None
         if not found:
             raise PlayerError(f"player '{head}': program not found")
         return (found, *words[1:])
     if not head or head == DEFAULT or first_there([Path(head)]) and not os.access(head, os.X_OK):
         return ()
-    words = shlex.split(head)
+    words = words_of(head)
     found = find_program(words[0])
     return (found, *words[1:]) if found else ()
 

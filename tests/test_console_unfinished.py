@@ -82,6 +82,46 @@ def test_a_game_is_kept_before_the_engine_thinks_and_its_answer_comes_on_return(
     assert again.moves == ["e2e4", "a7a5"]
 
 
+@pytest.mark.parametrize("more", [[], ["undo"], ["Nf3", "Nc6"]], ids=" ".join)
+def test_a_game_that_goes_on_replaces_what_was_saved_of_it_before(
+    start: Callable[[], Console], tmp_path: Path, more: list[str]
+) -> None:
+    first, file = start(), tmp_path / "my games" / "Größe %.pgn"
+    file.parent.mkdir()
+    file.write_text('[Event "another"]\n\n1. d4 *\n')
+    first.run("force", "e4", "e5", f"save {file}", None)
+    first.leave()
+    second = start()
+    second.run("resume", *more, None)
+    second.leave()
+    third = start()
+    assert third.say("resume", f"save {file}").endswith(f"Saved as game {2 + (more == ['undo'])} of {file}\n")
+    games = file.read_text().split("[Event ")[1:]
+    assert games[0].startswith('"another"')
+    assert ("2. Nf3 Nc6" in games[-1]) == (more == ["Nf3", "Nc6"])
+
+
+def test_what_another_program_has_added_after_a_game_stays(start: Callable[[], Console], tmp_path: Path) -> None:
+    first, file = start(), tmp_path / "games.pgn"
+    first.run("force", "e4", f"save {file}", None)
+    first.leave()
+    with file.open("a") as written:
+        written.write('\n[Event "another"]\n\n1. d4 *\n')
+    second = start()
+    assert second.say("resume", "e5", f"save {file}").endswith(f"Saved as game 3 of {file}\n")
+    assert file.read_text().count("[Event ") == 3
+
+
+@pytest.mark.parametrize("tag", ["1 2", "x 7 0 p", "1 0 0 p", "1 -7 0 p"])
+def test_a_kept_game_with_a_false_place_of_saving_is_damaged(start: Callable[[], Console], tag: str) -> None:
+    console = start()
+    console.say("force", "e4")
+    text = KeptGame(console.session._game(), None, None).text()
+    KeptGame.read(text)
+    with pytest.raises(DamagedGameError):
+        KeptGame.read(f'[Saved "{tag}"]\n{text}')
+
+
 def test_a_chess960_game_from_a_position_is_kept(start: Callable[[], Console]) -> None:
     first = start()
     first.say("new 960 0", "force", "d4", "d5")

@@ -201,6 +201,9 @@ def test_a_player_takes_weights_and_search_parameters_inline() -> None:
 def test_the_text_of_a_player_is_refused_below_the_command_line_too() -> None:
     with pytest.raises(PlayerError, match="must be a whole number from 1"):
         read_player("default,threads=0")
+    for quoted in ("it's", "engine:'it"):
+        with pytest.raises(PlayerError, match="No closing quotation"):
+            read_player(quoted)
     assert issubclass(PlayerError, MatchError) and not issubclass(PlayerError, CommandError)
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from merino.inner.core.common import sealed
 from merino.inner.core.common.array_files import as_npz, from_npz
+from merino.inner.core.common.json_text import parsed
 from merino.inner.core.common.sealed import DamageError, as_json, check, from_json
 from merino.inner.engine.uci.info_log import InfoLog
 from merino.inner.engine.uci.output import Output
@@ -242,3 +243,18 @@ def test_equal_positions_give_equal_files_however_they_come(tmp_path: Path) -> N
     write_packed_file(first, [SAMPLE])
     write_packed_file(second, [with_checks(SAMPLE[:7]), SAMPLE[7:]])
     assert first.read_bytes() == second.read_bytes()
+
+
+DEEP = b"[" * 100_000
+
+
+def test_json_that_is_nested_too_deep_is_an_error_with_the_reason(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="nested too deep"):
+        parsed(DEEP)
+    with pytest.raises(DamageError, match="it is not JSON: it is nested too deep"):
+        from_json(DEEP, "a file")
+    net = tmp_path / "deep.net"
+    first, _, rest = as_bytes(load_net(SHIPPED / "gen1.net")).partition(b"\n")
+    net.write_bytes(first + b"\n" + DEEP + b"\n" + rest.partition(b"\n")[2])
+    with pytest.raises(NetError, match=r"header cannot be read .*nested too deep"):
+        load_net(net)

@@ -294,7 +294,8 @@ def test_sigterm_does_not_wait_for_a_gui_that_reads_nothing_any_more() -> None:
         assert deaf.stdin is not None
         deaf.stdin.write(b"uci\n" * 500)  # the answers are more than a pipe holds
         deaf.stdin.flush()
-        time.sleep(1.0)
+        assert deaf.stdout is not None
+        deaf.stdout.read(1)  # it has started, and hears signals
         deaf.send_signal(signal.SIGTERM)
         assert deaf.wait(PATIENCE) == 0
 

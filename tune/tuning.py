@@ -20,6 +20,7 @@ import numpy as np
 
 from merino.inner.core.common.array_files import as_npz, check_arrays, from_npz
 from merino.inner.core.common.files import write_whole
+from merino.inner.core.common.json_text import parsed
 from merino.inner.core.common.user_files import STATE, read_user_file
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.families import from_identity
@@ -85,7 +86,7 @@ def configuration_hash(text: str) -> str:
 
 def configuration_from(text: str) -> Configuration:
     """Read the JSON of a configuration; raises ValueError, TypeError or KeyError if it is not one."""
-    values = json.loads(text)
+    values = parsed(text)
     if values.pop("version") != METHODS[values["method"]].version:
         raise ValueError("it was written by another version of Merino")
     values["parameters"] = tuple(TunedParameter(**row) for row in values["parameters"])

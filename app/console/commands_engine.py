@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 from merino.inner.app.console.arguments import file_path, whole_number
@@ -11,6 +10,7 @@ from merino.inner.app.console.session import Session
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.files import write_fault
 from merino.inner.core.common.nearest import did_you_mean
+from merino.inner.core.common.quoting import words_of
 from merino.inner.engine.uci import files
 from merino.inner.engine.uci.options import OPTIONS, OptionError, UciOption
 from merino.inner.eval.evaluation import EvaluationError
@@ -170,7 +170,7 @@ def learn(session: Session, arguments: str) -> None:
     `learn -h` lists the options.
     """
     try:
-        words = shlex.split(arguments)
+        words = words_of(arguments)
     except ValueError as error:
         raise UsageError(f"a quotation mark is missing in {arguments[:60]}") from error
     if "--weights" not in words and session.runtime.weights_file != DEFAULT_FILE:
@@ -192,7 +192,7 @@ def improve(session: Session, arguments: str) -> None:
     `--rounds N` ends after N rounds. Ctrl-C ends it with the best so far; the same command continues from there.
     """
     try:
-        words = shlex.split(arguments)
+        words = words_of(arguments)
     except ValueError as error:
         raise UsageError(f"a quotation mark is missing in {arguments[:60]}") from error
     from merino.inner.app.console.improving import improve as carry_out  # noqa: PLC0415 (with all that learning needs)

@@ -1,7 +1,8 @@
 """A game on the disk until it goes on: PGN whose tags also tell who plays and with which limits.
 
 Tags besides the usual ones: `PlyCount` (a file cut short is noticed), `Person` and `Seen` (a side), `Limit` (a command
-such as "level 40 5 0"), `Clocks` (what is left in ms, and the moves made), `Thought` (ms), `Elo`, and `Undone` (moves).
+such as "level 40 5 0"), `Clocks` (what is left in ms, and the moves made), `Thought` (ms), `Elo`, `Undone` (moves) and
+`Saved` (where `save` put the game).
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ class KeptGame:
             tags["Elo"] = str(self.elo)
         if game.undone:
             tags["Undone"] = " ".join(game.position.uci(move) for move in reversed(game.undone))
+        tags |= game.sheet.saved_tag([*game.position.moves, *reversed(game.undone)])
         return "".join(f"{tag_pair(*tag)}\n" for tag in tags.items()) + game.sheet.pgn(game.position, UNFINISHED) + "\n"
 
     @classmethod
@@ -86,7 +88,7 @@ class KeptGame:
         person = _SIDES[tags["Person"]]
         console_game = ConsoleGame(
             position,
-            Scoresheet.from_own_tags(tags),
+            Scoresheet.from_own_tags(tags, [*position.moves, *undone]),
             undone[::-1],
             _pace(tags),
             [white, black],

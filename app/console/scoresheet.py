@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote, unquote_to_bytes
 
 from merino.inner.core.board.bitboard import BLACK, WHITE
 from merino.inner.core.board.game import Position
@@ -23,6 +27,39 @@ _TAG = re.compile(rb'^\s*\[\w+\s+"', re.MULTILINE)
 _FIRST_TAG = re.compile(rb"^\[Event ", re.MULTILINE)
 
 
+class Saved(NamedTuple):
+    """What was saved last: the file, the moves, and the text at the end of the file, by its size and its digest."""
+
+    path: Path
+    moves: list[Move]
+    size: int
+    digest: str
+
+    def is_beginning_of(self, moves: Sequence[Move]) -> bool:
+        """Whether these moves go on from those, and are no different continuation."""
+        return list(moves[: len(self.moves)]) == self.moves
+
+    def without(self, content: bytes) -> bytes:
+        """The content of the file without the game, if that is still at its end."""
+        return content[: -self.size] if _digest(content[-self.size :]) == self.digest else content
+
+    def tag(self) -> str:
+        """The value of the tag `Saved` in the file of an unfinished game."""
+        return f"{len(self.moves)} {self.size} {self.digest} {quote(os.fsencode(self.path))}"
+
+    @classmethod
+    def from_tag(cls, tag: str, moves: Sequence[Move]) -> Saved:
+        """From such a value, where these are the moves of the game; raises ValueError."""
+        count, size, digest, path = tag.split(" ")
+        if int(size) <= 0:
+            raise ValueError(f"'{size}' is no size of a game")
+        return cls(Path(os.fsdecode(unquote_to_bytes(path))), list(moves[: int(count)]), int(size), digest)
+
+
+def _digest(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()[:16]
+
+
 class Scoresheet:
     """What is recorded about a game besides its moves. A loaded game keeps its tags until its moves change."""
 
@@ -31,16 +68,23 @@ class Scoresheet:
         self._date = datetime.date.today()
         self._engine_plays = {WHITE: False, BLACK: False}
         self._loaded_tags, self._loaded_moves = dict(tags or {}), list(moves)
-        self._saved_as: tuple[Path, bytes] | None = None
-        self._saved_moves: list[Move] = []
+        self._saved: Saved | None = None
 
     @classmethod
-    def from_own_tags(cls, tags: Mapping[str, str]) -> Scoresheet:
-        """The sheet of a game played here, from the tags it wrote; raises ValueError if they are not its own."""
+    def from_own_tags(cls, tags: Mapping[str, str], moves: Sequence[Move]) -> Scoresheet:
+        """The sheet of a game played here, from the tags it wrote and all its moves, those taken back too.
+
+        Raises ValueError if they are not its own.
+        """
         sheet = cls()
+        sheet._saved = Saved.from_tag(tags["Saved"], moves) if "Saved" in tags else None
         sheet._date = datetime.datetime.strptime(tags["Date"], _DATE).date()
         sheet._engine_plays = {WHITE: tags["White"] != PERSON, BLACK: tags["Black"] != PERSON}
         return sheet
+
+    def saved_tag(self, moves: Sequence[Move]) -> dict[str, str]:
+        """The tag that tells `from_own_tags` where the game was saved, if these moves go on from those that were."""
+        return {"Saved": self._saved.tag()} if self._saved and self._saved.is_beginning_of(moves) else {}
 
     def note_mover(self, colour: int, is_engine: bool) -> None:
         """Record that the engine, or the person, has moved for a side."""
@@ -70,20 +114,15 @@ class Scoresheet:
             content = read_user_file(path, WHOLE_GAMES) if is_there(path) else b""
             if content.strip() and not _TAG.search(content):
                 raise CommandError(f"'{path}' already exists and is not a PGN file: choose another name")
-            if self._has_grown_since_saved_as(path, position) and self._saved_as:
-                content = content.removesuffix(self._saved_as[1])
+            if self._saved and self._saved.path == path and self._saved.is_beginning_of(position.moves):
+                content = self._saved.without(content)
             if content.strip():
                 content = content.rstrip() + b"\n\n"
             write_whole(path, content + text)
         except OSError as error:
             raise CommandError(write_fault(error, path)) from error
-        self._saved_as, self._saved_moves = (path, text), position.moves.copy()
+        self._saved = Saved(path, position.moves.copy(), len(text), _digest(text))
         return len(_FIRST_TAG.findall(content)) + 1
-
-    def _has_grown_since_saved_as(self, path: Path, position: Position) -> bool:
-        """Whether what was saved there is the beginning of the present game, not a different continuation."""
-        is_there = self._saved_as is not None and self._saved_as[0] == path
-        return is_there and position.moves[: len(self._saved_moves)] == self._saved_moves
 
     def _own_tags(self) -> dict[str, str]:
         return {

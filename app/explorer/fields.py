@@ -11,6 +11,7 @@ from typing import Any
 from merino.inner.app.explorer.evaluations import IN_USE, USUAL, Evaluations, changed
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.errors import MerinoError
+from merino.inner.core.common.json_text import parsed
 from merino.inner.engine.notation.positions import position_of
 from merino.inner.eval.evaluation import Evaluation
 
@@ -36,8 +37,8 @@ class Fields:
         """The fields of a JSON object."""
         try:
             text = body if isinstance(body, str) else body.decode()
-            fields = json.loads(text)
-        except (ValueError, RecursionError) as error:
+            fields = parsed(text)
+        except ValueError as error:
             raise RequestError("the request is not JSON") from error
         if not isinstance(fields, dict):
             raise RequestError("the request is not a JSON object")

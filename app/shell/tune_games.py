@@ -20,6 +20,7 @@ from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.files import write_fault
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.live_line import LivePrinter
+from merino.inner.core.common.quoting import words_of
 from merino.inner.core.common.user_files import is_there
 from merino.inner.core.common.work import RemoteExecutor, WorkError, cores
 from merino.inner.eval.families import load_chosen
@@ -96,7 +97,10 @@ def _configuration(args: argparse.Namespace) -> Configuration:
 
 def _command(text: str) -> tuple[str, ...]:
     """The command line of an engine, its program by its full path; raises UsageError."""
-    words = shlex.split(text)
+    try:
+        words = words_of(text)
+    except ValueError as error:
+        raise UsageError(f"spsa tune: '{text}': {error}") from error
     found = find_program(words[0]) if words else None
     if found is None:
         raise UsageError(f"spsa tune: there is no program '{text}'")

@@ -18,11 +18,14 @@ from typing import IO
 from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.user_files import real_path
 
-if sys.platform != "win32":
+if sys.platform == "win32":
+    import msvcrt
+else:
     import fcntl
 
 _MARK, _ENDING = ".merino-", ".new"  # of a file that will replace another
 _BETWEEN_TRIES = 0.1  # seconds between two looks at a lock
+_LOCKED_BYTE = (1 << 31) - 2  # of a file on Windows, where a lock keeps others from reading what it covers
 
 log = logging.getLogger(__name__)
 
@@ -142,7 +145,10 @@ def lock(file: IO[bytes]) -> None:
 
     Without support for locks in the system or disk, it does nothing. Locks are advisory.
     """
-    if sys.platform != "win32":
+    if sys.platform == "win32":
+        while not try_lock(file):
+            time.sleep(_BETWEEN_TRIES)
+    else:
         with suppress(OSError):  # a disk without locks, such as some of a network
             fcntl.flock(file, fcntl.LOCK_EX)
 
@@ -166,14 +172,28 @@ def try_lock(file: IO[bytes]) -> bool:
 
     Without support for locks in the system or disk, it always returns True.
     """
-    if sys.platform != "win32":
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        except OSError:  # a disk without locks, such as some of a network
-            return True
+    try:
+        _take_lock(file)
+    except BlockingIOError:
+        return False
+    except OSError:  # a disk without locks, such as some of a network
+        return True
     return True
+
+
+def _take_lock(file: IO[bytes]) -> None:
+    """Lock this open file at once; raises BlockingIOError if somebody else holds it, and OSError without support."""
+    if sys.platform == "win32":
+        here = os.lseek(file.fileno(), 0, os.SEEK_CUR)
+        os.lseek(file.fileno(), _LOCKED_BYTE, os.SEEK_SET)
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        except PermissionError as error:
+            raise BlockingIOError(error.errno, error.strerror) from error
+        finally:
+            os.lseek(file.fileno(), here, os.SEEK_SET)
+    else:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 @contextmanager
@@ -185,7 +205,7 @@ def held(path: Path) -> Iterator[None]:
     for what is no regular file, nothing is held.
     """
     target = real_path(path)
-    if sys.platform == "win32" or (target.exists() and not target.is_file()):
+    if target.exists() and not target.is_file():
         yield
         return
     place = target.with_name(f"{target.name}.lock")
@@ -194,7 +214,17 @@ def held(path: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        place.unlink(missing_ok=True)
+        _remove_held(place, file)
+
+
+def _remove_held(place: Path, file: IO[bytes]) -> None:
+    """Remove a lock file that we hold, and give up its lock."""
+    if sys.platform == "win32":  # an open file cannot be removed there; if another run has just opened it, it stays
+        file.close()
+        with suppress(PermissionError):
+            place.unlink(missing_ok=True)
+    else:
+        place.unlink(missing_ok=True)  # before it is unlocked: who has waited for the lock sees that it is gone
         file.close()
 
 
@@ -255,8 +285,6 @@ def _locked_file(target: Path) -> tuple[IO[bytes], Path]:
 
 def _remove_leftovers(target: Path) -> None:
     """Delete leftovers of killed writers of this file: those that nobody has locked."""
-    if sys.platform == "win32":
-        return
     try:
         found = [path for path in target.parent.iterdir() if is_draft(path, target.name) and path.is_file()]
     except PermissionError:
@@ -264,7 +292,10 @@ def _remove_leftovers(target: Path) -> None:
     for path in found:
         try:
             with path.open("rb") as file:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _take_lock(file)
+                if sys.platform != "win32":
+                    path.unlink()
+            if sys.platform == "win32":  # where an open file cannot be removed, a living writer's neither
                 path.unlink()
         except OSError as error:  # its writer is alive, or it belongs to somebody else
             log.info("%s stays: %s", path, error)

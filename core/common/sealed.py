@@ -13,6 +13,8 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
+from merino.inner.core.common.json_text import parsed
+
 KEY = "checksum"  # in the object of a file
 
 log = logging.getLogger(__name__)
@@ -58,8 +60,8 @@ def as_json(values: Mapping[str, Any], indent: int | None = None) -> bytes:
 def from_json(content: bytes, name: str) -> dict[str, Any]:
     """What `as_json` was given, read from the file called `name`; raises DamageError, also for what is no object."""
     try:
-        values = json.loads(content)
-    except (ValueError, RecursionError) as error:
+        values = parsed(content)
+    except ValueError as error:
         raise DamageError(f"it is not JSON: {error}") from error
     if not isinstance(values, dict):
         raise DamageError("it is not a JSON object")

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from merino.inner.core.common.files import write_whole
+from merino.inner.core.common.json_text import parsed
 from merino.inner.core.common.sealed import DamageError, check, sealed
 from merino.inner.core.common.user_files import HEAD_BYTES, NET, WEIGHTS, Kind, open_user_file, read_user_file
 from merino.inner.eval.evaluation import EvaluationError
@@ -155,7 +156,7 @@ def _check(header: Mapping[str, Any], name: str, layers: memoryview) -> None:
 
 def _header(line: bytes) -> dict[str, Any]:
     try:
-        header = json.loads(line)
+        header = parsed(line)
         numbers = [header["qa"], header["qb"], header["scale"]]
         if not (isinstance(header["about"], dict) and float(header["k"]) > 0):
             raise ValueError("'about' or 'k' is missing or of the wrong type")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from merino.inner.core.common.json_text import parsed
 from merino.inner.core.common.user_files import STATE, is_there, read_user_text
 from merino.inner.eval.net.blocks import COLOUR, FILE, MAX_MOVES, RANK, ROLE
 from merino.inner.eval.net.file import load_net
@@ -37,7 +37,7 @@ def load_run(path: Path) -> NetRun:
     rows: list[dict[str, Any]] = []
     if is_there(log):
         try:
-            rows = [json.loads(line) for line in read_user_text(log, STATE).splitlines()]
+            rows = [parsed(line) for line in read_user_text(log, STATE).splitlines()]
         except (OSError, ValueError) as error:
             raise LearnError(f"'{log}' is not the log of a training: {error}") from error
     return NetRun(load_net(path), tuple(rows))

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from merino.inner.core.common.json_text import parsed
 from merino.inner.core.common.work import in_order
 from merino.inner.formats.pgn_games import Fault, Games, play_games
 from merino.inner.formats.pgn_stream import GamesText, games_of
@@ -187,7 +188,7 @@ def _text_rows(text: bytes) -> Iterable[tuple[int, list[str]]]:
 
 def _json_rows(path: Path, text: bytes) -> Iterable[tuple[int, list[str]]]:
     try:
-        content = json.loads(text)
+        content = parsed(text)
         return [(number, [str(word) for word in row]) for number, row in enumerate(content["rows"], 1)]
     except (ValueError, KeyError, TypeError) as error:
         raise SourceError(f'\'{path}\' is not a matrix in JSON, an object with "columns" and "rows"') from error

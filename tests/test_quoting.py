@@ -1,0 +1,25 @@
+"""Words of a command line: as in a shell, with the paths of Windows whole."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+
+import pytest
+
+from merino.inner.core.common.quoting import words_of
+
+
+@pytest.mark.parametrize("text", ["a  b", "'a b' c", r"a\ b", '"say \\"x\\"" y', "a#b '' \"\"", "", "~/x*y", "a;b|c"])
+def test_words_are_those_of_a_shell(text: str) -> None:
+    assert words_of(text) == shlex.split(text)
+
+
+def test_on_windows_a_path_keeps_its_backslashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert words_of(r'"C:\my engines\new.exe" D:\x.exe --uci') == [r"C:\my engines\new.exe", r"D:\x.exe", "--uci"]
+
+
+def test_a_quote_that_does_not_end_is_an_error() -> None:
+    with pytest.raises(ValueError, match="No closing quotation"):
+        words_of("'a b")

@@ -27,7 +27,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from benchmarks.markdown import markdown_table
-from merino.inner.app.explorer.connections import MAX_CONNECTIONS, REQUEST_SECONDS
+from merino.inner.app.explorer.serving import MAX_CONNECTIONS, REQUEST_SECONDS
 from merino.inner.core.board.fen import START_FEN
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -25,8 +25,7 @@ from merino.inner.app.explorer.evaluations import Evaluations
 from merino.inner.app.explorer.games_file import GamesFile
 from merino.inner.app.explorer.guard import MAX_BYTES
 from merino.inner.app.explorer.learning import learn
-from merino.inner.app.explorer.searchers import Searchers
-from merino.inner.app.explorer.server_state import ServerState
+from merino.inner.app.explorer.server_state import Searchers, ServerState
 from merino.inner.app.explorer.sockets import MAX_UNREAD, Channel, Stop
 from merino.inner.app.shell.explorer import run_explorer
 from merino.inner.core.board.game import Position

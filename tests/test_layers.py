@@ -69,7 +69,7 @@ OWN_FILES = {
     "core.compiled.inventory:_processor": "what Linux says of the processor",
     "core.compiled.inventory:is_whole": "compiled code",
     "app.console.keyboard:_load_history": "readline reads it, after a look",
-    "app.console.start:converse": "standard input",
+    "app.console.loop:converse": "standard input",
     "app.explorer.app:": "the page",
     "app.explorer.evaluations:text_of": "a file that it has made",
     "engine.uci.runtime:_free_megabytes": "what Linux says of its memory",

@@ -22,7 +22,7 @@ def run_console(argv: list[str]) -> int:
     options = _parse(argv)
     print(f"{NAME} {__version__}, a chess engine whose evaluation you can read.", flush=True)
     with wait_message(sys.stdout):
-        from merino.inner.app.console.start import converse, open_session  # noqa: PLC0415 (slow: loads the engine)
+        from merino.inner.app.console.loop import converse, open_session  # noqa: PLC0415 (slow: loads the engine)
 
         session = open_session(options.hash, options.threads, options.weights, options.ascii)
     code = converse(session)

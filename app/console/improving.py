@@ -9,7 +9,7 @@ from typing import Any
 
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import KeyValues, Parser, any_number, natural, positive
-from merino.inner.app.console.learn_options import add_position_choice, chosen_terms, set_in_use, target
+from merino.inner.app.console.learn_options import add_position_choice, add_what_to_fit, chosen_terms, set_in_use
 from merino.inner.app.console.learning import shown
 from merino.inner.app.console.shared_options import progress_stream
 from merino.inner.core.common.command import CommandError
@@ -21,7 +21,7 @@ from merino.inner.learn.improve.loop import Improvement, Until
 from merino.inner.learn.improve.plan import Plan
 from merino.inner.learn.improve.start import begin
 from merino.inner.learn.positions import Quiet
-from merino.inner.learn.targets import BLEND, RESULT, SEARCH
+from merino.inner.learn.targets import BLEND
 from merino.inner.match.errors import MatchError
 
 Say = Callable[[str], object]
@@ -78,16 +78,7 @@ def improve_parser(command: str = "merino improve") -> Parser:
         help=f"learn from the games of the last N rounds (default: {DEFAULTS.window})",
     )
     shared.add_concurrency(parser, "games")
-    add = parser.group("fit").add_argument
-    sentence = f"what to predict (default: {BLEND}={DEFAULTS.share:g}), as in 'merino learn'"
-    add("--target", type=target, metavar=f"{RESULT}|{SEARCH}|{BLEND}=X", help=sentence)
-    add(
-        "--phases",
-        type=int,
-        choices=(1, 2),
-        help=f"values of each weight: 1, or 2 for middlegame and endgame (default: {DEFAULTS.phases})",
-    )
-    add("--terms", metavar="LIST", help="terms to fit, such as 6-27 (default: all)")
+    add_what_to_fit(parser, ", such as 6-27 (default: all)", str(DEFAULTS.phases), f"{BLEND}={DEFAULTS.share:g}")
     add_position_choice(parser, usual=None)
     add = parser.group("deciding match").add_argument
     add("--match-nodes", type=positive, metavar="N", help=f"nodes per move (default: {DEFAULTS.match_nodes})")

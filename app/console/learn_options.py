@@ -33,6 +33,7 @@ ARTICLE_PRESET = "greko2015"
 PRESETS = {ARTICLE_PRESET: ARTICLE}
 ALL_OF_A_GAME = "all"
 OLD_POSITIONS = {"any": Quiet.ANY, "only": Quiet.ONLY, "resolved": Quiet.RESOLVED}  # once the values of --quiet
+FIT = "fit"  # title of a group
 PLAY = "match of new against old weights"  # title of a group
 LEARNED_FROM = "positions to learn from"  # title of a group
 
@@ -197,17 +198,24 @@ def learn_parser(command: str = "merino learn") -> Parser:
     return parser
 
 
-def _add_fit(parser: Parser) -> None:
-    add = parser.group("fit").add_argument
-    add("--terms", metavar="LIST", help="terms to fit: 6-27, or names separated by commas")
-    sentence = f"values of each weight: 1, or 2 for middlegame and endgame (default: {DEFAULT_SETTINGS.phases})"
+def add_what_to_fit(parser: Parser, some: str, phases: str, predicted: str) -> None:
+    """--terms, --phases and --target; `some` says which terms, the others are the defaults in words."""
+    add = parser.group(FIT).add_argument
+    add("--terms", metavar="LIST", help=f"terms to fit{some}")
+    sentence = f"values of each weight: 1, or 2 for middlegame and endgame (default: {phases})"
     add("--phases", type=int, choices=(1, 2), help=sentence)
     sentence = (
         "what to predict: the result of the game, the score of a search, or X times the result and 1-X times the score"
     )
+    form = f"{RESULT}|{SEARCH}|{BLEND}=X"
+    add("--target", type=target, metavar=form, help=f"{sentence} (default: {predicted})")
+
+
+def _add_fit(parser: Parser) -> None:
+    add = parser.group(FIT).add_argument
     tried = [each.name for each in (DEFAULT_SETTINGS.target, *DEFAULT_CHOICE.targets)]
-    usual = f"(default: matches choose from {', '.join(tried)})"
-    add("--target", type=target, metavar=f"{RESULT}|{SEARCH}|{BLEND}=X", help=f"{sentence} {usual}")
+    some = ": 6-27, or names separated by commas"
+    add_what_to_fit(parser, some, str(DEFAULT_SETTINGS.phases), f"matches choose from {', '.join(tried)}")
     sentence = (
         "net whose scores teach: static ones, or with --rescore those of its search; off for results only "
         f"(default: {DEFAULT_TEACHER}; with --target the scores in the files)"

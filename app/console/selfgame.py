@@ -8,8 +8,8 @@ from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, positive
 from merino.inner.app.console.ending import side_name
 from merino.inner.app.console.loading import wait_message
+from merino.inner.app.console.loop import open_session
 from merino.inner.app.console.session import Session
-from merino.inner.app.console.start import open_session
 from merino.inner.core.board.bitboard import WHITE
 from merino.inner.core.board.move import Move
 from merino.inner.core.common.about import NAME, __version__

@@ -55,7 +55,7 @@ COMMANDS = by_name(
         Command("learn FILE [FIRST LAST]", "merino.inner.app.shell.learn:run_learn", "Learn the weights from games."),
         Command(
             "improve --hours H",
-            "merino.inner.app.shell.improve:run_improve",
+            "merino.inner.app.shell.learn:run_improve",
             "Play, learn and prove by a match, again and again.",
         ),
         Command(

@@ -1,4 +1,4 @@
-"""`merino learn FILE [first last]`: learn the weights from games."""
+"""`merino learn FILE [first last]` and `merino improve`: learn the weights from games, of anybody or of its own."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from merino.inner.app.console.improving import improve
 from merino.inner.app.console.learn_options import read_arguments
 from merino.inner.app.console.learning import carry_out, for_machines
 from merino.inner.app.shell.plot import run_plot
@@ -26,3 +27,9 @@ def run_learn(arguments: Sequence[str]) -> int:
     result = carry_out(args, say)
     print(for_machines(args, result), end="")
     return INTERRUPTED if result.outcome.verdict in (Verdict.STOPPED, Verdict.INTERRUPTED) else 0
+
+
+def run_improve(words: Sequence[str]) -> int:
+    """The command `improve`: 0, or 130 after Ctrl-C; raises CommandError."""
+    found = improve(words, lambda line: print(line, flush=True))
+    return INTERRUPTED if found.interrupted else 0

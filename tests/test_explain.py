@@ -225,9 +225,10 @@ def test_sentences_name_only_what_the_table_shows(positions: list[Position], wei
     for position in positions:
         values = value_pieces(position.record, weights)
         explanation = values.explanation
-        nets = {phrase(line.name): set[str]() for line in explanation.lines}
+        nets = {phrase(line.name, count): set[str]() for line in explanation.lines for count in (1, -1)}
         for line in explanation.lines:
-            nets[phrase(line.name)].add(f"{abs(line.net) / 100:.2f}")
+            for count in (1, -1):
+                nets[phrase(line.name, count)].add(f"{abs(line.net) / 100:.2f}")
         nets["material"] = {f"{abs(explanation.group_net(Group.MATERIAL)) / 100:.2f}"}
         text = " ".join(summarise(values))
         named = re.findall(

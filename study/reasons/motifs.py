@@ -33,8 +33,6 @@ def exchange(board: chess.Board, square: chess.Square, side: chess.Color) -> int
     piece = after.remove_piece_at(least)
     assert piece
     after.set_piece_at(square, piece)
-    if piece.piece_type == chess.KING and after.attackers(not side, square):
-        return 0
     return max(0, target - exchange(after, square, not side))
 
 

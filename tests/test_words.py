@@ -17,7 +17,7 @@ from merino.inner.engine.report import phrases
 from merino.inner.engine.report.phrases import phrase
 from merino.inner.eval.families import default, load_evaluation
 from merino.inner.eval.linear.evaluate import NUMBER_OF_TERMS
-from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.registry import SETS, TERMS, set_named
 from merino.inner.study.errors import StudyError
 from merino.inner.study.words.account import account_around, account_of, columns_of
 from merino.inner.study.words.neighbours import neighbours, without_pieces
@@ -166,3 +166,9 @@ def test_the_piece_named_for_the_rest_is_confirmed_and_a_piece_by_chance_is_not(
     assert named > 0.95 and shuffled < 0.75
     assert main(["faithfulness", "gen12", str(positions), "--positions", "3"]) == 0
     assert "confirmed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_summary_knows_the_terms_of_every_set(name: str) -> None:
+    terms = list(set_named(name))
+    assert terms and all(phrases.group_of(term.name) is term.group for term in terms)

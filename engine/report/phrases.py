@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
-from merino.inner.eval.linear.registry import TERMS, Group
+from merino.inner.eval.linear.registry import SETS, Group, Term, set_named
 
 _PHRASES = {
     "PawnDoubled": "doubled pawns",
@@ -39,8 +40,6 @@ _OPPOSITES = {
     "RookMobility": "immobile rooks",
     "KingCenterEnd": "king far from the centre",
 }
-_SIGNS = {term.name: term.sign for term in TERMS}
-_GROUPS = {term.name: term.group for term in TERMS}
 _WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
 
@@ -55,14 +54,24 @@ def phrase(name: str, count: float = 1.0) -> str:
 
 def is_usual(name: str, weight: float) -> bool:
     """Whether a weight of a term has the sign that chess players expect; a sentence with another one would mislead."""
-    return weight * _SIGNS[name] > 0
+    return weight * _term(name).sign > 0
 
 
 def group_of(name: str) -> Group:
     """The group of a term; raises KeyError for the name of none."""
-    return _GROUPS[name]
+    return _term(name).group
 
 
 def is_material(name: str) -> bool:
     """Whether a term is the value of a kind of piece."""
     return group_of(name) is Group.MATERIAL
+
+
+@cache
+def _term(name: str) -> Term:
+    """The term of this name, in whichever set; raises KeyError."""
+    for each in SETS:
+        for term in set_named(each):
+            if term.name == name:
+                return term
+    raise KeyError(name)

@@ -39,6 +39,7 @@ from merino.inner.core.common.sealed import as_json, sealed
 from merino.inner.engine.tables.book import Book, BookError
 from merino.inner.eval.families import default, load
 from merino.inner.eval.linear.family import LinearEvaluation
+from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import DEFAULT_FILE, defaults, learned_k, rewrite
 from merino.inner.eval.linear.weights import load as load_weights
 from merino.inner.eval.net.file import ALIGNMENT, MAGIC, as_bytes
@@ -470,7 +471,7 @@ def _records_of_learn() -> Sequence[bytes]:
 def _fit(path: Path) -> object:
     (path.parent / steps.FIT).write_bytes(path.read_bytes())
     (path.parent / steps.CANDIDATE).write_bytes(DEFAULT_FILE.read_bytes())
-    return _naming(path, lambda: steps._kept_fit(path.parent))
+    return _naming(path, lambda: steps._kept_fit(path.parent, TERMS))
 
 
 def _fits() -> Sequence[bytes]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 import uvicorn
 
-from merino.inner.app.explorer import connections
+from merino.inner.app.explorer import serving as serving_module
 from merino.inner.app.explorer.app import create_app
 from merino.inner.app.explorer.reading import Read
 from merino.inner.app.explorer.server_state import ServerState
@@ -61,7 +61,7 @@ class Serving:
 
 @pytest.fixture
 def serving(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serving]:
-    monkeypatch.setattr(connections, "REQUEST_SECONDS", SECONDS)
+    monkeypatch.setattr(serving_module, "REQUEST_SECONDS", SECONDS)
     running = Serving()
     yield running
     running.server.should_exit = True
@@ -142,8 +142,8 @@ def test_work_longer_than_a_client_may_take_is_waited_for(serving: Serving, monk
 
 
 def test_connections_without_a_request_keep_nobody_out(serving: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "REQUEST_SECONDS", 60)
-    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 5)
+    monkeypatch.setattr(serving_module, "REQUEST_SECONDS", 60)
+    monkeypatch.setattr(serving_module, "MAX_CONNECTIONS", 5)
     idle = [serving.client() for _ in range(20)]
     with serving.client(serving.request()) as client:
         assert client.recv(10_000).startswith(b"HTTP/1.1 200")

@@ -11,6 +11,7 @@ import pytest
 from merino.inner.app.console.learn_options import read_arguments
 from merino.inner.core.board.fen import START_FEN, parse_fen
 from merino.inner.core.common.command import UsageError
+from merino.inner.eval.families import default
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.phases import by_stage, in_two_phases
 from merino.inner.eval.linear.registry import TERMS
@@ -199,7 +200,7 @@ def test_scores_lie_in_the_order_of_the_games_whichever_thread_was_quicker(tmp_p
     contents = []
     for firsts in ((0, 500, 900), (900, 0, 500)):
         path = tmp_path / f"{firsts[0]}.scores"
-        with ScoreFile(path, Rescore(60, defaults()), "games") as file:
+        with ScoreFile(path, Rescore(60, default()), "games") as file:
             for first in firsts:
                 file.scores_of(first, parse_fen(START_FEN))
         contents.append(path.read_bytes())

@@ -138,7 +138,7 @@ USELESS = [
     ("explain(3)", "position must be a Position, a FEN or 'startpos', not 3"),
     ("explain('startpos', limits=3)", "limits must be Limits"),
     ("explain('startpos', limits=Limits(depth=1), searcher=4)", "searcher must be a Searcher or None, not 4"),
-    ("load_evaluation('nosuch')", "Merino comes with default, gen1, gen12,"),
+    ("load_evaluation('nosuch')", "Merino comes with default, full, gen1, gen12,"),
     ("load_evaluation('gen11')", "did you mean 'gen1'?"),
     ("load_evaluation(3)", "the name of an evaluation must be a path or a name such as 'gen12', not 3"),
     ("Position(None)", "fen must be a FEN or 'startpos', not None"),

@@ -105,7 +105,7 @@ def files_in(packages):
 
 def test_wheel_holds_every_source_and_all_data_and_nothing_else(wheel):
     names = {Path(name) for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    kinds = (".py", ".txt", ".toml", ".net", ".typed", ".html", ".css", ".js")
+    kinds = (".py", ".txt", ".toml", ".json", ".net", ".typed", ".html", ".css", ".js")
     inner = {path for name in PACKAGES for path in (ROOT / name).rglob("*") if path.suffix in kinds}
     face = {path for path in (ROOT / "merino").rglob("*") if path.suffix in kinds}
     assert names == {

@@ -13,7 +13,7 @@ import chess
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path, positive
 from merino.inner.app.shell.naming import errors_named
-from merino.inner.app.shell.output_files import write_output
+from merino.inner.app.shell.output_files import check_output, holding_output, write_output
 from merino.inner.app.shell.search_options import SearchRequest, searcher_of
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.files import write_fault
@@ -40,17 +40,23 @@ def run_drill(arguments: Sequence[str]) -> int:
     args = _parser().parse_args(arguments)
     if args.json and not args.list:
         raise UsageError("drill: --json needs --list")
-    place = args.progress or args.file.with_name(f"{args.file.name}.drill.json")
-    with errors_named("drill", StudyError, SourceError):
-        progress = _progress(args, place)
-        if args.pgn is not None:
-            write_output(args.pgn, as_pgn(progress.exercises).encode(), "drill")
-        if args.anki is not None:
-            write_output(args.anki, as_anki(progress.exercises).encode(), "drill")
-        if args.list:
-            _list(progress.exercises, args.json)
-        elif args.pgn is None and args.anki is None:
-            return _DrillSession(progress, place).run(args.count)
+    place = args.progress or args.file.parent / f"{args.file.name}.drill.json"
+    for path in filter(None, (args.pgn, args.anki)):
+        check_output(path, "drill")
+    with errors_named("drill", StudyError, SourceError), holding_output(place, "drill"):
+        return _drill(args, place)
+
+
+def _drill(args: argparse.Namespace, place: Path) -> int:
+    practice = _progress(args, place)
+    if args.pgn is not None:
+        write_output(args.pgn, as_pgn(practice.exercises).encode(), "drill")
+    if args.anki is not None:
+        write_output(args.anki, as_anki(practice.exercises).encode(), "drill")
+    if args.list:
+        _list(practice.exercises, args.json)
+    elif args.pgn is None and args.anki is None:
+        return _DrillSession(practice, place).run(args.count)
     return 0
 
 

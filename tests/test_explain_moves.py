@@ -23,7 +23,7 @@ from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import SHIPPED, as_mapping, load, render
 from merino.inner.study.analyser import analyser
-from merino.inner.study.explain.text import render_move
+from merino.inner.study.explain.text import render_move, render_two_weights
 from merino.inner.study.explain.two_weights import compare_weights
 from merino.inner.study.reporting import ranks, report_moves, report_position
 from tests.talk import Talk
@@ -294,3 +294,14 @@ def test_the_console_explains_compares_and_ranks(other_file: Path) -> None:
     assert talk.say("pieces relative").count(" P  ") == 8
     assert json.loads(talk.say("eval json"))["score_cp"] == 0
     assert "VAL_P" not in talk.say("eval hide-zero") and "VAL_P" in talk.say("eval sort")
+
+
+def test_two_sets_of_terms_are_compared_by_the_terms_of_both() -> None:
+    position = Position("r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3")
+    sets = (load_evaluation(SHIPPED / name) for name in ("default.txt", "full.txt"))
+    compared = compare_weights(position, *sets)
+    change = compared.change
+    assert {"Tempo", "KnightMobility"} <= {term.name for term in change.terms}
+    rest = change.non_term_cp + change.rule_cp + change.rounding_cp
+    assert sum(term.change_cp for term in change.terms) + rest == pytest.approx(change.change_cp)
+    assert "Tempo" in render_two_weights(compared, ("A", "B"), 100)

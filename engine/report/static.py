@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -141,10 +141,17 @@ def difference(first: ChangeReport, second: ChangeReport) -> ChangeReport:
 
 
 def between(first: PositionReport, second: PositionReport) -> ChangeReport:
-    """The difference of two reports of a position; without terms if one of them has none."""
+    """The difference of two reports of a position; without terms if one of them has none.
+
+    A term that only one of two sets has counts as 0 in the other.
+    """
     has_terms = bool(first.terms and second.terms)
-    pairs = zip(first.terms, second.terms, strict=True) if has_terms else ()
-    terms = [TermChangeReport(a.name, a.group, b.net_cp - a.net_cp) for a, b in pairs if b.net_cp != a.net_cp]
+    sides = [{term.name: term for term in report.terms} if has_terms else {} for report in (first, second)]
+    terms = [
+        TermChangeReport(name, term.group, change)
+        for name, term in (sides[0] | sides[1]).items()
+        if (change := _net_in(sides[1], name) - _net_in(sides[0], name)) != 0
+    ]
     whole = [report.static.non_term_cp if has_terms else report.static.sum_cp for report in (first, second)]
     return ChangeReport(
         before_cp=first.static.score_cp,
@@ -156,6 +163,10 @@ def between(first: PositionReport, second: PositionReport) -> ChangeReport:
         rule=second.static.rule,
         terms=tuple(sorted(terms, key=lambda term: (-abs(term.change_cp), term.name))),
     )
+
+
+def _net_in(terms: Mapping[str, TermReport], name: str) -> float:
+    return terms[name].net_cp if name in terms else 0.0
 
 
 def _static(explanation: Explanation) -> StaticReport:

@@ -195,12 +195,8 @@ def render_two_weights(compared: WeightsComparison, names: tuple[str, str], widt
     rows = [f"A: {names[0]}", f"B: {names[1]}", "", "Terms: net in centipawns for White", f"{'term':<{_NAME}}{head}"]
     if not (compared.first.terms and compared.second.terms):
         rows[3:] = [*_rows_of_one_side(compared.first, compared.second)]
-    pairs = list(zip(compared.first.terms, compared.second.terms, strict=False))
-    for a, b in sorted(pairs, key=lambda pair: (-abs(pair[1].net_cp - pair[0].net_cp), pair[0].name)):
-        net = b.net_cp - a.net_cp
-        if abs(net) >= MIN_CHANGE or a.weight != b.weight:
-            nets = "".join(number(value, "+", 9) for value in (a.net_cp, b.net_cp, net))
-            rows.append(f"{a.name:<{_NAME}}{a.weight:9.5g}{b.weight:9.5g}{nets}")
+    else:
+        rows += _rows_of_terms(compared)
     for name, value in leftovers(change):
         if abs(value) >= MIN_CHANGE:
             rows.append(f"{name:<{_NAME}}{' ' * 36}{number(value, '+', 9)}")
@@ -208,6 +204,19 @@ def render_two_weights(compared: WeightsComparison, names: tuple[str, str], widt
     rows += _wrapped(" ".join(summarise_change(change, "B instead of A", 0)), width)
     rows += ["", *_rows_of_kinds(compared.kinds), "", *_rows_of_moves(compared)]
     return "\n".join(_cut(row.rstrip(), width) for row in rows)
+
+
+def _rows_of_terms(compared: WeightsComparison) -> Iterable[str]:
+    """The terms that differ, the most first; one that only one of two sets has counts as 0 in the other."""
+    first, second = (
+        {term.name: (term.weight, term.net_cp) for term in report.terms} for report in (compared.first, compared.second)
+    )
+    both = {name: (first.get(name, (0.0, 0.0)), second.get(name, (0.0, 0.0))) for name in first | second}
+    for name, (a, b) in sorted(both.items(), key=lambda item: (-abs(item[1][1][1] - item[1][0][1]), item[0])):
+        net = b[1] - a[1]
+        if abs(net) >= MIN_CHANGE or a[0] != b[0]:
+            nets = "".join(number(value, "+", 9) for value in (a[1], b[1], net))
+            yield f"{name:<{_NAME}}{a[0]:9.5g}{b[0]:9.5g}{nets}"
 
 
 def _rows_of_one_side(first: PositionReport, second: PositionReport) -> Iterable[str]:

@@ -82,10 +82,11 @@ function oneSided(compared) {
 
 function termTable() {
     if (!found.first.terms.length || !found.second.terms.length) return oneSided(found);
-    const second_terms = new Map(found.second.terms.map((term) => [term.name, term]));
-    const rows = found.first.terms
-        .map((term) => [term, second_terms.get(term.name)])
-        .filter(([, other]) => other)
+    const byName = (side) => new Map(side.terms.map((term) => [term.name, term]));
+    const [first, second] = [byName(found.first), byName(found.second)];
+    const absent = (name) => ({ name, weight: 0, net_cp: 0 }); // a term that the other set does not have
+    const rows = [...new Map([...first, ...second]).keys()]
+        .map((name) => [first.get(name) ?? absent(name), second.get(name) ?? absent(name)])
         .map(([a, b]) => ({ a, b, size: Math.abs(b.net_cp - a.net_cp) + Math.abs(b.weight - a.weight) / 1000 }))
         .filter(({ size }) => size >= 0.001)
         .sort((x, y) => y.size - x.size);

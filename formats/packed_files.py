@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import Enum, auto
 from pathlib import Path
 from typing import IO, TypeVar
 
@@ -54,13 +55,27 @@ def packed_positions(path: Path, chosen: Filter, report: Report | None = None) -
     The filter applies to games only: other files hold positions chosen before. Raises PackedError and SourceError.
     """
     with open_source(path) as source:
-        if is_packed(source):
+        contents = _contents_of(source)
+        if contents is _FileContents.PACKED:
             yield from _of_packed(path, source, report)
-        elif holds_games(source):
-            for games in _games(source, report):
-                yield packed_of(games, chosen)
-        else:
+        elif contents is _FileContents.LINES:
             yield from _of_lines(path, source, report)
+        else:
+            for games in _games(source, contents, report):
+                yield packed_of(games, chosen)
+
+
+def all_positions(path: Path) -> np.ndarray:
+    """All positions of a file, PACKED[n]; raises PackedError, also if there are none, and SourceError."""
+    parts = [part for part in packed_positions(path, Filter()) if len(part)]
+    if not parts:
+        raise PackedError(f"'{path}' holds no position with a score and a result")
+    return np.concatenate(parts)
+
+
+def evenly(records: np.ndarray, most: int) -> np.ndarray:
+    """At most so many of PACKED[n], evenly from the first to the last."""
+    return records[np.linspace(0, len(records) - 1, min(most, len(records))).astype(np.int64)]
 
 
 def training_records(
@@ -90,19 +105,20 @@ def _can_be_mapped(path: Path) -> bool:
     if path == STANDARD_INPUT or first_there([path]) is None or plain_name(path) != path:
         return False
     with open_source(path) as source:
-        return is_packed(source)
+        return _contents_of(source) is _FileContents.PACKED
 
 
 def games_with_scores(path: Path, report: Report | None = None) -> Iterator[ScoredGames]:
     """The games of a file, PGN or viriformat, some at a time; raises PackedError and SourceError."""
     with open_source(path) as source:
-        if is_packed(source) or not holds_games(source):
+        contents = _contents_of(source)
+        if contents not in (_FileContents.PGN, _FileContents.VIRIFORMAT):
             raise PackedError(f"{source.name} holds positions, of which no games can be made")
-        yield from _games(source, report)
+        yield from _games(source, contents, report)
 
 
-def _games(source: Source, report: Report | None) -> Iterator[ScoredGames]:
-    if _is_text(source):
+def _games(source: Source, contents: _FileContents, report: Report | None) -> Iterator[ScoredGames]:
+    if contents is _FileContents.PGN:
         yield from _of_games(source, scored_games, report)
         return
     for games in read_viriformat(source):
@@ -111,20 +127,21 @@ def _games(source: Source, report: Report | None) -> Iterator[ScoredGames]:
             report(source.done)
 
 
-def is_packed(source: Source) -> bool:
-    """Whether a file holds packed positions, and neither text nor games."""
-    return not _is_text(source) and not holds_viriformat(source)
+class _FileContents(Enum):
+    """What a file may hold."""
+
+    PACKED = auto()
+    PGN = auto()
+    VIRIFORMAT = auto()
+    LINES = auto()  # one position each
 
 
-def holds_games(source: Source) -> bool:
-    """Whether this is PGN, or games in viriformat."""
-    if _is_text(source):
-        return source.head.lstrip().startswith(b"[") and not source.holds_positions()
-    return holds_viriformat(source)
-
-
-def _is_text(source: Source) -> bool:
-    return b"\0" not in source.head[:4096] and not is_games_file(source.path)
+def _contents_of(source: Source) -> _FileContents:
+    """What a file holds, by its first bytes; only before the first read."""
+    if b"\0" in source.head[:4096] or is_games_file(source.path):
+        return _FileContents.VIRIFORMAT if holds_viriformat(source) else _FileContents.PACKED
+    is_pgn = source.head.lstrip().startswith(b"[") and not source.holds_positions()
+    return _FileContents.PGN if is_pgn else _FileContents.LINES
 
 
 def _of_packed(path: Path, source: Source, report: Report | None) -> Iterator[np.ndarray]:
@@ -145,7 +162,7 @@ def _of_packed(path: Path, source: Source, report: Report | None) -> Iterator[np
 def packed_triples(path: Path, report: Report | None = None) -> Iterator[np.ndarray]:
     """The triples of the games of a PGN file, as of `triples_of_games`; raises PackedError and SourceError."""
     with open_source(path) as source:
-        if not _is_text(source) or not holds_games(source):
+        if _contents_of(source) is not _FileContents.PGN:
             raise PackedError(f"{source.name} is not PGN: PQR learns from the moves of games")
         yield from _of_games(source, triples_of_games, report)
 

@@ -33,7 +33,7 @@ class RunFiles:
         """Raise LearnError or OSError if one of them could not be written after the work."""
         if not request.dry_run:
             self.weights.check_writable()
-            if request.plays_match and self.weights.takes_effect:
+            if self.plays_match(request):
                 self.weights.check_beside()
         for path in (self.record, self.csv):
             if path is not None:

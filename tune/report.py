@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from merino.inner.match.statistics import Z_95
 from merino.inner.tune import paper
 from merino.inner.tune.estimators import deviations
 from merino.inner.tune.simulator import SETTINGS, Cell
 from merino.inner.tune.tuning import Tune
 
-CONFIDENCE = 1.96  # standard deviations of a 95% interval
 _TWO_OPTIMA = "at optima: how many runs end at the better one, how many at the worse; the others end at neither"
 
 
@@ -66,8 +66,8 @@ def tune_json(tune: Tune, proved: bool | None) -> dict[str, Any]:
                 "name": row.name,
                 "start": row.start,
                 "value": round(value) if row.whole else value,
-                "low": None if math.isnan(sd) else max(row.low, value - CONFIDENCE * sd),
-                "high": None if math.isnan(sd) else min(row.high, value + CONFIDENCE * sd),
+                "low": None if math.isnan(sd) else max(row.low, value - Z_95 * sd),
+                "high": None if math.isnan(sd) else min(row.high, value + Z_95 * sd),
             }
             for row, value, sd in zip(rows, exact.tolist(), spread.tolist(), strict=True)
         ],

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-import numpy as np
-
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path
 from merino.inner.app.shell.naming import errors_named
@@ -17,8 +15,8 @@ from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.families import load_net
 from merino.inner.eval.net.family import NetEvaluation
-from merino.inner.formats.packed import Filter, PackedError, unpack
-from merino.inner.formats.packed_files import packed_positions
+from merino.inner.formats.packed import PackedError, unpack
+from merino.inner.formats.packed_files import all_positions
 from merino.inner.formats.sources import SourceError
 from merino.inner.study.errors import StudyError
 from merino.inner.study.words.shipped import ENDING, WholeAccount, account_for, content_of, whole_account
@@ -58,10 +56,7 @@ def run_account(arguments: Sequence[str]) -> int:
 
 
 def _fitted(net: NetEvaluation, path: Path) -> WholeAccount:
-    parts = list(packed_positions(path, Filter()))
-    records = np.concatenate(parts) if parts else np.zeros(0)
-    if not len(records):
-        raise PackedError(f"'{path}' holds no position with a score and a result")
+    records = all_positions(path)
     step = -(-len(records) // MAX_POSITIONS)
     return whole_account(net, unpack(records[::step]), path.name)
 

@@ -6,15 +6,13 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-import numpy as np
-
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path, positive
 from merino.inner.app.shell.naming import errors_named
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.families import load_net
-from merino.inner.formats.packed import Filter, PackedError, unpack
-from merino.inner.formats.packed_files import packed_positions
+from merino.inner.formats.packed import PackedError, unpack
+from merino.inner.formats.packed_files import all_positions, evenly
 from merino.inner.formats.sources import SourceError
 from merino.inner.study.words.faithfulness import Faithfulness, faithfulness
 
@@ -38,12 +36,8 @@ def run_faithfulness(arguments: Sequence[str]) -> int:
     args = parser.parse_args(arguments)
     with errors_named("faithfulness", EvaluationError, PackedError, SourceError):
         net = load_net(args.net)
-        parts = [part for part in packed_positions(args.file, Filter()) if len(part)]
-        if not parts:
-            raise PackedError(f"'{args.file}' holds no position with a score and a result")
-        records = np.concatenate(parts)
-        chosen = np.linspace(0, len(records) - 1, min(args.positions, len(records))).astype(np.int64)
-        found = faithfulness(net, unpack(records[chosen]))
+        positions = unpack(evenly(all_positions(args.file), args.positions))
+        found = faithfulness(net, positions)
     print(json.dumps(asdict(found)) if args.json else "\n".join(_rows(found)))
     return 0
 

@@ -18,8 +18,8 @@ from merino.inner.core.board.fen import parse_fen
 from merino.inner.engine.search.bench import POSITIONS
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.families import find_net, load_net
-from merino.inner.formats.packed import Filter, PackedError, unpack
-from merino.inner.formats.packed_files import packed_positions
+from merino.inner.formats.packed import PackedError, unpack
+from merino.inner.formats.packed_files import all_positions
 from merino.inner.formats.sources import SourceError
 from merino.inner.learn.net.piece_values import ALL, NAMES, PieceMean, piece_means
 from merino.inner.study.points.board import TEAM_44
@@ -115,10 +115,7 @@ def _in_pawns(means: Sequence[PieceMean]) -> list[float | None]:
 def _positions(args: argparse.Namespace) -> np.ndarray:
     if args.positions is None:
         return np.concatenate([parse_fen(fen) for fen in POSITIONS])
-    parts = list(packed_positions(args.positions, Filter()))
-    if not any(map(len, parts)):
-        raise PackedError(f"'{args.positions}' holds no position with a score and a result")
-    records = np.concatenate(parts)
+    records = all_positions(args.positions)
     return unpack(records[:: max(1, len(records) // MAX_POSITIONS)][:MAX_POSITIONS])
 
 

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-import numpy as np
-
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path, positive
 from merino.inner.app.shell.naming import errors_named
@@ -17,8 +15,8 @@ from merino.inner.app.shell.output_files import check_picture, ending_of, write_
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.families import load_net
 from merino.inner.eval.net.family import NetEvaluation
-from merino.inner.formats.packed import Filter, PackedError, unpack
-from merino.inner.formats.packed_files import packed_positions
+from merino.inner.formats.packed import PackedError, unpack
+from merino.inner.formats.packed_files import all_positions, evenly
 from merino.inner.formats.sources import SourceError
 from merino.inner.study.errors import StudyError
 from merino.inner.study.probes.picture import draw
@@ -45,12 +43,8 @@ def run_probes(arguments: Sequence[str]) -> int:
     check_picture(args.plot, "probes")
     with errors_named("probes", EvaluationError, PackedError, SourceError, StudyError):
         nets = {Path(name).stem: _net(name) for name in args.nets}
-        parts = [part for part in packed_positions(args.file, Filter()) if len(part)]
-        if not parts:
-            raise PackedError(f"'{args.file}' holds no position with a score and a result")
-        records = np.concatenate(parts)
-        chosen = np.linspace(0, len(records) - 1, min(args.positions, len(records))).astype(np.int64)
-        found = probe(nets, unpack(records[chosen]), lambda text: print(f"{text} ...", file=sys.stderr))
+        positions = unpack(evenly(all_positions(args.file), args.positions))
+        found = probe(nets, positions, lambda text: print(f"{text} ...", file=sys.stderr))
     if args.plot:
         write_output(args.plot, draw(found, ending_of(args.plot)), "probes")
     print(json.dumps([asdict(each) for each in found]) if args.json else "\n".join(_rows(found, list(nets))))

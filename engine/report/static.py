@@ -125,9 +125,7 @@ def report_piece_change(before: PieceReport, after: PieceReport | None) -> Piece
 def difference(first: ChangeReport, second: ChangeReport) -> ChangeReport:
     """The difference of two changes of the same position: the second minus the first."""
     groups = {term.name: term.group for term in (*first.terms, *second.terms)}
-    minuend, subtrahend = ({term.name: term.change_cp for term in change.terms} for change in (second, first))
-    net = {name: minuend.get(name, 0.0) - subtrahend.get(name, 0.0) for name in groups}
-    terms = [TermChangeReport(name, groups[name], value) for name, value in net.items() if abs(value) > NOISE]
+    own, other = ({term.name: term.change_cp for term in change.terms} for change in (first, second))
     return ChangeReport(
         before_cp=first.after_cp,
         after_cp=second.after_cp,
@@ -136,7 +134,7 @@ def difference(first: ChangeReport, second: ChangeReport) -> ChangeReport:
         rule_cp=second.rule_cp - first.rule_cp,
         rounding_cp=second.rounding_cp - first.rounding_cp,
         rule=second.rule,
-        terms=tuple(sorted(terms, key=lambda term: (-abs(term.change_cp), term.name))),
+        terms=_term_changes(groups, own, other, NOISE),
     )
 
 
@@ -146,12 +144,9 @@ def between(first: PositionReport, second: PositionReport) -> ChangeReport:
     A term that only one of two sets has counts as 0 in the other.
     """
     has_terms = bool(first.terms and second.terms)
-    sides = [{term.name: term for term in report.terms} if has_terms else {} for report in (first, second)]
-    terms = [
-        TermChangeReport(name, term.group, change)
-        for name, term in (sides[0] | sides[1]).items()
-        if (change := _net_in(sides[1], name) - _net_in(sides[0], name)) != 0
-    ]
+    sides = (first.terms, second.terms) if has_terms else ((), ())
+    groups = {term.name: term.group for terms in sides for term in terms}
+    own, other = ({term.name: term.net_cp for term in terms} for terms in sides)
     whole = [report.static.non_term_cp if has_terms else report.static.sum_cp for report in (first, second)]
     return ChangeReport(
         before_cp=first.static.score_cp,
@@ -161,12 +156,17 @@ def between(first: PositionReport, second: PositionReport) -> ChangeReport:
         rule_cp=second.static.rule_cp - first.static.rule_cp,
         rounding_cp=second.static.rounding_cp - first.static.rounding_cp,
         rule=second.static.rule,
-        terms=tuple(sorted(terms, key=lambda term: (-abs(term.change_cp), term.name))),
+        terms=_term_changes(groups, own, other),
     )
 
 
-def _net_in(terms: Mapping[str, TermReport], name: str) -> float:
-    return terms[name].net_cp if name in terms else 0.0
+def _term_changes(
+    groups: Mapping[str, str], first: Mapping[str, float], second: Mapping[str, float], least: float = 0.0
+) -> tuple[TermChangeReport, ...]:
+    """The terms that differ by more than `least`, the most first; one that a side lacks counts as 0 there."""
+    changes = {name: second.get(name, 0.0) - first.get(name, 0.0) for name in groups}
+    terms = [TermChangeReport(name, groups[name], cp) for name, cp in changes.items() if abs(cp) > least]
+    return tuple(sorted(terms, key=lambda term: (-abs(term.change_cp), term.name)))
 
 
 def _static(explanation: Explanation) -> StaticReport:

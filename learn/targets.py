@@ -72,9 +72,13 @@ def scale_of_counts(count: np.ndarray, points: np.ndarray) -> float:
     return 1 / float(np.clip(inverse_k, 1e-4, 1.0))
 
 
+def expected_scores(scores: np.ndarray, k: float) -> np.ndarray:
+    """The expected score, 0..1, of each of these scores, as `eval.outlook.expected_score`; mates as in PGN scores."""
+    return np.asarray(1 / (1 + np.exp(-np.clip(scores, -MATE, MATE) / k)))
+
+
 def points_by_score(target: Target, k: float) -> np.ndarray:
     """The part of the target that each int16 score gives its position, float32[65536], indexed from score -32768."""
-    scores = np.arange(SCORES) - ZERO_SCORE
-    expected = 1 / (1 + np.exp(-np.clip(scores, -MATE, MATE) / k))
+    expected = expected_scores(np.arange(SCORES) - ZERO_SCORE, k)
     expected[NO_SCORE + ZERO_SCORE] = np.nan  # no row without a score is fitted
     return ((1 - target.share) * expected).astype(np.float32)

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from merino.inner.core.board.game import Position
-from merino.inner.engine.search.limits import Limits, Line
+from merino.inner.engine.search.limits import Limits, Line, Score
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.engine.search.thinking import Display, think
+from merino.inner.eval.evaluation import Evaluation
 
 
 class Analyser(Protocol):
@@ -16,6 +17,11 @@ class Analyser(Protocol):
 
     def __call__(self, position: Position, limits: Limits, count: int = 1) -> Sequence[Line]:
         """Search."""
+
+
+def expected_of(score: Score, evaluation: Evaluation) -> float:
+    """The expected score of the side to move, 0..1; a mate in view is certain."""
+    return evaluation.expected_score(score) if score.mate is None else float(score.mate > 0)
 
 
 class _LineKeeper:

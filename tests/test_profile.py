@@ -102,7 +102,7 @@ def test_the_columns_of_a_move_are_what_the_board_shows(tmp_path: Path) -> None:
     player = games_of_player(pgn(tmp_path, ("A", "B")), "B")
     choices = choices_of(player, default())
     game = player.games[0]
-    positions = game.positions()
+    positions = game.positions
     assert choices.plies.tolist() == [11, 13, 15, 17]
     for index, ply in enumerate(choices.plies.tolist()):
         board = chess.Board(to_fen(positions[ply : ply + 1]))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -22,10 +22,10 @@ from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.formats.pgn_games import play_games
 from merino.inner.formats.pgn_stream import games_of
 from merino.inner.formats.sources import open_source
-from merino.inner.study.profile.choices import COLUMNS, FIRST_HABIT, FIRST_TERM, MAX_CHOICES, choices_of
+from merino.inner.study.profile.choices import COLUMNS, FIRST_HABIT, FIRST_TERM, MAX_CHOICES, Choices, choices_of
 from merino.inner.study.profile.model import Prior, fit
 from merino.inner.study.profile.people import FILE, People, as_toml
-from merino.inner.study.profile.players import games_of_player
+from merino.inner.study.profile.players import PlayerGames, games_of_player
 
 WIDE = np.repeat([30.0, 3.0, 1.0], [FIRST_HABIT, FIRST_TERM - FIRST_HABIT, len(COLUMNS) - FIRST_TERM])
 MIN_SPREAD = 0.02  # of a coefficient, so that no player is taken to be just like the others
@@ -40,6 +40,19 @@ def frequent_players(path: Path, count: int, least: int) -> list[str]:
             for index in range(len(table)):
                 games.update(filter(None, {table.tag(index, "White"), table.tag(index, "Black")}))
     return [name for name, number in games.most_common(count) if number >= least]
+
+
+def choices_in(
+    paths: Sequence[Path], players: int, least: int, positions: int
+) -> Iterator[tuple[PlayerGames, Choices]]:
+    """The most frequent players of each file, and their choices in so many positions; tells who is done."""
+    evaluation = default()
+    assert isinstance(evaluation, LinearEvaluation)
+    for path in paths:
+        for name in frequent_players(path, players, least):
+            player = games_of_player(path, name)
+            yield player, choices_of(player, evaluation, positions)
+            print(f"{name}: {len(player.games)} games", file=sys.stderr, flush=True)
 
 
 def combined(ratings: np.ndarray, found: np.ndarray, variances: np.ndarray) -> People:
@@ -76,18 +89,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--positions", type=int, default=MAX_CHOICES, help=f"of a player ({MAX_CHOICES})")
     parser.add_argument("--out", type=Path, default=FILE)
     args = parser.parse_args(arguments)
-    evaluation = default()
-    assert isinstance(evaluation, LinearEvaluation)
     ratings, found, variances = [], [], []
     wide = Prior(np.zeros(len(COLUMNS)), WIDE)
-    for path in args.files:
-        for name in frequent_players(path, args.players, args.least):
-            player = games_of_player(path, name)
-            fitted = fit(choices_of(player, evaluation, args.positions), wide)
-            ratings.append(np.nan if player.rating is None else player.rating)
-            found.append(fitted.coefficients)
-            variances.append(np.diag(fitted.covariance))
-            print(f"{name}: {len(player.games)} games", file=sys.stderr, flush=True)
+    for player, choices in choices_in(args.files, args.players, args.least, args.positions):
+        fitted = fit(choices, wide)
+        ratings.append(np.nan if player.rating is None else player.rating)
+        found.append(fitted.coefficients)
+        variances.append(np.diag(fitted.covariance))
     people = combined(np.array(ratings), np.array(found), np.array(variances))
     names = ", ".join(path.name for path in args.files)
     header = [

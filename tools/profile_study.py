@@ -15,14 +15,12 @@ from pathlib import Path
 
 import numpy as np
 
-from merino.inner.eval.families import default
-from merino.inner.eval.linear.family import LinearEvaluation
-from merino.inner.study.profile.choices import MAX_CHOICES, Choices, choices_of
+from merino.inner.study.profile.choices import MAX_CHOICES, Choices
 from merino.inner.study.profile.model import Foretold, fit
 from merino.inner.study.profile.people import People, people
-from merino.inner.study.profile.players import PlayerGames, games_of_player
+from merino.inner.study.profile.players import PlayerGames
 from merino.inner.study.profile.profile import cross_validated
-from tools.fit_people import frequent_players
+from tools.fit_people import choices_in
 
 
 def halves_of(player: PlayerGames, choices: Choices, others: People) -> list[np.ndarray]:
@@ -51,18 +49,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--least", type=int, default=60, help="games that a player must have (60)")
     parser.add_argument("--positions", type=int, default=MAX_CHOICES, help=f"of a player ({MAX_CHOICES})")
     args = parser.parse_args(arguments)
-    evaluation, others = default(), people()
-    assert isinstance(evaluation, LinearEvaluation)
+    others = people()
     halves, told = [], dict[str, list[Foretold]]()
-    for path in args.files:
-        for name in frequent_players(path, args.players, args.least):
-            player = games_of_player(path, name)
-            choices = choices_of(player, evaluation, args.positions)
-            halves.append(halves_of(player, choices, others))
-            own, baselines = cross_validated(choices, others.prior(player.rating))
-            for way, foretold in {"the player's profile": own, **baselines}.items():
-                told.setdefault(way, []).append(foretold)
-            print(f"{name}: {len(player.games)} games", file=sys.stderr, flush=True)
+    for player, choices in choices_in(args.files, args.players, args.least, args.positions):
+        halves.append(halves_of(player, choices, others))
+        own, baselines = cross_validated(choices, others.prior(player.rating))
+        for way, foretold in {"the player's profile": own, **baselines}.items():
+            told.setdefault(way, []).append(foretold)
     print("| Foretold by | First | In three | Log-loss |\n| --- | ---: | ---: | ---: |")
     names = [field.name for field in fields(Foretold)]
     for way, found in told.items():

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 import chess
 
+from merino.inner.core.board.bitboard import WHITE
 from merino.inner.core.board.game import IllegalMoveError, Position, as_position
 from merino.inner.core.board.move import CASTLING, DOUBLE_PUSH, EN_PASSANT, NORMAL, PROMOTION, Move
 from merino.inner.core.common.checks import instance, whole_number
@@ -79,6 +80,11 @@ def san(position: Position | str, move: int) -> str:
     if move not in position.legal_moves:
         raise IllegalMoveError(f"{Move(move).uci()} is not legal in {position.fen()}")
     return board_of(position).san(as_chess_move(move, position.chess960))
+
+
+def move_number(position: Position) -> str:
+    """The number of the next move, as before a move in short notation: "23." or "23..."."""
+    return f"{position.fullmove_number}{'.' if position.turn == WHITE else '...'}"
 
 
 def san_moves(position: Position, moves: Iterable[int]) -> list[str]:

@@ -15,16 +15,16 @@ from dataclasses import dataclass, replace
 from merino.inner.core.board.bitboard import WHITE
 from merino.inner.core.board.game import Position
 from merino.inner.core.board.move import Move
-from merino.inner.engine.notation.san import as_chess_move, board_of, san
+from merino.inner.engine.notation.san import san
 from merino.inner.engine.notation.scores import score_text
 from merino.inner.engine.report.schema import ChangeReport
 from merino.inner.engine.report.static import report_change
 from merino.inner.engine.search.limits import MATE_SCORE, Limits, Score
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.linear.explain import Change
-from merino.inner.study.analyser import Analyser
-from merino.inner.study.reasons.mistakes import FoundLine, Mistake, mistake_of
-from merino.inner.study.words.telling import in_terms
+from merino.inner.study.analyser import Analyser, expected_of
+from merino.inner.study.reasons.lines import mistake_in
+from merino.inner.study.reasons.mistakes import Mistake
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ GRADES = (
     Grade(0.10, 2, "mistake", "?"),
     Grade(0.05, 6, "inaccuracy", "?!"),
 )
+MISTAKE = next(grade.least_loss for grade in GRADES if grade.name == "mistake")
 
 
 @dataclass(frozen=True)
@@ -116,24 +117,13 @@ def annotate_moves(
 
 def _mistake(position: Position, annotated: AnnotatedMove, evaluation: Evaluation) -> Mistake | None:
     """The kind of mistake that a move made in `position` is."""
-    better, after, chess960 = annotated.better, annotated.after, position.chess960
-    board = board_of(position)
-    played = as_chess_move(annotated.move, chess960)
-    replied = board.copy(stack=False)
-    replied.push(played)
-    lines = [tuple(as_chess_move(move, chess960) for move in verdict.best) for verdict in (better, after)]
-    by_terms = in_terms(position.record, evaluation)
-    ends = [
-        {line.name: line.net for line in by_terms.explain(_after(position, moves).record).lines}
-        for moves in (better.best, (annotated.move, *after.best))
-    ]
-    sign = 1 if annotated.turn == WHITE else -1
-    lost = {name: sign * (cp - ends[1][name]) for name, cp in ends[0].items()}
-    return mistake_of(
-        played,
-        FoundLine(board, lines[0], _mate_for(better, annotated.turn)),
-        FoundLine(replied, lines[1], _mate_for(after, after.turn)),
-        lost,
+    better, after = annotated.better, annotated.after
+    return mistake_in(
+        position,
+        annotated.move,
+        (better.best, _mate_for(better, annotated.turn)),
+        (after.best, _mate_for(after, after.turn)),
+        evaluation,
     )
 
 
@@ -143,13 +133,6 @@ def _mate_for(verdict: MoveVerdict, side: int) -> int | None:
     if mate is None or (mate > 0) != (verdict.turn == side):
         return None
     return mate if verdict.turn == side else 1 - mate  # it is the verdict after a move of this side
-
-
-def _after(position: Position, moves: Sequence[int]) -> Position:
-    after = position.copy()
-    for move in moves:
-        after.push(move)
-    return after
 
 
 def _better(
@@ -182,6 +165,5 @@ def _verdict(position: Position, evaluation: Evaluation, analyser: Analyser, lim
     if not position.legal_moves or position.is_insufficient_material():
         return MoveVerdict(0.5, Score(0), turn, 0, ())
     (line,) = analyser(position, limits)
-    mate = line.score.mate
-    expected = evaluation.expected_score(line.score) if mate is None else float(mate > 0)
+    expected = expected_of(line.score, evaluation)
     return MoveVerdict(expected if turn == WHITE else 1 - expected, line.score, turn, line.depth, line.pv)

@@ -13,23 +13,21 @@ import numpy as np
 from merino.inner.core.board.bitboard import WHITE
 from merino.inner.core.board.fen import to_fen
 from merino.inner.core.board.game import Position
-from merino.inner.core.board.position import POSITION
 from merino.inner.core.common.work import in_order
 from merino.inner.engine.notation.positions import needs_chess960
-from merino.inner.engine.notation.san import as_chess_move, board_of, san
-from merino.inner.engine.search.limits import Limits, Line, Score
+from merino.inner.engine.notation.san import move_number, san
+from merino.inner.engine.search.limits import Limits, Line
 from merino.inner.eval.linear.family import LinearEvaluation
-from merino.inner.eval.outlook import expected_score
-from merino.inner.formats.pgn_scores import MAX_SCORE
 from merino.inner.learn.rescoring import Rescore
-from merino.inner.study.analyser import Analyser
-from merino.inner.study.profile.choices import SKIP_MOVES
+from merino.inner.learn.targets import expected_scores
+from merino.inner.study.analyser import Analyser, expected_of
+from merino.inner.study.annotate.analysis import MISTAKE
 from merino.inner.study.profile.players import PlayerGame, PlayerGames
-from merino.inner.study.reasons.mistakes import FoundLine, Mistake, MistakeKind, mistake_of
+from merino.inner.study.reasons.lines import mistake_in
+from merino.inner.study.reasons.mistakes import MistakeKind
 
 SCAN_NODES = 1000  # of the search that looks for mistakes
 DEEP_NODES = 50_000  # of the search that judges them
-MIN_LOSS = 0.10  # of the expected score
 MIN_LEAD = 0.10  # of the best move over the second
 MIN_EXPECTED = 0.35  # with the best move: less is lost anyway
 MAX_EXERCISES = 100
@@ -113,7 +111,7 @@ def _candidates(
     rescore, stop = Rescore(SCAN_NODES, evaluation), np.zeros(1, dtype=np.uint64)
 
     def losses(game: PlayerGame) -> np.ndarray:
-        return _losses(game, rescore.scores_of(_with_the_end(game), stop), evaluation.k)
+        return _losses(game, rescore.scores_of(game.positions, stop), evaluation.k)
 
     candidates: list[tuple[float, int, int]] = []
     for index, lost in enumerate(in_order(losses, player.games)):
@@ -122,29 +120,20 @@ def _candidates(
     return [(player.games[index], ply) for _, index, ply in sorted(candidates)]
 
 
-def _with_the_end(game: PlayerGame) -> np.ndarray:
-    """All positions of a game, POSITION[plies + 1]."""
-    positions = game.positions()
-    last = Position(to_fen(positions[-1:]), chess960=True)
-    last.push(int(game.moves[-1]))
-    return np.concatenate([positions, last.record.astype(POSITION)])
-
-
 def _losses(game: PlayerGame, scores: np.ndarray, k: float) -> np.ndarray:
     """The expected score that each move lost, float64[plies]; 0 for those of the opponent and of the opening."""
     sign = 1 if game.colour == WHITE else -1
-    expected = 1 / (1 + np.exp(-np.clip(sign * scores.astype(np.float64), -MAX_SCORE, MAX_SCORE) / k))
-    lost = expected[:-1] - expected[1:]
-    plies = np.arange(len(lost))
-    mine = (game.positions()["side"] == game.colour) & (plies >= 2 * SKIP_MOVES)
-    fair = expected[:-1] >= MIN_EXPECTED - _SCAN_LOSS
-    return np.where(mine & fair, lost, 0.0)
+    expected = expected_scores(sign * scores.astype(np.float64), k)
+    own = game.own_plies()
+    fair = own[expected[own] >= MIN_EXPECTED - _SCAN_LOSS]
+    lost = np.zeros(len(game.moves))
+    lost[fair] = expected[fair] - expected[fair + 1]
+    return lost
 
 
 def _exercise(game: PlayerGame, ply: int, evaluation: LinearEvaluation, analyse: Analyser) -> Exercise | None:
     """The exercise that a mistake makes; None if a deeper search sees no mistake, or no move that is clearly best."""
-    record = game.positions()[ply : ply + 1]
-    fen, played = to_fen(record), int(game.moves[ply])
+    fen, played = to_fen(game.positions[ply : ply + 1]), int(game.moves[ply])
     position = Position(fen, chess960=needs_chess960(fen))
     lines = analyse(position, Limits(nodes=DEEP_NODES), 2)
     if len(lines) < 2 or int(lines[0].pv[0]) == played:
@@ -152,51 +141,25 @@ def _exercise(game: PlayerGame, ply: int, evaluation: LinearEvaluation, analyse:
     after = position.copy()
     after.push(played)
     answer = _answer(after, analyse)
-    best, second = (_expected(line.score, evaluation) for line in lines)
-    loss = best - (1 - _expected(answer.score, evaluation) if answer else 0.5)
-    if best < MIN_EXPECTED or loss < MIN_LOSS or best - second < MIN_LEAD:
+    best, second = (expected_of(line.score, evaluation) for line in lines)
+    loss = best - (1 - expected_of(answer.score, evaluation) if answer else 0.5)
+    if best < MIN_EXPECTED or loss < MISTAKE or best - second < MIN_LEAD:
         return None
-    mistake = _mistake(position, played, lines[0], after, answer, evaluation)
+    better, (refutation, mate) = lines[0], (answer.pv, answer.score.mate) if answer else ((), None)
+    mistake = mistake_in(position, played, (better.pv, better.score.mate), (refutation, mate), evaluation)
     return Exercise(
         fen=position.fen(),
         played=san(position, played),
-        solution=san(position, lines[0].pv[0]),
+        solution=san(position, better.pv[0]),
         kind=(mistake.kind if mistake else MistakeKind.POSITION).value,
         reason=mistake.sentence if mistake else "",
         loss=loss,
         game=game.number,
         title=game.title,
-        number=f"{position.fullmove_number}{'.' if position.turn == WHITE else '...'}",
-        line=tuple(_san_line(position, lines[0].pv)),
-        refutation=tuple(_san_line(after, answer.pv if answer else ())),
+        number=move_number(position),
+        line=tuple(_san_line(position, better.pv)),
+        refutation=tuple(_san_line(after, refutation)),
     )
-
-
-def _mistake(
-    position: Position, played: int, best: Line, after: Position, answer: Line | None, evaluation: LinearEvaluation
-) -> Mistake | None:
-    """The kind of mistake that a move is, beside the best line; `answer` is that after it."""
-    refutation, mate = (answer.pv, answer.score.mate) if answer else ((), None)
-    better, reply = (
-        FoundLine(board_of(start), tuple(as_chess_move(move, position.chess960) for move in line), mates)
-        for start, line, mates in ((position, best.pv, best.score.mate), (after, refutation, mate))
-    )
-    lost = _terms_lost(position, best.pv, (played, *refutation), evaluation)
-    return mistake_of(as_chess_move(played, position.chess960), better, reply, lost)
-
-
-def _terms_lost(
-    position: Position, best: Sequence[int], played: Sequence[int], evaluation: LinearEvaluation
-) -> dict[str, float]:
-    """The centipawns that the mover has less by each term at the end of the line played."""
-    ends = []
-    for moves in (best, played):
-        end = position.copy()
-        for move in moves:
-            end.push(move)
-        ends.append({line.name: line.net for line in evaluation.explain(end.record).lines})
-    sign = 1 if position.turn == WHITE else -1
-    return {name: sign * (cp - ends[1][name]) for name, cp in ends[0].items()}
 
 
 def _answer(position: Position, analyse: Analyser) -> Line | None:
@@ -212,8 +175,3 @@ def _san_line(position: Position, moves: Sequence[int]) -> list[str]:
         names.append(san(shown, move))
         shown.push(move)
     return names
-
-
-def _expected(score: Score, evaluation: LinearEvaluation) -> float:
-    """The expected score of the side to move."""
-    return expected_score(score, evaluation.k) if score.mate is None else float(score.mate > 0)

@@ -32,7 +32,7 @@ class Practice:
     def due(self, now: datetime) -> list[Exercise]:
         """What is to be practised now: what is due, the longest first, then what is new, the costliest first."""
         known = [exercise for exercise in self.exercises if exercise.identity in self.cards]
-        late = sorted(known, key=lambda exercise: self._due(exercise))
+        late = sorted(known, key=self._due)
         new = [exercise for exercise in self.exercises if exercise.identity not in self.cards]
         return [exercise for exercise in late if self._due(exercise) <= now] + new
 

@@ -24,6 +24,7 @@ from merino.inner.eval.linear.evaluate import features_of, stages_of
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.learn.rescoring import Rescore
+from merino.inner.learn.targets import expected_scores
 from merino.inner.study.profile.players import PlayerGames
 
 DEPTHS = (16, 128, 1024)  # nodes of the searches after a move
@@ -32,10 +33,8 @@ TERM_NAMES = tuple(term.name for term in TERMS)
 COLUMNS = (*(f"search of {nodes} nodes" for nodes in DEPTHS), *HABITS, *TERM_NAMES)
 FIRST_HABIT = len(DEPTHS)
 FIRST_TERM = FIRST_HABIT + len(HABITS)
-SKIP_MOVES = 5  # of a game, which are known by heart
 MAX_CHOICES = 1000
 _TOGETHER = 8  # positions whose moves are searched with one table
-_MAX_SCORE = 3000  # centipawns, beyond which a game is won
 
 
 @dataclass(frozen=True)
@@ -100,29 +99,22 @@ def choices_of(
             scores[spans] = found
             if report:
                 report((sum(DEPTHS[:depth]) + nodes * spans.stop / len(children)) / sum(DEPTHS))
-        chances = _chances(signs[owner] * scores, evaluation.k)
+        chances = expected_scores(signs[owner] * scores, evaluation.k)
         best = np.maximum.reduceat(chances, firsts[:-1]) if len(positions) else best
         columns[:, depth] = chances - best[owner]
     rows = firsts[:-1] + _places(moves, firsts, played)
     return Choices(games, plies, firsts, rows, moves, columns, best, stages_of(positions))
 
 
-def _chances(scores: np.ndarray, k: float) -> np.ndarray:
-    """The expected score of sides with these scores."""
-    return 1.0 / (1.0 + np.exp(-np.clip(scores, -_MAX_SCORE, _MAX_SCORE) / k))
-
-
 def _chosen(player: PlayerGames, most: int) -> tuple[np.ndarray, ...]:
     """Positions, games, plies, moves played, and the two moves before each; by chance, but the same each time."""
     parts: list[tuple[np.ndarray, ...]] = []
     for index, game in enumerate(player.games):
-        positions = game.positions()
-        plies = np.arange(len(positions))
-        mine = (positions["side"] == game.colour) & (plies >= 2 * SKIP_MOVES)
-        plies = plies[mine]
+        plies = game.own_plies()
+        mine = game.positions[plies]
         earlier = np.concatenate([np.zeros(2, dtype=np.int64), game.moves])
         before = np.stack([earlier[plies], earlier[plies + 1]], axis=1)  # the player's own, then the opponent's
-        parts.append((positions[mine], np.full(len(plies), index), plies, game.moves[plies].astype(np.int64), before))
+        parts.append((mine, np.full(len(plies), index), plies, game.moves[plies].astype(np.int64), before))
     if not parts:
         none = np.zeros(0, dtype=np.int64)
         return np.zeros(0, dtype=POSITION), none, none, none, np.zeros((0, 2), dtype=np.int64)

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from merino.inner.formats.sources import decoded, open_source
 from merino.inner.study.errors import StudyError
 
 SHOWN = 8  # names in an error
+SKIP_MOVES = 5  # of a game, which are known by heart
 _CLOCK = re.compile(rb"\[%clk\s+(\d+):(\d\d):(\d\d(?:\.\d+)?)\]")
 
 
@@ -36,20 +38,25 @@ class PlayerGame:
     moves: np.ndarray  # int16, of both sides
     clocks: np.ndarray  # seconds left after each move, float64, of both sides; empty where not every move has one
 
+    @cached_property
     def positions(self) -> np.ndarray:
-        """The position before each move, POSITION[n]."""
-        positions = np.zeros(len(self.moves), dtype=POSITION)
+        """The position before each move, and that at the end, POSITION[n + 1]."""
+        positions = np.zeros(len(self.moves) + 1, dtype=POSITION)
         _replay(self.start, self.moves, positions)
         return positions
+
+    def own_plies(self) -> np.ndarray:
+        """The plies at which the player was to move, int64, without those known by heart."""
+        plies = np.arange(len(self.moves))
+        return plies[(self.positions["side"][:-1] == self.colour) & (plies >= 2 * SKIP_MOVES)]
 
 
 @entry
 def _replay(start, moves, positions):
-    """Fill POSITION[n] with those before each of the moves from POSITION[1] on."""
-    if len(moves):
-        copy_record(positions[0], start[0])
-    for ply in range(1, len(moves)):
-        make(positions[ply], positions[ply - 1], np.int64(moves[ply - 1]))
+    """Fill POSITION[n + 1] with those before each of the moves from POSITION[1] on, and after the last."""
+    copy_record(positions[0], start[0])
+    for ply in range(len(moves)):
+        make(positions[ply + 1], positions[ply], np.int64(moves[ply]))
 
 
 @dataclass(frozen=True)

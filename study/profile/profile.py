@@ -10,11 +10,14 @@ import numpy as np
 
 from merino.inner.core.board.bitboard import WHITE
 from merino.inner.core.board.fen import to_fen
-from merino.inner.engine.notation.san import san
+from merino.inner.core.board.game import as_position
+from merino.inner.engine.notation.san import move_number, san
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.phases import halves
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.material import FULL_BOARD
+from merino.inner.match.statistics import Z_95
+from merino.inner.study.annotate.analysis import MISTAKE
 from merino.inner.study.errors import StudyError
 from merino.inner.study.profile.choices import (
     COLUMNS,
@@ -31,8 +34,6 @@ from merino.inner.study.profile.players import PlayerGame, PlayerGames
 
 FOLDS = 4  # parts of the games, each of which is foretold from the others
 MIN_CHOICES = 60  # fewer say nothing about anybody
-CONFIDENCE = 1.96  # standard deviations of a 95% interval
-MISTAKE = 0.10  # of the expected score, as in `study.annotate`
 EXAMPLES = 3  # moves that a statement comes from
 _SEARCH = slice(0, FIRST_HABIT)
 
@@ -176,7 +177,7 @@ def _tastes(
         value = unit * float(found.coefficients[column]) / search
         direction = np.zeros(len(COLUMNS))  # the derivatives of the value
         direction[column], direction[_SEARCH] = unit / search, -value / search
-        error = CONFIDENCE * math.sqrt(float(direction @ found.covariance @ direction))
+        error = Z_95 * math.sqrt(float(direction @ found.covariance @ direction))
         usual = unit * float(prior.means[column]) / others
         examples = _examples(player, choices, column, 1 if value > 0 else -1)
         tastes.append(TermTaste(term.name, float(weights[index]), value, value - error, value + error, usual, examples))
@@ -193,17 +194,15 @@ def _examples(player: PlayerGames, choices: Choices, column: int, sign: int) -> 
 
 def _example(player: PlayerGames, choices: Choices, index: int) -> Example:
     game, ply = player.games[int(choices.games[index])], int(choices.plies[index])
-    position = game.positions()[ply : ply + 1]
-    fen, move = to_fen(position), int(choices.moves[choices.played[index]])
-    dots = "." if position["side"][0] == WHITE else "..."
-    return Example(game.number, game.title, f"{position['fullmove'][0]}{dots}{san(fen, move)}", fen)
+    fen, move = to_fen(game.positions[ply : ply + 1]), int(choices.moves[choices.played[index]])
+    return Example(game.number, game.title, f"{move_number(as_position(fen))}{san(fen, move)}", fen)
 
 
 def _habits(found: FittedChoice, prior: Prior) -> tuple[Habit, ...]:
     habits = []
     for index, name in enumerate(HABITS):
         column = FIRST_HABIT + index
-        value, error = float(found.coefficients[column]), CONFIDENCE * math.sqrt(found.covariance[column, column])
+        value, error = float(found.coefficients[column]), Z_95 * math.sqrt(found.covariance[column, column])
         numbers = (value, value - error, value + error, float(prior.means[column]))
         habits.append(Habit(name, *map(math.exp, numbers)))
     return tuple(habits)

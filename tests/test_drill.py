@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -100,6 +101,16 @@ def test_the_end_of_the_input_ends_the_session(
 ) -> None:
     place, code = practise(tmp_path, monkeypatch)
     assert code == 0 and load_progress(place).cards == {}  # type: ignore[union-attr]
+
+
+def test_without_the_package_no_exercise_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "fsrs", None)
+    place, code = practise(tmp_path, monkeypatch, "Ra8")
+    told = capsys.readouterr()
+    assert code == 1 and "what is better?" not in told.out and "pip install 'merino-chess[drill]'" in told.err
+    assert load_progress(place).cards == {}  # type: ignore[union-attr]
 
 
 def test_what_is_due_comes_before_what_is_new() -> None:

@@ -26,7 +26,7 @@ from merino.inner.formats.sources import SourceError, digest
 from merino.inner.study.analyser import analyser
 from merino.inner.study.drill.exercises import MAX_EXERCISES, Exercise, exercises_of
 from merino.inner.study.drill.export import as_anki, as_pgn
-from merino.inner.study.drill.practice import Practice, load_progress, renewed
+from merino.inner.study.drill.practice import Practice, load_progress, renewed, scheduling
 from merino.inner.study.errors import StudyError
 from merino.inner.study.profile.players import games_of_player
 
@@ -105,6 +105,7 @@ class _DrillSession:
 
     def run(self, count: int) -> int:
         """Ask what is due, at most so many exercises."""
+        scheduling()  # before the first answer, which could not be kept
         now = datetime.now(UTC)
         due = self._progress.due(now)[:count]
         if not due:
@@ -120,7 +121,7 @@ class _DrillSession:
             _save(self._progress, self._place)
             found += was_found
             print(f"{exercise.why}\nAsked again on {again.astimezone():%d %B, %H:%M}.")
-        print(f"\nFound: {found}. Practice is in '{self._place}'.")
+        print(f"\nFound: {found}. Progress is in '{self._place}'.")
         return 0
 
     def _ask(self, exercise: Exercise) -> bool | None:

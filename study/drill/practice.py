@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from merino.inner.core.common.files import write_whole
@@ -19,6 +21,14 @@ from merino.inner.study.drill.exercises import Exercise
 from merino.inner.study.errors import StudyError
 
 MISSING = "practice needs the extra drill: pip install 'merino-chess[drill]'"
+
+
+def scheduling() -> ModuleType:
+    """The package that says when an exercise is due again; raises StudyError where it is missing."""
+    try:
+        return import_module("fsrs")
+    except ImportError as error:
+        raise StudyError(MISSING) from error
 
 
 @dataclass
@@ -41,14 +51,11 @@ class Practice:
 
     def review(self, exercise: Exercise, was_found: bool, now: datetime) -> datetime:
         """Note whether the move was found; returns when it is due again. Raises StudyError without the package."""
-        try:
-            from fsrs import Card, Rating, Scheduler  # noqa: PLC0415 (an extra)
-        except ImportError as error:
-            raise StudyError(MISSING) from error
+        fsrs = scheduling()
         before = self.cards.get(exercise.identity)
-        card = Card.from_dict(before) if before else Card(card_id=int(exercise.identity[:12], 16))  # type: ignore[arg-type]
-        rating = Rating.Good if was_found else Rating.Again
-        card, _ = Scheduler(enable_fuzzing=False).review_card(card, rating, now)
+        card = fsrs.Card.from_dict(before) if before else fsrs.Card(card_id=int(exercise.identity[:12], 16))
+        rating = fsrs.Rating.Good if was_found else fsrs.Rating.Again
+        card, _ = fsrs.Scheduler(enable_fuzzing=False).review_card(card, rating, now)
         self.cards[exercise.identity] = dict(card.to_dict())
         return card.due
 

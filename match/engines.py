@@ -106,6 +106,8 @@ class OwnEngine:
         began = time.perf_counter()
         result = self._searcher.search(situation.position, limits)
         seconds = time.perf_counter() - began
+        if self._searcher.nodestime:
+            seconds = self._searcher.planned / 1000
         if result.best is None or result.line is None:
             raise RuntimeError(f"the search finds no move in {situation.position.fen()}")
         return Played(result.best, int(result.line.score), result.line.depth, seconds)

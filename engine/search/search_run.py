@@ -15,6 +15,7 @@ from merino.inner.core.board.move import Move
 from merino.inner.core.common.alarms import Alarm, call_after
 from merino.inner.engine.search.iterative_deepening import MIN_NODES
 from merino.inner.engine.search.limits import MATE_SCORE, MAX_PLY, Limits, Line, Score, SearchResult
+from merino.inner.engine.search.move_clock import MoveClock
 from merino.inner.engine.search.parameters import by_name
 from merino.inner.engine.search.strength import CANDIDATES, Strength
 from merino.inner.engine.search.time_management import Budget, budget
@@ -43,6 +44,7 @@ class Conditions(NamedTuple):
     multipv: int
     move_overhead: int
     lag: float
+    nodestime: int
     strength: Strength | None
     is_analysing: bool
     advised: Sequence[int] = ()
@@ -65,7 +67,8 @@ class SearchRun:
         self.strength = conditions.strength if is_play else None
         self.workers = conditions.workers if self.strength is None else conditions.workers[:1]
         self.main = self.workers[0]
-        self.began = self.clock_began = time.perf_counter()
+        self.began = time.perf_counter()
+        self.clock = MoveClock(conditions.nodestime)
         self.budget: Budget | None = None
         self.alarms: list[Alarm] = []
         self.watcher: threading.Thread | None = None  # of the current move, in a search that is not short
@@ -80,7 +83,7 @@ class SearchRun:
     @property
     def planned(self) -> float:
         """The milliseconds of the search up to now, as far as it is allowed them."""
-        elapsed = 1000 * (time.perf_counter() - self.clock_began)
+        elapsed = self.clock.milliseconds(self._nodes())
         return elapsed if self.budget is None else min(elapsed, self.budget.hard)
 
     def go(self) -> SearchResult:
@@ -101,20 +104,25 @@ class SearchRun:
         pv = self.last.pv if self.last else ()
         return SearchResult(pv[0] if pv else None, pv[1] if len(pv) > 1 else None, self.last)
 
-    def start_clock(self) -> None:
-        """Start the time limits now."""
+    def start_clock(self, first: int = 0) -> None:
+        """Start the time limits now, where the search has visited its first nodes."""
         with self.lock:
-            self.clock_began = time.perf_counter()
+            self.clock.start(first)
             c = self.conditions
-            self.budget = budget(self.limits, self.position.turn, c.move_overhead, by_name(c.parameters), c.lag)
-            if self.budget is not None and not self.limits.infinite and not self.finished.is_set():
+            overhead, lag = (0, 0.0) if c.nodestime else (c.move_overhead, c.lag)
+            self.budget = budget(self.limits, self.position.turn, overhead, by_name(c.parameters), lag)
+            if self.budget is None or self.limits.infinite or self.finished.is_set():
+                return
+            if c.nodestime:
+                self._limit_nodes(self.workers if self.depth > 1 else self.workers[1:])
+            else:
                 self.alarms.append(call_after(self.budget.hard / 1000, self._time_is_up))
 
     def ponder_hit(self) -> None:
         """The move pondered on was played: continue on the clock."""
         if self.is_pondering:
             self.is_pondering = False
-            self.start_clock()
+            self.start_clock(self._nodes())
             if not self.limits.infinite:
                 self.conditions.released.set()
 
@@ -136,6 +144,7 @@ class SearchRun:
     def _start_lazy_smp(self, allowed: list[Move] | None) -> list[threading.Thread]:
         """Lazy SMP: helper threads search the same root independently and share the transposition table."""
         threads = []
+        self._limit_nodes(self.workers[1:])
         for number, worker in enumerate(self.workers[1:], start=1):
             worker.allow(allowed)
             depth = 1 + number % 2  # half of them a ply ahead, so that threads see different trees
@@ -167,8 +176,8 @@ class SearchRun:
             self.main.limit_nodes(max(MIN_NODES, self.limits.nodes))
         for depth in range(1, self._last_depth() + 1):
             self.depth = depth
-            if depth == 2:
-                self._limit_nodes()
+            if depth == 2:  # a first iteration ends in any case
+                self._limit_nodes(self.workers)
             found = self._search_lines(allowed, lines, previous, is_restricted)
             if self.main.stopped:
                 self.depth -= 1
@@ -180,11 +189,14 @@ class SearchRun:
                 break
         return previous
 
-    def _limit_nodes(self) -> None:
+    def _limit_nodes(self, workers: Sequence[Worker]) -> None:
+        """Give each of these its share of the nodes, where something limits them."""
         wanted = [] if self.limits.nodes is None else [self.limits.nodes]
         if self.strength is not None:
             wanted.append(self.strength.nodes)
-        for worker in self.workers if wanted else ():
+        if self.clock.nodestime and self.budget is not None and not self.limits.infinite:
+            wanted.append(self.clock.nodes_until(self.budget.hard))
+        for worker in workers if wanted else ():
             worker.limit_nodes(max(1, min(wanted) // len(self.workers)))
 
     def _weaken(self, lines: list[RootLine]) -> None:
@@ -226,8 +238,8 @@ class SearchRun:
             return True
         if self._nodes() < MIN_NODES:
             return False  # a thread that got no processor until its time was up takes two milliseconds more
-        elapsed = 1000 * (time.perf_counter() - self.clock_began)
-        return self.budget.should_stop(elapsed, stable, drop, self.main.share_of(self.last.pv[0]) if self.last else 1.0)
+        share = self.main.share_of(self.last.pv[0]) if self.last else 1.0
+        return self.budget.should_stop(self.clock.milliseconds(self._nodes()), stable, drop, share)
 
     def _last_depth(self) -> int:
         limits = self.limits

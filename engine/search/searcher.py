@@ -33,9 +33,9 @@ class Searcher:
     """Searches one position at a time. `start`, `stop` and `ponder_hit` may be called from any thread.
 
     Read at each start: `multipv` (lines to report), `move_overhead` (ms per move reserved for what happens outside the
-    search), `lag` (ms that it has cost lately) and `strength`, None for full strength. It weakens only play, not
-    analysis: not `infinite` searches, searches for a mate, or any search while `is_analysing`. `random` draws the moves
-    of weakened play.
+    search), `lag` (ms that it has cost lately), `nodestime` (nodes that count as a millisecond, 0 for real time) and
+    `strength`, None for full strength. It weakens only play, not analysis: not `infinite` searches, searches for a
+    mate, or any search while `is_analysing`. `random` draws the moves of weakened play.
     """
 
     def __init__(
@@ -55,6 +55,7 @@ class Searcher:
         self.multipv = 1
         self.move_overhead = 50
         self.lag = 0.0
+        self.nodestime = 0
         self.strength: Strength | None = None
         self.is_analysing = False
         self.random = Random()
@@ -140,8 +141,8 @@ class Searcher:
 
     def _conditions(self, advised: Sequence[int]) -> Conditions:
         work = self._workers[:], self._table, self._stop_flag, self._released, self._parameters, self.random
-        settings = max(1, self.multipv), self.move_overhead, self.lag, self.strength, self.is_analysing
-        return Conditions(*work, *settings, advised)
+        clock = self.move_overhead, self.lag, self.nodestime
+        return Conditions(*work, max(1, self.multipv), *clock, self.strength, self.is_analysing, advised)
 
     def stop(self) -> None:
         """End the search soon; harmless while idle."""

@@ -188,6 +188,12 @@ def _move_overhead(searcher: Searcher, milliseconds: int) -> None:
     searcher.move_overhead = milliseconds
 
 
+@_option("nodestime", "spin", 0, (0, 10_000), target=OptionTarget.SEARCHER, setting="nodestime=N")
+def _nodestime(searcher: Searcher, nodes: int) -> None:
+    """Nodes that count as a millisecond of the clock, so that games can be repeated on any machine; 0 for real time."""
+    searcher.nodestime = nodes
+
+
 # Three options, one strength: the last one set counts. GUIs like to send all options at once, as they were announced,
 # most of them at their defaults; so a UCI_Elo without UCI_LimitStrength and a Skill Level of 20 weaken nothing and
 # undo nothing.

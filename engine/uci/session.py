@@ -20,6 +20,7 @@ from merino.inner.engine.uci import files
 from merino.inner.engine.uci.background import BackgroundJobs, FileWork, IsStopped
 from merino.inner.engine.uci.cold_start import ColdStart
 from merino.inner.engine.uci.lag import Lag
+from merino.inner.engine.uci.node_clock import NodeClock
 from merino.inner.engine.uci.options import DEFAULT_HASH, OptionError, UciOption, Value, find
 from merino.inner.engine.uci.output import Output, Report
 
@@ -63,6 +64,7 @@ class UciSession:
         self._bestmove_said.set()
         self._weights_said = ""
         self._lag = Lag()
+        self._node_clock = NodeClock()
 
     @property
     def chess960(self) -> bool:
@@ -150,6 +152,7 @@ class UciSession:
         self.cold.stop()
         self.end_search()
         self._lag.forget()
+        self._node_clock.forget()
         self.set_option("Clear Hash", "")
 
     def search(self, limits: Limits) -> None:
@@ -170,23 +173,29 @@ class UciSession:
             line = Line(0, 0, 1, Score(0), "", 0, 0, 0, 0, (booked,))
             Report(self.output, position.uci, k).done(SearchResult(booked, None, line))
             return
-        self._lag.go_came(position.keys, position.turn, limits)
+        searcher = runtime.searcher
+        is_real_time = searcher.nodestime == 0
+        if is_real_time:
+            self._lag.go_came(position.keys, position.turn, limits)
+        else:
+            limits = self._node_clock.limits(position.keys, position.turn, limits)
         advice = self._consult_tables(runtime, position)
         report = Report(self.output, position.uci, k, advice.hits if advice else 0)
 
         waited = max(0.0, 1000 * (time.perf_counter() - self.go_received))
 
         def done(result: SearchResult) -> None:
-            self._lag.move_made(waited + runtime.searcher.planned)
+            self._lag.move_made(waited + searcher.planned)
+            self._node_clock.move_made(searcher.planned)
             self._is_searching = False
             report.done(result)
             self._bestmove_said.set()
 
         self._is_searching = True
         self._bestmove_said.clear()
-        runtime.searcher.lag = self._lag.milliseconds
-        left, advised = limits.after(int(waited)), advice.moves if advice else ()
-        runtime.searcher.start(position, left, report.line, done, report.current_move, advised)
+        searcher.lag = self._lag.milliseconds
+        left, advised = limits.after(int(waited) if is_real_time else 0), advice.moves if advice else ()
+        searcher.start(position, left, report.line, done, report.current_move, advised)
 
     def run_in_background(self, work: Callable[[IsStopped], object]) -> None:
         """Run `work` after the background jobs before it; `stop` or the next search tells it to end."""

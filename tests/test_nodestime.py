@@ -1,0 +1,109 @@
+"""`nodestime`: clocks counted in nodes, so that a game is the same on any machine, however busy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from merino.inner.core.board.game import Position
+from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.searcher import Searcher
+from merino.inner.engine.uci.node_clock import NodeClock
+from merino.inner.formats.openings import Opening
+from merino.inner.match.players import OwnPlayer
+from merino.inner.match.python_board import PythonBoard
+from merino.inner.match.time_control import Adjudication, Clock, TimeControl
+from tests.uci_process import UciProcess, field, infos
+
+
+def searcher(nodestime: int) -> Searcher:
+    made = Searcher(hash_mb=1)
+    made.nodestime = nodestime
+    return made
+
+
+def nodes(made: Searcher, limits: Limits) -> int:
+    line = made.search(Position(), limits).line
+    assert line is not None
+    return line.nodes
+
+
+def test_a_time_for_the_move_is_a_number_of_nodes() -> None:
+    assert nodes(searcher(20), Limits(movetime=100)) == 2000
+
+
+def test_on_a_clock_the_same_nodes_are_searched_each_time() -> None:
+    limits = Limits(time=(20_000, 20_000), increment=(100, 100))
+    first, second, slower = (nodes(searcher(rate), limits) for rate in (10, 10, 5))
+    assert first == second
+    assert 1000 < first <= 10 * 10_000  # at most half the clock
+    assert slower < first
+
+
+def test_with_two_threads_the_nodes_of_both_count() -> None:
+    made = searcher(20)
+    made.set_threads(2)
+    assert nodes(made, Limits(movetime=1000)) <= 20_100  # each thread counts the node at which it ends
+
+
+def test_after_a_hit_a_pondering_search_gets_its_nodes() -> None:
+    made = searcher(20)
+    results: list[int] = []
+
+    def done(result: object) -> None:
+        results.append(made._workers[0].nodes)
+
+    made.start(Position(), Limits(movetime=100, ponder=True), lambda line: None, done)
+    made.ponder_hit()
+    made.wait()
+    assert results[0] >= 2000
+
+
+def test_a_move_costs_its_nodes_and_gains_the_increment_whatever_the_gui_shows() -> None:
+    clock, limits = NodeClock(), Limits(time=(10_000, 9_000), increment=(100, 100))
+    assert clock.limits([0], 0, limits).time == (10_000, 10_000)
+    clock.move_made(400.5)
+    assert clock.limits([0, 1, 2], 0, limits).time == (9_699, 9_699)
+    clock.move_made(99_999)
+    assert clock.limits([0, 1, 2, 3, 4], 0, limits).time == (100, 100)
+
+
+def test_another_game_and_another_time_control_begin_with_the_clock_of_the_gui() -> None:
+    clock, limits = NodeClock(), Limits(time=(10_000, 9_000), moves_to_go=2)
+    clock.limits([0], 0, limits)
+    clock.move_made(4000)
+    assert clock.limits([7, 8, 9], 0, limits).time[0] == 10_000
+    clock.move_made(4000)
+    assert clock.limits([7, 8, 9, 10, 11], 0, Limits(time=(8_000, 1), moves_to_go=1)).time[0] == 6_000
+    clock.move_made(4000)
+    assert clock.limits([7, 8, 9, 10, 11, 12, 13], 0, Limits(time=(8_000, 1), moves_to_go=40)).time[0] == 8_000
+    clock.forget()
+    assert clock.limits([7, 8, 9, 10, 11, 12, 13], 0, Limits(time=(3_000, 1))).time[0] == 3_000
+
+
+def game_on_a_clock(nodestime: int) -> tuple[list[int], float]:
+    """The moves of a game at a tenth of a second for all of it, and the seconds of nodes that White used."""
+    player = OwnPlayer("own", options={"nodestime": nodestime})
+    control = TimeControl(clock=Clock(100, 10), hash=1)
+    board = PythonBoard((player, player), control, Adjudication(longest=40), np.zeros(1, dtype=np.uint64))
+    try:
+        game = board.play(0, Opening(), first_is_white=True)
+    finally:
+        board.close()
+    assert game is not None
+    return [played.move for played in game.moves], sum(played.seconds or 0.0 for played in game.moves[::2])
+
+
+def test_games_on_clocks_of_nodes_are_the_same_each_time_and_are_never_lost_on_time() -> None:
+    first, used = game_on_a_clock(100)
+    again, _ = game_on_a_clock(100)
+    assert first == again
+    assert len(first) == 40
+    assert 0 < used <= 0.1 + 20 * 0.01
+
+
+@pytest.mark.parametrize("nodestime", [10, 50])
+def test_over_uci_a_time_for_the_move_is_a_number_of_nodes(engine: UciProcess, nodestime: int) -> None:
+    engine.send(f"setoption name nodestime value {nodestime}", "ucinewgame", "position startpos")
+    answer = engine.ask("go movetime 100", until="bestmove")
+    assert field(infos(answer)[-1], "nodes") == str(100 * nodestime)

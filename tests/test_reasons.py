@@ -20,7 +20,7 @@ from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.families import default
 from merino.inner.study.analyser import analyser
-from merino.inner.study.reasons.mistakes import FoundLine, MistakeKind, mistake_of
+from merino.inner.study.reasons.mistakes import MistakeKind, mistake_of
 from merino.inner.study.reasons.motifs import (
     discovered_by,
     exchange,
@@ -31,6 +31,7 @@ from merino.inner.study.reasons.motifs import (
     skewers_by,
 )
 from merino.inner.study.reasons.why import _end, threat_in, why
+from merino.inner.study.reasons.winning import FoundLine
 from merino.inner.study.reporting import report_moves
 
 MIDDLEGAME = "r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13"

@@ -8,7 +8,8 @@ from merino.inner.core.board.bitboard import WHITE
 from merino.inner.core.board.game import Position
 from merino.inner.engine.notation.san import as_chess_move, board_of
 from merino.inner.eval.evaluation import Evaluation
-from merino.inner.study.reasons.mistakes import FoundLine, Mistake, mistake_of
+from merino.inner.study.reasons.mistakes import Mistake, mistake_of
+from merino.inner.study.reasons.winning import FoundLine
 from merino.inner.study.words.telling import in_terms
 
 LineAndMate = tuple[Sequence[int], int | None]  # a line, and the moves to mate for the side that begins it, or None

@@ -20,8 +20,8 @@ from merino.inner.engine.search.limits import Limits
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.linear.registry import Group
 from merino.inner.study.analyser import Analyser
-from merino.inner.study.reasons.mistakes import FoundLine, MistakeKind, gain_by
 from merino.inner.study.reasons.motifs import WORTH
+from merino.inner.study.reasons.winning import FoundLine, win_by
 from merino.inner.study.words.telling import in_terms
 
 MIN_PIECE = 8.0  # centipawns by which a piece must differ to be named
@@ -29,12 +29,6 @@ NAMED_PIECES, NAMED_TERMS = 3, 2
 _COUNTS = {1: "a", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
 _OF_PAWNS = (Group.PAWN_STRUCTURE, Group.PASSED_PAWNS)
 _OF_PIECES = (Group.BOARD_CONTROL, Group.MOBILITY, Group.KING_SAFETY)
-_THREATS = (
-    MistakeKind.FORK_ALLOWED,
-    MistakeKind.SKEWER_ALLOWED,
-    MistakeKind.PIN_ALLOWED,
-    MistakeKind.DISCOVERY_ALLOWED,
-)
 
 
 @dataclass(frozen=True)
@@ -204,6 +198,6 @@ def threat_in(position: Position, analyser: Analyser, limits: Limits) -> str | N
         side = "White" if passed.turn == 0 else "Black"
         if line.mate:
             return f"{side} threatens mate in {line.mate}: {line.text}."
-        said = gain_by(line, _THREATS)
-        return f"{side} threatens {line.board.san(moves[0])}: {said} ({line.text})." if said else None
+        win = win_by(line, line.gain)
+        return f"{side} threatens {line.board.san(moves[0])}: {win.sentence} ({line.text})." if win else None
     return None

@@ -24,9 +24,12 @@ from merino.inner.learn.request import Events, LearnRequest
 from merino.inner.match.heats import Heats, play_heats
 from merino.inner.match.players import OwnPlayer
 from merino.inner.match.report import duration, signed
-from merino.inner.match.statistics import estimate
+from merino.inner.match.statistics import estimate, score_of
 
 WHOLE = 1.0
+# How the gains of ways to learn vary before any game, where a share s of a step gains a * s - b * s**2: the standard
+# deviations of a and of b, and the correlation of those of two targets.
+SLOPE, BEND, ALIKE = score_of(100.0) - 0.5, score_of(60.0) - 0.5, 0.5
 SHARES = {1.0: "", 0.5: ", half of the step", 0.25: ", a quarter of the step"}
 
 
@@ -105,7 +108,8 @@ def _by_heats(
     began = time.perf_counter()
     players = [_player(way.name, way.learned.end.weights, terms) for way in ways]
     old = _player("the old weights", ways[0].learned.start.weights, terms)
-    found = play_heats(players, old, heats, events.match_state, request.concurrency, executor)
+    akin = kinship([(way.settings, way.share) for way in ways])
+    found = play_heats(players, old, heats, akin, events.match_state, request.concurrency, executor)
     tried = tuple(_tried(way, pairs) for way, pairs in zip(ways, found.pairs, strict=True))
     for each in tried:
         if each.games:
@@ -113,6 +117,13 @@ def _by_heats(
     best, seconds = ways[found.best], time.perf_counter() - began
     events.say(f"The best of them after {duration(seconds)}: {best.name}.")
     return Chosen(best, tried, found.interrupted, seconds)
+
+
+def kinship(steps: Sequence[tuple[Settings, float]]) -> np.ndarray:
+    """How far the gains of these shares of fits go together, float64[n, n], as `expected_gains` takes it."""
+    share = np.array([share for _, share in steps])
+    same = np.array([[1.0 if one == other else ALIKE for other, _ in steps] for one, _ in steps])
+    return same * (SLOPE**2 * np.outer(share, share) + BEND**2 * np.outer(share**2, share**2))
 
 
 def _player(name: str, weights: np.ndarray, terms: TermSet) -> OwnPlayer:

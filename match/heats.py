@@ -1,7 +1,8 @@
 """Heats: several new players are compared by short matches against the old one, and ever fewer play on.
 
 After each round of games the better half stays (successive halving). All players of a round have the same openings,
-and each round has others, so that a player is judged by all of its games so far.
+and each round has others, so that a player is judged by all of its games so far. Where players are akin, as shares of
+one step are, the games of each say something of the others (see `expected_gains`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from merino.inner.core.common.work import cores
 from merino.inner.match.players import OwnPlayer
 from merino.inner.match.statistics import moments
 from merino.inner.match.time_control import Adjudication, TimeControl
+
+PAIR_VARIANCE = 0.1  # of the mean score of a pair, in points a game; it varies little
 
 
 @dataclass(frozen=True)
@@ -56,14 +59,15 @@ def play_heats(
     players: Sequence[OwnPlayer],
     old: OwnPlayer,
     heats: Heats,
+    kinship: np.ndarray | None = None,
     show: Callable[[str], object] | None = None,
     threads: int | None = None,
     executor: Executor | None = None,
 ) -> Standings:
     """Play heats of `players` against `old`, or until Ctrl-C; the same players give the same standings everywhere.
 
-    `show` gets the state of a match several times a second. `executor` plays, None for threads of this process. Raises
-    MatchError.
+    `kinship` is as for `expected_gains`. `show` gets the state of a match several times a second. `executor` plays,
+    None for threads of this process. Raises MatchError.
     """
     from merino.inner.match.config import MatchConfig  # noqa: PLC0415 (with python-chess, which those who only fit need not wait for)
     from merino.inner.match.runner import MatchOutput, run_match  # noqa: PLC0415
@@ -78,8 +82,8 @@ def play_heats(
             result = run_match(config, threads or cores(), None, MatchOutput(_named(show, players[index])), executor)
             pairs[index] += result.tally.pairs
             if result.interrupted:
-                return Standings(_ranked(inside, pairs)[0], tuple(pairs), True)
-        inside = _ranked(inside, pairs)[: staying(len(inside))]
+                return Standings(_ranked(inside, pairs, kinship)[0], tuple(pairs), True)
+        inside = _ranked(inside, pairs, kinship)[: staying(len(inside))]
     return Standings(inside[0], tuple(pairs), False)
 
 
@@ -87,6 +91,22 @@ def _named(show: Callable[[str], object] | None, player: OwnPlayer) -> Callable[
     return None if show is None else lambda line: show(f"{player.label}: {line}")
 
 
-def _ranked(players: Sequence[int], pairs: Sequence[np.ndarray]) -> list[int]:
-    """The players by their mean score, best first; of equals the earlier."""
-    return sorted(players, key=lambda index: (-float(moments(pairs[index])[1]), index))
+def expected_gains(pairs: Sequence[np.ndarray], kinship: np.ndarray | None = None) -> np.ndarray:
+    """What each player is expected to gain on the old one after these pairs, float64[n] in points a game.
+
+    `kinship`, float64[n, n], is the covariance of their gains before any game, with mean 0; None where the games of one
+    say nothing of another. The gains are then those of a Gaussian process at its points (C. Rasmussen and C. Williams,
+    "Gaussian Processes for Machine Learning", 2006, chapter 2).
+    """
+    number, mean, _ = moments(np.array(pairs))
+    gains = np.where(number > 0, mean - 0.5, 0.0)
+    if kinship is None:
+        return gains
+    certainty = number / PAIR_VARIANCE
+    return kinship @ np.linalg.solve(np.eye(len(gains)) + certainty[:, None] * kinship, certainty * gains)
+
+
+def _ranked(players: Sequence[int], pairs: Sequence[np.ndarray], kinship: np.ndarray | None) -> list[int]:
+    """The players by their expected gain, best first; of equals the earlier."""
+    gains = expected_gains(pairs, kinship)
+    return sorted(players, key=lambda index: (-gains[index], index))

@@ -15,14 +15,15 @@ from merino.inner.core.common.command import CommandError
 from merino.inner.eval.families import load_net
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.weights import as_mapping, defaults, load, render
+from merino.inner.learn.choosing import kinship
 from merino.inner.learn.inputs import ReadOptions, read_rows
-from merino.inner.learn.learning import ARTICLE
+from merino.inner.learn.learning import ARTICLE, Settings
 from merino.inner.learn.positions import Selection
 from merino.inner.learn.procedure import ENOUGH_GAMES
 from merino.inner.learn.request import DEFAULT_CHOICE, NO_CHOICE, Events, LearnRequest
 from merino.inner.learn.targets import Target
 from merino.inner.learn.teaching import DEFAULT_TEACHER
-from merino.inner.match.heats import Heats, play_heats
+from merino.inner.match.heats import PAIR_VARIANCE, Heats, expected_gains, play_heats
 from merino.inner.match.players import OwnPlayer
 from merino.inner.match.prove import GAIN
 from merino.inner.match.statistics import Model, Sprt
@@ -116,6 +117,29 @@ def test_of_several_players_the_strongest_comes_out_of_the_heats() -> None:
     )
     assert found.best == 1 and not found.interrupted
     assert [2 * int(pairs.sum()) for pairs in found.pairs].count(20) == 1, "one of three is out after a round"
+
+
+def pairs(*half_points: int) -> np.ndarray:
+    """So many pairs of 0, 1, 2, 3 and 4 half points."""
+    return np.array(half_points, dtype=np.int64)
+
+
+def test_without_kinship_a_gain_is_what_the_games_say() -> None:
+    assert expected_gains([pairs(0, 0, 0, 0, 0), pairs(0, 0, 5, 5, 0)]) == pytest.approx([0.0, 0.125], rel=0.01)
+
+
+def test_a_gain_is_believed_the_more_the_more_games_there_are() -> None:
+    apart = np.eye(2) * 0.01
+    found = expected_gains([pairs(0, 0, 5, 5, 0), pairs(0, 0, 500, 500, 0)], apart)
+    assert found == pytest.approx([0.125 * 0.01 / (0.01 + PAIR_VARIANCE / n) for n in (10, 1000)], rel=0.01)
+
+
+def test_the_games_of_one_share_speak_for_the_others_of_its_step() -> None:
+    steps = [(Settings(target=Target(points)), share) for points in (0.0, 1.0) for share in (1.0, 0.5)]
+    none, good = pairs(0, 0, 0, 0, 0), pairs(0, 0, 50, 50, 0)
+    whole, half, other_whole, other_half = expected_gains([good, none, none, none], kinship(steps))
+    assert 0.07 < whole < 0.125
+    assert whole > half > other_half > 0 and whole > other_whole > other_half
 
 
 def test_heats_tell_beforehand_how_many_games_they_take() -> None:

@@ -96,61 +96,75 @@ def _passed_pawns(pawns, enemy_pawns):
     return pawns & ~south_fill((enemy_pawns | beside(enemy_pawns)) >> U64(8))
 
 
+class _Reach(NamedTuple):
+    """What the pieces of one side counted so far reach; fields as in `Attacks`."""
+
+    attacked: types.uint64
+    attacked_twice: types.uint64
+    ring_attackers: types.int64
+    ring_units: types.int64
+    ring_hits: types.int64
+
+
+@kernel
+def _and(reach, found, ring, units):
+    """What is reached by one piece more, which attacks `found` and weighs so many units in an attack on the king."""
+    hits = popcount(found & ring)
+    hit = min(hits, 1)
+    return _Reach(
+        reach.attacked | found,
+        reach.attacked_twice | reach.attacked & found,
+        reach.ring_attackers + hit,
+        reach.ring_units + units * hit,
+        reach.ring_hits + hits,
+    )
+
+
+@kernel
+def _by_pawns_and_king(side):
+    """What the pawns and the king of a side attack: that of the pawns alone, and all of it."""
+    east, west = (side.pawns & NOT_H) << U64(9), (side.pawns & NOT_A) << U64(7)
+    by_king, by_pawns = KING_ATTACKS[side.king], east | west
+    return by_pawns, _Reach(by_pawns | by_king, east & west | by_pawns & by_king, 0, 0, 0)
+
+
 @kernel
 def attacks_of_side(side):
     """The `Attacks` of a side with this plain view."""
-    east, west = (side.pawns & NOT_H) << U64(9), (side.pawns & NOT_A) << U64(7)
-    by_pawns = east | west
-    attacked, twice = by_pawns, east & west
-    by_king = KING_ATTACKS[side.king]
-    twice, attacked = twice | attacked & by_king, attacked | by_king
+    by_pawns, reach = _by_pawns_and_king(side)
     by_enemy_pawns = (side.enemy_pawns & NOT_H) >> U64(7) | (side.enemy_pawns & NOT_A) >> U64(9)
-    safe = ~(side.pawns | bit(side.king) | by_enemy_pawns)
-    ring = KING_ATTACKS[side.enemy_king]
-    attackers = units = hits = trapped = 0
+    safe, ring = ~(side.pawns | bit(side.king) | by_enemy_pawns), KING_ATTACKS[side.enemy_king]
 
     by_knights, knight_mobility, pieces = U64(0), 0.0, side.knights
     while pieces:
-        found = KNIGHT_ATTACKS[lsb(pieces)]
-        pieces &= pieces - ONE
-        twice, attacked, by_knights = twice | attacked & found, attacked | found, by_knights | found
+        found, pieces = KNIGHT_ATTACKS[lsb(pieces)], pieces & (pieces - ONE)
+        by_knights, reach = by_knights | found, _and(reach, found, ring, KNIGHT_ATTACK)
         knight_mobility += KNIGHT_MOBILITY[popcount(found & safe)]
-        reaches = popcount(found & ring)
-        attackers, units, hits = attackers + min(reaches, 1), units + KNIGHT_ATTACK * min(reaches, 1), hits + reaches
 
     by_bishops, bishop_mobility, pieces = U64(0), 0.0, side.bishops
     while pieces:
-        found = bishop_attacks(lsb(pieces), side.occupied)
-        pieces &= pieces - ONE
-        twice, attacked, by_bishops = twice | attacked & found, attacked | found, by_bishops | found
+        found, pieces = bishop_attacks(lsb(pieces), side.occupied), pieces & (pieces - ONE)
+        by_bishops, reach = by_bishops | found, _and(reach, found, ring, BISHOP_ATTACK)
         bishop_mobility += BISHOP_MOBILITY[popcount(found & safe)]
-        reaches = popcount(found & ring)
-        attackers, units, hits = attackers + min(reaches, 1), units + BISHOP_ATTACK * min(reaches, 1), hits + reaches
 
-    by_rooks, rook_mobility, pieces = U64(0), 0.0, side.rooks
+    by_rooks, rook_mobility, trapped, pieces = U64(0), 0.0, 0, side.rooks
     while pieces:
-        found = rook_attacks(lsb(pieces), side.occupied)
-        pieces &= pieces - ONE
-        twice, attacked, by_rooks = twice | attacked & found, attacked | found, by_rooks | found
+        found, pieces = rook_attacks(lsb(pieces), side.occupied), pieces & (pieces - ONE)
+        by_rooks, reach = by_rooks | found, _and(reach, found, ring, ROOK_ATTACK)
         free = popcount(found & safe)
-        rook_mobility += ROOK_MOBILITY[free]
-        trapped += free <= TRAPPED
-        reaches = popcount(found & ring)
-        attackers, units, hits = attackers + min(reaches, 1), units + ROOK_ATTACK * min(reaches, 1), hits + reaches
+        rook_mobility, trapped = rook_mobility + ROOK_MOBILITY[free], trapped + (free <= TRAPPED)
 
     by_queens, queen_mobility, pieces = U64(0), 0.0, side.queens
     while pieces:
-        square = lsb(pieces)
+        square, pieces = lsb(pieces), pieces & (pieces - ONE)
         found = bishop_attacks(square, side.occupied) | rook_attacks(square, side.occupied)
-        pieces &= pieces - ONE
-        twice, attacked, by_queens = twice | attacked & found, attacked | found, by_queens | found
+        by_queens, reach = by_queens | found, _and(reach, found, ring, QUEEN_ATTACK)
         queen_mobility += QUEEN_MOBILITY[popcount(found & safe)]
-        reaches = popcount(found & ring)
-        attackers, units, hits = attackers + min(reaches, 1), units + QUEEN_ATTACK * min(reaches, 1), hits + reaches
 
     return Attacks(
-        by_pawns, by_knights, by_bishops, by_rooks, by_queens, attacked, twice,
-        knight_mobility, bishop_mobility, rook_mobility, queen_mobility, trapped, attackers, units, hits,
+        by_pawns, by_knights, by_bishops, by_rooks, by_queens, reach.attacked, reach.attacked_twice,
+        knight_mobility, bishop_mobility, rook_mobility, queen_mobility, trapped,
+        reach.ring_attackers, reach.ring_units, reach.ring_hits,
     )  # fmt: skip
 
 

@@ -56,7 +56,7 @@ from merino.inner.formats.viriformat import as_viriformat
 from merino.inner.learn import recipes as comparisons
 from merino.inner.learn.improve import steps
 from merino.inner.learn.improve.plan import Plan
-from merino.inner.learn.improve.state import LoopState, Round, _as_json, load_state
+from merino.inner.learn.improve.state import ImproveState, TermsRound, load_state
 from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.net.training import Trainer, TrainingSettings
 from merino.inner.learn.positions import Selection
@@ -374,11 +374,18 @@ def _match(path: Path) -> object:
     return tally.counts, seconds, keeper.catch_up(is_over=False)
 
 
+# of a round
+PLAYED: dict[str, Any] = {"number": 1, "verdict": "H1", "games": 10, "positions": 100, "match_games": 8, "elo": 3.0}
+PLAYED |= {"elo_error": 9.0, "from_start": None, "from_start_error": None, "seconds": 1.5}
+
+
 @cache
 def _improve_states() -> Sequence[bytes]:
     weights = tuple(defaults().tolist())
-    found = Round(1, "H1", 10, 100, 0.1, 0.09, 8, 3.0, 9.0, None, None, 1.5, weights)
-    return [as_json(_as_json(LoopState(Plan(), "default.txt", True, weights, (found,), 1, 2.5)), indent=1)]
+    found = TermsRound(**PLAYED, error_before=0.1, error_after=0.09, weights=weights)
+    known = {"start_name": "default.txt", "rounds": (found,), "seconds": 2.5}
+    state = ImproveState(plan=Plan(), changes_use=True, weights=weights, in_use=1, **known)
+    return [as_json(state.as_json(), indent=1)]
 
 
 def _improve(path: Path) -> object:

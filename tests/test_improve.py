@@ -18,16 +18,16 @@ from merino.inner.core.common.sealed import as_json, from_json
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import defaults, load, save
 from merino.inner.learn.errors import LearnError
-from merino.inner.learn.improve import loop, steps
-from merino.inner.learn.improve.loop import Improvement, Until
+from merino.inner.learn.improve import learner, steps
 from merino.inner.learn.improve.plan import Plan
 from merino.inner.learn.improve.plots import PICTURES, draw
 from merino.inner.learn.improve.start import begin
-from merino.inner.learn.improve.state import Folder, LoopState, load_state, table_of
+from merino.inner.learn.improve.state import Folder, ImproveState, load_state, table_of
 from merino.inner.learn.improve.steps import RoundFit
 from merino.inner.learn.learning import split
 from merino.inner.learn.positions import Quiet
 from merino.inner.learn.request import Events
+from merino.inner.learn.rounds.loop import Finished, Until
 from merino.inner.learn.sample import Sample
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Tally
@@ -57,11 +57,11 @@ def poor(tmp_path: Path) -> str:
     return str(tmp_path / "poor.txt")
 
 
-def improved(folder: Path, weights: str | None, rounds: int = 2, **changes: object) -> Improvement:
+def improved(folder: Path, weights: str | None, rounds: int = 2, **changes: object) -> Finished[ImproveState]:
     return begin(folder, weights, TINY | changes, Until(rounds=rounds), Events(), threads=2)
 
 
-def settled(state: LoopState) -> LoopState:
+def settled(state: ImproveState) -> ImproveState:
     """The state without its times."""
     return replace(state, seconds=0.0, rounds=tuple(replace(found, seconds=0.0) for found in state.rounds))
 
@@ -83,7 +83,7 @@ def test_a_round_learns_from_the_positions_that_are_asked_for(tmp_path: Path, po
     words = ["--rounds", "1", "--from", poor, "--nodes", "40", "--games", "12", "--match-nodes", "40"]
     words += ["--match-games", "8", "--gauge", "4", "--window", "2", "--target", "search", "--sprt", "0", "40"]
 
-    def state(name: str, *more: str) -> LoopState:
+    def state(name: str, *more: str) -> ImproveState:
         return run([*words, "--state", str(tmp_path / name), *more], lambda _: None).state
 
     everything = state("all").rounds[0].positions
@@ -120,7 +120,7 @@ def test_a_killed_run_goes_on_to_the_same_end(
     tmp_path: Path, poor: str, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     whole = improved(tmp_path / "whole", poor)
-    real, calls = getattr(loop.steps, step), []
+    real, calls = getattr(learner.steps, step), []
 
     def dies(*arguments: Any, **others: Any) -> Any:
         """Does its work, and is killed before anybody has it."""
@@ -130,10 +130,10 @@ def test_a_killed_run_goes_on_to_the_same_end(
             raise RuntimeError("killed")
         return done
 
-    monkeypatch.setattr(loop.steps, step, dies)
+    monkeypatch.setattr(learner.steps, step, dies)
     with pytest.raises(RuntimeError, match="killed"):
         improved(tmp_path / "killed", poor)
-    monkeypatch.setattr(loop.steps, step, real)
+    monkeypatch.setattr(learner.steps, step, real)
     again = improved(tmp_path / "killed", poor)
     assert settled(again.state) == settled(whole.state)
     assert (tmp_path / "killed" / "best.txt").read_bytes() == (tmp_path / "whole" / "best.txt").read_bytes()
@@ -144,16 +144,16 @@ def test_a_killed_run_goes_on_to_the_same_end(
 def test_ctrl_c_ends_with_the_best_so_far_and_the_next_run_goes_on(
     tmp_path: Path, poor: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = loop.steps.fit_round
+    real = learner.steps.fit_round
 
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(loop.steps, "fit_round", interrupted)
+    monkeypatch.setattr(learner.steps, "fit_round", interrupted)
     found = improved(tmp_path / "run", poor)
     assert found.interrupted and not found.state.rounds
     assert np.array_equal(load(found.best), load(Path(poor)))
-    monkeypatch.setattr(loop.steps, "fit_round", real)
+    monkeypatch.setattr(learner.steps, "fit_round", real)
     assert len(improved(tmp_path / "run", poor).state.rounds) == 2
 
 
@@ -179,8 +179,8 @@ def test_what_is_proved_is_put_in_use_and_the_old_is_kept(
     tmp_path: Path, home: Path, poor: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (home / "weights.txt").write_bytes(Path(poor).read_bytes())
-    monkeypatch.setattr(loop.steps, "fit_round", teaching)
-    monkeypatch.setattr(loop.steps, "play_trial", proving(True))
+    monkeypatch.setattr(learner.steps, "fit_round", teaching)
+    monkeypatch.setattr(learner.steps, "play_trial", proving(True))
     found = improved(tmp_path / "run", None, rounds=1)
     assert found.state.rounds[0].is_proven and found.state.in_use == 1
     assert (home / "weights.txt").read_bytes() == found.best.read_bytes()
@@ -191,8 +191,8 @@ def test_what_is_proved_is_put_in_use_and_the_old_is_kept(
 def test_what_is_not_proved_changes_nothing(
     tmp_path: Path, home: Path, poor: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loop.steps, "fit_round", teaching)
-    monkeypatch.setattr(loop.steps, "play_trial", proving(False))
+    monkeypatch.setattr(learner.steps, "fit_round", teaching)
+    monkeypatch.setattr(learner.steps, "play_trial", proving(False))
     (home / "weights.txt").write_bytes(Path(poor).read_bytes())
     found = improved(tmp_path / "run", None, rounds=1)
     assert found.state.rounds[0].verdict == "H0"
@@ -203,8 +203,8 @@ def test_what_is_not_proved_changes_nothing(
 def test_weights_that_were_named_leave_those_in_use_alone(
     tmp_path: Path, home: Path, poor: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loop.steps, "fit_round", teaching)
-    monkeypatch.setattr(loop.steps, "play_trial", proving(True))
+    monkeypatch.setattr(learner.steps, "fit_round", teaching)
+    monkeypatch.setattr(learner.steps, "play_trial", proving(True))
     assert improved(tmp_path / "run", poor, rounds=1).state.rounds[0].is_proven
     assert not (home / "weights.txt").exists()
 
@@ -276,11 +276,11 @@ def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(
     words = ["--rounds", "1", "--from", poor, "--state", str(tmp_path / "run"), "--concurrency", "2"]
     words += ["--nodes", "40", "--games", "12", "--match-nodes", "40", "--match-games", "8", "--target", "search"]
     with monkeypatch.context() as patch:
-        patch.setattr(loop.steps, "play", full)
+        patch.setattr(learner.steps, "play", full)
         with pytest.raises(CommandError, match=r"cannot write 'games\.pgn': No space left"):
             run(words, lambda _: None)
     with monkeypatch.context() as patch:
-        patch.setattr(loop.steps, "play", lambda *_: (_ for _ in ()).throw(MatchError("the match broke off")))
+        patch.setattr(learner.steps, "play", lambda *_: (_ for _ in ()).throw(MatchError("the match broke off")))
         with pytest.raises(CommandError, match="the match broke off"):
             run(words, lambda _: None)
     assert len(run(words, lambda _: None).state.rounds) == 1

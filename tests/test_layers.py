@@ -74,7 +74,7 @@ OWN_FILES = {
     "app.explorer.evaluations:text_of": "a file that it has made",
     "engine.uci.runtime:_free_megabytes": "what Linux says of its memory",
     "formats.packed:open_packed": "maps a file that has come through the door",
-    "learn.improve.state:__init__": "a lock",
+    "learn.rounds.state:__init__": "a lock",
     "learn.procedure:report": "a log, opened by its own `open`",
     "learn.rescoring:_open_file": "goes on writing what has been read through the door",
     "match.keeping:_opened": "appends, and looks at what it has appended",

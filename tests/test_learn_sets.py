@@ -18,7 +18,6 @@ from merino.inner.formats.pgn_games import read_games
 from merino.inner.learn.checking import check_rows
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.improve.plan import Plan
-from merino.inner.learn.improve.start import check
 from merino.inner.learn.learning import Settings
 from merino.inner.learn.positions import FEATURE_SCALE, Quiet, Selection, block_of_games, rows_of_block
 from merino.inner.learn.quiet import is_open, select_quiet
@@ -124,4 +123,4 @@ def test_a_plan_of_improve_keeps_the_set() -> None:
     with pytest.raises(ValueError, match="no set of terms named 'other'"):
         Plan.from_json({"set": "other"})
     with pytest.raises(LearnError, match=f"terms are numbered 1..{len(FULL)}"):
-        check(Plan(set="full", last=len(FULL) + 1))
+        Plan(set="full", last=len(FULL) + 1).check()

@@ -17,10 +17,11 @@ from merino.inner.core.common.files import write_fault
 from merino.inner.core.common.folders import user_folder
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.formats.sources import SourceError
-from merino.inner.learn.improve.loop import Improvement, Until
 from merino.inner.learn.improve.plan import Plan
 from merino.inner.learn.improve.start import begin
+from merino.inner.learn.improve.state import ImproveState
 from merino.inner.learn.positions import Quiet
+from merino.inner.learn.rounds.loop import Finished, Until, described
 from merino.inner.learn.targets import BLEND
 from merino.inner.match.errors import MatchError
 
@@ -28,7 +29,7 @@ Say = Callable[[str], object]
 DEFAULTS = Plan()
 
 
-def improve(words: Sequence[str], say: Say, command: str = "merino improve") -> Improvement:
+def improve(words: Sequence[str], say: Say, command: str = "merino improve") -> Finished[ImproveState]:
     """Carry out what follows `command`; raises CommandError, and SystemExit after printing the help.
 
     Lines go to `say`, progress to standard error.
@@ -129,10 +130,9 @@ def _hours(text: str) -> float:
     return value
 
 
-def _report(found: Improvement, say: Say, command: str) -> None:
+def _report(found: Finished[ImproveState], say: Say, command: str) -> None:
     """The summary at the end of a run."""
-    proven = sum(each.is_proven for each in found.state.rounds)
-    say(f"{len(found.state.rounds)} rounds, {proven} of them successful; the best weights are in '{found.best}'.")
+    say(f"{described(found.state)}; the best weights are in '{found.best}'.")
     if found.interrupted:
         say(f"Stopped; '{command}' with the same options continues.")
     elif found.state.rounds and command.startswith("merino"):

@@ -10,59 +10,32 @@ import numpy as np
 from merino.inner.core.common.pictures import GREY
 from merino.inner.eval.linear.phases import SUFFIXES, halves
 from merino.inner.eval.linear.registry import Group
-from merino.inner.learn.improve.state import LoopState
+from merino.inner.learn.improve.state import ImproveState
 from merino.inner.learn.plots import COLOURS, painted, plot_errors, spread_out
+from merino.inner.learn.rounds.plots import PROVEN, draw_elo
 
-_PROVEN, _DROPPED = "#0072b2", "#d55e00"
 
-
-def draw(state: LoopState, picture: str, ending: str) -> bytes:
+def draw(state: ImproveState, picture: str, ending: str) -> bytes:
     """One of PICTURES as the bytes of a PNG or SVG, by `ending`; raises PictureError without matplotlib."""
     return painted(lambda figure: PICTURES[picture](figure, state), ending)
 
 
-def _elo(figure: Any, state: LoopState) -> None:
+def _elo(figure: Any, state: ImproveState) -> None:
     """Elo by round, of each match and from the start, and by hour."""
-    figure.set_size_inches(8, 8)
-    by_round, by_hour = figure.subplots(2, 1)
-    numbers, hours = np.array([found.number for found in state.rounds]), np.array(state.hours)
-    for proven, colour, label in ((True, _PROVEN, "proved: the best from then on"), (False, _DROPPED, "dropped")):
-        chosen = [found for found in state.rounds if found.is_proven == proven and found.elo is not None]
-        if chosen:
-            by_round.errorbar(
-                [found.number for found in chosen],
-                [found.elo for found in chosen],
-                [found.elo_error for found in chosen],
-                color=colour, fmt="o", markersize=4, linewidth=1.1, label=label,
-            )  # fmt: skip
-    by_round.axhline(0, color=GREY, linewidth=0.8, linestyle=":")
-    by_round.set_title("Elo of each round against the best before it")
-    by_round.set_xlabel("round")
-    by_round.set_ylabel("Elo, 95% intervals")
-    by_round.xaxis.get_major_locator().set_params(integer=True)
-    if by_round.get_legend_handles_labels()[0]:
-        by_round.legend(frameon=False)
-    measured = [place for place, found in enumerate(state.rounds) if found.from_start is not None]
-    start = [state.rounds[place].from_start for place in measured]
-    error = [state.rounds[place].from_start_error for place in measured]
-    by_hour.errorbar([0.0, *hours[measured]], [0.0, *start], [0.0, *error], color=_PROVEN, fmt="o-", markersize=4)
-    by_hour.axhline(0, color=GREY, linewidth=0.8, linestyle=":")
-    by_hour.set_title("Elo of the best against the start, by a match apart")
-    by_hour.set_xlabel(f"hours ({len(numbers)} rounds)")
-    by_hour.set_ylabel("Elo, 95% intervals")
+    draw_elo(figure, state, {"from_start": "the start"})
 
 
-def _error(figure: Any, state: LoopState) -> None:
+def _error(figure: Any, state: ImproveState) -> None:
     """The error on validation games before and after learning, by round."""
     lines = (
         ([found.error_before for found in state.rounds], "before learning", GREY),
-        ([found.error_after for found in state.rounds], "after learning", _PROVEN),
+        ([found.error_after for found in state.rounds], "after learning", PROVEN),
     )
     numbers = [found.number for found in state.rounds]
     plot_errors(figure, "round", numbers, lines, "Error on games kept aside; each round has its own games")
 
 
-def _weights(figure: Any, state: LoopState) -> None:
+def _weights(figure: Any, state: ImproveState) -> None:
     """The way of each weight of the best, group by group; endgame values are dashed."""
     best, numbers = [np.array(state.weights)], [0]
     for found in state.rounds:
@@ -103,4 +76,4 @@ def _paths(axes: Any, numbers: list[int], pairs: np.ndarray, names: list[str]) -
         )  # fmt: skip
 
 
-PICTURES: dict[str, Callable[[Any, LoopState], None]] = {"elo": _elo, "error": _error, "weights": _weights}
+PICTURES: dict[str, Callable[[Any, ImproveState], None]] = {"elo": _elo, "error": _error, "weights": _weights}

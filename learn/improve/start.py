@@ -8,12 +8,13 @@ from typing import Any
 
 from merino.inner.eval.linear.weights import active_file, load_any
 from merino.inner.learn.errors import LearnError
-from merino.inner.learn.improve.loop import Improvement, Improver, Until
+from merino.inner.learn.improve.learner import TermsLearner
 from merino.inner.learn.improve.plan import Plan
-from merino.inner.learn.improve.state import Folder, LoopState
+from merino.inner.learn.improve.state import Folder, ImproveState
 from merino.inner.learn.installing import weights_paths
 from merino.inner.learn.learning import start_of
 from merino.inner.learn.request import Events
+from merino.inner.learn.rounds.loop import Finished, Loop, Until
 
 
 def begin(
@@ -23,7 +24,7 @@ def begin(
     until: Until,
     events: Events,
     threads: int | None = None,
-) -> Improvement:
+) -> Finished[ImproveState]:
     """Run in the folder `path`, from the file `weights`, None for those in use; `given` are settings of the Plan.
 
     An existing folder keeps its settings, and `given` must agree with them. Weights are put in use only if the run
@@ -32,45 +33,29 @@ def begin(
     with Folder(path) as folder:
         state = folder.load()
         if state is None:
-            source = active_file(weights)
-            terms, start = load_any(source)
-            plan = check(Plan(**given, set=terms.name))
-            start = start_of(start, plan.phases, len(terms))
-            state = LoopState(plan, str(source.absolute()), weights is None, tuple(start.tolist()))
+            state = _new(weights, given)
         else:
             _check_same(path, state, weights, given)
             events.say(f"Continuing in '{path}' after {len(state.rounds)} rounds")
         paths = weights_paths(None) if state.changes_use else None
         if paths is not None:
             paths.check_writable()
-        return Improver(folder, state, until, events, threads, paths).run()
+        return Loop(folder, state, TermsLearner(folder, events.say, paths), until, events, threads).run()
 
 
-def check(plan: Plan) -> Plan:
-    """The plan, if its numbers make sense together; raises LearnError."""
-    last, terms = plan.last or len(plan.terms), len(plan.terms)
-    if not 1 <= plan.first <= last <= terms:
-        raise LearnError(f"terms are numbered 1..{terms}, first before last; not {plan.first} {last}")
-    if plan.phases not in (1, 2):
-        raise LearnError(f"a weight has one value or two, not {plan.phases}")
-    if not 0 <= plan.share <= 1:
-        raise LearnError(f"the share of the result is from 0 to 1, not {plan.share:g}")
-    if plan.elo0 >= plan.elo1:
-        raise LearnError(f"the test needs elo0 below elo1, not {plan.elo0:g} and {plan.elo1:g}")
-    return plan
+def _new(weights: str | None, given: Mapping[str, Any]) -> ImproveState:
+    """The state of a new folder; raises LearnError and WeightsError."""
+    source = active_file(weights)
+    terms, start = load_any(source)
+    plan = Plan(**given, set=terms.name).check()
+    start = start_of(start, plan.phases, len(terms))
+    return ImproveState(
+        plan=plan, start_name=str(source.absolute()), changes_use=weights is None, weights=tuple(start.tolist())
+    )
 
 
-def _check_same(path: Path, state: LoopState, weights: str | None, given: Mapping[str, Any]) -> None:
-    """Raise LearnError if `given` differs from the settings of the folder."""
-    mine = state.plan.as_json()
-    other = [name for name, value in given.items() if mine[name] != value]
-    if other:
-        differing = ", ".join(f"{name} {_shown(mine[name])}, not {_shown(given[name])}" for name in other)
-        raise LearnError(f"'{path}' has other settings: {differing}; leave them out, or give a new folder")
+def _check_same(path: Path, state: ImproveState, weights: str | None, given: Mapping[str, Any]) -> None:
+    """Raise LearnError if `given` or the start differs from that of the folder."""
+    state.plan.check_same(given, path)
     if weights is not None and active_file(weights).absolute() != Path(state.start_name).absolute():
         raise LearnError(f"'{path}' began with '{state.start_name}', not '{weights}'; give a new folder")
-
-
-def _shown(value: float | str | None) -> str:
-    """A setting in an error."""
-    return f"{value:g}" if isinstance(value, int | float) else str(value or "unlimited")

@@ -6,7 +6,6 @@ same result.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,41 +20,17 @@ from merino.inner.eval.linear.registry import TERMS, TermSet
 from merino.inner.eval.linear.weights import load
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import FitCallback
-from merino.inner.learn.improve.plan import WIN, Plan
+from merino.inner.learn.improve.plan import Plan
 from merino.inner.learn.improve.state import weights_text
 from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.learning import learn, split
 from merino.inner.learn.request import Events
-from merino.inner.match.config import MatchConfig
+from merino.inner.learn.rounds.steps import StepContext, StepStoppedError, play_games, play_match
 from merino.inner.match.games import Tally
 from merino.inner.match.players import OwnPlayer
 from merino.inner.match.prove import StrengthTest
-from merino.inner.match.report import count_line
-from merino.inner.match.runner import MatchOutput, run_match
-from merino.inner.match.time_control import TimeControl
 
 GAMES, CANDIDATE, FIT = "games.pgn", "candidate.txt", "fit.json"
-
-
-class StepStoppedError(Exception):
-    """A step was interrupted, by Ctrl-C or because the time is up; its work so far is kept."""
-
-
-@dataclass(frozen=True)
-class StepContext:
-    """How to work and report: games at the same time, callbacks, and `poll`, called several times a second.
-
-    `poll` may raise KeyboardInterrupt, to end a step as Ctrl-C does.
-    """
-
-    threads: int
-    events: Events
-    poll: Callable[[], object]
-
-    def show(self, line: str) -> None:
-        """Show the state of a match."""
-        self.events.match_state(line)
-        self.poll()
 
 
 @dataclass(frozen=True)
@@ -76,18 +51,7 @@ def player(name: str, weights: np.ndarray, terms: TermSet) -> OwnPlayer:
 
 def play(plan: Plan, number: int, best: np.ndarray, folder: Path, context: StepContext) -> None:
     """Play the games of a round; raises StepStoppedError and MatchError."""
-    both = player("Merino", best, plan.terms)
-    config = MatchConfig(
-        (both, both),
-        TimeControl(nodes=plan.nodes),
-        plan.games,
-        plan.seed_of(number, 0),
-        adjudication=WIN,
-        random_moves=plan.random_moves(number),
-    )
-    output = MatchOutput(context.show, folder / GAMES, folder / "games.state", "Merino self-play", count_line)
-    if run_match(config, context.threads, None, output).interrupted:
-        raise StepStoppedError
+    play_games(plan, number, player("Merino", best, plan.terms), folder, context, pgn=folder / GAMES)
 
 
 def fit_round(
@@ -143,14 +107,4 @@ def play_trial(
     terms: TermSet = TERMS,
 ) -> Tally:
     """Play a match, until its test is settled if it decides; raises StepStoppedError and MatchError."""
-    config = MatchConfig(
-        (player("new", new, terms), player("old", old, terms)),
-        trial.time_control,
-        trial.most_games,
-        trial.seed,
-        adjudication=trial.adjudication,
-    )
-    result = run_match(config, context.threads, trial.test if decides else None, MatchOutput(context.show, state=state))
-    if result.interrupted:
-        raise StepStoppedError
-    return result.tally
+    return play_match(player("new", new, terms), player("old", old, terms), trial, state, context, decides)

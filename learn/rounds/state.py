@@ -1,0 +1,196 @@
+"""The state of a run in rounds, and its folder.
+
+The state is the one file that counts: replaced as a whole at the end of each round, so that a killed run continues
+where it was. The games, the result and the states of the matches of each round stay in its folder. `table.csv` and
+`log.txt` are for people.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import IO, Any, Generic, Self, TypeVar
+
+import numpy as np
+
+from merino.inner.core.common.about import __version__
+from merino.inner.core.common.files import is_draft, try_lock, write_together
+from merino.inner.core.common.sealed import as_json, from_json
+from merino.inner.core.common.user_files import STATE, is_there, open_log, read_user_file
+from merino.inner.learn.errors import LearnError
+from merino.inner.learn.rounds.plan import RoundPlan
+
+LOCK, LOG, TABLE = "lock", "log.txt", "table.csv"
+SAME, WORSE, OPEN = "same", "worse", "open"  # verdicts beside those of a test
+
+
+@dataclass(frozen=True, kw_only=True)
+class Round:
+    """A finished round. Elo is that of its match, with half the width of its 95% interval; None without a match.
+
+    `verdict` is "H1" if what it learned is the best, "H0" if not, "open" if the match ended undecided, or without a
+    match "same" and "worse": nothing new was learned, or the error on validation games rose. `from_start` is the Elo of
+    the best against the start in a separate match, None without one. An Elo without bounds, of a match in which one
+    side had all points, is infinite.
+    """
+
+    number: int
+    verdict: str
+    games: int
+    positions: int
+    match_games: int
+    elo: float | None
+    elo_error: float | None
+    from_start: float | None
+    from_start_error: float | None
+    seconds: float = 0.0
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether what it learned became the best."""
+        return self.verdict == "H1"
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """The round that `asdict` made; raises KeyError, TypeError or ValueError."""
+        return cls(**{field.name: data[field.name] for field in fields(cls)})
+
+
+PlanT = TypeVar("PlanT", bound=RoundPlan)
+RoundT = TypeVar("RoundT", bound=Round)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoopState(Generic[PlanT, RoundT]):
+    """The finished rounds of a run that began with the file `start_name`. `seconds` are those of the present round."""
+
+    plan: PlanT
+    start_name: str
+    rounds: tuple[RoundT, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def last_proven(self) -> int:
+        """The number of the round that found the best, 0 for the start."""
+        return max((found.number for found in self.rounds if found.is_proven), default=0)
+
+    @property
+    def hours(self) -> list[float]:
+        """The hours that had passed at the end of each round."""
+        return [float(hours) for hours in np.cumsum([found.seconds for found in self.rounds]) / 3600]
+
+    def with_round(self, found: RoundT) -> Self:
+        """The state after another round."""
+        return replace(self, rounds=(*self.rounds, found))
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data for `json.dumps`."""
+        return {
+            "version": __version__,
+            "plan": self.plan.as_json(),
+            "start": self.start_name,
+            "seconds": self.seconds,
+            "rounds": [asdict(found) for found in self.rounds],
+        }
+
+
+StateT = TypeVar("StateT", bound="LoopState[Any, Any]")
+
+
+class RunFolder(ABC, Generic[StateT]):
+    """The folder of a run, locked against other runs. A context manager, which unlocks it."""
+
+    command: str  # whose runs these are
+    state_name: str  # of the file of the state
+    round_name = "round"  # of the folders of rounds
+
+    def __init__(self, path: Path) -> None:
+        """Raises LearnError if it cannot be made or another run has locked it."""
+        self.path = path
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            self._lock: IO[bytes] = (path / LOCK).open("a+b")
+        except OSError as error:
+            reason = "it is not a folder" if isinstance(error, FileExistsError | NotADirectoryError) else error.strerror
+            raise LearnError(f"cannot use the folder '{path}': {reason}") from error
+        if not try_lock(self._lock):
+            self._lock.close()
+            raise LearnError(f"another {self.command} is running in '{path}': wait for it, or give another folder")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.close()
+
+    def of_round(self, number: int) -> Path:
+        """The folder of a round; made if it does not exist."""
+        path = self.path / f"{self.round_name}-{number:04}"
+        path.mkdir(exist_ok=True)
+        return path
+
+    def load(self) -> StateT | None:
+        """The finished rounds, None in a new folder; raises LearnError."""
+        path = self.path / self.state_name
+        if not is_there(path):
+            others = [each.name for each in self.path.iterdir() if each.name != LOCK and not is_draft(each)]
+            if others:
+                raise LearnError(f"'{self.path}' holds other files ({min(others)}): give a new folder")
+            return None
+        return self.read(path)
+
+    @abstractmethod
+    def read(self, path: Path) -> StateT:
+        """The state in a file; raises LearnError."""
+
+    @abstractmethod
+    def contents(self, state: StateT) -> dict[str, bytes]:
+        """The files beside the state that follow from it, by name; those that need not change may be left out."""
+
+    def save(self, state: StateT) -> None:
+        """Write the finished rounds; raises OSError.
+
+        The state comes first: after a kill the next run makes the others from it, and knows the folder as its own.
+        """
+        contents = {self.state_name: as_json(state.as_json(), indent=1), **self.contents(state)}
+        write_together({self.path / name: content for name, content in contents.items()})
+
+    def log(self, line: str) -> None:
+        """Add a line to the log; raises OSError."""
+        with open_log(self.path / LOG) as file:
+            file.write(f"{line}\n".encode())
+
+
+def read_state(path: Path, form: str, command: str) -> dict[str, Any]:
+    """The JSON of a state of this form, which `command` wrote; raises LearnError."""
+    try:
+        data = from_json(read_user_file(path, STATE), str(path))
+    except OSError as error:
+        raise LearnError(f"cannot read '{path}': {error.strerror}") from error
+    except ValueError as error:
+        raise LearnError(f"'{path}' is not the state of {command}: {error}") from error
+    if data.get("format") != form or data.get("version") != __version__:
+        raise LearnError(f"'{path}' is of another version of Merino: give a new folder")
+    return data
+
+
+def as_table(state: LoopState[Any, Any], columns: Mapping[str, str]) -> str:
+    """The rounds as comma-separated values, a line each under a header.
+
+    `columns` are attributes of a round with the formats of their values; `hours` come second.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    first, *others = columns
+    writer.writerow([first, "hours", *others])
+    for found, hours in zip(state.rounds, state.hours, strict=True):
+        cells = []
+        for name, form in columns.items():
+            value = found.number if name == first else getattr(found, name)
+            cells.append("" if value is None else f"{value:{form}}")
+        writer.writerow([cells[0], f"{hours:.3f}", *cells[1:]])
+    return text.getvalue()

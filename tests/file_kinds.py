@@ -59,6 +59,11 @@ from merino.inner.learn.improve.plan import Plan
 from merino.inner.learn.improve.state import ImproveState, TermsRound, load_state
 from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.net.training import Trainer, TrainingSettings
+from merino.inner.learn.night.plan import NightPlan
+from merino.inner.learn.night.report import summary
+from merino.inner.learn.night.state import Generation, GenerationData, NightState
+from merino.inner.learn.night.state import load_state as load_night
+from merino.inner.learn.night.state import table_of as night_table
 from merino.inner.learn.positions import Selection
 from merino.inner.learn.record import FORMAT as RECORD_FORMAT
 from merino.inner.learn.record import load_record
@@ -394,6 +399,22 @@ def _improve(path: Path) -> object:
 
 
 @cache
+def _night_states() -> Sequence[bytes]:
+    data = GenerationData(games=10, positions=100, bytes=560, hash="0" * 32, player="nothing")
+    numbers = {"from_terms": -3.0, "from_terms_error": 9.0, "play_seconds": 1.0, "train_seconds": 0.5}
+    found = Generation(
+        **PLAYED, **numbers, neurons=8, continued=False, error=0.01, net="0" * 16, data=data, nodes_a_second=1e6
+    )
+    state = NightState(plan=NightPlan(), start_name="nothing", rounds=(found,), seconds=2.5)
+    return [as_json(state.as_json(), indent=1)]
+
+
+def _night(path: Path) -> object:
+    state = load_night(path)
+    return state.hours, state.last_proven, night_table(state), summary(state)
+
+
+@cache
 def _tunes() -> Sequence[bytes]:
     from tests.test_tune_games import configuration, play  # noqa: PLC0415 (which plays a tune)
 
@@ -637,6 +658,7 @@ KINDS: tuple[FileKind, ...] = (
     FileKind("book", ".bin", _books, {"book": _book}, _book_apart, _book_together),
     FileKind("match state", ".state", _match_states, {"match": _match}, **JSON_FORM),
     FileKind("improve state", ".json", _improve_states, {"improve": _improve}, **JSON_FORM),
+    FileKind("night state", ".json", _night_states, {"night": _night}, **JSON_FORM),
     FileKind("round's fit", ".json", _fits, {"fit": _fit}, **JSON_FORM),
     FileKind(
         "account of a net",

@@ -42,6 +42,7 @@ OTHER_SPELLINGS = {
     "learn g.pgn --threads 2": "learn g.pgn --concurrency 2",
     "improve --threads 2": "improve --concurrency 2",
     "improve --from f": "improve --weights f",
+    "night --threads 2": "night --concurrency 2",
     "net my.net --games g.pgn": "net my.net --stats g.pgn",
     "spsa scan x --margin 30": "spsa scan x --timemargin 30",
     "spsa scan x --longest 120": "spsa scan x --maxmoves 60",
@@ -57,6 +58,7 @@ OTHER_SPELLINGS = {
     "demo --plies 20": "demo --maxmoves 10",
 }
 ONE_NAME_TWO_VALUES = {
+    "--from": "the net of a night, and the smallest value of a scan",
     "--out": "a folder where several files are written",
     "--state": "a folder where there are several matches",
     "--k": "learn can fit it",

@@ -201,6 +201,11 @@ def share(text: str) -> float:
     return _number(text, "from 0 to below 1", lambda value: 0 <= value < 1)
 
 
+def share_or_all(text: str) -> float:
+    """A number from 0 to 1."""
+    return _number(text, "from 0 to 1", lambda value: 0 <= value <= 1)
+
+
 def scale(text: str) -> float:
     """A K in centipawns."""
     return _number(text, "from 1 to 1000000", lambda value: 1 <= value <= 1e6)

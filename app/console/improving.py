@@ -8,9 +8,16 @@ from dataclasses import fields
 from typing import Any
 
 from merino.inner.app.console import shared_options as shared
-from merino.inner.app.console.command_line import KeyValues, Parser, any_number, natural, positive
+from merino.inner.app.console.command_line import Parser
 from merino.inner.app.console.learn_options import add_position_choice, add_what_to_fit, chosen_terms, set_in_use
 from merino.inner.app.console.learning import shown
+from merino.inner.app.console.rounds_options import (
+    add_deciding_match,
+    add_games,
+    add_round_seed,
+    add_when_to_stop,
+    check_will_end,
+)
 from merino.inner.app.console.shared_options import progress_stream
 from merino.inner.core.common.command import CommandError
 from merino.inner.core.common.files import write_fault
@@ -36,8 +43,7 @@ def improve(words: Sequence[str], say: Say, command: str = "merino improve") -> 
     """
     parser = improve_parser(command)
     args = parser.parse_args(list(words))
-    if args.hours is None and args.rounds is None:
-        parser.error("give --hours H or --rounds N; without them it would never end")
+    check_will_end(parser, args, "rounds")
     folder = args.state or user_folder("data") / "improve"
     try:
         with shown(shared.unless_quiet(say, args.quiet), progress_stream(args.quiet)) as events:
@@ -66,37 +72,15 @@ def improve_parser(command: str = "merino improve") -> Parser:
             "merino plot from-greko",
         ),
     )
-    add = parser.group("when to stop").add_argument
-    add("--hours", type=_hours, metavar="H", help="stop after H hours")
-    add("--rounds", type=positive, metavar="N", help="stop after N rounds, those of earlier runs included")
-    add = parser.group("training games").add_argument
-    add("--nodes", type=positive, metavar="N", help=f"nodes per move (default: {DEFAULTS.nodes})")
-    add("--games", type=positive, metavar="N", help=f"games per round (default: {DEFAULTS.games})")
-    add(
-        "--window",
-        type=positive,
-        metavar="N",
-        help=f"learn from the games of the last N rounds (default: {DEFAULTS.window})",
-    )
-    shared.add_concurrency(parser, "games")
+    add_when_to_stop(parser, "rounds")
+    add_games(parser, DEFAULTS, "round")
     add_what_to_fit(parser, ", such as 6-27 (default: all)", str(DEFAULTS.phases), f"{BLEND}={DEFAULTS.share:g}")
     add_position_choice(parser, usual=None)
-    add = parser.group("deciding match").add_argument
-    add("--match-nodes", type=positive, metavar="N", help=f"nodes per move (default: {DEFAULTS.match_nodes})")
-    add("--match-games", type=positive, metavar="N", help=f"maximum number of games (default: {DEFAULTS.match_games})")
-    sentence = f"bounds in normalised Elo (default: {DEFAULTS.elo0:g} {DEFAULTS.elo1:g})"
-    keys = ("elo0", "elo1")
-    add("--sprt", action=KeyValues, keys=keys, plain=keys, kind=any_number, metavar=("ELO0", "ELO1"), help=sentence)
-    sentence = (
-        f"games against the first weights after each success, to show progress; 0 for none (default: {DEFAULTS.gauge})"
-    )
-    add("--gauge", type=natural, metavar="N", help=sentence)
+    add_deciding_match(parser, DEFAULTS, "the first weights")
     sentence = "start from this file and leave the weights in use alone (default: the weights in use)"
     start = parser.group(shared.EVALUATION).add_argument("--weights", metavar="FILE", help=sentence)
     parser.also_accept("--from", start)
-    parser.add_argument(
-        "--seed", type=natural, metavar="N", help=f"seed of all random choices (default: {DEFAULTS.seed})"
-    )
+    add_round_seed(parser, DEFAULTS)
     shared.add_state(parser, "FOLDER")
     shared.add_quiet(parser)
     return parser
@@ -117,17 +101,6 @@ def _asked(args: argparse.Namespace, parser: Parser) -> dict[str, Any]:
             parser.error("--terms takes one range here, such as 6-27")
         given |= chosen
     return {name: value for name, value in given.items() if value is not None}
-
-
-def _hours(text: str) -> float:
-    """A type: a number above 0."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 1e6:
-        raise argparse.ArgumentTypeError(f"'{text[:40]}' is not a number of hours above 0")
-    return value
 
 
 def _report(found: Finished[ImproveState], say: Say, command: str) -> None:

@@ -66,7 +66,7 @@ COMMANDS = by_name(
         Command(
             "plot [RECORD]",
             "merino.inner.app.shell.plot:run_plot",
-            "Draw how 'learn', 'improve' or 'train' went (needs matplotlib).",
+            "Draw how 'learn', 'improve', 'train' or 'night' went (needs matplotlib).",
         ),
         Command(
             "points FILE ...",
@@ -157,6 +157,11 @@ COMMANDS = by_name(
             "Ask what nets know of the terms and of motifs, by linear probes.",
         ),
         Command("train FILE ...", "merino.inner.app.shell.train:run_train", "Train a net from scored positions."),
+        Command(
+            "night --hours H",
+            "merino.inner.app.shell.night:run_night",
+            "Make stronger and stronger nets: play, train and prove by a match.",
+        ),
         Command(
             "features EXPR [FEN]",
             "merino.inner.app.shell.features:run_features",

@@ -12,6 +12,7 @@ from merino.inner.app.cluster.connection import ClusterError, ClusterSession, se
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, positive
 from merino.inner.core.common.command import CommandError
+from merino.inner.core.common.text_table import aligned
 from merino.inner.core.common.work import WorkError
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.players import OwnPlayer
@@ -84,7 +85,7 @@ def _show(found: ClusterSession, games: int) -> int:
     for address, worker in sorted(found.workers.ready.items()):
         rate = f"{rates[address]:.2f}" if address in rates else "came late"
         rows.append((address, worker["host"], str(worker["threads"]), f"{worker['seconds']:.1f} s", rate))
-    for line in _aligned(rows):
+    for line in aligned(rows, left=2):
         print(line)
     for address, why in sorted(found.workers.refused.items()):
         print(f"{address}  cannot be used: it {why}")
@@ -115,16 +116,6 @@ def _measure(games: int) -> float:
     began = time.perf_counter()
     played = sum(1 for _ in play_match(config, games, 1))
     return played / (time.perf_counter() - began)
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """The rows in columns, the last three to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    padded = [
-        [cell.ljust(width) if number < 2 else cell.rjust(width) for number, (cell, width) in enumerate(pairs)]
-        for pairs in (zip(row, widths, strict=True) for row in rows)
-    ]
-    return ["  ".join(row) for row in padded]
 
 
 def _remark(sentence: str) -> None:

@@ -1,4 +1,4 @@
-"""`plot [RECORD]`: pictures of a run of `learn`, of one of `improve`, whose folder is the record, or of a net."""
+"""`plot [RECORD]`: pictures of a run of `learn`, of one of `improve` or `night`, given its folder, or of a net."""
 
 from __future__ import annotations
 
@@ -23,6 +23,10 @@ from merino.inner.learn.improve.state import STATE_NAME, load_state
 from merino.inner.learn.net.plots import PICTURES as NET_PICTURES
 from merino.inner.learn.net.plots import draw as draw_net
 from merino.inner.learn.net.plots import load_run, pictures_of
+from merino.inner.learn.night.plots import PICTURES as NIGHT_PICTURES
+from merino.inner.learn.night.plots import draw as draw_night
+from merino.inner.learn.night.state import STATE_NAME as NIGHT_NAME
+from merino.inner.learn.night.state import load_state as load_night
 from merino.inner.learn.plots import PICTURES, draw
 from merino.inner.learn.record import RECORD_NAME, load_record
 
@@ -37,7 +41,9 @@ def run_plot(arguments: Sequence[str]) -> int:
         raise UsageError(
             f"plot: there is no record of a learning run in '{path}' yet; run 'merino learn', or name a record"
         )
-    if is_folder(path):
+    if is_folder(path) and is_there(path / NIGHT_NAME):
+        _plot(path / NIGHT_NAME, args.out or path, args.format, load_night, lambda _: NIGHT_PICTURES, draw_night)
+    elif is_folder(path):
         _plot(path / STATE_NAME, args.out or path, args.format, load_state, lambda _: IMPROVE_PICTURES, draw_improve)
     elif is_net_file(path):
         _plot(path, args.out or path.parent, args.format, load_run, pictures_of, draw_net)
@@ -50,7 +56,8 @@ def _parser() -> Parser:
     parser = Parser(
         prog="merino plot",
         description=f"Draw a run of 'merino learn' ({', '.join(PICTURES)}); given its folder, of 'merino improve' "
-        f"({', '.join(IMPROVE_PICTURES)}); or a net ({', '.join(NET_PICTURES)}). One file per picture.",
+        f"({', '.join(IMPROVE_PICTURES)}) or 'merino night' ({', '.join(NIGHT_PICTURES)}); or a net "
+        f"({', '.join(NET_PICTURES)}). One file per picture.",
         examples=(
             "merino plot",
             "merino plot my-folder/learning.json --out pictures --format svg",
@@ -58,8 +65,8 @@ def _parser() -> Parser:
         ),
     )
     sentence = (
-        "the record of a run of 'learn' (default: the last run on the weights in use), the folder of 'improve', "
-        "or a net"
+        "the record of a run of 'learn' (default: the last run on the weights in use), the folder of 'improve' "
+        "or 'night', or a net"
     )
     parser.add_argument("record", nargs="?", type=file_path, metavar="RECORD", help=sentence)
     add = parser.group(shared.OUTPUT).add_argument

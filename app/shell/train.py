@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -14,7 +15,15 @@ from pathlib import Path
 import numpy as np
 
 from merino.inner.app.console import shared_options as shared
-from merino.inner.app.console.command_line import Parser, file_path, number_above_zero, positive, scale, share
+from merino.inner.app.console.command_line import (
+    Parser,
+    file_path,
+    number_above_zero,
+    positive,
+    scale,
+    share,
+    share_or_all,
+)
 from merino.inner.app.shell.naming import errors_named
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.files import FileInUseError, check_writable, held, write_fault
@@ -30,6 +39,7 @@ from merino.inner.eval.net.piece_family import net_evaluation
 from merino.inner.formats.packed import PackedError
 from merino.inner.formats.packed_files import training_records
 from merino.inner.formats.sources import SourceError, find_files
+from merino.inner.learn.net.bearing import EPOCHS, caution, epochs_for, neurons_for
 from merino.inner.learn.net.gradient import Objective
 from merino.inner.learn.net.labelling import label_games
 from merino.inner.learn.net.plots import log_of
@@ -53,7 +63,7 @@ def run_train(arguments: Sequence[str]) -> int:
         ExitStack() as stack,
     ):
         start = _start(args)
-        shape = _shape(args, start.shape if start else SHAPE)
+        _shape(args, start.shape if start else SHAPE)  # what is wrong with it is said before files are read
         checkpoint = out.parent / f"{out.name}.state"
         try:
             for path in (out, checkpoint):
@@ -62,10 +72,11 @@ def run_train(arguments: Sequence[str]) -> int:
             records, names = _records(args, start)
             is_pqr = args.objective == PQR
             k = args.k or (OBJECTIVE.k if is_pqr else fit_k(records))
+            shape = _shape(args, start.shape if start else replace(SHAPE, hidden=neurons_for(len(records))))
             settings = TrainingSettings(
                 shape,
                 Objective(args.blend, round(k, 1), args.power, is_pqr),
-                args.epochs,
+                args.epochs or epochs_for(len(records), args.batch),
                 args.batch,
                 args.rate,
                 SETTINGS.decay,
@@ -82,7 +93,9 @@ def run_train(arguments: Sequence[str]) -> int:
                 start,
             )
             if not args.quiet:
-                print(f"{shape}\n{len(records)} positions, K {k:.1f}, {args.epochs} epochs")
+                print(f"{shape}\n{len(records)} positions, K {k:.1f}, {settings.epochs} epochs")
+            if start is None and (words := caution(shape, len(records))):
+                print(f"train: {words}", file=sys.stderr)
             with LivePrinter(shared.progress_stream(args.quiet)) as show:
                 found = trainer.run(_TrainingLog(show, log_of(out)))
             save_net(found.network, out)
@@ -108,7 +121,7 @@ def _parser() -> Parser:
     shared.add_threads(parser, None, "one per core; the result does not depend on it")
     add = parser.group("net").add_argument
     add("--features", metavar="EXPR", help=f"feature set (default: {SHAPE.features}, or as in --start)")
-    sentence = f"neurons of the first layer and of a second one (default: {SHAPE.hidden}, or as in --start)"
+    sentence = "neurons of the first layer and of a second one (default: what the positions bear, or as in --start)"
     add("--hidden", metavar="N[,M]", help=sentence)
     sentence = f"activation function (default: {SHAPE.activation}, or as in --start)"
     add("--activation", choices=ACTIVATIONS, help=sentence)
@@ -118,8 +131,8 @@ def _parser() -> Parser:
     sentence = "continue from this net, a file or a name in weights/ (default: random weights)"
     add("--start", metavar="NET", help=sentence)
     add = parser.group("training").add_argument
-    sentence = "passes over all positions (default: %(default)s)"
-    add("--epochs", type=positive, metavar="N", default=SETTINGS.epochs, help=sentence)
+    sentence = f"passes over all positions (default: {EPOCHS}, more if they are few)"
+    add("--epochs", type=positive, metavar="N", help=sentence)
     sentence = "positions per step (default: %(default)s)"
     add("--batch", type=positive, metavar="N", default=SETTINGS.batch, help=sentence)
     sentence = "learning rate at the start (default: %(default)s)"
@@ -127,7 +140,7 @@ def _parser() -> Parser:
     sentence = "what to learn from: scores and results, or the moves of PGN games (PQR) (default: %(default)s)"
     add("--objective", choices=(SCORE, PQR), default=SCORE, help=sentence)
     sentence = "weight of the result in the target; the score has the rest (default: %(default)s)"
-    add("--blend", type=_blend, metavar="X", default=OBJECTIVE.blend, help=sentence)
+    add("--blend", type=share_or_all, metavar="X", default=OBJECTIVE.blend, help=sentence)
     sentence = "exponent of the error; 2 is the squared error (default: %(default)s)"
     add("--power", type=number_above_zero, metavar="X", default=OBJECTIVE.power, help=sentence)
     add("--k", type=scale, metavar="CP", help="scale of the scores (default: fitted to the results)")
@@ -231,7 +244,3 @@ def _tell(found: Trained, out: Path) -> None:
     )
     if found.interrupted:
         print("The same command continues from there.")
-
-
-def _blend(text: str) -> float:
-    return 1.0 if text in ("1", "1.0") else share(text)

@@ -36,6 +36,10 @@ class TrainingError(MerinoError):
     """Training is impossible; the message says why."""
 
 
+class StoppedEarlyError(TrainingError):
+    """Ctrl-C before the first epoch had ended."""
+
+
 @dataclass(frozen=True)
 class TrainingSettings:
     """How a net is trained."""
@@ -183,7 +187,7 @@ class Trainer:
             except KeyboardInterrupt:
                 interrupted = True
         if interrupted and not np.isfinite(self._best):
-            raise TrainingError("stopped before the first epoch ended: nothing is kept")
+            raise StoppedEarlyError("stopped before the first epoch ended: nothing is kept")
         return Trained(self._network(), self._error, self._best, self._epoch, self._seconds, interrupted)
 
     def _compile(self, gradient: Gradient) -> None:

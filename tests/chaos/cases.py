@@ -72,6 +72,17 @@ CASES = (
         {"w.txt": "wrong.txt"},
     ),
     Case(
+        "night",
+        f"night --from nothing --generations 1 --games 16 --nodes 40 --match-games 8 --match-nodes 40 --gauge 2 "
+        f"--state run {_TWO}",
+    ),
+    Case(
+        "night --from NET",
+        f"night --from older.net --generations 1 --games 16 --nodes 40 --match-games 8 --match-nodes 40 --gauge 0 "
+        f"--state run {_TWO}",
+        {"older.net": "older.net"},
+    ),
+    Case(
         "recipes",
         f"recipes r.toml --state run {_TWO}",
         {"r.toml": "recipes.toml", "wrong.txt": "wrong.txt"},

@@ -25,10 +25,11 @@ from merino.inner.core.common.files import is_draft
 from merino.inner.eval.linear.weights import load
 from merino.inner.eval.net.file import load_net
 from merino.inner.formats.packed import PackedError, open_packed, unpack
+from merino.inner.formats.viriformat import games_in
 from merino.inner.tune.tuning import load_tune
 
 # The time that something took, how long a PGN was when it was last looked at, and a checksum that includes them.
-_LEFT_OUT = {"seconds", "at", "checksum"}
+_LEFT_OUT = {"seconds", "at", "checksum", "play_seconds", "train_seconds", "nodes_a_second"}
 
 
 class Format(NamedTuple):
@@ -61,6 +62,11 @@ def _positions(path: Path) -> None:
         whole.write_bytes(path.read_bytes()[:size])
         if size:
             unpack(np.asarray(open_packed(whole)))
+
+
+def _scored_games(path: Path) -> None:
+    """Games in viriformat; the last one may be cut short where its writer was killed."""
+    games_in(path.read_bytes())
 
 
 def _numbers(path: Path) -> None:
@@ -139,6 +145,7 @@ FORMATS = (
     Format("*.pgn.partial", _text, None),
     Format("*.pgn", _games, _without_dates, grows=True),
     Format("*.bin", _positions, grows=True),
+    Format("*.vf", _scored_games, grows=True),
     Format("*.net", load_net, _net),
     Format("*.fen", _text),
     Format("*.scores", Path.read_bytes),

@@ -1,0 +1,147 @@
+"""`merino night`: generations of nets, each trained on games of the best one and proved by a match."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+from merino.inner.app.cluster.address import Needs
+from merino.inner.app.console import shared_options as shared
+from merino.inner.app.console.cluster_option import cluster_executor
+from merino.inner.app.console.command_line import Parser, share_or_all
+from merino.inner.app.console.learning import shown
+from merino.inner.app.console.rounds_options import (
+    add_deciding_match,
+    add_games,
+    add_round_seed,
+    add_when_to_stop,
+    check_will_end,
+)
+from merino.inner.app.shell.naming import errors_named
+from merino.inner.core.common.command import CommandError
+from merino.inner.core.common.files import write_fault
+from merino.inner.core.common.folders import user_folder
+from merino.inner.core.common.interrupt import INTERRUPTED
+from merino.inner.core.common.work import WorkError
+from merino.inner.eval.evaluation import EvaluationError
+from merino.inner.formats.packed import PackedError
+from merino.inner.formats.sources import SourceError
+from merino.inner.learn.net.training import TrainingError
+from merino.inner.learn.night.plan import NightPlan
+from merino.inner.learn.night.report import summary
+from merino.inner.learn.night.start import DEFAULT_START, begin
+from merino.inner.learn.night.state import NOTHING, NightState
+from merino.inner.learn.rounds.loop import Finished, Until
+from merino.inner.match.errors import MatchError
+
+DEFAULTS = NightPlan()
+
+
+def run_night(words: Sequence[str]) -> int:
+    """The command in a shell: 0, or 130 after Ctrl-C; raises CommandError."""
+    parser = _parser()
+    args = parser.parse_args(words)
+    check_will_end(parser, args, "generations")
+    shared.check_cluster(parser, args)
+
+    def say(line: str) -> None:
+        print(line, file=sys.stderr if args.json else sys.stdout, flush=True)
+
+    try:
+        with errors_named("night", SourceError, EvaluationError, PackedError, TrainingError, MatchError, WorkError):
+            found = _carry_out(args, shared.unless_quiet(say, args.quiet))
+    except OSError as error:
+        kept = "the work so far is kept: make room on the disk and start the same command again"
+        raise CommandError(f"night: {write_fault(error)}; {kept}") from error
+    if args.json:
+        print(json.dumps(_as_object(found)))
+    else:
+        _tell(found)
+    return INTERRUPTED if found.interrupted else 0
+
+
+def _carry_out(args: argparse.Namespace, say: shared.Say) -> Finished[NightState]:
+    folder = args.state or user_folder("data") / "night"
+    until = Until(args.hours, args.generations)
+    with (
+        shown(say, shared.progress_stream(args.quiet)) as events,
+        cluster_executor(args.cluster, "night", events.say, Needs(("match",))) as executor,
+    ):
+        return begin(folder, args.start, _asked(args), until, events, args.concurrency, executor)
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="merino night",
+        description="Make nets that grow stronger, generation after generation: play games with the best net so far, "
+        "train a net whose shape follows the number of positions, and let a match decide. The best net is replaced "
+        "only by one that has won, and nothing outside the folder is touched.",
+        notes="The same command continues where it was stopped or killed. Its folder keeps all games, and the "
+        "settings: other settings need another folder.",
+        examples=(
+            "merino night --hours 8",
+            "merino night --hours 8 --from nothing --state from-nothing",
+            "merino plot from-nothing",
+        ),
+    )
+    add_when_to_stop(parser, "generations")
+    sentence = (
+        f"begin with this net, a file or a name in weights/, or with '{NOTHING}': the values of the pieces, and no "
+        f"other knowledge (default: {DEFAULT_START})"
+    )
+    parser.group(shared.EVALUATION).add_argument("--from", dest="start", metavar="NET", help=sentence)
+    add_games(parser, DEFAULTS, "generation")
+    shared.add_cluster(parser, "play the games and matches")
+    sentence = f"weight of the result in the target; the score has the rest (default: {DEFAULTS.share:g})"
+    parser.group("training").add_argument("--blend", dest="share", type=share_or_all, metavar="X", help=sentence)
+    add_deciding_match(parser, DEFAULTS, "the start, and against the terms,")
+    add_round_seed(parser, DEFAULTS)
+    shared.add_state(parser, "FOLDER")
+    shared.add_json(parser)
+    shared.add_quiet(parser)
+    return parser
+
+
+def _asked(args: argparse.Namespace) -> dict[str, Any]:
+    """The settings of the NightPlan that were given."""
+    given = {each.name: getattr(args, each.name, None) for each in fields(NightPlan)}
+    given |= args.sprt or {}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _tell(found: Finished[NightState]) -> None:
+    """The report in the morning."""
+    print("\n".join(summary(found.state)))
+    print(f"The best is in '{found.best}'.")
+    if found.interrupted:
+        print("Stopped; the same command continues.")
+    if found.state.last_proven:
+        print(f"To play with it: option EvalFile, value '{found.best}'. Its card: merino net '{found.best}'")
+    if found.state.rounds:
+        print(f"To draw it: merino plot '{found.best.parent}'")
+
+
+def _as_object(found: Finished[NightState]) -> dict[str, Any]:
+    """The result for programs; an Elo without bounds, of a match without a point for one side, is null."""
+    return {
+        "best": str(found.best),
+        "generations": [
+            {
+                "positions": each.positions,
+                "neurons": each.neurons,
+                "elo": _known(each.elo),
+                "elo_error": _known(each.elo_error),
+                "kept": each.is_proven,
+            }
+            for each in found.state.rounds
+        ],
+    }
+
+
+def _known(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,47 @@
+"""The shape and the epochs that some positions bear: wider nets learn few positions by heart.
+
+The widths are those that predicted other games best, or played best, of nets trained on so many positions of Merino's
+games (docs/lab/nets.md); the last two are other engines'.
+"""
+
+from __future__ import annotations
+
+from merino.inner.eval.net.network import Shape
+from merino.inner.learn.net.training import TrainingSettings
+
+# From how many positions on so many neurons pay.
+BORNE = (
+    (0, 8),
+    (50_000, 16),
+    (400_000, 32),
+    (1_000_000, 64),
+    (4_000_000, 128),
+    (15_000_000, 256),
+    (150_000_000, 384),
+    (500_000_000, 512),
+)
+MIN_STEPS = 200  # of training, however few positions there are
+EPOCHS = TrainingSettings().epochs  # where these are steps enough
+
+
+def neurons_for(positions: int) -> int:
+    """The neurons that so many positions bear."""
+    return max(neurons for least, neurons in BORNE if positions >= least)
+
+
+def epochs_for(positions: int, batch: int) -> int:
+    """The passes over so many positions, `batch` to a step."""
+    steps = max(1, -(-positions // batch))
+    return max(EPOCHS, -(-MIN_STEPS // steps))
+
+
+def caution(shape: Shape, positions: int) -> str:
+    """What to say of a net that is too wide for so many positions; empty if it is not."""
+    neurons = neurons_for(positions)
+    if shape.hidden <= 2 * neurons:
+        return ""
+    wanted = next(least for least, borne in BORNE if shape.hidden <= 2 * borne)
+    return (
+        f"{positions:,} positions bear about {neurons} neurons; {shape.hidden} learn them by heart and play worse. "
+        f"They need about {wanted:,} positions; or give --hidden {neurons}."
+    )

@@ -1,0 +1,86 @@
+"""The start of a run of `night`: in a new folder from a net or from nothing, or where the last run stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Any
+
+from merino.inner.core.common.files import write_whole
+from merino.inner.core.common.user_files import is_there
+from merino.inner.eval.families import EvaluationFile, read_net
+from merino.inner.eval.net.file import digest, net_in
+from merino.inner.learn.errors import LearnError
+from merino.inner.learn.night.learner import NetLearner
+from merino.inner.learn.night.plan import NightPlan
+from merino.inner.learn.night.state import NOTHING, START_NET, START_TERMS, NightFolder, NightState, nothing_text
+from merino.inner.learn.request import Events
+from merino.inner.learn.rounds.loop import Finished, Loop, Until
+from merino.inner.learn.teaching import DEFAULT_TEACHER
+
+DEFAULT_START = DEFAULT_TEACHER
+
+
+def begin(
+    path: Path,
+    start: str | None,
+    given: Mapping[str, Any],
+    until: Until,
+    events: Events,
+    threads: int | None = None,
+    executor: Executor | None = None,
+) -> Finished[NightState]:
+    """Run in the folder `path`, from a net or "nothing"; `given` are settings of the NightPlan.
+
+    `start` is a file or the name of a net that comes with Merino, None for DEFAULT_START or that of the folder. An
+    existing folder keeps its settings and start, and what is given must agree with them. `executor` plays the games.
+    Raises LearnError, TrainingError, EvaluationError, PackedError, MatchError and OSError.
+    """
+    with NightFolder(path) as folder:
+        state = folder.load()
+        if state is None:
+            source = None if start == NOTHING else read_net(start or DEFAULT_START)
+            state = _new(source, given)
+        else:
+            state.plan.check_same(given, path)
+            source = _source_of(path, state, start)
+            events.say(f"Continuing in '{path}' after {len(state.rounds)} generations")
+        folder.save(state)
+        _keep_start(path, state, source)
+        return Loop(folder, state, NetLearner(folder), until, events, threads, executor).run()
+
+
+def _new(source: EvaluationFile | None, given: Mapping[str, Any]) -> NightState:
+    """The state of a new folder; raises LearnError and EvaluationError."""
+    plan = NightPlan(**given).check()
+    if source is None:
+        return NightState(plan=plan, start_name=NOTHING)
+    return NightState(plan=plan, start_name=str(source.path), start_hash=_hash_of(source))
+
+
+def _hash_of(source: EvaluationFile) -> str:
+    return digest(net_in(source.content, source.path))
+
+
+def _source_of(path: Path, state: NightState, start: str | None) -> EvaluationFile | None:
+    """The file that the run began with, if it is needed or given again; raises LearnError and EvaluationError."""
+    if start == NOTHING or start is None and state.is_from_nothing:
+        source, found = None, ""
+    elif start is None and is_there(path / START_NET):
+        return None
+    else:
+        source = read_net(start or state.start_name)
+        found = _hash_of(source)
+    if found != state.start_hash:
+        raise LearnError(f"'{path}' began with '{state.start_name}', and not '{start}'; give a new folder")
+    return source
+
+
+def _keep_start(path: Path, state: NightState, source: EvaluationFile | None) -> None:
+    """Put the start into the folder, unless it is there; raises OSError."""
+    if state.is_from_nothing:
+        if not is_there(path / START_TERMS):
+            write_whole(path / START_TERMS, nothing_text().encode())
+    elif source is not None and not is_there(path / START_NET):
+        write_whole(path / START_NET, source.content)

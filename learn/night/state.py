@@ -1,0 +1,184 @@
+"""The state of a run of `night`, and its folder.
+
+The folder has a folder for each generation, with its games (`games.vf`), its net (`candidate.net`) and the states of
+its matches. `best.net` is a copy of the net that has won. `start.net` is the net that the run began with;
+`start.txt`, if it began with nothing, holds the weights of that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+from merino.inner.core.common.user_files import NET, is_there, read_user_file
+from merino.inner.eval.linear.family import LinearEvaluation
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.weights import parse, render
+from merino.inner.eval.net.file import digest, net_in
+from merino.inner.eval.net.network import Network
+from merino.inner.learn.errors import LearnError
+from merino.inner.learn.night.plan import NightPlan
+from merino.inner.learn.rounds.state import TABLE, LoopState, Round, RunFolder, as_table, read_state
+
+FORMAT = "merino night 1"
+STATE_NAME = "night.json"
+NOTHING = "nothing"
+PIECES = {"VAL_P": 100, "VAL_N": 300, "VAL_B": 300, "VAL_R": 500, "VAL_Q": 900}
+BEST, START_NET, START_TERMS = "best.net", "start.net", "start.txt"
+GAMES, CANDIDATE = "games.vf", "candidate.net"
+_COLUMNS = {
+    "generation": "",
+    "verdict": "",
+    "games": "",
+    "positions": "",
+    "neurons": "",
+    "error": ".6f",
+    "match_games": "",
+    "elo": ".1f",
+    "elo_error": ".1f",
+    "from_start": ".1f",
+    "from_start_error": ".1f",
+    "from_terms": ".1f",
+    "from_terms_error": ".1f",
+}
+
+
+@dataclass(frozen=True)
+class GenerationData:
+    """The games that a generation has played, in viriformat: what was played, by whom (a hash), and the file."""
+
+    games: int
+    positions: int
+    bytes: int
+    hash: str
+    player: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generation(Round):
+    """A finished generation. `games` and `positions` are those that it has learned from, `data` what it has played.
+
+    `net` is the hash of its net, `error` that on validation games. `continued` says that its training began with the
+    best. `from_terms` is the Elo of the best against the terms that come with Merino, as `from_start`. Seconds and
+    nodes a second are those of playing its games, and of training.
+    """
+
+    neurons: int
+    continued: bool
+    error: float
+    net: str
+    data: GenerationData
+    from_terms: float | None
+    from_terms_error: float | None
+    play_seconds: float
+    train_seconds: float
+    nodes_a_second: float
+
+    @classmethod
+    def from_json(cls, data: Any) -> Self:
+        """See Round."""
+        found = super().from_json(data)
+        return replace(found, data=GenerationData(**data["data"]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class NightState(LoopState[NightPlan, Generation]):
+    """The finished generations of a run. `start_hash` is that of the net it began with, empty for nothing."""
+
+    start_hash: str = ""
+
+    @property
+    def is_from_nothing(self) -> bool:
+        """Whether it began with nothing."""
+        return not self.start_hash
+
+    def as_json(self) -> dict[str, Any]:
+        """See LoopState."""
+        return {"format": FORMAT, **super().as_json(), "start_hash": self.start_hash}
+
+
+class NightFolder(RunFolder[NightState]):
+    """The folder of a run of `night`."""
+
+    command, state_name, round_name = "night", STATE_NAME, "generation"
+    _written = 0  # the generation whose net `best.net` is, as far as this process knows
+
+    def read(self, path: Path) -> NightState:
+        """See RunFolder."""
+        return load_state(path)
+
+    def contents(self, state: NightState) -> dict[str, bytes]:
+        """See RunFolder."""
+        contents, number = {TABLE: table_of(state).encode()}, state.last_proven
+        if number != self._written:
+            network, contents[BEST] = self._net(self.of_round(number) / CANDIDATE)
+            _check_hash(network, state.rounds[number - 1].net, self.of_round(number) / CANDIDATE)
+            self._written = number
+        return contents
+
+    def best(self, state: NightState) -> Path:
+        """The file of the best: a net, or the weights of nothing if none has won."""
+        if state.last_proven:
+            return self.path / BEST
+        return self.path / (START_TERMS if state.is_from_nothing else START_NET)
+
+    def best_net(self, state: NightState) -> Network | None:
+        """The best net, None for the weights of nothing; raises LearnError and EvaluationError."""
+        number = state.last_proven
+        if not number and state.is_from_nothing:
+            return None
+        path = self.of_round(number) / CANDIDATE if number else self.path / START_NET
+        network, _ = self._net(path)
+        _check_hash(network, state.rounds[number - 1].net if number else state.start_hash, path)
+        return network
+
+    def start(self, state: NightState) -> Network | LinearEvaluation:
+        """What the run began with; raises LearnError and EvaluationError."""
+        if state.is_from_nothing:
+            return nothing()
+        network, _ = self._net(self.path / START_NET)
+        _check_hash(network, state.start_hash, self.path / START_NET)
+        return network
+
+    def _net(self, path: Path) -> tuple[Network, bytes]:
+        if not is_there(path):
+            raise LearnError(f"'{path}' is missing: a run of night needs it; give a new folder, or put it back")
+        content = read_user_file(path, NET)
+        return net_in(content, path), content
+
+
+def _check_hash(network: Network, known: str, path: Path) -> None:
+    if digest(network) != known:
+        raise LearnError(f"'{path}' is another net than this run left there: {digest(network)}, not {known}")
+
+
+def nothing_text() -> str:
+    """The weights file of nothing: the piece values that every beginner is told, and all other terms 0."""
+    weights = dict.fromkeys((term.name for term in TERMS), 0.0) | PIECES
+    return render(weights, ["Where merino night begins from nothing: the values of the pieces"], TERMS)
+
+
+def nothing() -> LinearEvaluation:
+    """The evaluation of nothing."""
+    return LinearEvaluation(parse(nothing_text(), NOTHING), terms=TERMS)
+
+
+def load_state(path: Path) -> NightState:
+    """Read `night.json`; raises LearnError."""
+    data = read_state(path, FORMAT, "a night")
+    try:
+        return NightState(
+            plan=NightPlan.from_json(data["plan"]),
+            start_name=str(data["start"]),
+            start_hash=str(data["start_hash"]),
+            rounds=tuple(Generation.from_json(found) for found in data["rounds"]),
+            seconds=float(data["seconds"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise LearnError(f"'{path}' is damaged: {error!r}") from error
+
+
+def table_of(state: NightState) -> str:
+    """The generations as comma-separated values, a line each under a header."""
+    return as_table(state, _COLUMNS)

@@ -1,0 +1,368 @@
+"""Generations of nets: played, trained and proved, gone on with, refused; only what has won becomes the best."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from merino.inner.app.shell.cli import main
+from merino.inner.app.shell.night import run_night
+from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.core.common.folders import user_folder
+from merino.inner.core.common.sealed import as_json, from_json
+from merino.inner.eval.evaluation import EvaluationError
+from merino.inner.eval.families import find_net
+from merino.inner.eval.net.file import digest, load_net, save_net
+from merino.inner.eval.net.network import Network, Shape, quantised
+from merino.inner.formats.packed_files import games_with_scores
+from merino.inner.learn.errors import LearnError
+from merino.inner.learn.net.bearing import BORNE, caution, epochs_for, neurons_for
+from merino.inner.learn.net.training import random_layers
+from merino.inner.learn.night import learner, steps
+from merino.inner.learn.night.plan import NightPlan
+from merino.inner.learn.night.plots import PICTURES, draw
+from merino.inner.learn.night.report import summary
+from merino.inner.learn.night.start import begin
+from merino.inner.learn.night.state import NightFolder, NightState, load_state, nothing, table_of
+from merino.inner.learn.night.steps import shape_for
+from merino.inner.learn.request import Events
+from merino.inner.learn.rounds.loop import Finished, Until
+from merino.inner.match.errors import MatchError
+from merino.inner.match.games import Tally
+
+TINY: dict[str, Any] = {
+    "nodes": 40, "games": 12, "window": 2, "match_nodes": 40, "match_games": 8, "gauge": 4, "elo0": 0.0, "elo1": 60.0,
+}  # fmt: skip
+WORDS = ["--games", "12", "--nodes", "40", "--match-games", "8", "--match-nodes", "40", "--gauge", "4", "--quiet"]
+STEPS = {"play": 2, "fit_generation": 2, "play_trial": 1}  # at which call a run is killed
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's data folder."""
+    monkeypatch.setenv("MERINO_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("MERINO_WEIGHTS", raising=False)
+    user_folder("data").mkdir(parents=True)
+    return user_folder("data")
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Training of a few epochs."""
+    monkeypatch.setattr(steps, "epochs_for", lambda *_: 4)
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A net of a few neurons."""
+    path, shape = tmp_path / "small.net", Shape(hidden=16)
+    save_net(quantised(shape, random_layers(shape, 1), 200.0, {}), path)
+    return path
+
+
+def ran(folder: Path, start: str | None = "nothing", generations: int = 2, **changes: object) -> Finished[NightState]:
+    return begin(folder, start, TINY | changes, Until(rounds=generations), Events(), threads=2)
+
+
+def settled(state: NightState) -> NightState:
+    """The state without its times."""
+    timeless = {"seconds": 0.0, "play_seconds": 0.0, "train_seconds": 0.0, "nodes_a_second": 0.0}
+    return replace(state, seconds=0.0, rounds=tuple(replace(found, **timeless) for found in state.rounds))
+
+
+def proving(verdict: bool) -> Callable[..., Any]:
+    """A match in which the new net wins nearly all games, or loses them."""
+
+    def play_trial(*_: object, **__: object) -> Tally:
+        tally = Tally()
+        tally.points[:], tally.pairs[:] = (8, 0, 392), (2, 0, 4, 0, 194)
+        if not verdict:
+            tally.points, tally.pairs = tally.points[::-1], tally.pairs[::-1]
+        return tally
+
+    return play_trial
+
+
+def test_generations_are_played_trained_and_told(tmp_path: Path) -> None:
+    found = ran(tmp_path / "run")
+    first, second = found.state.rounds
+    assert [first.number, second.number] == [1, 2] and not found.interrupted
+    assert first.games == 12 and second.games == 24  # the window holds both
+    assert 0 < first.positions < second.positions and first.neurons == 8
+    for each in found.state.rounds:
+        folder = tmp_path / "run" / f"generation-{each.number:04}"
+        played = list(games_with_scores(folder / "games.vf"))
+        assert sum(map(len, played)) == each.data.games == 12
+        assert sum(len(some.moves) for some in played) == each.data.positions
+        assert each.data.bytes == (folder / "games.vf").stat().st_size
+        assert digest(load_net(folder / "candidate.net")) == each.net
+        left = {path.name for path in folder.iterdir()} - {"gauge-3.state", "gauge-4.state"}
+        assert left == {"games.vf", "games.state", "candidate.net", "fit.json", "match.state"}
+    rows = (tmp_path / "run" / "table.csv").read_text().splitlines()
+    assert rows == table_of(found.state).splitlines() and len(rows) == 3
+    assert len((tmp_path / "run" / "log.txt").read_text().splitlines()) == 2
+    text = "\n".join(summary(found.state))
+    assert f"{second.positions:,}" in text and "2 generations in" in text
+    assert not list(user_folder("data").iterdir())  # nothing of the user's is touched
+
+
+def test_the_card_of_a_net_says_how_to_play_its_data_again(tmp_path: Path) -> None:
+    ran(tmp_path / "run")
+    data = load_net(tmp_path / "run" / "generation-0002" / "candidate.net").about["data"]
+    words = data["recipe"].split()[1:]
+    assert words[:5] == ["night", "--from", "nothing", "--generations", "2"]
+    assert main([*words, "--state", str(tmp_path / "again"), "--quiet"]) == 0
+    again = load_state(tmp_path / "again" / "night.json")
+    assert [each["generation"] for each in data["generations"]] == [1, 2]
+    for card, found in zip(data["generations"], again.rounds, strict=True):
+        assert card["hash"] == found.data.hash and card["bytes"] == found.data.bytes
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_killed_night_goes_on_to_the_same_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    whole = ran(tmp_path / "whole")
+    real, calls = getattr(learner.steps, step), []
+
+    def dies(*arguments: Any, **others: Any) -> Any:
+        """Does its work, and is killed before anybody has it."""
+        calls.append(None)
+        done = real(*arguments, **others)
+        if len(calls) == STEPS[step]:
+            raise RuntimeError("killed")
+        return done
+
+    with monkeypatch.context() as patch:
+        patch.setattr(learner.steps, step, dies)
+        with pytest.raises(RuntimeError, match="killed"):
+            ran(tmp_path / "killed")
+    again = ran(tmp_path / "killed")
+    assert settled(again.state) == settled(whole.state)
+    for name in ("generation-0001/games.vf", "generation-0002/games.vf", "generation-0002/candidate.net"):
+        assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_a_net_that_has_won_plays_the_next_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learner.steps, "play_trial", proving(True))
+    found = ran(tmp_path / "run")
+    first, second = found.state.rounds
+    assert first.is_proven and second.is_proven
+    assert (first.data.player, second.data.player) == ("nothing", first.net)
+    assert digest(load_net(found.best)) == second.net and found.best == tmp_path / "run" / "best.net"
+    assert found.in_use is None
+    assert second.from_start is not None and second.from_terms is not None
+    content = found.best.read_bytes()
+    monkeypatch.setattr(learner.steps, "play_trial", proving(False))
+    third = ran(tmp_path / "run", generations=3)
+    assert third.state.rounds[2].verdict == "H0" and third.best.read_bytes() == content
+    assert third.state.rounds[2].from_terms == second.from_terms  # the best is still that of the second
+
+
+def test_what_has_not_won_leaves_the_start_the_best(
+    tmp_path: Path, small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(learner.steps, "play_trial", proving(False))
+    content = small.read_bytes()
+    found = ran(tmp_path / "run", str(small), generations=1)
+    assert found.best.read_bytes() == content == small.read_bytes() and found.best.name == "start.net"
+    assert found.state.rounds[0].continued and found.state.rounds[0].neurons == 16
+    assert not (tmp_path / "run" / "best.net").exists()
+
+
+def test_ctrl_c_ends_with_the_best_so_far_and_the_next_run_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(learner.steps, "fit_generation", interrupted)
+        found = ran(tmp_path / "run")
+    assert found.interrupted and not found.state.rounds and found.best.name == "start.txt"
+    with monkeypatch.context() as patch:
+        patch.setattr(steps.Trainer, "_run_epoch", interrupted)  # before the first epoch has ended
+        assert ran(tmp_path / "run").interrupted
+    assert len(ran(tmp_path / "run").state.rounds) == 2
+
+
+def test_programs_get_one_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [*WORDS, "--from", "nothing", "--generations", "1", "--state", str(tmp_path / "run"), "--json"]
+    assert run_night(words) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert set(found) == {"best", "generations"} and Path(found["best"]).exists()
+    (generation,) = found["generations"]
+    assert set(generation) == {"positions", "neurons", "elo", "elo_error", "kept"}
+    assert generation["neurons"] == 8 and generation["kept"] in (True, False)
+
+
+def test_nothing_knows_the_pieces_alone() -> None:
+    weights = nothing().weights
+    assert weights[:5].tolist() == [100, 300, 300, 500, 900] and not weights[5:].any()
+
+
+@pytest.mark.parametrize(
+    ("positions", "best", "hidden", "continued"),
+    [
+        (10_000, None, 8, False),
+        (2_000_000, None, 64, False),
+        (2_000_000, 64, 64, False),  # as wide: anew
+        (2_000_000, 32, 64, False),
+        (2_000_000, 256, 256, True),
+        (600_000_000, 256, 512, False),
+    ],
+)
+def test_positions_say_the_shape(positions: int, best: int | None, hidden: int, continued: bool) -> None:
+    shape = None if best is None else Shape("ALL+H", best, 0, "crelu")
+    network = None if shape is None else Network(shape, {}, 200.0)
+    found, goes_on = shape_for(positions, network)
+    assert (found.hidden, goes_on) == (hidden, continued)
+    assert shape is None or (found.features, found.activation) == (shape.features, shape.activation)
+
+
+def test_few_positions_bear_few_neurons_and_many_epochs() -> None:
+    assert [neurons_for(least) for least, _ in BORNE] == sorted(neurons for _, neurons in BORNE)
+    assert neurons_for(49_999) < neurons_for(50_000)
+    assert epochs_for(10_000_000, 4096) == 10 < epochs_for(20_000, 4096)
+    assert "68,000 positions bear about 16 neurons; 64 learn them by heart" in caution(Shape(hidden=64), 68_000)
+    assert "about 400,000 positions" in caution(Shape(hidden=64), 68_000)
+    assert not caution(Shape(hidden=32), 68_000) and not caution(Shape(hidden=64), 400_000)
+
+
+def test_a_second_run_in_the_same_folder_is_refused(tmp_path: Path) -> None:
+    with NightFolder(tmp_path / "run"), pytest.raises(LearnError, match="another night is running"):
+        ran(tmp_path / "run")
+
+
+def test_other_settings_starts_and_versions_are_refused(tmp_path: Path, small: Path) -> None:
+    ran(tmp_path / "run", generations=0)
+    with pytest.raises(LearnError, match="other settings: nodes 40, not 50"):
+        ran(tmp_path / "run", nodes=50)
+    with pytest.raises(LearnError, match=r"began with 'nothing', and not '.*small.net'"):
+        ran(tmp_path / "run", str(small))
+    assert ran(tmp_path / "run", None, generations=0).state.is_from_nothing  # it keeps its start
+    path = tmp_path / "run" / "night.json"
+    path.write_bytes(as_json(from_json(path.read_bytes(), "it") | {"version": "9.1"}))
+    with pytest.raises(LearnError, match="another version"):
+        ran(tmp_path / "run")
+
+
+def test_another_net_in_place_of_the_start_is_refused(tmp_path: Path, small: Path) -> None:
+    ran(tmp_path / "run", str(small), generations=0)
+    with pytest.raises(LearnError, match="and not 'gen1'"):
+        ran(tmp_path / "run", "gen1")
+    (tmp_path / "run" / "start.net").write_bytes(find_net("gen1").read_bytes())
+    with pytest.raises(LearnError, match=r"start.net' is another net than this run left there"):
+        ran(tmp_path / "run", generations=1, start=None)
+    (tmp_path / "run" / "start.net").write_bytes(b"Merino net 1\n{")
+    with pytest.raises(EvaluationError, match=r"start.net' is not a usable net"):
+        ran(tmp_path / "run", generations=1, start=None)
+    (tmp_path / "run" / "start.net").unlink()
+    assert ran(tmp_path / "run", None, generations=0).best.read_bytes() == small.read_bytes()  # it is taken again
+
+
+@pytest.mark.parametrize("damage", ["changed", "missing"])
+def test_games_that_are_not_those_played_are_refused(tmp_path: Path, damage: str) -> None:
+    ran(tmp_path / "run", generations=1)
+    path = tmp_path / "run" / "generation-0001" / "games.vf"
+    content = bytearray(path.read_bytes())
+    content[40] ^= 1
+    path.unlink()
+    if damage == "changed":
+        path.write_bytes(content)
+    with pytest.raises(LearnError, match="has changed since" if damage == "changed" else "is missing"):
+        ran(tmp_path / "run")
+    content[40] ^= 1
+    path.write_bytes(content)
+    assert len(ran(tmp_path / "run").state.rounds) == 2
+
+
+def test_another_net_of_a_generation_is_refused(tmp_path: Path, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learner.steps, "play_trial", proving(True))
+    ran(tmp_path / "run", generations=1)
+    path = tmp_path / "run" / "generation-0001" / "candidate.net"
+    path.write_bytes(small.read_bytes())
+    with pytest.raises(LearnError, match="is another net than this run left there"):
+        ran(tmp_path / "run")
+    path.unlink()
+    with pytest.raises(LearnError, match="is missing: a run of night needs it"):
+        ran(tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"), [("{", "is not the state"), ("[]", "not a JSON object"), ("rounds", "is damaged")]
+)
+def test_a_state_that_cannot_be_read_is_refused(tmp_path: Path, text: str, fault: str) -> None:
+    ran(tmp_path / "run", generations=0)
+    path = tmp_path / "run" / "night.json"
+    if text == "rounds":
+        text = as_json(from_json(path.read_bytes(), "it") | {"rounds": [{}]}).decode()
+    path.write_text(text)
+    with pytest.raises(LearnError, match=fault):
+        load_state(path)
+
+
+def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "letter.txt").write_text("mine")
+    with pytest.raises(LearnError, match=r"holds other files \(letter.txt\)"):
+        ran(tmp_path / "run")
+
+
+def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device", "positions.bin")
+
+    words = [*WORDS, "--from", "nothing", "--generations", "1", "--state", str(tmp_path / "run")]
+    for step in ("write_packed_file", "save_net"):
+        with monkeypatch.context() as patch:
+            patch.setattr(steps, step, full)
+            with pytest.raises(
+                CommandError, match=r"cannot write 'positions\.bin': No space.*work so far is kept"
+            ):
+                run_night(words)
+    with monkeypatch.context() as patch:
+        patch.setattr(learner.steps, "play", lambda *_: (_ for _ in ()).throw(MatchError("the match broke off")))
+        with pytest.raises(CommandError, match="the match broke off"):
+            run_night([*words[:-1], str(tmp_path / "other")])
+    assert run_night(words) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        ([], "give --hours H or --generations N"),
+        (["--hours", "0"], "not a number of hours above 0"),
+        (["--generations", "1", "--games", "0"], "--games"),
+        (["--generations", "1", "--blend", "2"], "from 0 to 1"),
+        (["--generations", "1", "--sprt", "5", "0"], "elo0 below elo1"),
+        (["--generations", "1", "--from", "nowhere.net"], "there is no net 'nowhere.net'"),
+        (["--generations", "1", "--cluster", "local:2", "--concurrency", "2"], "leave out --concurrency"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(tmp_path: Path, words: list[str], fault: str) -> None:
+    with pytest.raises((CommandError, UsageError), match=fault):
+        run_night([*words, "--state", str(tmp_path / "run")])
+
+
+def test_pictures_of_a_night_are_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(learner.steps, "play_trial", proving(True))
+    state = ran(tmp_path / "run").state
+    endless = replace(state.rounds[0], elo=np.inf, elo_error=np.inf, from_start=np.inf, from_start_error=np.inf)
+    for name in PICTURES:
+        for each in (state, replace(state, rounds=(endless, state.rounds[1])), replace(state, rounds=())):
+            assert draw(each, name, ".svg").lstrip().startswith(b"<?xml")
+    assert main(["plot", str(tmp_path / "run")]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(PICTURES)
+
+
+def test_every_step_of_a_generation_has_a_seed_of_its_own() -> None:
+    seeds = [NightPlan(seed=seed).seed_of(number, step) for seed in (1, 2) for number in range(99) for step in range(5)]
+    assert len(set(seeds)) == len(seeds)

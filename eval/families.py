@@ -13,7 +13,8 @@ from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.core.common.user_files import HEAD_BYTES, NET, first_there, is_there, read_user_file, user_path
 from merino.inner.eval.evaluation import Evaluation, EvaluationError
 from merino.inner.eval.linear.family import LinearEvaluation
-from merino.inner.eval.linear.registry import SETS, TERMS, set_named
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.sets import set_named
 from merino.inner.eval.linear.weights import DEFAULT_FILE, SHIPPED, WeightsError, active_file, reason_of, text_in
 from merino.inner.eval.net.file import begins_like_net, kind_of, net_in, network_of
 from merino.inner.eval.net.piece_family import net_evaluation
@@ -145,9 +146,9 @@ def from_identity(identity: Mapping[str, Any]) -> Evaluation:
     """The evaluation with this `identity`; raises EvaluationError."""
     if set(identity) == {"net"}:
         return net_evaluation(network_of(str(identity["net"])))
-    if not {"weights"} <= set(identity) <= {"weights", "terms"}:
+    if not {"weights"} <= set(identity) <= {"weights", "terms", "version"}:
         raise EvaluationError(f"unknown family of evaluations: {', '.join(identity) or 'nothing'}")
-    name = str(identity.get("terms", TERMS.name))
-    if name not in SETS:
-        raise EvaluationError(f"there is no set of terms named {name!r}; this Merino knows {', '.join(SETS)}")
-    return LinearEvaluation(np.array(identity["weights"]), terms=set_named(name))
+    terms = set_named(str(identity.get("terms", TERMS.name)))
+    if terms.version != identity.get("version", ""):
+        raise EvaluationError(f"the set of terms '{terms.name}' is another one here: its file differs")
+    return LinearEvaluation(np.array(identity["weights"]), terms=terms)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from merino.inner.app.shell.cli import COMMANDS, main
+from merino.inner.app.shell.cli import COMMANDS, OWN_TERMS, main
 from merino.inner.core.common.about import __version__ as version
 from merino.inner.engine.uci.commands import COMMANDS as UCI_COMMANDS
 from tests.browser import Page, needs_browser
@@ -101,9 +101,11 @@ def commands(page: str) -> Iterator[list[str]]:
             found = re.match(r"(?:merino|(?:\.venv/bin/)?python3? -m (?:engine|merino)) (?=[\w-])", part)
             if found:
                 try:
-                    yield shlex.split(part[found.end() :])
+                    words = shlex.split(part[found.end() :])
                 except ValueError:  # half of a command, as in "`merino`'s"
                     raise AssertionError(f"{page}: {line}") from None
+                if words := words[2:] if words[0] == OWN_TERMS else words:
+                    yield words
 
 
 @cache

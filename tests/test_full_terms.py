@@ -17,7 +17,7 @@ from merino.inner.eval.families import from_identity, load_evaluation
 from merino.inner.eval.linear.evaluate import counts_of, features_of, scores_of
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.registry import TERMS as DEFAULT_TERMS
-from merino.inner.eval.linear.registry import set_named
+from merino.inner.eval.linear.sets import set_named
 from merino.inner.eval.linear.weights import WeightsError, as_mapping, load, render, rewrite, set_in
 from tests import naive_full
 from tests.boards import playouts, records, sparse

@@ -12,7 +12,8 @@ from merino.inner.app.console.learn_options import read_arguments
 from merino.inner.app.shell.cli import main
 from merino.inner.core.common.command import UsageError
 from merino.inner.eval.linear.family import LinearEvaluation
-from merino.inner.eval.linear.registry import TERMS, set_named
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.sets import set_named
 from merino.inner.eval.linear.weights import load, load_any, save
 from merino.inner.formats.pgn_games import read_games
 from merino.inner.learn.checking import check_rows

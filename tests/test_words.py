@@ -17,7 +17,8 @@ from merino.inner.engine.report import phrases
 from merino.inner.engine.report.phrases import phrase
 from merino.inner.eval.families import default, load_evaluation
 from merino.inner.eval.linear.evaluate import NUMBER_OF_TERMS
-from merino.inner.eval.linear.registry import SETS, TERMS, set_named
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.sets import SETS, set_named
 from merino.inner.study.errors import StudyError
 from merino.inner.study.words.account import account_around, account_of, columns_of
 from merino.inner.study.words.neighbours import neighbours, without_pieces

@@ -21,7 +21,8 @@ from merino.inner.app.shell.points import points_parser
 from merino.inner.engine.search.parameters import PARAMETERS
 from merino.inner.engine.uci.options import OPTIONS, UciOption
 from merino.inner.eval.linear.phases import halves
-from merino.inner.eval.linear.registry import TERMS, Group, TermSet, set_named
+from merino.inner.eval.linear.registry import TERMS, Group, TermSet
+from merino.inner.eval.linear.sets import set_named
 from merino.inner.eval.linear.weights import defaults
 from merino.inner.tune.methods import METHODS
 from merino.inner.tune.simulator import SETTINGS

@@ -23,7 +23,9 @@ from merino.inner.core.common.streams import (
 )
 from merino.inner.engine.uci import serve_one
 from merino.inner.engine.uci.commands import COMMANDS as UCI_COMMANDS
+from merino.inner.eval.linear.own_file import use_own_terms
 
+OWN_TERMS = "--own-terms"  # before any command
 HELP = ("-h", "--help")  # the same as `help`, alone or after a command
 
 # Each function takes the arguments after the name and returns the exit code; if it takes any, it prints its help for
@@ -262,15 +264,18 @@ def show_help(arguments: list[str]) -> int:
     """Print the table of commands, or the help of one."""
     if set(arguments) - set(HELP):
         return _run([*arguments, HELP[-1]])
-    print(f"{NAME} {__version__}, a chess engine with an evaluation that learns\n\nusage: merino [COMMAND]\n")
+    print(f"{NAME} {__version__}, a chess engine with an evaluation that learns\n")
+    print(f"usage: merino [{OWN_TERMS} FILE] [COMMAND]\n")
     for command in dict.fromkeys(COMMANDS.values()):
         print(_row(command))
     print("\nWithout a command, Merino starts the console on a terminal, else UCI. It also runs a single UCI command,")
     print("as in 'merino go depth 12'. 'merino COMMAND -h' shows the arguments, options and examples of a command.")
+    print(f"{OWN_TERMS} names a Python file with evaluation terms of your own.")
     return 0
 
 
 def _run(arguments: list[str]) -> int:
+    arguments = _without_own_terms(arguments)
     name, *rest = arguments or ["console" if is_terminal() else "uci"]
     if name not in COMMANDS and name in UCI_COMMANDS:
         if set(rest) & set(HELP):
@@ -284,6 +289,21 @@ def _run(arguments: list[str]) -> int:
         function = command.load()
     code: int = function(rest)
     return code
+
+
+def _without_own_terms(arguments: list[str]) -> list[str]:
+    """The arguments after --own-terms FILE, if they begin with that; the file is used from now on."""
+    option, *rest = arguments or [""]
+    if option.partition("=")[0] != OWN_TERMS:
+        return arguments
+    name, *rest = [option.partition("=")[2], *rest] if "=" in option else rest or [""]
+    if not name:
+        raise UsageError(f"{OWN_TERMS} needs a Python file")
+    try:
+        use_own_terms(name)
+    except OSError as error:
+        raise UsageError(f"{OWN_TERMS}: cannot read '{name}': {error.strerror}") from error
+    return rest
 
 
 def _refuse_arguments(command: Command, rest: Sequence[str]) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from merino.inner.eval.linear.registry import SETS, Group, Term, set_named
+from merino.inner.eval.linear.registry import Group, Term
+from merino.inner.eval.linear.sets import names_of_sets, set_named
 
 _PHRASES = {
     "PawnDoubled": "doubled pawns",
@@ -70,7 +71,7 @@ def is_material(name: str) -> bool:
 @cache
 def _term(name: str) -> Term:
     """The term of this name, in whichever set; raises KeyError."""
-    for each in SETS:
+    for each in names_of_sets():
         for term in set_named(each):
             if term.name == name:
                 return term

@@ -7,18 +7,29 @@ uses a set is compiled for all of them together.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.core.errors import NumbaError
 
 from merino.inner.core.board.bitboard import U64
 from merino.inner.core.board.position import POSITION
-from merino.inner.core.compiled.jit import entry, kernel
+from merino.inner.core.compiled.jit import entry, in_python, kernel
 from merino.inner.core.compiled.memory import array_at
 from merino.inner.core.compiled.recursion import counts_address, evaluation_address, sum_address
+from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.linear.registry import TermSet
 from merino.inner.eval.material import middlegame_share, stage_of
+
+# Of what numba says: its colours, the functions that it names, and the line that says what is wrong.
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_FUNCTION = re.compile(r"<function (\w+) at ")
+_REASON = re.compile(r"(?:Failed in nopython mode pipeline[^\n]*\n\s*)+([^\n]+)")
+_MAX_REASON = 150  # characters
 
 
 class Addresses(NamedTuple):
@@ -79,6 +90,25 @@ def weighted_sum_of(terms: TermSet) -> Any:
     return weighted_sum
 
 
+def install(terms: TermSet, records: np.ndarray) -> None:
+    """Let these search records use this set; raises EvaluationError for a term of the user's that does not compile."""
+    with _compiling(terms):
+        install_of(terms)(records)
+
+
+@contextmanager
+def _compiling(terms: TermSet) -> Iterator[None]:
+    """Report what numba says of a user's terms in a line, as an EvaluationError."""
+    try:
+        yield
+    except NumbaError as error:
+        said = _COLOURS.sub("", str(error))
+        names = {in_python(term.count).__name__: f"the term {term.name}" for term in terms}
+        culprit = next((names[name] for name in _FUNCTION.findall(said) if name in names), f"the set '{terms.name}'")
+        reason = (_REASON.findall(said) or [said])[-1].strip()
+        raise EvaluationError(f"{culprit} does not compile: {reason[:_MAX_REASON]}") from error
+
+
 @cache
 def install_of(terms: TermSet) -> Any:
     """The entry (search record) that lets it use this set; `evaluation_data` are the weights of each stage in turn."""
@@ -91,7 +121,7 @@ def install_of(terms: TermSet) -> Any:
         row = s.evaluation_data + U64(stage_of(position)) * row_bytes  # chosen once, as the sum has no stages
         return weighted_sum(position, array_at(row, np.float64, number))
 
-    @entry(of=terms.name)
+    @entry(of=terms.key)
     def install(records):
         s = records[0]
         s.evaluation = evaluation_address(white_score, s)
@@ -115,11 +145,12 @@ def addresses_of(terms: TermSet) -> Addresses:
         fill_counts(side_view, phase_shares(side_view), out)
         return 0
 
-    @entry(of=terms.name)
+    @entry(of=terms.key)
     def link(positions, out, addresses):
         addresses[0] = sum_address(weighted_sum, positions[0], out)
         addresses[1] = counts_address(side_counts, positions[0], out)
 
     found = np.zeros(2, dtype=np.uint64)
-    link(np.zeros(1, dtype=POSITION), np.zeros(len(terms)), found)
+    with _compiling(terms):
+        link(np.zeros(1, dtype=POSITION), np.zeros(len(terms)), found)
     return Addresses(found[0], found[1])

@@ -12,7 +12,7 @@ import numpy as np
 from merino.inner.eval.evaluation import WIDTH, Evaluation, Number
 from merino.inner.eval.explanation import Explanation, PieceValues
 from merino.inner.eval.linear.breakdown import explain
-from merino.inner.eval.linear.compiled import install_of
+from merino.inner.eval.linear.compiled import install
 from merino.inner.eval.linear.evaluate import scores_of, white_scores_of
 from merino.inner.eval.linear.phases import SUFFIXES, by_stage, halves, simplest, with_values
 from merino.inner.eval.linear.pieces import attributed_of, value_pieces
@@ -44,14 +44,15 @@ class LinearEvaluation(Evaluation):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The weights, and the set that they are for unless it is the default."""
+        """The weights, the set that they are for unless it is the default, and its version if it is the user's own."""
         of = {} if self.terms is TERMS else {"terms": self.terms.name}
-        return {"weights": self.weights.tolist(), **of}
+        version = {"version": self.terms.version} if self.terms.version else {}
+        return {"weights": self.weights.tolist(), **of, **version}
 
     def install(self, record: np.ndarray) -> object:
         """See Evaluation."""
         record[0]["evaluation_data"] = self._table.ctypes.data
-        install_of(self.terms)(record)
+        install(self.terms, record)
         return self._table
 
     def white_scores(self, positions: np.ndarray) -> np.ndarray:

@@ -1,19 +1,15 @@
-"""Sets of evaluation terms, each filled by its `term` decorator; everything else is derived from them."""
+"""What a term and a set of terms are. A set is filled by its `term` decorator; everything else is derived from it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, IntEnum
-from importlib import import_module
 from typing import Any, overload
 
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.eval.linear.view import view_without, views
 
-# The sets by name, and the modules that fill them. A module is imported when its set is asked for: most runs need one.
-_MODULES = {"greko2015": "terms", "full": "full.terms"}
-SETS = tuple(_MODULES)
 PAWN_VALUE = 0  # the first term of every set: the unit of relative values
 
 
@@ -67,8 +63,12 @@ class TermSet(Sequence[Term]):
 
     `name` is the word by which a weights file names the set. `views` is a kernel: the views of both sides of a
     position, White's first, which its terms count on. `view_without` is another: the view of a side (position, colour,
-    squares) that leaves its own pieces on `squares`, as it sees them, out of the count.
+    squares) that leaves its own pieces on `squares`, as it sees them, out of the count. `version` tells apart those of
+    one name that a user's file has had, as compiled code and results depend on them; empty for the sets of Merino.
+    `base` names the set that it is derived from, empty for none.
     """
+
+    version = base = ""
 
     def __init__(
         self, name: str, views: Any = views, view_without: Any = view_without, terms: Iterable[Term] = ()
@@ -88,9 +88,10 @@ class TermSet(Sequence[Term]):
     def __len__(self) -> int:
         return len(self._terms)
 
-    def __reduce__(self) -> tuple[Callable[[str], TermSet], tuple[str]]:
-        """A set arrives in another process as the one of its name there."""
-        return set_named, (self.name,)
+    @property
+    def key(self) -> str:
+        """Name and version, by which compiled code is kept."""
+        return f"{self.name}-{self.version}" if self.version else self.name
 
     def term(
         self,
@@ -110,12 +111,6 @@ class TermSet(Sequence[Term]):
             return compiled
 
         return register
-
-
-def set_named(name: str) -> TermSet:
-    """The set of this name, one of SETS."""
-    found: TermSet = import_module(f"merino.inner.eval.linear.{_MODULES[name]}").TERMS
-    return found
 
 
 TERMS = TermSet("greko2015")  # the default: the 27 of GreKo 2015 ML, filled by `terms`

@@ -23,7 +23,8 @@ from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.core.common.user_files import WEIGHTS, is_there, names_in, read_user_text, text_of, user_path
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.linear.phases import SUFFIXES, halves
-from merino.inner.eval.linear.registry import SETS, TERMS, Term, TermSet, set_named
+from merino.inner.eval.linear.registry import TERMS, Term, TermSet
+from merino.inner.eval.linear.sets import TermSetError, set_named
 from merino.inner.eval.outlook import DEFAULT_K
 
 SHIPPED = Path(__file__).resolve().parents[2] / "weights"
@@ -107,10 +108,10 @@ def set_in(text: str, source: str) -> TermSet:
             continue
         if found is not None or len(words) != 2:
             raise WeightsError(f"{where}: expected one line '{SET_WORD} NAME', found {line.strip()[:60]!r}")
-        if words[1] not in SETS:
-            hint = did_you_mean(words[1], SETS)
-            raise WeightsError(f"{where}: there is no set of terms named {words[1][:40]!r}{hint}")
-        found = set_named(words[1])
+        try:
+            found = set_named(words[1])
+        except TermSetError as error:
+            raise WeightsError(f"{where}: {error}") from error
     return TERMS if found is None else found
 
 
@@ -202,8 +203,17 @@ def file_of(terms: TermSet) -> Path:
 
 
 def defaults(terms: TermSet = TERMS) -> np.ndarray:
-    """The weights that come with Merino for a set, as `load` gives them; raises WeightsError."""
-    return load(file_of(terms), terms)
+    """The weights that come with Merino for a set, as `load` gives them; raises WeightsError.
+
+    A derived set has those of its base, and the defaults of its new terms, 0 where they name none.
+    """
+    if not terms.base:
+        return load(file_of(terms), terms)
+    base = set_named(terms.base)
+    values = {term.name: (term.default or 0.0,) * 2 for term in terms}
+    pairs = np.transpose(halves(defaults(base), len(base))).tolist()
+    values |= {term.name: tuple(pair) for term, pair in zip(base, pairs, strict=True) if term.name in values}
+    return np.array([values[term.name][phase] for phase in range(2) for term in terms])
 
 
 def as_mapping(weights: np.ndarray, terms: Iterable[Term] = TERMS) -> dict[str, float]:

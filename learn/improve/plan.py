@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from merino.inner.eval.linear.registry import SETS, TERMS, TermSet, set_named
+from merino.inner.eval.linear.registry import TERMS, TermSet
+from merino.inner.eval.linear.sets import set_named
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.learning import Settings
 from merino.inner.learn.positions import Quiet, Selection
@@ -33,8 +34,7 @@ class Plan(RoundPlan):
     def from_json(cls, data: dict[str, Any]) -> Self:
         """See RoundPlan."""
         plan = super().from_json(data)
-        if plan.set not in SETS:
-            raise ValueError(f"there is no set of terms named {plan.set!r}")
+        set_named(plan.set)
         return replace(plan, positions=Quiet(plan.positions))
 
     def check(self) -> Self:

@@ -1,0 +1,151 @@
+"""A set of terms of the user's own, from a Python file that an option names and no weights file can."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from merino.inner.app.shell.cli import main
+from merino.inner.core.board.game import Position
+from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.searcher import Searcher
+from merino.inner.eval.evaluation import EvaluationError
+from merino.inner.eval.families import from_identity, load
+from merino.inner.eval.linear.own_file import ENVIRONMENT_VARIABLE
+from merino.inner.eval.linear.sets import SETS, set_named
+from tests.uci_process import run_merino
+
+ON_THE_RIM = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P3N/2NB4/PP3PPP/R1BQ1RK1 b - - 0 9"
+SOURCE = '''
+from merino.terms import Group, bitboard, derived
+
+TERMS = derived("mine", "greko2015", without=["Rook7th"])
+
+
+@TERMS.term("KnightOnRim", Group.BOARD_CONTROL, (-100, 100), sign=-1)
+def knight_on_rim(view):
+    """A knight on the a- or h-file."""
+    return bitboard.popcount(view.knights & ~(bitboard.NOT_A & bitboard.NOT_H))
+'''
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file of own terms in use."""
+    path = tmp_path / "my_terms.py"
+    path.write_text(SOURCE)
+    monkeypatch.setenv(ENVIRONMENT_VARIABLE, str(path))
+    return path
+
+
+@pytest.fixture
+def weights(tmp_path: Path) -> Path:
+    """A weights file for the set, with the new term."""
+    path = tmp_path / "mine.txt"
+    path.write_text("set mine\nKnightOnRim -50\n")
+    return path
+
+
+def test_a_weights_file_for_it_has_the_weights_of_the_base_and_the_new_term(own: Path, weights: Path) -> None:
+    numbers = load(weights).named()
+    base = load(Path(__file__).parents[1] / "weights" / "default.txt").named()
+    assert numbers.pop("KnightOnRim") == -50
+    assert {name: value for name, value in base.items() if not name.startswith("Rook7th")} == numbers
+
+
+def test_the_new_term_counts_in_the_score_the_explanation_and_the_search(own: Path, weights: Path, capsys) -> None:
+    assert main(["explain", ON_THE_RIM, "--weights", str(weights), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    (line,) = [each for each in told["terms"] if each["name"] == "KnightOnRim"]
+    assert line["net_cp"] == pytest.approx(-60), "one knight, 50 centipawns, a group of 1.2"
+    position = Position(ON_THE_RIM)
+    with_term = Searcher(1, evaluation=load(weights)).search(position, Limits(depth=6))
+    weights.write_text("set mine\nKnightOnRim 0\n")
+    without = Searcher(1, evaluation=load(weights)).search(position, Limits(depth=6))
+    assert with_term.line and without.line and with_term.line.score != without.line.score
+
+
+def test_it_reaches_other_processes_and_states_by_its_name(own: Path, weights: Path) -> None:
+    evaluation = load(weights)
+    again = pickle.loads(pickle.dumps(evaluation))
+    assert again.terms is evaluation.terms is set_named("mine")
+    assert from_identity(evaluation.identity).named() == evaluation.named()
+    with pytest.raises(EvaluationError, match="its file differs"):
+        from_identity({**evaluation.identity, "version": "another"})
+
+
+def test_without_the_option_no_weights_file_brings_it_in(weights: Path) -> None:
+    with pytest.raises(EvaluationError, match=r"mine.txt:1: there is no set of terms named 'mine'; .*--own-terms FILE"):
+        load(weights)
+
+
+def test_the_option_comes_before_the_command(tmp_path: Path, weights: Path) -> None:
+    path = tmp_path / "my_terms.py"
+    path.write_text(SOURCE)
+    found = run_merino("--own-terms", str(path), "weights", str(weights))
+    assert found.code == 0, found.errors
+    told = "\n".join(found.output)
+    assert "KnightOnRim" in told and "Rook7th" not in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--own-terms"], "needs a Python file"),
+        (["--own-terms", "nosuch.py", "bench"], "cannot read 'nosuch.py': No such file"),
+        (["--own-terms=/dev/zero", "bench"], "it is a device, not a regular file"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused_at_once(arguments: list[str], complaint: str, capsys) -> None:
+    assert main(arguments) == 2
+    assert complaint in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("import Group", "import Grup", "cannot be used: ImportError"),
+        ("TERMS =", "MINE =", "cannot be used: NameError"),
+        ('"mine"', '"full"', "another name than 'full'"),
+        ('"mine"', '"my set"', "'my set' cannot be a name"),
+        ('"Rook7th"', '"Rook8th"', "greko2015 has no term called 'Rook8th'; did you mean 'Rook7th'"),
+        ('"KnightOnRim"', '"KnightCenter"', "two terms are called 'KnightCenter'"),
+        ('without=["Rook7th"]', 'without=["VAL_P", "VAL_N", "VAL_B", "VAL_R", "VAL_Q"]', "the value of a pawn"),
+    ],
+)
+def test_a_file_with_a_fault_is_refused_with_the_reason(
+    own: Path, weights: Path, old: str, new: str, complaint: str
+) -> None:
+    own.write_text(SOURCE.replace(old, new))
+    with pytest.raises(EvaluationError) as error:
+        load(weights)
+    assert complaint in str(error.value) and SETS
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("view.knights", "view.nights", "the term KnightOnRim does not compile: Unknown attribute 'nights'"),
+        ("bitboard.popcount", "popcount", "the term KnightOnRim does not compile: NameError: name 'popcount'"),
+    ],
+)
+def test_a_term_that_does_not_compile_is_named_with_the_reason(
+    own: Path, weights: Path, old: str, new: str, complaint: str
+) -> None:
+    own.write_text(SOURCE.replace(old, new))
+    with pytest.raises(EvaluationError) as error:
+        Searcher(1, evaluation=load(weights))
+    assert str(error.value).startswith(complaint)
+
+
+def test_a_changed_term_is_compiled_anew(own: Path, weights: Path, tmp_path: Path, monkeypatch) -> None:
+    record = np.stack([Position(ON_THE_RIM).record[0]])
+    first = float(load(weights).white_scores(record)[0])
+    changed = tmp_path / "changed.py"
+    changed.write_text(SOURCE.replace("return bitboard", "return 2 * bitboard"))
+    monkeypatch.setenv(ENVIRONMENT_VARIABLE, str(changed))
+    assert float(load(weights).white_scores(record)[0]) == pytest.approx(first - 60)

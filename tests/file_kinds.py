@@ -14,7 +14,7 @@ import tempfile
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from random import Random
@@ -43,7 +43,7 @@ from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import DEFAULT_FILE, defaults, learned_k, rewrite
 from merino.inner.eval.linear.weights import load as load_weights
 from merino.inner.eval.net.file import ALIGNMENT, MAGIC, as_bytes
-from merino.inner.eval.net.network import QA, QB, Network, Shape, quantised
+from merino.inner.eval.net.network import QA, QB, Shape, quantised
 from merino.inner.formats.epd import read_tasks
 from merino.inner.formats.opening_files import FileOpenings
 from merino.inner.formats.openings import OpeningError
@@ -220,7 +220,7 @@ def _nets() -> Sequence[bytes]:
     for shape in (Shape("ALL", 8), Shape("H+V", 16, 5, "crelu"), Shape("ALL", 8, piece_values=True)):
         weights = {name: draw.normal(0, 0.2, size) for name, size in shape.layers().items()}
         network = quantised(shape, weights, 180.0, {"data": {"positions": 3}})
-        found.append(as_bytes(Network(shape, network.weights, 180.0, network.about, {"futility_margin": 90})))
+        found.append(as_bytes(replace(network, search={"futility_margin": 90})))
     return found
 
 

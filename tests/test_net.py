@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,20 @@ from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.families import from_identity, load
 from merino.inner.eval.net.family import NetEvaluation
 from merino.inner.eval.net.file import as_bytes, load_net, read_net, save_net
-from merino.inner.eval.net.network import SCALE, VALUE, NetError, Network, Shape, exact_scores, quantised, quantum
+from merino.inner.eval.net.network import (
+    MAX_FACTOR,
+    MAX_QB,
+    QB,
+    SCALE,
+    VALUE,
+    NetError,
+    Network,
+    Shape,
+    exact_scores,
+    finest,
+    quantised,
+    quantum,
+)
 from merino.inner.eval.net.piece_family import PieceNetEvaluation, net_evaluation
 from merino.inner.eval.net.rows import NO_ROW, PIECE_ROWS, ROW_OF_FEATURE
 from tests.test_features import boards, records
@@ -39,8 +53,29 @@ def test_scores_are_those_of_the_net_written_plainly(shape: Shape) -> None:
 def test_a_weight_is_rounded_to_the_nearest_whole_number(shape: Shape) -> None:
     draw = np.random.default_rng(4)
     weights = {name: draw.normal(0, 0.2, size) for name, size in shape.layers().items()}
-    for name, rounded in quantised(shape, weights, 200.0, {}).as_floats.items():
-        assert np.abs(rounded - weights[name]).max() <= 0.5 / quantum(name) + 1e-12, name
+    net = quantised(shape, weights, 200.0, {})
+    for name, rounded in net.as_floats.items():
+        assert np.abs(rounded - weights[name]).max() <= 0.5 / quantum(name, net.qb) + 1e-12, name
+
+
+def test_weights_are_rounded_as_finely_as_sixteen_bits_allow() -> None:
+    positions = records(boards(60))
+    for shape in SHAPES:
+        draw = np.random.default_rng(4)
+        weights = {name: draw.normal(0, 0.1, size) for name, size in shape.layers().items()}
+        fine, exact = quantised(shape, weights, 200.0, {}), exact_scores(shape, weights, positions)
+        factors = fine.weights["middle" if shape.second else "output"]
+        assert QB < fine.qb <= MAX_QB and np.abs(factors).max() <= MAX_FACTOR
+        coarse = {n: np.rint(w * quantum(n)).astype(np.int16) for n, w in weights.items()}
+        errors = [
+            np.abs(net_evaluation(net).white_scores(positions) - exact).mean()
+            for net in (fine, Network(shape, coarse, 200.0))
+        ]
+        assert errors[0] < 0.8 * errors[1], shape
+    assert finest(PIECE_SHAPES[0], {}) == QB
+    large = {"output": np.array([-1.9]), "output_bias": np.zeros(1)}
+    assert finest(Shape(), large) == 66 and finest(Shape(), large | {"output": np.zeros(2)}) == MAX_QB
+    assert finest(Shape(), {"output": np.zeros(2), "output_bias": np.array([1.0])}) == 128  # 255 x 128 in 16 bits
 
 
 @pytest.mark.parametrize("shape", SHAPES + PIECE_SHAPES, ids=str)
@@ -110,7 +145,8 @@ def test_constants_that_sums_of_sixteen_bits_cannot_hold_are_refused() -> None:
 
 
 def test_a_net_of_the_usual_trainer_is_read(tmp_path: Path) -> None:
-    net, path = random_net(Shape("ALL", 48)), tmp_path / "quantised.bin"
+    net, path = replace(random_net(Shape("ALL", 48)), qb=QB), tmp_path / "quantised.bin"
+    net.weights["output"][:] //= 3  # within what that trainer writes
     inputs = np.zeros((768, 48), dtype=np.int16)
     for place in range(64):  # file * 8 + rank there
         for role in range(6):

@@ -321,9 +321,7 @@ def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(tmp_path: Path, monk
     for step in ("write_packed_file", "save_net"):
         with monkeypatch.context() as patch:
             patch.setattr(steps, step, full)
-            with pytest.raises(
-                CommandError, match=r"cannot write 'positions\.bin': No space.*work so far is kept"
-            ):
+            with pytest.raises(CommandError, match=r"cannot write 'positions\.bin': No space.*work so far is kept"):
                 run_night(words)
     with monkeypatch.context() as patch:
         patch.setattr(learner.steps, "play", lambda *_: (_ for _ in ()).throw(MatchError("the match broke off")))

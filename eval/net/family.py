@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +20,7 @@ from merino.inner.eval.evaluation import WIDTH, Evaluation
 from merino.inner.eval.net import play
 from merino.inner.eval.net.features import SCRATCH
 from merino.inner.eval.net.file import as_text, digest, save_net
-from merino.inner.eval.net.network import QV, NetError, Network
+from merino.inner.eval.net.network import QA, QV, SCALE, NetError, Network
 from merino.inner.eval.net.play import fill_sums, net_at, output_of, white_score, white_score_by_lists
 from merino.inner.eval.net.rows import NO_ROW, ROW_OF_FEATURE, is_by_piece, rows_of_pieces
 from merino.inner.eval.net.view import VIEW_SIZE
@@ -106,6 +106,9 @@ def _entries(about: Mapping[str, Any], indent: str = "") -> list[str]:
     for name, value in about.items():
         if isinstance(value, Mapping):
             lines += [f"{indent}{name}:", *_entries(value, indent + "  ")]
+        elif isinstance(value, Sequence) and value and all(isinstance(each, Mapping) for each in value):
+            lines.append(f"{indent}{name}:")
+            lines += [f"{indent}  {', '.join(f'{key} {each[key]}' for key in each)}" for each in value]
         else:
             lines.append(f"{indent}{name}: {value}")
     return lines
@@ -122,6 +125,7 @@ def _laid_out(network: Network) -> tuple[np.ndarray, list[np.ndarray]]:
         play.INPUTS: _widened(inputs, width),
         play.INPUT_BIAS: _widened(weights["input_bias"][None], width),
         play.OUTPUT_BIAS: weights["output_bias"],
+        play.UNITS: np.array([SCALE / (QA * network.qb), QA * network.qb, SCALE / network.qb]),
         play.PROGRAM: wanted.program,
     }
     if is_by_piece(wanted):

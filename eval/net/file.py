@@ -25,7 +25,7 @@ from merino.inner.core.common.json_text import parsed
 from merino.inner.core.common.sealed import DamageError, check, sealed
 from merino.inner.core.common.user_files import HEAD_BYTES, NET, WEIGHTS, Kind, open_user_file, read_user_file
 from merino.inner.eval.evaluation import EvaluationError
-from merino.inner.eval.net.network import QA, QB, QR, QV, SCALE, VALUE, NetError, Network, Shape
+from merino.inner.eval.net.network import MAX_QB, QA, QB, QR, QV, SCALE, VALUE, NetError, Network, Shape
 from merino.inner.eval.outlook import DEFAULT_K
 
 MAGIC = b"Merino net "
@@ -88,7 +88,7 @@ def _header_of(network: Network) -> dict[str, Any]:
         "second": shape.second,
         "activation": shape.activation,
         "qa": QA,
-        "qb": QB,
+        "qb": network.qb,
         "scale": SCALE,
         "k": network.k,
         "about": dict(network.about),
@@ -144,7 +144,7 @@ def _ours(content: bytes, name: str | None) -> Network:
     for layer, size in sizes.items():
         weights[layer] = np.frombuffer(content, "<i2", prod(size), at).astype(np.int16).reshape(size)
         at += 2 * prod(size)
-    return Network(shape, weights, float(header["k"]), header["about"], header.get("search", {}))
+    return Network(shape, weights, float(header["k"]), header["about"], header.get("search", {}), header["qb"])
 
 
 def _check(header: Mapping[str, Any], name: str, layers: memoryview) -> None:
@@ -157,7 +157,7 @@ def _check(header: Mapping[str, Any], name: str, layers: memoryview) -> None:
 def _header(line: bytes) -> dict[str, Any]:
     try:
         header = parsed(line)
-        numbers = [header["qa"], header["qb"], header["scale"]]
+        numbers, qb = [header["qa"], header["scale"]], header["qb"]
         if not (isinstance(header["about"], dict) and float(header["k"]) > 0):
             raise ValueError("'about' or 'k' is missing or of the wrong type")
         search = header.get("search", {})
@@ -165,8 +165,10 @@ def _header(line: bytes) -> dict[str, Any]:
             raise ValueError("'search' is not a table of whole numbers")
     except (ValueError, KeyError, TypeError) as error:
         raise NetError(f"its header cannot be read ({error!r})") from error
-    if numbers != [QA, QB, SCALE]:
-        raise NetError(f"QA, QB and scale are {numbers}, but this Merino reads {[QA, QB, SCALE]}")
+    if numbers != [QA, SCALE]:
+        raise NetError(f"QA and scale are {numbers}, but this Merino reads {[QA, SCALE]}")
+    if type(qb) is not int or not 1 <= qb <= MAX_QB or qb != QB and "piece_values" in header:
+        raise NetError(f"QB is {str(qb)[:20]}, but this Merino reads 1 to {MAX_QB}, and {QB} in a piece-value net")
     return header
 
 

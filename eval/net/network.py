@@ -23,11 +23,13 @@ from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.net.features import FeatureSet, features
 from merino.inner.eval.net.rows import NO_ROW, PIECE_ROWS, ROW_OF_FEATURE, is_by_piece
 
-QA, QB, SCALE = 255, 64, 400  # 1.0 in the first layer, in later layers, and in centipawns
+QA, QB, SCALE = 255, 64, 400  # 1.0 in the first layer, in later layers at least, and in centipawns
+MAX_QB = 1024  # 1.0 in later layers at most
 QR = 1024  # 1.0 in the rows of pieces: finer, since rounding errors add up over the pieces
 VALUE, QV = 4, 2048  # 1.0 in the constants of pieces, in units of SCALE and as a whole number
 ACTIVATIONS = ("crelu", "screlu")  # clipped to 0..1, and that squared
-MAX_WEIGHT = 127 / QB  # beyond it, sums and products of 16 bits would overflow
+MAX_FACTOR = 127  # of a weight that is multiplied by a neuron in 16 bits; beyond it, the product would overflow
+MAX_WEIGHT = MAX_FACTOR / QB
 MAX_NEURONS, MAX_SECOND = 1024, 128
 
 
@@ -83,17 +85,29 @@ class Shape:
         return found | {"output": (last,), "output_bias": (1,)}
 
 
-def quantum(layer: str) -> int:
-    """The whole number that stands for 1.0 in a layer."""
-    known = {"inputs": QA, "input_bias": QA, "middle": QB, "output": QB, "values": QR, "value_constants": QV}
-    return known.get(layer, QA * QB)
+def quantum(layer: str, qb: int = QB) -> int:
+    """The whole number that stands for 1.0 in a layer of a net with this quantum behind the first layer."""
+    known = {"inputs": QA, "input_bias": QA, "middle": qb, "output": qb, "values": QR, "value_constants": QV}
+    return known.get(layer, QA * qb)
+
+
+def finest(shape: Shape, weights: Mapping[str, np.ndarray]) -> int:
+    """The finest quantum behind the first layer at which no weight overflows, QB to MAX_QB; QB for piece values."""
+    if shape.piece_values:
+        return QB
+    most = np.iinfo(np.int16).max
+    bounds = {"middle" if shape.second else "output": MAX_FACTOR, "middle_bias": most / QA, "output_bias": most / QA}
+    bounds.setdefault("output", most)
+    largest = {name: max(float(np.abs(weights[name]).max()), 1e-9) for name in bounds if name in weights}
+    limit = min(bounds[name] / weight for name, weight in largest.items())
+    return max(QB, int(limit)) if limit < MAX_QB else MAX_QB
 
 
 @dataclass(frozen=True)
 class Network:
     """A quantised net: int16 arrays by the names of `Shape.layers`, K, and how it was made (JSON data).
 
-    `search` are the numbers of the search that were tuned for it, by name.
+    `search` are the numbers of the search that were tuned for it, by name; `qb` is the quantum behind the first layer.
     """
 
     shape: Shape
@@ -101,22 +115,23 @@ class Network:
     k: float
     about: Mapping[str, Any] = field(default_factory=dict)
     search: Mapping[str, int] = field(default_factory=dict)
+    qb: int = QB
 
     @cached_property
     def as_floats(self) -> dict[str, np.ndarray]:
         """The weights as real numbers, float64."""
-        return {name: array / quantum(name) for name, array in self.weights.items()}
+        return {name: array / quantum(name, self.qb) for name, array in self.weights.items()}
 
 
 def quantised(shape: Shape, weights: Mapping[str, np.ndarray], k: float, about: Mapping[str, Any]) -> Network:
-    """The quantised net of real weights; raises NetError if one is too large."""
-    whole = {}
+    """The quantised net of real weights, as finely as they allow; raises NetError if one is too large."""
+    whole, qb = {}, finest(shape, weights)
     for name, size in shape.layers().items():
-        scaled = np.rint(np.asarray(weights[name], dtype=np.float64).reshape(size) * quantum(name))
+        scaled = np.rint(np.asarray(weights[name], dtype=np.float64).reshape(size) * quantum(name, qb))
         if not np.isfinite(scaled).all() or np.abs(scaled).max(initial=0) > np.iinfo(np.int16).max:
             raise NetError(f"a weight of '{name}' is too large for 16 bits")
         whole[name] = scaled.astype(np.int16)
-    return Network(shape, whole, k, about)
+    return Network(shape, whole, k, about, qb=qb)
 
 
 def exact_scores(shape: Shape, weights: Mapping[str, np.ndarray], positions: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from merino.inner.core.compiled.lanes import LANES_SIZE, clipped_lanes, dots_of_
 from merino.inner.core.compiled.memory import array_at
 from merino.inner.eval.accumulators import last_valid
 from merino.inner.eval.net.features import SCRATCH, active_features
-from merino.inner.eval.net.network import QA, QB, SCALE
+from merino.inner.eval.net.network import QA
 from merino.inner.eval.net.view import VIEW_SIZE, look
 
 # The content of a record's `evaluation_data`: numbers and addresses, uint64.
@@ -38,8 +38,9 @@ from merino.inner.eval.net.view import VIEW_SIZE, look
     MOST,  # maximum number of features active at once
     PLIES,
     HIDDEN,  # neurons of the first layer, without padding
+    UNITS,  # float64[3]: centipawns of 1 in a sum over both views; 1.0 there; centipawns of 1 behind a second layer
     NUMBERS,
-) = range(17)
+) = range(18)
 
 # The content of `accumulators`: sums int16[plies, 2, 32 * blocks], keys uint64[plies], and for features that are not
 # single pieces lists int32[plies, 2, 1 + most] (each begins with its length) and marks int64[1 + features].
@@ -218,19 +219,19 @@ def _layer_sum(net, own, other, weights):
 def output_of(net, own, other):
     """The score in centipawns for the side to move, float64; `own` and `other` are addresses of both views' sums."""
     numbers = net.numbers
-    bias = array_at(numbers[OUTPUT_BIAS], np.int16, 1)[0]
+    bias, units = array_at(numbers[OUTPUT_BIAS], np.int16, 1)[0], array_at(numbers[UNITS], np.float64, 3)
     if net.second == 0:
         total = _layer_sum(net, own, other, numbers[OUTPUT])
-        return (total + bias) * (SCALE / (QA * QB))
+        return (total + bias) * units[0]
     output = array_at(numbers[OUTPUT], np.int16, net.second)
     middle_bias = array_at(numbers[MIDDLE_BIAS], np.int16, net.second)
     value = bias / QA
     for neuron in range(net.second):
         weights = numbers[MIDDLE] + U64(2 * neuron) * net.row
         total = _layer_sum(net, own, other, weights) + middle_bias[neuron]
-        active = min(max(total / (QA * QB), 0.0), 1.0)
+        active = min(max(total / units[1], 0.0), 1.0)
         value += output[neuron] * (active * active if net.squares else active)
-    return value * (SCALE / QB)
+    return value * units[2]
 
 
 @kernel

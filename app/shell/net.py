@@ -28,6 +28,7 @@ from merino.inner.study.points.report import as_object
 from merino.inner.study.points.work import PointsRequest, sets_of, values_of
 
 MAX_POSITIONS = 2000  # positions
+MAX_WIDTH = 1000  # characters of a line of a net's card
 LETTERS = dict(zip(NAMES, "PNBRQ", strict=True))
 
 
@@ -59,7 +60,7 @@ def run_net(arguments: Sequence[str]) -> int:
                 {
                     "file": str(path),
                     "search": dict(net.search_numbers),
-                    "text": net.describe(1000).splitlines(),
+                    "text": net.describe(MAX_WIDTH).splitlines(),
                     "pieces": [mean.__dict__ for mean in means],
                     "own_values": [mean.__dict__ for mean in own],
                     "regression": regression,
@@ -67,7 +68,7 @@ def run_net(arguments: Sequence[str]) -> int:
             )
         )
         return 0
-    print(f"{path}\n{net.describe()}\n\nvalue of pieces by removal, in pawns: mean and standard deviation")
+    print(f"{path}\n{net.describe(MAX_WIDTH)}\n\nvalue of pieces by removal, in pawns: mean and standard deviation")
     _print_means(means)
     if own:
         print("\nvalue that the net gives each piece, in pawns: mean and standard deviation")

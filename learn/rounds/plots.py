@@ -32,6 +32,7 @@ def draw_elo(figure: Any, state: LoopState[Any, Any], gauges: Mapping[str, str])
         places = [place for place, found in enumerate(state.rounds) if _is_known(found, name)]
         measured, hours = [state.rounds[place] for place in places], [state.hours[place] for place in places]
         _points(by_hour, hours, measured, name, color=colour, fmt="o-", label=f"against {opponent}")
+    by_hour.set_xlim(left=0)
     by_hour.set_title("Elo of the best, by matches of their own")
     by_hour.set_xlabel(f"hours ({len(state.rounds)} rounds)")
     for axes in (by_round, by_hour):

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import quote
 
 import pytest
 from selenium import webdriver
@@ -24,11 +25,17 @@ from selenium.webdriver.remote.webelement import WebElement
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE = 60.0  # seconds that a page on a busy machine may take
 WIDTH, HEIGHT = 1280, 800
+PLAIN = "base.css"  # a file of the page that runs nothing
 
 
 def square(name: str) -> str:
     """The selector of a square of the board."""
     return f"[role=gridcell][data-square={name}]"
+
+
+def at(fen: str) -> str:
+    """The fragment of an address that shows a position."""
+    return f"#fen={quote(fen)}"
 
 
 def installed(*names: str) -> str | None:
@@ -89,6 +96,15 @@ class Page:
         self.driver.get("about:blank")
         self.driver.get(f"{self.address}{fragment}")
         self.until(lambda: self.run("return document.documentElement.dataset.ready") == "yes")
+
+    def set_out(self, **kept: Any) -> None:
+        """Let the page find nothing kept from earlier visits but these settings."""
+        self.driver.get(f"{self.address}{PLAIN}")
+        script = (
+            "localStorage.clear(); for (const [name, value] of Object.entries(arguments[0]))"
+            " localStorage.setItem(`merino-${name}`, JSON.stringify(value))"
+        )
+        self.run(script, {name.replace("_", "-"): value for name, value in kept.items()})
 
     def until(self, is_true: Callable[[], Any]) -> Any:
         """What the question answers, once that is something."""
@@ -258,4 +274,5 @@ class Page:
     def complaints(self) -> list[str]:
         """What the browser's console complains of, but for requests that the server refused with a reason."""
         entries = self.driver.get_log("browser")
-        return [entry["message"] for entry in entries if "status of 400" not in entry["message"]]
+        excused = ("status of 400", "favicon.ico")  # a plain file has no icon of its own
+        return [entry["message"] for entry in entries if not any(each in entry["message"] for each in excused)]

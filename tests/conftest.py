@@ -1,12 +1,18 @@
-"""What every test run needs, and the process that the tests of UCI share."""
+"""What every test run needs, and what tests share: a UCI process, and a browser with the explorer."""
+
+from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests import interpreted
 from tests.talk import Talk
 from tests.uci_process import UciProcess
+
+if TYPE_CHECKING:
+    from tests.browser import Explorer, Page
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -44,3 +50,34 @@ def engine(uci: UciProcess) -> UciProcess:
     uci.send("position startpos")
     uci.sync()
     return uci
+
+
+@pytest.fixture(scope="session")
+def explorer() -> Iterator[Explorer]:
+    """The server of the explorer for all tests of its page."""
+    from tests.browser import Explorer  # noqa: PLC0415 (only the tests of the page need selenium)
+
+    with Explorer() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def browser(explorer: Explorer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """The browser for all tests of the page."""
+    from tests.browser import Page  # noqa: PLC0415
+
+    page = Page(explorer.address, tmp_path_factory.mktemp("downloads"))
+    yield page
+    page.driver.quit()
+
+
+@pytest.fixture
+def page(browser: Page) -> Iterator[Page]:
+    """The page on the starting position, without analysis; at the end the browser has nothing to complain of."""
+    from tests.browser import HEIGHT, WIDTH  # noqa: PLC0415
+
+    browser.set_out(analysis=False)
+    browser.open()
+    yield browser
+    assert browser.complaints() == []
+    browser.resize(WIDTH, HEIGHT)

@@ -598,6 +598,24 @@ def test_a_search_is_followed_line_by_line_and_stopped(page: TestClient) -> None
         assert len(firsts) == len(Position(MIDDLEGAME).legal_moves)
 
 
+def test_a_line_is_told_move_by_move_with_what_it_leads_to(page: TestClient) -> None:
+    line = {"fen": MIDDLEGAME, "moves": ["d3h7"], "line": ["f6h7", "d1c2"], "weights": "default"}
+    told = page.post("/api/line", json=line).json()
+    assert [step["san"] for step in told["steps"]] == ["Nxh7", "Qc2"]
+    end = Position(MIDDLEGAME)
+    end.push_all(["d3h7", "f6h7", "d1c2"])
+    assert told["steps"][1]["fen"] == end.fen()
+    assert told["reasons"][0] == "After 9...Nxh7 Black wins a bishop."
+    assert "e2e5" in refused(page.post("/api/line", json={"fen": Position().fen(), "line": ["e2e5"]}))
+
+
+def test_a_threat_has_a_move_and_a_sentence(page: TestClient) -> None:
+    fen = "rnb1kbnr/pppp1ppp/8/4p3/4P2q/8/PPPP1PPP/RNBQKBNR w KQkq - 2 3"
+    told = page.post("/api/threat", json={"fen": fen, "weights": "default"}).json()
+    assert told["move"] == "h4e4" and told["threat"].startswith("Black threatens Qxe4+")
+    assert page.post("/api/threat", json={"fen": Position().fen()}).json() == {"threat": None, "move": None}
+
+
 def test_a_closed_tab_stops_its_search(page: TestClient) -> None:
     running = page.app.state.running  # type: ignore[attr-defined]
     with connect(page, "/ws/search") as socket:

@@ -4,7 +4,6 @@ import json
 import re
 import struct
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -17,7 +16,7 @@ from merino.inner.engine.report.schema import PositionReport
 from merino.inner.eval.families import DEFAULT_FILE, default, load_evaluation
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.study.reporting import report_position
-from tests.browser import HEIGHT, ROOT, WIDTH, Explorer, Page, needs_browser, square
+from tests.browser import ROOT, Explorer, Page, at, needs_browser, square
 
 pytestmark = needs_browser
 
@@ -28,32 +27,6 @@ NASTY = '[White "<img src=x onerror=alert(1)>"]\n[Black "<script>alert(2)</scrip
 GAMES, RESULTS = 20_000, ("1-0", "1/2-1/2", "0-1")  # of a file that is listed
 BOTH = ("gen1", "default")
 TABS = ("terms", "pieces", "moves", "compare", "weights", "games", "learning")
-
-
-@pytest.fixture(scope="module")
-def explorer() -> Iterator[Explorer]:
-    with Explorer() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def browser(explorer: Explorer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    page = Page(explorer.address, tmp_path_factory.mktemp("downloads"))
-    yield page
-    page.driver.quit()
-
-
-@pytest.fixture
-def page(browser: Page) -> Iterator[Page]:
-    """The page on the starting position; at the end the console of the browser has nothing to complain of."""
-    browser.open()
-    yield browser
-    assert browser.complaints() == []
-    browser.resize(WIDTH, HEIGHT)
-
-
-def at(fen: str) -> str:
-    return f"#fen={quote(fen)}"
 
 
 def told(fen: str) -> PositionReport:
@@ -263,6 +236,8 @@ def test_every_move_is_listed_tried_by_pointing_and_compared(page: Page) -> None
     page.tab("moves")
     report = told(MIDDLEGAME)
     page.until(lambda: len(page.all("tr[data-move]")) == len(report.moves))
+    page.click("#search-moves")
+    page.click("#move-table thead th:nth-of-type(5) button")  # by the static score
     listed = page.run("return [...document.querySelectorAll('tr[data-move]')].map((row) => row.dataset.move)")
     assert listed == [move.uci for move in report.moves]
     best = report.moves[0]
@@ -280,11 +255,6 @@ def test_every_move_is_listed_tried_by_pointing_and_compared(page: Page) -> None
     assert differences and all(abs(second - first - less) < 0.11 for first, second, less in differences)
     page.click(f'tr[data-move="{report.moves[2].uci}"] input')  # the first of three is no longer compared
     page.until(lambda: f"{report.moves[2].san} instead of {report.moves[1].san}" in page.text("#comparison"))
-    page.click("#search-moves")
-    page.until(lambda: re.search(r"depth \d", page.text("#search-state")))
-    page.until(lambda: page.all("[data-searched]") and all(cell.text for cell in page.all("[data-searched]")))
-    page.click("#search-moves")
-    page.until(lambda: page.text("#search-moves") == "Search all moves")
 
 
 def test_two_weights_files_stand_side_by_side(page: Page) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import chess
@@ -20,6 +19,7 @@ from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.families import default
 from merino.inner.study.analyser import analyser
+from merino.inner.study.reasons.ends import end_of
 from merino.inner.study.reasons.mistakes import MistakeKind, mistake_of
 from merino.inner.study.reasons.motifs import (
     discovered_by,
@@ -30,7 +30,9 @@ from merino.inner.study.reasons.motifs import (
     pins_by,
     skewers_by,
 )
-from merino.inner.study.reasons.why import _end, threat_in, why
+from merino.inner.study.reasons.outcome import outcome
+from merino.inner.study.reasons.threats import threat_in
+from merino.inner.study.reasons.why import why
 from merino.inner.study.reasons.winning import FoundLine
 from merino.inner.study.reporting import report_moves
 
@@ -221,7 +223,7 @@ def test_without_a_search_there_is_no_why() -> None:
 def test_pieces_are_followed_through_castling_captures_and_promotion() -> None:
     report, position = searched("4k3/P6p/8/8/8/8/8/4K2R w K - 0 1", "O-O", "a8=Q+")
     for move in report.moves:
-        end = _end(replace(report, search=None), move, position, default())
+        end = end_of(position, [move.uci], default())
         kept = {chess.square_name(origin): chess.square_name(at) for origin, (at, _) in end.pieces.items()}
         assert (
             kept
@@ -244,7 +246,31 @@ def test_pieces_are_followed_through_castling_captures_and_promotion() -> None:
 )
 def test_a_threat_is_what_the_other_side_would_win(fen: str, said: str | None) -> None:
     found = threat_in(Position(fen), analyser(Searcher(hash_mb=1)), Limits(nodes=5_000))
-    assert found is None if said is None else found is not None and found.startswith(said)
+    assert found is None if said is None else found is not None and found.sentence.startswith(said)
+
+
+OUTCOMES = (
+    ("e1e6 f7e6 d3e4", "After 13. Rxe6 fxe6 Black has a rook for a pawn."),
+    ("c1e3 a8c8 h2h3 g4f3 d1f3 c6d4 f3d1", "By 15...Nxd4 Black has a knight and a pawn for a bishop."),
+    ("h2h3", "Nothing is taken."),
+    ("h2h3 g4f3", "Nothing is taken."),  # the bishop is about to be taken back
+)
+
+
+@pytest.mark.parametrize(("moves", "said"), OUTCOMES)
+def test_the_outcome_of_a_line_is_what_it_exchanges_once_captures_have_ended(moves: str, said: str) -> None:
+    assert outcome(Position(MIDDLEGAME), moves.split(), default())[0] == said
+
+
+def test_the_outcome_of_a_line_names_pieces_as_a_comparison_does() -> None:
+    _, *pieces = outcome(Position(MIDDLEGAME), ["e1e6", "f7e6", "d3e4", "a8c8"], default())
+    assert pieces[1].startswith("Black's rook on c8 (from a8) is worth 0.37 more: rook on a file without own pawns")
+
+
+def test_the_outcome_of_a_line_tells_mate_and_promotion() -> None:
+    assert outcome(Position("6k1/5ppp/8/8/8/8/8/4R1K1 w - - 0 1"), ["e1e8"], default()) == ("1. Re8# is mate.",)
+    promoted = outcome(Position("8/P3k3/8/8/8/8/4K3/8 w - - 0 1"), ["a7a8q"], default())
+    assert promoted[0] == "White promotes to a queen by 1. a8=Q."
 
 
 def test_compare_and_explain_tell_why_and_what_is_threatened(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,7 @@ from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.families import load_net
 from merino.inner.study.analyser import analyser
-from merino.inner.study.reasons.why import threat_in
+from merino.inner.study.reasons.threats import threat_in
 from merino.inner.study.reporting import report_position
 from merino.inner.study.told import with_words
 
@@ -89,12 +89,12 @@ def section() -> str:
         position = Position(board.fen())
         searcher.clear()
         report = with_words(report_position(position, evaluation), position.record, evaluation)
-        found = threat_in(position, analyser(searcher), Limits(nodes=NODES)) or ""
+        threat = threat_in(position, analyser(searcher), Limits(nodes=NODES))
         last = moves.rsplit(" ", 1)[1]
         number = f"{board.fullmove_number - (board.turn == chess.WHITE)}{'.' if board.turn == chess.BLACK else '...'}"
         fen = f"    {board.fen()}"
         head = f"**{title}**, after {number} {last}: {pawns(report.static.score_cp)}."
-        said = " ".join([*report.summary, found]).strip()
+        said = " ".join([*report.summary, threat.sentence if threat else ""]).strip()
         parts.append(f"{head}\n\n{fen}\n\n{textwrap.indent(_filled(said), '> ')}\n")
     return "\n".join(parts)
 

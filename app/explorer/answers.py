@@ -28,7 +28,9 @@ from merino.inner.formats.pgn_headers import list_games
 from merino.inner.learn.record import RECORD_NAME, load_record
 from merino.inner.study.analyser import analyser
 from merino.inner.study.explain.two_weights import compare_reports
-from merino.inner.study.reasons.why import threat_in, why
+from merino.inner.study.reasons.outcome import outcome
+from merino.inner.study.reasons.threats import threat_in
+from merino.inner.study.reasons.why import why
 from merino.inner.study.reporting import report_moves, report_position, report_setup
 from merino.inner.study.setups import set_up
 from merino.inner.study.shapley.values import DEFAULT_ERROR, MAX_ERROR, shapley_values
@@ -179,11 +181,23 @@ def _two_moves(fields: Fields, state: ServerState) -> Answer:
 
 
 def threat(fields: Fields, state: ServerState) -> Answer:
-    """POST /api/threat: what the other side would win if it were to move, as a sentence; null for nothing."""
+    """POST /api/threat: what the other side would win if it were to move, a move and a sentence; nulls for nothing."""
     evaluation, position = fields.evaluation(state.evaluations), fields.position()
     limits = Limits(nodes=fields.number("nodes", 1, MAX_NODES) or THREAT_NODES)
     with state.searchers.borrowed(evaluation) as searcher:
-        return {"threat": threat_in(position, analyser(searcher), limits)}
+        found = threat_in(position, analyser(searcher), limits)
+    return {"threat": found and found.sentence, "move": found and found.move}
+
+
+def line(fields: Fields, state: ServerState) -> Answer:
+    """POST /api/line: the moves of a `line`, coordinates, with the position after each, and what the line leads to."""
+    evaluation, position, moves = fields.evaluation(state.evaluations), fields.position(), fields.texts("line")
+    after, steps = position.copy(), []
+    for text in moves:
+        name = san(after, after.parse_uci(text))
+        after.push_uci(text)
+        steps.append({"san": name, "uci": text, "fen": after.fen()})
+    return {"steps": steps, "reasons": list(outcome(position, moves, evaluation))}
 
 
 def weights(fields: Fields, state: ServerState) -> Answer:
@@ -246,6 +260,7 @@ ANSWERS: tuple[tuple[str, str, Callable[[Fields, ServerState], Answer]], ...] = 
     ("POST", "/api/course", course),
     ("POST", "/api/compare", compare),
     ("POST", "/api/threat", threat),
+    ("POST", "/api/line", line),
     ("GET", "/api/weights", weights),
     ("POST", "/api/weights", add_weights),
     ("POST", "/api/weights/text", weights_text),

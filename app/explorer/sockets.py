@@ -18,7 +18,7 @@ MAX_AT_ONCE = 12  # pieces of work
 MAX_IDS = 10**9
 MAX_SOCKETS = 64  # open, all tabs together
 MAX_UNREAD = 500  # messages that a tab has not read; then its work waits
-GATHERING_SECONDS = 0.06  # in which messages are collected before they are sent
+GATHERING_SECONDS = 0.06  # after a list of messages, in which those of the next list are collected
 
 Message = Mapping[str, Any]
 Say = Callable[[Message], None]
@@ -147,15 +147,15 @@ class Channel:
         self._outbox.put_nowait({"type": "error", "error": error})
 
     async def _send(self) -> None:
-        """Send the reports, several messages at a time as one list."""
+        """Send the reports: the first at once, those that come meanwhile together as one list."""
         try:
             while True:
                 messages = [await self._outbox.get()]
-                await asyncio.sleep(GATHERING_SECONDS)
                 while not self._outbox.empty():
                     messages.append(self._outbox.get_nowait())
                 await self._socket.send_json(messages)
                 self._room.release(len(messages))
+                await asyncio.sleep(GATHERING_SECONDS)
         except (WebSocketDisconnect, RuntimeError):
             pass  # the tab has been closed meanwhile
         finally:

@@ -139,14 +139,16 @@ def _searched(searcher: Searcher, position: Position, limits: Limits, stop: Stop
 
 
 def _line(position: Position, line: Line, evaluation: Evaluation) -> dict[str, Any]:
-    after, moves = position.copy(), []
+    after, moves, names = position.copy(), [], []
     for move in line.pv:
         moves.append(after.uci(move))
+        names.append(san(after, move))
         after.push(move)
     return {
         **asdict(Depth(line.depth, line.nodes, line.nps, line.time_ms)),
         "number": line.multipv,
         "score": asdict(report_score(line.score, position.turn, evaluation)),
         "moves": moves,
+        "names": names,
         "text": san_line(board_of(position), line.pv),
     }

@@ -37,7 +37,8 @@ from merino.inner.eval.evaluation import Evaluation
 from merino.inner.study.analyser import Analyser, analyser
 from merino.inner.study.explain.text import render_move, render_ranking, render_two_moves, render_two_weights
 from merino.inner.study.explain.two_weights import compare_weights
-from merino.inner.study.reasons.why import threat_in, why
+from merino.inner.study.reasons.threats import threat_in
+from merino.inner.study.reasons.why import why
 from merino.inner.study.reporting import report_moves, report_position, report_setup
 from merino.inner.study.setups import Setup
 from merino.inner.study.shapley.values import DEFAULT_ERROR, MAX_ERROR, MIN_ERROR
@@ -143,7 +144,8 @@ def _threats(args: argparse.Namespace, positions: Sequence[Position], evaluation
     searcher, found = searcher_of(search, evaluation), []
     for position in positions:
         searcher.clear()  # so that what is found does not depend on the positions before it
-        found.append(threat_in(position, analyser(searcher), search.limits))
+        threat = threat_in(position, analyser(searcher), search.limits)
+        found.append(threat.sentence if threat else None)
     return found
 
 

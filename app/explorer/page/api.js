@@ -1,7 +1,7 @@
 // The server's answers. The page computes nothing about chess by itself: all of it is asked for here.
 
 const MAX_KEPT = 400;
-const kept = new Map();
+const kept = new Map(); // answers by what was asked
 
 class RequestFailed extends Error {}
 
@@ -30,11 +30,17 @@ export const get = (path) => call("GET", path);
 export const post = (path, body) => call("POST", path, body);
 
 /** The report of a position; the same question is asked once. */
-export function explain(question) {
-    const key = JSON.stringify(question);
+export const explain = (question) => once("/api/explain", question);
+
+/** The positions of a line of what is asked about, and what it leads to. */
+export const explainLine = ({ fen, moves, weights, changes }, line) =>
+    once("/api/line", { fen, moves, weights, changes, line });
+
+function once(path, question) {
+    const key = JSON.stringify([path, question]);
     let answer = kept.get(key);
     if (!answer) {
-        answer = post("/api/explain", question);
+        answer = post(path, question);
         kept.set(key, answer);
         answer.catch(() => kept.delete(key));
         if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value);

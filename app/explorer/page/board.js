@@ -1,5 +1,6 @@
 // The board: an SVG of our own with the pieces of python-chess, moved by pointer, keyboard or both.
 
+import { arrows } from "./arrows.js";
 import { byId, h, number, s } from "./dom.js";
 import { boardOf, listen, movesFrom, preview, shown, state, valueOf } from "./store.js";
 
@@ -33,55 +34,62 @@ export function squareAt(x, y) {
     return state.flipped ? FILES[7 - column] + (row + 1) : FILES[column] + (8 - row);
 }
 
+/** The head of an arrow of a kind; arrows take it by its id. */
+const head = (kind) =>
+    s(
+        "marker",
+        {
+            id: `head-${kind}`,
+            class: `head ${kind}`,
+            viewBox: "0 0 10 10",
+            refX: 5,
+            refY: 5,
+            markerWidth: 3.2,
+            markerHeight: 3.2,
+            orient: "auto-start-reverse",
+        },
+        s("path", { d: "M0 0L10 5L0 10z" }),
+    );
+
 export function makeBoard() {
     const names = ["squares", "tints", "marks", "coordinates", "arrows", "pieces", "values"];
     layers = Object.fromEntries(
         names.map((name) => [name, s("g", { class: name, "aria-hidden": name !== "squares" })]),
     );
     layers.squares.removeAttribute("aria-hidden");
-    svg = s(
-        "svg",
-        { viewBox: "0 0 800 800", class: "board-svg", role: "grid", "aria-label": "Chess board" },
-        s(
-            "defs",
-            {},
-            s(
-                "marker",
-                {
-                    id: "head",
-                    viewBox: "0 0 10 10",
-                    refX: 5,
-                    refY: 5,
-                    markerWidth: 3.2,
-                    markerHeight: 3.2,
-                    orient: "auto-start-reverse",
-                },
-                s("path", { d: "M0 0L10 5L0 10z" }),
-            ),
-        ),
-        Object.values(layers),
-    );
+    const attributes = { viewBox: "0 0 800 800", class: "board-svg", role: "grid", "aria-label": "Chess board" };
+    svg = s("svg", attributes, s("defs", {}, ["tried", "best", "threat"].map(head)), Object.values(layers));
     byId("board").replaceChildren(svg);
-    new ResizeObserver(() => {
-        const is = svg.clientWidth < SMALL;
-        if (is !== small) {
-            small = is;
-            svg.classList.toggle("small", small);
-            drawValues();
-            placePieces();
-        }
-    }).observe(svg);
+    new ResizeObserver(followSize).observe(svg);
     layOut();
-    listen((topics) => {
-        if (topics.has("view")) {
-            layOut();
-            drawPieces();
-        }
-        if (topics.has("moves") || topics.has("mode")) hand.chosen = null;
-        if (topics.has("report")) drawPieces();
-        drawValues();
-        drawMarks();
-    });
+    listen(follow);
+}
+
+function followSize() {
+    const is = svg.clientWidth < SMALL;
+    if (is === small) return;
+    small = is;
+    svg.classList.toggle("small", small);
+    drawValues();
+    placePieces();
+}
+
+const ELSEWHERE = new Set(["lines", "tab", "play"]); // topics that change nothing on the board
+
+function follow(topics) {
+    if ([...topics].every((topic) => ELSEWHERE.has(topic))) return;
+    if (topics.has("arrows")) {
+        drawArrows();
+        return;
+    }
+    if (topics.has("view")) {
+        layOut();
+        drawPieces();
+    }
+    if (topics.has("moves") || topics.has("mode")) hand.chosen = null;
+    if (topics.has("report")) drawPieces();
+    drawValues();
+    drawMarks();
 }
 
 /** The squares and their letters, the way round that the board is shown. */
@@ -183,6 +191,27 @@ function figure(piece) {
 
 const termScale = () => Math.max(1, ...shown().pieces.map((piece) => Math.abs(piece.terms[state.term] ?? 0)));
 
+/** The colour of a square by the value of its piece alone, opaque, so that the board under it plays no part. */
+function tintOf(square, share) {
+    const [x, y] = place(square);
+    const rect = { x, y, width: 100, height: 100, "data-square": square };
+    const strength = (0.12 + 0.88 * Math.min(1, Math.abs(share))).toFixed(3);
+    const isTinted = Math.abs(share) > 0.02;
+    return [
+        s("rect", { ...rect, class: "base" }),
+        isTinted ? s("rect", { ...rect, class: share > 0 ? "blue" : "orange", "fill-opacity": strength }) : "",
+    ];
+}
+
+/** How a tried move changes the value of a piece, as text; null where it hardly does. */
+function changeOf(piece, before) {
+    const [from, to] = [state.preview.move.slice(0, 2), state.preview.move.slice(2, 4)];
+    const old = before.get(piece.square === to ? from : piece.square);
+    if (!old || valueOf(old) === null || valueOf(piece) === null) return null;
+    const change = valueOf(piece) - valueOf(old);
+    return Math.abs(change) >= 0.05 ? number(change, small ? 1 : 2, true) : null;
+}
+
 /** The figures under the pieces, and the colours of their squares: those that would be, where a move is tried. */
 function drawValues() {
     const report = shown();
@@ -190,37 +219,14 @@ function drawValues() {
     const texts = [],
         tints = [];
     const before = state.preview && new Map(state.report.pieces.map((piece) => [piece.square, piece]));
-    const from = state.preview?.move.slice(0, 2),
-        to = state.preview?.move.slice(2, 4);
-    if (state.way !== "none" || state.term) {
-        for (const piece of report.pieces) {
-            const label = figure(piece);
-            if (!label) continue;
-            const [x, y] = place(piece.square);
-            const strength = Math.min(1, Math.abs(label.share));
-            if (strength > 0.02) {
-                tints.push(
-                    s("rect", {
-                        x,
-                        y,
-                        width: 100,
-                        height: 100,
-                        class: label.share > 0 ? "blue" : "orange",
-                        "fill-opacity": (0.12 + 0.88 * strength).toFixed(3),
-                        "data-square": piece.square,
-                    }),
-                );
-            }
-            texts.push(s("text", { x: x + 50, y: y + 94, "data-square": piece.square, text: label.text }));
-            if (!before || state.term) continue;
-            const old = before.get(piece.square === to ? from : piece.square);
-            const change = old && valueOf(old) !== null && valueOf(piece) !== null ? valueOf(piece) - valueOf(old) : 0;
-            if (Math.abs(change) >= 0.05) {
-                texts.push(
-                    s("text", { x: x + 96, y: y + 22, class: "change", text: number(change, small ? 1 : 2, true) }),
-                );
-            }
-        }
+    for (const piece of state.way !== "none" || state.term ? report.pieces : []) {
+        const label = figure(piece);
+        if (!label) continue;
+        const [x, y] = place(piece.square);
+        tints.push(...tintOf(piece.square, label.share));
+        texts.push(s("text", { x: x + 50, y: y + 94, "data-square": piece.square, text: label.text }));
+        const change = before && !state.term ? changeOf(piece, before) : null;
+        if (change) texts.push(s("text", { x: x + 96, y: y + 22, class: "change", text: change }));
     }
     layers.values.replaceChildren(...texts);
     layers.tints.replaceChildren(...tints);
@@ -257,21 +263,30 @@ export function drawMarks() {
     if (hand.drag?.over) marks.push(frame(hand.drag.over, "over"));
     if (hand.byKeys && svg.contains(document.activeElement)) marks.push(frame(hand.focus, "focus"));
     layers.marks.replaceChildren(...marks);
-    const tried = state.preview?.move;
-    layers.arrows.replaceChildren(...(tried && !hand.drag ? [arrow(tried)] : []));
+    drawArrows();
 }
 
-function arrow(uci) {
+/** The arrow of a tried move, or else those of the analysis and of threats. */
+function drawArrows() {
+    const tried = state.preview?.move;
+    const drawn = tried ? [{ uci: tried, kind: "tried", share: 1 }] : arrows();
+    layers.arrows.replaceChildren(...(hand.drag ? [] : drawn.map(arrow)));
+}
+
+function arrow({ uci, kind, share }) {
     const [x1, y1] = place(uci.slice(0, 2)),
         [x2, y2] = place(uci.slice(2, 4));
     const length = Math.hypot(x2 - x1, y2 - y1) || 1,
         back = 22 / length;
     return s("line", {
+        class: kind,
+        "data-move": uci,
         x1: x1 + 50,
         y1: y1 + 50,
         x2: x2 + 50 - (x2 - x1) * back,
         y2: y2 + 50 - (y2 - y1) * back,
-        "marker-end": "url(#head)",
+        "stroke-width": (5 + 6 * share).toFixed(1),
+        "marker-end": `url(#head-${kind})`,
     });
 }
 

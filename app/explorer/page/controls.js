@@ -2,7 +2,7 @@
 
 import { channel } from "./api.js";
 import { byId, h, replace, segments, showError } from "./dom.js";
-import { changed, goTo, listen, play, question, setFree, setGame, START, state, ways } from "./store.js";
+import { changed, goTo, listen, numbered, play, question, setFree, setGame, START, state, ways } from "./store.js";
 
 let level = 20;
 let sides = "none"; // what Merino plays: none, white or black
@@ -158,14 +158,10 @@ function draw() {
 }
 
 function drawMoves() {
-    const [, turn, , , , full = "1"] = state.fen.split(" ");
     const items = [];
     state.moves.forEach((move, index) => {
-        const half = index + (turn === "b" ? 1 : 0);
-        if (half % 2 === 0 || index === 0)
-            items.push(
-                h("span", { class: "number" }, `${Number(full) + Math.floor(half / 2)}.${half % 2 ? ".." : ""}`),
-            );
+        const number = numbered(state.fen, index, index === 0);
+        if (number) items.push(h("span", { class: "number" }, number));
         items.push(
             h(
                 "button",

@@ -1,5 +1,6 @@
 // The page: makes its parts, reads the address, and knows the keys.
 
+import { makeAnalysis } from "./analysis.js";
 import { get, post } from "./api.js";
 import { makeBars } from "./bars.js";
 import { makeBoard } from "./board.js";
@@ -7,11 +8,13 @@ import { makeCompare } from "./compare.js";
 import { flip, makeControls, nextWay, redo, setMode, undo } from "./controls.js";
 import { byId, h, replace, showError } from "./dom.js";
 import { enter, makeEntry } from "./entry.js";
+import { makeExpectedBar } from "./expected_bar.js";
 import { makeFree } from "./free.js";
 import { ofServer } from "./game_sources.js";
 import { makeGames, openGames } from "./games.js";
 import { makeHands } from "./hands.js";
 import { makeLearning } from "./learning.js";
+import { makeLive, switchAnalysis } from "./live.js";
 import { makeMoves } from "./moves.js";
 import { makeShapley } from "./shapley.js";
 import { makeShare } from "./share.js";
@@ -28,6 +31,7 @@ const KEYS = [
     ["Esc", "Let go"],
     ["/", "To the box for moves, FEN and PGN"],
     ["B", "To the board"],
+    ["A", "Analysis on or off"],
     ["V", "The next kind of value"],
     ["F", "Turn the board round"],
     ["M", "Game or free mode"],
@@ -89,6 +93,7 @@ function makeKeys(turnTheme, showHelp) {
         End: () => goTo(state.moves.length),
         f: flip,
         v: nextWay,
+        a: switchAnalysis,
         t: turnTheme,
         "?": showHelp,
         m: () => setMode(state.mode === "game" ? "free" : "game"),
@@ -155,6 +160,7 @@ async function begin() {
     makeHands();
     makeFree();
     makeVerdict();
+    makeExpectedBar();
     makeShapley();
     makeTabs([
         ["terms", "Terms", makeTerms],
@@ -169,6 +175,8 @@ async function begin() {
     makeShare();
     const turnTheme = makeTheme();
     const first = refresh({ silent: true });
+    makeLive();
+    makeAnalysis();
     const [start] = await Promise.all([get("/api/start"), loadWeights()]);
     makeControls(start.highest_level);
     makeKeys(turnTheme, makeHelp(start));

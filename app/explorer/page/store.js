@@ -36,12 +36,16 @@ export const state = {
     term: null, // the term whose squares are lit
     report: null,
     preview: null, // { report, move } of a move that has not been let go
+    game: null, // the game that is played against Merino
 };
 
 const MAX_LABEL = 8; // characters; a longer name does not fit above the board of a phone
 const listeners = [];
 
-/** Call `listener(topics)` when something changes: "report", "preview", "moves", "mode", "view", "values" or "weights". */
+/**
+ * Call `listener(topics)` when something changes: "report", "preview", "moves", "mode", "view", "values", "weights",
+ * "tab", "lines" of the analysis, "arrows" or "play", the game against Merino.
+ */
 export const listen = (listener) => listeners.push(listener);
 
 export function changed(...topics) {
@@ -105,6 +109,24 @@ export function play(uci) {
     showError(null);
     changed("moves");
     return refresh();
+}
+
+/** Play the moves of a line, { san, uci }, that begins on the board. */
+export function playLine(line) {
+    if (state.mode === "free") return setGame({ fen: state.free, moves: line });
+    state.moves = [...playedMoves(), ...line];
+    state.at = state.moves.length;
+    showError(null);
+    changed("moves");
+    return refresh();
+}
+
+/** The number before a move that is made so many plies after a position, empty where none is written. */
+export function numbered(fen, plies, isFirst) {
+    const [, turn, , , , full = "1"] = fen.split(" ");
+    const half = plies + (turn === "b" ? 1 : 0);
+    if (half % 2 && !isFirst) return "";
+    return `${Number(full) + Math.floor(half / 2)}.${half % 2 ? ".." : ""}`;
 }
 
 /** Go to the position after so many moves. */

@@ -1,21 +1,30 @@
 // The score in a line, White's expected score as a bar beside the board, and the sentences.
 
+import { settings } from "./analysis.js";
 import { post } from "./api.js";
+import { setArrows } from "./arrows.js";
 import { byId, h, pawns, percent, replace, shortName, worded } from "./dom.js";
 import { listen, question, shown, state } from "./store.js";
 
 const NODES = 20000; // of the search for a threat
 
-/** Say under the verdict what the other side would win if it were to move. */
+/** Say under the verdict what the other side would win if it were to move, and show it on the board. */
 async function askThreat(report) {
-    if (report.fault || report.ending || state.preview || state.mode === "free") return;
-    if (report.threat === undefined) {
-        report.threat = null; // until it is known
-        const answer = await post("/api/threat", { ...question(), nodes: NODES }).catch(() => null);
-        report.threat = answer?.threat ?? null;
+    if (report.fault || report.ending || state.preview || state.mode === "free") {
+        if (!state.preview) showThreat(null);
+        return;
     }
+    if (report.threat === undefined) {
+        report.threat = { threat: null, move: null }; // until it is known
+        report.threat = await post("/api/threat", { ...question(), nodes: NODES }).catch(() => report.threat);
+    }
+    if (shown() === report) showThreat(report.threat);
+}
+
+function showThreat(found) {
     const place = byId("threat");
-    if (place && shown() === report) place.textContent = report.threat ?? "";
+    if (place) place.textContent = found?.threat ?? "";
+    setArrows("threat", found?.move && settings.arrows ? [{ uci: found.move, kind: "threat", share: 0.5 }] : []);
 }
 
 export function makeVerdict() {
@@ -24,12 +33,6 @@ export function makeVerdict() {
         if (!report || !(topics.has("report") || topics.has("preview") || topics.has("view"))) return;
         const share = report.static.expected_score,
             tried = Boolean(state.preview);
-        const bar = byId("expected");
-        bar.classList.toggle("flipped", state.flipped);
-        bar.firstElementChild.style.height = percent(share, 2);
-        bar.lastElementChild.textContent = Math.round(100 * share);
-        bar.setAttribute("aria-label", `White's expected score ${percent(share)}`);
-        bar.title = `White's expected score, win and half a draw, ${percent(share, 1)}: 1 / (1 + exp(-score / ${report.k.toFixed(1)} centipawns))`;
         const change = tried ? report.score_cp - state.report.score_cp : 0;
         const middlegame = (report.static.white_middlegame + report.static.black_middlegame) / 2;
         const status = report.ending
@@ -70,7 +73,7 @@ export function makeVerdict() {
                 { class: "summary" },
                 report.summary.map((sentence) => `${worded(sentence)} `),
             ),
-            h("p", { class: "summary", id: "threat" }, report.threat ?? ""),
+            h("p", { class: "summary", id: "threat" }, report.threat?.threat ?? ""),
         );
         askThreat(report);
     });

@@ -1,0 +1,28 @@
+// White's expected score as a bar beside the board: by the search while there is one, else by the evaluation alone.
+
+import { best } from "./analysis.js";
+import { byId, percent } from "./dom.js";
+import { listen, shown, state } from "./store.js";
+
+function draw() {
+    const report = shown();
+    if (!report) return;
+    const line = state.preview ? null : best();
+    const share = line ? line.score.expected_score : report.static.expected_score;
+    const source = line
+        ? `by search to depth ${line.depth}`
+        : `by the evaluation alone, 1 / (1 + exp(-score / ${report.k.toFixed(1)} centipawns))`;
+    const bar = byId("expected");
+    bar.classList.toggle("flipped", state.flipped);
+    bar.classList.toggle("searched", Boolean(line));
+    bar.firstElementChild.style.height = percent(share, 2);
+    bar.lastElementChild.textContent = Math.round(100 * share);
+    bar.setAttribute("aria-label", `White's expected score ${percent(share)}`);
+    bar.title = `White's expected score, win and half a draw, ${percent(share, 1)}: ${source}`;
+}
+
+export function makeExpectedBar() {
+    listen((topics) => {
+        if (["report", "preview", "view", "lines"].some((topic) => topics.has(topic))) draw();
+    });
+}

@@ -1,0 +1,172 @@
+// The analysis as it is seen: a switch, its lines with their moves and what they lead to, and arrows on the board.
+
+import { MAX_LINES, NONE, SHOWN, choose, idleReason, searches, settings } from "./analysis.js";
+import { explainLine } from "./api.js";
+import { setArrows } from "./arrows.js";
+import { byId, framed, h, percent, replace, shortName } from "./dom.js";
+import { hideBoard, showBoard } from "./mini_board.js";
+import { listen, numbered, playLine, state } from "./store.js";
+import { catalogue, chooser, onCatalogue } from "./weights.js";
+
+const SHOWN_PLIES = 14; // of a line
+const MIN_SHARE = 0.1; // of points, by which a line may be worse than the best for its move to have an arrow
+const CALM_MS = 250; // for which a line must stay before it is explained
+
+/** A row of the list, updated in its place: what is pointed at stays until the pointer leaves it. */
+class Row {
+    constructor(search) {
+        this.search = search;
+        this.shown = ""; // what its moves are of
+        this.line = null; // the one shown
+        this.score = h("b", { class: "line-score" });
+        this.share = h("span", { class: "line-share", title: "White's expected score" });
+        this.moves = h("span", { class: "line-moves" });
+        this.reasons = h("span", { class: "line-reasons" });
+        this.box = h("li", {}, this.score, this.share, this.moves, this.reasons);
+        this.box.addEventListener("pointerleave", () => this.show(this.line));
+    }
+
+    show(line) {
+        this.line = line;
+        this.score.textContent = line.score.text.replace("-", "\u2212");
+        this.share.textContent = percent(line.score.expected_score);
+        const shown = JSON.stringify([this.search.key, line.moves.slice(0, SHOWN_PLIES)]);
+        if (shown === this.shown || this.box.matches(":hover, :focus-within")) return;
+        this.shown = shown;
+        replace(this.moves, this.#moveElements(line));
+        clearTimeout(this.timer);
+        this.timer = setTimeout(() => this.#explain(line), CALM_MS);
+    }
+
+    #moveElements(line) {
+        return line.names.slice(0, SHOWN_PLIES).map((name, at) => {
+            const ply = { onclick: () => this.#play(line, at), onpointerenter: (event) => this.#point(event, line, at) };
+            const move = h(
+                "button",
+                {
+                    type: "button",
+                    class: "plain",
+                    ...ply,
+                    onfocus: ply.onpointerenter,
+                    onpointerleave: hideBoard,
+                    onblur: hideBoard,
+                },
+                name,
+            );
+            const number = numbered(state.report.fen, at, at === 0);
+            return h("span", { class: "ply" }, number ? h("span", { class: "number" }, number) : null, move);
+        });
+    }
+
+    #play(line, at) {
+        hideBoard();
+        playLine(line.moves.slice(0, at + 1).map((uci, ply) => ({ uci, san: line.names[ply] })));
+    }
+
+    async #point(event, line, at) {
+        const element = event.currentTarget;
+        const { steps } = await explainLine(this.search.ask(), line.moves);
+        if (element.matches(":hover, :focus")) showBoard(element, steps[at].fen, steps[at].uci);
+    }
+
+    async #explain(line) {
+        const told = await explainLine(this.search.ask(), line.moves).catch(() => null);
+        if (told && this.line.moves.join() === line.moves.join()) this.reasons.textContent = told.reasons.join(" ");
+    }
+}
+
+const rows = searches.map(() => []);
+const parts = {};
+
+function drawLines() {
+    searches.forEach(({ search }, index) => {
+        const list = parts.lists[index];
+        const lines = search.lines.filter(Boolean);
+        while (rows[index].length < lines.length) rows[index].push(new Row(search));
+        lines.forEach((line, at) => rows[index][at].show(line));
+        const boxes = rows[index].slice(0, lines.length).map((row) => row.box);
+        if (list.children.length !== boxes.length) list.replaceChildren(...boxes);
+        list.hidden = !boxes.length;
+    });
+    parts.titles.forEach((title, index) => {
+        title.hidden = settings.beside === NONE;
+        title.textContent = nameOf(settings[searches[index].choice]);
+    });
+}
+
+const nameOf = (id) =>
+    id === SHOWN ? "By the evaluation shown" : `By ${shortName(catalogue.weights.find((each) => each.id === id)?.name ?? id)}`;
+
+function statusText() {
+    const reason = idleReason();
+    const line = searches[0].search.lines[0];
+    if (!line) return reason ?? "searching";
+    const speed = `depth ${line.depth}, ${Math.round(line.nps / 1000).toLocaleString("en")} thousand nodes a second`;
+    return reason === null ? speed : `${reason}; depth ${line.depth}`;
+}
+
+function drawArrows() {
+    const lines = settings.arrows && settings.isOn ? searches[0].search.lines.filter(Boolean) : [];
+    const loss = (line) => Math.abs(line.score.expected_score - lines[0].score.expected_score);
+    const shown = lines.filter((line) => line.moves.length && loss(line) < MIN_SHARE);
+    setArrows(
+        "analysis",
+        shown.map((line, at) => ({ uci: line.moves[0], kind: "best", share: 1 / (1 + at) })),
+    );
+}
+
+const draw = framed(() => {
+    const line = searches[0].search.lines[0];
+    parts.power.setAttribute("aria-checked", String(settings.isOn));
+    parts.score.textContent = line ? line.score.text.replace("-", "\u2212") : "";
+    parts.status.textContent = statusText();
+    drawLines();
+    drawArrows();
+});
+
+function drawSettings() {
+    const count = (value) => h("option", { value, selected: value === settings.lines }, value);
+    const select = { id: "analysis-lines", onchange: (event) => choose("lines", Number(event.target.value)) };
+    const arrows = { type: "checkbox", id: "analysis-arrows", checked: settings.arrows };
+    const evaluation = (id, name, others) => chooser(id, settings[name], (value) => choose(name, value), others);
+    replace(
+        parts.settings,
+        h("label", {}, "Lines ", h("select", select, [...Array(MAX_LINES).keys()].map((at) => count(at + 1)))),
+        h("label", {}, "By ", evaluation("analysis-by", "by", [[SHOWN, "the evaluation shown"]])),
+        h("label", {}, "and by ", evaluation("analysis-beside", "beside", [[NONE, "no other"], [SHOWN, "the evaluation shown"]])),
+        h("label", {}, h("input", { ...arrows, onchange: (event) => choose("arrows", event.target.checked) }), "Arrows"),
+    );
+}
+
+/** An evaluation that was opened on an earlier visit is no longer there. */
+function checkChosen() {
+    const known = new Set([SHOWN, NONE, ...catalogue.weights.map((entry) => entry.id)]);
+    if (!known.has(settings.by)) choose("by", SHOWN);
+    if (!known.has(settings.beside)) choose("beside", NONE);
+    drawSettings();
+}
+
+export const switchAnalysis = () => choose("isOn", !settings.isOn);
+
+export function makeLive() {
+    parts.power = h(
+        "button",
+        { type: "button", role: "switch", id: "analysis-switch", class: "switch", title: "Search what is on the board (A)" },
+        h("i", {}),
+        "Analysis",
+    );
+    parts.power.onclick = switchAnalysis;
+    parts.score = h("output", { id: "analysis-score" });
+    parts.status = h("span", { class: "note", id: "analysis-status" });
+    parts.settings = h("div", { class: "panel-bar" });
+    parts.titles = searches.map(() => h("h3", { hidden: true }));
+    parts.lists = searches.map(({ choice }) => h("ol", { class: "lines", id: `lines-${choice}`, hidden: true }));
+    const more = h("details", { class: "analysis-settings" }, h("summary", {}, "Settings"), parts.settings);
+    const head = h("div", { class: "analysis-head" }, parts.power, parts.score, parts.status, more);
+    replace(byId("analysis"), head, parts.titles.map((title, index) => [title, parts.lists[index]]));
+    onCatalogue(checkChosen);
+    listen((topics) => {
+        if (["lines", "report", "play"].some((topic) => topics.has(topic))) draw();
+    });
+    draw();
+}

@@ -1,0 +1,50 @@
+// A small board beside a move that is pointed at, or has the focus.
+
+import { h, s } from "./dom.js";
+import { boardOf, state } from "./store.js";
+
+const FILES = "abcdefgh";
+const SIZE = 200; // pixels
+let box = null;
+
+function place(square) {
+    const file = FILES.indexOf(square[0]),
+        rank = Number(square[1]) - 1;
+    return state.flipped ? [7 - file, rank] : [file, 7 - rank];
+}
+
+function squareRect(square, kind) {
+    const [x, y] = place(square);
+    return s("rect", { x, y, width: 1, height: 1, class: kind });
+}
+
+function picture(square, letter) {
+    const [x, y] = place(square),
+        side = letter === letter.toUpperCase() ? "w" : "b";
+    return s("image", { x, y, width: 1, height: 1, href: `/pieces/${side}${letter.toUpperCase()}.svg` });
+}
+
+function drawing(fen, uci) {
+    const squares = [...FILES].flatMap((file, column) =>
+        [...Array(8).keys()].map((row) => squareRect(file + (row + 1), (column + row) % 2 ? "light" : "dark")),
+    );
+    const last = [uci.slice(0, 2), uci.slice(2, 4)].map((square) => squareRect(square, "moved"));
+    const pieces = [...boardOf(fen)].map(([square, letter]) => picture(square, letter));
+    return s("svg", { viewBox: "0 0 8 8", width: SIZE, height: SIZE }, squares, last, pieces);
+}
+
+/** Show the position after a move beside an element. */
+export function showBoard(element, fen, uci) {
+    box ??= document.body.appendChild(h("div", { id: "mini-board", class: "mini-board", "aria-hidden": "true" }));
+    box.replaceChildren(drawing(fen, uci));
+    const around = element.getBoundingClientRect();
+    const below = around.bottom + 6;
+    const top = below + SIZE < innerHeight ? below : Math.max(4, around.top - SIZE - 10);
+    box.style.left = `${Math.max(4, Math.min(around.left, innerWidth - SIZE - 12))}px`;
+    box.style.top = `${top}px`;
+    box.hidden = false;
+}
+
+export function hideBoard() {
+    if (box) box.hidden = true;
+}

@@ -1,0 +1,48 @@
+// A search that is followed as it goes deeper: one of what is asked now, until it is stopped.
+
+import { channel } from "./api.js";
+import { showError } from "./dom.js";
+
+export class Search {
+    /** `ask` gives what the server is asked, or null for no search; `tell` is called when lines or state change. */
+    constructor(ask, tell) {
+        this.ask = ask;
+        this.tell = tell;
+        this.lines = []; // the messages of the server, the best first
+        this.isRunning = false;
+        this.key = null; // what is searched, or was
+        this.link = channel("/ws/search", (message) => this.#hear(message));
+    }
+
+    /** Search what is asked now, if that is not what is being searched. */
+    follow() {
+        const asked = this.ask();
+        const key = JSON.stringify(asked);
+        if (asked === null) this.stop();
+        if (asked === null || (this.isRunning && key === this.key)) return;
+        if (key !== this.key) this.lines = [];
+        this.key = key;
+        this.isRunning = true;
+        this.link.send(asked);
+        this.tell();
+    }
+
+    /** Stop. What was found stays as long as it is that of what would be asked. */
+    stop() {
+        if (this.isRunning) this.link.stop();
+        this.isRunning = false;
+        if (JSON.stringify(this.ask()) !== this.key) this.lines = [];
+        this.tell();
+    }
+
+    #hear(message) {
+        if (message.type === "line") {
+            if (!this.isRunning) return;
+            this.lines[message.number - 1] = message;
+        } else {
+            this.isRunning = false;
+            if (message.type === "error") showError(message.error);
+        }
+        this.tell();
+    }
+}

@@ -1,0 +1,156 @@
+"""The ends of lines: what each side has taken there, and where each piece has got to, with its terms."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import chess
+
+from merino.inner.core.board.game import Position
+from merino.inner.engine.notation.san import as_chess_move, board_of
+from merino.inner.engine.report.phrases import group_of, phrase
+from merino.inner.engine.report.static import report_evaluation
+from merino.inner.eval.evaluation import Evaluation
+from merino.inner.eval.linear.registry import Group
+from merino.inner.study.reasons.motifs import WORTH
+
+NAMED_TERMS = 2
+MIN_PIECE = 8.0  # centipawns by which a piece must differ to be named
+_COUNTS = {1: "a", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
+_OF_PAWNS = (Group.PAWN_STRUCTURE, Group.PASSED_PAWNS)
+_OF_PIECES = (Group.BOARD_CONTROL, Group.MOBILITY, Group.KING_SAFETY)
+
+
+@dataclass(frozen=True)
+class LineEnd:
+    """The end of a line: what each side has taken, and each piece by the square it began on, with its terms."""
+
+    board: chess.Board
+    taken: Mapping[chess.Color, Sequence[chess.PieceType]]
+    pieces: Mapping[chess.Square, tuple[chess.Square, Mapping[str, float]]]  # terms in centipawns for White
+
+    @property
+    def balance(self) -> str:
+        """What one side has for what, once like has been set against like: "White has a rook for a bishop"."""
+        white, black = (Counter(self.taken[colour]) for colour in (chess.WHITE, chess.BLACK))
+        white, black = white - black, black - white
+        if not white and not black:
+            return "material stays level"
+        is_white = _pawns(white) >= _pawns(black)
+        side, won, given = ("White", white, black) if is_white else ("Black", black, white)
+        return f"{side} has {_listed(won)} for {_listed(given)}" if given else f"{side} wins {_listed(won)}"
+
+
+@dataclass(frozen=True)
+class PieceDifference:
+    """How much more a piece is worth at one end than at another, in centipawns for its owner, and by which terms."""
+
+    piece: chess.Piece
+    here: chess.Square
+    there: chess.Square  # at the other end
+    terms: Mapping[str, float]
+
+    @property
+    def total(self) -> float:
+        """The sum of its terms."""
+        return sum(self.terms.values())
+
+    @property
+    def name(self) -> str:
+        """Whose piece it is, and where: "White's knight on d5"."""
+        side = "White" if self.piece.color else "Black"
+        return f"{side}'s {chess.piece_name(self.piece.piece_type)} on {chess.square_name(self.here)}"
+
+    @property
+    def worth(self) -> str:
+        """The difference in words: "is worth 0.30 more: central knights +0.21, knight mobility +0.09"."""
+        named = sorted(self.terms.items(), key=lambda pair: -abs(pair[1]))[:NAMED_TERMS]
+        said = ", ".join(f"{phrase(name)} {cp / 100:+.2f}" for name, cp in named if abs(cp) >= MIN_PIECE / 2)
+        more = "more" if self.total > 0 else "less"
+        return f"is worth {abs(self.total) / 100:.2f} {more}{f': {said}' if said else ''}"
+
+
+def end_of(position: Position, moves: Sequence[str], by_terms: Evaluation) -> LineEnd:
+    """The end of a line of legal moves, coordinates; `by_terms` has terms."""
+    after, board = position.copy(), board_of(position)
+    at = {square: square for square in board.piece_map()}
+    taken: dict[chess.Color, list[chess.PieceType]] = {chess.WHITE: [], chess.BLACK: []}
+    for made in after.push_all(moves):
+        _follow(board, as_chess_move(made, position.chess960), at, taken)
+    values = report_evaluation(after.record, "", by_terms).pieces
+    terms = {chess.parse_square(piece.square): piece.terms for piece in values}
+    pieces = {origin: (square, terms[square]) for square, origin in at.items()}
+    return LineEnd(board, taken, pieces)
+
+
+def differences(end: LineEnd, other: LineEnd) -> list[PieceDifference]:
+    """The pieces on the board at both ends whose own terms differ enough to be named, the largest difference first."""
+    found = []
+    for origin in end.pieces.keys() & other.pieces.keys():
+        (here, mine), (there, theirs) = end.pieces[origin], other.pieces[origin]
+        piece = end.board.piece_at(here)
+        assert piece
+        sign = 1 if piece.color == chess.WHITE else -1
+        differing = {name: sign * (mine.get(name, 0.0) - theirs.get(name, 0.0)) for name in (*mine, *theirs)}
+        found.append(PieceDifference(piece, here, there, _of_piece(differing, piece.piece_type)))
+    found.sort(key=lambda each: (-abs(each.total), each.here))
+    return [each for each in found if abs(each.total) >= MIN_PIECE]
+
+
+def _follow(
+    board: chess.Board,
+    move: chess.Move,
+    at: dict[chess.Square, chess.Square],
+    taken: dict[chess.Color, list[chess.PieceType]],
+) -> None:
+    """Make a move, keeping where each piece began (`at`, by its square) and what each side has taken."""
+    before = dict(board.piece_map())
+    side, victim = board.turn, None
+    if board.is_en_passant(move):
+        victim = chess.square(chess.square_file(move.to_square), chess.square_rank(move.from_square))
+    elif board.is_capture(move):
+        victim = move.to_square
+    if victim is not None:
+        taken[side].append(before[victim].piece_type)
+        del at[victim]
+    rook = _castling_rook(board, move)
+    board.push(move)
+    if rook is None:
+        at[move.to_square] = at.pop(move.from_square)
+        return
+    origins = at.pop(rook[0]), at.pop(move.from_square)
+    king = board.king(side)
+    assert king is not None
+    at[rook[1]], at[king] = origins
+
+
+def _castling_rook(board: chess.Board, move: chess.Move) -> tuple[chess.Square, chess.Square] | None:
+    """Where the rook of a castling move stands and where it goes; None for other moves."""
+    if not board.is_castling(move):
+        return None
+    rank = chess.square_rank(move.from_square)
+    is_short = chess.square_file(move.to_square) > chess.square_file(move.from_square)
+    rooks = chess.SquareSet(board.clean_castling_rights()) & chess.BB_RANKS[rank]
+    ours = [square for square in rooks if (square > move.from_square) == is_short]
+    return ours[0], chess.square(5 if is_short else 3, rank)
+
+
+def _pawns(kinds: Counter[chess.PieceType]) -> int:
+    return sum(WORTH[kind] * count for kind, count in kinds.items())
+
+
+def _listed(kinds: Counter[chess.PieceType]) -> str:
+    """Pieces in words, the most valuable first: "a rook, a knight and two pawns"."""
+    names = [
+        f"{_COUNTS.get(count, str(count))} {chess.piece_name(kind)}{'s' * (count > 1)}"
+        for kind, count in sorted(kinds.items(), key=lambda pair: -WORTH[pair[0]])
+    ]
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def _of_piece(terms: Mapping[str, float], kind: chess.PieceType) -> dict[str, float]:
+    """Those of a piece's terms that players would call its own: pawns bring no open files, pieces no pawn structure."""
+    groups = _OF_PAWNS if kind == chess.PAWN else _OF_PIECES
+    return {name: cp for name, cp in terms.items() if group_of(name) in groups}

@@ -1,0 +1,86 @@
+"""What a line leads to: what its end has that the position does not, in material and in pieces, as sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import chess
+
+from merino.inner.core.board.game import Position
+from merino.inner.engine.notation.san import as_chess_move, board_of
+from merino.inner.eval.evaluation import Evaluation
+from merino.inner.study.reasons.ends import LineEnd, differences, end_of
+from merino.inner.study.reasons.motifs import exchange
+from merino.inner.study.words.telling import in_terms
+
+NAMED_PIECES = 2
+MIN_WON = 2  # pawns that an exchange wins where a line cannot end
+MAX_NAMED_PLIES = 2  # of a line whose moves are named; of a longer one only the last
+
+
+def outcome(position: Position, moves: Sequence[str], evaluation: Evaluation) -> tuple[str, ...]:
+    """Sentences on the end of a line of legal moves, coordinates, against the `position` now.
+
+    They name what the line exchanges and its promotions, and the pieces that become better or worse. The line is
+    followed to its last position in which no piece can be won at once; if there is none, there are no sentences. The
+    terms are as in `why`.
+    """
+    made = [as_chess_move(move, position.chess960) for move in position.copy().push_all(moves)]
+    boards = _boards(board_of(position), made)
+    plies = _settled(boards, made)
+    if not plies:
+        return ()
+    by_terms = in_terms(position.record, evaluation)
+    end = end_of(position, moves[:plies], by_terms)
+    if end.board.is_checkmate():
+        return (f"{_named(boards, made, plies)} is mate.",)
+    return (*_material(end, boards, made[:plies]), *_pieces(end, end_of(position, (), by_terms)))
+
+
+def _boards(start: chess.Board, moves: Sequence[chess.Move]) -> list[chess.Board]:
+    """The board before the first move and after each."""
+    boards = [start]
+    for move in moves:
+        boards.append(boards[-1].copy(stack=False))
+        boards[-1].push(move)
+    return boards
+
+
+def _settled(boards: Sequence[chess.Board], moves: Sequence[chess.Move]) -> int:
+    """The plies up to which a line can be counted: to the last position in which no piece can be won at once, or 0."""
+    if boards[-1].is_checkmate():
+        return len(moves)
+    return next((plies for plies in range(len(moves), 0, -1) if not _wins_piece(boards[plies])), 0)
+
+
+def _wins_piece(board: chess.Board) -> bool:
+    """Whether the side to move wins more than a pawn by an exchange."""
+    targets = chess.SquareSet(board.occupied_co[not board.turn] & ~board.kings)
+    return any(exchange(board, square, board.turn) >= MIN_WON for square in targets)
+
+
+def _named(boards: Sequence[chess.Board], moves: Sequence[chess.Move], plies: int) -> str:
+    """The last of so many moves by number, or all of them if they are few: "13. Rxe6 fxe6"."""
+    first = 0 if plies <= MAX_NAMED_PLIES else plies - 1
+    return boards[first].variation_san(moves[first:plies])
+
+
+def _material(end: LineEnd, boards: Sequence[chess.Board], moves: Sequence[chess.Move]) -> Iterator[str]:
+    captures = [ply for ply, move in enumerate(moves, start=1) if boards[ply - 1].is_capture(move)]
+    if captures:
+        word = "After" if captures[-1] <= MAX_NAMED_PLIES else "By"
+        yield f"{word} {_named(boards, moves, captures[-1])} {end.balance}."
+    for ply, move in enumerate(moves, start=1):
+        if move.promotion:
+            side = "White" if boards[ply - 1].turn else "Black"
+            made = boards[ply - 1].variation_san([move])
+            yield f"{side} promotes to a {chess.piece_name(move.promotion)} by {made}."
+    if not captures and not any(move.promotion for move in moves):
+        yield "Nothing is taken."
+
+
+def _pieces(end: LineEnd, now: LineEnd) -> Iterator[str]:
+    """The pieces that become better or worse: "White's knight on d5 (from c3) is worth 0.21 more: ..."."""
+    for each in differences(end, now)[:NAMED_PIECES]:
+        origin = f" (from {chess.square_name(each.there)})" if each.here != each.there else ""
+        yield f"{each.name}{origin} {each.worth}."

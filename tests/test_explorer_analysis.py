@@ -1,0 +1,172 @@
+"""The analysis of the explorer: lines of the running search, their reasons, arrows, and the ranks of moves."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import chess
+
+from tests.browser import Page, at, needs_browser, square
+
+pytestmark = needs_browser
+
+MIDDLEGAME = "r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13"
+MATE = "6k1/5ppp/8/8/8/8/8/4R1K1 w - - 0 1"
+LINES = "#lines-by li"
+
+
+def analysed(page: Page, fen: str, **settings: Any) -> None:
+    """Visit the page on a position, with the analysis on."""
+    page.set_out(analysis=True, **settings)
+    page.open(at(fen))
+
+
+def depth(page: Page) -> int:
+    found = re.search(r"depth (\d+)", page.text("#analysis-status"))
+    return int(found[1]) if found else 0
+
+
+def first_moves(page: Page) -> list[str]:
+    script = (
+        "return [...document.querySelectorAll('#lines-by li')].map((row) => row.querySelector('button').textContent)"
+    )
+    return [str(san) for san in page.run(script)]
+
+
+def test_lines_come_from_the_running_search_and_go_deeper(page: Page) -> None:
+    analysed(page, MIDDLEGAME, analysis_lines=4)
+    page.until(lambda: len(page.all(LINES)) == 4 and depth(page) > 2)
+    reached = depth(page)
+    page.until(lambda: depth(page) > reached)
+    assert "nodes a second" in page.text("#analysis-status")
+    moves = first_moves(page)
+    assert len(set(moves)) == 4 and all(chess.Board(MIDDLEGAME).parse_san(san) for san in moves)
+    assert page.text(f"{LINES} .line-score") == page.text("#analysis-score")
+    assert re.fullmatch(r"\d+%", page.text(f"{LINES} .line-share"))
+
+
+def test_the_first_lines_after_a_move_come_at_once(page: Page) -> None:
+    analysed(page, chess.STARTING_FEN)
+    page.until(lambda: page.all(LINES))
+    script = (
+        "const done = arguments[0], began = performance.now();"
+        "const seen = new MutationObserver(() => { const first = document.querySelector('#lines-by li .number');"
+        " if (first?.textContent.startsWith('1...')) { seen.disconnect(); done(performance.now() - began); } });"
+        "seen.observe(document.getElementById('analysis'), { childList: true, subtree: true });"
+        "import('/store.js').then((store) => store.play('e2e4'))"
+    )
+    assert float(page.driver.execute_async_script(script)) < 2000, "some 150 ms on an idle machine"
+
+
+def test_each_line_tells_what_it_leads_to_as_explain_does(page: Page) -> None:
+    analysed(page, MIDDLEGAME)
+    said = re.compile(r"(After|By) .* (level|wins|has)|Nothing is taken|is worth \d\.\d\d (more|less)")
+    page.until(lambda: said.search(page.text(f"{LINES} .line-reasons")))
+
+
+def test_a_move_of_a_line_shows_its_board_and_plays_it(page: Page) -> None:
+    analysed(page, MIDDLEGAME, analysis_lines=1)
+    second = f"{LINES} .ply:nth-child(2) button"
+    page.until(lambda: depth(page) >= 6 and page.all(second))
+    page.hover(second)
+    page.until(lambda: page.all("#mini-board image"))
+    wanted = [page.text(f"{LINES} .ply:nth-child({ply}) button") for ply in (1, 2)]
+    board = chess.Board(MIDDLEGAME)
+    for san in wanted:
+        board.push_san(san)
+    assert len(page.all("#mini-board image")) == len(board.piece_map()), "the row under the pointer stays as it was"
+    page.hover(second, click=True)
+    page.until(lambda: page.moves == wanted)
+    assert not page.find("#mini-board").is_displayed()
+
+
+def test_arrows_show_best_moves_and_the_threat(page: Page) -> None:
+    analysed(page, MIDDLEGAME)
+    page.until(lambda: page.all(".arrows .best") and page.all(".arrows .threat[data-move=c6d4]"))
+    page.click(".analysis-settings summary")
+    page.click("#analysis-arrows")
+    page.until(lambda: not page.all(".arrows .best"))
+
+
+def test_the_bar_follows_the_search(page: Page) -> None:
+    analysed(page, MATE)
+    page.until(lambda: page.text("#expected b") == "100" and page.text("#analysis-score") == "+M1")
+    assert "search" in page.find("#expected").get_attribute("title")
+    page.keys("a")
+    page.until(lambda: page.find("#analysis-switch").get_attribute("aria-checked") == "false")
+    page.move("g1", "f1")
+    page.until(lambda: "evaluation alone" in page.find("#expected").get_attribute("title"))
+
+
+def test_the_switch_and_the_number_of_lines_are_kept_between_visits(page: Page) -> None:
+    page.click("#analysis-switch")
+    page.until(lambda: len(page.all(LINES)) == 3)
+    page.click(".analysis-settings summary")
+    page.run("const s = document.getElementById('analysis-lines'); s.value = 2; s.dispatchEvent(new Event('change'))")
+    page.until(lambda: len(page.all(LINES)) == 2)
+    page.open(at(MIDDLEGAME))
+    page.until(lambda: len(page.all(LINES)) == 2)
+    page.click("#analysis-switch")
+    page.open(at(MIDDLEGAME))
+    assert page.text("#analysis-status") == "off" and not page.all(LINES)
+
+
+def test_two_evaluations_analyse_side_by_side(page: Page) -> None:
+    analysed(page, MIDDLEGAME, analysis_by="default", analysis_beside="gen1.net", analysis_lines=1)
+    page.until(lambda: page.all("#lines-by li") and page.all("#lines-beside li"))
+    titles = [found.text for found in page.all("#analysis h3")]
+    assert titles == ["By default", "By net gen1"]
+
+
+def test_the_analysis_rests_while_nobody_looks(page: Page) -> None:
+    analysed(page, MIDDLEGAME)
+    page.until(lambda: depth(page) > 2)
+    page.run("return import('/looking.js').then((looking) => { looking.patience.ms = 1; })")
+    page.until(lambda: page.text("#analysis-status").startswith("resting until somebody looks"))
+    page.until(lambda: page.run("return import('/analysis.js').then((a) => !a.searches[0].search.isRunning)"))
+    page.run("return import('/looking.js').then((looking) => { looking.patience.ms = 1e6; })")
+    page.hover(square("e4"))
+    page.until(lambda: page.run("return import('/analysis.js').then((a) => a.searches[0].search.isRunning)"))
+
+
+def test_the_analysis_stops_while_the_page_is_hidden(page: Page) -> None:
+    analysed(page, MIDDLEGAME)
+    page.until(lambda: depth(page) > 2)
+    running = "return import('/analysis.js').then((a) => a.searches[0].search.isRunning)"
+    hide = (
+        "Object.defineProperty(document, 'hidden', { value: arguments[0], configurable: true });"
+        "document.dispatchEvent(new Event('visibilitychange'))"
+    )
+    page.run(hide, True)
+    page.until(lambda: not page.run(running))
+    page.run(hide, False)
+    page.until(lambda: page.run(running))
+
+
+def test_moves_are_ranked_by_search_and_not_by_their_static_score(page: Page) -> None:
+    page.open(at(MIDDLEGAME))
+    page.tab("moves")
+    rows = "return [...document.querySelectorAll('tr[data-move]')].map((row) => row.dataset.move)"
+    page.until(lambda: "depth" in page.text("#search-state") and page.text("tr[data-move] [data-searched]"))
+    page.until(lambda: page.run(rows).index("e1e6") > 10)  # Rxe6 is best by its static score, and loses a rook
+    page.click("#search-moves")
+    page.until(lambda: page.text("#search-moves") == "Search on")
+    scores = page.run("return [...document.querySelectorAll('[data-searched]')].map((cell) => cell.textContent)")
+    values = [float(text.replace("\u2212", "-")) for text in scores if "M" not in text]
+    assert values == sorted(values, reverse=True) and len(scores) == len(list(chess.Board(MIDDLEGAME).legal_moves))
+
+
+def test_a_square_has_the_colour_of_its_value_whatever_square_it_is(page: Page) -> None:
+    page.open(at(chess.STARTING_FEN))
+    script = (
+        "const fills = {}; for (const rect of document.querySelectorAll('.tints rect')) {"
+        " const style = getComputedStyle(rect);"
+        " (fills[rect.dataset.square] ??= []).push(style.fill, style.fillOpacity); } return fills"
+    )
+    page.until(lambda: page.values)
+    colours: dict[str, set[str]] = {}
+    for name, fill in page.run(script).items():
+        colours.setdefault(page.values[name], set()).add(str(fill))
+        assert fill[1] == "1", "nothing of the board shows through"
+    assert page.values["d2"] == page.values["e2"] and all(len(fills) == 1 for fills in colours.values())

@@ -101,10 +101,10 @@ class Page:
         """Let the page find nothing kept from earlier visits but these settings."""
         self.driver.get(f"{self.address}{PLAIN}")
         script = (
-            "localStorage.clear(); for (const [name, value] of Object.entries(arguments[0]))"
+            "localStorage.clear(); sessionStorage.clear(); for (const [name, value] of Object.entries(arguments[0]))"
             " localStorage.setItem(`merino-${name}`, JSON.stringify(value))"
         )
-        self.run(script, {name.replace("_", "-"): value for name, value in kept.items()})
+        self.run(script, {"visited": True} | {name.replace("_", "-"): value for name, value in kept.items()})
 
     def until(self, is_true: Callable[[], Any]) -> Any:
         """What the question answers, once that is something."""
@@ -209,6 +209,15 @@ class Page:
         for key in keys:
             ActionChains(self.driver).send_keys(key).perform()
 
+    def choose(self, select: str, value: str | int) -> None:
+        """Choose from a list, as its user does."""
+        script = (
+            "const found = document.querySelector(arguments[0]); if (!found) return false;"
+            "found.value = arguments[1]; found.dispatchEvent(new Event('change'));"
+            "return found.value === String(arguments[1])"
+        )
+        self.until(lambda: self.run(script, select, value))
+
     def enter(self, text: str) -> None:
         """Paste into the one box and press Enter."""
         self.run("document.getElementById('entry-text').value = arguments[0]", text)
@@ -253,21 +262,23 @@ class Page:
 
     @property
     def moves(self) -> list[str]:
-        """The moves played, as listed."""
+        """The moves of the line on the board, as listed, without their signs."""
         return [
             str(text)
             for text in self.run(
-                "return [...document.querySelectorAll('#move-list button')].map((button) => button.textContent)"
+                "return [...document.querySelectorAll('#move-list [data-ply]')]"
+                ".map((button) => button.textContent.replace(/[!?]+$/, ''))"
             )
         ]
 
     @property
     def error(self) -> str:
-        """The error shown, empty if none is."""
+        """The error shown, at the top or beside the box for texts; empty if none is."""
         return str(
             self.run(
-                "const box = document.getElementById('error');"
-                "return box.hidden ? '' : box.firstElementChild.textContent"
+                "const shown = ['error', 'entry-error'].map((id) => document.getElementById(id))"
+                ".find((place) => !place.hidden);"
+                "return shown ? (shown.firstElementChild ?? shown).textContent : ''"
             )
         )
 

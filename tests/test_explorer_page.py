@@ -118,7 +118,7 @@ def test_moves_are_taken_back_played_again_and_gone_to(page: Page) -> None:
     page.move("e7", "e5")  # as in the game, whose later moves stay
     page.until(lambda: shows(page, after(Position().fen(), "e2e4", "e7e5")))
     assert page.moves == ["e4", "e5", "Nf3", "Nc6"]
-    page.move("d2", "d4")  # another one, which replaces them
+    page.move("d2", "d4")  # another one, a variation
     page.until(lambda: page.moves == ["e4", "e5", "d4"])
     page.click("#new")
     page.until(lambda: page.moves == [] and shows(page, Position().fen()))
@@ -265,23 +265,14 @@ def test_two_weights_files_stand_side_by_side(page: Page) -> None:
     assert page.text("#compare-scores tbody tr td") == f"{told(MIDDLEGAME).static.score_cp / 100:+.2f}"
 
 
-def choose(page: Page, select: str, value: str) -> None:
-    """Choose from a list, as its user does."""
-    script = (
-        "const found = document.querySelector(arguments[0]); if (!found) return false;"
-        "found.value = arguments[1]; found.dispatchEvent(new Event('change')); return found.value === arguments[1]"
-    )
-    page.until(lambda: page.run(script, select, value))
-
-
 def test_a_net_stands_on_either_side_of_a_comparison(page: Page) -> None:
     page.open(at(MIDDLEGAME))
     page.tab("compare")
-    choose(page, "#compare-second", "gen1.net")
+    page.choose("#compare-second", "gen1.net")
     page.until(lambda: "gen1 has no terms" in page.text("#compare-without"))
     assert "Weight A" in page.text("#compare-terms") and page.all("#compare-moves tbody tr")
-    choose(page, "#compare-first", "gen1.net")
-    choose(page, "#compare-second", "default")
+    page.choose("#compare-first", "gen1.net")
+    page.choose("#compare-second", "default")
     page.until(lambda: "Weight B" in page.text("#compare-terms"))
     scores = [f"{load_evaluation(name).explain(Position(MIDDLEGAME).record).score_white / 100:+.2f}" for name in BOTH]
     shown = [page.text(f"#compare-scores tbody tr td:nth-of-type({column})") for column in (1, 2)]
@@ -308,7 +299,7 @@ def test_a_net_shows_score_and_pieces_and_says_that_it_has_no_terms(page: Page, 
 def test_the_board_shows_shapley_values_that_add_up_to_the_score_of_a_net(page: Page) -> None:
     page.open(at(MIDDLEGAME))
     page.tab("weights")
-    choose(page, "#weights-chosen", "gen12.net")
+    page.choose("#weights-chosen", "gen12.net")
     page.tab("pieces")
     page.click("#way [data-value=shapley]")
     page.until(lambda: "add up to the score" in page.text("#panel-pieces"))
@@ -336,7 +327,7 @@ def test_the_value_that_a_net_gives_each_piece_is_shown_by_one_key(page: Page) -
     page.until(lambda: page.values.get("d1") == f"{own[chess.D1] / 100:+.2f}")
     assert page.values["d8"] == f"{-own[chess.D8] / 100:+.2f}" and page.values["g1"] == "\u2013"
     page.tab("weights")
-    choose(page, "#beside-chosen", "")
+    page.choose("#beside-chosen", "")
     page.until(lambda: not page.all("#way [data-value=beside]"))
     assert not page.text("#beside-score")
 
@@ -351,17 +342,18 @@ def test_a_game_is_drawn_clicked_and_its_mistakes_are_marked(page: Page) -> None
     page.until(lambda: page.text("#move-list [aria-current]") == "Nf3#")
     page.keys(Keys.END, Keys.ARROW_LEFT)  # there is nothing behind the end
     page.until(lambda: page.text("#move-list [aria-current]") == page.moves[-2])
-    page.run(
-        "const s = document.getElementById('annotate-nodes'); s.value = 2000; s.dispatchEvent(new Event('change'))"
-    )
-    page.click("#annotate")
-    page.until(lambda: page.all("#course .mark.blunder") and "blunder" in page.text(".mistakes"))
+    page.until(lambda: page.all("#course .mark.blunder") and "% lost" in page.text(".mistakes"))
     numbers = {f"{ply // 2 + 1}{'...' if ply % 2 else '.'} {san}" for ply, san in enumerate(page.moves)}
     told = re.findall(r"^(\d+\.+ [^?! ]+)", page.text(".mistakes"), re.MULTILINE)
     assert told and set(told) <= numbers
     page.run("document.querySelector('#panel-games details').open = true")
     page.click('#panel-games input[data-term="KnightCenter"]')
-    page.until(lambda: "Knight center" in page.text("#course .legend"))
+    page.until(lambda: "Knight center" in page.text("#course-terms .legend"))
+    page.choose("#annotate-nodes", 20000)
+    page.click("#annotate")
+    page.until(lambda: page.text("#annotate") == "Search deeper" and "White: " in page.text("#panel-games .summary"))
+    page.click(".mistakes li:last-child button")
+    page.until(lambda: page.text("#move-list [aria-current]") in page.text(".mistakes li:last-child button"))
 
 
 def test_a_script_in_a_header_is_text(page: Page) -> None:
@@ -485,11 +477,15 @@ def test_dark_follows_the_system_and_the_button(page: Page) -> None:
 
 def test_an_error_is_shown_and_goes(page: Page) -> None:
     page.enter("8/8/8/8/8/8/8/K7 w - - 0 1")
-    page.until(lambda: page.error == "Black has 0 kings, not 1")
+    page.until(lambda: page.text("#entry-error") == "Black has 0 kings, not 1")
+    page.enter("Nf9")
+    page.until(lambda: "there is no square f9" in page.text("#entry-error"))
+    page.find("#entry-text").send_keys("x")
+    page.until(lambda: not page.error)
+    page.move("e2", "e5")
+    page.until(lambda: "cannot reach e5" in page.text("#error"))
     page.click("#error button")
     page.until(lambda: not page.error)
-    page.enter("Nf9")
-    page.until(lambda: "there is no square f9" in page.error)
     page.enter("Nf3")
     page.until(lambda: page.moves == ["Nf3"] and not page.error)
 
@@ -519,25 +515,17 @@ def test_what_is_shown_is_saved_as_json_csv_and_pictures(page: Page) -> None:
     assert picture[:4] == b"\x89PNG" and struct.unpack(">II", picture[16:24]) == (1200, 1200) and len(picture) > 50_000
 
 
-def test_merino_answers_where_it_is_asked_to_play(page: Page) -> None:
-    page.run("const s = document.getElementById('plays'); s.value = 'black'; s.dispatchEvent(new Event('change'))")
-    page.run("const s = document.getElementById('level'); s.value = 0; s.dispatchEvent(new Event('change'))")
-    page.move("e2", "e4")
-    page.until(lambda: len(page.moves) == 2)
-    page.run("const s = document.getElementById('plays'); s.value = 'none'; s.dispatchEvent(new Event('change'))")
-
-
 def test_learning_is_watched_and_its_weights_explored(page: Page) -> None:
     page.tab("learning")
     page.choose_file("#learn-open", ROOT / "games" / "selfplay.pgn")
     page.until(lambda: page.text("#learn-open") == "selfplay.pgn")
     assert not page.all("#learn-blend") and not page.all("#learn-rescore")
-    choose(page, "#learn-target", "blend")
+    page.choose("#learn-target", "blend")
     page.until(lambda: page.all("#learn-blend") and page.all("#learn-rescore"))
     page.run("const f = document.querySelector('#learn-rescore'); f.value = 0; f.dispatchEvent(new Event('change'))")
     page.until(lambda: "Nodes for scores takes a whole number" in page.error)
-    choose(page, "#learn-target", "result")
-    choose(page, "#learn-phases", "2")
+    page.choose("#learn-target", "result")
+    page.choose("#learn-phases", "2")
     page.click("#learn-start")
     page.until(lambda: page.all("#learned tbody tr") and page.all(".charts .series path"))
     assert "710 games" in page.text("#learn-verdict")

@@ -13,6 +13,7 @@ from merino.inner.app.explorer.fields import MAX_TEXT, Fields, RequestError
 from merino.inner.app.explorer.games_file import GamesFile
 from merino.inner.app.explorer.reading import course_of, read_game, read_pgn, read_text
 from merino.inner.app.explorer.server_state import ServerState
+from merino.inner.app.explorer.trees import pgn_of
 from merino.inner.core.board.bitboard import WHITE
 from merino.inner.core.common.about import NAME, __version__
 from merino.inner.engine.notation.positions import position_of
@@ -28,6 +29,7 @@ from merino.inner.formats.pgn_headers import list_games
 from merino.inner.learn.record import RECORD_NAME, load_record
 from merino.inner.study.analyser import analyser
 from merino.inner.study.explain.two_weights import compare_reports
+from merino.inner.study.openings import opening_of
 from merino.inner.study.reasons.outcome import outcome
 from merino.inner.study.reasons.threats import threat_in
 from merino.inner.study.reasons.why import why
@@ -109,6 +111,17 @@ def read(fields: Fields, _: ServerState) -> Answer:
 def pgn(fields: Fields, _: ServerState) -> Answer:
     """POST /api/pgn: the games of a PGN text."""
     return asdict(read_pgn(fields.text("text")))
+
+
+def pgn_text(fields: Fields, _: ServerState) -> Answer:
+    """POST /api/pgn/text: a game as PGN: `tags`, and `moves` with their comments, signs and variations."""
+    return {"text": pgn_of(position_of(fields.text("fen")).fen(), fields.labels("tags"), fields.parts("moves"))}
+
+
+def opening(fields: Fields, _: ServerState) -> Answer:
+    """POST /api/opening: the name of the opening of a game; nulls if it has none."""
+    found = opening_of(fields.position())
+    return {"eco": found and found.eco, "name": found and found.name}
 
 
 def list_file(fields: Fields, state: ServerState) -> Answer:
@@ -253,6 +266,8 @@ ANSWERS: tuple[tuple[str, str, Callable[[Fields, ServerState], Answer]], ...] = 
     ("POST", "/api/move", move),
     ("POST", "/api/read", read),
     ("POST", "/api/pgn", pgn),
+    ("POST", "/api/pgn/text", pgn_text),
+    ("POST", "/api/opening", opening),
     ("GET", "/api/games", list_file),
     ("POST", "/api/games", list_text),
     ("GET", "/api/game", file_game),

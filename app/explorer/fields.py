@@ -94,6 +94,31 @@ class Fields:
                 raise RequestError(f"'{name}' is no object of numbers")
         return {key: float(item) for key, item in value.items()}
 
+    def labels(self, name: str) -> dict[str, str]:
+        """Texts by name, none if it is missing."""
+        value = self._fields.get(name) or {}
+        if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
+            raise RequestError(f"'{name}' is no object of texts")
+        return value
+
+    def whole_numbers(self, name: str, high: int) -> list[int]:
+        """A list of whole numbers from 0 to `high`, empty if it is missing."""
+        value = self._fields.get(name) or []
+        if not isinstance(value, list) or not all(type(item) is int and 0 <= item <= high for item in value):
+            raise RequestError(f"'{name}' is no list of whole numbers from 0 to {high}")
+        return value
+
+    def parts(self, name: str) -> list[Fields]:
+        """A list of objects, empty if it is missing."""
+        return _objects(name, self._fields.get(name) or [])
+
+    def lists(self, name: str) -> list[list[Fields]]:
+        """A list of lists of objects, empty if it is missing."""
+        value = self._fields.get(name) or []
+        if not isinstance(value, list):
+            raise RequestError(f"'{name}' is not a list")
+        return [_objects(name, item) for item in value]
+
     def part(self, name: str) -> Fields:
         """An object in the request, an empty one if it is missing."""
         value = self._fields.get(name) or {}
@@ -129,6 +154,12 @@ class Fields:
     def evaluation(self, evaluations: Evaluations) -> Evaluation:
         """The evaluation `weights`, with its numbers in `changes`; raises what Shelf raises too."""
         return changed(evaluations.find(self.text("weights", IN_USE) or IN_USE), self.numbers("changes"))
+
+
+def _objects(name: str, value: Any) -> list[Fields]:
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise RequestError(f"'{name}' is not a list of objects")
+    return [Fields(item) for item in value]
 
 
 def _check_characters(fields: Mapping[str, Any]) -> None:

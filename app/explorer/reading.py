@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from merino.inner.app.explorer.fields import MAX_MOVES, RequestError
+from merino.inner.app.explorer.trees import PlayedMove, tree_of
 from merino.inner.core.board.fen import FenError
 from merino.inner.core.board.game import Position
 from merino.inner.engine.notation.positions import looks_like_fen, position_of
@@ -23,14 +24,6 @@ MAX_GAMES = 500
 _MOVE_NUMBER = re.compile(r"\d+\.+")
 _RESULTS = {"1-0", "0-1", "1/2-1/2", "*"}
 _FEN_FIELDS = 6
-
-
-@dataclass(frozen=True)
-class PlayedMove:
-    """A move of a game."""
-
-    san: str
-    uci: str
 
 
 @dataclass(frozen=True)
@@ -180,8 +173,6 @@ def _names(position: Position) -> list[PlayedMove]:
 
 
 def _game_of(source: GameSource) -> GameView:
-    end = source.start.copy()
-    end.push_all(source.moves)
     tags = dict(source.game.headers)
     return GameView(
         number=source.number,
@@ -189,6 +180,6 @@ def _game_of(source: GameSource) -> GameView:
         result=tags.get("Result", "*"),
         tags=tags,
         fen=source.start.fen(),
-        moves=tuple(_names(end)),
+        moves=tree_of(source.game, len(source.moves)),
         fault=source.fault or None,
     )

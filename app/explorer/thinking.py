@@ -6,7 +6,7 @@ import threading
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from merino.inner.app.explorer.fields import Fields
+from merino.inner.app.explorer.fields import MAX_MOVES, Fields
 from merino.inner.app.explorer.server_state import ServerState
 from merino.inner.app.explorer.sockets import Message, Say, Stop
 from merino.inner.core.board.game import Position
@@ -76,18 +76,20 @@ def play(fields: Fields, state: ServerState, _: Say, stop: Stop) -> Message:
 
 
 def annotate(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
-    """Report for each move of a game what it loses, as `merino annotate` does."""
+    """Report for each move of a game what it loses, as `merino annotate` does; from the ply `first` on, if given."""
     start, evaluation = position_of(fields.text("fen")), fields.evaluation(state.evaluations)
+    before = (fields.number("first", 1, MAX_MOVES + 1) or 1) - 1
     limits = _limits(fields)
     limits = Limits(nodes=NODES_A_MOVE) if limits == Limits() else limits
     moves, is_whole = fields.texts("moves"), True
+    start.push_all(moves[:before])
     current, done = start.copy(), list[AnnotatedMove]()
     with state.searchers.borrowed(evaluation) as searcher:
         searching = analyser(searcher, is_stop_requested=lambda: stop.is_set, gives_up=True)
         try:
-            for annotated in annotate_moves(start, moves, evaluation, searching, limits):
+            for annotated in annotate_moves(start, moves[before:], evaluation, searching, limits):
                 done.append(annotated)
-                say({"type": "move", "ply": len(done), **_annotated(current, annotated)})
+                say({"type": "move", "ply": before + len(done), **_annotated(current, annotated)})
                 current.push(annotated.move)
         except KeyboardInterrupt:
             is_whole = False

@@ -3,9 +3,8 @@
 import { keep, recall } from "./kept.js";
 import { isLooked, onLook } from "./looking.js";
 import { Search } from "./searching.js";
-import { changed, listen, question, state } from "./store.js";
+import { SHOWN, changed, isPlaying, listen, question, state } from "./store.js";
 
-export const SHOWN = "shown"; // the evaluation of the page
 export const NONE = "";
 export const MAX_LINES = 5;
 
@@ -45,7 +44,7 @@ export const best = () => searches[0].search.lines[0];
 /** Why nothing is searched, in words; null if it is. */
 export function idleReason() {
     if (!settings.isOn) return "off";
-    if (state.game) return "off while you play";
+    if (isPlaying()) return "off while you play";
     if (state.report?.fault) return "no legal position";
     if (!isLooked()) return "resting until somebody looks";
     return null;
@@ -64,6 +63,8 @@ export function choose(name, value) {
     follow();
     changed("lines");
 }
+
+export const switchAnalysis = () => choose("isOn", !settings.isOn);
 
 export function makeAnalysis() {
     onLook(follow);

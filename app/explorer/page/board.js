@@ -74,7 +74,7 @@ function followSize() {
     placePieces();
 }
 
-const ELSEWHERE = new Set(["lines", "tab", "play"]); // topics that change nothing on the board
+const ELSEWHERE = new Set(["clock", "lines", "opening", "play", "tab"]); // topics that change nothing on the board
 
 function follow(topics) {
     if ([...topics].every((topic) => ELSEWHERE.has(topic))) return;

@@ -3,6 +3,7 @@
 import { h, number, s } from "./dom.js";
 
 const MARGIN = { top: 14, right: 16, bottom: 34, left: 52 };
+const ROOM = 0.06; // of the height, above and below the values
 
 /** Round values for the marks of an axis. */
 function ticks(low, high, count) {
@@ -16,148 +17,174 @@ function ticks(low, high, count) {
     return { found, digits: Math.max(0, -Math.floor(Math.log10(step) + 1e-9)) };
 }
 
+/** The lowest and the highest value of the y axis. */
+function heights(data, series) {
+    if (data.y) return data.y;
+    const ys = series.flatMap((each) => each.points.flatMap(([, y, error = 0]) => [y - error, y + error]));
+    let [low, high] = [Math.min(...ys), Math.max(...ys)];
+    if (!(high > low)) [low, high] = [low - 1, high + 1];
+    return [low - ROOM * (high - low), high + ROOM * (high - low)];
+}
+
+/** Where values stand in a picture of this size: `X` and `Y` give pixels, `valueAt` the x of a pixel. */
+function scaleOf(data, series, width, height) {
+    const xs = series.flatMap((each) => each.points.map((point) => point[0]));
+    const [x0, x1] = data.x ?? [Math.min(...xs), Math.max(...xs)];
+    const [y0, y1] = heights(data, series);
+    const right = width - MARGIN.right,
+        bottom = height - MARGIN.bottom,
+        across = right - MARGIN.left;
+    return {
+        x0,
+        x1,
+        y0,
+        y1,
+        right,
+        bottom,
+        width,
+        height,
+        X: (x) => MARGIN.left + (across * (x - x0)) / (x1 - x0 || 1),
+        Y: (y) => bottom - ((bottom - MARGIN.top) * (Math.min(Math.max(y, y0), y1) - y0)) / (y1 - y0),
+        valueAt: (pixel) => Math.min(x1, Math.max(x0, x0 + ((pixel - MARGIN.left) / across) * (x1 - x0))),
+    };
+}
+
+function verticalAxis(data, scale) {
+    const { found, digits } = ticks(scale.y0, scale.y1, 4);
+    return found.flatMap((value) => [
+        s("line", {
+            class: value === 0 ? "zero" : "grid",
+            x1: MARGIN.left,
+            x2: scale.right,
+            y1: scale.Y(value),
+            y2: scale.Y(value),
+        }),
+        s("text", {
+            class: "tick",
+            x: MARGIN.left - 7,
+            y: scale.Y(value) + 4,
+            "text-anchor": "end",
+            text: number(value, data.yDigits ?? digits),
+        }),
+    ]);
+}
+
+function horizontalAxis(data, scale) {
+    const { found, digits } = ticks(scale.x0, scale.x1, Math.max(2, scale.width / 90));
+    return found.map((value) =>
+        s("text", {
+            class: "tick",
+            x: scale.X(value),
+            y: scale.bottom + 16,
+            "text-anchor": "middle",
+            text: data.xText?.(value) ?? number(value, digits),
+        }),
+    );
+}
+
+function axes(data, scale) {
+    const { right, height, x0, x1, X, Y } = scale;
+    const diagonal = { class: "diagonal", x1: X(x0), y1: Y(x0), x2: X(x1), y2: Y(x1) };
+    return [
+        ...verticalAxis(data, scale),
+        ...horizontalAxis(data, scale),
+        s("text", { class: "axis", x: right, y: height - 4, "text-anchor": "end", text: data.xName ?? "" }),
+        s("text", { class: "axis", x: MARGIN.left, y: 10, text: data.yName ?? "" }),
+        data.diagonal ? s("line", diagonal) : "",
+    ];
+}
+
+function dots(each, { X, Y }) {
+    return each.points.flatMap(([x, y, error]) => [
+        error ? s("line", { x1: X(x), x2: X(x), y1: Y(y - error), y2: Y(y + error) }) : "",
+        s("circle", { cx: X(x), cy: Y(y), r: each.radius ?? 3 }),
+    ]);
+}
+
+function seriesOf(each, scale) {
+    const { X, Y } = scale;
+    const group = s("g", { class: `series ${each.kind ?? "line"}`, style: { color: each.colour } });
+    const path = each.points.map(([x, y]) => `${X(x).toFixed(1)} ${Y(y).toFixed(1)}`).join("L");
+    if (each.kind !== "dots") group.append(s("path", { d: `M${path}` }));
+    if (each.kind === "area") {
+        const [first, last] = [each.points[0][0], each.points.at(-1)[0]];
+        group.append(s("path", { class: "area", d: `M${X(first)} ${Y(0)}L${path}L${X(last)} ${Y(0)}Z` }));
+    }
+    if (each.kind === "dots" || each.dots) group.append(...dots(each, scale));
+    return group;
+}
+
+function markOf(mark, isNamed, { X, Y, right }) {
+    const name = s("text", {
+        x: X(mark.x),
+        y: Y(mark.y) + (mark.below ? 19 : -10),
+        "text-anchor": X(mark.x) > right - 30 ? "end" : "middle",
+        text: mark.text,
+    });
+    return s(
+        "g",
+        { class: `mark ${mark.kind ?? ""}`, "data-ply": mark.x },
+        s("circle", { cx: X(mark.x), cy: Y(mark.y), r: 5.5 }, s("title", { text: mark.title })),
+        isNamed ? name : "",
+    );
+}
+
+/** The marks; those that have no room for their name go without. */
+function marksOf(data, scale) {
+    let free = -Infinity; // from where on there is room
+    return (data.marks ?? []).map((mark) => {
+        const half = 4 * (mark.text?.length ?? 0);
+        const isNamed = mark.text && scale.X(mark.x) - half > free;
+        if (isNamed) free = scale.X(mark.x) + half;
+        return markOf(mark, isNamed, scale);
+    });
+}
+
+function picture(data, series, { width, height, label, choose }) {
+    const scale = scaleOf(data, series, width, height);
+    const now = { class: "now", x1: scale.X(data.at), x2: scale.X(data.at), y1: MARGIN.top, y2: scale.bottom };
+    const svg = s(
+        "svg",
+        { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label },
+        axes(data, scale),
+        series.map((each) => seriesOf(each, scale)),
+        marksOf(data, scale),
+        data.at === undefined ? "" : s("line", now),
+    );
+    if (!choose) return svg;
+    svg.classList.add("can-choose");
+    svg.addEventListener("click", (event) => {
+        const pixel = (event.clientX - svg.getBoundingClientRect().left) * (width / svg.clientWidth);
+        choose(scale.valueAt(pixel));
+    });
+    return svg;
+}
+
 /**
  * A chart that draws itself anew where its place changes. `read` gives what to draw: series of { name, points, colour,
- * kind }, where a point is [x, y, half the width of its interval]; kind is line, dots or dashed. `choose` gets the x that was pointed at.
+ * kind }, where a point is [x, y, half the width of its interval]; kind is line, dots, dashed or area. `choose` gets the
+ * x that was pointed at.
  */
 export function chart({ label, height = 240, read, choose }) {
-    const box = h("div", { class: "chart" });
     const legend = h("div", { class: "legend" });
     const place = h("div", { class: "chart-place" });
-    box.append(place, legend);
+    const box = h("div", { class: "chart" }, place, legend);
     let last;
 
-    function draw() {
+    box.redraw = () => {
         const width = place.clientWidth;
         if (!width) return;
         const data = read();
         const series = data.series.filter((each) => each.points.length);
-        const xs = series.flatMap((each) => each.points.map((point) => point[0]));
-        const ys = series.flatMap((each) => each.points.flatMap(([, y, error = 0]) => [y - error, y + error]));
-        const [x0, x1] = data.x ?? [Math.min(...xs), Math.max(...xs)];
-        let [y0, y1] = data.y ?? [Math.min(...ys), Math.max(...ys)];
-        if (!(y1 > y0)) {
-            y0 -= 1;
-            y1 += 1;
-        }
-        if (!data.y) {
-            const room = 0.06 * (y1 - y0);
-            y0 -= room;
-            y1 += room;
-        }
-        const right = width - MARGIN.right,
-            bottom = height - MARGIN.bottom;
-        const X = (x) => MARGIN.left + ((right - MARGIN.left) * (x - x0)) / (x1 - x0 || 1);
-        const Y = (y) => bottom - ((bottom - MARGIN.top) * (Math.min(Math.max(y, y0), y1) - y0)) / (y1 - y0);
-        const horizontal = ticks(x0, x1, Math.max(2, width / 90)),
-            vertical = ticks(y0, y1, 4);
-        const svg = s("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label });
-        for (const value of vertical.found) {
-            svg.append(
-                s("line", {
-                    class: value === 0 ? "zero" : "grid",
-                    x1: MARGIN.left,
-                    x2: right,
-                    y1: Y(value),
-                    y2: Y(value),
-                }),
-                s("text", {
-                    class: "tick",
-                    x: MARGIN.left - 7,
-                    y: Y(value) + 4,
-                    "text-anchor": "end",
-                    text: number(value, data.yDigits ?? vertical.digits),
-                }),
-            );
-        }
-        for (const value of horizontal.found) {
-            svg.append(
-                s("text", {
-                    class: "tick",
-                    x: X(value),
-                    y: bottom + 16,
-                    "text-anchor": "middle",
-                    text: data.xText?.(value) ?? number(value, horizontal.digits),
-                }),
-            );
-        }
-        svg.append(
-            s("text", { class: "axis", x: right, y: height - 4, "text-anchor": "end", text: data.xName ?? "" }),
-            s("text", { class: "axis", x: MARGIN.left, y: 10, text: data.yName ?? "" }),
-        );
-        if (data.diagonal) svg.append(s("line", { class: "diagonal", x1: X(x0), y1: Y(x0), x2: X(x1), y2: Y(x1) }));
-        for (const each of series) {
-            const group = s("g", { class: `series ${each.kind ?? "line"}`, style: { color: each.colour } });
-            if (each.kind !== "dots")
-                group.append(
-                    s("path", {
-                        d: each.points
-                            .map(([x, y], index) => `${index ? "L" : "M"}${X(x).toFixed(1)} ${Y(y).toFixed(1)}`)
-                            .join(""),
-                    }),
-                );
-            if (each.kind === "area")
-                group.append(
-                    s("path", {
-                        class: "area",
-                        d: `M${X(each.points[0][0])} ${Y(0)}${each.points.map(([x, y]) => `L${X(x).toFixed(1)} ${Y(y).toFixed(1)}`).join("")}L${X(each.points.at(-1)[0])} ${Y(0)}Z`,
-                    }),
-                );
-            if (each.kind === "dots" || each.dots)
-                for (const [x, y, error] of each.points) {
-                    if (error) group.append(s("line", { x1: X(x), x2: X(x), y1: Y(y - error), y2: Y(y + error) }));
-                    group.append(s("circle", { cx: X(x), cy: Y(y), r: each.radius ?? 3 }));
-                }
-            svg.append(group);
-        }
-        let free = -Infinity; // from where on there is room for the name of a mark
-        for (const mark of data.marks ?? []) {
-            const isNamed = mark.text && X(mark.x) - 4 * mark.text.length > free;
-            if (isNamed) free = X(mark.x) + 4 * mark.text.length;
-            svg.append(
-                s(
-                    "g",
-                    { class: `mark ${mark.kind ?? ""}`, "data-ply": mark.x },
-                    s("circle", { cx: X(mark.x), cy: Y(mark.y), r: 5.5 }, s("title", { text: mark.title })),
-                    isNamed
-                        ? s("text", {
-                              x: X(mark.x),
-                              y: Y(mark.y) + (mark.below ? 19 : -10),
-                              "text-anchor": X(mark.x) > right - 30 ? "end" : "middle",
-                              text: mark.text,
-                          })
-                        : "",
-                ),
-            );
-        }
-        if (data.at !== undefined)
-            svg.append(s("line", { class: "now", x1: X(data.at), x2: X(data.at), y1: MARGIN.top, y2: bottom }));
-        if (choose) {
-            svg.classList.add("can-choose");
-            svg.addEventListener("click", (event) => {
-                const at =
-                    x0 +
-                    (((event.clientX - svg.getBoundingClientRect().left) * (width / svg.clientWidth) - MARGIN.left) /
-                        (right - MARGIN.left)) *
-                        (x1 - x0);
-                choose(Math.min(x1, Math.max(x0, at)));
-            });
-        }
-        place.replaceChildren(svg);
-        legend.replaceChildren(
-            ...series
-                .filter((each) => each.name)
-                .map((each) => h("span", { style: { color: each.colour } }, h("i"), each.name)),
-        );
-    }
-
+        place.replaceChildren(picture(data, series, { width, height, label, choose }));
+        const named = series.filter((each) => each.name);
+        legend.replaceChildren(...named.map((each) => h("span", { style: { color: each.colour } }, h("i"), each.name)));
+    };
     new ResizeObserver(() => {
-        if (place.clientWidth !== last) {
-            last = place.clientWidth;
-            draw();
-        }
+        if (place.clientWidth === last) return;
+        last = place.clientWidth;
+        box.redraw();
     }).observe(place);
-    box.redraw = draw;
     return box;
 }
 

@@ -1,20 +1,20 @@
-// Below the board: back and forth, flip, Merino's answers; and the moves played, to go back to.
+// Below the board: back and forth, flip, and Merino's moves; and the switches above it.
 
 import { channel } from "./api.js";
 import { byId, h, replace, segments, showError } from "./dom.js";
-import { changed, goTo, listen, numbered, play, question, setFree, setGame, START, state, ways } from "./store.js";
+import { askToPlay } from "./play_controls.js";
+import { changed, goTo, listen, play, question, setFree, setGame, START, state, ways } from "./store.js";
 
-let level = 20;
-let sides = "none"; // what Merino plays: none, white or black
+const MOVE_MS = 1000;
 let thinking = false;
 let link;
-let highest = 20;
 
+/** Let Merino make the next move at full strength. */
 function answer() {
     if (thinking || state.mode !== "game" || !state.report?.moves.length) return;
     thinking = true;
     link ??= channel("/ws/play", hear);
-    link.send({ ...question(), free: false, level, movetime: 1000 });
+    link.send({ ...question(), free: false, movetime: MOVE_MS });
     draw();
 }
 
@@ -24,12 +24,6 @@ function hear(message) {
     if (message.type === "error") showError(message.error);
     if (message.type === "done" && message.best) play(message.best);
     draw();
-}
-
-/** Let Merino move where it is its turn, unless somebody looks back. */
-function answerInTurn() {
-    if (sides !== "none" && state.mode === "game" && state.at === state.moves.length && state.report?.to_move === sides)
-        answer();
 }
 
 export const undo = () => goTo(state.at - 1);
@@ -77,10 +71,12 @@ function drawSwitches() {
     offered = names();
 }
 
+const button = (id, text, title, onclick, disabled = false, kind = "icon") =>
+    h("button", { type: "button", id, class: kind, title, "aria-label": kind ? title : undefined, disabled, onclick }, text);
+
 function draw() {
-    const button = (id, text, title, action, disabled) =>
-        h("button", { type: "button", id, class: "icon", title, "aria-label": title, disabled, onclick: action }, text);
-    const { at, moves } = state;
+    const { at, moves, report } = state;
+    const canMove = !thinking && Boolean(report?.moves.length);
     replace(
         byId("game-controls"),
         h(
@@ -94,96 +90,15 @@ function draw() {
         h(
             "div",
             { class: "group" },
-            button("flip", "\u21c5", "Turn the board round (F)", flip, false),
-            h(
-                "button",
-                { type: "button", id: "new", title: "The starting position", onclick: () => setGame({ fen: START }) },
-                "New",
-            ),
-        ),
-        h(
-            "div",
-            { class: "group grow" },
-            h(
-                "button",
-                {
-                    type: "button",
-                    id: "let-move",
-                    disabled: thinking || !state.report?.moves.length,
-                    title: "Merino makes a move",
-                    onclick: answer,
-                },
-                thinking ? "Thinking" : "Let Merino move",
-            ),
-            h(
-                "label",
-                {},
-                h("span", {}, "Plays"),
-                h(
-                    "select",
-                    {
-                        id: "plays",
-                        onchange: (event) => {
-                            sides = event.target.value;
-                            answerInTurn();
-                        },
-                    },
-                    [
-                        ["none", "neither"],
-                        ["white", "White"],
-                        ["black", "Black"],
-                    ].map(([value, name]) => h("option", { value, selected: value === sides }, name)),
-                ),
-            ),
-            h(
-                "label",
-                {},
-                h("span", {}, "Level"),
-                h(
-                    "select",
-                    {
-                        id: "level",
-                        onchange: (event) => {
-                            level = Number(event.target.value);
-                        },
-                    },
-                    Array.from({ length: highest + 1 }, (_, index) =>
-                        h("option", { value: index, selected: index === level }, index === highest ? "full" : index),
-                    ),
-                ),
-            ),
+            button("flip", "\u21c5", "Turn the board round (F)", flip),
+            button("new", "New", "The starting position", () => setGame({ fen: START }), false, ""),
+            button("let-move", thinking ? "Thinking" : "Let Merino move", "Merino makes a move", answer, !canMove, ""),
+            button("play", "Play", "Play against Merino (P)", askToPlay, false, ""),
         ),
     );
-    drawMoves();
 }
 
-function drawMoves() {
-    const items = [];
-    state.moves.forEach((move, index) => {
-        const number = numbered(state.fen, index, index === 0);
-        if (number) items.push(h("span", { class: "number" }, number));
-        items.push(
-            h(
-                "button",
-                {
-                    type: "button",
-                    class: "plain",
-                    "data-ply": index + 1,
-                    "aria-current": index + 1 === state.at ? "true" : undefined,
-                    onclick: () => goTo(index + 1),
-                },
-                move.san,
-            ),
-        );
-    });
-    const list = byId("move-list");
-    replace(list, state.label ? h("b", {}, state.label) : null, items);
-    const now = list.querySelector("[aria-current]");
-    if (now) list.scrollTop = now.offsetTop - list.offsetTop - list.clientHeight / 2;
-}
-
-export function makeControls(highestLevel) {
-    highest = level = highestLevel;
+export function makeControls() {
     drawSwitches();
     draw();
     listen((topics) => {
@@ -198,6 +113,5 @@ export function makeControls(highestLevel) {
             link.stop();
         }
         if (topics.has("report") && offered !== names()) drawSwitches();
-        if (topics.has("report")) answerInTurn();
     });
 }

@@ -1,120 +1,71 @@
-// The course of a game: its evaluation and chosen terms as a graph to go through it by, and its mistakes.
+// The course of a game: White's chances by search, as a graph to go through it by, its mistakes, and chosen terms.
 
-import { channel, post } from "./api.js";
+import { annotate, annotation, FIRST_NODES, onAnnotation, stopAnnotating } from "./annotating.js";
+import { post } from "./api.js";
 import { COLOURS, chart } from "./chart.js";
-import { byId, h, percent, say, showError, spaced } from "./dom.js";
-import { goTo, listen, state } from "./store.js";
+import { byId, h, percent, showError, spaced } from "./dom.js";
+import { isLooked } from "./looking.js";
+import { goTo, isPlaying, listen, numbered, state } from "./store.js";
 
-const MAX_PAWNS = 10;
 const MAX_NAMED = 60; // marks that have room for the names of inaccuracies
-const GRADES = { blunder: "#d0384f", mistake: "#e0812a", inaccuracy: "#c4a021" };
-const NODES = [2000, 20000, 50000, 200000];
+const NODES = [FIRST_NODES, 20000, 50000, 200000]; // a move
 
 let course = { key: "", points: [] };
 let terms = new Set();
-let found = new Map(); // by ply: what annotate tells
-let account = [];
-let working = false;
-let nodes = 20000;
-let link;
+let nodes = NODES[1];
 let draw = () => {};
-let graph;
+let graph, termGraph;
 
-const uciMoves = () => state.moves.map((move) => move.uci);
-const key = () => JSON.stringify([state.fen, uciMoves(), state.weights, state.changes]);
-const asked = () => ({ fen: state.fen, moves: uciMoves(), weights: state.weights, changes: state.changes });
+const asked = () => ({
+    fen: state.fen,
+    moves: state.moves.map((move) => move.uci),
+    weights: state.weights,
+    changes: state.changes,
+});
+const key = () => JSON.stringify(asked());
 
 async function askCourse() {
     const wanted = key();
     if (course.key === wanted || state.mode !== "game") return;
-    const line = JSON.stringify([state.fen, uciMoves()]);
     try {
         const { points } = await post("/api/course", asked());
         if (wanted !== key()) return;
-        if (course.line !== line) {
-            found = new Map();
-            account = [];
-            stop();
-        }
-        course = { key: wanted, line, points };
+        course = { key: wanted, points };
+        if (isLooked() && !isPlaying()) annotate(FIRST_NODES, true);
         draw();
     } catch (error) {
         showError(error.message);
     }
 }
 
-function stop() {
-    if (working) {
-        working = false;
-        link.stop();
-    }
+const titleOf = (move) => `${numbered(state.fen, move.ply - 1, true)} ${move.san}${move.grade.sign}`;
+const mistakes = () => [...annotation.found.values()].filter((move) => move.grade).sort((a, b) => a.ply - b.ply);
+
+/** White's chances by search after each ply, in percent, as far as they are known. */
+function searchedPoints() {
+    const moves = [...annotation.found.values()].sort((a, b) => a.ply - b.ply);
+    const first = moves.slice(0, 1).map((move) => [move.ply - 1, 100 * move.before.expected_score]);
+    return [...first, ...moves.map((move) => [move.ply, 100 * move.after.expected_score])];
 }
 
-function annotate() {
-    if (working) {
-        stop();
-        draw();
-        return;
-    }
-    found = new Map();
-    account = [];
-    working = true;
-    link ??= channel("/ws/annotate", hear);
-    link.send({ ...asked(), nodes });
-    draw();
-}
-
-function hear(message) {
-    if (message.type === "move") {
-        if (!working) return;
-        found.set(message.ply, message);
-        graph?.redraw();
-        byId("annotate-state").textContent = `${message.ply} of ${state.moves.length}`;
-        return;
-    }
-    if (message.type === "done" && working) {
-        account = message.account;
-        say(account.join(" "));
-    }
-    if (message.type === "error") showError(message.error);
-    working = false;
-    draw();
-}
-
-const moveNumber = (ply) => {
-    const [, turn, , , , full] = state.fen.split(" ");
-    const half = 2 * (Number(full) - 1) + (turn === "b" ? 1 : 0) + ply - 1;
-    return `${Math.floor(half / 2) + 1}${half % 2 ? "..." : "."}`;
-};
-
-const clip = (value) => Math.max(-MAX_PAWNS, Math.min(MAX_PAWNS, value));
-const mistakes = () => [...found.values()].filter((move) => move.grade).sort((a, b) => a.ply - b.ply);
-
-function series() {
-    const points = course.points.map((point, ply) => [ply, clip(point.score_cp / 100)]);
-    const lines = [{ name: "Static score", points, colour: "var(--ink)", kind: "area" }];
-    const searched = [...found.values()].map(({ ply, after }) => [
-        ply,
-        clip(after.text.includes("M") ? (after.text.startsWith("-") ? -MAX_PAWNS : MAX_PAWNS) : Number(after.text)),
-    ]);
-    if (searched.length) lines.push({ name: "Searched", points: searched, colour: COLOURS[2], kind: "line" });
-    [...terms].forEach((name, index) =>
-        lines.push({
-            name: spaced(name),
-            colour: COLOURS[[0, 1, 3, 4, 5, 6][index % 6]],
-            points: course.points.map((point, ply) => [ply, (point.terms[name] ?? 0) / 100]),
-        }),
-    );
-    return lines;
+function chances() {
+    const searched = searchedPoints();
+    const level = course.points.map((_, ply) => [ply, 50]);
+    const points = course.points.map((point, ply) => [ply, 100 * point.expected_score]);
+    return [
+        { points: level, colour: "var(--faint)", kind: "line" },
+        { name: "By the evaluation alone", points, colour: "var(--soft)", kind: "dashed" },
+        { name: "By search", points: searched, colour: "var(--ink)", kind: "area" },
+    ];
 }
 
 function marks() {
     return mistakes().map((move) => {
         const isWhite = (move.ply + (state.fen.split(" ")[1] === "b" ? 1 : 0)) % 2 === 1;
-        const isNamed = found.size < MAX_NAMED || move.grade.name !== "inaccuracy";
+        const isNamed = annotation.found.size < MAX_NAMED || move.grade.name !== "inaccuracy";
         return {
             x: move.ply,
-            y: clip(course.points[move.ply].score_cp / 100),
+            y: 100 * move.after.expected_score,
             kind: move.grade.name,
             below: isWhite,
             text: isNamed ? `${move.san}${move.grade.sign}` : "",
@@ -123,22 +74,14 @@ function marks() {
     });
 }
 
-const titleOf = (move) => `${moveNumber(move.ply)} ${move.san}${move.grade.sign}`;
+const plies = () => ({ at: state.at, x: [0, Math.max(1, state.moves.length)], xName: "plies" });
 
 function makeGraph() {
     const made = chart({
-        label: "The course of the evaluation",
-        height: 270,
+        label: "White's chances in the course of the game",
+        height: 230,
         choose: (x) => goTo(Math.round(x)),
-        read: () => ({
-            series: series(),
-            marks: marks(),
-            at: state.at,
-            x: [0, Math.max(1, state.moves.length)],
-            xName: "plies",
-            yName: "pawns for White",
-            yDigits: 0,
-        }),
+        read: () => ({ ...plies(), series: chances(), marks: marks(), y: [0, 100], yName: "White's chances, %", yDigits: 0 }),
     });
     made.id = "course";
     made.tabIndex = 0;
@@ -151,6 +94,25 @@ function makeGraph() {
         event.stopPropagation();
         goTo(state.at + step);
     });
+    return made;
+}
+
+function termSeries() {
+    return [...terms].map((name, index) => ({
+        name: spaced(name),
+        colour: COLOURS[index % COLOURS.length],
+        points: course.points.map((point, ply) => [ply, (point.terms[name] ?? 0) / 100]),
+    }));
+}
+
+function makeTermGraph() {
+    const made = chart({
+        label: "Terms in the course of the game",
+        height: 180,
+        choose: (x) => goTo(Math.round(x)),
+        read: () => ({ ...plies(), series: termSeries(), yName: "pawns for White" }),
+    });
+    made.id = "course-terms";
     return made;
 }
 
@@ -168,32 +130,32 @@ function annotateBar() {
         nodes = Number(event.target.value);
     };
     const option = (count) => h("option", { value: count, selected: count === nodes }, count.toLocaleString("en"));
-    const kind = working ? "on" : "main";
+    const { isWorking } = annotation;
+    const press = () => (annotation.isWorking ? stopAnnotating() : annotate(nodes));
+    const button = { type: "button", id: "annotate", class: isWorking ? "on" : "", onclick: press };
     return h(
         "div",
         { class: "panel-bar" },
-        h("button", { type: "button", id: "annotate", class: kind, onclick: annotate }, working ? "Stop" : "Find mistakes"),
+        h("button", button, isWorking ? "Stop" : "Search deeper"),
         h(
             "label",
             {},
             "Nodes per move ",
             h("select", { id: "annotate-nodes", onchange: choose }, NODES.map(option)),
         ),
-        h("span", { class: "note", id: "annotate-state" }, working ? `${found.size} of ${state.moves.length}` : ""),
+        h("span", { class: "note", id: "annotate-state" }, stateText()),
     );
 }
 
+const stateText = () => (annotation.isWorking ? `${annotation.found.size} of ${state.moves.length}` : "");
+
 function mistakeItem(move) {
     const { grade, better, mistake } = move;
+    const button = { type: "button", class: `plain ${grade.name}`, onclick: () => goTo(move.ply) };
     return h(
         "li",
         {},
-        h(
-            "button",
-            { type: "button", class: `plain ${grade.name}`, onclick: () => goTo(move.ply) },
-            h("i", { style: { background: GRADES[grade.name] } }),
-            titleOf(move),
-        ),
+        h("button", button, h("i", { class: grade.name }), titleOf(move)),
         ` ${grade.name}, ${percent(move.loss, 1)} lost`,
         mistake ? h("div", { class: "note", "data-mistake": mistake.kind }, mistake.text) : null,
         better.line ? h("div", { class: "note" }, `Better ${better.text}: ${better.line}`) : null,
@@ -204,7 +166,8 @@ function termChoice(isOpen) {
     const choose = (name, isOn) => {
         if (isOn) terms.add(name);
         else terms.delete(name);
-        graph.redraw();
+        termGraph.hidden = !terms.size;
+        termGraph.redraw();
     };
     const check = (name) =>
         h("input", {
@@ -216,7 +179,7 @@ function termChoice(isOpen) {
     return h(
         "details",
         { open: isOpen },
-        h("summary", {}, "Terms in the graph"),
+        h("summary", {}, "Terms in the course"),
         h("div", { class: "checks" }, termNames().map((name) => h("label", {}, check(name), spaced(name)))),
     );
 }
@@ -224,11 +187,13 @@ function termChoice(isOpen) {
 /** The elements of the course; `isOpen` keeps the choice of terms open. */
 export function courseElements(isOpen) {
     const graded = mistakes();
+    const { account } = annotation;
     return [
         graph,
         annotateBar(),
         account.length ? h("p", { class: "summary" }, account.join(" ")) : null,
         graded.length ? h("ol", { class: "mistakes" }, graded.map(mistakeItem)) : null,
+        termGraph,
         termChoice(isOpen),
     ];
 }
@@ -239,12 +204,23 @@ export function followCourse() {
     graph.setAttribute("aria-valuemax", state.moves.length);
     graph.setAttribute("aria-valuenow", state.at);
     graph.redraw();
+    termGraph.hidden = !terms.size;
+    termGraph.redraw();
 }
 
 /** Make it; `redraw` shows its elements anew, `isShown` tells whether they are seen. */
 export function makeCourse(redraw, isShown) {
     graph = makeGraph();
+    termGraph = makeTermGraph();
     draw = redraw;
+    onAnnotation((what) => {
+        if (!isShown()) return;
+        if (what !== "move") draw();
+        else {
+            graph.redraw();
+            byId("annotate-state").textContent = stateText();
+        }
+    });
     listen((topics) => {
         if (!isShown() || !(topics.has("report") || topics.has("tab") || topics.has("weights"))) return;
         if (state.moves.length && course.key !== key()) askCourse();

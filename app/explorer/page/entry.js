@@ -2,7 +2,7 @@
 
 import { post } from "./api.js";
 import { byId, say, showError } from "./dom.js";
-import { playedMoves, setFree, setGame, state } from "./store.js";
+import { playLine, playedMoves, setFree, setGame, state } from "./store.js";
 import { ofFile } from "./game_sources.js";
 import { openGames, showGames } from "./games.js";
 
@@ -36,43 +36,60 @@ export async function enter(text, label = "") {
     if (read.kind === "pgn") await showGames(read, text);
     else if (read.kind === "fen" && free) await setFree(game.fen);
     else
-        await setGame({
-            fen: game.fen,
-            moves: game.moves,
-            label: label || (read.kind === "moves" && !free && game.fen === state.fen ? state.label : ""),
-        });
+        await showMoves(read, label);
     if (read.remark && read.kind === "fen") {
         byId("hint").textContent = read.remark;
         say(read.remark);
     }
 }
 
-export function makeEntry() {
-    const form = byId("entry"),
-        box = byId("entry-text");
-    async function submit() {
-        if (!box.value.trim()) return;
-        try {
-            await enter(box.value);
-            box.value = "";
-        } catch (error) {
-            showError(error.message);
-            say(error.message);
-        }
+/** Show the moves that were read: those that continue the game on the board join it. */
+function showMoves(read, label) {
+    const [{ fen, moves }] = read.games;
+    const played = playedMoves();
+    const continues = state.mode === "game" && fen === state.fen && played.every(({ uci }, at) => moves[at]?.uci === uci);
+    if (read.kind === "moves" && continues && played.length) return playLine(moves.slice(played.length));
+    return setGame({ fen, moves, label: label || (continues ? state.label : "") });
+}
+
+/** Say beside the box what is wrong with its text; null for nothing. */
+function showFault(text) {
+    const place = byId("entry-error");
+    place.hidden = !text;
+    place.textContent = text ?? "";
+    byId("entry-text").setAttribute("aria-invalid", String(Boolean(text)));
+}
+
+async function submit() {
+    const box = byId("entry-text");
+    if (!box.value.trim()) return;
+    try {
+        await enter(box.value);
+        box.value = "";
+        showFault(null);
+    } catch (error) {
+        showFault(error.message);
     }
-    form.addEventListener("submit", (event) => {
+}
+
+function press(event) {
+    if (event.key === "Enter" && !event.shiftKey) {
+        event.preventDefault();
+        submit();
+    }
+    if (event.key === "Escape") {
+        event.target.value = "";
+        showFault(null);
+        event.target.blur();
+    }
+    event.stopPropagation();
+}
+
+export function makeEntry() {
+    byId("entry").addEventListener("submit", (event) => {
         event.preventDefault();
         submit();
     });
-    box.addEventListener("keydown", (event) => {
-        if (event.key === "Enter" && !event.shiftKey) {
-            event.preventDefault();
-            submit();
-        }
-        if (event.key === "Escape") {
-            box.value = "";
-            box.blur();
-        }
-        event.stopPropagation();
-    });
+    byId("entry-text").addEventListener("keydown", press);
+    byId("entry-text").addEventListener("input", () => showFault(null));
 }

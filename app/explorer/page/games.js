@@ -88,7 +88,7 @@ async function choose(index) {
 }
 
 async function showOpened() {
-    await setGame({ fen: opened.fen, moves: opened.moves, label: opened.label }, 0);
+    await setGame(opened, 0);
     draw();
 }
 

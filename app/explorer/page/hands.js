@@ -4,6 +4,7 @@ import { boardSvg, cellOf, describe, drawMarks, drawPieces, hand, pieceOn, place
 import { say } from "./dom.js";
 import { explainRefusal } from "./entry.js";
 import { dropFree, eraseFree, placeFree, takesPieces } from "./free.js";
+import { isMerinosTurn, setPremove } from "./playing.js";
 import { askPromotion } from "./promotion.js";
 import { movesFrom, play, preview, state } from "./store.js";
 
@@ -53,6 +54,12 @@ async function attempt(from, to) {
     }
     if (state.mode === "free") {
         dropFree(from, to);
+        return;
+    }
+    if (isMerinosTurn()) {
+        setPremove(from + to);
+        drawPieces();
+        drawMarks();
         return;
     }
     let found = legal(from, to);

@@ -1,11 +1,11 @@
 // The analysis as it is seen: a switch, its lines with their moves and what they lead to, and arrows on the board.
 
-import { MAX_LINES, NONE, SHOWN, choose, idleReason, searches, settings } from "./analysis.js";
+import { MAX_LINES, NONE, choose, idleReason, searches, settings, switchAnalysis } from "./analysis.js";
 import { explainLine } from "./api.js";
 import { setArrows } from "./arrows.js";
 import { byId, framed, h, percent, replace, shortName } from "./dom.js";
 import { hideBoard, showBoard } from "./mini_board.js";
-import { listen, numbered, playLine, state } from "./store.js";
+import { SHOWN, listen, numbered, playLine, state } from "./store.js";
 import { catalogue, chooser, onCatalogue } from "./weights.js";
 
 const SHOWN_PLIES = 14; // of a line
@@ -145,8 +145,6 @@ function checkChosen() {
     if (!known.has(settings.beside)) choose("beside", NONE);
     drawSettings();
 }
-
-export const switchAnalysis = () => choose("isOn", !settings.isOn);
 
 export function makeLive() {
     parts.power = h(

@@ -1,6 +1,6 @@
 // The page: makes its parts, reads the address, and knows the keys.
 
-import { makeAnalysis } from "./analysis.js";
+import { makeAnalysis, switchAnalysis } from "./analysis.js";
 import { get, post } from "./api.js";
 import { makeBars } from "./bars.js";
 import { makeBoard } from "./board.js";
@@ -10,19 +10,25 @@ import { byId, h, replace, showError } from "./dom.js";
 import { enter, makeEntry } from "./entry.js";
 import { makeExpectedBar } from "./expected_bar.js";
 import { makeFree } from "./free.js";
-import { ofServer } from "./game_sources.js";
+import { ofFile, ofServer } from "./game_sources.js";
 import { makeGames, openGames } from "./games.js";
 import { makeHands } from "./hands.js";
 import { makeLearning } from "./learning.js";
-import { makeLive, switchAnalysis } from "./live.js";
+import { makeLive } from "./live.js";
+import { makeMoveList } from "./move_list.js";
 import { makeMoves } from "./moves.js";
+import { makeOpening } from "./opening.js";
+import { askToPlay, makePlayControls } from "./play_controls.js";
+import { makePlaying } from "./playing.js";
+import { makeSession, restore } from "./session.js";
 import { makeShapley } from "./shapley.js";
 import { makeShare } from "./share.js";
-import { goTo, listen, refresh, setFree, setGame, state } from "./store.js";
+import { goTo, listen, redoEdit, refresh, setFree, setGame, state, undoEdit } from "./store.js";
 import { makeTabs } from "./tabs.js";
 import { makeTerms } from "./terms.js";
 import { makeVerdict } from "./verdict.js";
 import { loadWeights, makeWeights } from "./weights.js";
+import { isFirstVisit, welcome } from "./welcome.js";
 
 const KEYS = [
     ["\u2190 \u2192", "Take back and replay a move; on the board, move from square to square"],
@@ -32,6 +38,8 @@ const KEYS = [
     ["/", "To the box for moves, FEN and PGN"],
     ["B", "To the board"],
     ["A", "Analysis on or off"],
+    ["P", "Play against Merino"],
+    ["Ctrl+Z Ctrl+Y", "Undo and redo the last change of the game"],
     ["V", "The next kind of value"],
     ["F", "Turn the board round"],
     ["M", "Game or free mode"],
@@ -76,7 +84,12 @@ function makeHelp(start) {
             "Everything is counted from White's view: blue is good for White, orange for Black. Point at a move, or drag a piece and hold it, to see how the value of each piece changes.",
         ),
         h("p", { class: "note" }, `${start.name} ${start.version}`),
-        h("form", { method: "dialog" }, h("button", { class: "main" }, "Close")),
+        h(
+            "form",
+            { method: "dialog", class: "panel-bar" },
+            h("button", { class: "main" }, "Close"),
+            h("button", { id: "show-welcome", onclick: welcome }, "Examples and tour"),
+        ),
     );
     const show = () => dialog.showModal();
     byId("help").onclick = show;
@@ -94,6 +107,7 @@ function makeKeys(turnTheme, showHelp) {
         f: flip,
         v: nextWay,
         a: switchAnalysis,
+        p: askToPlay,
         t: turnTheme,
         "?": showHelp,
         m: () => setMode(state.mode === "game" ? "free" : "game"),
@@ -103,14 +117,10 @@ function makeKeys(turnTheme, showHelp) {
     document.addEventListener("keydown", (event) => {
         if (event.ctrlKey || event.metaKey) {
             if (event.target.closest("input, textarea")) return;
-            if (event.key === "z") {
-                event.preventDefault();
-                undo();
-            }
-            if (event.key === "y") {
-                event.preventDefault();
-                redo();
-            }
+            const change = { z: undoEdit, y: redoEdit }[event.key];
+            if (!change) return;
+            event.preventDefault();
+            change();
             return;
         }
         if (event.altKey || event.target.closest("input, select, textarea, dialog")) return;
@@ -147,11 +157,23 @@ async function followAddress() {
     return true;
 }
 
-/** Show what the command line asks for, if it does. */
+/** Let files of games be dropped on the page. */
+function makeDrop() {
+    document.addEventListener("dragover", (event) => event.preventDefault());
+    document.addEventListener("drop", (event) => {
+        const [file] = event.dataTransfer?.files ?? [];
+        if (!file) return;
+        event.preventDefault();
+        openGames(ofFile(file, file.name)).catch((error) => showError(error.message));
+    });
+}
+
+/** Show what the command line asks for, or else what the tab showed before. */
 async function show(start) {
     if (start.file) await openGames(ofServer(start.file));
     else if (start.free) await setFree(start.text);
     else if (start.text) await enter(start.text);
+    else if (!(await restore()) && isFirstVisit()) welcome();
 }
 
 async function begin() {
@@ -178,10 +200,16 @@ async function begin() {
     makeLive();
     makeAnalysis();
     const [start] = await Promise.all([get("/api/start"), loadWeights()]);
-    makeControls(start.highest_level);
+    makeControls();
+    makePlayControls(start.highest_level);
+    makePlaying();
+    makeMoveList();
+    makeOpening();
     makeKeys(turnTheme, makeHelp(start));
     await first;
     if (!(await followAddress())) await show(start).catch((error) => showError(error.message));
+    makeSession();
+    makeDrop();
     window.addEventListener("hashchange", followAddress);
     listen((topics) => {
         if (topics.has("mode") || topics.has("moves"))

@@ -6,7 +6,7 @@ import { framed, h, number, pawns, percent, replace, spaced } from "./dom.js";
 import { tint } from "./heat.js";
 import { isLooked, onLook } from "./looking.js";
 import { Search } from "./searching.js";
-import { listen, play, question, state } from "./store.js";
+import { isPlaying, listen, play, question, state } from "./store.js";
 import { compareMoves, comparison } from "./two_moves.js";
 
 const MIN_SHOWN = 0.05; // centipawns
@@ -22,7 +22,7 @@ let rows = new Map(); // by move: { row, score, share }
 let parts = {};
 let isShown = () => false;
 
-const canSearch = () => isShown() && Boolean(state.report?.moves.length) && !state.game;
+const canSearch = () => isShown() && Boolean(state.report?.moves.length) && !isPlaying();
 const search = new Search(() => (canSearch() ? { ...question(), beside: null, all_moves: true } : null), () => showFound());
 
 function follow() {

@@ -1,8 +1,11 @@
 // What the page gives away: FEN, link, moves, JSON, CSV, and the board as SVG or PNG.
 
 import { byId, h, replace, s, saveFile, say, showError } from "./dom.js";
+import { post } from "./api.js";
 import { boardSvg, imageOf } from "./board.js";
+import { playedGames } from "./playing.js";
 import { playedMoves, shown, state } from "./store.js";
+import { listed } from "./tree.js";
 
 const SIZE = 1200; // pixels of a PNG
 
@@ -168,6 +171,26 @@ async function painting() {
     });
 }
 
+/** The game on the board as PGN, with its variations, comments and signs. */
+async function pgn() {
+    const { fen, tags, root, label, game } = state;
+    const [White, Black] = label.split(" - ");
+    const named = White && Black ? { White, Black } : {};
+    const Result = game?.result?.score;
+    const asked = { fen, tags: { ...named, ...(Result ? { Result } : {}), ...tags }, moves: listed(root) };
+    return (await post("/api/pgn/text", asked)).text;
+}
+
+/** All games against Merino that were finished on this browser. */
+async function playedPgn() {
+    const texts = playedGames().map(async ({ fen, moves, label, score, at }) => {
+        const [White, Black] = label.split(" - ");
+        const tags = { Date: at.slice(0, 10).replaceAll("-", "."), White, Black, Result: score };
+        return (await post("/api/pgn/text", { fen, tags, moves })).text;
+    });
+    return (await Promise.all(texts)).join("\n");
+}
+
 const CHOICES = [
     ["copy-fen", "Copy FEN", () => copy(shown().fen, "FEN")],
     ["copy-link", "Copy link", () => copy(link(), "Link")],
@@ -182,6 +205,8 @@ const CHOICES = [
                 "Moves",
             ),
     ],
+    ["save-pgn", "Save game as PGN", async () => saveFile("game.pgn", await pgn(), "application/x-chess-pgn")],
+    ["save-played", "Save games played", async () => saveFile("played.pgn", await playedPgn(), "application/x-chess-pgn")],
     [
         "save-json",
         "Save JSON",

@@ -2,6 +2,7 @@
 
 import { explain } from "./api.js";
 import { pawns, percent, say, shortName, showError } from "./dom.js";
+import { append, follow, grown, lineThrough, listed, pathTo } from "./tree.js";
 
 export const START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 export const EMPTY = "8/8/8/8/8/8/8/8 w - - 0 1";
@@ -18,14 +19,22 @@ export const WAYS = [
     ["none", "Off", "No values on the board"],
 ];
 
+export const SHOWN = "shown"; // in place of an evaluation: the one that the page shows
+
 /** Beside the terms a net that values each piece, and the terms beside a net. */
 export const USUAL = "usual";
 
 export const state = {
     mode: "game",
     fen: START, // where the game begins
-    moves: [], // { san, uci }
+    root: grown([]), // the game as a tree
+    node: null, // the move of it that is on the board, the root for none
+    moves: [], // the line through that move: nodes of the tree, with san and uci
     at: 0, // how many of them are on the board
+    tags: {}, // of a game that was read
+    opening: "", // its name
+    edits: [], // the game before each change, the last one last
+    undone: [], // those taken back
     free: START, // the position of free mode
     label: "", // whose game it is
     weights: "in-use",
@@ -39,18 +48,22 @@ export const state = {
     game: null, // the game that is played against Merino
 };
 
+const MAX_EDITS = 100; // that can be undone
 const MAX_LABEL = 8; // characters; a longer name does not fit above the board of a phone
 const listeners = [];
 
 /**
  * Call `listener(topics)` when something changes: "report", "preview", "moves", "mode", "view", "values", "weights",
- * "tab", "lines" of the analysis, "arrows" or "play", the game against Merino.
+ * "tab", "lines" of the analysis, "arrows", "opening", "play", the game against Merino, or its "clock".
  */
 export const listen = (listener) => listeners.push(listener);
 
 export function changed(...topics) {
     for (const listener of listeners) listener(new Set(topics));
 }
+
+/** Whether a game against Merino is going on. */
+export const isPlaying = () => state.game !== null && state.game.result === null;
 
 export const playedMoves = () => state.moves.slice(0, state.at);
 
@@ -60,6 +73,8 @@ export function question(...more) {
     if (state.mode === "free") return { fen: state.free, moves: more, free: !more.length, ...weights };
     return { fen: state.fen, moves: [...playedMoves().map((move) => move.uci), ...more], free: false, ...weights };
 }
+
+state.node = state.root;
 
 let asked = 0;
 
@@ -90,36 +105,105 @@ function speak() {
     );
 }
 
-/** Show a whole game, or a position as the start of one. */
-export function setGame({ fen, moves = [], label = "" }, at = moves.length) {
-    Object.assign(state, { mode: "game", fen, moves, at, label, term: null });
+/** Stand on a move of the game; the moves shown lead through it. */
+function stand(node) {
+    if (node !== state.root && !state.moves.includes(node)) state.moves = lineThrough(node);
+    state.node = node;
+    state.at = pathTo(node).length;
+}
+
+/** Show a game, or a position as the start of one, after `at` of its moves; by default after all. */
+export function setGame({ fen, moves = [], label = "", tags = {} }, at = moves.length) {
+    const root = grown(moves);
+    Object.assign(state, { mode: "game", fen, root, label, tags, term: null, edits: [], undone: [] });
+    state.moves = lineThrough(root);
+    stand(state.moves[at - 1] ?? root);
+    return moved("mode", "moves");
+}
+
+/** Show a game that was kept: as `setGame`, after the moves of its `path`. */
+export function openTree({ path, ...game }) {
+    const root = grown(game.moves);
+    Object.assign(state, { mode: "game", fen: game.fen, root, label: game.label, tags: game.tags });
+    state.moves = lineThrough(root);
+    stand(follow(root, path));
+    return moved("mode", "moves");
+}
+
+/** Tell that other moves are on the board, and ask for the report of their position. */
+function moved(...topics) {
     showError(null);
-    changed("mode", "moves");
+    changed(...topics);
     return refresh();
 }
 
 /** Play a legal move of the report on the board. */
 export function play(uci) {
     const found = state.report.moves.find((move) => move.uci === uci);
-    if (!found) return null;
-    if (state.mode === "free") return setGame({ fen: state.free, moves: [{ san: found.san, uci }] });
-    const next = state.moves[state.at];
-    if (next?.uci !== uci) state.moves = [...playedMoves(), { san: found.san, uci }];
-    state.at += 1;
-    showError(null);
-    changed("moves");
-    return refresh();
+    return found ? playLine([{ san: found.san, uci }]) : null;
 }
 
-/** Play the moves of a line, { san, uci }, that begins on the board. */
+/** Play the moves of a line, { san, uci }, that begins on the board; one that differs from the game is a variation. */
 export function playLine(line) {
     if (state.mode === "free") return setGame({ fen: state.free, moves: line });
-    state.moves = [...playedMoves(), ...line];
-    state.at = state.moves.length;
-    showError(null);
-    changed("moves");
-    return refresh();
+    remember();
+    stand(line.reduce(append, state.node));
+    return moved("moves");
 }
+
+/** Take off the moves of the line on the board after so many. */
+export function truncate(ply) {
+    state.moves = state.moves.slice(0, ply);
+    stand(state.moves.at(-1) ?? state.root);
+    state.node.children = [];
+    return moved("moves");
+}
+
+/** Go to the position after so many moves. */
+export function goTo(ply) {
+    const at = Math.min(Math.max(ply, 0), state.moves.length);
+    if (state.mode !== "game" || at === state.at) return Promise.resolve();
+    return goToNode(state.moves[at - 1] ?? state.root);
+}
+
+/** Go to the position after a move of the game, which may be one of a variation. */
+export function goToNode(node) {
+    stand(node);
+    return moved("moves");
+}
+
+const snapshot = () => ({ moves: listed(state.root), path: pathTo(state.node).map((move) => move.uci) });
+
+/** Keep the game as it is, for `undoEdit`. */
+function remember() {
+    state.edits = [...state.edits.slice(1 - MAX_EDITS), snapshot()];
+    state.undone = [];
+}
+
+/** Change the game at the move on the board; `change` gets it, and may return the one to stand on then. */
+export function edit(change) {
+    if (!state.node.parent) return Promise.resolve();
+    remember();
+    const node = change(state.node) ?? state.node;
+    state.moves = lineThrough(node);
+    stand(node);
+    return moved("moves");
+}
+
+function restored(from, to) {
+    if (!state[from].length) return Promise.resolve();
+    state[to] = [...state[to], snapshot()];
+    const { moves, path } = state[from].at(-1);
+    state[from] = state[from].slice(0, -1);
+    state.root = grown(moves);
+    state.moves = lineThrough(state.root);
+    stand(follow(state.root, path));
+    return moved("moves");
+}
+
+/** Undo the last change of the game: a move that was added, a comment, a sign, a removal. */
+export const undoEdit = () => restored("edits", "undone");
+export const redoEdit = () => restored("undone", "edits");
 
 /** The number before a move that is made so many plies after a position, empty where none is written. */
 export function numbered(fen, plies, isFirst) {
@@ -127,16 +211,6 @@ export function numbered(fen, plies, isFirst) {
     const half = plies + (turn === "b" ? 1 : 0);
     if (half % 2 && !isFirst) return "";
     return `${Number(full) + Math.floor(half / 2)}.${half % 2 ? ".." : ""}`;
-}
-
-/** Go to the position after so many moves. */
-export function goTo(ply) {
-    const at = Math.min(Math.max(ply, 0), state.moves.length);
-    if (state.mode !== "game" || at === state.at) return Promise.resolve();
-    state.at = at;
-    showError(null);
-    changed("moves");
-    return refresh();
 }
 
 /** Show a position of free mode. */

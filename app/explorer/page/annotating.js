@@ -1,0 +1,73 @@
+// What each move of the game on the board has lost, by search: at once and roughly, and deeper when asked.
+
+import { channel } from "./api.js";
+import { say, showError } from "./dom.js";
+import { state } from "./store.js";
+
+export const FIRST_NODES = 2000; // a move, searched without being asked
+
+/** `found` has what the server tells of each move, by ply; `account` is a sentence for each side. */
+export const annotation = { found: new Map(), account: [], isWorking: false };
+
+let key = ""; // the start and the evaluation of what was searched
+let searched = []; // its moves
+let isWhole = true; // whether the search began at the first move
+let link;
+let tell = () => {};
+
+const asked = () => ({
+    fen: state.fen,
+    moves: state.moves.map((move) => move.uci),
+    weights: state.weights,
+    changes: state.changes,
+});
+
+/** Search every move of the game with so many nodes; with `onlyNew` those that have not been searched. */
+export function annotate(nodes, onlyNew = false) {
+    const { moves, ...conditions } = asked();
+    const isSame = JSON.stringify(conditions) === key;
+    const common = isSame && onlyNew ? commonLength(moves, searched) : 0;
+    key = JSON.stringify(conditions);
+    searched = moves;
+    for (const ply of [...annotation.found.keys()]) if (ply > common) annotation.found.delete(ply);
+    annotation.account = [];
+    if (common === moves.length && annotation.found.size === common) return;
+    annotation.isWorking = true;
+    isWhole = annotation.found.size === 0;
+    link ??= channel("/ws/annotate", hear);
+    link.send({ ...conditions, moves, nodes, first: annotation.found.size + 1 });
+    tell("begun");
+}
+
+function commonLength(moves, others) {
+    const at = moves.findIndex((move, index) => move !== others[index]);
+    return Math.min(at < 0 ? moves.length : at, annotation.found.size);
+}
+
+export function stopAnnotating() {
+    if (!annotation.isWorking) return;
+    annotation.isWorking = false;
+    link.stop();
+    tell("done");
+}
+
+function hear(message) {
+    if (message.type === "move") {
+        if (!annotation.isWorking) return;
+        annotation.found.set(message.ply, message);
+        tell("move");
+        return;
+    }
+    if (message.type === "done" && annotation.isWorking) {
+        annotation.account = isWhole ? message.account : [];
+        say(annotation.account.join(" "));
+    }
+    if (message.type === "error") showError(message.error);
+    annotation.isWorking = false;
+    tell("done");
+}
+
+/** Call `listener` with what has happened: "begun", "move" or "done". */
+export function onAnnotation(listener) {
+    tell = listener;
+}

@@ -1,0 +1,129 @@
+// To play against Merino: the dialog that begins a game, and the bar with clocks and what can be done in it.
+
+import { byId, h, replace, segments } from "./dom.js";
+import { keep, recall } from "./kept.js";
+import { hint, leaveGame, opposite, rematch, resign, startGame, takeBack, timeLeft } from "./playing.js";
+import { hasSound, setSound } from "./sound.js";
+import { SHOWN, listen, state } from "./store.js";
+import { chooser } from "./weights.js";
+
+const CLOCKS = [
+    [0, 0, "none"],
+    [1, 0, "1 minute"],
+    [3, 2, "3 minutes + 2 s a move"],
+    [10, 5, "10 minutes + 5 s a move"],
+    [30, 0, "30 minutes"],
+];
+const USUAL = { side: "white", level: 10, clock: 0, fromHere: false };
+let highest = 20;
+let wanted = { ...USUAL, ...recall("play", {}), by: SHOWN };
+
+const label = (text, element) => h("label", {}, h("span", {}, text), element);
+const options = (pairs, chosen) => pairs.map(([value, name]) => h("option", { value, selected: value === chosen }, name));
+
+function select(id, pairs, name) {
+    const choose = (event) => {
+        wanted[name] = Number(event.target.value);
+    };
+    return h("select", { id, onchange: choose }, options(pairs, wanted[name]));
+}
+
+function levelNames() {
+    return [...Array(highest + 1).keys()].map((level) => [level, level === highest ? "full strength" : level]);
+}
+
+const chooseSide = (side) => {
+    wanted.side = side;
+    drawSides();
+};
+
+function drawSides() {
+    const sides = [
+        ["white", "White"],
+        ["black", "Black"],
+    ];
+    segments(byId("play-side"), sides, wanted.side, chooseSide);
+}
+
+function begin() {
+    const { by, ...kept } = wanted;
+    const [minutes, increment] = CLOCKS[wanted.clock];
+    keep("play", kept);
+    byId("play-dialog").close();
+    startGame({ ...kept, by, minutes, increment });
+}
+
+const check = (id, text, checked, change) =>
+    h("label", {}, h("input", { type: "checkbox", id, checked, onchange: (event) => change(event.target.checked) }), text);
+
+export function askToPlay() {
+    const dialog = byId("play-dialog");
+    const by = chooser("play-by", wanted.by, (id) => (wanted.by = id), [[SHOWN, "the evaluation shown"]]);
+    const clocks = CLOCKS.map(([, , name], index) => [index, name]);
+    replace(
+        dialog,
+        h("h2", { id: "play-title" }, "Play against Merino"),
+        h(
+            "div",
+            { class: "play-form" },
+            label("You play", h("div", { id: "play-side", class: "segments", role: "radiogroup", "aria-label": "You play" })),
+            label("Level", select("play-level", levelNames(), "level")),
+            label("Plays by", by),
+            label("Clock", select("play-clock", clocks, "clock")),
+            check("play-here", "From the position on the board", wanted.fromHere, (isOn) => (wanted.fromHere = isOn)),
+            check("play-sound", "Sound", hasSound(), setSound),
+        ),
+        h(
+            "div",
+            { class: "panel-bar" },
+            h("button", { type: "button", class: "main", id: "play-begin", onclick: begin }, "Begin"),
+            h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"),
+        ),
+    );
+    dialog.showModal();
+    drawSides();
+}
+
+function clockText(side) {
+    const seconds = Math.ceil(timeLeft(side) / 1000);
+    return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+}
+
+const clockElement = (side) => h("span", { class: "clock", id: `clock-${side}`, "data-side": side }, clockText(side));
+
+function drawClocks() {
+    for (const clock of document.querySelectorAll(".clock")) clock.textContent = clockText(clock.dataset.side);
+}
+
+const button = (id, text, onclick, disabled = false) => h("button", { type: "button", id, onclick, disabled }, text);
+
+function draw() {
+    const box = byId("play-bar");
+    box.hidden = !state.game;
+    byId("game-controls").classList.toggle("playing", Boolean(state.game));
+    if (!state.game) return;
+    const { result, side, clock, level } = state.game;
+    const who = `You are ${side === "white" ? "White" : "Black"}, Merino plays at ${level === highest ? "full strength" : `level ${level}`}.`;
+    const noMoves = !state.moves.length;
+    const during = [
+        button("take-back", "Take back", takeBack, noMoves),
+        button("hint-move", "Hint", hint, state.report?.to_move !== side),
+        button("resign", "Resign", resign),
+    ];
+    const after = [button("rematch", "Rematch", rematch), button("take-back", "Take back", takeBack, noMoves)];
+    replace(
+        box,
+        clock ? [clockElement(opposite(side)), clockElement(side)] : null,
+        h("span", { class: "note", id: "play-state", role: "status" }, result ? `${result.score}: ${result.reason}` : who),
+        h("span", { class: "group" }, result ? after : during, button("leave-game", result ? "Analyse" : "Leave", leaveGame)),
+    );
+}
+
+export function makePlayControls(highestLevel) {
+    highest = highestLevel;
+    listen((topics) => {
+        if (topics.has("clock") && state.game?.clock) drawClocks();
+        if (topics.has("play") || topics.has("report")) draw();
+    });
+    draw();
+}

@@ -1,0 +1,173 @@
+// A game against Merino: whose turn it is, clocks, taking back, hints, and how it ends.
+
+import { channel } from "./api.js";
+import { setArrows } from "./arrows.js";
+import { say, showError } from "./dom.js";
+import { keep, recall } from "./kept.js";
+import { chime } from "./sound.js";
+import { SHOWN, START, changed, isPlaying, listen, play, question, setGame, state, truncate } from "./store.js";
+
+const MOVE_MS = 1000; // for a move of Merino's, at most
+const HINT_MS = 600;
+const SHARE = 25; // a move may take this part of the time left
+const TICK_MS = 200;
+const MAX_SAVED = 200; // games that are kept
+
+let link, hints;
+let isThinking = false;
+
+export const opposite = (side) => (side === "white" ? "black" : "white");
+const turn = () => state.report?.to_move;
+
+/** Whether the pieces on the board may not be moved now, for it is Merino's turn. */
+export const isMerinosTurn = () => isPlaying() && turn() !== state.game.side;
+
+/** Begin a game: { side, level, by, minutes, increment, fromHere }; without minutes it has no clocks. */
+export function startGame(wanted) {
+    const { side, level, by, minutes, increment, fromHere } = wanted;
+    const ms = minutes * 60000;
+    const fen = fromHere ? state.report.fen : START;
+    state.flipped = side === "black";
+    state.game = {
+        wanted,
+        side,
+        level,
+        by,
+        clock: minutes ? { increment: increment * 1000, left: { white: ms, black: ms }, began: Date.now() } : null,
+        result: null,
+        premove: null,
+    };
+    changed("view");
+    return setGame({ fen, label: side === "white" ? "You - Merino" : "Merino - You" });
+}
+
+/** The same game once more, with the colours changed. */
+export const rematch = () => startGame({ ...state.game.wanted, side: opposite(state.game.side), fromHere: false });
+
+/** End the game with a result such as "1-0" and a reason, and keep it. */
+function finish(score, reason) {
+    stopThinking();
+    state.game = { ...state.game, result: { score, reason }, premove: null };
+    const moves = state.moves.map(({ san, uci }) => ({ san, uci }));
+    const saved = { fen: state.fen, moves, label: state.label, score, reason, at: new Date().toISOString() };
+    keep("played", [...playedGames(), saved].slice(-MAX_SAVED));
+    chime("end");
+    say(`${score}: ${reason}`);
+    changed("play");
+}
+
+/** The games that were finished, the oldest first. */
+export const playedGames = () => recall("played", [], Array.isArray);
+
+const wins = (side) => (side === "white" ? "1-0" : "0-1");
+export const resign = () => finish(wins(opposite(state.game.side)), `${state.game.side} resigns`);
+
+/** Leave the game; its moves stay on the board. */
+export function leaveGame() {
+    stopThinking();
+    state.game = null;
+    changed("play");
+}
+
+/** Take back the last move of the user's, and the answer to it. */
+export function takeBack() {
+    stopThinking();
+    state.game = { ...state.game, result: null, premove: null };
+    const own = turn() === state.game.side ? 2 : 1;
+    return truncate(Math.max(0, state.moves.length - own));
+}
+
+/** Keep a move for when it is the user's turn. */
+export function setPremove(uci) {
+    state.game.premove = uci;
+    setArrows("premove", uci ? [{ uci, kind: "tried", share: 0.4 }] : []);
+}
+
+/** Show a good move as an arrow. */
+export function hint() {
+    hints ??= channel("/ws/play", (message) => {
+        if (message.type === "done" && message.best && isPlaying()) {
+            setArrows("hint", [{ uci: message.best, kind: "best", share: 1 }]);
+            say(`Hint: ${message.san}`);
+        }
+        if (message.type === "error") showError(message.error);
+    });
+    hints.send({ ...question(), free: false, movetime: HINT_MS });
+}
+
+function stopThinking() {
+    if (isThinking) link.stop();
+    isThinking = false;
+}
+
+/** Milliseconds left to a side, at this moment. */
+export function timeLeft(side) {
+    const { clock, result } = state.game;
+    const runs = result === null && turn() === side && state.report.ending === null;
+    return Math.max(0, clock.left[side] - (runs ? Date.now() - clock.began : 0));
+}
+
+function chargeClock() {
+    const { clock } = state.game;
+    if (!clock) return;
+    const mover = opposite(turn());
+    if (state.moves.length) clock.left[mover] += clock.increment - (Date.now() - clock.began);
+    clock.began = Date.now();
+}
+
+function checkFlag() {
+    if (!isPlaying() || !state.game.clock || !state.report) return;
+    const side = turn();
+    if (timeLeft(side) === 0) finish(wins(opposite(side)), `${side} has no time left`);
+    else changed("clock");
+}
+
+function answer() {
+    const { level, by, clock, side } = state.game;
+    const ms = clock ? Math.min(MOVE_MS, timeLeft(opposite(side)) / SHARE + clock.increment / 2) : MOVE_MS;
+    link ??= channel("/ws/play", hear);
+    isThinking = true;
+    const asked = { ...question(), free: false, level, movetime: Math.max(20, Math.round(ms)) };
+    link.send(by === SHOWN ? asked : { ...asked, weights: by, changes: {} });
+    changed("play");
+}
+
+function hear(message) {
+    if (!isThinking) return;
+    isThinking = false;
+    if (message.type === "error") showError(message.error);
+    if (message.type === "done" && message.best && isPlaying()) play(message.best);
+}
+
+function tryPremove() {
+    const { premove } = state.game;
+    if (!premove) return;
+    setPremove(null);
+    const legal = state.report.moves.find((move) => move.uci.startsWith(premove));
+    if (legal) play(legal.uci);
+}
+
+let last = ""; // the position that was last taken notice of
+
+/** Go on with the game after a move. */
+function goOn() {
+    const now = `${state.fen} ${state.moves.map((move) => move.uci)}`;
+    if (!isPlaying() || now === last || state.at !== state.moves.length) return;
+    last = now;
+    chargeClock();
+    setArrows("hint", []);
+    if (state.moves.length) chime("move");
+    const { ending } = state.report;
+    if (ending) finish(ending === "checkmate" ? wins(opposite(turn())) : "1/2-1/2", ending);
+    else if (turn() === state.game.side) tryPremove();
+    else answer();
+}
+
+export function makePlaying() {
+    setInterval(checkFlag, TICK_MS);
+    listen((topics) => {
+        if (topics.has("mode") && state.mode === "free") leaveGame();
+        if (topics.has("moves")) stopThinking();
+        if (topics.has("report")) goOn();
+    });
+}

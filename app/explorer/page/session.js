@@ -1,0 +1,32 @@
+// What is on the board survives a reload of the tab, with its variations and a game against Merino.
+
+import { keep, recall } from "./kept.js";
+import { changed, listen, openTree, setFree, state } from "./store.js";
+import { listed, pathTo } from "./tree.js";
+
+const NAME = "board";
+const isRecord = (value) => value !== null && typeof value === "object";
+
+function store() {
+    const { mode, free, fen, label, tags, game, root, node, flipped } = state;
+    const path = pathTo(node).map((move) => move.uci);
+    keep(NAME, { mode, free, fen, label, tags, game, flipped, moves: listed(root), path }, sessionStorage);
+}
+
+/** Show what the tab showed before it was loaded anew; whether there was anything. */
+export async function restore() {
+    const kept = recall(NAME, null, isRecord, sessionStorage);
+    if (!kept) return false;
+    state.flipped = kept.flipped;
+    state.game = kept.game;
+    changed("view");
+    if (kept.mode === "free") await setFree(kept.free);
+    else await openTree(kept);
+    return true;
+}
+
+export function makeSession() {
+    listen((topics) => {
+        if (["moves", "mode", "play", "view", "clock"].some((topic) => topics.has(topic))) store();
+    });
+}

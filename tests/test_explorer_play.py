@@ -1,0 +1,168 @@
+"""What one does with the board of the explorer: a first visit, games against Merino, and games with variations."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import chess
+import chess.pgn
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from tests.browser import Page, at, needs_browser
+
+pytestmark = needs_browser
+
+LEVEL_0 = {"side": "white", "level": 0, "clock": 0, "fromHere": False}
+ONE_MOVE = "7k/8/5KQ1/8/8/8/8/8 w - - 0 1"
+
+
+def begin(page: Page, **wanted: Any) -> None:
+    """Begin a game against Merino, at its lowest level."""
+    page.set_out(analysis=False, play=LEVEL_0 | wanted)
+    page.open()
+    page.click("#play")
+    page.click("#play-begin")
+    page.until(lambda: page.find("#play-bar").is_displayed())
+
+
+def test_a_first_visit_offers_examples_and_a_tour_by_keyboard(page: Page) -> None:
+    page.set_out(analysis=False, visited=False)
+    page.open()
+    page.until(lambda: len(page.all(".example")) == 3)
+    page.click(".example:nth-child(2)")
+    page.until(lambda: len(page.moves) == 14 and page.all("#course .series"))
+    page.click("#tour-start")
+    titles = []
+    for _ in range(5):
+        titles.append(page.text("#tour-title"))
+        page.until(lambda: page.run("return document.activeElement.id") == "tour-next")
+        assert page.all(".toured")
+        page.keys(Keys.ENTER)
+    assert len(set(titles)) == 5
+    page.until(lambda: not page.find("#tour").is_displayed() and not page.all(".toured"))
+    page.open()
+    assert not page.find("#welcome").is_displayed()
+
+
+@pytest.mark.parametrize(
+    ("text", "moves"),
+    [
+        ("1. e4 e5", ["e4", "e5"]),
+        ("1.e4 c5 2.Nf3", ["e4", "c5", "Nf3"]),
+        ("e2e4 e7e5", ["e4", "e5"]),
+        ("1. e4 {best by test} e5 (1... c5) 2. Nf3 *", ["e4", "e5", "Nf3"]),
+        ("knight to f3", ["Nf3"]),
+    ],
+)
+def test_anything_can_be_pasted(page: Page, text: str, moves: list[str]) -> None:
+    page.enter(text)
+    page.until(lambda: page.moves == moves)
+
+
+def test_a_fault_is_told_beside_the_box_and_leaves_the_text(page: Page) -> None:
+    page.enter("1. e4 e5 2. Ke3")
+    page.until(lambda: "move 3 of 3" in page.text("#entry-error"))
+    box = page.find("#entry-text")
+    assert box.get_attribute("value") == "1. e4 e5 2. Ke3" and box.get_attribute("aria-invalid") == "true"
+
+
+def test_merino_answers_and_a_move_is_taken_back(page: Page) -> None:
+    begin(page)
+    page.move("e2", "e4")
+    page.until(lambda: len(page.moves) == 2)
+    page.click("#take-back")
+    page.until(lambda: page.moves == [] and page.pieces.get("e2") == "wP")
+    page.move("d2", "d4")
+    page.until(lambda: len(page.moves) == 2 and page.moves[0] == "d4")
+    page.until(lambda: page.find("#hint-move").is_enabled())
+    page.click("#hint-move")
+    page.until(lambda: page.all(".arrows .best"))
+
+
+def test_a_game_survives_a_reload_and_is_resigned_saved_and_played_again(page: Page) -> None:
+    begin(page, side="black")
+    page.until(lambda: len(page.moves) == 1)
+    first = page.moves
+    page.driver.refresh()
+    page.until(lambda: page.run("return document.documentElement.dataset.ready") == "yes")
+    page.until(lambda: page.moves == first and page.find("#resign").is_displayed())
+    assert page.run("return document.querySelector('[role=gridcell]').dataset.square") == "h1", "Black is below"
+    page.click("#resign")
+    page.until(lambda: page.text("#play-state") == "1-0: black resigns")
+    page.click("#share")
+    page.click("#save-played")
+    saved = chess.pgn.read_game(io.StringIO(page.saved("played.pgn").decode()))
+    assert saved and saved.headers["Black"] == "You" and saved.headers["Result"] == "1-0"
+    assert [move.uci() for move in saved.mainline_moves()] == [chess.Board().parse_san(first[0]).uci()]
+    page.click("#rematch")
+    page.until(lambda: page.moves == [] and "You are White" in page.text("#play-state"))
+
+
+def test_the_end_of_a_game_is_told(page: Page) -> None:
+    page.set_out(analysis=False, play=LEVEL_0 | {"fromHere": True})
+    page.open(at(ONE_MOVE))
+    page.click("#play")
+    page.click("#play-begin")
+    page.until(lambda: page.find("#play-bar").is_displayed())
+    page.move("g6", "g7")
+    page.until(lambda: page.text("#play-state") == "1-0: checkmate")
+    played = json.loads(page.run("return localStorage.getItem('merino-played')"))
+    assert [game["score"] for game in played] == ["1-0"]
+
+
+def test_clocks_run_and_a_flag_falls(page: Page) -> None:
+    begin(page, clock=1)
+    page.until(lambda: page.text("#clock-white") == "0:59")
+    page.run("return import('/store.js').then((store) => { store.state.game.clock.left.white = 1; })")
+    page.until(lambda: page.text("#play-state") == "0-1: white has no time left")
+
+
+def test_a_move_made_too_early_is_played_in_turn(page: Page) -> None:
+    begin(page)
+    page.run("return import('/playing.js').then((playing) => playing.setPremove('d2d4'))")
+    page.move("e2", "e4")
+    page.until(lambda: len(page.moves) == 4 and page.moves[2] == "d4")
+
+
+def test_variations_comments_and_signs_are_made_undone_and_saved(page: Page) -> None:
+    page.enter("1. e4 e5 2. Nf3")
+    page.until(lambda: len(page.moves) == 3)
+    page.click('#move-list [data-ply="1"]')
+    page.enter("c5")
+    page.until(lambda: page.moves == ["e4", "c5"] and "Nf3" in page.text("#move-list"))
+    page.click(".editing summary")
+    page.click("[data-nag='5']")
+    page.press("#comment", "sharp" + Keys.ENTER)
+    page.until(lambda: "c5!?sharp" in page.text("#move-list"))
+    page.click("#promote")
+    page.until(lambda: page.text("#move-list").index("c5") < page.text("#move-list").index("e5"))
+    page.click("#undo-edit")
+    page.until(lambda: page.text("#move-list").index("e5") < page.text("#move-list").index("c5"))
+    page.click("#share")
+    page.click("#save-pgn")
+    game = chess.pgn.read_game(io.StringIO(page.saved("game.pgn").decode()))
+    assert game
+    main, other = game.variations[0].variations
+    assert main.san() == "e5" and other.san() == "c5" and other.nags == {5} and other.comment == "sharp"
+    page.click("#remove-move")
+    page.until(lambda: "c5" not in page.text("#move-list"))
+    page.run("document.activeElement.blur()")
+    page.driver.execute_script(
+        "document.dispatchEvent(new KeyboardEvent('keydown', { key: 'z', ctrlKey: true, bubbles: true }))"
+    )
+    page.until(lambda: "c5!?" in page.text("#move-list"))
+
+
+def test_a_pgn_with_variations_is_read_whole_and_its_opening_named(page: Page) -> None:
+    page.enter('[White "A"]\n[Black "B"]\n\n1. e4 e5 2. Nf3 Nc6 3. Bb5 {Spanish} a6 (3... Nf6 4. O-O) *')
+    page.until(lambda: "Spanish" in page.text("#move-list") and "O-O" in page.text("#move-list"))
+    page.click("#last")
+    page.until(lambda: "C70 Ruy Lopez, Morphy Defence" in page.text("#move-list b"))
+    variation = "#move-list .variation button"
+    assert page.text(variation) == "Nf6"
+    page.click(variation)
+    page.until(lambda: page.moves == ["e4", "e5", "Nf3", "Nc6", "Bb5", "Nf6", "O-O"])
+    page.until(lambda: "Berlin" in page.text("#move-list b"))

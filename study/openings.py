@@ -136,14 +136,14 @@ E92 King's Indian Defence, Classical Variation: d4 Nf6 c4 g6 Nc3 Bg7 e4 d6 Nf3 O
 
 
 @dataclass(frozen=True)
-class Opening:
+class NamedOpening:
     """An opening: its code (ECO) and its name."""
 
     eco: str
     name: str
 
 
-def opening_of(position: Position) -> Opening | None:
+def opening_of(position: Position) -> NamedOpening | None:
     """The opening of a game, by the last of its positions that has a name; None if none has."""
     board, found = start_board_of(position), None
     known = _openings()
@@ -154,7 +154,7 @@ def opening_of(position: Position) -> Opening | None:
 
 
 @cache
-def _openings() -> dict[str, Opening]:
+def _openings() -> dict[str, NamedOpening]:
     """Each opening by its position."""
     found = {}
     for line in _LINES.strip().splitlines():
@@ -163,5 +163,5 @@ def _openings() -> dict[str, Opening]:
         for move in moves.split():
             board.push_san(move)
         eco, name = title.split(" ", 1)
-        found[board.epd()] = Opening(eco, name)
+        found[board.epd()] = NamedOpening(eco, name)
     return found

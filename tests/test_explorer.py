@@ -616,6 +616,56 @@ def test_a_threat_has_a_move_and_a_sentence(page: TestClient) -> None:
     assert page.post("/api/threat", json={"fen": Position().fen()}).json() == {"threat": None, "move": None}
 
 
+TREE = """[White "A"]
+[Black "B \\"C\\""]
+[Result "*"]
+
+1. e4 e5 $1 { good } ( 1... c5 2. Nf3 ( 2. c3 ) ) 2. Nf3 *
+
+"""
+
+
+def test_a_game_keeps_comments_signs_and_variations_there_and_back(page: TestClient) -> None:
+    (game,) = page.post("/api/read", json={"text": TREE}).json()["games"]
+    reply = game["moves"][1]
+    assert reply["comment"] == "good" and reply["nags"] == [1]
+    assert [move["san"] for move in reply["variations"][0]] == ["c5", "Nf3"]
+    written = page.post("/api/pgn/text", json={"fen": game["fen"], "tags": game["tags"], "moves": game["moves"]}).json()
+    body = written["text"].split("\n\n", 1)[1]
+    assert body.split() == TREE.split("\n\n", 1)[1].split()
+    start = Position().fen()
+    assert "illegal uci: 'e2e5'" in refused(page.post("/api/pgn/text", json={"fen": start, "moves": [{"uci": "e2e5"}]}))
+    for wrong in (
+        {"moves": "e4"},
+        {"moves": ["e4"]},
+        {"tags": {"White": 1}},
+        {"moves": [{"uci": "e2e4", "nags": [-1]}]},
+    ):
+        assert refused(page.post("/api/pgn/text", json={"fen": start, **wrong}))
+
+
+def test_variations_too_deep_in_each_other_are_refused(page: TestClient) -> None:
+    moves: list[Any] = [{"uci": "e2e4"}]
+    for _ in range(30):
+        moves = [{"uci": "e2e4", "variations": [moves]}]
+    assert "deep" in refused(page.post("/api/pgn/text", json={"fen": Position().fen(), "moves": moves}))
+
+
+def test_an_opening_has_a_name_however_it_is_reached(page: TestClient) -> None:
+    moves = ["g1f3", "b8c6", "e2e4", "e7e5", "f1b5", "a7a6", "h2h3"]
+    told = page.post("/api/opening", json={"fen": Position().fen(), "moves": moves}).json()
+    assert told == {"eco": "C70", "name": "Ruy Lopez, Morphy Defence"}
+    assert page.post("/api/opening", json={"fen": Position().fen()}).json() == {"eco": None, "name": None}
+
+
+def test_a_game_is_annotated_from_a_move_on(page: TestClient) -> None:
+    asked = {"fen": Position().fen(), "moves": ["e2e4", "e7e5", "g1f3"], "nodes": 200, "first": 3}
+    with connect(page, "/ws/annotate") as socket:
+        socket.send_json(asked)
+        found = [message for message in heard(socket, "done") if message["type"] == "move"]
+    assert [(move["ply"], move["san"]) for move in found] == [(3, "Nf3")]
+
+
 def test_a_closed_tab_stops_its_search(page: TestClient) -> None:
     running = page.app.state.running  # type: ignore[attr-defined]
     with connect(page, "/ws/search") as socket:

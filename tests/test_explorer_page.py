@@ -571,6 +571,7 @@ def test_a_pgn_file_on_the_command_line_is_what_the_page_begins_with(browser: Pa
         browser.driver.get(other.address)
         browser.until(lambda: browser.moves == ["e4", "c5"])
         assert "Anna - Bert" in browser.text("#move-list") and not browser.find("#game-list").is_displayed()
+        browser.driver.get("about:blank")  # while its server is there
 
 
 def year_of(number: int) -> str:

@@ -151,7 +151,7 @@ def test_variations_comments_and_signs_are_made_undone_and_saved(page: Page) -> 
     page.until(lambda: "c5" not in page.text("#move-list"))
     page.run("document.activeElement.blur()")
     page.driver.execute_script(
-        "document.dispatchEvent(new KeyboardEvent('keydown', { key: 'z', ctrlKey: true, bubbles: true }))"
+        "document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'z', ctrlKey: true, bubbles: true }))"
     )
     page.until(lambda: "c5!?" in page.text("#move-list"))
 

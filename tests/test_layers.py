@@ -83,7 +83,13 @@ OWN_FILES = {
 }
 
 PAGE = ROOT / "app" / "explorer" / "page"
-PAGE_FLOORS = {"api": set(), "dom": set(), "store": {"api", "dom"}, "board": {"arrows", "dom", "store"}}
+PAGE_FLOORS = {
+    "api": set(),
+    "dom": set(),
+    "tree": set(),
+    "store": {"api", "dom", "tree"},
+    "board": {"arrows", "dom", "store"},
+}
 
 MAX_MODULE, MAX_KERNEL, MAX_TEST_NAME = 400, 60, 80
 

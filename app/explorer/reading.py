@@ -12,7 +12,7 @@ from merino.inner.app.explorer.trees import PlayedMove, tree_of
 from merino.inner.core.board.fen import FenError
 from merino.inner.core.board.game import Position
 from merino.inner.engine.notation.positions import looks_like_fen, position_of
-from merino.inner.engine.notation.san import MoveRejected, read_move, san, san_moves
+from merino.inner.engine.notation.san import MoveRejected, looks_like_move, read_move, san, san_moves
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.formats.pgn_headers import GameHeader, list_games
 from merino.inner.formats.sources import decoded
@@ -75,7 +75,7 @@ def read_text(text: str, position: Position | None, free: bool = False) -> Read:
         return _read_position(text, free)
     if text.startswith("[") or set(text) & set("{(;"):
         return _read_list(whole)
-    words = _MOVE_NUMBER.sub(" ", text).split()
+    words = [text] if looks_like_move(text) else _MOVE_NUMBER.sub(" ", text).split()
     begins = re.match(r"1\.(?!\.)", text)
     if free and position is None and not begins:
         raise RequestError("the position on the board breaks the rules, so it has no moves")

@@ -54,9 +54,8 @@ const head = (kind) =>
 export function makeBoard() {
     const names = ["squares", "tints", "marks", "coordinates", "arrows", "pieces", "values"];
     layers = Object.fromEntries(
-        names.map((name) => [name, s("g", { class: name, "aria-hidden": name !== "squares" })]),
+        names.map((name) => [name, s("g", { class: name, "aria-hidden": name === "squares" ? undefined : "true" })]),
     );
-    layers.squares.removeAttribute("aria-hidden");
     const attributes = { viewBox: "0 0 800 800", class: "board-svg", role: "grid", "aria-label": "Chess board" };
     svg = s("svg", attributes, s("defs", {}, ["tried", "best", "threat"].map(head)), Object.values(layers));
     byId("board").replaceChildren(svg);

@@ -1,0 +1,94 @@
+"""Whether everybody can use the page of the explorer: contrast, names, keys, and every width."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from axe_core_python.selenium import Axe
+from selenium.webdriver.common.keys import Keys
+
+from tests.browser import Page, at, needs_browser
+
+pytestmark = needs_browser
+
+MIDDLEGAME = "r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13"
+TABS = ("terms", "pieces", "moves", "compare", "weights", "games", "learning")
+RULES = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}}
+
+
+def violations(page: Page) -> list[str]:
+    """What axe-core finds wrong, each with the elements it is about."""
+    found: dict[str, Any] = Axe().run(page.driver, options=RULES)
+    return [
+        f"{each['id']}: {node['target'][0]}: {node['failureSummary']}"
+        for each in found["violations"]
+        for node in each["nodes"][:4]
+    ]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_part_of_the_page_breaks_the_rules_of_access(page: Page, scheme: str) -> None:
+    page.prefer(scheme)
+    page.set_out(analysis=True)
+    page.open(at(MIDDLEGAME))
+    page.until(lambda: page.text("#lines-by .line-reasons"))
+    found = {}
+    for name in TABS:
+        page.tab(name)
+        page.until(lambda name=name: page.all(f"#panel-{name} > *"))
+        found[name] = violations(page)
+    page.prefer("light")
+    assert not any(found.values()), "\n".join(f"{name}: {each}" for name, all_ in found.items() for each in all_)
+
+
+TEXTS = ("ink", "soft", "faint", "accent", "bad", "good")
+PAPERS = ("paper", "card", "sunk")
+LEAST_CONTRAST = 4.5  # of WCAG AA, for text
+
+
+def luminance(colour: list[int]) -> float:
+    """The relative luminance of a colour, by WCAG."""
+    parts = [part / 255 for part in colour]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_colour_of_text_is_seen_on_every_paper(page: Page, scheme: str) -> None:
+    page.prefer(scheme)
+    script = (
+        "const probe = document.body.appendChild(document.createElement('i')); const found = {};"
+        "for (const name of arguments[0]) { probe.style.color = `var(--${name})`;"
+        " found[name] = getComputedStyle(probe).color.match(/\\d+/g).map(Number); } probe.remove(); return found"
+    )
+    colours = {name: luminance(colour[:3]) for name, colour in page.run(script, [*TEXTS, *PAPERS]).items()}
+    page.prefer("light")
+    ratios = {}
+    for text in TEXTS:
+        for paper in PAPERS:
+            low, high = sorted((colours[text], colours[paper]))
+            ratios[text, paper] = (high + 0.05) / (low + 0.05)
+    assert not {pair: ratio for pair, ratio in ratios.items() if ratio < LEAST_CONTRAST}
+
+
+def test_no_tab_lies_off_the_edge_of_a_phone(page: Page) -> None:
+    page.resize(360, 740, touch=True)
+    page.open(at(MIDDLEGAME))
+    edges = page.run(
+        "return [...document.querySelectorAll('[role=tab]')].map((tab) => tab.getBoundingClientRect().right)"
+    )
+    assert len(edges) == len(TABS) and max(edges) <= 360
+
+
+def test_every_part_of_the_analysis_is_reached_by_keys(page: Page) -> None:
+    page.set_out(analysis=True)
+    page.open(at(MIDDLEGAME))
+    page.until(lambda: page.text("#lines-by .line-reasons"))
+    page.run("document.getElementById('analysis-switch').focus()")
+    page.keys(Keys.TAB, Keys.TAB)
+    page.until(lambda: page.run("return document.activeElement.closest('#lines-by') !== null"))
+    page.until(lambda: page.find("#mini-board").is_displayed())
+    move = page.run("return document.activeElement.textContent")
+    page.keys(Keys.ENTER)
+    page.until(lambda: page.moves == [move])

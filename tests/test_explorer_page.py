@@ -70,8 +70,7 @@ def test_a_piece_is_dragged_and_all_values_follow(page: Page) -> None:
     page.move("e2", "e4")
     page.until(lambda: shows(page, after(Position().fen(), "e2e4")))
     page.move("e7", "e5")
-    page.until(lambda: page.moves == ["e4", "e5"])
-    assert shows(page, after(Position().fen(), "e2e4", "e7e5"))
+    page.until(lambda: page.moves == ["e4", "e5"] and shows(page, after(Position().fen(), "e2e4", "e7e5")))
 
 
 def test_a_rejected_move_goes_back_and_says_why(page: Page) -> None:

@@ -178,7 +178,7 @@ export function chart({ label, height = 240, read, choose }) {
         const series = data.series.filter((each) => each.points.length);
         place.replaceChildren(picture(data, series, { width, height, label, choose }));
         const named = series.filter((each) => each.name);
-        legend.replaceChildren(...named.map((each) => h("span", { style: { color: each.colour } }, h("i"), each.name)));
+        legend.replaceChildren(...named.map((each) => h("span", {}, h("i", { style: { background: each.colour } }), each.name)));
     };
     new ResizeObserver(() => {
         if (place.clientWidth === last) return;

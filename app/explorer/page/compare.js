@@ -1,7 +1,7 @@
 // Two evaluations side by side: weights, terms, piece values, and the moves whose rank they change.
 
 import { post } from "./api.js";
-import { h, number, pawns, percent, replace, shortName, showError, spaced, worded } from "./dom.js";
+import { h, number, pawns, percent, replace, scrolling, shortName, showError, spaced, worded } from "./dom.js";
 import { picture } from "./board.js";
 import { catalogue, chooser, onCatalogue, openWeights, useWeights } from "./weights.js";
 import { listen, question, state } from "./store.js";
@@ -32,7 +32,7 @@ function pair(title, a, b, digits) {
 function table(id, heads, rows) {
     return h(
         "div",
-        { class: "scroll" },
+        scrolling(heads.filter(Boolean).join(", ")),
         h(
             "table",
             { class: "plain-table", id },

@@ -26,6 +26,9 @@ export function s(tag, properties, ...children) {
     return fill(document.createElementNS(SVG, tag), properties, children);
 }
 
+/** What makes a box that scrolls reachable by keys, and gives it a name. */
+export const scrolling = (label, kind = "scroll") => ({ class: kind, tabindex: 0, role: "region", "aria-label": label });
+
 export const byId = (id) => document.getElementById(id);
 
 export function replace(element, ...children) {

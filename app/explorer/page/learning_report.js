@@ -1,7 +1,7 @@
 // What learning found: errors and weights by step, the verdict, the weights, and calibration.
 
 import { COLOURS } from "./chart.js";
-import { h, number, plural, showError, spaced } from "./dom.js";
+import { h, number, plural, scrolling, showError, spaced } from "./dom.js";
 import { saveWeights, useWeights } from "./weights.js";
 
 const INTERVAL = 1.96;
@@ -133,7 +133,7 @@ export function learnedSections(record, learned, calibrationChart) {
             : null,
         h(
             "div",
-            { class: "scroll" },
+            scrolling("Learned weights"),
             h(
                 "table",
                 { class: "plain-table", id: "learned" },

@@ -2,7 +2,7 @@
 // heat map of moves by terms. Two moves can be compared.
 
 import { pointAt } from "./board.js";
-import { framed, h, number, pawns, percent, replace, spaced } from "./dom.js";
+import { framed, h, number, pawns, percent, replace, scrolling, spaced } from "./dom.js";
 import { tint } from "./heat.js";
 import { isLooked, onLook } from "./looking.js";
 import { Search } from "./searching.js";
@@ -192,7 +192,7 @@ function draw(panel = document.getElementById("panel-moves")) {
         panel,
         h("div", { class: "panel-bar" }, parts.pause, parts.state),
         parts.comparison,
-        h("div", { class: "scroll tall", tabindex: 0, role: "region", "aria-label": "Moves" }, table),
+        h("div", scrolling("Moves", "scroll tall"), table),
         h("p", { class: "note" }, hint, "Tick two moves to compare them."),
     );
     showFound();

@@ -1,7 +1,7 @@
 // What pieces are worth in the games that were opened, as `merino points` has it.
 
 import { COLOURS } from "./chart.js";
-import { h, number, plural } from "./dom.js";
+import { h, number, plural, scrolling } from "./dom.js";
 
 /** The mean score by balance of material, and the curve fitted to it. */
 export function balanceData(points) {
@@ -35,7 +35,7 @@ export function pointSections(points, balanceChart) {
     return [
         h(
             "div",
-            { class: "scroll" },
+            scrolling("Point values"),
             h(
                 "table",
                 { class: "plain-table", id: "points" },

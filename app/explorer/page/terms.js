@@ -1,6 +1,6 @@
 // The table of terms: what each adds for each side, and where it comes from.
 
-import { h, number, pawns, percent, replace, shortName, spaced } from "./dom.js";
+import { h, number, pawns, percent, replace, scrolling, shortName, spaced } from "./dom.js";
 import { picture } from "./board.js";
 import { changed, listen, shown, state } from "./store.js";
 
@@ -312,7 +312,7 @@ export function makeTerms(panel) {
             ),
             h(
                 "div",
-                { class: "scroll" },
+                scrolling("Terms"),
                 h(
                     "table",
                     { class: "terms", id: "term-table" },

@@ -1,7 +1,7 @@
 // Two moves compared: both are searched, and their lines and terms set against each other.
 
 import { post } from "./api.js";
-import { h, number, showError, spaced, worded } from "./dom.js";
+import { h, number, scrolling, showError, spaced, worded } from "./dom.js";
 import { tint } from "./heat.js";
 import { question } from "./store.js";
 
@@ -50,7 +50,7 @@ export function comparison(compared) {
         h("p", { class: "note" }, worded(`At once: ${compared.summary.join(" ")}`)),
         h(
             "div",
-            { class: "scroll" },
+            scrolling("Terms of both moves"),
             h(
                 "table",
                 { class: "plain-table" },

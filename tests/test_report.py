@@ -244,3 +244,11 @@ def test_text_and_json_print_what_the_report_holds(
     assert main(words) == 0
     printed = capsys.readouterr().out
     assert not {mark for mark in marks if mark not in printed}
+
+
+def test_jupyter_shows_a_report_as_board_sentences_and_terms() -> None:
+    report = report_position(Position(MIDDLEGAME), default())
+    shown = report._repr_html_()
+    assert shown.count("<use ") == len(chess.Board(MIDDLEGAME).piece_map()) and "+0.60" in shown
+    assert shown.count("<tr>") == 1 + sum(abs(term.net_cp) >= 0.05 for term in report.terms)
+    assert "<script" not in replace(report, summary=("<script>",))._repr_html_()

@@ -9,8 +9,10 @@ from merino.inner.app.console.registry import Section, command
 from merino.inner.app.console.session import Session
 from merino.inner.core.board.bitboard import SQUARE_NAMES
 from merino.inner.core.board.divide import print_divide
+from merino.inner.core.board.game import Position
 from merino.inner.core.board.move import Move
 from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.engine.notation.positions import looks_like_fen, position_of
 from merino.inner.engine.notation.san import read_move, san
 from merino.inner.engine.report.older_json import evaluation_json
 from merino.inner.engine.report.schema import PositionReport
@@ -68,15 +70,20 @@ def _report(session: Session, chosen: Evaluation, with_pieces: bool = True) -> P
     return report_evaluation(session.position.record, session.position.fen(), chosen, with_pieces)
 
 
-@command("explain", Section.EXPLAIN, "MOVE")
+@command("explain", Section.EXPLAIN, "MOVE|FEN|startpos")
 def explain_move(session: Session, arguments: str) -> None:
-    """Show which terms a move changes, without playing it.
+    """Show which terms a move changes, without playing it; or the terms of another position.
 
     It shows them right after the move and at the end of the principal variation of a short search. Enter or Ctrl-C
     ends the search.
     """
     if not arguments:
-        raise UsageError("expected a move")
+        raise UsageError("expected a move, a FEN or startpos")
+    if arguments == "startpos" or looks_like_fen(arguments):
+        position = Position() if arguments == "startpos" else position_of(arguments)
+        report = report_evaluation(position.record, position.fen(), session.runtime.evaluation, with_pieces=True)
+        session.say(render(report, session.terminal.unicode, session.terminal.width))
+        return
     from merino.inner.app.console import studying  # noqa: PLC0415 (when it is first needed)
 
     studying.explain_move(session, arguments)

@@ -255,6 +255,12 @@ class PositionReport:
         """The report as data for `json.dumps`: objects, lists, texts, numbers and null, by the keys above."""
         return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
 
+    def _repr_html_(self) -> str:
+        """What Jupyter shows."""
+        from merino.inner.engine.report.html import html_of  # noqa: PLC0415 (it needs what draws boards)
+
+        return html_of(self)
+
 
 def _plain(value: object) -> object:
     if is_dataclass(value):

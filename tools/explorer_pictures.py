@@ -39,7 +39,10 @@ def _for_readers(page: Page) -> None:
     page.resize(1280, 800)
     page.open(f"#fen={MIDDLEGAME}")
     page.until(lambda: page.all("#term-table tbody tr"))
+    page.until(lambda: page.text("#lines-by .line-reasons"))
     _shoot(page, TARGET / "explorer.png")
+    page.set_out(analysis=False)  # so that there is room for the moves
+    page.open(f"#fen={MIDDLEGAME}")
     _moves(page)
     _shoot(page, TARGET / "explorer-moves.png")
 
@@ -63,9 +66,7 @@ def _show(page: Page, part: str) -> None:
         _moves(page)
     elif part == "games":
         page.enter(GAME)
-        page.until(lambda: page.all("#course .series"))
-        page.click("#annotate")
-        page.until(lambda: page.text("#panel-games .summary"))
+        page.until(lambda: page.all("#course .mark"))
     elif part == "free":
         page.click("#mode [data-value=free]")
         page.until(lambda: page.find("#free-controls").is_displayed())
@@ -86,7 +87,8 @@ def _show(page: Page, part: str) -> None:
 
 def _moves(page: Page) -> None:
     page.tab("moves")
-    page.until(lambda: page.all("tr[data-move]"))
+    page.until(lambda: all(cell.text for cell in page.all("[data-searched]")))
+    page.click("#search-moves")
     page.hover("tr[data-move] ~ tr[data-move] button")
     page.until(lambda: page.all(".arrows line"))
 

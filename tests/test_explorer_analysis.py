@@ -148,7 +148,8 @@ def test_moves_are_ranked_by_search_and_not_by_their_static_score(page: Page) ->
     page.open(at(MIDDLEGAME))
     page.tab("moves")
     rows = "return [...document.querySelectorAll('tr[data-move]')].map((row) => row.dataset.move)"
-    page.until(lambda: "depth" in page.text("#search-state") and page.text("tr[data-move] [data-searched]"))
+    page.until(lambda: "depth" in page.text("#search-state"))
+    page.until(lambda: all(cell.text for cell in page.all("[data-searched]")))
     page.until(lambda: page.run(rows).index("e1e6") > 10)  # Rxe6 is best by its static score, and loses a rook
     page.click("#search-moves")
     page.until(lambda: page.text("#search-moves") == "Search on")

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
 import chess
 import chess.svg
 
 from merino.inner.engine.notation.scores import pawns
 
-if TYPE_CHECKING:
-    from merino.inner.engine.report.schema import PositionReport
-
 SIZE = 260  # pixels of the board
 MIN_SHOWN = 0.05  # centipawns of a term
 
 
-def html_of(report: PositionReport) -> str:
-    """The report in one element. Terms that make no difference are left out."""
-    board = chess.svg.board(chess.BaseBoard(report.fen.split(maxsplit=1)[0]), size=SIZE)
-    said = f"<p><b>{pawns(report.static.score_cp)}</b> {escape(' '.join(report.summary))}</p>"
-    terms = [term for term in report.terms if abs(term.net_cp) >= MIN_SHOWN]
+def html_of(fen: str, score_cp: float, summary: Sequence[str], terms: Iterable[tuple[str, float, float, float]]) -> str:
+    """The report in one element. A term is its name, and centipawns of White, of Black and net; none that is 0."""
+    board = chess.svg.board(chess.BaseBoard(fen.split(maxsplit=1)[0]), size=SIZE)
+    said = f"<p><b>{pawns(score_cp)}</b> {escape(' '.join(summary))}</p>"
     rows = [
-        _row((term.name, f"{term.white_cp:.1f}", f"{term.black_cp:.1f}", f"{term.net_cp:+.1f}"), "td") for term in terms
+        _row((name, f"{white:.1f}", f"{black:.1f}", f"{net:+.1f}"), "td")
+        for name, white, black, net in terms
+        if abs(net) >= MIN_SHOWN
     ]
     head = _row(("Term", "White cp", "Black cp", "Net"), "th")
     table = f"<table>{head}{''.join(rows)}</table>" if rows else ""

@@ -259,7 +259,8 @@ class PositionReport:
         """What Jupyter shows."""
         from merino.inner.engine.report.html import html_of  # noqa: PLC0415 (it needs what draws boards)
 
-        return html_of(self)
+        terms = [(term.name, term.white_cp, term.black_cp, term.net_cp) for term in self.terms]
+        return html_of(self.fen, self.static.score_cp, self.summary, terms)
 
 
 def _plain(value: object) -> object:

@@ -40,49 +40,51 @@ function shapleyNote(shapley) {
     return `The values${rest} add up to the score, ${pawns(shapley.score)} (${error}). A king's value is that of his place, compared with home.`;
 }
 
-export function makeBars(panel) {
-    function draw() {
-        const report = shown();
-        if (!report) return;
-        const before = state.preview && new Map(state.report.pieces.map((piece) => [piece.square, valueOf(piece)]));
-        const [from, to] = [state.preview?.move.slice(0, 2), state.preview?.move.slice(2, 4)];
-        const sides = [
-            ["White", (letter) => letter === letter.toUpperCase()],
-            ["Black", (letter) => letter !== letter.toUpperCase()],
-        ];
-        const way = WAYS.find(([name]) => name === (state.way === "none" ? "attributed" : state.way));
-        const charts = sides.map(([name, mine]) => {
-            const own = report.pieces.filter((piece) => mine(piece.piece)).sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
-            const total = own.reduce((sum, piece) => sum + (valueOf(piece) ?? 0), 0);
-            return h(
-                "section",
-                { class: `bars ${name.toLowerCase()}`, "data-side": name.toLowerCase() },
-                h("h3", {}, name, h("span", {}, plural(own.length, "piece")), h("b", {}, number(total, 2, true))),
-                h(
-                    "ol",
-                    {},
-                    own.map((piece) => row(piece, before?.get(piece.square === to ? from : piece.square))),
-                ),
-            );
-        });
-        const beside = report.beside;
-        const shared =
-            state.way === "shapley"
-                ? shapleyNote(report.shapley)
-                : state.way === "beside" && beside
-                ? beside.shared_cp === null
-                    ? `By ${shortName(beside.evaluation)}, by removal.`
-                    : `The values of ${shortName(beside.evaluation)} with a rest of ${pawns(beside.shared_cp)} sum to its score.`
-                : (state.way === "attributed" || state.way === "none") && report.shared_cp !== null
-                ? `Attributed values and a shared rest of ${pawns(report.shared_cp)} sum to ${pawns(report.static.sum_cp)}.`
-                : "Removal values include what pieces do for each other, so they do not add up to the score.";
-        replace(
-            panel,
-            h("p", { class: "note" }, `${way[1]}: ${way[2].toLowerCase()}, in pawns for White. ${shared}`),
-            h("div", { class: "two" }, charts),
-        );
+/** Whether and how the values shown add up. */
+function sharedNote(report) {
+    const { beside, shapley } = report;
+    if (state.way === "shapley") return shapleyNote(shapley);
+    if (state.way === "beside" && beside) {
+        const name = shortName(beside.evaluation);
+        if (beside.shared_cp === null) return `By ${name}, by removal.`;
+        return `The values of ${name} with a rest of ${pawns(beside.shared_cp)} sum to its score.`;
     }
+    if ((state.way === "attributed" || state.way === "none") && report.shared_cp !== null)
+        return `Attributed values and a shared rest of ${pawns(report.shared_cp)} sum to ${pawns(report.static.sum_cp)}.`;
+    return "Removal values include what pieces do for each other, so they do not add up to the score.";
+}
+
+/** The bars of a side; where a move is tried, with what it changes from the values `before`. */
+function sideBars(name, pieces, before) {
+    const [from, to] = [state.preview?.move.slice(0, 2), state.preview?.move.slice(2, 4)];
+    const own = [...pieces].sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
+    const total = own.reduce((sum, piece) => sum + (valueOf(piece) ?? 0), 0);
+    return h(
+        "section",
+        { class: `bars ${name.toLowerCase()}`, "data-side": name.toLowerCase() },
+        h("h3", {}, name, h("span", {}, plural(own.length, "piece")), h("b", {}, number(total, 2, true))),
+        h("ol", {}, own.map((piece) => row(piece, before?.get(piece.square === to ? from : piece.square)))),
+    );
+}
+
+function draw(panel) {
+    const report = shown();
+    if (!report) return;
+    const before = state.preview && new Map(state.report.pieces.map((piece) => [piece.square, valueOf(piece)]));
+    const isWhite = ({ piece }) => piece === piece.toUpperCase();
+    const way = WAYS.find(([name]) => name === (state.way === "none" ? "attributed" : state.way));
+    const note = `${way[1]}: ${way[2].toLowerCase()}, in pawns for White. ${sharedNote(report)}`;
+    const sides = [
+        sideBars("White", report.pieces.filter(isWhite), before),
+        sideBars("Black", report.pieces.filter((piece) => !isWhite(piece)), before),
+    ];
+    replace(panel, h("p", { class: "note" }, note), h("div", { class: "two" }, sides));
+}
+
+const OF_NO_VALUE = ["moves", "lines", "arrows", "clock", "opening"]; // topics that change no value
+
+export function makeBars(panel) {
     listen((topics) => {
-        if (!topics.has("moves")) draw();
+        if (!OF_NO_VALUE.some((topic) => topics.has(topic))) draw(panel);
     });
 }

@@ -161,117 +161,85 @@ function moves() {
     ];
 }
 
+/** The evaluation that is compared first: any that is not in use already. */
+const firstOther = () => {
+    const others = catalogue.weights.filter(({ id }) => ![state.weights, "default", "in-use"].includes(id));
+    return others[0]?.id ?? state.weights;
+};
+
+async function ask(panel) {
+    const mine = ++asked;
+    second ??= firstOther();
+    found = state.report?.fault ? null : found;
+    if (state.report?.fault) return draw(panel);
+    const { fen, moves: played } = question();
+    const first = { weights: state.weights, changes: state.changes };
+    try {
+        const compared = await post("/api/compare", { fen, moves: played, first, second: { weights: second } });
+        if (mine !== asked) return null;
+        found = compared;
+        return draw(panel);
+    } catch (error) {
+        return showError(error.message);
+    }
+}
+
+function bar(panel) {
+    const use = (id) => {
+        second = id;
+        ask(panel);
+    };
+    const open = () => openWeights().then(use, (error) => showError(error.message));
+    const isChanged = Object.keys(state.changes).length > 0;
+    return h(
+        "div",
+        { class: "panel-bar" },
+        h("label", {}, "A ", chooser("compare-first", state.weights, (id) => useWeights(id))),
+        isChanged ? h("span", { class: "note" }, " with your changes") : null,
+        h("label", {}, "B ", chooser("compare-second", second, use)),
+        h("button", { type: "button", id: "compare-open", onclick: open }, "Open a file as B"),
+    );
+}
+
+function scores() {
+    const { first, second: other } = found;
+    const [a, b] = [first.static.expected_score, other.static.expected_score];
+    const row = (title, ...cells) => h("tr", {}, h("th", { scope: "row" }, title), cells.map((cell) => h("td", {}, cell)));
+    return table(
+        "compare-scores",
+        ["", "A", "B", "Difference"],
+        [
+            pair("Score, pawns", first.score_cp / 100, other.score_cp / 100, 2),
+            row("White expects", percent(a, 1), percent(b, 1), `${number(100 * (b - a), 1, true)}%`),
+            row("K, centipawns", number(first.k, 1), number(other.k, 1), ""),
+        ],
+    );
+}
+
+function results() {
+    if (!found) {
+        const why = state.report?.fault ? "Only legal positions are compared." : `Comparing with ${name(second)}`;
+        return h("p", { class: "empty" }, why);
+    }
+    return [
+        h("p", { class: "summary" }, worded(found.summary.join(" "))),
+        scores(),
+        h("h3", {}, "Terms and what they add for White"),
+        termTable(),
+        h("h3", {}, "Pieces, mean pawns for their owner"),
+        kinds(),
+        h("h3", {}, "Moves"),
+        moves(),
+    ];
+}
+
+const draw = (panel) => replace(panel, bar(panel), results());
+
 export function makeCompare(panel, isShown) {
-    async function ask() {
-        if (!isShown()) return;
-        const mine = ++asked;
-        if (!second)
-            second =
-                catalogue.weights.find(
-                    (entry) => entry.id !== state.weights && entry.id !== "default" && entry.id !== "in-use",
-                )?.id ?? state.weights;
-        if (state.report?.fault) {
-            found = null;
-            draw();
-            return;
-        }
-        const { fen, moves: played } = question();
-        try {
-            const compared = await post("/api/compare", {
-                fen,
-                moves: played,
-                first: { weights: state.weights, changes: state.changes },
-                second: { weights: second },
-            });
-            if (mine !== asked) return;
-            found = compared;
-            draw();
-        } catch (error) {
-            showError(error.message);
-        }
-    }
-    function draw() {
-        if (!isShown()) return;
-        const hand = Object.keys(state.changes).length ? " with your changes" : "";
-        const open = async () => {
-            try {
-                second = await openWeights();
-                ask();
-            } catch (error) {
-                showError(error.message);
-            }
-        };
-        replace(
-            panel,
-            h(
-                "div",
-                { class: "panel-bar" },
-                h(
-                    "label",
-                    {},
-                    "A ",
-                    chooser("compare-first", state.weights, (id) => useWeights(id)),
-                ),
-                hand ? h("span", { class: "note" }, hand) : null,
-                h(
-                    "label",
-                    {},
-                    "B ",
-                    chooser("compare-second", second, (id) => {
-                        second = id;
-                        ask();
-                    }),
-                ),
-                h("button", { type: "button", id: "compare-open", onclick: open }, "Open a file as B"),
-            ),
-            found
-                ? [
-                      h("p", { class: "summary" }, worded(found.summary.join(" "))),
-                      table(
-                          "compare-scores",
-                          ["", "A", "B", "Difference"],
-                          [
-                              pair("Score, pawns", found.first.score_cp / 100, found.second.score_cp / 100, 2),
-                              h(
-                                  "tr",
-                                  {},
-                                  h("th", { scope: "row" }, "White expects"),
-                                  h("td", {}, percent(found.first.static.expected_score, 1)),
-                                  h("td", {}, percent(found.second.static.expected_score, 1)),
-                                  h(
-                                      "td",
-                                      {},
-                                      `${number(100 * (found.second.static.expected_score - found.first.static.expected_score), 1, true)}%`,
-                                  ),
-                              ),
-                              h(
-                                  "tr",
-                                  {},
-                                  h("th", { scope: "row" }, "K, centipawns"),
-                                  h("td", {}, number(found.first.k, 1)),
-                                  h("td", {}, number(found.second.k, 1)),
-                                  h("td"),
-                              ),
-                          ],
-                      ),
-                      h("h3", {}, "Terms and what they add for White"),
-                      termTable(),
-                      h("h3", {}, "Pieces, mean pawns for their owner"),
-                      kinds(),
-                      h("h3", {}, "Moves"),
-                      moves(),
-                  ]
-                : h(
-                      "p",
-                      { class: "empty" },
-                      state.report?.fault
-                          ? "Only legal positions are compared."
-                          : `Comparing with ${name(second)}`,
-                  ),
-        );
-    }
-    onCatalogue(draw);
+    onCatalogue(() => {
+        if (isShown()) draw(panel);
+    });
     listen((topics) => {
-        if (topics.has("report") || topics.has("tab") || topics.has("weights")) ask();
+        if (isShown() && (topics.has("report") || topics.has("tab") || topics.has("weights"))) ask(panel);
     });
 }

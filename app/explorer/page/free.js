@@ -102,90 +102,56 @@ async function toGame() {
     await setGame({ fen: report.fen });
 }
 
+const button = (id, text, title, onclick) => h("button", { type: "button", id, title, onclick }, text);
+
+function palette() {
+    const eraser = { type: "button", class: "eraser", "data-piece": "x", title: "Take pieces off" };
+    return h(
+        "div",
+        { class: "palette", role: "group", "aria-label": "Pieces to put on the board" },
+        LETTERS.map((row) => h("div", { class: "palette-row" }, [...row].map(paletteButton))),
+        h("button", { ...eraser, onclick: () => choose("x") }, "Erase"),
+    );
+}
+
+function positionFields() {
+    const turn = (event) => put({ turn: event.target.value, passing: "-" });
+    const sides = [h("option", { value: "w" }, "White"), h("option", { value: "b" }, "Black")];
+    return h(
+        "div",
+        { class: "controls fields" },
+        button("free-clear", "Clear", "An empty board", () => setFree(EMPTY)),
+        button("free-start", "Start", "The starting position", () => setFree(START)),
+        button("free-play", "Play from here", "Play legal moves from this position", toGame),
+        h("label", {}, "To move ", h("select", { id: "free-turn", onchange: turn }, sides)),
+    );
+}
+
+/** Allow or forbid a way to castle. */
+function setCastling(letter, isAllowed) {
+    const held = parts().castling;
+    const letters = CASTLING.map(([each]) => each);
+    put({ castling: letters.filter((each) => (each === letter ? isAllowed : held.includes(each))).join("") });
+}
+
+function rightFields() {
+    const check = ([letter, name]) => {
+        const change = (event) => setCastling(letter, event.target.checked);
+        return h("label", {}, h("input", { type: "checkbox", "data-castling": letter, onchange: change }), name);
+    };
+    const pass = (event) => put({ passing: event.target.value });
+    return h(
+        "div",
+        { class: "controls fields" },
+        h("fieldset", {}, h("legend", {}, "Castling"), CASTLING.map(check)),
+        h("label", {}, "En passant ", h("select", { id: "free-passing", onchange: pass })),
+    );
+}
+
 /** Everything once: what is dragged or has the focus must stay while the position changes. */
 function build() {
-    replace(
-        byId("free-controls"),
-        h(
-            "div",
-            { class: "palette", role: "group", "aria-label": "Pieces to put on the board" },
-            LETTERS.map((row) => h("div", { class: "palette-row" }, [...row].map(paletteButton))),
-            h(
-                "button",
-                {
-                    type: "button",
-                    class: "eraser",
-                    "data-piece": "x",
-                    title: "Take pieces off",
-                    onclick: () => choose("x"),
-                },
-                "Erase",
-            ),
-        ),
-        h(
-            "div",
-            { class: "controls fields" },
-            h("button", { type: "button", id: "free-clear", onclick: () => setFree(EMPTY) }, "Clear"),
-            h("button", { type: "button", id: "free-start", onclick: () => setFree(START) }, "Start"),
-            h(
-                "button",
-                { type: "button", id: "free-play", title: "Play legal moves from this position", onclick: toGame },
-                "Play from here",
-            ),
-            h(
-                "label",
-                {},
-                "To move ",
-                h(
-                    "select",
-                    { id: "free-turn", onchange: (event) => put({ turn: event.target.value, passing: "-" }) },
-                    h("option", { value: "w" }, "White"),
-                    h("option", { value: "b" }, "Black"),
-                ),
-            ),
-        ),
-        h(
-            "div",
-            { class: "controls fields" },
-            h(
-                "fieldset",
-                {},
-                h("legend", {}, "Castling"),
-                CASTLING.map(([letter, name]) =>
-                    h(
-                        "label",
-                        {},
-                        h("input", {
-                            type: "checkbox",
-                            "data-castling": letter,
-                            onchange: (event) => {
-                                const held = parts().castling;
-                                put({
-                                    castling: CASTLING.map(([each]) => each)
-                                        .filter((each) =>
-                                            each === letter ? event.target.checked : held.includes(each),
-                                        )
-                                        .join(""),
-                                });
-                            },
-                        }),
-                        name,
-                    ),
-                ),
-            ),
-            h(
-                "label",
-                {},
-                "En passant ",
-                h("select", { id: "free-passing", onchange: (event) => put({ passing: event.target.value }) }),
-            ),
-        ),
-        h(
-            "p",
-            { class: "note" },
-            "Drag pieces on, off and about; or choose one and click squares. A right click takes a piece off.",
-        ),
-    );
+    const hint = "Drag pieces on, off and about; or choose one and click squares. A right click takes a piece off.";
+    replace(byId("free-controls"), palette(), positionFields(), rightFields(), h("p", { class: "note" }, hint));
 }
 
 function draw() {

@@ -217,51 +217,44 @@ const CHOICES = [
     ["save-png", "Save board as PNG", async () => saveFile("board.png", await painting(), "image/png")],
 ];
 
+function isOpen(opens) {
+    byId("share-menu").hidden = !opens;
+    byId("share").setAttribute("aria-expanded", String(opens));
+}
+
+async function take(action) {
+    isOpen(false);
+    byId("share").focus();
+    try {
+        await action();
+    } catch (error) {
+        showError(error.message);
+    }
+}
+
+function press(event, items) {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step) items[(items.indexOf(document.activeElement) + step + items.length) % items.length].focus();
+    else if (event.key === "Escape") {
+        isOpen(false);
+        byId("share").focus();
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+}
+
 export function makeShare() {
-    const button = byId("share"),
-        list = byId("share-menu");
-    const close = () => {
-        list.hidden = true;
-        button.setAttribute("aria-expanded", "false");
-    };
+    const list = byId("share-menu");
     const items = CHOICES.map(([id, title, action]) =>
-        h(
-            "button",
-            {
-                type: "button",
-                role: "menuitem",
-                id,
-                tabindex: -1,
-                onclick: async () => {
-                    close();
-                    button.focus();
-                    try {
-                        await action();
-                    } catch (error) {
-                        showError(error.message);
-                    }
-                },
-            },
-            title,
-        ),
+        h("button", { type: "button", role: "menuitem", id, tabindex: -1, onclick: () => take(action) }, title),
     );
     replace(list, items);
-    button.onclick = () => {
-        list.hidden = !list.hidden;
-        button.setAttribute("aria-expanded", String(!list.hidden));
+    byId("share").onclick = () => {
+        isOpen(list.hidden);
         if (!list.hidden) items[0].focus();
     };
-    list.onkeydown = (event) => {
-        const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-        if (step) items[(items.indexOf(document.activeElement) + step + items.length) % items.length].focus();
-        else if (event.key === "Escape") {
-            close();
-            button.focus();
-        } else return;
-        event.preventDefault();
-        event.stopPropagation();
-    };
+    list.onkeydown = (event) => press(event, items);
     document.addEventListener("pointerdown", (event) => {
-        if (!list.hidden && !event.target.closest(".menu")) close();
+        if (!list.hidden && !event.target.closest(".menu")) isOpen(false);
     });
 }

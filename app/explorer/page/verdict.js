@@ -27,53 +27,49 @@ function showThreat(found) {
     setArrows("threat", found?.move && settings.arrows ? [{ uci: found.move, kind: "threat", share: 0.5 }] : []);
 }
 
+const entry = (title, text, more = {}) => h("div", {}, h("dt", {}, title), h("dd", more, text));
+
+/** Whose turn it is, or how the game has ended; where a move is tried, what it changes. */
+function status(report) {
+    if (state.preview) {
+        const tried = state.report.moves.find((move) => move.uci === state.preview.move);
+        return entry(`by ${tried?.san}`, pawns(report.score_cp - state.report.score_cp));
+    }
+    const side = report.to_move === "white" ? "White" : "Black";
+    return entry("Status", report.ending ? report.ending[0].toUpperCase() + report.ending.slice(1) : `${side} to move`);
+}
+
+function scoreLine(report) {
+    const { beside } = report;
+    const middlegame = (report.static.white_middlegame + report.static.black_middlegame) / 2;
+    return h(
+        "div",
+        { class: `score ${state.preview ? "trying" : ""}` },
+        h("output", { id: "score" }, pawns(report.score_cp)),
+        h(
+            "dl",
+            {},
+            entry("White expects", percent(report.static.expected_score, 1), { id: "expected-score" }),
+            status(report),
+            entry("Middlegame", percent(middlegame)),
+            beside && entry(`Score by ${shortName(beside.evaluation)}`, pawns(beside.score_cp), { id: "beside-score" }),
+        ),
+    );
+}
+
 export function makeVerdict() {
     listen((topics) => {
         const report = shown();
         if (!report || !(topics.has("report") || topics.has("preview") || topics.has("view"))) return;
-        const share = report.static.expected_score,
-            tried = Boolean(state.preview);
-        const change = tried ? report.score_cp - state.report.score_cp : 0;
-        const middlegame = (report.static.white_middlegame + report.static.black_middlegame) / 2;
-        const status = report.ending
-            ? report.ending[0].toUpperCase() + report.ending.slice(1)
-            : `${report.to_move === "white" ? "White" : "Black"} to move`;
-        const san = tried && state.report.moves.find((move) => move.uci === state.preview.move)?.san;
+        const { fault, summary, threat } = report;
+        const { rule } = report.static;
         replace(
             byId("verdict"),
-            h(
-                "div",
-                { class: `score ${tried ? "trying" : ""}` },
-                h("output", { id: "score" }, pawns(report.score_cp)),
-                h(
-                    "dl",
-                    {},
-                    h("div", {}, h("dt", {}, "White expects"), h("dd", { id: "expected-score" }, percent(share, 1))),
-                    h(
-                        "div",
-                        {},
-                        h("dt", {}, tried ? `by ${san}` : "Status"),
-                        h("dd", {}, tried ? `${pawns(change)}` : status),
-                    ),
-                    h("div", {}, h("dt", {}, "Middlegame"), h("dd", {}, percent(middlegame))),
-                    report.beside
-                        ? h(
-                              "div",
-                              { title: report.beside.evaluation },
-                              h("dt", {}, `Score by ${shortName(report.beside.evaluation)}`),
-                              h("dd", { id: "beside-score" }, pawns(report.beside.score_cp)),
-                          )
-                        : null,
-                ),
-            ),
-            report.fault ? h("p", { class: "fault" }, `No moves: ${report.fault}.`) : null,
-            report.static.rule ? h("p", { class: "fault" }, `Draw rule: ${report.static.rule}.`) : null,
-            h(
-                "p",
-                { class: "summary" },
-                report.summary.map((sentence) => `${worded(sentence)} `),
-            ),
-            h("p", { class: "summary", id: "threat" }, report.threat?.threat ?? ""),
+            scoreLine(report),
+            fault ? h("p", { class: "fault" }, `No moves: ${fault}.`) : null,
+            rule ? h("p", { class: "fault" }, `Draw rule: ${rule}.`) : null,
+            h("p", { class: "summary" }, summary.map((sentence) => `${worded(sentence)} `)),
+            h("p", { class: "summary", id: "threat" }, threat?.threat ?? ""),
         );
         askThreat(report);
     });

@@ -44,6 +44,7 @@ from merino.inner.learn.request import Events
 from merino.inner.learn.rescoring import ENDING, Rescore, ScoreFile
 from merino.inner.learn.rows import GameRuns, RowStore
 from merino.inner.learn.source import PositionSource, check_found
+from merino.inner.learn.strays import with_strays
 from merino.inner.learn.teaching import taught
 
 
@@ -300,11 +301,14 @@ def _refined(block: PositionBlock, options: ReadOptions) -> PositionBlock:
     selection = options.selection
     if selection.skip_decided is not None:
         block = block.chosen(is_open(block, options.weights, selection.skip_decided, options.terms))
-    if selection.quiet is Quiet.RESOLVED:
-        block = sampled(block, selection.per_game)  # first, to resolve only those that are used
+    is_drawn_first = selection.quiet is Quiet.RESOLVED  # to resolve only those that are used
+    if is_drawn_first:
+        block = sampled(block, selection.per_game)
+    if selection.strays:
+        block = with_strays(block)
     if selection.needs_weights:
         block = block.chosen(select_quiet(block.positions, options.weights, selection.quiet, options.terms))
-    return sampled(block, selection.per_game)
+    return block if is_drawn_first else sampled(block, selection.per_game)
 
 
 def _chosen(labelled: Labelled, selection: Selection) -> Labelled:

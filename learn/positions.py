@@ -62,6 +62,7 @@ class Selection:
     quiet: Quiet = Quiet.ANY
     unique: Equal | None = None  # of which positions to use only the first; None to use all
     per_game: int | None = None  # positions to use of each game, drawn at random; None for all
+    strays: bool = False  # whether to use after each also a position that a random move makes of it; see learn.strays
 
     def __post_init__(self) -> None:
         for name, low in (("skip_first", 0), ("skip_last", 0), ("skip_decided", 0), ("per_game", 1)):
@@ -75,6 +76,8 @@ class Selection:
         text = f"skip-first {self.skip_first}, skip-last {self.skip_last}"
         if self.per_game is not None:
             text += f", per-game {self.per_game}"
+        if self.strays:
+            text += ", strays"
         if self.needs_weights:
             judge = hashlib.blake2b(weights.tobytes(), digest_size=8).hexdigest()
             text += f", skip-decided {self.skip_decided}, quiet {self.quiet}, weights {judge}"

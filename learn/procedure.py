@@ -127,7 +127,11 @@ def _read_and_fit(
     executor: RemoteExecutor | None,
 ) -> Fits:
     """The first two stages. The positions as read are dropped here, so that workers can free them."""
-    positions = _read(request, _read_options(request, old, terms), events, executor)
+    options = _read_options(request, old, terms)
+    positions = _read(request, options, events, executor)
+    if options.selection.strays and options.teacher is not None:  # whose K the results of strays cannot tell
+        target = replace(request.settings.target, k=options.teacher.k)
+        request = replace(request, settings=replace(request.settings, target=target))
 
     def report(sample: Samples) -> None:
         _report_sample(sample, replace(request.settings, target=request.targets[0]), files.weights, log)
@@ -172,7 +176,7 @@ def _read_options(request: LearnRequest, weights: np.ndarray, terms: TermSet) ->
         own = LinearEvaluation(simplest(weights, len(terms)), terms=terms)
         rescore = Rescore(request.rescore, teacher or own)
     return ReadOptions(
-        request.selection,
+        replace(request.selection, strays=request.has_strays),
         weights,
         keep_fen=request.keep_fen and not request.dry_run,
         needs_scores=request.needs_scores,
@@ -203,7 +207,8 @@ def _report_sample(sample: Samples, settings: Settings, paths: WeightsPaths, say
     )
     say(f"Method: {settings.method}, {settings.loss} error; split by {by}, seed {settings.seed}")
     if settings.target.needs_scores:
-        say(f"Target: {settings.target.describe()}; scores fit the results at K = {sample.score_k:.1f} centipawns")
+        of = "scores fit the results at" if settings.target.k is None else "its own scale is"
+        say(f"Target: {settings.target.describe()}; {of} K = {sample.score_k:.1f} centipawns")
     say("Start optimization...")
 
 

@@ -50,9 +50,10 @@ class Choice:
 
 NO_CHOICE = Choice()
 DEFAULT_CHOICE = Choice((Target(0.25), Target(1.0)), (3.0, 10.0), (1.0, 0.5, 0.25))
-# What the plain command does: positions resolved to the end of quiescence, ten of a game, all terms in two phases.
+# What the plain command does: positions resolved to the end of quiescence, ten of a game with as many strays, all terms
+# in two phases.
 DEFAULT_SETTINGS = Settings(first=1, phases=2, decay=None, target=Target(0.0))
-DEFAULT_SELECTION = Selection(quiet=Quiet.RESOLVED, per_game=10)
+DEFAULT_SELECTION = Selection(quiet=Quiet.RESOLVED, per_game=10, strays=True)
 
 
 @dataclass(frozen=True)
@@ -82,12 +83,22 @@ class LearnRequest:
     concurrency: int | None = None  # games of the match at the same time; None for one per core
 
     @property
+    def has_strays(self) -> bool:
+        """Whether strays are used, where they are wanted: only a static score can tell what one is worth."""
+        is_taught = self.teacher is not None and self.rescore is None and self.settings.target.share == 0
+        return self.selection.strays and is_taught
+
+    @property
     def targets(self) -> tuple[Target, ...]:
-        """That of the settings and the others to choose from, with the name of whose scores they need."""
+        """That of the settings and the others to choose from, with the name of whose scores they need.
+
+        With strays there are no others, as results say nothing of them.
+        """
+        others = () if self.has_strays else self.choice.targets
         scorer = Target().scorer
         if self.teacher is not None:
             scorer = self.teacher if self.rescore is None else f"a search by {self.teacher}"
-        return tuple(replace(target, scorer=scorer) for target in (self.settings.target, *self.choice.targets))
+        return tuple(replace(target, scorer=scorer) for target in (self.settings.target, *others))
 
     @property
     def needs_scores(self) -> bool:

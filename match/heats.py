@@ -25,7 +25,7 @@ PAIR_VARIANCE = 0.1  # of the mean score of a pair, in points a game; it varies 
 class Heats:
     """How heats are played: the games of each player in each round, nodes per move, and the seed of the openings."""
 
-    rounds: tuple[int, ...] = (32, 64, 128)
+    rounds: tuple[int, ...] = (128, 256)
     time_control: TimeControl = field(default_factory=lambda: TimeControl(nodes=1000))
     adjudication: Adjudication = field(default_factory=lambda: Adjudication(win_score=1000, win_moves=4))
     seed: int = 1000
@@ -34,7 +34,8 @@ class Heats:
         """The number of games that so many players play."""
         games = 0
         for number in self.rounds:
-            games, players = games + number * players, staying(players)
+            if players > 1:
+                games, players = games + number * players, staying(players)
         return games
 
 
@@ -75,7 +76,7 @@ def play_heats(
     pairs = [np.zeros(5, dtype=np.int64) for _ in players]
     inside = list(range(len(players)))
     for number, games in enumerate(heats.rounds):
-        for index in inside:
+        for index in inside if len(inside) > 1 else ():
             config = MatchConfig(
                 (players[index], old), heats.time_control, games, heats.seed + number, adjudication=heats.adjudication
             )

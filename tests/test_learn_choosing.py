@@ -71,8 +71,9 @@ def test_the_preset_is_the_article_with_one_phase_all_positions_and_no_teacher()
 @pytest.mark.parametrize(
     ("words", "targets", "teacher"),
     [
-        ([], [Target(0.0), *DEFAULT_CHOICE.targets], DEFAULT_TEACHER),
-        (["--teacher", "gen1"], [Target(0.0), *DEFAULT_CHOICE.targets], "gen1"),
+        ([], [Target(0.0)], DEFAULT_TEACHER),
+        (["--teacher", "gen1"], [Target(0.0)], "gen1"),
+        (["--no-strays"], [Target(0.0), *DEFAULT_CHOICE.targets], DEFAULT_TEACHER),
         (["--rescore", "9", "--evalfile", "gen1"], [Target(0.0), *DEFAULT_CHOICE.targets], "gen1"),
         (["--teacher", "off"], [Target(1.0)], None),
         (["--target", "search"], [Target(0.0)], None),
@@ -144,19 +145,23 @@ def test_the_games_of_one_share_speak_for_the_others_of_its_step() -> None:
 
 def test_heats_tell_beforehand_how_many_games_they_take() -> None:
     assert Heats(rounds=(32, 64, 128)).games(9) == 9 * 32 + 5 * 64 + 3 * 128
-    assert TINY.games(1) == 6
+    assert Heats(rounds=(32, 64, 128)).games(3) == 3 * 32 + 2 * 64, "one alone has nobody to meet"
+    assert TINY.games(1) == 0
 
 
-def test_the_plain_command_tries_several_ways_and_tells_what_came_of_it(weights: Path) -> None:
+@pytest.mark.parametrize("words", [[], ["--no-strays"]])
+def test_the_plain_command_tries_several_ways_and_tells_what_came_of_it(weights: Path, words: list[str]) -> None:
     told = list[str]()
     trial = replace(GAIN, test=Sprt(-300, 0, model=Model.LOGISTIC), time_control=FAST, most_games=200, heats=TINY)
-    args = read_arguments([str(SELFPLAY), "--json", "--no-cache", "--weights", str(weights), "--concurrency", "1"])
+    told_to = ["--json", "--no-cache", "--weights", str(weights), "--concurrency", "1"]
+    args = read_arguments([str(SELFPLAY), *told_to, *words])
     before = weights.read_bytes()
     found = json.loads(for_machines(args, carry_out(args, told.append, trial)))
     assert found["installed"] is True and found["in_use"] is True
     assert found["match"]["games"] > 0 and {"elo", "elo_error"} <= set(found["match"])
     assert {each["share"] for each in found["tried"]} <= set(DEFAULT_CHOICE.shares)
-    assert len(found["tried"]) > len(DEFAULT_CHOICE.shares), "more than one target was accepted"
+    assert {each["target"] for each in found["tried"]} > ({"search"} if words else set())
+    assert len(found["tried"]) > len(DEFAULT_CHOICE.shares) or not words, "more than one target was accepted"
     text = " ".join(told)
     assert "ways to learn are compared in" in text and "The best of them after" in text
     assert weights.read_bytes() != before and weights.with_suffix(".old").read_bytes() == before

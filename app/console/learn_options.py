@@ -110,6 +110,7 @@ def _request(args: argparse.Namespace, files: Sequence[str], chosen: dict[str, o
         Quiet(args.positions) if args.positions else selection.quiet,
         args.dedup,
         None if args.per_game == ALL_OF_A_GAME else args.per_game or selection.per_game,
+        selection.strays and not args.no_strays,
     )
     return LearnRequest(
         tuple(files),
@@ -269,6 +270,8 @@ def add_position_choice(parser: Parser, usual: Selection | None) -> None:
 def _add_positions(parser: Parser) -> None:
     add_position_choice(parser, usual=DEFAULT_SELECTION)
     add = parser.group(LEARNED_FROM).add_argument
+    sentence = "leave out the positions that a random move makes of those of the games, which only a teacher can score"
+    add("--no-strays", action="store_true", help=sentence)
     unique = add("--dedup", action="store_const", const=Equal.POSITION, help="use equal positions once")
     parser.also_accept("--unique", unique)
     sentence = "use near-duplicates once: positions whose terms and stage of the game are all equal"

@@ -1,0 +1,99 @@
+"""Strays: positions a random move away from those of the games, which only a teacher scores."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from merino.inner.app.console.learn_options import read_arguments
+from merino.inner.core.board.bitboard import ZERO
+from merino.inner.core.board.fen import parse_fen, to_fen
+from merino.inner.core.board.game import Position
+from merino.inner.eval.families import load_net
+from merino.inner.eval.linear.weights import defaults
+from merino.inner.formats.pgn_scores import NO_SCORE
+from merino.inner.learn.inputs import ReadOptions, read_rows
+from merino.inner.learn.positions import PositionBlock, Selection
+from merino.inner.learn.request import DEFAULT_SELECTION, Events, LearnRequest
+from merino.inner.learn.strays import with_strays
+from merino.inner.learn.targets import Target
+from tests.boards import playouts, records
+from tests.rows import copied_selfplay
+
+
+def block_of(positions: np.ndarray) -> PositionBlock:
+    """A block of one game a position, each with a score."""
+    number = len(positions)
+    columns = (np.arange(number, dtype=np.int32), np.zeros(number, dtype=np.int16), np.full(number, 0.5, np.float32))
+    return PositionBlock(positions, *columns, np.full(number, 7, dtype=np.int16))
+
+
+def test_a_stray_is_a_legal_move_away_and_never_in_check() -> None:
+    positions = records([board for board in playouts(5, 200) if not board.is_check()])
+    found = with_strays(block_of(positions))
+    are_strays = found.scores == NO_SCORE
+    assert len(found) - len(positions) == are_strays.sum() > 0.8 * len(positions)
+    assert np.array_equal(found.positions[~are_strays], positions)
+    assert np.all(found.positions["checkers"] == ZERO)
+    for stray, game in zip(found.positions[are_strays], found.game[are_strays], strict=True):
+        position = Position(to_fen(positions[game : game + 1]))
+        after = {position_after(position, int(move)) for move in position.legal_moves}
+        assert to_fen(stray.reshape(1)) in after
+
+
+def position_after(position: Position, move: int) -> str:
+    """The FEN after a move."""
+    copy = position.copy()
+    copy.push(move)
+    return copy.fen()
+
+
+def test_strays_are_the_same_each_time_and_differ_from_position_to_position() -> None:
+    positions = records(playouts(6, 50))
+    one, other = with_strays(block_of(positions.copy())), with_strays(block_of(positions.copy()))
+    assert np.array_equal(one.positions, other.positions)
+
+
+def test_where_no_move_is_legal_there_is_no_stray() -> None:
+    stalemate = parse_fen("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1")
+    assert len(with_strays(block_of(stalemate))) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "has_strays"),
+    [
+        ([], True),
+        (["--teacher", "gen1"], True),
+        (["--target", "search", "--teacher", "gen12"], True),
+        (["--no-strays"], False),
+        (["--teacher", "off"], False),
+        (["--target", "blend=0.5", "--teacher", "gen12"], False),
+        (["--target", "result"], False),
+        (["--rescore", "9"], False),
+        (["--preset", "greko2015"], False),
+    ],
+)
+def test_only_where_a_teacher_alone_scores_are_there_strays(words: list[str], has_strays: bool) -> None:
+    assert read_arguments(["a.pgn", *words]).request.has_strays is has_strays
+
+
+def test_with_strays_no_target_with_results_is_tried() -> None:
+    assert LearnRequest(("a.pgn",)).targets == (Target(0.0, scorer="gen12"),)
+    plain = LearnRequest(("a.pgn",), selection=replace(DEFAULT_SELECTION, strays=False))
+    assert [target.share for target in plain.targets] == [0.0, 0.25, 1.0]
+
+
+def test_strays_come_again_from_the_cache_beside_the_games(tmp_path: Path) -> None:
+    games, told = copied_selfplay(tmp_path), list[str]()
+    options = ReadOptions(
+        Selection(per_game=3, strays=True), defaults(), keep_fen=True, needs_scores=True, teacher=load_net("gen1")
+    )
+    first = read_rows([games], options, Events(told.append)).rows
+    second = read_rows([games], options, Events(told.append)).rows
+    assert any(line.startswith("Using file") for line in told)
+    assert np.array_equal(first.features, second.features) and np.array_equal(first.scores, second.scores)
+    without = read_rows([games], replace(options, selection=Selection(per_game=3)), Events()).rows
+    assert not np.array_equal(first.features[: len(without)], without.features)

@@ -191,6 +191,19 @@ def test_a_slider_changes_the_score_at_once_and_reset_brings_it_back(page: Page)
     page.until(lambda: shows(page, MIDDLEGAME))
 
 
+def test_weights_are_searched_and_tell_what_they_do_here(page: Page) -> None:
+    page.open(at(MIDDLEGAME))
+    page.tab("weights")
+    page.find("#weight-search").send_keys("bishop mobility")
+    seen = "return [...document.querySelectorAll('.term-weights')].filter((box) => box.offsetParent)"
+    page.until(lambda: page.run(f"{seen}.map((box) => box.dataset.termWeights)") == ["BishopMobility"])
+    sliders = "flatMap((box) => [...box.querySelectorAll('[data-weight]')])"
+    boxes = page.run(f"{seen}.{sliders}.map((slider) => slider.dataset.weight)")
+    assert boxes == ["BishopMobility_mg", "BishopMobility_eg"]
+    net = next(term.net_cp for term in told(MIDDLEGAME).terms if term.name == "BishopMobility")
+    assert page.text("[data-term-weights=BishopMobility] .effect") == f"{net:+.1f} here"
+
+
 def test_a_weights_file_of_the_users_is_opened_and_a_faulty_one_refused(page: Page, tmp_path: Path) -> None:
     page.open(at(MIDDLEGAME))
     page.tab("weights")

@@ -1,18 +1,7 @@
-"""Measuring on a machine that others use too: CPU time instead of the wall clock, and medians of rounds in turns."""
+"""What all benchmarks share besides `core.common.timing`: the CPU time of child processes, and a row of a report."""
 
 import os
-import time
-from collections.abc import Callable, Sequence
-from statistics import median
-
-Measurement = Callable[[], float]
-
-
-def cpu_seconds(work: Callable[[], object]) -> float:
-    """The CPU time this process spends on `work`."""
-    start = time.process_time()
-    work()
-    return time.process_time() - start
+from collections.abc import Callable
 
 
 def children_cpu_seconds(work: Callable[[], object]) -> float:
@@ -21,12 +10,6 @@ def children_cpu_seconds(work: Callable[[], object]) -> float:
     work()
     after = os.times()
     return after.children_user + after.children_system - before.children_user - before.children_system
-
-
-def medians_in_turns(measurements: Sequence[Measurement], rounds: int) -> list[float]:
-    """The median of each measurement when all are taken in turns, so that a busy minute hits them alike."""
-    results = [[measure() for measure in measurements] for _ in range(rounds)]
-    return [median(column) for column in zip(*results, strict=True)]
 
 
 def line(what: str, value: float, unit: str, remark: str = "") -> None:

@@ -4,9 +4,10 @@ import random
 
 import numpy as np
 
-from benchmarks.clock import cpu_seconds, line, medians_in_turns
+from benchmarks.clock import line
 from merino.inner.core.board.game import Position
 from merino.inner.core.board.position import POSITION
+from merino.inner.core.common.timing import cpu_seconds, medians_in_turns
 from merino.inner.eval.linear.evaluate import features_of, scores_of
 from merino.inner.eval.linear.weights import DEFAULT_FILE, load
 

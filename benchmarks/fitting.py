@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.clock import cpu_seconds, line
+from benchmarks.clock import line
+from merino.inner.core.common.timing import cpu_seconds
 from merino.inner.eval.linear.weights import SHIPPED, load
 from merino.inner.formats.pgn_games import read_games
 from merino.inner.learn.fit import FitCallback, fit_k

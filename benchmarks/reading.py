@@ -6,8 +6,9 @@ import textwrap
 
 import chess.pgn
 
-from benchmarks.clock import cpu_seconds, line, medians_in_turns
+from benchmarks.clock import line
 from merino.inner.core.board.game import Position
+from merino.inner.core.common.timing import cpu_seconds, medians_in_turns
 from merino.inner.engine.notation.san import san
 from merino.inner.formats.pgn_games import read_games
 

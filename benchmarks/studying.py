@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from benchmarks.clock import cpu_seconds, line, medians_in_turns
+from benchmarks.clock import line
+from merino.inner.core.common.timing import cpu_seconds, medians_in_turns
 from merino.inner.formats.pgn_games import read_games
 from merino.inner.study.points.values import SAMPLES, point_values
 from merino.inner.study.points.vectors import vectors_of_games

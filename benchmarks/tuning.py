@@ -2,7 +2,8 @@
 
 from functools import partial
 
-from benchmarks.clock import cpu_seconds, line, medians_in_turns
+from benchmarks.clock import line
+from merino.inner.core.common.timing import cpu_seconds, medians_in_turns
 from merino.inner.tune import paper
 from merino.inner.tune.simulator import CONTENDERS, DEFAULT_CONTENDERS, SETTINGS, Contender, simulate
 

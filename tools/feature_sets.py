@@ -20,10 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.clock import cpu_seconds, medians_in_turns
 from benchmarks.markdown import markdown_table
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.files import write_whole
+from merino.inner.core.common.timing import cpu_seconds, medians_in_turns
 from merino.inner.engine.search.bench import HASH_MB, POSITIONS
 from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.searcher import Searcher
@@ -31,6 +31,7 @@ from merino.inner.eval.net.family import NetEvaluation
 from merino.inner.eval.net.file import load_net, save_net
 from merino.inner.eval.net.network import Network, Shape
 from merino.inner.formats.packed import open_packed
+from merino.inner.learn.net.feature_costs import BASE
 from merino.inner.learn.net.gradient import Objective
 from merino.inner.learn.net.training import Trainer, TrainingSettings, TrainingState, fit_k
 from merino.inner.match.config import MatchConfig
@@ -61,7 +62,6 @@ SETS = {
     "ALL+MB": Thesis(2.824, -260.9),
     "ALL+MC": Thesis(3.032, -280.9),
 }
-BASE = "ALL"
 PATIENCE = 1000  # milliseconds: at a few for each move nobody loses on time because the machine was busy
 TURNS, SEARCHED, NODES = 5, 10, 10_000  # of a measurement of speed, its positions, and the nodes of each
 

@@ -18,10 +18,12 @@ from merino.inner.core.board.fen import START_FEN
 from merino.inner.core.common.command import UsageError
 from merino.inner.core.common.progress import Progress
 from merino.inner.eval.net.features import FeatureError, FeatureSet, features
+from merino.inner.eval.net.network import NetError, Shape
 from merino.inner.formats.pgn_games import Games, play_games
 from merino.inner.formats.pgn_stream import games_of
 from merino.inner.formats.sources import Source, SourceError, open_source
 from merino.inner.learn.net.feature_changes import THESIS_SLIP, FeatureChanges, measure_changes
+from merino.inner.learn.net.feature_costs import BASE, update_costs
 from merino.inner.learn.net.plots import MOBILITY, draw_mobility
 
 
@@ -31,12 +33,20 @@ def run_features(arguments: Sequence[str]) -> int:
         prog="merino features",
         description="Show a feature set: blocks, sizes, and which features are active on a board.",
         notes="Blocks are ALL, KING, H, V, D1, D2, PH, PV, MB and MC; + joins sets, * multiplies them (docs/nets.md).",
-        examples=('merino features "ALL+H+V"', "merino features KING*ALL --stats games.pgn --json"),
+        examples=(
+            'merino features "ALL+H+V"',
+            "merino features KING*ALL --stats games.pgn --json",
+            "merino features ALL+MB --time",
+        ),
     )
     parser.add_argument("expression", metavar="EXPR", help='a feature set, such as "ALL+H+V" or "KING*ALL"')
     parser.add_argument("fen", nargs="*", default=[], metavar="FEN", help="default: the starting position")
     parser.add_argument(
         "--stats", metavar="FILE.pgn", help="count the features that the moves of these games change, by block"
+    )
+    parser.add_argument("--time", action="store_true", help=f"measure an update of a net in play, in turns with {BASE}")
+    parser.add_argument(
+        "--hidden", metavar="N", type=int, help=f"neurons of the nets that are timed (default: {Shape().hidden})"
     )
     shared.add_plot(parser, f"the mobility of the pieces in these games (with --stats and the block {MOBILITY})")
     shared.add_json(parser)
@@ -46,12 +56,16 @@ def run_features(arguments: Sequence[str]) -> int:
         wanted = features(args.expression)
     except FeatureError as error:
         raise UsageError(f"features: {error}") from error
+    if args.hidden is not None and not args.time:
+        raise UsageError("features: --hidden is for --time")
+    if sum((args.stats is not None, bool(args.fen), args.time)) > 1:
+        raise UsageError("features: give one of --stats, --time and a FEN")
     if args.stats is not None:
-        if args.fen:
-            raise UsageError("features: give --stats or a FEN, not both")
         _print_changes(wanted, file_path(args.stats), args)
     elif args.plot:
         raise UsageError("features: --plot needs --stats and games")
+    elif args.time:
+        _print_costs(wanted, args)
     else:
         _print_active(wanted, args.fen or START_FEN.split(), args.json)
     return 0
@@ -75,6 +89,17 @@ def _print_active(wanted: FeatureSet, words: Sequence[str], as_json: bool) -> No
         print(f"\nactive as {name} sees it, {len(active)}:")
         for index in active.tolist():
             print(f"{index:>8}  {wanted.words(index)}")
+
+
+def _print_costs(wanted: FeatureSet, args: argparse.Namespace) -> None:
+    hidden = Shape().hidden if args.hidden is None else args.hidden
+    with errors_named("features", NetError):
+        shapes = [Shape(name, hidden) for name in (wanted.name, BASE)]
+    own, base = update_costs(shapes)
+    if args.json:
+        print(json.dumps({"update_output_ns": round(own, 1), "all_ns": round(base, 1)}))
+        return
+    print(f"{shapes[0]}: {own:.1f} ns for an update and an output, {own / base:.2f} times {BASE} ({base:.1f} ns)")
 
 
 def _print_changes(wanted: FeatureSet, path: Path, args: argparse.Namespace) -> None:

@@ -9,9 +9,9 @@ from benchmarks.evaluation import random_positions
 from merino.inner.core.common.timing import cpu_seconds
 from merino.inner.eval.net.network import Shape
 from merino.inner.formats.packed import pack
-from merino.inner.learn.net.feature_costs import PLIES, ROUNDS, update_costs
+from merino.inner.learn.net.feature_costs import BASE, PLIES, ROUNDS, update_costs
 from merino.inner.learn.net.training import Trainer, TrainingSettings
-from tools.feature_sets import BASE, SETS
+from tools.feature_sets import SETS
 
 WIDTHS = (64, 128, 256)
 HIDDEN = 64

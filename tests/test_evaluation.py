@@ -49,6 +49,7 @@ FAMILIES: dict[str, Callable[[], Evaluation]] = {
     "net": lambda: random_net("ALL", 64),
     "net of two layers": lambda: random_net("ALL", 20, 8, "crelu"),
     "net of many features": lambda: random_net("KING*H+PV+MC", 16),
+    "net of a product of files and ranks": lambda: random_net("H*V", 16),
     "piece-value net": lambda: random_net("ALL", 20, 0, "screlu", True),
 }
 STARTS = (

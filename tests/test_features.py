@@ -14,7 +14,8 @@ import pytest
 from merino.inner.app.shell.cli import main
 from merino.inner.core.board.fen import parse_fen
 from merino.inner.core.compiled.jit import entry
-from merino.inner.eval.net.blocks import BLOCKS, COLOUR, FILE, RANK, ROLE, make_block
+from merino.inner.eval.net.blocks import BLOCKS, make_block
+from merino.inner.eval.net.domains import COLOUR, FILE, RANK, ROLE
 from merino.inner.eval.net.features import FeatureError, features
 from merino.inner.eval.net.view import VIEW_SIZE, look, look_back
 

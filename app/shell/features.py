@@ -19,6 +19,7 @@ from merino.inner.core.common.command import UsageError
 from merino.inner.core.common.progress import Progress
 from merino.inner.eval.net.features import FeatureError, FeatureSet, features
 from merino.inner.eval.net.network import NetError, Shape
+from merino.inner.eval.net.updates import obstacle
 from merino.inner.formats.pgn_games import Games, play_games
 from merino.inner.formats.pgn_stream import games_of
 from merino.inner.formats.sources import Source, SourceError, open_source
@@ -78,10 +79,12 @@ def _print_active(wanted: FeatureSet, words: Sequence[str], as_json: bool) -> No
     white, black = wanted.active(position.record)[0]
     if as_json:
         blocks = [part._asdict() for part in wanted.parts]
-        data = {"features": wanted.name, "size": wanted.size, "blocks": blocks, "fen": position.fen()}
+        data = {"features": wanted.name, "size": wanted.size, "blocks": blocks, "by_lists": obstacle(wanted)}
+        data["fen"] = position.fen()
         print(json.dumps(data | {"white": white.tolist(), "black": black.tolist()}))
         return
-    print(f"{wanted.name}: {wanted.size} features\n")
+    way = f"not updated piece by piece, as {reason}" if (reason := obstacle(wanted)) else "updated piece by piece"
+    print(f"{wanted.name}: {wanted.size} features, {way}\n")
     print(f"{'block':<24}{'size':>8}{'offset':>8}")
     for part in wanted.parts:
         print(f"{part.name:<24}{part.size:>8}{part.offset:>8}")

@@ -13,16 +13,18 @@ import numpy as np
 from merino.inner.core.board.bitboard import U64
 from merino.inner.core.board.position import POSITION, side_to_move
 from merino.inner.core.compiled.jit import entry
-from merino.inner.core.compiled.lanes import LANES
-from merino.inner.core.compiled.memory import aligned_bytes
+from merino.inner.core.compiled.lanes import LANES, LANES_SIZE
+from merino.inner.core.compiled.memory import CACHE_LINE, aligned_bytes
 from merino.inner.core.compiled.recursion import evaluation_address
 from merino.inner.eval.evaluation import WIDTH, Evaluation
 from merino.inner.eval.net import play
 from merino.inner.eval.net.features import SCRATCH
 from merino.inner.eval.net.file import as_text, digest, save_net
+from merino.inner.eval.net.lists import install_by_lists, list_bytes
 from merino.inner.eval.net.network import QA, QV, SCALE, NetError, Network
-from merino.inner.eval.net.play import fill_sums, net_at, output_of, white_score, white_score_by_lists
+from merino.inner.eval.net.play import fill_sums, net_at, output_of, white_score
 from merino.inner.eval.net.rows import NO_ROW, ROW_OF_FEATURE, is_by_piece, rows_of_pieces
+from merino.inner.eval.net.updates import install_of, kept_bytes, obstacle
 from merino.inner.eval.net.view import VIEW_SIZE
 
 MAX_PIECES = 15  # of a side, without the king
@@ -50,20 +52,24 @@ class NetEvaluation(Evaluation):
         """See Evaluation."""
         plies = record.dtype["plies"].shape[0]
         numbers = self._numbers.copy()
+        row = LANES_SIZE * int(numbers[play.BLOCKS])
         numbers[play.PLIES] = plies
-        kept = self._accumulators(plies)
+        numbers[play.OTHERS] = 2 * plies * row + -(-8 * plies // CACHE_LINE) * CACHE_LINE  # behind sums and keys
+        wanted = self.network.shape.feature_set
+        others = list_bytes(wanted, plies) if obstacle(wanted) else kept_bytes(wanted, plies, row)
+        kept = aligned_bytes(int(numbers[play.OTHERS]) + others)
         record[0]["accumulators"], record[0]["evaluation_data"] = kept.ctypes.data, numbers.ctypes.data
         self._install(record)
         return kept, numbers, self._arrays
 
     def _install(self, record: np.ndarray) -> None:
-        (_install if is_by_piece(self.network.shape.feature_set) else _install_by_lists)(record)
-
-    def _accumulators(self, plies: int) -> np.ndarray:
-        """Memory for the data kept by ply."""
-        width, most = LANES * int(self._numbers[play.BLOCKS]), int(self._numbers[play.MOST])
-        size = 8 * plies + 4 * plies * width + 8 * plies * (1 + most) + 8 * (1 + int(self._numbers[play.FEATURES]))
-        return aligned_bytes(size)
+        wanted = self.network.shape.feature_set
+        if is_by_piece(wanted):
+            _install(record)
+        elif obstacle(wanted):
+            install_by_lists(record)
+        else:
+            install_of(wanted, int(self._numbers[play.BLOCKS]))(record)
 
     def white_scores(self, positions: np.ndarray) -> np.ndarray:
         """See Evaluation."""
@@ -178,12 +184,6 @@ def _halves(rows: np.ndarray, hidden: int, width: int) -> np.ndarray:
 def _install(records):
     s = records[0]
     s.evaluation = evaluation_address(white_score, s)
-
-
-@entry
-def _install_by_lists(records):
-    s = records[0]
-    s.evaluation = evaluation_address(white_score_by_lists, s)
 
 
 @entry

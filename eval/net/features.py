@@ -16,7 +16,7 @@ import numpy as np
 
 from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.eval.evaluation import EvaluationError
-from merino.inner.eval.net.blocks import BLOCKS, active_of_block
+from merino.inner.eval.net.blocks import BLOCKS, FACTS_OF, active_of_block, fill_facts
 from merino.inner.eval.net.view import VIEW_SIZE, look
 
 MAX_FEATURES = 1 << 17  # features of a set
@@ -212,8 +212,15 @@ def _times(first: _Parsed, second: _Parsed) -> _Parsed:
 
 @kernel
 def active_features(view, program, scratch, active):
-    """Fill `active` with the indices of the active features of a view; their number. `scratch` is int32[SCRATCH]."""
-    total = 0
+    """Fill `active` with the indices of the active features of a view; their number. `scratch` is int32[SCRATCH].
+
+    The view is given the facts that it lacks.
+    """
+    total, facts = 0, 0
+    for term in range(len(program)):
+        for factor in range(program[term, 1]):
+            facts |= FACTS_OF[program[term, 2 + 2 * factor]]
+    fill_facts(view, facts)
     for term in range(len(program)):
         count = 1
         active[total] = program[term, 0]

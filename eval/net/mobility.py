@@ -1,67 +1,132 @@
 """Mobility for features: the legal moves of both sides, no matter who is to move.
 
-Pawns move one step to an empty square or capture; double steps, en passant and castling are left out.
+Pawns move one step to an empty square or capture; double steps, en passant and castling are left out. The squares that
+each kind of piece attacks and those that it can move to are facts of a view.
 """
 
 from merino.inner.core.board.attacks import (
     BETWEEN,
+    BISHOP_RAYS,
     KING_ATTACKS,
     KNIGHT_ATTACKS,
     LINES,
     PAWN_ATTACKS,
+    ROOK_RAYS,
     bishop_attacks,
     rook_attacks,
 )
-from merino.inner.core.board.bitboard import BISHOP, FULL, KING, KNIGHT, ONE, PAWN, QUEEN, ROOK, U64, ZERO, bit, lsb
+from merino.inner.core.board.bitboard import (
+    BISHOP,
+    KING,
+    KNIGHT,
+    ONE,
+    PAWN,
+    QUEEN,
+    ROOK,
+    U64,
+    ZERO,
+    bit,
+    lsb,
+    pawn_attacks,
+    popcount,
+)
 from merino.inner.core.board.position import attacks_of
 from merino.inner.core.compiled.jit import kernel
-from merino.inner.eval.net.view import OCCUPIED, OWN, king_in, pieces_in
+from merino.inner.eval.net.view import ATTACKS, DESTINATIONS, OCCUPIED, OWN, PIECES, pieces_in
 
 
 @kernel
-def destinations(view, role, colour):
-    """The squares that pieces of this role and colour can move to, uint64."""
-    pieces, found = pieces_in(view, role, colour), ZERO
-    if pieces == ZERO or pieces_in(view, KING, colour) == ZERO:
-        return found
-    own = _side(view, colour)
-    if role == KING:
-        return _king_moves(view, colour, own)
-    allowed = _answers_to_check(view, colour) & ~own
-    king = king_in(view, colour)
+def fill_moves(view):
+    """Find out what all pieces attack, and where they can move."""
+    for kind in range(PIECES):
+        view[ATTACKS + kind] = _attacks(view, kind >> 1, kind & 1, view[kind])
+    for colour in range(2):
+        _find_destinations(view, colour)
+
+
+@kernel
+def renew_moves(before, after, difference):
+    """The same for a view that differs by little from another one.
+
+    Attacks change only for the kinds of the pieces that differ, and for sliders that saw a square that is now blocked
+    or open.
+    """
+    blocked = before[OCCUPIED] ^ after[OCCUPIED]
+    for kind in range(PIECES):
+        role, attacks = kind >> 1, before[ATTACKS + kind]
+        is_blocked = BISHOP <= role <= QUEEN and attacks & blocked != ZERO
+        if is_blocked or difference.kinds & bit(kind):
+            attacks = _attacks(after, role, kind & 1, after[kind])
+        after[ATTACKS + kind] = attacks
+    for colour in range(2):
+        _find_destinations(after, colour)
+
+
+@kernel
+def _attacks(view, role, colour, pieces):
+    """The squares that these pieces of one kind attack."""
+    if role == PAWN:
+        return pawn_attacks(pieces, colour)
+    found = ZERO
     while pieces:
-        square = lsb(pieces)
-        targets = _reach(view, role, colour, square) & allowed
-        if targets and _is_pinned(view, colour, square, king):
-            targets &= LINES[king, square]
-        found |= targets
+        found |= attacks_of(role, colour, lsb(pieces), view[OCCUPIED])
         pieces &= pieces - ONE
     return found
 
 
 @kernel
-def _side(view, colour):
-    """All pieces of a colour."""
-    found = ZERO
+def _reach(view, role, colour, pieces, attacks):
+    """The squares that these pieces could move to without regard to kings and own pieces, by what they attack."""
+    if role != PAWN:
+        return attacks
+    steps = pieces << U64(8) if colour == OWN else pieces >> U64(8)
+    return steps & ~view[OCCUPIED] | attacks & view[OCCUPIED]
+
+
+@kernel
+def _find_destinations(view, colour):
+    """Find out where the pieces of a colour can move: nowhere if they have no king."""
+    own, danger = ZERO, ZERO
     for role in range(6):
-        found |= view[2 * role + colour]
+        own |= view[2 * role + colour]
+        danger |= view[ATTACKS + 2 * role + 1 - colour]
+        view[DESTINATIONS + 2 * role + colour] = ZERO
+    if pieces_in(view, KING, colour) == ZERO:
+        return
+    king, allowed = lsb(pieces_in(view, KING, colour)), ~own
+    pinned = _pinned(view, colour, king, own)
+    if danger & bit(king):
+        checkers = _attackers(view, king, 1 - colour)
+        danger |= _behind(view, king, 1 - colour, checkers)
+        allowed &= _answers(king, checkers)
+    view[DESTINATIONS + 2 * KING + colour] = KING_ATTACKS[king] & ~own & ~danger
+    for role in range(KING):
+        kind = 2 * role + colour
+        reach = _reach(view, role, colour, view[kind], view[ATTACKS + kind])
+        if view[kind] & pinned:
+            reach = _reach_with_pins(view, role, colour, king, pinned)
+        view[DESTINATIONS + kind] = reach & allowed
+
+
+@kernel
+def _reach_with_pins(view, role, colour, king, pinned):
+    """The same as `_reach` if some of the pieces are pinned, and move only on the line to their king."""
+    pieces = pieces_in(view, role, colour)
+    free = pieces & ~pinned
+    found = _reach(view, role, colour, free, _attacks(view, role, colour, free))
+    pieces &= pinned
+    while pieces:
+        square = lsb(pieces)
+        reach = _reach(view, role, colour, bit(square), _attacks(view, role, colour, bit(square)))
+        found |= reach & LINES[king, square]
+        pieces &= pieces - ONE
     return found
 
 
 @kernel
-def _reach(view, role, colour, square):
-    """The squares that a piece could move to without regard to kings and own pieces."""
-    occupied = view[OCCUPIED]
-    if role == PAWN:
-        step = bit(square) << U64(8) if colour == OWN else bit(square) >> U64(8)
-        return step & ~occupied | PAWN_ATTACKS[colour, square] & occupied
-    return attacks_of(role, colour, square, occupied)
-
-
-@kernel
-def _attackers(view, square, by, occupied):
-    """The pieces of colour `by` that attack a square, given the occupied squares."""
-    queens = pieces_in(view, QUEEN, by)
+def _attackers(view, square, by):
+    """The pieces of colour `by` that attack a square."""
+    occupied, queens = view[OCCUPIED], pieces_in(view, QUEEN, by)
     return (
         (PAWN_ATTACKS[1 - by, square] & pieces_in(view, PAWN, by))
         | (KNIGHT_ATTACKS[square] & pieces_in(view, KNIGHT, by))
@@ -72,50 +137,35 @@ def _attackers(view, square, by, occupied):
 
 
 @kernel
-def _answers_to_check(view, colour):
-    """The squares to which pieces other than the king may move: all, or in check those that end it."""
-    king = king_in(view, colour)
-    checkers = _attackers(view, king, 1 - colour, view[OCCUPIED])
-    if checkers == ZERO:
-        return FULL
+def _answers(king, checkers):
+    """The squares to which pieces other than the king may move in check: those that end it."""
     if checkers & (checkers - ONE):
         return ZERO
     return BETWEEN[king, lsb(checkers)] | checkers
 
 
 @kernel
-def _is_pinned(view, colour, square, king):
-    """Whether the piece on `square` alone shields its king from a slider."""
-    if LINES[king, square] == ZERO:
-        return False
-    by, occupied = 1 - colour, view[OCCUPIED] & ~bit(square)
+def _behind(view, king, by, checkers):
+    """The squares that the sliders among the checkers attack through the king."""
+    found, occupied = ZERO, view[OCCUPIED] & ~bit(king)
+    for role in range(BISHOP, KING):
+        sliders = checkers & pieces_in(view, role, by)
+        while sliders:
+            found |= attacks_of(role, by, lsb(sliders), occupied)
+            sliders &= sliders - ONE
+    return found
+
+
+@kernel
+def _pinned(view, colour, king, own):
+    """The own pieces that alone shield their king from a slider."""
+    by, pinned = 1 - colour, ZERO
     queens = pieces_in(view, QUEEN, by)
-    sliders = bishop_attacks(king, occupied) & (pieces_in(view, BISHOP, by) | queens)
-    sliders |= rook_attacks(king, occupied) & (pieces_in(view, ROOK, by) | queens)
-    return sliders & LINES[king, square] & ~BETWEEN[king, square] & occupied & _beyond(king, square) != ZERO
-
-
-@kernel
-def _beyond(king, square):
-    """The squares of their line beyond `square`, seen from the king."""
-    line, found = LINES[king, square], ZERO
-    while line:
-        other = lsb(line)
-        if BETWEEN[king, other] & bit(square):
-            found |= bit(other)
-        line &= line - ONE
-    return found
-
-
-@kernel
-def _king_moves(view, colour, own):
-    """The squares that the king can move to, uint64."""
-    king = king_in(view, colour)
-    targets, found = KING_ATTACKS[king] & ~own, ZERO
-    while targets:
-        square = lsb(targets)
-        occupied = view[OCCUPIED] & ~bit(king) | bit(square)
-        if _attackers(view, square, 1 - colour, occupied) & ~bit(square) == ZERO:
-            found |= bit(square)
-        targets &= targets - ONE
-    return found
+    sliders = BISHOP_RAYS[king] & (pieces_in(view, BISHOP, by) | queens)
+    sliders |= ROOK_RAYS[king] & (pieces_in(view, ROOK, by) | queens)
+    while sliders:
+        between = BETWEEN[king, lsb(sliders)] & view[OCCUPIED]
+        if popcount(between) == 1:
+            pinned |= between
+        sliders &= sliders - ONE
+    return pinned & own

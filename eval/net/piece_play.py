@@ -18,6 +18,7 @@ from merino.inner.eval.net.play import (
     MOST,
     OUTPUT_BIAS,
     PIECE_ROWS,
+    fill_root,
     fill_sums,
     net_at,
     next_by_piece,
@@ -62,7 +63,7 @@ def _sum_of_values(net, sums, side):
 def white_score_by_values(s, ply):
     """White's score at `ply` of a search record before draw rules, float64."""
     net = net_at(s.evaluation_data)
-    update_sums(s, net, ply, next_by_piece)
+    update_sums(s, net, ply, next_by_piece, fill_root)
     return _sum_of_values(net, sums_at(s, net, ply), side_to_move(s.positions[ply]))
 
 

@@ -39,8 +39,9 @@ from merino.inner.eval.net.view import VIEW_SIZE, look
     PLIES,
     HIDDEN,  # neurons of the first layer, without padding
     UNITS,  # float64[3]: centipawns of 1 in a sum over both views; 1.0 there; centipawns of 1 behind a second layer
+    OTHERS,  # where in `accumulators` what a way to update keeps besides sums and keys begins
     NUMBERS,
-) = range(18)
+) = range(19)
 
 # The content of `accumulators`: sums int16[plies, 2, 32 * blocks], keys uint64[plies], and for features that are not
 # single pieces lists int32[plies, 2, 1 + most] (each begins with its length) and marks int64[1 + features].
@@ -65,7 +66,7 @@ def net_at(address):
 
 
 @kernel
-def _change_one(new, old, added, removed, blocks):
+def change_one(new, old, added, removed, blocks):
     """New = old + one row of weights - another; arguments are addresses of rows."""
     for block in range(blocks):
         at = U64(LANES_SIZE * block)
@@ -82,7 +83,7 @@ def _change_two(new, old, added, removed, taken, blocks):
 
 
 @kernel
-def _copy_row(new, old, blocks):
+def copy_row(new, old, blocks):
     """New = old; both are addresses of rows."""
     for block in range(blocks):
         at = U64(LANES_SIZE * block)
@@ -90,7 +91,7 @@ def _copy_row(new, old, blocks):
 
 
 @kernel
-def _add_row(sums, row, blocks):
+def add_row(sums, row, blocks):
     """Add a row of the weights to the sums; both are addresses."""
     for block in range(blocks):
         at = U64(LANES_SIZE * block)
@@ -98,7 +99,7 @@ def _add_row(sums, row, blocks):
 
 
 @kernel
-def _subtract_row(sums, row, blocks):
+def subtract_row(sums, row, blocks):
     """Subtract a row of the weights from the sums; both are addresses."""
     for block in range(blocks):
         at = U64(LANES_SIZE * block)
@@ -106,7 +107,7 @@ def _subtract_row(sums, row, blocks):
 
 
 @kernel
-def _row(net, feature):
+def row_of(net, feature):
     """The address of a feature's weights."""
     return net.numbers[INPUTS] + U64(feature) * net.row
 
@@ -120,15 +121,15 @@ def _update_by_piece(net, before, move, old, new):
     changed, both, rows = changes_of(before, move), 2 * net.blocks, net.numbers[PIECE_ROWS]
     size = U64(2) * net.row
     if changed.removed == NOTHING:
-        _copy_row(new, old, both)
+        copy_row(new, old, both)
         return
     added, removed = rows + U64(changed.added) * size, rows + U64(changed.removed) * size
     if changed.removed_too == NOTHING:
-        _change_one(new, old, added, removed, both)
+        change_one(new, old, added, removed, both)
         return
     _change_two(new, old, added, removed, rows + U64(changed.removed_too) * size, both)
     if changed.added_too != NOTHING:
-        _add_row(new, rows + U64(changed.added_too) * size, both)
+        add_row(new, rows + U64(changed.added_too) * size, both)
 
 
 @kernel
@@ -137,51 +138,21 @@ def fill_sums(net, position, sums, view, scratch, active):
 
     The active features are written to `active`, int32[2, 1 + most]: for each side their number, then the features.
     """
-    program = _program_of(net)
+    program = program_of(net)
     for side in range(2):
         look(position, side, view)
         count = active_features(view, program, scratch, active[side, 1:])
         active[side, 0] = count
         own = sums + U64(side) * net.row
-        _copy_row(own, net.numbers[INPUT_BIAS], net.blocks)
+        copy_row(own, net.numbers[INPUT_BIAS], net.blocks)
         for index in range(count):
-            _add_row(own, _row(net, active[side, 1 + index]), net.blocks)
+            add_row(own, row_of(net, active[side, 1 + index]), net.blocks)
 
 
 @kernel(makes_arrays=True)
-def _program_of(net):
+def program_of(net):
     """The program of the net's feature set, int64[terms, 8]."""
     return array_at(net.numbers[PROGRAM], np.int64, (np.int64(net.numbers[TERMS]), 8))
-
-
-@kernel(makes_arrays=True)
-def _update_by_lists(net, position, old_active, new_active, marks, old, new):
-    """The sums after a move if features are not single pieces, from the difference of the active features.
-
-    `old` and `new` are addresses of the sums of two views; `marks`, int64[1 + features], begins with a counter.
-    """
-    program = _program_of(net)
-    view, scratch = np.empty(VIEW_SIZE, dtype=np.uint64), np.empty(SCRATCH, dtype=np.int32)
-    for side in range(2):
-        look(position, side, view)
-        count = active_features(view, program, scratch, new_active[side, 1:])
-        new_active[side, 0] = count
-        sums = new + U64(side) * net.row
-        _copy_row(sums, old + U64(side) * net.row, net.blocks)
-        marks[0] += 2
-        stamp = marks[0]
-        for index in range(count):
-            marks[1 + new_active[side, 1 + index]] = stamp
-        for index in range(old_active[side, 0]):
-            feature = old_active[side, 1 + index]
-            if marks[1 + feature] == stamp:
-                marks[1 + feature] = stamp + 1
-            else:
-                _subtract_row(sums, _row(net, feature), net.blocks)
-        for index in range(count):
-            feature = new_active[side, 1 + index]
-            if marks[1 + feature] == stamp:
-                _add_row(sums, _row(net, feature), net.blocks)
 
 
 @kernel
@@ -238,25 +209,21 @@ def output_of(net, own, other):
 def white_score(s, ply):
     """White's score at `ply` of a search record before draw rules, float64, if features are pieces."""
     net = net_at(s.evaluation_data)
-    update_sums(s, net, ply, next_by_piece)
-    return _score_at(s, net, ply)
+    update_sums(s, net, ply, next_by_piece, fill_root)
+    return score_at(s, net, ply)
 
 
 @kernel
-def white_score_by_lists(s, ply):
-    """The same if features are not single pieces."""
-    net = net_at(s.evaluation_data)
-    update_sums(s, net, ply, _next_by_lists)
-    return _score_at(s, net, ply)
+def update_sums(s, net, ply, update, fill):
+    """Make the sums of a ply valid: from the last valid ones, `update(s, net, p)` makes those of ply p + 1 from p.
 
-
-@kernel
-def update_sums(s, net, ply, update):
-    """Make the sums of a ply valid: from the last valid ones, `update(s, net, p)` makes those of ply p + 1 from p."""
+    Where none are, `fill(s, net)` makes those of the root.
+    """
     keys = keys_of(s, net)
     known = last_valid(s, keys, ply)
     if known < 0:
-        known = fill_root(s, net, keys)
+        fill(s, net)
+        known, keys[0] = 0, s.positions[0].key
     for at in range(known, ply):
         update(s, net, at)
         keys[at + 1] = s.positions[at + 1].key
@@ -267,15 +234,6 @@ def next_by_piece(s, net, ply):
     """Make the sums of the next ply from those of this one, if features are pieces."""
     old = sums_at(s, net, ply)
     _update_by_piece(net, s.positions[ply], s.plies[ply].move, old, old + U64(2) * net.row)
-
-
-@kernel(makes_arrays=True)
-def _next_by_lists(s, net, ply):
-    """The same if features are not single pieces."""
-    lists, old = _lists_of(s, net), sums_at(s, net, ply)
-    behind = np.uint64(lists.ctypes.data) + U64(4 * lists.size)
-    marks = array_at(behind, np.int64, 1 + np.int64(net.numbers[FEATURES]))
-    _update_by_lists(net, s.positions[ply + 1], lists[ply], lists[ply + 1], marks, old, old + U64(2) * net.row)
 
 
 @kernel
@@ -291,24 +249,22 @@ def keys_of(s, net):
     return array_at(sums_at(s, net, plies), np.uint64, plies)
 
 
-@kernel(makes_arrays=True)
-def _lists_of(s, net):
-    """The active features by ply and side, int32[plies, 2, 1 + most]."""
-    plies, most = np.int64(net.numbers[PLIES]), np.int64(net.numbers[MOST])
-    return array_at(sums_at(s, net, plies) + U64(8 * plies), np.int32, (plies, 2, 1 + most))
+@kernel
+def others_at(s, net):
+    """The address of what a way to update keeps besides sums and keys; a cache line begins there."""
+    return s.accumulators + net.numbers[OTHERS]
 
 
 @kernel(makes_arrays=True)
-def fill_root(s, net, keys):
-    """Compute the sums of the root from scratch; returns its ply, 0."""
+def fill_root(s, net):
+    """Make the sums of the root from scratch if features are pieces."""
     view, scratch = np.zeros(VIEW_SIZE, dtype=np.uint64), np.zeros(SCRATCH, dtype=np.int32)
-    fill_sums(net, s.positions[0], s.accumulators, view, scratch, _lists_of(s, net)[0])
-    keys[0] = s.positions[0].key
-    return 0
+    active = array_at(others_at(s, net), np.int32, (2, 1 + np.int64(net.numbers[MOST])))
+    fill_sums(net, s.positions[0], s.accumulators, view, scratch, active)
 
 
 @kernel
-def _score_at(s, net, ply):
+def score_at(s, net, ply):
     """White's score at a ply whose sums are up to date."""
     sums, side = sums_at(s, net, ply), side_to_move(s.positions[ply])
     own, other = sums + U64(side) * net.row, sums + U64(1 - side) * net.row

@@ -9,7 +9,7 @@ from merino.inner.eval.net.piece_family import net_evaluation
 
 def warm_up(record: np.ndarray) -> None:
     """Score a position with empty nets, and install them in `record`, a scratch record SEARCH[1]."""
-    for shape in (Shape("H", 1), Shape("ALL", 1), Shape(piece_values=True)):
+    for shape in (Shape("H*V", 1), Shape("ALL", 1), Shape(piece_values=True)):
         weights = {name: np.zeros(size, dtype=np.int16) for name, size in shape.layers().items()}
         net = net_evaluation(Network(shape, weights, 1.0))
         net.scores(Position().record)

@@ -12,9 +12,7 @@ from merino.inner.core.board.game import Position
 from merino.inner.core.common.timing import cpu_seconds, medians_in_turns
 from merino.inner.core.compiled.jit import entry
 from merino.inner.core.compiled.recursion import call_evaluation
-from merino.inner.engine.search.transposition import TranspositionTable
-from merino.inner.engine.search.tree import make_move
-from merino.inner.engine.search.worker import Worker
+from merino.inner.engine.search.state import new_search_record
 from merino.inner.eval.net.family import NetEvaluation
 from merino.inner.eval.net.network import Network, Shape, quantised
 from merino.inner.eval.net.play import keys_of, net_at
@@ -28,10 +26,12 @@ def update_costs(shapes: Sequence[Shape]) -> list[float]:
 
     The nets are random; each score along a line of random moves follows from the sums of the ply before.
     """
-    workers = [_line_of(NetEvaluation(_random_net(shape))) for shape in shapes]
-    for worker in workers:
-        _replay(worker.record, PLIES, 1)
-    works = [partial(_replay, worker.record, PLIES, REPEATS) for worker in workers]
+    records, installed = [], []  # the second is what must be kept alive
+    for shape in shapes:
+        records.append(_line())
+        installed.append(NetEvaluation(_random_net(shape)).install(records[-1]))
+        _replay(records[-1], PLIES, 1)
+    works = [partial(_replay, record, PLIES, REPEATS) for record in records]
     medians = medians_in_turns([partial(cpu_seconds, work) for work in works], ROUNDS)
     return [seconds / REPEATS / PLIES * 1e9 for seconds in medians]
 
@@ -41,21 +41,15 @@ def _random_net(shape: Shape) -> Network:
     return quantised(shape, {name: draw.normal(0, 0.2, size) for name, size in shape.layers().items()}, 200.0, {})
 
 
-def _line_of(evaluation: NetEvaluation) -> Worker:
-    """A worker whose record holds a line of moves."""
-    worker = Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), evaluation)
-    position, draw = Position(), random.Random(1)
-    worker.set_root(position, full_width=False)
+def _line() -> np.ndarray:
+    """A search record that holds a line of random moves."""
+    record, position, draw = new_search_record(), Position(), random.Random(1)
+    record[0]["positions"][0] = position.record[0]
     for ply in range(PLIES):
         move = draw.choice(position.legal_moves)
-        _make(worker.record, ply, move)
         position.push(move)
-    return worker
-
-
-@entry
-def _make(records, ply, move):
-    make_move(records[0], ply, move)
+        record[0]["plies"][ply]["move"], record[0]["positions"][ply + 1] = move, position.record[0]
+    return record
 
 
 @entry

@@ -11,7 +11,8 @@ import numpy as np
 
 from merino.inner.core.common.json_text import parsed
 from merino.inner.core.common.user_files import STATE, is_there, read_user_text
-from merino.inner.eval.net.blocks import COLOUR, FILE, MAX_MOVES, RANK, ROLE
+from merino.inner.eval.net.blocks import MAX_MOVES
+from merino.inner.eval.net.domains import COLOUR, FILE, RANK, ROLE
 from merino.inner.eval.net.file import load_net
 from merino.inner.eval.net.network import Network
 from merino.inner.learn.errors import LearnError

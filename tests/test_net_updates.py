@@ -1,0 +1,140 @@
+"""Sums of a net updated piece by piece: at each node of long games they are those from scratch, for every set."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import chess
+import numpy as np
+import pytest
+
+from merino.inner.app.shell.cli import main
+from merino.inner.core.board.game import Position
+from merino.inner.core.board.move import NO_MOVE
+from merino.inner.core.compiled.jit import entry
+from merino.inner.core.compiled.recursion import call_evaluation
+from merino.inner.engine.search.state import new_search_record
+from merino.inner.eval.net.blocks import BLOCKS
+from merino.inner.eval.net.family import NetEvaluation
+from merino.inner.eval.net.features import features
+from merino.inner.eval.net.network import Shape
+from merino.inner.eval.net.updates import obstacle
+from tests.test_net import random_net
+from tools.feature_sets import SETS
+
+PRODUCTS = ("KING*ALL", "KING*(PV+MC)+H", "(PH+D2)*KING+V", "D1+KING", "KING*MB+KING*V+MB")
+BY_LISTS = ("H*V", "KING+D1*D2")
+STARTS = (
+    chess.STARTING_FEN,
+    "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",  # both sides castle
+    "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1",  # en passant
+    "n1n5/PPPk4/8/8/8/8/4Kppp/5N1N b - - 0 1",  # promotions
+    "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9",  # Chess960
+)
+PLIES = 80
+
+
+@entry
+def _score_at(records, ply):
+    return call_evaluation(records[0].evaluation, records[0], ply)
+
+
+def go_on(record: np.ndarray, ply: int, position: Position, move: int) -> None:
+    """Make a move, or pass, in the game and in the search record at `ply`."""
+    if move == NO_MOVE:
+        board = chess.Board(position.fen())
+        board.push(chess.Move.null())
+        position = Position(board.fen())
+    else:
+        position.push(move)
+    record[0]["plies"][ply]["move"], record[0]["positions"][ply + 1] = move, position.record[0]
+
+
+def play(evaluation: NetEvaluation, record: np.ndarray, fen: str, seed: int) -> None:
+    """Play a random game from a position, and compare each score with that from scratch."""
+    draw, position = random.Random(seed), Position(fen)
+    record[0]["positions"][0] = position.record[0]
+    for ply in range(PLIES):
+        assert _score_at(record, ply) == pytest.approx(evaluation.white_scores(position.record)[0], abs=1e-6), (
+            f"{evaluation.network.shape.features} after {ply} plies from {fen}: {position.fen()}"
+        )
+        moves = position.legal_moves
+        if not moves:
+            break
+        if ply % 9 == 8 and not position.is_check():
+            go_on(record, ply, position.copy(), NO_MOVE)
+            _score_at(record, ply + 1)  # of a line that the game leaves again
+        go_on(record, ply, position, draw.choice(moves))
+
+
+@pytest.mark.parametrize("name", [*SETS, *PRODUCTS, *BY_LISTS])
+def test_sums_along_long_games_are_those_from_scratch(name: str) -> None:
+    evaluation, record = NetEvaluation(random_net(Shape(name, 32))), new_search_record()
+    kept = evaluation.install(record)
+    for seed, fen in enumerate(3 * STARTS):
+        play(evaluation, record, fen, seed)
+    assert kept
+
+
+@pytest.mark.parametrize("fen", STARTS)
+def test_lines_that_are_left_and_taken_up_again_have_the_sums_of_their_moves(fen: str) -> None:
+    evaluation, record = NetEvaluation(random_net(Shape(PRODUCTS[1], 32))), new_search_record()
+    kept, position = evaluation.install(record), Position(fen)
+    record[0]["positions"][0] = position.record[0]
+    for move in position.legal_moves:
+        after = position.copy()
+        go_on(record, 0, after, move)
+        for answer in after.legal_moves:
+            last = after.copy()
+            go_on(record, 1, last, answer)
+            assert _score_at(record, 2) == pytest.approx(evaluation.white_scores(last.record)[0], abs=1e-6)
+    assert kept
+
+
+def test_every_block_is_updated_piece_by_piece_beside_the_own_king() -> None:
+    for name in BLOCKS:
+        assert obstacle(features(name)) == "" == obstacle(features(f"KING*{name}+{name}"))
+
+
+def test_what_cannot_be_updated_piece_by_piece_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    for name, said in zip(BY_LISTS, ("H*V", "D1*D2"), strict=True):
+        assert obstacle(features(name)) == f"a move may change both factors of {said}"
+    assert main(["features", "H*V"]) == 0
+    assert "not updated piece by piece, as a move may change both factors of H*V" in capsys.readouterr().out
+    assert main(["features", "H*V", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["by_lists"] == "a move may change both factors of H*V"
+    assert main(["features", "H+V", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["by_lists"] == ""
+
+
+def test_an_index_that_both_sides_see_turned_twice_is_itself() -> None:
+    for block in BLOCKS.values():
+        twin = BLOCKS.get(block.twin, block)
+        turned = [block.turned(index) for index in range(block.size)]
+        assert sorted(turned) == list(range(twin.size))
+        assert [twin.turned(index) for index in turned] == list(range(block.size))
+
+
+def test_the_command_times_a_set_in_turns_with_all(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["features", "H+V", "--time", "--hidden", "32", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert list(told) == ["update_output_ns", "all_ns"] and min(told.values()) > 1
+    assert main(["features", "ALL", "--time"]) == 0
+    assert " times ALL (" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("features ALL --hidden 64", "--hidden is for --time"),
+        ("features ALL --time --hidden 0", "a net has 1 to 1024 neurons"),
+        ("features ALL --time --stats games.pgn", "give one of --stats, --time and a FEN"),
+        ("features ALL k7/8/8/8/8/8/8/K7 w - - 0 1 --time", "give one of --stats, --time and a FEN"),
+    ],
+)
+def test_what_cannot_be_timed_is_refused_with_a_reason(
+    words: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words.split()) in (1, 2)
+    assert said in capsys.readouterr().err

@@ -170,8 +170,9 @@ def write_packed(position, score, result, game, record):
 
 @kernel
 def read_view(record, view):
-    """Fill a view (`eval.net.view`, uint64[14]) with what the side to move sees of a PACKED record."""
-    view[:] = ZERO
+    """Fill a view (`eval.net.view`) with what the side to move sees of a PACKED record, without facts."""
+    for kind in range(12):
+        view[kind] = ZERO
     left, index = np.uint64(record.occupied), 0
     view[12] = left
     while left:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.files import write_fault
 from merino.inner.formats.sources import SourceError
 
@@ -17,6 +18,10 @@ class LearnError(SourceError):
 
 class LearnStoppedError(LearnError):
     """Ctrl-C before there was a result; the message says what has been done so far."""
+
+
+class TrainingError(MerinoError):
+    """The training of a net is impossible; the message says why."""
 
 
 @contextmanager

@@ -63,6 +63,7 @@ ONE_NAME_TWO_VALUES = {
     "--state": "a folder where there are several matches",
     "--k": "learn can fit it",
     "--target": "Elo of a plan, and what learn fits",
+    "--hidden": "train may add a second layer, features times nets of one",
     "--features": "those of a net, and more of the material in points",
     "--positions": "learn chooses which of a game",
     "--split": "learn keeps a share of the games apart, and writes it nowhere",

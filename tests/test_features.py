@@ -17,13 +17,15 @@ from merino.inner.core.compiled.jit import entry
 from merino.inner.eval.net.blocks import BLOCKS, make_block
 from merino.inner.eval.net.domains import COLOUR, FILE, RANK, ROLE
 from merino.inner.eval.net.features import FeatureError, features
+from merino.inner.eval.net.kings import KINGS
 from merino.inner.eval.net.view import VIEW_SIZE, look, look_back
 
 SIZES = {
-    "ALL": 768, "KING": 64, "H": 96, "V": 96, "D1": 180, "D2": 180, "PH": 1152, "PV": 1152, "MB": 768, "MC": 206,
+    "ALL": 768, "H": 96, "V": 96, "D1": 180, "D2": 180, "PH": 1152, "PV": 1152, "MB": 768, "MC": 206, "KING": 64,
 }  # fmt: skip
 CAPS = (8, 15, 16, 25, 25, 8)
 THESIS_BOARD = "2k5/p6b/8/8/3P4/2K5/P1N5/8 w - - 0 1"  # the example of the thesis
+TWO_GROUPS = "aaaaaaaa/aaaaaaaa/aaaaaaaa/aaaaaaaa/aaaaaaaa/aaaaaaaa/aaaaaaaa/0000aaaa"
 STARTS = (chess.STARTING_FEN, "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1")
 
 
@@ -82,7 +84,6 @@ def counts(board: chess.Board) -> set[int]:
 
 NAIVE: dict[str, Callable[[chess.Board], set[int]]] = {
     "ALL": lambda board: {(file * 8 + rank) * 12 + what for file, rank, what in pieces(board)},
-    "KING": lambda board: {board.king(chess.WHITE)},
     "H": lambda board: {file * 12 + what for file, rank, what in pieces(board)},
     "V": lambda board: {rank * 12 + what for file, rank, what in pieces(board)},
     "D1": lambda board: {(file + rank) * 12 + what for file, rank, what in pieces(board)},
@@ -91,7 +92,15 @@ NAIVE: dict[str, Callable[[chess.Board], set[int]]] = {
     "PV": lambda board: pairs([[8 * rank + file for rank in range(8)] for file in range(8)], board),
     "MB": lambda board: {square * 12 + what for what, square in moves(board)},
     "MC": counts,
+    "KING": lambda board: {board.king(chess.WHITE)},
+    "KING8": lambda board: {int(("0123321044555544" + 16 * "6" + 32 * "7")[board.king(chess.WHITE)])},
 }
+
+
+def on_the_left(board: chess.Board) -> chess.Board:
+    """The board, mirrored left to right where White's king is on the right."""
+    is_on_the_right = chess.square_file(board.king(chess.WHITE)) > 3
+    return board.transform(chess.flip_horizontal) if is_on_the_right else board
 
 
 def boards(count: int) -> list[chess.Board]:
@@ -123,7 +132,7 @@ def _both_ways(positions, seen, turned):
     look_back(turned[0], turned[1])
 
 
-@pytest.mark.parametrize("name", BLOCKS)
+@pytest.mark.parametrize("name", NAIVE)
 def test_a_block_is_what_python_chess_says_it_is(name: str) -> None:
     chosen = boards(60 if name in ("MB", "MC") else 200)
     for board, (white, black) in zip(chosen, features(name).active(records(chosen)), strict=True):
@@ -132,7 +141,7 @@ def test_a_block_is_what_python_chess_says_it_is(name: str) -> None:
 
 
 def test_the_naive_blocks_are_those_there_are() -> None:
-    assert list(NAIVE) == list(BLOCKS) == list(SIZES)
+    assert list(NAIVE) == [*BLOCKS, *KINGS] == [*SIZES, "KING8"]
 
 
 @pytest.mark.parametrize("name", SIZES)
@@ -181,7 +190,7 @@ def test_a_block_of_the_product_of_domains_has_their_size() -> None:
     assert make_block("", "", (FILE, ROLE, COLOUR), nowhere).size == 96
 
 
-@pytest.mark.parametrize("name", BLOCKS)
+@pytest.mark.parametrize("name", NAIVE)
 def test_each_index_has_words_of_its_own(name: str) -> None:
     found = features(name)
     assert len({found.words(index) for index in range(found.size)}) == found.size
@@ -194,6 +203,9 @@ def test_words_say_what_is_on_the_board() -> None:
     assert "squares that own king can move to: 0" in [found.words(int(index)) for index in white]
     with pytest.raises(IndexError):
         found.words(found.size)
+    groups = features("MIRRORED(KING8)")
+    assert groups.words(3) == "own king on d1 or e1 (mirrored)"
+    assert groups.words(6) == "own king in group 6, between a3 and h4 (mirrored)"
 
 
 def test_what_a_side_sees_turned_is_what_the_other_sees() -> None:
@@ -212,6 +224,8 @@ def test_what_a_side_sees_turned_is_what_the_other_sees() -> None:
         ("(H+V)+KING", [("H", 96, 0), ("V", 96, 96), ("KING", 64, 192)]),
         ("KING*(H+V)+ALL", [("KING*(H+V)", 12288, 0), ("ALL", 768, 12288)]),
         ("((H))", [("H", 96, 0)]),
+        ("mirrored(king8*(h+v)+D1)+H", [("MIRRORED(KING8*(H+V)+D1)", 8 * 192 + 180, 0), ("H", 96, 1716)]),
+        (f"king[{TWO_GROUPS}]*H", [(f"KING[{TWO_GROUPS}]*H", 192, 0)]),
     ],
 )
 def test_sums_follow_one_another_and_products_multiply(expression: str, parts: list[tuple[str, int, int]]) -> None:
@@ -236,6 +250,27 @@ def test_sums_follow_one_another_and_products_multiply(expression: str, parts: l
             lambda b: {x * 96 + h for h in NAIVE["H"](b) for x in NAIVE["V"](b) | {96 + k for k in NAIVE["KING"](b)}},
         ),
         ("PV+ALL", 1920, lambda b: NAIVE["PV"](b) | {1152 + x for x in NAIVE["ALL"](b)}),
+        (
+            f"KING[{TWO_GROUPS}]*ALL",
+            1536,
+            lambda b: {(b.king(chess.WHITE) > chess.D1) * 768 + x for x in NAIVE["ALL"](b)},
+        ),
+        (
+            "MIRRORED(KING8*ALL)",
+            6144,
+            lambda b: {768 * k + x for k in NAIVE["KING8"](b) for x in NAIVE["ALL"](on_the_left(b))},
+        ),
+        (
+            "PH+MIRRORED(D1+PH)+D2+MIRRORED(KING)",
+            1152 + 180 + 1152 + 180 + 64,
+            lambda b: (
+                NAIVE["PH"](b)
+                | {1152 + x for x in NAIVE["D1"](on_the_left(b))}
+                | {1332 + x for x in NAIVE["PH"](on_the_left(b))}
+                | {2484 + x for x in NAIVE["D2"](b)}
+                | {2664 + x for x in NAIVE["KING"](on_the_left(b))}
+            ),
+        ),
     ],
 )
 def test_indices_of_sums_and_products_are_of_mixed_radix(

@@ -13,7 +13,7 @@ from merino.inner.engine.search.bench import POSITIONS
 from merino.inner.eval.families import find_net, load_net
 from merino.inner.eval.net.file import as_bytes, save_net
 from merino.inner.eval.net.network import Shape, quantised
-from merino.inner.learn.net.training import random_layers
+from merino.inner.learn.net.starting import random_layers
 from tests.test_docs import ROOT
 
 PAGE = (ROOT / "docs" / "net-format.md").read_text(encoding="utf-8")

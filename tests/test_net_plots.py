@@ -17,7 +17,7 @@ from merino.inner.eval.net.network import Shape, quantised
 from merino.inner.formats.pgn_games import read_games
 from merino.inner.learn.net.feature_changes import measure_changes
 from merino.inner.learn.net.plots import STRONGEST, load_run, log_of, pictures_of, strongest
-from merino.inner.learn.net.training import random_layers
+from merino.inner.learn.net.starting import random_layers
 from tests.rows import SELFPLAY
 
 GAMES = SELFPLAY.read_bytes()[:20_000]

@@ -14,21 +14,23 @@ import pytest
 
 from merino.inner.app.shell.cli import main
 from merino.inner.core.board.bitboard import KING
+from merino.inner.core.board.fen import parse_fen
 from merino.inner.eval.linear.weights import SHIPPED
 from merino.inner.eval.net.file import load_net, save_net
 from merino.inner.eval.net.network import Shape, exact_scores
 from merino.inner.eval.net.piece_family import net_evaluation
 from merino.inner.formats.packed import pack, unpack
+from merino.inner.learn.errors import TrainingError
 from merino.inner.learn.net.gradient import Gradient, Layout, Objective
+from merino.inner.learn.net.starting import layers_of, random_layers
 from merino.inner.learn.net.training import (
     Trainer,
-    TrainingError,
     TrainingSettings,
     TrainingState,
     fit_k,
-    random_layers,
 )
 from tests.test_features import boards, records
+from tests.test_net import random_net
 
 VALUES = {chess.PAWN: 100, chess.KNIGHT: 300, chess.BISHOP: 300, chess.ROOK: 500, chess.QUEEN: 900, chess.KING: 0}
 
@@ -61,6 +63,7 @@ def weights_of(layout: Layout, seed: int = 2) -> np.ndarray:
         Shape("ALL", 20, 0, "crelu"),
         Shape("H+V", 16, 5),
         Shape("KING*H", 16, 16, "crelu"),
+        Shape("MIRRORED(KING8*H+D1)+PV", 16),
         Shape("ALL", 20, piece_values=True),
         Shape("ALL", 16, 0, "crelu", True),
     ],
@@ -212,6 +215,23 @@ def test_hardly_a_neuron_begins_beyond_its_range(features: str) -> None:
     views = [view for both in shape.feature_set.active(positions) for view in both]
     sums = np.array([weights[view].sum(axis=0) for view in views])
     assert np.mean(np.abs(sums) > 1) < 0.001 and sums.std() > 0.02
+
+
+@pytest.mark.parametrize("wanted", ["KING8*ALL+H", "H+KING*ALL", "V+KING8*(H+ALL)+ALL", "KING8*MIRRORED(KING8)*H+ALL"])
+def test_a_net_goes_on_with_its_features_multiplied_by_the_own_king(wanted: str) -> None:
+    start, positions = random_net(Shape("ALL+H", 16)), unpack(SAMPLE[:50])
+    layers = layers_of(start, Shape(wanted, 16))
+    before = exact_scores(start.shape, start.as_floats, positions)
+    assert exact_scores(Shape(wanted, 16), layers, positions) == pytest.approx(before, abs=1e-6)
+
+
+def test_a_mirrored_set_begins_with_what_the_net_knows_of_a_king_on_the_left() -> None:
+    start, on_the_left = random_net(Shape("ALL", 16)), parse_fen("2k5/p6b/8/8/3P4/2K5/P1N5/8 w - - 0 1")
+    layers = layers_of(start, Shape("MIRRORED(KING8*ALL)", 16))
+    before = exact_scores(start.shape, start.as_floats, on_the_left)
+    assert exact_scores(Shape("MIRRORED(KING8*ALL)", 16), layers, on_the_left) == pytest.approx(before, abs=1e-6)
+    with pytest.raises(TrainingError, match=r"has features ALL: none are in H\+V"):
+        layers_of(start, Shape("H+V", 16))
 
 
 def test_another_seed_makes_another_net() -> None:

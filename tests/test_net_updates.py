@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Callable
 
 import chess
 import numpy as np
@@ -15,7 +16,7 @@ from merino.inner.core.board.move import NO_MOVE
 from merino.inner.core.compiled.jit import entry
 from merino.inner.core.compiled.recursion import call_evaluation
 from merino.inner.engine.search.state import new_search_record
-from merino.inner.eval.net.blocks import BLOCKS
+from merino.inner.eval.net.blocks import BLOCKS, Block
 from merino.inner.eval.net.family import NetEvaluation
 from merino.inner.eval.net.features import features
 from merino.inner.eval.net.network import Shape
@@ -23,7 +24,13 @@ from merino.inner.eval.net.updates import obstacle
 from tests.test_net import random_net
 from tools.feature_sets import SETS
 
-PRODUCTS = ("KING*ALL", "KING*(PV+MC)+H", "(PH+D2)*KING+V", "D1+KING", "KING*MB+KING*V+MB")
+PRODUCTS = (
+    "KING*ALL",
+    "KING*(PV+MC)+H",
+    "D1+KING",
+    "MIRRORED(KING8*(ALL+D1+PH)+KING)",
+    "MIRRORED(MB+PV)+(H+V)*KING8+V",
+)
 BY_LISTS = ("H*V", "KING+D1*D2")
 STARTS = (
     chess.STARTING_FEN,
@@ -108,12 +115,13 @@ def test_what_cannot_be_updated_piece_by_piece_says_why(capsys: pytest.CaptureFi
     assert json.loads(capsys.readouterr().out)["by_lists"] == ""
 
 
-def test_an_index_that_both_sides_see_turned_twice_is_itself() -> None:
+@pytest.mark.parametrize("way", [Block.turned, Block.mirrored])
+def test_a_tuple_that_is_turned_or_mirrored_twice_is_itself(way: Callable[[Block, int], int]) -> None:
     for block in BLOCKS.values():
         twin = BLOCKS.get(block.twin, block)
-        turned = [block.turned(index) for index in range(block.size)]
-        assert sorted(turned) == list(range(twin.size))
-        assert [twin.turned(index) for index in turned] == list(range(block.size))
+        seen = [way(block, index) for index in range(block.size)]
+        assert sorted(seen) == list(range(twin.size))
+        assert [way(twin, index) for index in seen] == list(range(block.size))
 
 
 def test_the_command_times_a_set_in_turns_with_all(capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,7 +23,7 @@ from merino.inner.eval.net.network import Network, Shape, quantised
 from merino.inner.formats.packed_files import games_with_scores
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.net.bearing import BORNE, caution, epochs_for, neurons_for
-from merino.inner.learn.net.training import random_layers
+from merino.inner.learn.net.starting import random_layers
 from merino.inner.learn.night import learner, steps
 from merino.inner.learn.night.plan import NightPlan
 from merino.inner.learn.night.plots import PICTURES, draw

@@ -24,7 +24,8 @@ from merino.inner.eval.net.file import as_bytes, as_text, as_unsealed_bytes, dig
 from merino.inner.eval.net.network import NetError, Shape
 from merino.inner.formats.packed import PackedError, open_packed, with_checks, without_checks
 from merino.inner.formats.packed_files import write_packed_file
-from merino.inner.learn.net.training import Trainer, TrainingError, TrainingSettings, recipe_of
+from merino.inner.learn.errors import TrainingError
+from merino.inner.learn.net.training import Trainer, TrainingSettings, recipe_of
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Tally
 from merino.inner.match.keeping import MatchKeeper

@@ -17,7 +17,9 @@ from merino.inner.app.shell.positions import take_position
 from merino.inner.core.board.fen import START_FEN
 from merino.inner.core.common.command import UsageError
 from merino.inner.core.common.progress import Progress
-from merino.inner.eval.net.features import FeatureError, FeatureSet, features
+from merino.inner.eval.net.blocks import BLOCKS
+from merino.inner.eval.net.features import MIRRORED, FeatureError, FeatureSet, features
+from merino.inner.eval.net.kings import KINGS
 from merino.inner.eval.net.network import NetError, Shape
 from merino.inner.eval.net.updates import obstacle
 from merino.inner.formats.pgn_games import Games, play_games
@@ -33,11 +35,13 @@ def run_features(arguments: Sequence[str]) -> int:
     parser = Parser(
         prog="merino features",
         description="Show a feature set: blocks, sizes, and which features are active on a board.",
-        notes="Blocks are ALL, KING, H, V, D1, D2, PH, PV, MB and MC; + joins sets, * multiplies them (docs/nets.md).",
+        notes=f"Blocks are {', '.join([*BLOCKS, *KINGS])}, and KING[...] with a map; + joins sets, * multiplies them, "
+        f"and {MIRRORED}(...) keeps the own king on the left (docs/nets.md).",
         examples=(
             'merino features "ALL+H+V"',
             "merino features KING*ALL --stats games.pgn --json",
             "merino features ALL+MB --time",
+            "merino features 'MIRRORED(KING8*ALL)' --stats games.pgn",
         ),
     )
     parser.add_argument("expression", metavar="EXPR", help='a feature set, such as "ALL+H+V" or "KING*ALL"')

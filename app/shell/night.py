@@ -31,7 +31,7 @@ from merino.inner.core.common.work import WorkError
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.formats.packed import PackedError
 from merino.inner.formats.sources import SourceError
-from merino.inner.learn.net.training import TrainingError
+from merino.inner.learn.errors import TrainingError
 from merino.inner.learn.night.plan import NightPlan
 from merino.inner.learn.night.report import summary
 from merino.inner.learn.night.start import DEFAULT_START, begin

@@ -39,11 +39,12 @@ from merino.inner.eval.net.piece_family import net_evaluation
 from merino.inner.formats.packed import PackedError
 from merino.inner.formats.packed_files import training_records
 from merino.inner.formats.sources import SourceError, find_files
+from merino.inner.learn.errors import TrainingError
 from merino.inner.learn.net.bearing import EPOCHS, caution, epochs_for, neurons_for
 from merino.inner.learn.net.gradient import Objective
 from merino.inner.learn.net.labelling import label_games
 from merino.inner.learn.net.plots import log_of
-from merino.inner.learn.net.training import Trained, Trainer, TrainingError, TrainingSettings, TrainingState, fit_k
+from merino.inner.learn.net.training import Trained, Trainer, TrainingSettings, TrainingState, fit_k
 from merino.inner.learn.request import Events
 from merino.inner.learn.rescoring import Rescore
 from merino.inner.learn.teaching import DEFAULT_TEACHER
@@ -128,7 +129,10 @@ def _parser() -> Parser:
     sentence = "train a piece-value net: its score is the sum of a value for each piece"
     add("--piece-values", action="store_true", help=sentence)
     add("--note", metavar="TEXT", help="note about the positions, stored in the net")
-    sentence = "continue from this net, a file or a name in weights/ (default: random weights)"
+    sentence = (
+        "continue from this net, a file or a name in weights/; what --features multiplies with the own king begins "
+        "with the same weights for all its squares (default: random weights)"
+    )
     add("--start", metavar="NET", help=sentence)
     add = parser.group("training").add_argument
     sentence = f"passes over all positions (default: {EPOCHS}, more if they are few)"

@@ -24,12 +24,12 @@ from typing import Any
 import numpy as np
 from numba import literal_unroll
 
-from merino.inner.core.board.bitboard import KING, ONE, U64, ZERO, lsb, mirror, popcount
+from merino.inner.core.board.bitboard import ONE, U64, ZERO, lsb, mirror, popcount
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.eval.net.domains import COLOUR, COUNT, FALLING, FILE, PIECE, RANK, RISING, ROLE, SQUARE, Domain
 from merino.inner.eval.net.facts import FACTS, KINDS, MOVES, NEXT_ON_FILES, NEXT_ON_RANKS, Fact
 from merino.inner.eval.net.neighbours import GROUPS, LINES, files_of, ranks_of
-from merino.inner.eval.net.view import DESTINATIONS, FILE_PAIRS, OCCUPIED, OWN, PIECES, RANK_PAIRS, pieces_in
+from merino.inner.eval.net.view import DESTINATIONS, FILE_PAIRS, OCCUPIED, PIECES, RANK_PAIRS, pieces_in
 
 MAX_MOVES = (8, 15, 16, 25, 25, 8)  # by role; larger counts are equal to this one
 NO_TUPLE = -1
@@ -46,8 +46,7 @@ class Block:
     and colours, elements are those of the first domain. For pairs, a kind is a line and a group of first pieces.
 
     `changes` is a kernel (difference) -> uint64: the kinds whose members may differ on two boards; None where a block
-    cannot tell. If a block `refreshes`, its one active feature follows from the square of the own king alone, and with
-    a change of it all sums are made anew.
+    cannot tell.
     """
 
     name: str
@@ -57,9 +56,7 @@ class Block:
     changes: Changes | None = None
     facts: tuple[Fact, ...] = ()  # that the predicate reads
     most: int = 32  # upper bound of the number active at once
-    refreshes: bool = False
-    twin: str = ""  # the block in which the other side sees a tuple; this one if it is empty
-    swaps: bool = False  # whether the other side sees the pieces of a pair in the other order
+    twin: str = ""  # the block in which the other side, or a mirror, sees a tuple; this one if it is empty
 
     @cached_property
     def tuples(self) -> list[tuple[int, ...]]:
@@ -100,7 +97,16 @@ class Block:
     def turned(self, index: int) -> int:
         """The index, in the twin of this block, of what the other side sees where this side sees a tuple."""
         seen = [domain.turned(element) for domain, element in zip(self.domains, self.tuples[index], strict=True)]
-        if self.swaps:
+        return self._index_in_twin(seen, FILE)
+
+    def mirrored(self, index: int) -> int:
+        """The index, in the twin of this block, of a tuple when the board is mirrored left to right."""
+        seen = [domain.mirrored(element) for domain, element in zip(self.domains, self.tuples[index], strict=True)]
+        return self._index_in_twin(seen, RANK)
+
+    def _index_in_twin(self, seen: list[int], backwards: Domain) -> int:
+        """The index of a tuple in the twin; pairs on lines of the domain `backwards` are in the other order there."""
+        if self.domains[:1] == (backwards,) and PIECE in self.domains:
             seen[-2:] = reversed(seen[-2:])
         return BLOCKS.get(self.twin, self).indices[tuple(seen)]
 
@@ -130,7 +136,7 @@ def make_block(name: str, sentence: str, domains: tuple[Domain, ...], members: M
     return Block(name, domains, sentence, _by_kind(kernel(members), what), **more)
 
 
-BLOCKS: dict[str, Block] = {}  # by name
+BLOCKS: dict[str, Block] = {}  # by name, without those of the own king
 
 
 def _block(name: str, sentence: str, *domains: Domain, **more: Any) -> Callable[[Members], Members]:
@@ -185,12 +191,6 @@ def _squares_with(view, role, colour):
     return pieces_in(view, role, colour)
 
 
-@_block("KING", "own king on {place}", SQUARE, most=1, refreshes=True)
-def _square_of_king(view, kind):
-    """The square of the own king."""
-    return pieces_in(view, KING, OWN)
-
-
 @_block("H", "{piece} on file {place}", FILE, ROLE, COLOUR, changes=_moved)
 def _files_with(view, role, colour):
     """The files with such a piece."""
@@ -237,7 +237,7 @@ def _pairs_on_rank(view, kind):
 
 @_block(
     "PV", "{first} next below {piece} on file {place}", FILE, PIECE, PIECE,
-    changes=_on_changed_files, facts=(KINDS, NEXT_ON_FILES), swaps=True,
+    changes=_on_changed_files, facts=(KINDS, NEXT_ON_FILES),
 )  # fmt: skip
 def _pairs_on_file(view, kind):
     """The pairs on a file in which the second piece is above the first, with only empty squares between."""

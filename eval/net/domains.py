@@ -17,12 +17,13 @@ class Domain:
     """A finite set: the names of its elements, in the order of their numbers.
 
     `turned` gives the number that an element has for the other side, which sees the board upside down and each piece
-    with the other colour.
+    with the other colour, and `mirrored` the number on a board that is mirrored left to right.
     """
 
     name: str
     elements: tuple[str, ...]
     turned: Callable[[int], int] = _the_same
+    mirrored: Callable[[int], int] = _the_same
 
     def __len__(self) -> int:
         return len(self.elements)
@@ -36,12 +37,13 @@ def _diagonals(number: Callable[[int, int], int]) -> tuple[str, ...]:
     return tuple("-".join(sorted({min(names), max(names)})) for names in squares)
 
 
-FILE = Domain("file", tuple("abcdefgh"))
+FILE = Domain("file", tuple("abcdefgh"), mirrored=lambda file: 7 - file)
 RANK = Domain("rank", tuple("12345678"), lambda rank: 7 - rank)
-# The other side sees a falling diagonal as the rising one of the same number.
-FALLING = Domain("diagonal", _diagonals(lambda file, rank: file + rank))  # a8-h1 and its parallels
-RISING = Domain("diagonal", _diagonals(lambda file, rank: file + 7 - rank))  # a1-h8 and its parallels
-SQUARE = Domain("square", SQUARE_NAMES, lambda square: square ^ 56)
+# The other side sees a falling diagonal as the rising one of the same number, and a mirror as that counted from behind.
+_FALLING, _RISING = _diagonals(lambda file, rank: file + rank), _diagonals(lambda file, rank: file + 7 - rank)
+FALLING = Domain("diagonal", _FALLING, mirrored=lambda diagonal: 14 - diagonal)  # a8-h1 and its parallels
+RISING = Domain("diagonal", _RISING, mirrored=lambda diagonal: 14 - diagonal)  # a1-h8 and its parallels
+SQUARE = Domain("square", SQUARE_NAMES, lambda square: square ^ 56, lambda square: square ^ 7)
 ROLE = Domain("role", ("pawn", "knight", "bishop", "rook", "queen", "king"))
 COLOUR = Domain("colour", ("own", "other"), lambda colour: 1 - colour)
 PIECE = Domain(

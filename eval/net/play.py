@@ -16,7 +16,7 @@ from merino.inner.core.compiled.jit import kernel
 from merino.inner.core.compiled.lanes import LANES_SIZE, clipped_lanes, dots_of_lanes, load_lanes, store_lanes
 from merino.inner.core.compiled.memory import array_at
 from merino.inner.eval.accumulators import last_valid
-from merino.inner.eval.net.features import SCRATCH, active_features
+from merino.inner.eval.net.features import PROGRAM_WIDTH, SCRATCH, active_features
 from merino.inner.eval.net.network import QA
 from merino.inner.eval.net.view import VIEW_SIZE, look
 
@@ -33,7 +33,7 @@ from merino.inner.eval.net.view import VIEW_SIZE, look
     MIDDLE_BIAS,
     OUTPUT,
     OUTPUT_BIAS,  # int16[1]
-    PROGRAM,  # int64[terms, ...] of the feature set
+    PROGRAM,  # of the feature set, int64[terms, PROGRAM_WIDTH]
     TERMS,
     MOST,  # maximum number of features active at once
     PLIES,
@@ -43,8 +43,8 @@ from merino.inner.eval.net.view import VIEW_SIZE, look
     NUMBERS,
 ) = range(19)
 
-# The content of `accumulators`: sums int16[plies, 2, 32 * blocks], keys uint64[plies], and for features that are not
-# single pieces lists int32[plies, 2, 1 + most] (each begins with its length) and marks int64[1 + features].
+# The content of `accumulators`: sums int16[plies, 2, 32 * blocks], keys uint64[plies], and from OTHERS on what a way to
+# update keeps besides (`eval.net.updates`, `eval.net.lists`).
 
 
 class Net(NamedTuple):
@@ -151,8 +151,8 @@ def fill_sums(net, position, sums, view, scratch, active):
 
 @kernel(makes_arrays=True)
 def program_of(net):
-    """The program of the net's feature set, int64[terms, 8]."""
-    return array_at(net.numbers[PROGRAM], np.int64, (np.int64(net.numbers[TERMS]), 8))
+    """The program of the net's feature set."""
+    return array_at(net.numbers[PROGRAM], np.int64, (np.int64(net.numbers[TERMS]), PROGRAM_WIDTH))
 
 
 @kernel

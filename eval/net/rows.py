@@ -12,7 +12,7 @@ import numpy as np
 
 from merino.inner.core.board.bitboard import BLACK_PIECE, EMPTY, KING
 from merino.inner.core.board.position import POSITION
-from merino.inner.eval.net.features import FeatureSet
+from merino.inner.eval.net.features import Factor, FeatureSet
 
 PIECES = 14  # mailbox codes of pieces
 PIECE_ROWS = 64 * KING
@@ -31,7 +31,7 @@ ROW_OF_FEATURE = np.array([_row_of_feature(feature) for feature in range(768)], 
 
 def is_by_piece(wanted: FeatureSet) -> bool:
     """Whether each feature is one piece on one square."""
-    return [term.factors for term in wanted.terms] == [(("ALL", 1),)]
+    return [term.factors for term in wanted.terms] == [(Factor("ALL", 1),)]
 
 
 @cache

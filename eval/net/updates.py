@@ -20,14 +20,13 @@ import numpy as np
 
 from merino.inner.core.board.bitboard import KING, ONE, U64, WHITE, ZERO, lsb
 from merino.inner.core.board.changes import changes_of
-from merino.inner.core.board.position import POSITION
 from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.core.compiled.lanes import LANES_SIZE
 from merino.inner.core.compiled.memory import array_at
 from merino.inner.core.compiled.recursion import evaluation_address
 from merino.inner.eval.net.blocks import BLOCKS, NO_TUPLE, Block, make_block
 from merino.inner.eval.net.facts import FACTS, Fact
-from merino.inner.eval.net.features import FeatureSet, features
+from merino.inner.eval.net.features import RIGHT, FeatureSet
 from merino.inner.eval.net.play import (
     INPUT_BIAS,
     PLIES,
@@ -46,6 +45,7 @@ from merino.inner.eval.net.play import (
 from merino.inner.eval.net.view import OCCUPIED, VIEW_SIZE, WITHOUT_FACTS, difference_of, king_places, look, move_on
 
 BOTH = 3  # sides, as bits
+NOT_SO = -1
 WORDS = LANES_SIZE // 8  # of a view that are copied together
 VIEW_BYTES = U64(8 * VIEW_SIZE)
 
@@ -62,7 +62,7 @@ _BOARD = make_block(
 def obstacle(wanted: FeatureSet) -> str:
     """Why the sums of a feature set cannot be updated piece by piece; empty if they can."""
     for term in wanted.terms:
-        moving = [BLOCKS[name] for name, _ in term.factors if not BLOCKS[name].refreshes]
+        moving = [BLOCKS[factor.block] for factor in term.moving]
         if len(moving) > 1:
             return f"a move may change both factors of {'*'.join(block.name for block in moving)}"
         silent = next((block.name for block in moving if block.changes is None), "")
@@ -72,11 +72,11 @@ def obstacle(wanted: FeatureSet) -> str:
 
 
 class _Seen(NamedTuple):
-    """How a side sees the features of a block in a summand of the feature set."""
+    """How a side sees the features of a block in a summand of the feature set, with its king on some squares."""
 
     side: int
     numbers: np.ndarray  # int32[kinds, 64]: by kind and element, the index without the king
-    kings: np.ndarray  # int64[64]: by place of the own king, what is added to it
+    kings: np.ndarray  # int64[64]: by place of the own king, what is added to it; NOT_SO where it is not seen so
 
 
 def kept_bytes(wanted: FeatureSet, plies: int, row: int) -> int:
@@ -221,6 +221,8 @@ def _switch_of(seen: _Seen) -> Any:
         if sides & 1 << side == 0:
             return
         own, king = sums + U64(side) * net.row, kings[places[side]]
+        if king == NOT_SO:
+            return
         while on != ZERO and off != ZERO:
             added, removed = king + numbers[kind, lsb(on)], king + numbers[kind, lsb(off)]
             change_one(own, own, row_of(net, added), row_of(net, removed), net.blocks)
@@ -246,32 +248,39 @@ def _in_turn(kernels: Iterable[Any], arguments: str) -> Any:
 
 @cache
 def _seen_of(wanted: FeatureSet) -> dict[Block, list[_Seen]]:
-    """How both sides see the features of each block, by the block in which White sees them."""
+    """How both sides see the features of each block, by the block in which White sees them on the board as it is."""
     found: dict[Block, list[_Seen]] = {}
     for term in wanted.terms:
-        kings = np.full(64, term.offset, dtype=np.int64)
-        block, stride = _BOARD, 1
-        for name, step in term.factors:
-            if BLOCKS[name].refreshes:
-                kings += step * _by_king(name)
-            else:
-                block, stride = BLOCKS[name], step
-        found.setdefault(block, []).append(_Seen(0, stride * block.numbers, kings))
-        twin = BLOCKS.get(block.twin, block)  # what Black sees in this block, White sees in its twin
-        turned = [twin.turned(index) if index != NO_TUPLE else index for index in twin.numbers.flat]
-        found.setdefault(twin, []).append(
-            _Seen(1, stride * np.array(turned, dtype=np.int32).reshape(twin.numbers.shape), kings)
-        )
+        block, stride, is_mirrored = (BLOCKS[term.moving[0].block], *term.moving[0][1:]) if term.moving else _ALWAYS
+        halves = [(False, np.arange(64) & RIGHT == 0), (True, np.arange(64) & RIGHT != 0)] if is_mirrored else _WHOLE
+        for is_on_the_right, squares in halves:
+            kings = np.where(squares, term.kings, NOT_SO)
+            for side in (0, 1):
+                origin, numbers = _origin_of(block, side == 1, is_on_the_right)
+                found.setdefault(origin, []).append(_Seen(side, stride * numbers, kings))
     return found
 
 
-@cache
-def _by_king(block: str) -> np.ndarray:
-    """The active feature of a block that follows from the own king, by the king's square, int64[64]."""
-    positions = np.zeros(64, dtype=POSITION)
-    for square, position in enumerate(positions):
-        position["pieces"][KING] = position["colours"][WHITE] = np.uint64(1 << square)
-    return np.array([int(white[0]) for white, _ in features(block).active(positions)])
+_ALWAYS = (_BOARD, 1, False)
+_WHOLE = [(False, np.full(64, True))]
+
+
+def _origin_of(block: Block, is_turned: bool, is_mirrored: bool) -> tuple[Block, np.ndarray]:
+    """The block in which White sees, on the board as it is, what is a block seen by the other side or mirrored.
+
+    And the index of each of its tuples in `block`, int32[kinds, 64].
+    """
+    ways = [way for way, is_taken in ((Block.turned, is_turned), (Block.mirrored, is_mirrored)) if is_taken]
+    origin = BLOCKS.get(block.twin, block) if len(ways) == 1 else block
+
+    def index_in(index: int) -> int:
+        at = origin
+        for way in ways:
+            index, at = way(at, index), BLOCKS.get(at.twin, at)
+        return index
+
+    indices = [index if index == NO_TUPLE else index_in(index) for index in origin.numbers.flat]
+    return origin, np.array(indices, dtype=np.int32).reshape(origin.numbers.shape)
 
 
 def _buckets_of(wanted: FeatureSet) -> np.ndarray:

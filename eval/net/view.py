@@ -51,6 +51,22 @@ def look_back(view, other):
 
 
 @kernel
+def mirror_view(view):
+    """Mirror a view left to right, without facts."""
+    for word in range(OCCUPIED + 1):
+        view[word] = _mirrored(view[word])
+
+
+@kernel
+def _mirrored(squares):
+    """The squares mirrored left to right."""
+    one, two, four = U64(0x5555555555555555), U64(0x3333333333333333), U64(0x0F0F0F0F0F0F0F0F)
+    squares = (squares >> U64(1)) & one | (squares & one) << U64(1)
+    squares = (squares >> U64(2)) & two | (squares & two) << U64(2)
+    return (squares >> U64(4)) & four | (squares & four) << U64(4)
+
+
+@kernel
 def difference_of(before, after):
     """The `ViewDifference` of two views of one side."""
     kinds, squares = ZERO, ZERO

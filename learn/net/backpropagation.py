@@ -10,7 +10,7 @@ from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.core.compiled.memory import array_at, prefetch
 from merino.inner.eval.net.features import SCRATCH, active_features
 from merino.inner.eval.net.network import SCALE
-from merino.inner.eval.net.view import VIEW_SIZE, look_back
+from merino.inner.eval.net.view import VIEW_SIZE, look_back, mirror_view
 from merino.inner.formats.packed import read_view
 from merino.inner.learn.net.layers import add_inputs, add_to_inputs, backward, forward
 from merino.inner.learn.net.piece_layers import add_to_values, backward_values, forward_values, gather_values
@@ -18,15 +18,6 @@ from merino.inner.learn.net.piece_layers import add_to_values, backward_values, 
 AHEAD = 12  # positions prefetched
 TRIPLE = 3  # records for PQR
 _FINDER = 2 * VIEW_SIZE + SCRATCH // 2  # words of memory to find features with
-
-
-@kernel
-def _mirrored(squares):
-    """The squares mirrored left to right."""
-    one, two, four = U64(0x5555555555555555), U64(0x3333333333333333), U64(0x0F0F0F0F0F0F0F0F)
-    squares = (squares >> U64(1)) & one | (squares & one) << U64(1)
-    squares = (squares >> U64(2)) & two | (squares & two) << U64(2)
-    return (squares >> U64(4)) & four | (squares & four) << U64(4)
 
 
 @kernel
@@ -42,8 +33,7 @@ def _features_of_views(record, is_mirrored, program, views, scratch, active, cou
     """Fill `active` and `counts` with the features of both views of a position, the side to move first."""
     read_view(record, views[0])
     if is_mirrored:
-        for piece in range(13):
-            views[0, piece] = _mirrored(views[0, piece])
+        mirror_view(views[0])
     look_back(views[0], views[1])
     for side in range(2):
         counts[side] = active_features(views[side], program, scratch, active[side])

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from merino.inner.core.common.array_files import as_npz, check_arrays, from_npz
-from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.files import write_whole
 from merino.inner.core.common.sealed import DamageError
 from merino.inner.core.common.user_files import STATE, is_there, read_user_file
@@ -23,17 +22,15 @@ from merino.inner.eval.net.file import digest
 from merino.inner.eval.net.network import MAX_WEIGHT, Network, Shape, exact_scores, quantised
 from merino.inner.formats.packed import unpack, without_checks
 from merino.inner.formats.packed_files import is_held_out
+from merino.inner.learn.errors import TrainingError
 from merino.inner.learn.net.gradient import Gradient, Layout, Objective
+from merino.inner.learn.net.starting import layers_of, random_layers
 
 BETAS, EPSILON = (0.9, 0.999), 1e-8
 LAST_RATE = 0.01  # of the first, at the end
 REPORT_SECONDS = 0.5
 FITTED = 200_000  # positions that K is fitted to
 ROUNDED = 256  # positions at which the error of rounding is measured
-
-
-class TrainingError(MerinoError):
-    """Training is impossible; the message says why."""
 
 
 class StoppedEarlyError(TrainingError):
@@ -117,20 +114,6 @@ def recipe_of(records: np.ndarray) -> dict[str, Any]:
     return {"positions": len(records), "hash": digest.hexdigest()}
 
 
-def random_layers(shape: Shape, seed: int) -> dict[str, np.ndarray]:
-    """The weights that training begins with, by the names of `Shape.layers`.
-
-    Their size falls with the number of features. If it were larger, many sums of weights would be beyond the range of a
-    neuron from the start, where a neuron learns nothing.
-    """
-    draw = np.random.default_rng(seed)
-    layers = {}
-    for name, size in shape.layers().items():
-        bound = np.sqrt(1 / size[0])
-        layers[name] = np.zeros(size) if name.endswith("bias") else draw.uniform(-bound, bound, size)
-    return layers
-
-
 class Trainer:
     """A run of training. `records` is PACKED[n], in memory or mapped from the disk.
 
@@ -146,7 +129,7 @@ class Trainer:
         threads: int | None = None,
         start: Network | None = None,
     ) -> None:
-        """`start` is a net to continue from instead of random weights; its numbers of the search stay.
+        """`start` is a net to continue from instead of random weights (`layers_of`); its numbers of the search stay.
 
         Raises TrainingError.
         """
@@ -245,9 +228,7 @@ class Trainer:
     def _initialise(self, start: Network | None) -> None:
         """Random weights by the seed, or those of a net."""
         shape = self._settings.shape
-        if start is not None and start.shape != shape:
-            raise TrainingError(f"the net to start from is {start.shape}, and not {shape}")
-        layers = dict(start.as_floats) if start is not None else random_layers(shape, self._settings.seed)
+        layers = layers_of(start, shape) if start is not None else random_layers(shape, self._settings.seed)
         self._layout.fill(self._weights, layers)
 
     def _network(self) -> Network:

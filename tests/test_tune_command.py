@@ -180,9 +180,9 @@ def test_the_simulation_prints_methods_side_by_side(capsys: pytest.CaptureFixtur
     assert run_spsa(["simulate", "S0", "S2", "--parameters", "1,2", "--pairs", "300", "--runs", "3"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("S0: ")
-    assert lines[3].split() == ["parameters", *METHODS, "bspsas-wide"]
-    assert [line.split()[0] for line in lines[4:8]] == ["1", "gain", "2", "gain"]
-    assert lines[9].startswith("S2: ")
+    assert lines[4].split() == ["parameters", *METHODS, "bspsas-wide"]
+    assert [line.split()[0] for line in lines[5:13]] == ["1", "gain", "in", "careful", "2", "gain", "in", "careful"]
+    assert lines[14].startswith("S2: ")
 
 
 def test_the_simulation_prints_json_with_the_figure_of_the_paper(capsys: pytest.CaptureFixture[str]):
@@ -206,7 +206,7 @@ def test_the_plan_says_how_many_pairs(tmp_path: Path, capsys: pytest.CaptureFixt
     said = capsys.readouterr().out
     assert "8 parameters; 8 Elo to gain" in said
     pairs = int(said.splitlines()[1].split()[0])
-    assert said.splitlines()[2].startswith("Method: auto (the best in simulations up to 16 parameters")
+    assert said.splitlines()[2].startswith("Method: adaptive, the default")
     run_spsa(["plan", str(file), "--pairs", str(pairs)])
     assert capsys.readouterr().out.splitlines()[1] == f"{pairs} pairs leave 2 Elo to gain"
     run_spsa(["plan", str(file), "--target", "9"])

@@ -3,13 +3,16 @@
 import numpy as np
 import pytest
 
+from merino.inner.core.compiled.jit import in_python
 from merino.inner.match.rng import seed_state
+from merino.inner.tune.beliefs import best_level
 from merino.inner.tune.design import next_pair
-from merino.inner.tune.estimators import after, deviations, estimate, initial_state
+from merino.inner.tune.estimators import after, deviations, estimate, gain_over, initial_state, intervals
+from merino.inner.tune.forms import PARABOLA, VAR_S
 from merino.inner.tune.methods import METHODS, number_of
-from merino.inner.tune.methods.auto import BANK, LEVELS, MAX_WIDTH
+from merino.inner.tune.methods.auto import BANK, LEVELS
 from merino.inner.tune.parameters import TunedParameter, settings_for
-from merino.inner.tune.rules import EstimatorSettings, Method, PairResult, State
+from merino.inner.tune.rules import BETA, WIDEST, EstimatorSettings, Method, PairResult, State
 
 STEPS = (((220, 80), (1, -1), 2), ((210, 75), (-1, -1), -1), ((200, 70), (1, 1), 0), ((195, 68), (1, -1), 1))
 EXAMPLE = {
@@ -108,7 +111,7 @@ def test_results_that_come_late_give_the_same_estimate():
     assert np.abs(first.covariance - second.covariance).max() < 1e-9
 
 
-@pytest.mark.parametrize("method", [METHODS["bspsas"], METHODS["bspsa"], METHODS["auto"]])
+@pytest.mark.parametrize("method", [METHODS["bspsas"], METHODS["bspsa"], METHODS["auto"], METHODS["adaptive"]])
 def test_it_does_not_matter_where_zero_is(method):
     settings = make_settings(method, [700.0, 300.0], [100.0, 50.0])
     results = random_results(40, 2, seed=6)
@@ -155,6 +158,59 @@ def test_players_and_estimates_stay_within_bounds(method):
     assert estimate(settings, state)[0] == pytest.approx(10, abs=0.7)
 
 
+@pytest.mark.parametrize("at", [0.0, 1.0, 3.0, 50.0, 100.0])
+def test_adaptive_pairs_are_centred_within_the_bounds_or_narrowed(at):
+    settings = settings_for(METHODS["adaptive"], [TunedParameter("a", at, 0, 100, 60, whole=False)], 100)
+    state, random = initial_state(settings, np.array([at])), seed_state(12)
+    for number in range(1, 100):
+        plus, minus = next_pair(settings, state, number, random)
+        reach, room = abs(plus[0] - minus[0]) / 2, max(min(at, 100 - at), 100 / 16)
+        assert 0 < reach <= room + 1e-9
+        assert (plus[0] + minus[0]) / 2 == pytest.approx(min(max(at, reach), 100 - reach))
+
+
+def test_the_next_perturbation_is_the_one_that_tells_most_and_a_known_outcome_tells_nothing():
+    gains = np.array([[16.0, 4.0, 1.0]])
+    choose = in_python(best_level)
+    assert choose(gains, np.zeros((1, 3)), 0, 0.0, 1.0) == 0
+    assert choose(gains, np.array([[1000.0, 1.0, 0.1]]), 0, 0.0, 1.0) == 1
+
+
+def test_one_parabola_alone_moves_as_bspsas_does():
+    bank = np.array([(PARABOLA, 1.0, 1.0, 0.0, 1.0, 1.0, 0.0)])
+    plain = make_settings(METHODS["bspsas"], [9000.0], [100.0])
+    ours = make_settings(METHODS["adaptive"], [9000.0], [100.0])._replace(bank=bank)
+    results, state = random_results(60, 1, seed=13), initial_state(ours, np.zeros(1))
+    state.beliefs[VAR_S] = 0.0
+    for result in results:
+        state = after(ours, state, result)
+    there = state_after(plain, np.zeros(1), results)
+    assert estimate(ours, state)[0] == pytest.approx(estimate(plain, there)[0], rel=2e-3)
+    assert deviations(ours, state)[0] == pytest.approx(deviations(plain, there)[0], rel=2e-3)
+
+
+@pytest.mark.parametrize("method", [METHODS["adaptive"], METHODS["bspsas"]])
+def test_the_gain_over_the_start_is_that_of_the_curve(method):
+    settings = make_settings(method, [700.0], [100.0])
+    state = initial_state(settings, np.zeros(1))
+    assert gain_over(settings, state, np.zeros(1)).mean == pytest.approx(0)
+    for number in range(1, 3000):
+        reach, middle = 500.0 / 2 ** (number % 3), estimate(settings, state)[0]
+        y = 2 * np.tanh(reach * (80.0 - middle) / 700.0**2)
+        state = after(settings, state, PairResult(number, np.array([middle + reach]), np.array([middle - reach]), y))
+    gain, at = gain_over(settings, state, np.zeros(1)), estimate(settings, state)[0]
+    assert at == pytest.approx(80, abs=12)
+    assert gain.mean == pytest.approx(80**2 / (2 * BETA * 700**2), rel=0.5)
+    assert 0 < gain.low < gain.mean < gain.high
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+def test_intervals_hold_the_estimate_and_stay_within_the_bounds(method):
+    settings = settings_for(method, [TunedParameter("a", 9, 0, 10, 4, 0.5, whole=False)], 200)
+    low, high = intervals(settings, initial_state(settings, np.array([9.0])))
+    assert np.isnan(low[0]) if method.deviations is None else 0 <= low[0] < 9 < high[0] == 10
+
+
 def test_integers_are_right_on_average_and_never_of_the_wrong_sign():
     settings = settings_for(METHODS["bspsa"], [TunedParameter("a", 5.3, 0, 10, 0.4)], 1)
     state, random = initial_state(settings, np.array([5.3])), seed_state(9)
@@ -169,7 +225,7 @@ def test_auto_plays_its_levels_and_the_others_shrink():
     rows = [TunedParameter("a", 0, -1e6, 1e6, 10, whole=False)]
     auto, plain = settings_for(METHODS["auto"], rows, 1000), settings_for(METHODS["bspsa"], rows, 1000)
     random = seed_state(10)
-    largest = 10 * MAX_WIDTH
+    largest = 10 * WIDEST
     state = initial_state(auto, np.zeros(1))
     reaches = {round(abs(next_pair(auto, state, number, random)[0][0]) / largest, 9) for number in range(1, 200)}
     assert reaches == set(LEVELS)
@@ -205,10 +261,10 @@ def test_each_filter_of_auto_is_a_kalman_filter_of_optimum_and_bias():
     for index, (spread, power, multiplier, first_odds) in enumerate(BANK):
         means, odds = np.zeros((3, 2)), first_odds
         both = zip(settings.sigma_0, settings.c_end, strict=True)
-        covariances = [np.diag([deviation**2, (spread * c * MAX_WIDTH) ** 2]) for deviation, c in both]
+        covariances = [np.diag([deviation**2, (spread * c * WIDEST) ** 2]) for deviation, c in both]
         for _, plus, minus, y in results:
             slope = (plus - minus) / settings.sigma**2
-            reach = (0.5 * np.abs(plus - minus) / (settings.c_end * MAX_WIDTH)) ** power
+            reach = (0.5 * np.abs(plus - minus) / (settings.c_end * WIDEST)) ** power
             seen = slope[:, None] * np.column_stack([np.ones(3), reach])
             expected = (seen * means).sum() - slope @ (plus + minus) / 2
             surprise = y - 2 * np.tanh(multiplier * expected / 2)

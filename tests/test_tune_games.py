@@ -291,7 +291,7 @@ def test_the_options_of_an_engine_are_tuned_at_a_clock(engine: tuple[str, ...], 
     order = ["tune", str(file), "--engine", " ".join(engine), "--pairs", "1", "--tc", "20+0.1", "--threads", "1"]
     assert run_spsa(order) == 0
     said = capsys.readouterr().out
-    assert "bspsa after 1 pairs:" in said
+    assert "adaptive after 1 pairs:" in said
     assert "tuned evaluation" not in said
     player = player_told(said)
     assert isinstance(player, OtherPlayer)
@@ -344,7 +344,7 @@ def test_a_tune_by_games_is_played_resumed_and_replayed(tmp_path: Path, capsys: 
     assert run_spsa(order) == 0
     said = capsys.readouterr().out
     assert "Warning: RookOpen_mg: c_end = 0.4" in said
-    assert "bspsa after 6 pairs:" in said
+    assert "adaptive after 6 pairs:" in said
     assert "To confirm it by SPRT" in said
     player = player_told(said)
     assert isinstance(player, OwnPlayer)

@@ -4,9 +4,9 @@ import numpy as np
 
 from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.match.rng import next_random
-from merino.inner.tune.estimators import perturbation, write_estimate
+from merino.inner.tune.estimators import place
 from merino.inner.tune.rng import next_float
-from merino.inner.tune.rules import EstimatorSettings, State
+from merino.inner.tune.rules import EstimatorSettings, State, write_mean
 
 _BITS = 63  # of a random number
 
@@ -25,7 +25,7 @@ def _write_one(settings, state, number, random, plus, minus):
     write_pair(settings, state, number, random, plus, minus)
 
 
-@kernel
+@kernel(makes_arrays=True)
 def write_pair(settings, state, number, random, plus, minus):
     """Fill `plus` and `minus`, float64[d], for pair `number`, counted from 1.
 
@@ -33,13 +33,14 @@ def write_pair(settings, state, number, random, plus, minus):
     players: otherwise a small perturbation could get the wrong sign.
     """
     size = len(plus)
-    write_estimate(settings, state, plus)
-    scale = perturbation(settings, number, random)
+    write_mean(settings, state, plus)
+    reaches = np.empty(size)
+    place(settings, state, number, random, plus, reaches)
     word = 0
     for i in range(size):
         if i % _BITS == 0:
             word = next_random(random)
-        reach = settings.c_end[i] * scale
+        reach = reaches[i]
         if word & 1:
             reach = -reach
         word >>= 1

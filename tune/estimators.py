@@ -3,16 +3,26 @@
 One definition for games and for simulation; `tune.rules` has the model, `tune.methods` the methods.
 """
 
+from statistics import NormalDist
+
 import numpy as np
 from numba import literal_unroll
 
 from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.tune.methods import METHODS, method_of
-from merino.inner.tune.rules import EstimatorSettings, PairResult, State
+from merino.inner.tune.rules import (
+    BETA,
+    FIRST_TAU2,
+    FIRST_TAU2_PAIRS,
+    EstimatorSettings,
+    Gain,
+    PairResult,
+    State,
+    write_mean,
+)
 
-FIRST_TAU2, FIRST_TAU2_PAIRS = 1.1, 20.0  # variance of y at 40% draws, and how many pairs this guess is worth
 _UPDATES = tuple(method.update for method in METHODS.values())
-_WIDTHS = tuple(method.width for method in METHODS.values())
+_PLACES = tuple(method.place for method in METHODS.values())
 
 
 def initial_state(settings: EstimatorSettings, start: np.ndarray) -> State:
@@ -42,7 +52,35 @@ def noise_now(settings: EstimatorSettings, state: State) -> float:
 def deviations(settings: EstimatorSettings, state: State) -> np.ndarray:
     """The posterior standard deviation of each parameter, float64[d]; NaN for a method that has none."""
     find = method_of(settings.method).deviations
-    return np.full(len(settings.low), np.nan) if find is None else find(state)
+    return np.full(len(settings.low), np.nan) if find is None else find(settings, state)
+
+
+def intervals(settings: EstimatorSettings, state: State, outside: float = 0.05) -> np.ndarray:
+    """Where the optimum of each parameter is but for a probability `outside`, float64[2, d] within the bounds.
+
+    NaN for a method without deviations.
+    """
+    find = method_of(settings.method).intervals
+    if find is not None:
+        found = find(settings, state, outside)
+    else:
+        half = NormalDist().inv_cdf(1 - outside / 2) * deviations(settings, state)
+        found = estimate(settings, state) + np.array([-half, half])
+    return np.clip(found, settings.low, settings.high)
+
+
+def gain_over(settings: EstimatorSettings, state: State, start: np.ndarray) -> Gain:
+    """What the estimate is worth against `start`, float64[d]; NaN for a method without deviations.
+
+    By the width of the curve and the deviations, unless the method has its own idea of curves.
+    """
+    find = method_of(settings.method).gain
+    if find is not None:
+        return find(settings, state)
+    steepness = 1 / (2 * BETA * settings.sigma**2)
+    moved = estimate(settings, state) - start
+    spread = 2 * steepness * moved * deviations(settings, state)
+    return Gain(float((steepness * moved**2).sum()), float(np.sqrt((spread**2).sum())))
 
 
 @entry
@@ -52,7 +90,7 @@ def _absorb_one(settings, state, number, plus, minus, y):
 
 @entry
 def _estimate_one(settings, state, theta):
-    write_estimate(settings, state, theta)
+    write_mean(settings, state, theta)
 
 
 @entry
@@ -73,14 +111,13 @@ def absorb(settings, state, number, plus, minus, y):
 
 
 @kernel
-def perturbation(settings, number, random):
-    """The perturbation of pair `number` over c_end; `random` moves on where the method draws it."""
-    found, method = 0.0, 0
-    for width in literal_unroll(_WIDTHS):
+def place(settings, state, number, random, middle, reach):
+    """Fill `reach` with the perturbations of pair `number` by the method, which may move `middle`, the estimate."""
+    method = 0
+    for find in literal_unroll(_PLACES):
         if method == settings.method:
-            found = width(settings, number, random)
+            find(settings, state, number, random, middle, reach)
         method += 1
-    return found
 
 
 @kernel
@@ -89,23 +126,3 @@ def noise(settings, state):
     if settings.tau > 0.0:
         return settings.tau * settings.tau
     return (FIRST_TAU2 * FIRST_TAU2_PAIRS + state.moments[1]) / (FIRST_TAU2_PAIRS + state.moments[0])
-
-
-@kernel
-def write_estimate(settings, state, theta):
-    """Put the estimate into `theta`, float64[d]: the mean of the filters by their evidence, clipped to the bounds."""
-    mean, evidence = state.mean, state.evidence
-    filters, size = mean.shape
-    best, total = evidence[0], 0.0
-    for index in range(1, filters):
-        best = max(best, evidence[index])
-    for i in range(size):
-        theta[i] = 0.0
-    for index in range(filters):
-        if evidence[index] > best - 30.0:  # the others count for less than 1e-13
-            share = np.exp(evidence[index] - best)
-            total += share
-            for i in range(size):
-                theta[i] += share * mean[index, i]
-    for i in range(size):
-        theta[i] = min(max(theta[i] / total, settings.low[i]), settings.high[i])

@@ -12,10 +12,9 @@ from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.engine.search.parameters import OLD_NAMES, PARAMETERS, by_name, parameters_for
 from merino.inner.eval.evaluation import Evaluation, Number
-from merino.inner.tune.estimators import FIRST_TAU2
 from merino.inner.tune.methods import number_of
 from merino.inner.tune.plan import elo_width, spsa_step
-from merino.inner.tune.rules import EstimatorSettings, Method
+from merino.inner.tune.rules import FIRST_TAU2, EstimatorSettings, Method
 
 UNKNOWN_ELO = 1.0  # the assumed cost of displacing a parameter by c_end, by default; too little is safer
 

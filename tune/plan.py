@@ -1,19 +1,14 @@
-"""What can be known before a game is played: the width of a strength curve, SPSA's best step, the pairs needed.
-
-beta = ln 10 / 400 turns a small Elo difference into the expected y of a pair: E[y] = beta * Elo.
-"""
+"""What can be known before a game is played: the width of a strength curve, SPSA's best step, the pairs needed."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
-from merino.inner.tune.methods import METHODS
-from merino.inner.tune.rules import GAMMA, Method
+from merino.inner.tune.methods import DEFAULT
+from merino.inner.tune.rules import BETA, GAMMA
 
-BETA = math.log(10) / 400
 # (19): the last perturbation over the distance of the optimum, as in the paper's settings.
 REACH = 2.2
 # If no step of SPSA gains anything by (18), it still makes small ones.
@@ -22,20 +17,7 @@ MIN_WORTH = 1.05
 MEAN_STEP = 1.70
 
 
-# Where the simulations of docs/lab/tuning.md change their answer: between 16 and 64 parameters, and by the share of the
-# Elo to gain that is left at the end by `loss_left`.
-MANY = 32
-HOPELESS, NOISY = 0.95, 0.5
-WIDER = 1.94  # how much larger perturbations with the mean square of AUTO's are
-
-
-@dataclass(frozen=True)
-class MethodAdvice:
-    """A method for a tune, the factor of the usual c_end (2.2 times the distance), and the reason."""
-
-    method: Method
-    wider: float
-    reason: str
+HOPELESS = 0.95  # the share of the Elo to gain that is left, by `loss_left`, where hardly any method gains
 
 
 def elo_width(distance: np.ndarray, elo: np.ndarray) -> np.ndarray:
@@ -90,29 +72,8 @@ def pairs_needed(
     return most
 
 
-def advice(size: int, share_left: float) -> MethodAdvice:
-    """The method for `size` parameters where `loss_left` is this share of the Elo to gain.
-
-    The share stands for the length of a tune: it takes in how much there is to gain, the perturbations and the draws.
-    """
+def advice(share_left: float) -> str:
+    """The method for any tune, and a warning where `loss_left` is nearly all of the Elo to gain, in a line."""
     if share_left > HOPELESS:
-        return MethodAdvice(
-            METHODS["auto"], 1.0, "but so few pairs bring hardly any method a gain: play more, or tune fewer"
-        )
-    if size <= MANY:
-        return MethodAdvice(
-            METHODS["auto"],
-            1.0,
-            "the best in simulations up to 16 parameters, or close to it, and safe on lopsided curves",
-        )
-    if share_left > NOISY:
-        return MethodAdvice(
-            METHODS["bspsas"],
-            WIDER,
-            "with many parameters and few pairs, wide perturbations gain most and `auto` learns less",
-        )
-    return MethodAdvice(
-        METHODS["auto"],
-        1.0,
-        "64 parameters: 0.3 Elo lost on an even curve, `bspsas` 0.7; but 1.1 on a cubic one, `bspsas` 0.5",
-    )
+        return f"Method: {DEFAULT}, but so few pairs bring hardly any method a gain: play more, or tune fewer"
+    return f"Method: {DEFAULT}, the default of 'merino spsa tune'"

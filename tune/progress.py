@@ -7,24 +7,30 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from merino.inner.tune.estimators import deviations, estimate, noise_now
+from merino.inner.tune.estimators import deviations, estimate, gain_over, intervals, noise_now
 from merino.inner.tune.formats import fishtest_lines, openbench_lines
 from merino.inner.tune.parameters import TunedParameter, best_step
-from merino.inner.tune.plan import BETA
-from merino.inner.tune.rules import EstimatorSettings, Method, State
+from merino.inner.tune.rules import BETA, EstimatorSettings, Gain, Method, State
 from merino.inner.tune.tuning import Tune
 
 
 def value_table(parameters: Sequence[TunedParameter], settings: EstimatorSettings, state: State) -> list[str]:
-    """A row for each parameter: start, estimate, one standard deviation, and the change in units of c_end."""
-    values, spread = estimate(settings, state), deviations(settings, state)
+    """A row for each parameter: start, estimate, its 95% interval, and the change in units of c_end."""
+    values, ends = estimate(settings, state), intervals(settings, state)
     width = max(len("parameter"), *(len(row.name) for row in parameters))
-    lines = [f"{'parameter':<{width}} {'start':>9} {'now':>10} {'+- 1 sd':>9} {'moved/c':>8}"]
+    lines = [f"{'parameter':<{width}} {'start':>9} {'now':>10} {'95% of it':>19} {'moved/c':>8}"]
     for index, row in enumerate(parameters):
-        error = "-" if np.isnan(spread[index]) else f"{spread[index]:.3g}"
+        low, high = ends[:, index]
+        between = "-" if np.isnan(low) else f"{low:.4g} to {high:.4g}"
         moved = (values[index] - row.start) / row.c_end
-        lines.append(f"{row.name:<{width}} {row.start:>9g} {values[index]:>10.2f} {error:>9} {moved:>+8.2f}")
+        lines.append(f"{row.name:<{width}} {row.start:>9g} {values[index]:>10.2f} {between:>19} {moved:>+8.2f}")
     return lines
+
+
+def gain_line(gain: Gain) -> str:
+    """What a result is worth, and whether that is more than chance."""
+    text = f"Expected against the start: {gain.mean:+.1f} Elo, 95% from {gain.low:+.1f} to {gain.high:+.1f}"
+    return text if gain.low > 0 else f"{text}: no gain is proved, keep the start unless a match proves one"
 
 
 def remaining_loss(settings: EstimatorSettings, state: State) -> float:
@@ -76,7 +82,7 @@ def clock(seconds: float) -> str:
 
 
 def result_lines(tune: Tune, method: Method, settings: EstimatorSettings, state: State) -> list[str]:
-    """The result of a method: values, deviations, the Elo left to gain, and the lines of both formats."""
+    """The result of a method: values, intervals, the Elo left and gained, and the lines of both formats."""
     parameters = tune.configuration.parameters
     played = len(tune.done) - tune.lost
     lines = [f"{method.name} after {played} pairs:", *value_table(parameters, settings, state)]
@@ -84,6 +90,7 @@ def result_lines(tune: Tune, method: Method, settings: EstimatorSettings, state:
     if not np.isnan(loss):
         before = sum(row.elo for row in parameters)
         lines.append(f"Expected to be left: {loss:.2f} Elo of the {before:.2f} expected at the start")
+        lines.append(gain_line(gain_over(settings, state, np.array([row.start for row in parameters]))))
     steps = [row.r_end or best_step(row, parameters, tune.configuration.pairs) for row in parameters]
     values = estimate(settings, state)
     lines += ["# fishtest", *fishtest_lines(parameters, np.round(values, 4), steps)]

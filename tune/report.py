@@ -6,9 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from merino.inner.match.statistics import Z_95
+import numpy as np
+
 from merino.inner.tune import paper
-from merino.inner.tune.estimators import deviations
+from merino.inner.tune.estimators import gain_over, intervals
 from merino.inner.tune.simulator import SETTINGS, Cell
 from merino.inner.tune.tuning import Tune
 
@@ -27,7 +28,8 @@ def simulation_table(cells: Sequence[Cell]) -> list[str]:
             f"{setting}: {SETTINGS[setting].sentence}",
             f"{first.pairs} pairs, {_under_way(first)}{len(first.losses)} runs a cell: Elo still lost, its mean and "
             "standard error;",
-            "below it the Elo gained, and in brackets the standard deviation of a run",
+            "below it the Elo gained, and in brackets the standard deviation of a run; how many of the 95% intervals",
+            "have the optimum; and the Elo lost if the start is kept unless the gain over it is significant",
             *([_TWO_OPTIMA] if first.ends else []),
             "parameters" + "".join(f"{name:>22}" for name in names),
         ]
@@ -37,6 +39,8 @@ def simulation_table(cells: Sequence[Cell]) -> list[str]:
             lines.append(
                 f"{'gain':>10}" + "".join(f"{_gain(row[name].gain, row[name].deviation):>22}" for name in names)
             )
+            lines.append(f"{'in 95%':>10}" + "".join(f"{_share(row[name].coverage):>22}" for name in names))
+            lines.append(f"{'careful':>10}" + "".join(f"{_loss(row[name].careful):>22}" for name in names))
             ends = [ends for name in names if (ends := row[name].ends)]
             if ends:
                 lines.append(f"{'at optima':>10}" + "".join(f"{f'{better}, {worse}':>22}" for better, worse in ends))
@@ -56,24 +60,30 @@ def simulation_table(cells: Sequence[Cell]) -> list[str]:
 def tune_json(tune: Tune, proved: bool | None) -> dict[str, Any]:
     """The result of a tune: values as played, with 95% intervals, null where a method has none.
 
-    `proved` is the outcome of the closing match, None without one or if it was not decided.
+    `proved` is the outcome of the closing match, None without one or if it was not decided. `gain` is what the values
+    are expected to be worth against the start, in Elo with its 95% interval.
     """
-    rows, spread = tune.configuration.parameters, deviations(tune.settings, tune.state)
-    exact = tune.estimate()
+    rows, exact = tune.configuration.parameters, tune.estimate()
+    gain = gain_over(tune.settings, tune.state, np.array([row.start for row in rows]))
     return {
         "parameters": [
             {
                 "name": row.name,
                 "start": row.start,
                 "value": round(value) if row.whole else value,
-                "low": None if math.isnan(sd) else max(row.low, value - Z_95 * sd),
-                "high": None if math.isnan(sd) else min(row.high, value + Z_95 * sd),
+                "low": _known(low),
+                "high": _known(high),
             }
-            for row, value, sd in zip(rows, exact.tolist(), spread.tolist(), strict=True)
+            for row, value, low, high in zip(rows, exact.tolist(), *intervals(tune.settings, tune.state), strict=True)
         ],
         "games": 2 * (len(tune.done) - tune.lost),
+        "gain": {"elo": _known(gain.mean), "low": _known(gain.low), "high": _known(gain.high)},
         "proved": proved,
     }
+
+
+def _known(number: float) -> float | None:
+    return None if math.isnan(number) else float(number)
 
 
 def _under_way(cell: Cell) -> str:
@@ -97,6 +107,8 @@ def _cell_json(cell: Cell) -> dict[str, Any]:
         "standard_error": cell.error,
         "mean_gain_elo": cell.gain,
         "standard_deviation": cell.deviation,
+        "interval_coverage": cell.coverage,
+        "careful_loss_elo": cell.careful,
     }
     if cell.ends:
         found["runs_at_better_optimum"], found["runs_at_worse_optimum"] = cell.ends
@@ -109,6 +121,14 @@ def _cell_json(cell: Cell) -> dict[str, Any]:
             "paper_standard_deviation": figure.deviation,
         }
     return found
+
+
+def _share(coverage: float | None) -> str:
+    return "-" if coverage is None else f"{coverage:.1%}"
+
+
+def _loss(careful: float | None) -> str:
+    return "-" if careful is None else f"{careful:.5f}"
 
 
 def _gain(gain: float, deviation: float) -> str:

@@ -5,6 +5,7 @@ Settings of arXiv:2205.15602, section 3, from the authors' spreadsheet; the draw
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -16,20 +17,24 @@ from merino.inner.core.common.work import cores, ordered, threads
 from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.match.rng import seed_state
 from merino.inner.tune.design import write_pair
-from merino.inner.tune.estimators import absorb, estimate, initial_state, write_estimate
+from merino.inner.tune.estimators import absorb, estimate, gain_over, initial_state, intervals
 from merino.inner.tune.methods import METHODS, number_of
-from merino.inner.tune.methods.auto import LEVEL_SHARES, LEVELS, MAX_WIDTH
+from merino.inner.tune.methods.auto import LEVEL_SHARES, LEVELS
 from merino.inner.tune.plan import REACH, elo_width, spsa_step
 from merino.inner.tune.rng import next_float
-from merino.inner.tune.rules import GAMMA, EstimatorSettings, Method
+from merino.inner.tune.rules import GAMMA, WIDEST, EstimatorSettings, Method, write_mean
 
 START, BOUND, TOTAL_ELO = 100.0, 1000.0, 2.0
 DRAW_RATE, TAU = 0.82, 0.6
 # The control for AUTO: BSPSAS with perturbations of the same mean square as AUTO's.
-WIDE_REACH = REACH * MAX_WIDTH * float(np.sqrt((LEVEL_SHARES * LEVELS**2).sum() * (1 - 2 * GAMMA)))
+WIDE_REACH = REACH * WIDEST * float(np.sqrt((LEVEL_SHARES * LEVELS**2).sum() * (1 - 2 * GAMMA)))
 # Perturbations that much smaller do not reach beyond both optima.
 NARROWER = 0.25
-QUADRATIC, TANH, CUBIC, TWO_OPTIMA, LOPSIDED_OPTIMA = range(5)
+QUADRATIC, TANH, CUBIC, TWO_OPTIMA, LOPSIDED_OPTIMA, KINKED, QUARTIC, SATURATED, UNEVEN_SIDES, RATIO = range(10)
+SIDES = 4.0  # how many times steeper one side of UNEVEN_SIDES is than the other
+# A multiplier of material at depth 3, as measured of Toga II: the Elo lost is RATIO_ELO times the square of the
+# logarithm of value over optimum, above it at most RATIO_MOST; the optimum is RATIO_OPTIMUM told distances above 0.
+RATIO_ELO, RATIO_MOST, RATIO_OPTIMUM = 300.0, 180.0, 1.75
 # A curve with two optima, in units of START and in Elo: the steepness of both, the place of the worse one and the Elo
 # lost there, and how many times steeper the lopsided curve is on the far side of the better one.
 STEEPNESS, WORSE_AT, WORSE_ELO, BEYOND = 8.0, 1.4, 3.0, 3.0
@@ -43,19 +48,21 @@ class Curve(NamedTuple):
 
     It is sum k_i x_i^2 times a factor that makes it lopsided by `shape`, or x^T H x if `matrix`, float64[d, d], is not
     empty. `steepness` is k, float64[d]. With TWO_OPTIMA the first parameter has a second, worse optimum, and with
-    LOPSIDED_OPTIMA the better one is also steeper on its far side.
+    LOPSIDED_OPTIMA the better one is also steeper on its far side. `draws` is the share of drawn games between equals.
     """
 
     steepness: np.ndarray
     matrix: np.ndarray
     shape: int
+    draws: float
 
 
 @dataclass(frozen=True)
 class Setting:
     """A stress test: the true curve, and the factor by which the tuner's idea of its Elo is wrong.
 
-    `sight` is how far the tuner thinks the optimum to be, in units of START.
+    `sight` is how far the tuner thinks the optimum to be, and `start` how far it is, in units of START, as are the
+    `bounds`. With draws other than DRAW_RATE the tuner estimates the noise.
     """
 
     name: str
@@ -65,6 +72,9 @@ class Setting:
     uneven: bool = False
     rotated: bool = False
     sight: float = 1.0
+    start: float = 1.0
+    bounds: tuple[float, float] = (-BOUND / START, BOUND / START)
+    draws: float = DRAW_RATE
 
     @property
     def has_two_optima(self) -> bool:
@@ -84,7 +94,7 @@ class Setting:
             basis, _ = np.linalg.qr(np.random.default_rng(ROTATION_SEED).normal(size=(size, size)))
             matrix = basis @ np.diag(_spread_evenly(5.0, size)) @ basis.T
             matrix *= TOTAL_ELO / (START**2 * matrix.sum())
-        return Curve(even, np.ascontiguousarray(matrix), self.shape)
+        return Curve(even, np.ascontiguousarray(matrix), self.shape, self.draws)
 
 
 SETTINGS = {
@@ -99,6 +109,23 @@ SETTINGS = {
         Setting("S2", "lopsided: one side is up to three times as steep as the other", shape=TANH),
         Setting("S2c", "lopsided by a cubic term", shape=CUBIC),
         Setting("S3", "quadratic, with rotated axes", rotated=True),
+        Setting("S4", "quadratic, and the start is the optimum", start=0.0),
+        Setting("S5", "quadratic, with the optimum three times as far as told", sight=1 / 3),
+        Setting("S6", "quadratic, with the optimum at a third of the told distance", sight=3.0),
+        Setting("K1", "kinked: the Elo lost grows with the distance, not its square", shape=KINKED),
+        Setting("K2", "flat-bottomed: the Elo lost grows with the fourth power of the distance", shape=QUARTIC),
+        Setting("K3", "saturated: beyond twice the distance of the start hardly more is lost", shape=SATURATED),
+        Setting("K4", "beyond the optimum four times as steep as before it", shape=UNEVEN_SIDES),
+        Setting("K5", "beyond the optimum a quarter as steep as before it", shape=UNEVEN_SIDES, start=-1.0),
+        Setting(
+            "K6",
+            "as a factor of material: bounded, from far below, with 20% draws and 40 Elo told",
+            elo_factor=20.0,
+            shape=RATIO,
+            start=0.5 - RATIO_OPTIMUM,
+            bounds=(-RATIO_OPTIMUM, 20 / 3 - RATIO_OPTIMUM),
+            draws=0.2,
+        ),
         Setting("L1", "the first parameter has a worse optimum, nearer the start than the better", shape=TWO_OPTIMA),
         Setting("L2", "as L1, with the better optimum three times as steep on its far side", shape=LOPSIDED_OPTIMA),
         Setting(
@@ -138,7 +165,8 @@ DEFAULT_CONTENDERS = tuple(name for name in CONTENDERS if name not in ("bspsas-n
 class Cell:
     """One cell of the table: the Elo that each of its runs still loses, float64[runs]; `start_loss` is that before.
 
-    `firsts`, float64[runs], is the first parameter at the end of each run; its optimum is 0.
+    `firsts`, float64[runs], is the first parameter at the end of each run; its optimum is 0. `covered` and `proved` are
+    as in RunEnd.
     """
 
     contender: Contender
@@ -148,7 +176,19 @@ class Cell:
     losses: np.ndarray
     start_loss: float
     firsts: np.ndarray
+    covered: np.ndarray
+    proved: np.ndarray
     ahead: int = 1  # pairs under way
+
+    @property
+    def coverage(self) -> float | None:
+        """The share of 95% intervals that have the optimum; None for a method without intervals."""
+        return None if np.isnan(self.covered).any() else float(self.covered.mean())
+
+    @property
+    def careful(self) -> float | None:
+        """The mean Elo still lost if the start is kept unless the gain over it is significant; None as above."""
+        return None if self.coverage is None else float(np.where(self.proved, self.losses, self.start_loss).mean())
 
     @property
     def ends(self) -> tuple[int, int] | None:
@@ -189,14 +229,14 @@ def tuner_settings(method: Method, setting: Setting, size: int, pairs: int, reac
     distance, elo = setting.sight * START, TOTAL_ELO * setting.sight**2
     sigma = elo_width(np.full(size, distance), np.full(size, elo / size * setting.elo_factor))
     r_end = spsa_step(elo, size, pairs, elo / size * reach**2, TAU)
-    limit, even = np.full(size, BOUND), np.ones(size)
+    even = np.ones(size)
     whole = np.zeros(size, dtype=bool)
     return EstimatorSettings(
         number_of(method),
         pairs,
-        TAU,
-        -limit,
-        limit,
+        TAU if setting.draws == DRAW_RATE else 0.0,
+        even * setting.bounds[0] * START,
+        even * setting.bounds[1] * START,
         whole,
         even * reach * distance,
         even * r_end,
@@ -216,32 +256,43 @@ class RunTask:
     run: int
     second: EstimatorSettings | None = None  # of a second tune from where the first ends
     ahead: int = 1
+    start: float = START
 
 
 class RunEnd(NamedTuple):
-    """The end of a run: the Elo lost there, and the first parameter."""
+    """The end of a run: the Elo lost there, and the first parameter.
+
+    `covered` is the share of parameters whose 95% interval has the optimum, NaN for a method without intervals;
+    `proved` is whether the 95% interval of the gain over the start is above 0.
+    """
 
     loss: float
     first: float
+    covered: float
+    proved: bool
 
 
 def play_run(task: RunTask) -> RunEnd:
     """Play a run to its end."""
     size = len(task.settings.low)
-    at, random = np.full(size, START), seed_state(task.seed, size, task.run)
-    loss = 0.0
+    at, random = np.full(size, task.start), seed_state(task.seed, size, task.run)
+    loss, begun = 0.0, at
     for settings in (task.settings, task.second):
         if settings is not None:
             state = initial_state(settings, at)
             under_way = np.zeros((min(task.ahead, settings.pairs), 2 * size + 1))
             loss = float(_play(settings, state, task.curve, random, under_way))
             at = estimate(settings, state)
-    return RunEnd(loss, float(at[0]))
+            low, high = intervals(settings, state)
+            gain = gain_over(settings, state, begun)
+            begun = at
+    covered = float(((low <= 0) & (high >= 0)).mean()) if not np.isnan(low).any() else math.nan
+    return RunEnd(loss, float(at[0]), covered, gain.low > 0)
 
 
 def loss_at_start(setting: Setting, size: int) -> float:
     """The Elo lost before the first pair."""
-    return float(_lost(setting.curve(size), np.full(size, START)))
+    return float(_lost(setting.curve(size), np.full(size, setting.start * START)))
 
 
 def simulate(
@@ -267,11 +318,12 @@ def simulate(
         second = tuner_settings(contender.method, setting, size, pairs // 2, contender.second)
         second = second._replace(sigma_0=second.sigma_0 / 2)
     curve = setting.curve(size)
-    tasks = (RunTask(settings, curve, seed, run, second, ahead) for run in range(runs))
+    tasks = (RunTask(settings, curve, seed, run, second, ahead, setting.start * START) for run in range(runs))
     count = at_a_time or cores()
     with nullcontext(executor) if executor else threads(count) as workers:
-        losses, firsts = np.array(list(ordered(workers, play_run, tasks, 2 * count))).T
-    return Cell(contender, setting.name, size, pairs, losses, loss_at_start(setting, size), firsts, ahead)
+        losses, firsts, covered, proved = np.array(list(ordered(workers, play_run, tasks, 2 * count))).T
+    start_loss = loss_at_start(setting, size)
+    return Cell(contender, setting.name, size, pairs, losses, start_loss, firsts, covered, proved > 0, ahead)
 
 
 def _spread_evenly(most: float, size: int) -> np.ndarray:
@@ -298,12 +350,12 @@ def _play_pairs(settings, state, curve, random, under_way, plus, minus):
         if number <= settings.pairs:
             write_pair(settings, state, number, random, plus, minus)
             gain = elo_lost(curve, minus) - elo_lost(curve, plus)
-            _store_pair(under_way[number % ahead], plus, minus, np.float64(_game(gain, random) + _game(gain, random)))
+            _store_pair(under_way[number % ahead], plus, minus, _both(gain, curve.draws, random))
         oldest = number - ahead + 1
         if oldest >= 1:
             y = _load_pair(under_way[oldest % ahead], plus, minus)
             absorb(settings, state, oldest, plus, minus, y)
-    write_estimate(settings, state, plus)
+    write_mean(settings, state, plus)
     return elo_lost(curve, plus)
 
 
@@ -331,10 +383,16 @@ def _lost(curve, x):
 
 
 @kernel
-def _game(elo, random):
+def _both(elo, draws, random):
+    """The result of a pair."""
+    return np.float64(_game(elo, draws, random) + _game(elo, draws, random))
+
+
+@kernel
+def _game(elo, draws, random):
     """1, 0 or -1 for a player who is `elo` better; the draw rate is lower only if the win rate leaves no room."""
     expected = 1.0 / (1.0 + 10.0 ** (-elo / 400.0))
-    draw = min(DRAW_RATE, 2.0 * min(expected, 1.0 - expected))
+    draw = min(draws, 2.0 * min(expected, 1.0 - expected))
     share = next_float(random)
     if share < expected - 0.5 * draw:
         return 1
@@ -359,8 +417,27 @@ def elo_lost(curve, x):
             factor = 1.0 + 0.5 * np.tanh(x[i] / START)
         elif curve.shape == CUBIC:
             factor = max(0.2, 1.0 + 0.3 * x[i] / (4.0 * START))
-        lost += curve.steepness[i] * factor * x[i] * x[i]
+        elif curve.shape == UNEVEN_SIDES and x[i] < 0.0:
+            factor = SIDES
+        if curve.shape < KINKED or curve.shape == UNEVEN_SIDES:
+            lost += curve.steepness[i] * factor * x[i] * x[i]
+        else:
+            lost += curve.steepness[i] * START * START * _other_form(curve.shape, x[i] / START)
     return lost
+
+
+@kernel
+def _other_form(shape, x):
+    """The Elo lost at `x` in units of START, over TOTAL_ELO, for one parameter."""
+    if shape == KINKED:
+        return abs(x)
+    if shape == QUARTIC:
+        return x * x * x * x
+    if shape == SATURATED:
+        return (1.0 - np.exp(-0.5 * x * x)) / (1.0 - np.exp(-0.5))
+    ratio = np.log(max(x + RATIO_OPTIMUM, 0.02) / RATIO_OPTIMUM)
+    lost = RATIO_ELO * ratio * ratio
+    return (lost if ratio < 0.0 else RATIO_MOST * (1.0 - np.exp(-lost / RATIO_MOST))) / TOTAL_ELO
 
 
 @kernel

@@ -185,6 +185,7 @@ def load_tune(path: Path, wanted: Configuration | None = None) -> Tune:
         if wanted is not None and (changed := changes(configuration, wanted)):
             raise TuneError(f"'{path}' belongs to a tune with other {', '.join(changed)}; use another file")
         tune = Tune.new(configuration)
+        file = {name: array for name, array in tune.state._asdict().items() if not array.size} | file  # older: without
         plus, minus, results = file["plus"], file["minus"], file["y"]
         pairs = np.zeros((len(plus), len(configuration.parameters)))
         others = {"random": tune.random, "plus": pairs, "minus": pairs, "y": np.zeros(len(results))}

@@ -5,15 +5,15 @@ from __future__ import annotations
 from merino.inner.match.rng import seed_state
 from merino.inner.tune.design import next_pair
 from merino.inner.tune.estimators import after, estimate, initial_state, noise_now
-from merino.inner.tune.methods import METHODS
+from merino.inner.tune.methods import DEFAULT, METHODS
 from merino.inner.tune.rules import PairResult
 from merino.inner.tune.simulator import CONTENDERS, SETTINGS, simulate, tuner_settings
 
 
 def warm_up() -> None:
     """Simulate a short tune, and take the steps of a tune by games."""
-    simulate(CONTENDERS["auto"], SETTINGS["S0"], size=2, pairs=1, runs=1, seed=1, at_a_time=1)
-    settings = tuner_settings(METHODS["auto"], SETTINGS["S0"], 2, 1)
+    simulate(CONTENDERS[DEFAULT], SETTINGS["S0"], size=2, pairs=1, runs=1, seed=1, at_a_time=1)
+    settings = tuner_settings(METHODS[DEFAULT], SETTINGS["S0"], 2, 1)
     state = initial_state(settings, settings.sigma_0)
     plus, minus = next_pair(settings, state, 1, seed_state(1, 2))
     state = after(settings, state, PairResult(1, plus, minus, 0.0))

@@ -23,9 +23,8 @@ from merino.inner.eval.families import load_chosen
 from merino.inner.match.errors import MatchError
 from merino.inner.match.openings import PLIES
 from merino.inner.tune import paper
-from merino.inner.tune.estimators import FIRST_TAU2
 from merino.inner.tune.formats import fishtest_lines, openbench_lines, read_file
-from merino.inner.tune.methods import METHODS
+from merino.inner.tune.methods import DEFAULT, METHODS
 from merino.inner.tune.parameters import (
     TunedParameter,
     TuneError,
@@ -33,8 +32,9 @@ from merino.inner.tune.parameters import (
     own_parameters,
     rounding_warnings,
 )
-from merino.inner.tune.plan import REACH, advice, loss_left, pairs_needed
+from merino.inner.tune.plan import advice, loss_left, pairs_needed
 from merino.inner.tune.report import simulation_json, simulation_table
+from merino.inner.tune.rules import FIRST_TAU2
 from merino.inner.tune.simulator import CONTENDERS, DEFAULT_CONTENDERS, SETTINGS, Cell, simulate
 
 _GROUPS = {"S1": ("S1x4", "S1/4", "S1h"), "all": tuple(SETTINGS)}
@@ -165,7 +165,7 @@ def _add_games(commands: argparse._SubParsersAction[Parser]) -> None:
     _add_parameter_file(tune)
     add = tune.add_argument
     add("--pairs", type=positive, metavar="N", default=1000, help="game pairs to play (default: %(default)s)")
-    add("--method", choices=list(METHODS), default="bspsa", help="tuning method (default: %(default)s)")
+    add("--method", choices=list(METHODS), default=DEFAULT, help="tuning method (default: %(default)s)")
     add("--engine", metavar="COMMAND", help="tune the UCI options of this engine instead of Merino")
     shared.add_evaluation(tune)
     add_time_control(tune)
@@ -281,7 +281,7 @@ def _plan(args: argparse.Namespace) -> int:
     if args.pairs:
         left = loss_left(args.pairs, starts, at_c, tau, **gamma)
         print(f"{args.pairs} pairs leave {left:.3g} Elo to gain")
-        print(_advised(len(parameters), left / starts.sum()))
+        print(advice(left / starts.sum()))
         return 0
     target = args.target or starts.sum() / 2
     if target >= starts.sum():
@@ -289,15 +289,8 @@ def _plan(args: argparse.Namespace) -> int:
         return 0
     pairs = pairs_needed(target, starts, at_c, tau, **gamma)
     print(f"{pairs} pairs of games ({2 * pairs} games) leave {target:.3g} Elo to gain")
-    print(_advised(len(parameters), target / starts.sum()))
+    print(advice(target / starts.sum()))
     return 0
-
-
-def _advised(size: int, share_left: float) -> str:
-    """The method to use, in a line."""
-    found = advice(size, share_left)
-    wider = "" if found.wider == 1 else f" and c_end = {found.wider * REACH:.1f} times dist"
-    return f"Method: {found.method.name}{wider} ({found.reason})"
 
 
 def _convert(args: argparse.Namespace) -> int:

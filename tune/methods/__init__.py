@@ -12,6 +12,7 @@ from merino.inner.tune.rules import Method
 
 _MODULES = sorted(module.name for module in pkgutil.iter_modules(__path__))
 METHODS: dict[str, Method] = {}
+DEFAULT = "adaptive"  # of a tune by games, and what a plan advises
 for _name in _MODULES:
     _method = import_module(f"{__name__}.{_name}").METHOD
     METHODS[_method.name] = _method

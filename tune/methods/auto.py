@@ -6,7 +6,7 @@ import numpy as np
 
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.tune.rng import next_float
-from merino.inner.tune.rules import EstimatorSettings, Method, State, slope, state_of
+from merino.inner.tune.rules import WIDEST, EstimatorSettings, Method, State, slope, state_of
 
 # The handicap of a filter of AUTO, in log-odds: for a lopsided curve, and for a curvature other than the one
 # stated. Without it, a short tune on an even curve would follow filters that it does not need.
@@ -20,7 +20,6 @@ BANK = np.array(
         for spread, power in ((0.0, 1.0), (0.04, 1.0), (0.2, 1.0), (0.04, 2.0), (0.2, 2.0))
     ]
 )
-MAX_WIDTH = 3.43  # AUTO's largest perturbation in units of c_end: the paper's first one, 200,000^0.101
 LEVELS = np.array([1.0, 0.5, 0.25])  # AUTO's perturbations as shares of the largest
 LEVEL_SHARES = np.array([0.3, 0.3, 0.4])  # how often each is played
 
@@ -29,11 +28,11 @@ def _prepare(settings: EstimatorSettings, start: np.ndarray) -> State:
     size, filters = len(start), len(settings.bank)
     spread = np.zeros((filters, 3, size))
     spread[:, 0] = settings.sigma_0**2
-    spread[:, 2] = (settings.bank[:, :1] * settings.c_end * MAX_WIDTH) ** 2
+    spread[:, 2] = (settings.bank[:, :1] * settings.c_end * WIDEST) ** 2
     return state_of(settings, start, spread=spread, bias=np.zeros((filters, size)))
 
 
-def _deviations(state: State) -> np.ndarray:
+def _deviations(settings: EstimatorSettings, state: State) -> np.ndarray:
     shares = np.exp(state.evidence - state.evidence.max())
     shares = shares[:, None] / shares.sum()
     mean = (shares * state.mean).sum(axis=0)
@@ -41,9 +40,11 @@ def _deviations(state: State) -> np.ndarray:
 
 
 @kernel
-def _width(settings, number, random):
-    """One of the perturbations of AUTO over c_end, at random."""
-    return MAX_WIDTH * _level(random)
+def _place(settings, state, number, random, middle, reach):
+    """One of the perturbations of AUTO, at random."""
+    width = WIDEST * _level(random)
+    for i in range(len(reach)):
+        reach[i] = settings.c_end[i] * width
 
 
 @kernel
@@ -63,7 +64,7 @@ def _update_bank(settings, state, number, plus, minus, y, tau2):
     size = len(plus)
     seen, gains = np.empty((4, size)), np.empty((4, size))
     for i in range(size):
-        reach = 0.5 * abs(plus[i] - minus[i]) / (settings.c_end[i] * MAX_WIDTH)
+        reach = 0.5 * abs(plus[i] - minus[i]) / (settings.c_end[i] * WIDEST)
         seen[_SLOPE, i] = slope(settings.sigma, plus, minus, i)
         seen[_MIDDLE, i] = 0.5 * (plus[i] + minus[i])
         seen[_REACH, i] = reach
@@ -117,4 +118,4 @@ SENTENCE = (
     f"{len(BANK)} filters like those of `bspsas` at once, with wide perturbations that do not shrink; those that "
     "predict the results best decide"
 )
-METHOD = Method("auto", SENTENCE, _update_bank, _prepare, _deviations, _width, BANK, version=2)  # 1 played other pairs
+METHOD = Method("auto", SENTENCE, _update_bank, _prepare, _deviations, _place, BANK, version=2)  # 1 played other pairs

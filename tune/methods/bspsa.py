@@ -12,7 +12,7 @@ def _prepare(settings: EstimatorSettings, start: np.ndarray) -> State:
     return state_of(settings, start, covariance=np.diag(settings.sigma_0**2))
 
 
-def _deviations(state: State) -> np.ndarray:
+def _deviations(settings: EstimatorSettings, state: State) -> np.ndarray:
     return np.sqrt(np.diag(state.covariance))
 
 

@@ -14,7 +14,7 @@ def _prepare(settings: EstimatorSettings, start: np.ndarray) -> State:
     return state_of(settings, start, spread=spread)
 
 
-def _deviations(state: State) -> np.ndarray:
+def _deviations(settings: EstimatorSettings, state: State) -> np.ndarray:
     return np.sqrt(state.spread[0, 0])
 
 

@@ -43,6 +43,7 @@ LINES = (
     "spsa resume ?",
     "spsa replay ?",
     "spsa plan ?",
+    "spsa arena ?",
     "positions ?",
     "profile ? --player A",
     "drill ? --player A",

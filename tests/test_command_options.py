@@ -38,6 +38,7 @@ OTHER_SPELLINGS = {
     "spsa simulate --threads 2": "spsa simulate --concurrency 2",
     "spsa tune f --threads 2": "spsa tune f --concurrency 2",
     "spsa resume f --threads 2": "spsa resume f --concurrency 2",
+    "spsa arena f --threads 2": "spsa arena f --concurrency 2",
     "spsa plan f --draws 0.5": "spsa plan f --draw-ratio 0.5",
     "learn g.pgn --threads 2": "learn g.pgn --concurrency 2",
     "improve --threads 2": "improve --concurrency 2",
@@ -192,7 +193,7 @@ def test_a_mistyped_option_is_answered_with_the_nearest(capsys: pytest.CaptureFi
         (["go_"], "there is no command 'go_'; did you mean 'go'?"),
         (
             ["spsa", "tnue"],
-            "'tnue' is not one of simulate, tune, resume, replay, scan, plan, convert; did you mean 'tune'?",
+            "'tnue' is not one of simulate, tune, resume, replay, scan, arena, plan, convert; did you mean 'tune'?",
         ),
         (["points", "--by", "elos"], "did you mean 'elo'?"),
         (["learn", "a.pgn", "--terms", "RokOpen"], "there is no term 'RokOpen'; did you mean 'RookOpen'?"),

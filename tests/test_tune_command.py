@@ -1,6 +1,7 @@
 """`merino spsa`: files of parameters, the plan and the simulation as a user sees them."""
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ from merino.inner.tune.parameters import (
     rounding_warnings,
 )
 from merino.inner.tune.tuning import load_tune
+from tests.test_docs import ROOT, commands
 
 FISHTEST = "RookOpen_mg, 17, 0, 60, 5, 0.002\nrazor_margin, 200, 50, 800, 40, 0.0025\n"
 OPENBENCH = "RookOpen_mg, int, 17, 0, 60, 5, 0.002\nScale, float, 1.5, 0.5, 3, 0.25, 0.004  # not ours\n"
@@ -120,6 +122,7 @@ def test_a_term_of_two_values_is_tuned_by_phase():
         ("a, 1, 0, 2, 0, 1", "file:1: a: c_end = 0"),
         ("a, 1, 0, 2, 1, -1", "file:1: a: r_end = -1; it must be above 0"),
         ("a, 1, 1, 1, 1, 1", "file:1: a: the bounds 1..1 leave nothing to tune"),
+        ("a, 0.5, 0.2, 0.9, 1, 1", "file:1: a: the bounds 0.2..0.9 hold no two integers"),
         ("a, nan, 0, 2, 1, 1", "file:1: a: start = nan is not a finite number"),
         ("a, real, 1, 0, 2, 1, 1", "file:1: the type of a must be 'int' or 'float', not 'real'"),
         ("a, 1, 0, 2, 1, 1\na, 1, 0, 2, 1, 1", "file: a is listed twice"),
@@ -215,6 +218,53 @@ def test_the_plan_says_how_many_pairs(tmp_path: Path, capsys: pytest.CaptureFixt
         .out.splitlines()[1]
         .startswith("No games are needed: the start is expected to lose no more than 8 Elo")
     )
+
+
+PAGE = "docs/tuning.md"
+SMALL = {
+    "simulate": ["--parameters", "1", "--pairs", "40", "--runs", "2"],
+    "scan": ["--games", "2", "--nodes", "10", "--points", "2"],
+    "tune": ["--pairs", "2", "--nodes", "10"],
+}
+CASES = "games = 4\ncheck = 2\nevery = 4\n[cases.own]\nnodes = 10\n[cases.own.parameters]\nRookOpen_mg = { dist = 5 }\n"
+
+
+def test_every_command_of_the_page_runs_in_small(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    text = (ROOT / PAGE).read_text(encoding="utf-8")
+    shown = [words for command, *words in commands(PAGE) if command == "spsa" and words]
+    monkeypatch.chdir(tmp_path)
+    Path("mine.toml").write_text(text.split("```toml\n")[1].split("```")[0])
+    Path("cases.toml").write_text(CASES)
+    names = {"FILE": "mine.toml", "NAME": "RookOpen_mg"}
+    ran = []
+    for command, *words in shown:
+        if words or command == "simulate":  # others are only mentioned
+            given = [names.get(word, word) for word in words]
+            assert run_spsa([command, *given, *SMALL.get(command, [])]) == 0, (command, *words)
+            ran.append(command)
+    assert set(ran) == {"simulate", "scan", "tune", "resume", "replay", "arena", "plan", "convert"}
+    assert "RookMobility_mg, each value against" in capsys.readouterr().out
+
+
+def test_a_plan_for_another_engine_takes_its_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    program, file = tmp_path / "engine.py", tmp_path / "options.toml"
+    program.write_text(
+        "import sys\nfor line in sys.stdin:\n"
+        "    if line == 'uci\\n':\n"
+        "        print('option name Bold type spin default 5 min 0 max 10')\n"
+        "        print('option name Book type check default true\\nuciok', flush=True)\n"
+        "    if line == 'isready\\n':\n        print('readyok', flush=True)\n"
+        "    if line == 'quit\\n':\n        break\n"
+    )
+    order = ["plan", str(file), "--engine", f"{sys.executable} {program}"]
+    file.write_text("[Bold]\ndist = 2\n")
+    assert run_spsa(order) == 0
+    assert "1 parameters" in capsys.readouterr().out
+    file.write_text("[Book]\nstart = 0\nmin = 0\nmax = 1\nc_end = 1\n")
+    with pytest.raises(CommandError, match="Book is an option of type check; only numbers"):
+        run_spsa(order)
 
 
 def test_a_file_is_converted_to_both_formats(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -182,3 +182,10 @@ def test_an_interrupted_scan_goes_on_where_it_was(tmp_path: Path, monkeypatch, c
     assert run_spsa([*words, str(tmp_path / "broken")]) == 0
     assert json.loads(capsys.readouterr().out) == whole
     assert whole["complete"] and [point["games"] for point in whole["points"]] == [4, 0, 4]
+
+
+def test_an_interval_without_end_fills_its_bar():
+    request = make_request("RookOpen_mg", [0, 40], None, default())
+    scan = Scan(request, (ScanPoint(0, (0, 1, 1)), ScanPoint(request.against), ScanPoint(40, (1, 0, 1))))
+    assert all(len(line) < 130 for line in scan_table(scan))
+    assert any("inf" in line for line in scan_table(scan))

@@ -24,8 +24,8 @@ from merino.inner.eval.linear.phases import halves
 from merino.inner.eval.linear.registry import TERMS, Group, TermSet
 from merino.inner.eval.linear.sets import set_named
 from merino.inner.eval.linear.weights import defaults
+from merino.inner.tune.curves import SETTINGS
 from merino.inner.tune.methods import METHODS
-from merino.inner.tune.simulator import SETTINGS
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -15,7 +15,7 @@ from merino.inner.tune.rules import (
     FIRST_TAU2,
     FIRST_TAU2_PAIRS,
     EstimatorSettings,
-    Gain,
+    ExpectedGain,
     PairResult,
     State,
     write_mean,
@@ -69,7 +69,7 @@ def intervals(settings: EstimatorSettings, state: State, outside: float = 0.05) 
     return np.clip(found, settings.low, settings.high)
 
 
-def gain_over(settings: EstimatorSettings, state: State, start: np.ndarray) -> Gain:
+def gain_over(settings: EstimatorSettings, state: State, start: np.ndarray) -> ExpectedGain:
     """What the estimate is worth against `start`, float64[d]; NaN for a method without deviations.
 
     By the width of the curve and the deviations, unless the method has its own idea of curves.
@@ -80,7 +80,7 @@ def gain_over(settings: EstimatorSettings, state: State, start: np.ndarray) -> G
     steepness = 1 / (2 * BETA * settings.sigma**2)
     moved = estimate(settings, state) - start
     spread = 2 * steepness * moved * deviations(settings, state)
-    return Gain(float((steepness * moved**2).sum()), float(np.sqrt((spread**2).sum())))
+    return ExpectedGain(float((steepness * moved**2).sum()), float(np.sqrt((spread**2).sum())))
 
 
 @entry

@@ -64,10 +64,11 @@ def read_toml(text: str, source: str, known: Mapping[str, Number]) -> list[Tuned
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise TuneError(f"{source}: {error}") from error
-    return _all_different([_read_table(name, table, source, known) for name, table in tables.items()], source)
+    return _all_different([read_table(name, table, source, known) for name, table in tables.items()], source)
 
 
-def _read_table(name: str, table: object, source: str, known: Mapping[str, Number]) -> TunedParameter:
+def read_table(name: str, table: object, source: str, known: Mapping[str, Number]) -> TunedParameter:
+    """The parameter of a table; `known` has start and bounds that it omits. Raises TuneError."""
     where = f"{source}: [{name}]"
     if not isinstance(table, dict):
         raise TuneError(f"{source}: {name} is not a table; write a parameter as [{name}], with its numbers below")

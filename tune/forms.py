@@ -45,7 +45,6 @@ def _rows() -> list[tuple[float, ...]]:
         rows.append((PARABOLA, 1, multiplier, 0, 1, 1, odds))
         rows += [(PARABOLA, 1, multiplier, bias, power, 1, odds + _BIASED) for power in (1, 2)]
         rows.append((PARABOLA, 1, multiplier, 0.4, 1, 1, odds + _BIASED - 2.5))
-    rows.append((PARABOLA, 1, 0.1, 0, 1, 3, -4))  # the optimum is three times as far, at the told Elo
     for multiplier, odds in _SCALES[1:4]:
         rows.append((KINK, 1, multiplier, 0.2, 1, 1, odds + _OTHER))
         rows += [(form, 1, multiplier, 0.2, 1, 1, odds + _OTHER) for form in (QUARTIC,)]

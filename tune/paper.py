@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from merino.inner.tune.curves import TOTAL_ELO
 from merino.inner.tune.plan import REACH
-from merino.inner.tune.simulator import TOTAL_ELO, Cell
+from merino.inner.tune.simulator import Cell
 
 RUNS, PAIRS, SETTING = 50, 200_000, "S0"
 _GAINS = {

@@ -69,6 +69,8 @@ def check(parameter: TunedParameter, where: str) -> TunedParameter:
             raise TuneError(f"{where}: {name}: {field} = {value} is not a finite number")
     if not low < high:
         raise TuneError(f"{where}: {name}: the bounds {low:g}..{high:g} leave nothing to tune")
+    if parameter.whole and math.floor(high) - math.ceil(low) < 1:
+        raise TuneError(f"{where}: {name}: the bounds {low:g}..{high:g} hold no two integers; nothing to tune")
     if not low <= parameter.start <= high:
         raise TuneError(f"{where}: {name} starts at {parameter.start:g}, outside its bounds {low:g}..{high:g}")
     if parameter.c_end <= 0:
@@ -84,6 +86,9 @@ def check_known(parameters: Sequence[TunedParameter], known: Mapping[str, Number
     """Raise TuneError if `owner` does not know a name or does not accept the bounds."""
     for parameter in parameters:
         if parameter.name not in known:
+            kind = getattr(known, "others", {}).get(parameter.name)
+            if kind is not None:
+                raise TuneError(f"{parameter.name} is an option of type {kind}; only numbers (spin) can be tuned")
             check_whole(parameter.name, known, owner)
             hint = did_you_mean(parameter.name, known)
             raise TuneError(f"{owner} has no parameter named {parameter.name!r}{hint}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -62,18 +62,29 @@ def own_player(label: str, rows: tuple[TunedParameter, ...], values: np.ndarray,
     return OwnPlayer(label, tuned, parameters_for(tuned, search))
 
 
-def engine_options(command: tuple[str, ...]) -> dict[str, Number]:
+class EngineNumbers(dict[str, Number]):
+    """The numeric options of an engine by name; `others` are the types of its other options."""
+
+    def __init__(self, numbers: Mapping[str, Number], others: Mapping[str, str]) -> None:
+        super().__init__(numbers)
+        self.others = others
+
+
+def engine_options(command: tuple[str, ...]) -> EngineNumbers:
     """The numeric options of an external engine; raises TuneError if it does not start."""
     try:
         engine = chess.engine.SimpleEngine.popen_uci(list(command), timeout=START_SECONDS)
     except (OSError, chess.engine.EngineError, TimeoutError) as error:
         raise TuneError(f"the engine '{' '.join(command)}' does not start: {error or 'no answer'}") from error
     try:
-        return {
+        numbers = {
             name: Number(float(option.default or 0), float(option.min), float(option.max))
             for name, option in engine.options.items()
             if option.type == "spin" and option.min is not None and option.max is not None
         }
+        return EngineNumbers(
+            numbers, {name: option.type for name, option in engine.options.items() if name not in numbers}
+        )
     finally:
         engine.close()
 
@@ -230,10 +241,18 @@ def play_tune(
         if isinstance(executor, RemoteExecutor):
             stack.callback(executor.stop, player.run)
         for outcome in outcomes:
+            lost = _values(tune)
             if outcome.fault:
-                log.warning("pair %d is lost: %s", len(tune.done) + 1, outcome.fault)
+                log.warning("pair %d is lost, %s: %s", len(tune.done) + 1, lost, outcome.fault)
             tune.tell(outcome.y)
             lost_in_a_row = lost_in_a_row + 1 if math.isnan(outcome.y) else 0
             if lost_in_a_row == MAX_LOST:
-                raise TuneError(f"{MAX_LOST} pairs in a row could not be played; the log above says why")
+                raise TuneError(f"{MAX_LOST} pairs in a row could not be played, the last with {lost}: {outcome.fault}")
             on_result(tune)
+
+
+def _values(tune: Tune) -> str:
+    """The values that the oldest pair in progress plays, as `name 3 against 5`."""
+    pair = tune.waiting[0]
+    rows = zip(tune.configuration.parameters, pair.plus.tolist(), pair.minus.tolist(), strict=True)
+    return ", ".join(f"{row.name} {plus:.6g} against {minus:.6g}" for row, plus, minus in rows)

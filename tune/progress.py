@@ -10,7 +10,7 @@ import numpy as np
 from merino.inner.tune.estimators import deviations, estimate, gain_over, intervals, noise_now
 from merino.inner.tune.formats import fishtest_lines, openbench_lines
 from merino.inner.tune.parameters import TunedParameter, best_step
-from merino.inner.tune.rules import BETA, EstimatorSettings, Gain, Method, State
+from merino.inner.tune.rules import BETA, EstimatorSettings, ExpectedGain, Method, State
 from merino.inner.tune.tuning import Tune
 
 
@@ -27,7 +27,7 @@ def value_table(parameters: Sequence[TunedParameter], settings: EstimatorSetting
     return lines
 
 
-def gain_line(gain: Gain) -> str:
+def gain_line(gain: ExpectedGain) -> str:
     """What a result is worth, and whether that is more than chance."""
     text = f"Expected against the start: {gain.mean:+.1f} Elo, 95% from {gain.low:+.1f} to {gain.high:+.1f}"
     return text if gain.low > 0 else f"{text}: no gain is proved, keep the start unless a match proves one"

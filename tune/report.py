@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from merino.inner.tune import paper
+from merino.inner.tune.curves import SETTINGS
 from merino.inner.tune.estimators import gain_over, intervals
-from merino.inner.tune.simulator import SETTINGS, Cell
+from merino.inner.tune.simulator import Cell
 from merino.inner.tune.tuning import Tune
 
 _TWO_OPTIMA = "at optima: how many runs end at the better one, how many at the worse; the others end at neither"

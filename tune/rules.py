@@ -73,7 +73,7 @@ class State(NamedTuple):
     start: np.ndarray
 
 
-class Gain(NamedTuple):
+class ExpectedGain(NamedTuple):
     """What the estimate is worth against the start, in Elo: its mean and its standard deviation."""
 
     mean: float
@@ -191,4 +191,4 @@ class Method:
     bank: np.ndarray = field(default_factory=lambda: np.zeros((1, 4)))
     version: int = 1
     intervals: Callable[[EstimatorSettings, State, float], np.ndarray] | None = None
-    gain: Callable[[EstimatorSettings, State], Gain] | None = None
+    gain: Callable[[EstimatorSettings, State], ExpectedGain] | None = None

@@ -129,7 +129,7 @@ def _bar(point: ScanPoint, reach: float) -> str:
     if not math.isfinite(found.elo):
         return (">" if found.elo > 0 else "<").rjust(_BAR if found.elo > 0 else 1)
     low, at, high = (
-        min(max(round((1 + elo / reach) * (_BAR // 2)), 0), _BAR - 1)
+        round(min(max((1 + elo / reach) * (_BAR // 2), 0), _BAR - 1))
         for elo in (found.elo - found.elo_error, found.elo, found.elo + found.elo_error)
     )
     cells = [" "] * _BAR

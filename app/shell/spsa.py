@@ -13,9 +13,10 @@ import numpy as np
 
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path, number_above_zero, positive, share
+from merino.inner.app.shell.arena import add_arena
 from merino.inner.app.shell.match_options import add_time_control
 from merino.inner.app.shell.scan import add_scan
-from merino.inner.app.shell.tune_games import AHEAD, replay_games, tune_new, tune_on
+from merino.inner.app.shell.tune_games import AHEAD, engine_command, replay_games, tune_new, tune_on
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.eval.evaluation import EvaluationError
@@ -23,19 +24,22 @@ from merino.inner.eval.families import load_chosen
 from merino.inner.match.errors import MatchError
 from merino.inner.match.openings import PLIES
 from merino.inner.tune import paper
+from merino.inner.tune.curves import SETTINGS
 from merino.inner.tune.formats import fishtest_lines, openbench_lines, read_file
 from merino.inner.tune.methods import DEFAULT, METHODS
 from merino.inner.tune.parameters import (
     TunedParameter,
     TuneError,
     best_step,
+    check_known,
     own_parameters,
     rounding_warnings,
 )
 from merino.inner.tune.plan import advice, loss_left, pairs_needed
+from merino.inner.tune.playing import engine_options
 from merino.inner.tune.report import simulation_json, simulation_table
 from merino.inner.tune.rules import FIRST_TAU2
-from merino.inner.tune.simulator import CONTENDERS, DEFAULT_CONTENDERS, SETTINGS, Cell, simulate
+from merino.inner.tune.simulator import CONTENDERS, DEFAULT_CONTENDERS, Cell, simulate
 
 _GROUPS = {"S1": ("S1x4", "S1/4", "S1h"), "all": tuple(SETTINGS)}
 
@@ -71,6 +75,14 @@ def _parser() -> Parser:
         "merino spsa scan razor_margin --values 100,200,400,800",
     )
     add_scan(scan)
+    add_arena(
+        _command(
+            commands,
+            "arena",
+            "Compare the methods on real engines whose numbers were set wrong on purpose: the Elo left, by games.",
+            "merino spsa arena cases.toml --state run",
+        )
+    )
     _add_files(commands)
     return parser
 
@@ -138,6 +150,7 @@ def _add_files(commands: argparse._SubParsersAction[Parser]) -> None:
     draws = add("--draw-ratio", type=share, metavar="P", help="share of drawn games, 0 to 1 (default: 0.45)")
     parser.also_accept("--draws", draws)
     add("--constant", action="store_true", help="keep the size of the perturbations constant")
+    add("--engine", metavar="COMMAND", help="plan for the UCI options of this engine instead of Merino")
     shared.add_evaluation(parser)
     parser.set_defaults(run=_plan)
     parser = _command(
@@ -267,8 +280,16 @@ def _own_file(args: argparse.Namespace) -> list[TunedParameter]:
     return read_file(args.file, own_parameters(load_chosen(args.weights, args.evalfile)))
 
 
+def _engine_file(args: argparse.Namespace) -> list[TunedParameter]:
+    """The parameters in the file, which are options of the engine."""
+    known = engine_options(engine_command(args.engine, "plan"))
+    parameters = read_file(args.file, known)
+    check_known(parameters, known, f"the engine '{args.engine}'")
+    return parameters
+
+
 def _plan(args: argparse.Namespace) -> int:
-    parameters = _own_file(args)
+    parameters = _engine_file(args) if args.engine else _own_file(args)
     tau = math.sqrt(2 * (1 - args.draw_ratio)) if args.draw_ratio is not None else math.sqrt(FIRST_TAU2)
     gamma = {"gamma": 0.0} if args.constant else {}
     starts, at_c = np.array([row.elo for row in parameters]), np.array([row.elo_at_c for row in parameters])

@@ -71,7 +71,7 @@ def _begin(configuration: Configuration, path: Path, args: argparse.Namespace) -
 
 def _configuration(args: argparse.Namespace) -> Configuration:
     """The configuration asked for; raises UsageError, TuneError and EvaluationError."""
-    engine = _command(args.engine) if args.engine else ()
+    engine = engine_command(args.engine, "tune") if args.engine else ()
     evaluation = None if engine else load_chosen(args.weights, args.evalfile)
     known = own_parameters(evaluation) if evaluation else engine_options(engine)
     parameters = tuple(read_file(args.file, known))
@@ -95,15 +95,15 @@ def _configuration(args: argparse.Namespace) -> Configuration:
     )
 
 
-def _command(text: str) -> tuple[str, ...]:
+def engine_command(text: str, command: str) -> tuple[str, ...]:
     """The command line of an engine, its program by its full path; raises UsageError."""
     try:
         words = words_of(text)
     except ValueError as error:
-        raise UsageError(f"spsa tune: '{text}': {error}") from error
+        raise UsageError(f"spsa {command}: '{text}': {error}") from error
     found = find_program(words[0]) if words else None
     if found is None:
-        raise UsageError(f"spsa tune: there is no program '{text}'")
+        raise UsageError(f"spsa {command}: there is no program '{text}'")
     return (found, *words[1:])
 
 
@@ -144,7 +144,7 @@ def _play(tune: Tune, path: Path, args: argparse.Namespace) -> int:
 def _play_on(tune: Tune, path: Path, args: argparse.Namespace, executor: RemoteExecutor | None) -> int:
     """The same with this executor, None for threads of this process."""
     _tell_of_staleness(tune, args, executor)
-    interrupted, fault = _play_pairs(tune, path, args, executor)
+    interrupted, fault = play_pairs(tune, path, args, executor)
     if interrupted and not fault:
         _remark(args, f"Interrupted after {len(tune.done)} pairs; 'merino spsa resume {path}' continues.")
     method = METHODS[tune.configuration.method]
@@ -176,7 +176,7 @@ def _concurrency(args: argparse.Namespace) -> int:
     return args.concurrency or cores()
 
 
-def _play_pairs(
+def play_pairs(
     tune: Tune, path: Path, args: argparse.Namespace, executor: RemoteExecutor | None
 ) -> tuple[bool, CommandError | None]:
     """Play, and keep the file up to date; whether it was interrupted, and the error that ended it, if any."""

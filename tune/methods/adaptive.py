@@ -46,7 +46,7 @@ from merino.inner.tune.rules import (
     FIRST_TAU2_PAIRS,
     WIDEST,
     EstimatorSettings,
-    Gain,
+    ExpectedGain,
     Method,
     State,
     state_of,
@@ -107,16 +107,18 @@ def _intervals(settings: EstimatorSettings, state: State, outside: float) -> np.
     return found
 
 
-_normal_share = np.vectorize(lambda z: 0.5 * math.erfc(-z / math.sqrt(2)), otypes=[np.float64])
+def _normal_share(z: np.ndarray) -> np.ndarray:
+    """The share of a normal distribution below each of `z` deviations."""
+    return np.array([0.5 * math.erfc(-each / math.sqrt(2)) for each in z.ravel().tolist()]).reshape(z.shape)
 
 
-def _gain(settings: EstimatorSettings, state: State) -> Gain:
+def _gain(settings: EstimatorSettings, state: State) -> ExpectedGain:
     shown = np.zeros((3, *state.beliefs.shape[1:]))
     _foresee_gain(settings, state, shown)
     weights, means = _weights(state), shown[EXPECTED].sum(axis=0)
     mean = float((weights * means).sum())
     deviation = math.sqrt((weights * (shown[VARIANCE].sum(axis=0) + (means - mean) ** 2)).sum())
-    return Gain(mean / BETA, deviation / BETA)
+    return ExpectedGain(mean / BETA, deviation / BETA)
 
 
 @entry

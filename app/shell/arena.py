@@ -1,0 +1,127 @@
+"""`merino spsa arena`: methods of tuning compared on real engines whose numbers were set wrong on purpose."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from merino.inner.app.console import shared_options as shared
+from merino.inner.app.console.command_line import Parser, file_path
+from merino.inner.app.shell.output_files import holding_output
+from merino.inner.app.shell.tune_games import engine_command, play_pairs
+from merino.inner.core.common.command import CommandError
+from merino.inner.core.common.interrupt import INTERRUPTED
+from merino.inner.core.common.live_line import LivePrinter
+from merino.inner.core.common.user_files import is_there
+from merino.inner.core.common.work import cores
+from merino.inner.eval.evaluation import Number
+from merino.inner.eval.families import default
+from merino.inner.match.runner import MatchOutput, run_match
+from merino.inner.tune.arena import Arena, Check, arena_table, checks, read_arena, standings, tune_name
+from merino.inner.tune.parameters import own_parameters
+from merino.inner.tune.playing import engine_options
+from merino.inner.tune.tuning import Configuration, Tune, load_tune
+
+
+def add_arena(parser: Parser) -> None:
+    """The options of the command."""
+    parser.add_argument("file", type=file_path, metavar="FILE", help="the cases, in TOML")
+    shared.add_state(parser, "FOLDER")
+    shared.add_concurrency(parser, "games")
+    shared.add_json(parser, "print one JSON object: the Elo left by case, method and games")
+    shared.add_quiet(parser)
+    parser.set_defaults(run=arena)
+
+
+def arena(args: argparse.Namespace) -> int:
+    """Play what is not yet in the folder, and print the table so far: 0, or 130 after Ctrl-C. Raises CommandError."""
+    folder = args.state or args.file.parent / f"{args.file.stem}.arena"
+    found = read_arena(args.file, _known)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CommandError(f"spsa arena: cannot make folder '{folder}': {error.strerror}") from error
+    results: list[tuple[Check, np.ndarray]] = []
+    try:
+        played = checks(found, lambda check, wanted: _tuned(args, folder, check, wanted))
+        results.extend((check, _played(args, folder, check)) for check in played)  # after Ctrl-C it has those so far
+    except KeyboardInterrupt:
+        _remark(args, f"Interrupted; the same command continues from '{folder}'.")
+        _show(args, found, results)
+        return INTERRUPTED
+    _show(args, found, results)
+    return 0
+
+
+def _known(engine: str) -> tuple[tuple[str, ...], Mapping[str, Number], Mapping[str, Any]]:
+    """The command, numbers and identity of an engine, of Merino for an empty one."""
+    if not engine:
+        return (), own_parameters(default()), default().identity
+    command = engine_command(engine, "arena")
+    return command, engine_options(command), {}
+
+
+def _tuned(args: argparse.Namespace, folder: Path, check: Check, wanted: Configuration) -> Tune:
+    """Play a tune to its end."""
+    path = folder / f"{tune_name(check)}.npz"
+    with holding_output(path, "spsa arena"):
+        return _tuned_in(args, path, check, wanted)
+
+
+def _tuned_in(args: argparse.Namespace, path: Path, check: Check, wanted: Configuration) -> Tune:
+    tune = load_tune(path, wanted) if is_there(path) else Tune.new(wanted)
+    if tune.is_over:
+        return tune
+    _remark(args, f"{tune_name(check)}: {len(tune.done)} of {wanted.pairs} pairs")
+    aside = argparse.Namespace(**vars(args) | {"json": True})  # so that it tells its progress on standard error
+    interrupted, fault = play_pairs(tune, path, aside, None)
+    if fault:
+        raise fault
+    if interrupted:
+        raise KeyboardInterrupt
+    return tune
+
+
+def _played(args: argparse.Namespace, folder: Path, check: Check) -> np.ndarray:
+    """The counts of a match, which goes on where it was interrupted."""
+    with LivePrinter(shared.progress_stream(args.quiet)) as show:
+        output = MatchOutput(lambda line: show(f"{check.name}  {line}"), state=folder / f"{check.name}.json")
+        result = run_match(check.config, args.concurrency or cores(), None, output)
+    if result.interrupted:
+        raise KeyboardInterrupt
+    return np.array(result.tally.counts)
+
+
+def _show(args: argparse.Namespace, arena: Arena, results: Sequence[tuple[Check, np.ndarray]]) -> None:
+    found = standings(results)
+    if args.json:
+        rows = [
+            {
+                "case": case,
+                "method": method or None,
+                "games": games,
+                "elo_left": _finite(-each.elo),
+                "error": _finite(each.elo_error),
+            }
+            for (case, method, games), each in found.items()
+        ]
+        print(json.dumps({"standings": rows, "checked_by_games": arena.check * arena.seeds}))
+    else:
+        print("\n".join(arena_table(arena, found)))
+
+
+def _finite(number: float) -> float | None:
+    """The number, None for infinity, which JSON has not."""
+    return number + 0.0 if math.isfinite(number) else None
+
+
+def _remark(args: argparse.Namespace, line: str) -> None:
+    if not args.quiet:
+        print(line, file=sys.stderr, flush=True)

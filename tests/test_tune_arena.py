@@ -1,0 +1,129 @@
+"""The arena: its file, the games that it plays, and what it finds in its folder."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from merino.inner.app.shell.spsa import run_spsa
+from merino.inner.core.common.command import CommandError
+from merino.inner.eval.evaluation import Number
+from merino.inner.eval.families import default
+from merino.inner.tune.arena import arena_table, checks, read_arena, standings, values_after
+from merino.inner.tune.parameters import TuneError
+from merino.inner.tune.tuning import Tune
+
+OWN = """
+games = 8
+check = 4
+every = 4
+methods = ["adaptive", "spsa"]
+
+[cases.own]
+nodes = 10
+
+[cases.own.parameters]
+RookOpen_mg = { start = -40, dist = 40 }
+VAL_N_mg = { start = 250, right = 380, dist = 60, elo = 15 }
+"""
+
+
+def known(engine: str):
+    """Two numbers of Merino."""
+    numbers = {"RookOpen_mg": Number(28, -200, 200), "VAL_N_mg": Number(373, 0, 3000)}
+    return ("engine",) if engine else (), numbers, default().identity
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "own.toml"
+    path.write_text(OWN)
+    return path
+
+
+def test_the_right_values_are_those_of_the_engine_unless_they_are_given(file: Path):
+    arena = read_arena(file, known)
+    (case,) = arena.cases
+    assert case.right.tolist() == [28, 380]
+    assert case.start.tolist() == [-40, 250]
+    assert (arena.marks, arena.seeds, case.time_control.nodes) == ((4, 8), 1, 10)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("games = 8", "games = 0", "games = 0 is not a whole number above 0"),
+        ("games = 8", "game = 8", "unknown key 'game'"),
+        ('"spsa"]', '"sgd"]', "there is no method 'sgd' among"),
+        ("every = 4", "every = 9", "every = 9 is more than games = 8"),
+        ("nodes = 10", "node = 10", r"\[cases.own\]: unknown key 'node'"),
+        ("RookOpen_mg", "RookOpn", r"\[RookOpn\]: min is missing"),
+        ("[cases.own", "[case.own", "unknown key 'case'"),
+    ],
+)
+def test_a_fault_in_the_file_is_named(file: Path, old: str, new: str, said: str):
+    file.write_text(OWN.replace(old, new))
+    with pytest.raises(TuneError, match=said):
+        read_arena(file, known)
+
+
+def test_each_method_is_checked_at_each_mark_and_the_start_once(file: Path):
+    arena, tuned = read_arena(file, known), []
+
+    def tune(check, wanted):
+        found = Tune.new(wanted)
+        while (pair := found.ask()) is not None:
+            found.tell(2.0 * np.sign(pair.plus[1] - pair.minus[1]))
+        tuned.append(check.method)
+        return found
+
+    found = list(checks(arena, tune))
+    assert tuned == ["adaptive", "spsa"]
+    assert [(check.method, check.games) for check in found] == [
+        ("", 0),
+        ("adaptive", 4),
+        ("adaptive", 8),
+        ("spsa", 4),
+        ("spsa", 8),
+    ]
+    results = [(check, np.array([2, 0, 2 + check.games])) for check in found]
+    table = arena_table(arena, standings(results))
+    assert table[0] == "| Case | Numbers | Method | start | 4 games | 8 games |"
+    assert table[2].startswith("| own | 2 | `adaptive` | 0 +- ")
+    assert "| -" in table[3], "a method that beats the right values leaves less than nothing"
+
+
+def test_the_values_at_a_mark_are_those_of_the_tune_then(file: Path):
+    (case,) = read_arena(file, known).cases
+    tune = Tune.new(case.configuration("bspsas", 4, 1))
+    while (pair := tune.ask()) is not None:
+        tune.tell(2.0 * np.sign(pair.plus[1] - pair.minus[1]))
+    first, last = values_after(tune, (4, 8))
+    assert last.tolist() == tune.estimate().round().tolist()
+    assert 250 < first[1] < last[1]
+
+
+def test_an_arena_is_played_and_found_again(file: Path, capsys: pytest.CaptureFixture[str]):
+    order = ["arena", str(file), "--concurrency", "1", "--quiet", "--json"]
+    assert run_spsa(order) == 0
+    played = json.loads(capsys.readouterr().out)
+    assert [row["games"] for row in played["standings"]] == [0, 4, 8, 4, 8]
+    assert all(row["elo_left"] is None or abs(row["elo_left"]) < 1000 for row in played["standings"])
+    names = sorted(path.name for path in file.with_suffix(".arena").iterdir())
+    assert names == sorted(
+        ["own-start.json", *(f"own-{method}-1{end}" for method in ("adaptive", "spsa") for end in ENDS)]
+    )
+    times = [path.stat().st_mtime_ns for path in file.with_suffix(".arena").glob("*.npz")]
+    assert run_spsa(order) == 0
+    assert json.loads(capsys.readouterr().out) == played
+    assert times == [path.stat().st_mtime_ns for path in file.with_suffix(".arena").glob("*.npz")]
+
+
+ENDS = (".npz", "-4.json", "-8.json")
+
+
+def test_an_engine_that_is_not_there_is_named(file: Path):
+    file.write_text(OWN.replace("nodes = 10", 'nodes = 10\nengine = "no-such-engine"'))
+    with pytest.raises(CommandError, match="no program 'no-such-engine'"):
+        run_spsa(["arena", str(file)])

@@ -22,6 +22,7 @@ export class Search {
         if (asked === null || (this.isRunning && key === this.key)) return;
         if (key !== this.key) this.lines = [];
         this.key = key;
+        this.depth = null; // of the lines that are coming
         this.isRunning = true;
         this.link.send(asked);
         this.tell();
@@ -35,10 +36,18 @@ export class Search {
         this.tell();
     }
 
+    /** Lines of a new depth take the place of those before once there are as many: mixed, two may begin with one move. */
+    #take(line) {
+        if (line.depth !== this.depth) this.coming = [];
+        this.depth = line.depth;
+        this.coming[line.number - 1] = line;
+        if (this.coming.filter(Boolean).length >= this.lines.length) this.lines = [...this.coming];
+    }
+
     #hear(message) {
         if (message.type === "line") {
             if (!this.isRunning) return;
-            this.lines[message.number - 1] = message;
+            this.#take(message);
         } else {
             this.isRunning = false;
             if (message.type === "error") showError(message.error);

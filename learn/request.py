@@ -50,10 +50,11 @@ class Choice:
 
 NO_CHOICE = Choice()
 DEFAULT_CHOICE = Choice((Target(0.25), Target(1.0)), (3.0, 10.0), (1.0, 0.5, 0.25))
-# What the plain command does: positions resolved to the end of quiescence, ten of a game with as many strays, all terms
-# in two phases.
+# What the plain command does: positions resolved to the end of quiescence, thirty of a game with as many strays, all
+# terms in two phases.
 DEFAULT_SETTINGS = Settings(first=1, phases=2, decay=None, target=Target(0.0))
-DEFAULT_SELECTION = Selection(quiet=Quiet.RESOLVED, per_game=10, strays=True)
+DEFAULT_SELECTION = Selection(quiet=Quiet.RESOLVED, per_game=30, strays=True)
+FEW_OF_A_GAME = 10  # where results teach, which are the same for all of them, or searches, which take their time
 
 
 @dataclass(frozen=True)

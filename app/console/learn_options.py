@@ -21,6 +21,7 @@ from merino.inner.learn.request import (
     DEFAULT_CHOICE,
     DEFAULT_SELECTION,
     DEFAULT_SETTINGS,
+    FEW_OF_A_GAME,
     NO_CHOICE,
     Choice,
     LearnRequest,
@@ -147,6 +148,8 @@ def _base(args: argparse.Namespace) -> tuple[Settings, Selection, Choice, str | 
     elif args.preset and args.teacher:
         settings = replace(settings, target=Target(0.0))
     teacher = usual if args.teacher is None else args.teacher
+    if not args.preset and (args.rescore is not None or teacher in (None, NO_TEACHER)):
+        selection = replace(selection, per_game=FEW_OF_A_GAME)
     return settings, selection, choice, None if teacher == NO_TEACHER else teacher
 
 
@@ -263,7 +266,8 @@ def add_position_choice(parser: Parser, usual: Selection | None) -> None:
     if usual is None:
         add("--per-game", type=positive, metavar="N", help=sentence)
     else:
-        sentence = f"{sentence}; {ALL_OF_A_GAME} for no limit (default: {usual.per_game})"
+        default = f"{usual.per_game}, {FEW_OF_A_GAME} where results or searches teach"
+        sentence = f"{sentence}; {ALL_OF_A_GAME} for no limit (default: {default})"
         add("--per-game", type=_per_game, metavar="N", help=sentence)
 
 

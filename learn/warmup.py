@@ -18,6 +18,7 @@ from merino.inner.learn.positions import Equal, Quiet, Selection, block_of_games
 from merino.inner.learn.quiet import is_open, select_quiet
 from merino.inner.learn.rescoring import Rescore
 from merino.inner.learn.rows import RowStore
+from merino.inner.learn.strays import with_strays
 
 # Enough for `check_rows` to skip positions: numba compiles anew for an array with a stride.
 _MOVES = "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Bxc6 dxc6 5. d4 exd4 6. Qxd4 Qxd4 7. Nxd4 Bd7"
@@ -34,7 +35,7 @@ def warm_up_fit() -> None:
     """The same without the net."""
     weights = defaults()
     block = block_of_games(read_games(_GAMES.encode()), Selection())
-    block = block.chosen(is_open(block, weights, bound=1000))
+    block = with_strays(block.chosen(is_open(block, weights, bound=1000)))
     select_quiet(read_labelled(lines_of(block, 0)).positions, weights, Quiet.RESOLVED)
     rows = rows_of_block(block)
     check_rows(block, rows, weights)

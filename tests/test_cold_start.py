@@ -121,6 +121,7 @@ def test_the_time_until_the_search_begins_is_taken_from_the_clock(monkeypatch: p
     session._runtime = fake = unittest.mock.MagicMock()
     fake.book_move.return_value = None
     fake.advice.return_value = None
+    fake.searcher.nodestime = 0
     session.position = Position()
     session.cold.judge(is_compiled=True)
     monkeypatch.setattr(session, "_load", lambda: (time.sleep(0.5), session._loaded.set()))

@@ -42,7 +42,7 @@ def test_lines_come_from_the_running_search_and_go_deeper(page: Page) -> None:
     assert "nodes a second" in page.text("#analysis-status")
     moves = first_moves(page)
     assert len(set(moves)) == 4 and all(chess.Board(MIDDLEGAME).parse_san(san) for san in moves)
-    assert page.text(f"{LINES} .line-score") == page.text("#analysis-score")
+    page.until(lambda: page.text(f"{LINES} .line-score") == page.text("#analysis-score"))
     assert re.fullmatch(r"\d+%", page.text(f"{LINES} .line-share"))
 
 

@@ -120,6 +120,7 @@ def test_to_prove_more_strength_is_another_match(
     weights: Path, told: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = match_that_ends(monkeypatch, "H1")
+    monkeypatch.setattr(procedure, "GAIN", replace(GAIN, heats=None))
     assert learned(weights, told, "--prove") == weights
     assert asked == [STRONGER]
     with pytest.raises(UsageError, match="--no-match"):

@@ -73,8 +73,10 @@ export function leaveGame() {
 export function takeBack() {
     stopThinking();
     state.game = { ...state.game, result: null, premove: null };
-    const own = turn() === state.game.side ? 2 : 1;
-    return truncate(Math.max(0, state.moves.length - own));
+    const count = state.moves.length; // counted, as the report of the last move may still be on its way
+    const isFirstSide = state.game.side === (state.fen.split(" ")[1] === "b" ? "black" : "white");
+    const own = (count % 2 === 0) === isFirstSide ? 2 : 1;
+    return truncate(Math.max(0, count - own));
 }
 
 /** Keep a move for when it is the user's turn. */

@@ -3,7 +3,7 @@
 import { keep, recall } from "./kept.js";
 import { isLooked, onLook } from "./looking.js";
 import { Search } from "./searching.js";
-import { SHOWN, changed, isPlaying, listen, question, state } from "./store.js";
+import { SHOWN, askedOf, changed, isPlaying, listen, question, state } from "./store.js";
 
 export const NONE = "";
 export const MAX_LINES = 5;
@@ -31,8 +31,7 @@ const NAMES = {
 function askedBy(choice) {
     const by = settings[choice];
     if (by === NONE || !state.report || state.report.fault) return null;
-    const asked = { ...question(), beside: null, lines: settings.lines };
-    return by === SHOWN ? asked : { ...asked, weights: by, changes: {} };
+    return askedOf(by, { ...question(), beside: null, lines: settings.lines });
 }
 
 const tell = () => changed("lines");

@@ -2,7 +2,7 @@
 
 import { channel } from "./api.js";
 import { say, showError } from "./dom.js";
-import { state } from "./store.js";
+import { wholeGame } from "./store.js";
 
 export const FIRST_NODES = 2000; // a move, searched without being asked
 
@@ -15,16 +15,9 @@ let isWhole = true; // whether the search began at the first move
 let link;
 let tell = () => {};
 
-const asked = () => ({
-    fen: state.fen,
-    moves: state.moves.map((move) => move.uci),
-    weights: state.weights,
-    changes: state.changes,
-});
-
 /** Search every move of the game with so many nodes; with `onlyNew` those that have not been searched. */
 export function annotate(nodes, onlyNew = false) {
-    const { moves, ...conditions } = asked();
+    const { moves, ...conditions } = wholeGame();
     const isSame = JSON.stringify(conditions) === key;
     const common = isSame && onlyNew ? commonLength(moves, searched) : 0;
     key = JSON.stringify(conditions);

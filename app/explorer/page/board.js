@@ -20,11 +20,14 @@ export const nameOf = (letter) =>
     `${letter === letter.toUpperCase() ? "white" : "black"} ${NAMES[letter.toLowerCase()]}`;
 export const imageOf = (letter) => `/pieces/${letter === letter.toUpperCase() ? "w" : "b"}${letter.toUpperCase()}.svg`;
 
-function place(square) {
+/** Where a square is seen: its column and row, from above on the left. */
+export function placeOf(square) {
     const file = FILES.indexOf(square[0]),
         rank = Number(square[1]) - 1;
-    return state.flipped ? [100 * (7 - file), 100 * rank] : [100 * file, 100 * (7 - rank)];
+    return state.flipped ? [7 - file, rank] : [file, 7 - rank];
 }
+
+const place = (square) => placeOf(square).map((at) => 100 * at);
 
 export function squareAt(x, y) {
     const box = svg.getBoundingClientRect();

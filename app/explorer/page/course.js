@@ -5,7 +5,7 @@ import { post } from "./api.js";
 import { COLOURS, chart } from "./chart.js";
 import { byId, h, percent, showError, spaced } from "./dom.js";
 import { isLooked } from "./looking.js";
-import { goTo, isPlaying, listen, numbered, state } from "./store.js";
+import { goTo, isPlaying, listen, numbered, sideAfter, state, wholeGame } from "./store.js";
 
 const MAX_NAMED = 60; // marks that have room for the names of inaccuracies
 const NODES = [FIRST_NODES, 20000, 50000, 200000]; // a move
@@ -16,19 +16,13 @@ let nodes = NODES[1];
 let draw = () => {};
 let graph, termGraph;
 
-const asked = () => ({
-    fen: state.fen,
-    moves: state.moves.map((move) => move.uci),
-    weights: state.weights,
-    changes: state.changes,
-});
-const key = () => JSON.stringify(asked());
+const key = () => JSON.stringify(wholeGame());
 
 async function askCourse() {
     const wanted = key();
     if (course.key === wanted || state.mode !== "game") return;
     try {
-        const { points } = await post("/api/course", asked());
+        const { points } = await post("/api/course", wholeGame());
         if (wanted !== key()) return;
         course = { key: wanted, points };
         if (isLooked() && !isPlaying()) annotate(FIRST_NODES, true);
@@ -39,11 +33,12 @@ async function askCourse() {
 }
 
 const titleOf = (move) => `${numbered(state.fen, move.ply - 1, true)} ${move.san}${move.grade.sign}`;
-const mistakes = () => [...annotation.found.values()].filter((move) => move.grade).sort((a, b) => a.ply - b.ply);
+const searchedMoves = () => [...annotation.found.values()].sort((a, b) => a.ply - b.ply);
+const mistakes = () => searchedMoves().filter((move) => move.grade);
 
 /** White's chances by search after each ply, in percent, as far as they are known. */
 function searchedPoints() {
-    const moves = [...annotation.found.values()].sort((a, b) => a.ply - b.ply);
+    const moves = searchedMoves();
     const first = moves.slice(0, 1).map((move) => [move.ply - 1, 100 * move.before.expected_score]);
     return [...first, ...moves.map((move) => [move.ply, 100 * move.after.expected_score])];
 }
@@ -61,13 +56,12 @@ function chances() {
 
 function marks() {
     return mistakes().map((move) => {
-        const isWhite = (move.ply + (state.fen.split(" ")[1] === "b" ? 1 : 0)) % 2 === 1;
         const isNamed = annotation.found.size < MAX_NAMED || move.grade.name !== "inaccuracy";
         return {
             x: move.ply,
             y: 100 * move.after.expected_score,
             kind: move.grade.name,
-            below: isWhite,
+            below: sideAfter(state.fen, move.ply - 1) === "white",
             text: isNamed ? `${move.san}${move.grade.sign}` : "",
             title: `${titleOf(move)} ${move.grade.name}, ${percent(move.loss, 1)} lost`,
         };

@@ -39,6 +39,9 @@ export function replace(element, ...children) {
 
 const MINUS = "\u2212";
 
+/** A text with a real minus sign in place of its first hyphen. */
+export const withMinus = (text) => text.replace("-", MINUS);
+
 /** A number with a real minus sign; `sign` also writes the plus. */
 export function number(value, digits = 0, sign = false) {
     const text = Math.abs(value).toFixed(digits);

@@ -1,9 +1,9 @@
 // The analysis as it is seen: a switch, its lines with their moves and what they lead to, and arrows on the board.
 
-import { MAX_LINES, NONE, choose, idleReason, searches, settings, switchAnalysis } from "./analysis.js";
+import { MAX_LINES, NONE, best, choose, idleReason, searches, settings, switchAnalysis } from "./analysis.js";
 import { explainLine } from "./api.js";
 import { setArrows } from "./arrows.js";
-import { byId, framed, h, percent, replace, shortName } from "./dom.js";
+import { byId, framed, h, percent, replace, shortName, withMinus } from "./dom.js";
 import { hideBoard, showBoard } from "./mini_board.js";
 import { SHOWN, listen, numbered, playLine, state } from "./store.js";
 import { catalogue, chooser, onCatalogue } from "./weights.js";
@@ -28,7 +28,7 @@ class Row {
 
     show(line) {
         this.line = line;
-        this.score.textContent = line.score.text.replace("-", "\u2212");
+        this.score.textContent = withMinus(line.score.text);
         this.share.textContent = percent(line.score.expected_score);
         const shown = JSON.stringify([this.search.key, line.moves.slice(0, SHOWN_PLIES)]);
         if (shown === this.shown || this.box.matches(":hover, :focus-within")) return;
@@ -81,7 +81,7 @@ const parts = {};
 function drawLines() {
     searches.forEach(({ search }, index) => {
         const list = parts.lists[index];
-        const lines = search.lines.filter(Boolean);
+        const lines = search.found;
         while (rows[index].length < lines.length) rows[index].push(new Row(search));
         lines.forEach((line, at) => rows[index][at].show(line));
         const boxes = rows[index].slice(0, lines.length).map((row) => row.box);
@@ -99,14 +99,14 @@ const nameOf = (id) =>
 
 function statusText() {
     const reason = idleReason();
-    const line = searches[0].search.lines[0];
+    const line = best();
     if (!line) return reason ?? "searching";
     const speed = `depth ${line.depth}, ${Math.round(line.nps / 1000).toLocaleString("en")} thousand nodes a second`;
     return reason === null ? speed : `${reason}; depth ${line.depth}`;
 }
 
 function drawArrows() {
-    const lines = settings.arrows && settings.isOn ? searches[0].search.lines.filter(Boolean) : [];
+    const lines = settings.arrows && settings.isOn ? searches[0].search.found : [];
     const loss = (line) => Math.abs(line.score.expected_score - lines[0].score.expected_score);
     const shown = lines.filter((line) => line.moves.length && loss(line) < MIN_SHARE);
     setArrows(
@@ -116,9 +116,9 @@ function drawArrows() {
 }
 
 const draw = framed(() => {
-    const line = searches[0].search.lines[0];
+    const line = best();
     parts.power.setAttribute("aria-checked", String(settings.isOn));
-    parts.score.textContent = line ? line.score.text.replace("-", "\u2212") : "";
+    parts.score.textContent = line ? withMinus(line.score.text) : "";
     parts.status.textContent = statusText();
     drawLines();
     drawArrows();

@@ -1,27 +1,21 @@
 // A small board beside a move that is pointed at, or has the focus.
 
+import { imageOf, placeOf } from "./board.js";
 import { h, s } from "./dom.js";
-import { boardOf, state } from "./store.js";
+import { boardOf } from "./store.js";
 
 const FILES = "abcdefgh";
 const SIZE = 200; // pixels
 let box = null;
 
-function place(square) {
-    const file = FILES.indexOf(square[0]),
-        rank = Number(square[1]) - 1;
-    return state.flipped ? [7 - file, rank] : [file, 7 - rank];
-}
-
 function squareRect(square, kind) {
-    const [x, y] = place(square);
+    const [x, y] = placeOf(square);
     return s("rect", { x, y, width: 1, height: 1, class: kind });
 }
 
 function picture(square, letter) {
-    const [x, y] = place(square),
-        side = letter === letter.toUpperCase() ? "w" : "b";
-    return s("image", { x, y, width: 1, height: 1, href: `/pieces/${side}${letter.toUpperCase()}.svg` });
+    const [x, y] = placeOf(square);
+    return s("image", { x, y, width: 1, height: 1, href: imageOf(letter) });
 }
 
 function drawing(fen, uci) {

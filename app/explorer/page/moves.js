@@ -2,7 +2,7 @@
 // heat map of moves by terms. Two moves can be compared.
 
 import { pointAt } from "./board.js";
-import { framed, h, number, pawns, percent, replace, scrolling, spaced } from "./dom.js";
+import { framed, h, number, pawns, percent, replace, scrolling, spaced, withMinus } from "./dom.js";
 import { tint } from "./heat.js";
 import { isLooked, onLook } from "./looking.js";
 import { Search } from "./searching.js";
@@ -30,7 +30,7 @@ function follow() {
     else search.stop();
 }
 
-const foundOf = () => new Map(search.lines.filter(Boolean).map((line) => [line.moves[0], line]));
+const foundOf = () => new Map(search.found.map((line) => [line.moves[0], line]));
 
 /** What a column sorts a move by. */
 function keyOf(move, found) {
@@ -55,7 +55,7 @@ const showFound = framed(() => {
     const found = foundOf();
     for (const [uci, { score, share }] of rows) {
         const line = found.get(uci);
-        score.textContent = line ? line.score.text.replace("-", "\u2212") : "";
+        score.textContent = line ? withMinus(line.score.text) : "";
         score.title = line?.text ?? "";
         share.textContent = line ? percent(line.score.expected_score) : "";
     }

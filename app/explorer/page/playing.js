@@ -5,7 +5,7 @@ import { setArrows } from "./arrows.js";
 import { say, showError } from "./dom.js";
 import { keep, recall } from "./kept.js";
 import { chime } from "./sound.js";
-import { SHOWN, START, changed, isPlaying, listen, play, question, setGame, state, truncate } from "./store.js";
+import { START, askedOf, changed, isPlaying, listen, play, question, setGame, sideAfter, state, truncate } from "./store.js";
 
 const MOVE_MS = 1000; // for a move of Merino's, at most
 const HINT_MS = 600;
@@ -74,8 +74,7 @@ export function takeBack() {
     stopThinking();
     state.game = { ...state.game, result: null, premove: null };
     const count = state.moves.length; // counted, as the report of the last move may still be on its way
-    const isFirstSide = state.game.side === (state.fen.split(" ")[1] === "b" ? "black" : "white");
-    const own = (count % 2 === 0) === isFirstSide ? 2 : 1;
+    const own = sideAfter(state.fen, count) === state.game.side ? 2 : 1;
     return truncate(Math.max(0, count - own));
 }
 
@@ -130,7 +129,7 @@ function answer() {
     link ??= channel("/ws/play", hear);
     isThinking = true;
     const asked = { ...question(), free: false, level, movetime: Math.max(20, Math.round(ms)) };
-    link.send(by === SHOWN ? asked : { ...asked, weights: by, changes: {} });
+    link.send(askedOf(by, asked));
     changed("play");
 }
 

@@ -14,6 +14,11 @@ export class Search {
         this.link = channel("/ws/search", (message) => this.#hear(message));
     }
 
+    /** The lines that are known, the best first. */
+    get found() {
+        return this.lines.filter(Boolean);
+    }
+
     /** Search what is asked now, if that is not what is being searched. */
     follow() {
         const asked = this.ask();

@@ -74,6 +74,17 @@ export function question(...more) {
     return { fen: state.fen, moves: [...playedMoves().map((move) => move.uci), ...more], free: false, ...weights };
 }
 
+/** The whole game, as the server is asked for it. */
+export const wholeGame = () => ({
+    fen: state.fen,
+    moves: state.moves.map((move) => move.uci),
+    weights: state.weights,
+    changes: state.changes,
+});
+
+/** A question to the server, asked of the evaluation with this id. */
+export const askedOf = (by, asked) => (by === SHOWN ? asked : { ...asked, weights: by, changes: {} });
+
 state.node = state.root;
 
 let asked = 0;
@@ -204,6 +215,9 @@ function restored(from, to) {
 /** Undo the last change of the game: a move that was added, a comment, a sign, a removal. */
 export const undoEdit = () => restored("edits", "undone");
 export const redoEdit = () => restored("undone", "edits");
+
+/** The side to move so many plies after a position. */
+export const sideAfter = (fen, plies) => ((fen.split(" ")[1] === "b") === (plies % 2 === 0) ? "black" : "white");
 
 /** The number before a move that is made so many plies after a position, empty where none is written. */
 export function numbered(fen, plies, isFirst) {

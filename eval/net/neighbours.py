@@ -13,6 +13,7 @@ from merino.inner.eval.net.view import BOARD, FILE_PAIRS, OCCUPIED, PIECES, RANK
 
 GROUPS, LINES = 3, 8
 _RANK, _FILE = U64(0xFF), U64(0x0101_0101_0101_0101)
+_ALL = U64(0xFF)  # ranks, or files
 _NOBODY = -1
 
 
@@ -77,38 +78,51 @@ def _pair_up(view, line, squares):
 
 
 @kernel
-def fill_rank_pairs(view):
-    """Write down the pairs on all ranks, from left to right."""
-    for rank in range(8):
+def _pair_up_ranks(view, ranks):
+    """Write down the pairs on these ranks, from left to right; rank 1 is bit 0."""
+    while ranks:
+        rank = lsb(ranks)
+        ranks &= ranks - ONE
         _pair_up(view, RANK_PAIRS + rank, _RANK << U64(8 * rank))
 
 
 @kernel
-def fill_file_pairs(view):
-    """Write down the pairs on all files, from below."""
-    for file in range(8):
+def _pair_up_files(view, files):
+    """Write down the pairs on these files, from below; file a is bit 0."""
+    while files:
+        file = lsb(files)
+        files &= files - ONE
         _pair_up(view, FILE_PAIRS + file, _FILE << U64(file))
+
+
+@kernel
+def _keep_pairs(before, after, first):
+    """Take over the words of the pairs of either kind, which begin at `first`, from another view."""
+    for place in range(first, first + GROUPS * LINES):
+        after[place] = before[place]
+
+
+@kernel
+def fill_rank_pairs(view):
+    """Write down the pairs on all ranks."""
+    _pair_up_ranks(view, _ALL)
+
+
+@kernel
+def fill_file_pairs(view):
+    """Write down the pairs on all files."""
+    _pair_up_files(view, _ALL)
 
 
 @kernel
 def renew_rank_pairs(before, after, difference):
     """Pair up anew on the ranks of the squares that differ."""
-    for place in range(RANK_PAIRS, RANK_PAIRS + GROUPS * LINES):
-        after[place] = before[place]
-    ranks = ranks_of(difference.squares)
-    while ranks:
-        rank = lsb(ranks)
-        ranks &= ranks - ONE
-        _pair_up(after, RANK_PAIRS + rank, _RANK << U64(8 * rank))
+    _keep_pairs(before, after, RANK_PAIRS)
+    _pair_up_ranks(after, ranks_of(difference.squares))
 
 
 @kernel
 def renew_file_pairs(before, after, difference):
     """Pair up anew on the files of the squares that differ."""
-    for place in range(FILE_PAIRS, FILE_PAIRS + GROUPS * LINES):
-        after[place] = before[place]
-    files = files_of(difference.squares)
-    while files:
-        file = lsb(files)
-        files &= files - ONE
-        _pair_up(after, FILE_PAIRS + file, _FILE << U64(file))
+    _keep_pairs(before, after, FILE_PAIRS)
+    _pair_up_files(after, files_of(difference.squares))

@@ -39,7 +39,7 @@ from merino.inner.tune.forms import (
     foresee,
     share_of_reach,
 )
-from merino.inner.tune.rng import next_float
+from merino.inner.tune.rng import next_index
 from merino.inner.tune.rules import (
     BETA,
     FIRST_TAU2,
@@ -150,22 +150,19 @@ def _strength(settings, i):
 @kernel
 def _place(settings, state, number, random, middle, reach):
     """The level of each parameter, all moved by one random step, about the estimate or where the bounds have room."""
-    share, index = next_float(random), 0
-    while index < len(STEPS) - 1 and share >= STEP_SHARES[index]:
-        share -= STEP_SHARES[index]
-        index += 1
+    step = STEPS[next_index(random, STEP_SHARES)]
     for i in range(len(middle)):
-        level = min(max(int(state.plan[LEVEL, i]) + STEPS[index], 0), LEVELS - 1)
-        room = _room(settings, i, middle[i])
-        reach[i] = reach_at(level, WIDEST * settings.c_end[i], room, settings.whole[i])
-        middle[i] = min(max(middle[i], settings.low[i] + reach[i]), settings.high[i] - reach[i])
+        level = min(max(int(state.plan[LEVEL, i]) + step, 0), LEVELS - 1)
+        middle[i], reach[i] = _pair_within(settings, i, level, middle[i])
 
 
 @kernel
-def _room(settings, i, middle):
-    """How wide a pair about `middle` may be within the bounds."""
+def _pair_within(settings, i, level, middle):
+    """The middle and the reach of a pair at a level about `middle`, narrowed and moved inside where bounds are near."""
     low, high = settings.low[i], settings.high[i]
-    return max(min(middle - low, high - middle), LEAST_ROOM * (high - low))
+    room = max(min(middle - low, high - middle), LEAST_ROOM * (high - low))
+    reach = reach_at(level, WIDEST * settings.c_end[i], room, settings.whole[i])
+    return min(max(middle, low + reach), high - reach), reach
 
 
 @kernel(makes_arrays=True)
@@ -235,8 +232,7 @@ def _plan(settings, state, noise, shown):
     for i in range(size):
         unit, at, widest = settings.sigma_0[i], estimate[i], WIDEST * settings.c_end[i]
         for level in range(LEVELS):
-            reach = reach_at(level, widest, _room(settings, i, at), settings.whole[i])
-            middle = min(max(at, settings.low[i] + reach), settings.high[i] - reach)
+            middle, reach = _pair_within(settings, i, level, at)
             middle, reach = (middle - state.start[i]) / unit, reach / unit
             _foresee_all(settings, state, i, middle, reach, widest / unit, shown)
             found = worth(state.beliefs, weights, i, shown, settings.bank, reach, widest / unit)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from merino.inner.core.compiled.jit import kernel
-from merino.inner.tune.rng import next_float
+from merino.inner.tune.rng import next_index
 from merino.inner.tune.rules import WIDEST, EstimatorSettings, Method, State, slope, state_of
 
 # The handicap of a filter of AUTO, in log-odds: for a lopsided curve, and for a curvature other than the one
@@ -42,20 +42,9 @@ def _deviations(settings: EstimatorSettings, state: State) -> np.ndarray:
 @kernel
 def _place(settings, state, number, random, middle, reach):
     """One of the perturbations of AUTO, at random."""
-    width = WIDEST * _level(random)
+    width = WIDEST * LEVELS[next_index(random, LEVEL_SHARES)]
     for i in range(len(reach)):
         reach[i] = settings.c_end[i] * width
-
-
-@kernel
-def _level(random):
-    """A random one of LEVELS, with the probabilities LEVEL_SHARES."""
-    share = next_float(random)
-    index = 0
-    while index < len(LEVELS) - 1 and share >= LEVEL_SHARES[index]:
-        share -= LEVEL_SHARES[index]
-        index += 1
-    return LEVELS[index]
 
 
 @kernel(makes_arrays=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+from merino.inner.core.common.json_text import finite
 from merino.inner.eval.linear.phases import column_names, phases_of
 from merino.inner.eval.linear.registry import TERMS, Term
 from merino.inner.eval.material import FULL_BOARD
@@ -99,13 +99,9 @@ class Summary:
     def as_json(self) -> dict[str, object]:
         """Plain data for `json.dumps`; an infinite Elo is null."""
         tried = [
-            asdict(each) | {name: _finite(getattr(each, name)) for name in ("elo", "elo_error")} for each in self.tried
+            asdict(each) | {name: finite(getattr(each, name)) for name in ("elo", "elo_error")} for each in self.tried
         ]
         return asdict(self) | {"installed": self.in_use, "tried": tried}
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def summarise(

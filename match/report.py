@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from merino.inner.core.common.json_text import finite
 from merino.inner.match.games import Tally
 from merino.inner.match.statistics import Sprt, estimate
 
@@ -155,8 +156,8 @@ def as_json(names: Sequence[str], tally: Tally, sprt: Sprt | None) -> dict[str, 
         "draws": draws,
         "losses": losses,
     }
-    result |= {"pentanomial": tally.pairs.tolist(), "elo": _finite(found.elo), "elo_error": _finite(found.elo_error)}
-    result |= {"normalized_elo": _finite(found.normalized), "normalized_elo_error": _finite(found.normalized_error)}
+    result |= {"pentanomial": tally.pairs.tolist(), "elo": finite(found.elo), "elo_error": finite(found.elo_error)}
+    result |= {"normalized_elo": finite(found.normalized), "normalized_elo_error": finite(found.normalized_error)}
     result |= {"los": found.los, "llr": None, "verdict": ""}
     if sprt is not None:
         result |= {"llr": sprt.llr(tally.counts), "verdict": sprt.verdict(tally.counts)}
@@ -165,7 +166,3 @@ def as_json(names: Sequence[str], tally: Tally, sprt: Sprt | None) -> dict[str, 
     counted = {what.replace(" moves", "").replace(" ", "_"): counts for what, counts in faults(tally).items()}
     result |= {what: sum(counts) for what, counts in counted.items()}
     return result | {"faults": [{what: counts[side] for what, counts in counted.items()} for side in (0, 1)]}
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

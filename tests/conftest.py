@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from merino.inner.core.common.folders import user_folder
 from tests import interpreted
 from tests.talk import Talk
 from tests.uci_process import UciProcess
@@ -31,6 +33,15 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def talk() -> Talk:
     return Talk()
+
+
+@pytest.fixture
+def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's data folder, empty and of this test alone, with no weights asked for."""
+    monkeypatch.setenv("MERINO_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("MERINO_WEIGHTS", raising=False)
+    user_folder("data").mkdir(parents=True)
+    return user_folder("data")
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,6 @@ import pytest
 from merino.inner.app.console.improving import improve as run
 from merino.inner.core.common import files
 from merino.inner.core.common.command import CommandError, UsageError
-from merino.inner.core.common.folders import user_folder
 from merino.inner.core.common.sealed import as_json, from_json
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import defaults, load, save
@@ -31,21 +30,15 @@ from merino.inner.learn.rounds.loop import Finished, Until
 from merino.inner.learn.sample import Sample
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Tally
+from tests.killing import dies_at
+
+pytestmark = pytest.mark.usefixtures("data_folder")
 
 TINY: dict[str, Any] = {
     "nodes": 40, "games": 12, "window": 2, "match_nodes": 40, "match_games": 8, "gauge": 4, "share": 0.0, "elo0": 0.0,
     "elo1": 40.0,
 }  # fmt: skip
 STEPS = {"play": 2, "fit_round": 2, "play_trial": 1}  # at which call a run is killed
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The user's data folder."""
-    monkeypatch.setenv("MERINO_HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("MERINO_WEIGHTS", raising=False)
-    user_folder("data").mkdir(parents=True)
-    return user_folder("data")
 
 
 @pytest.fixture
@@ -120,20 +113,11 @@ def test_a_killed_run_goes_on_to_the_same_end(
     tmp_path: Path, poor: str, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     whole = improved(tmp_path / "whole", poor)
-    real, calls = getattr(learner.steps, step), []
-
-    def dies(*arguments: Any, **others: Any) -> Any:
-        """Does its work, and is killed before anybody has it."""
-        calls.append(None)
-        done = real(*arguments, **others)
-        if len(calls) == STEPS[step]:
-            raise RuntimeError("killed")
-        return done
-
-    monkeypatch.setattr(learner.steps, step, dies)
-    with pytest.raises(RuntimeError, match="killed"):
-        improved(tmp_path / "killed", poor)
-    monkeypatch.setattr(learner.steps, step, real)
+    dies = dies_at(STEPS[step], getattr(learner.steps, step))
+    with monkeypatch.context() as patch:
+        patch.setattr(learner.steps, step, dies)
+        with pytest.raises(RuntimeError, match="killed"):
+            improved(tmp_path / "killed", poor)
     again = improved(tmp_path / "killed", poor)
     assert settled(again.state) == settled(whole.state)
     assert (tmp_path / "killed" / "best.txt").read_bytes() == (tmp_path / "whole" / "best.txt").read_bytes()
@@ -176,37 +160,37 @@ def proving(verdict: bool) -> Callable[..., Any]:
 
 
 def test_what_is_proved_is_put_in_use_and_the_old_is_kept(
-    tmp_path: Path, home: Path, poor: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, data_folder: Path, poor: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (home / "weights.txt").write_bytes(Path(poor).read_bytes())
+    (data_folder / "weights.txt").write_bytes(Path(poor).read_bytes())
     monkeypatch.setattr(learner.steps, "fit_round", teaching)
     monkeypatch.setattr(learner.steps, "play_trial", proving(True))
     found = improved(tmp_path / "run", None, rounds=1)
     assert found.state.rounds[0].is_proven and found.state.in_use == 1
-    assert (home / "weights.txt").read_bytes() == found.best.read_bytes()
-    assert (home / "weights.old").read_bytes() == Path(poor).read_bytes()
-    assert np.array_equal(load(home / "weights.txt"), found.state.best)
+    assert (data_folder / "weights.txt").read_bytes() == found.best.read_bytes()
+    assert (data_folder / "weights.old").read_bytes() == Path(poor).read_bytes()
+    assert np.array_equal(load(data_folder / "weights.txt"), found.state.best)
 
 
 def test_what_is_not_proved_changes_nothing(
-    tmp_path: Path, home: Path, poor: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, data_folder: Path, poor: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(learner.steps, "fit_round", teaching)
     monkeypatch.setattr(learner.steps, "play_trial", proving(False))
-    (home / "weights.txt").write_bytes(Path(poor).read_bytes())
+    (data_folder / "weights.txt").write_bytes(Path(poor).read_bytes())
     found = improved(tmp_path / "run", None, rounds=1)
     assert found.state.rounds[0].verdict == "H0"
     assert np.array_equal(found.state.best, np.tile(load(Path(poor)), 2))
-    assert (home / "weights.txt").read_bytes() == Path(poor).read_bytes()
+    assert (data_folder / "weights.txt").read_bytes() == Path(poor).read_bytes()
 
 
 def test_weights_that_were_named_leave_those_in_use_alone(
-    tmp_path: Path, home: Path, poor: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, data_folder: Path, poor: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(learner.steps, "fit_round", teaching)
     monkeypatch.setattr(learner.steps, "play_trial", proving(True))
     assert improved(tmp_path / "run", poor, rounds=1).state.rounds[0].is_proven
-    assert not (home / "weights.txt").exists()
+    assert not (data_folder / "weights.txt").exists()
 
 
 def test_a_second_run_on_the_same_folder_is_refused(tmp_path: Path, poor: str) -> None:

@@ -35,21 +35,15 @@ from merino.inner.learn.request import Events
 from merino.inner.learn.rounds.loop import Finished, Until
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Tally
+from tests.killing import dies_at
+
+pytestmark = pytest.mark.usefixtures("data_folder")
 
 TINY: dict[str, Any] = {
     "nodes": 40, "games": 12, "window": 2, "match_nodes": 40, "match_games": 8, "gauge": 4, "elo0": 0.0, "elo1": 60.0,
 }  # fmt: skip
 WORDS = ["--games", "12", "--nodes", "40", "--match-games", "8", "--match-nodes", "40", "--gauge", "4", "--quiet"]
 STEPS = {"play": 2, "fit_generation": 2, "play_trial": 1}  # at which call a run is killed
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The user's data folder."""
-    monkeypatch.setenv("MERINO_HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("MERINO_WEIGHTS", raising=False)
-    user_folder("data").mkdir(parents=True)
-    return user_folder("data")
 
 
 @pytest.fixture(autouse=True)
@@ -127,16 +121,7 @@ def test_the_card_of_a_net_says_how_to_play_its_data_again(tmp_path: Path) -> No
 @pytest.mark.parametrize("step", STEPS)
 def test_a_killed_night_goes_on_to_the_same_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     whole = ran(tmp_path / "whole")
-    real, calls = getattr(learner.steps, step), []
-
-    def dies(*arguments: Any, **others: Any) -> Any:
-        """Does its work, and is killed before anybody has it."""
-        calls.append(None)
-        done = real(*arguments, **others)
-        if len(calls) == STEPS[step]:
-            raise RuntimeError("killed")
-        return done
-
+    dies = dies_at(STEPS[step], getattr(learner.steps, step))
     with monkeypatch.context() as patch:
         patch.setattr(learner.steps, step, dies)
         with pytest.raises(RuntimeError, match="killed"):

@@ -25,7 +25,7 @@ from merino.inner.match.time_control import TimeControl
 from merino.inner.tune import estimators
 from merino.inner.tune.formats import read_table
 from merino.inner.tune.methods import DEFAULT, METHODS
-from merino.inner.tune.parameters import TunedParameter, TuneError, check_known
+from merino.inner.tune.parameters import TunedParameter, TuneError, check_known, playable
 from merino.inner.tune.playing import players_of, terms_of
 from merino.inner.tune.tuning import Configuration, Tune
 
@@ -177,10 +177,7 @@ def values_after(tune: Tune, marks: tuple[int, ...]) -> list[np.ndarray]:
         if not np.isnan(result.y):
             state = estimators.after(tune.settings, state, result)
         if 2 * result.number in marks:
-            values = estimators.estimate(tune.settings, state).tolist()
-            found.append(
-                np.array([round(value) if row.whole else value for row, value in zip(rows, values, strict=True)])
-            )
+            found.append(playable(rows, estimators.estimate(tune.settings, state)))
     return found
 
 

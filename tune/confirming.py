@@ -13,6 +13,7 @@ from merino.inner.eval.families import default
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.players import Player
 from merino.inner.match.statistics import Sprt
+from merino.inner.tune.parameters import playable
 from merino.inner.tune.playing import players_of, terms_of
 from merino.inner.tune.tuning import Configuration, Tune
 
@@ -22,8 +23,7 @@ MAX_PROOF_GAMES = 100_000
 
 def tuned_values(tune: Tune) -> np.ndarray:
     """The best estimate so far in playable form, float64[d]: integers are rounded."""
-    rows = tune.configuration.parameters
-    return np.array([round(at) if row.whole else at for row, at in zip(rows, tune.estimate().tolist(), strict=True)])
+    return playable(tune.configuration.parameters, tune.estimate())
 
 
 def tuned_players(tune: Tune) -> tuple[Player, Player]:

@@ -129,8 +129,7 @@ def openbench_lines(parameters: Sequence[TunedParameter], values: Iterable[float
     kinds = {whole: kind for kind, whole in _TYPES.items()}
     lines = []
     for row, value, step in zip(parameters, values, steps, strict=True):
-        start = round(value) if row.whole else value
-        numbers = (_plain(number) for number in (start, row.low, row.high, row.c_end, step))
+        numbers = (_plain(number) for number in (row.playable(value), row.low, row.high, row.c_end, step))
         lines.append(", ".join([row.name, kinds[row.whole], *numbers]))
     return lines
 

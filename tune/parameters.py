@@ -42,6 +42,10 @@ class TunedParameter:
     elo: float = UNKNOWN_ELO
     dist: float | None = None
 
+    def playable(self, value: float) -> float:
+        """The value as engines play with it: an integer for a whole number."""
+        return round(value) if self.whole else value
+
     @property
     def distance(self) -> float:
         """The estimated distance of the optimum: `dist`, else c_end."""
@@ -51,6 +55,11 @@ class TunedParameter:
     def elo_at_c(self) -> float:
         """The estimated cost in Elo of displacing it by c_end."""
         return self.elo * (self.c_end / self.distance) ** 2
+
+
+def playable(parameters: Sequence[TunedParameter], values: np.ndarray) -> np.ndarray:
+    """All values in playable form, [d]."""
+    return np.array([row.playable(value) for row, value in zip(parameters, values.tolist(), strict=True)])
 
 
 def own_parameters(evaluation: Evaluation) -> dict[str, Number]:

@@ -111,8 +111,7 @@ def players_of(configuration: Configuration, plus: np.ndarray, minus: np.ndarray
 
 def _other(configuration: Configuration, label: str, values: np.ndarray) -> OtherPlayer:
     options = {
-        row.name: str(round(value) if row.whole else value)
-        for row, value in zip(configuration.parameters, values.tolist(), strict=True)
+        row.name: str(row.playable(value)) for row, value in zip(configuration.parameters, values.tolist(), strict=True)
     }
     return OtherPlayer(label, configuration.engine, options)
 

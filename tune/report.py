@@ -71,7 +71,7 @@ def tune_json(tune: Tune, proved: bool | None) -> dict[str, Any]:
             {
                 "name": row.name,
                 "start": row.start,
-                "value": round(value) if row.whole else value,
+                "value": row.playable(value),
                 "low": _known(low),
                 "high": _known(high),
             }

@@ -17,10 +17,10 @@ from merino.inner.app.console.rounds_options import (
     add_round_seed,
     add_when_to_stop,
     check_will_end,
+    work_kept,
 )
 from merino.inner.app.console.shared_options import progress_stream
 from merino.inner.core.common.command import CommandError
-from merino.inner.core.common.files import write_fault
 from merino.inner.core.common.folders import user_folder
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.formats.sources import SourceError
@@ -52,8 +52,7 @@ def improve(words: Sequence[str], say: Say, command: str = "merino improve") -> 
     except (SourceError, EvaluationError, MatchError) as error:
         raise CommandError(f"improve: {error}") from error
     except OSError as error:
-        kept = "the work so far is kept: make room on the disk and start the same command again"
-        raise CommandError(f"improve: {write_fault(error)}; {kept}") from error
+        raise work_kept("improve", error) from error
     _report(found, say, command)
     return found
 

@@ -1,4 +1,4 @@
-"""The options that `improve` and `night` share: when to stop, the games, the deciding match."""
+"""What `improve` and `night` share on the command line: options, and what is told of a full disk."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import argparse
 
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import KeyValues, Parser, any_number, natural, positive
+from merino.inner.core.common.command import CommandError
+from merino.inner.core.common.files import write_fault
 from merino.inner.learn.rounds.plan import RoundPlan
 
 
@@ -48,6 +50,12 @@ def check_will_end(parser: Parser, args: argparse.Namespace, unit: str) -> None:
     """Raise UsageError if nothing says when to stop."""
     if args.hours is None and getattr(args, unit) is None:
         parser.error(f"give --hours H or --{unit} N; without them it would never end")
+
+
+def work_kept(command: str, fault: OSError) -> CommandError:
+    """What to tell of a run that could not write, as on a full disk."""
+    kept = "the work so far is kept: make room on the disk and start the same command again"
+    return CommandError(f"{command}: {write_fault(fault)}; {kept}")
 
 
 def _hours(text: str) -> float:

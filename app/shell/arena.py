@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from merino.inner.app.shell.output_files import holding_output
 from merino.inner.app.shell.tune_games import engine_command, play_pairs
 from merino.inner.core.common.command import CommandError
 from merino.inner.core.common.interrupt import INTERRUPTED
+from merino.inner.core.common.json_text import finite
 from merino.inner.core.common.live_line import LivePrinter
 from merino.inner.core.common.user_files import is_there
 from merino.inner.core.common.work import cores
@@ -107,19 +107,14 @@ def _show(args: argparse.Namespace, arena: Arena, results: Sequence[tuple[Check,
                 "case": case,
                 "method": method or None,
                 "games": games,
-                "elo_left": _finite(-each.elo),
-                "error": _finite(each.elo_error),
+                "elo_left": finite(0.0 - each.elo),
+                "error": finite(each.elo_error),
             }
             for (case, method, games), each in found.items()
         ]
         print(json.dumps({"standings": rows, "checked_by_games": arena.check * arena.seeds}))
     else:
         print("\n".join(arena_table(arena, found)))
-
-
-def _finite(number: float) -> float | None:
-    """The number, None for infinity, which JSON has not."""
-    return number + 0.0 if math.isfinite(number) else None
 
 
 def _remark(args: argparse.Namespace, line: str) -> None:

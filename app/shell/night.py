@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
 from collections.abc import Sequence
 from dataclasses import fields
@@ -21,12 +20,12 @@ from merino.inner.app.console.rounds_options import (
     add_round_seed,
     add_when_to_stop,
     check_will_end,
+    work_kept,
 )
 from merino.inner.app.shell.naming import errors_named
-from merino.inner.core.common.command import CommandError
-from merino.inner.core.common.files import write_fault
 from merino.inner.core.common.folders import user_folder
 from merino.inner.core.common.interrupt import INTERRUPTED
+from merino.inner.core.common.json_text import finite
 from merino.inner.core.common.work import WorkError
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.formats.packed import PackedError
@@ -56,8 +55,7 @@ def run_night(words: Sequence[str]) -> int:
         with errors_named("night", SourceError, EvaluationError, PackedError, TrainingError, MatchError, WorkError):
             found = _carry_out(args, shared.unless_quiet(say, args.quiet))
     except OSError as error:
-        kept = "the work so far is kept: make room on the disk and start the same command again"
-        raise CommandError(f"night: {write_fault(error)}; {kept}") from error
+        raise work_kept("night", error) from error
     if args.json:
         print(json.dumps(_as_object(found)))
     else:
@@ -134,14 +132,10 @@ def _as_object(found: Finished[NightState]) -> dict[str, Any]:
             {
                 "positions": each.positions,
                 "neurons": each.neurons,
-                "elo": _known(each.elo),
-                "elo_error": _known(each.elo_error),
+                "elo": finite(each.elo),
+                "elo_error": finite(each.elo_error),
                 "kept": each.is_proven,
             }
             for each in found.state.rounds
         ],
     }
-
-
-def _known(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None

@@ -19,6 +19,11 @@ class _TimedMove:
     planned: float | None = None
 
 
+def goes_on(keys: Sequence[int], key: int) -> bool:
+    """Whether a game goes on from the position with this key, in which we moved last; `keys` are those of the game."""
+    return len(keys) > 2 and keys[-3] == key
+
+
 class Lag:
     """An estimate of the lag of the next move in `milliseconds`, from the clock that each `go` brings.
 
@@ -33,8 +38,7 @@ class Lag:
     def go_came(self, keys: Sequence[int], side: int, limits: Limits) -> None:
         """Take the clock of a `go`. `keys` are those of the game so far, the present position last."""
         clock, last = limits.time[side], self._last
-        goes_on = last is not None and len(keys) > 2 and keys[-3] == last.key
-        if goes_on and last is not None and last.planned is not None and clock is not None:
+        if last is not None and goes_on(keys, last.key) and last.planned is not None and clock is not None:
             lag = last.clock + limits.increment[side] - clock - last.planned
             if lag >= 0:  # else time was added
                 self.milliseconds = max(lag, self.milliseconds + FORGOTTEN * (lag - self.milliseconds))

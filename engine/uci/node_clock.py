@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.uci.lag import goes_on
 
 
 class NodeClock:
@@ -27,8 +28,7 @@ class NodeClock:
         if clock is None:
             self._left = None
             return limits
-        goes_on = len(keys) > 2 and keys[-3] == self._key and moves_to_go <= self._moves_to_go
-        if self._left is None or not goes_on:
+        if self._left is None or not goes_on(keys, self._key) or moves_to_go > self._moves_to_go:
             self._left = float(clock)
         self._key, self._moves_to_go, self._increment = keys[-1], moves_to_go, limits.increment[side]
         left = max(1, int(self._left))

@@ -12,20 +12,19 @@ from pathlib import Path
 import numpy as np
 
 from merino.inner.core.common.files import write_whole
-from merino.inner.core.common.sealed import as_json, from_json
-from merino.inner.core.common.user_files import STATE, is_there, read_user_file
+from merino.inner.core.common.sealed import as_json
+from merino.inner.core.common.user_files import is_there
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.phases import in_two_phases
 from merino.inner.eval.linear.registry import TERMS, TermSet
 from merino.inner.eval.linear.weights import load
-from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.improve.plan import Plan
 from merino.inner.learn.improve.state import weights_text
 from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.learning import learn, split
 from merino.inner.learn.request import Events
-from merino.inner.learn.rounds.steps import StepContext, StepStoppedError, play_games, play_match
+from merino.inner.learn.rounds.steps import StepContext, StepStoppedError, kept_fit, play_games, play_match
 from merino.inner.match.games import Tally
 from merino.inner.match.players import OwnPlayer
 from merino.inner.match.prove import StrengthTest
@@ -87,14 +86,9 @@ def fit_round(
 def _kept_fit(folder: Path, terms: TermSet) -> RoundFit:
     """The fit that the folder of a round holds; raises LearnError."""
     path = folder / FIT
-    try:
-        found = from_json(read_user_file(path, STATE), str(path))
+    with kept_fit(path, "a round") as found:
         errors = float(found["error_before"]), float(found["error_after"])
         return RoundFit(load(folder / CANDIDATE, terms), int(found["games"]), int(found["positions"]), *errors)
-    except OSError as error:
-        raise LearnError(f"cannot read '{path}': {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, OverflowError) as error:
-        raise LearnError(f"'{path}' is not the fit of a round ({error})") from error
 
 
 def play_trial(

@@ -5,7 +5,6 @@ An interrupted step continues: games and matches from their own states, training
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -14,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from merino.inner.core.common.files import write_whole
-from merino.inner.core.common.sealed import as_json, from_json
-from merino.inner.core.common.user_files import GAMES as GAMES_KIND
-from merino.inner.core.common.user_files import STATE, is_there, open_user_file, read_user_file
+from merino.inner.core.common.sealed import as_json
+from merino.inner.core.common.user_files import is_there
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.net.file import digest, load_net, save_net
 from merino.inner.eval.net.network import Network, Shape
 from merino.inner.formats.packed import Filter, open_packed
 from merino.inner.formats.packed_files import games_with_scores, packed_positions, write_packed_file
+from merino.inner.formats.sources import digest as digest_of_file
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.net.bearing import epochs_for, neurons_for
 from merino.inner.learn.net.gradient import Objective
@@ -35,13 +34,12 @@ from merino.inner.learn.net.training import (
 )
 from merino.inner.learn.night.plan import NightPlan, validation_share
 from merino.inner.learn.night.state import CANDIDATE, GAMES, GenerationData
-from merino.inner.learn.rounds.steps import StepContext, StepStoppedError, play_games, play_match
+from merino.inner.learn.rounds.steps import StepContext, StepStoppedError, kept_fit, play_games, play_match
 from merino.inner.match.games import Tally
 from merino.inner.match.players import OwnPlayer
 from merino.inner.match.prove import StrengthTest
 
 POSITIONS, FIT = "positions.bin", "fit.json"
-_CHUNK = 1 << 20  # bytes hashed at a time
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ def data_of(folder: Path, player: str) -> GenerationData:
     path, games, positions = folder / GAMES, 0, 0
     for some in games_with_scores(path):
         games, positions = games + len(some), positions + len(some.moves)
-    return GenerationData(games, positions, path.stat().st_size, _hash_of(path), player)
+    return GenerationData(games, positions, path.stat().st_size, digest_of_file(path), player)
 
 
 def check_data(folder: Path, known: GenerationData) -> None:
@@ -73,16 +71,8 @@ def check_data(folder: Path, known: GenerationData) -> None:
     path = folder / GAMES
     if not is_there(path):
         raise LearnError(f"'{path}' is missing: later generations learn from it; put it back, or give a new folder")
-    if _hash_of(path) != known.hash:
+    if digest_of_file(path) != known.hash:
         raise LearnError(f"'{path}' has changed since it was played: put it back as it was, or give a new folder")
-
-
-def _hash_of(path: Path) -> str:
-    found = hashlib.blake2b(digest_size=16)
-    with open_user_file(path, GAMES_KIND) as file:
-        while piece := file.read(_CHUNK):
-            found.update(piece)
-    return found.hexdigest()
 
 
 def shape_for(positions: int, best: Network | None) -> tuple[Shape, bool]:
@@ -186,14 +176,9 @@ def best_name(best: Network | None) -> str:
 def _kept_fit(folder: Path) -> NightFit:
     """The fit that the folder of a generation holds; raises LearnError and NetError."""
     path = folder / FIT
-    try:
-        found = from_json(read_user_file(path, STATE), str(path))
+    with kept_fit(path, "a generation") as found:
         numbers = int(found["positions"]), bool(found["continued"]), float(found["error"]), float(found["seconds"])
         known = str(found["net"])
-    except OSError as error:
-        raise LearnError(f"cannot read '{path}': {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, OverflowError) as error:
-        raise LearnError(f"'{path}' is not the fit of a generation ({error})") from error
     network = load_net(folder / CANDIDATE)
     if digest(network) != known:
         raise LearnError(f"'{folder / CANDIDATE}' is another net than '{path}' says: remove both to train again")

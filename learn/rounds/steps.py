@@ -5,11 +5,16 @@ An interrupted step continues from its own state.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from merino.inner.core.common.sealed import from_json
+from merino.inner.core.common.user_files import STATE, read_user_file
+from merino.inner.learn.errors import LearnError
 from merino.inner.learn.request import Events
 from merino.inner.learn.rounds.plan import WIN, RoundPlan
 from merino.inner.learn.rounds.state import OPEN, Round
@@ -90,6 +95,17 @@ def _finished(config: MatchConfig, test: Sprt | None, output: MatchOutput, conte
     if result.interrupted:
         raise StepStoppedError
     return result
+
+
+@contextmanager
+def kept_fit(path: Path, what: str) -> Iterator[dict[str, Any]]:
+    """What the fit of `what`, such as "a round", has left in a file; raises LearnError, also for what it lacks."""
+    try:
+        yield from_json(read_user_file(path, STATE), str(path))
+    except OSError as error:
+        raise LearnError(f"cannot read '{path}': {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
+        raise LearnError(f"'{path}' is not the fit of {what} ({error})") from error
 
 
 def announce(trial: StrengthTest, context: StepContext) -> None:

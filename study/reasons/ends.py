@@ -14,7 +14,7 @@ from merino.inner.engine.report.phrases import group_of, phrase
 from merino.inner.engine.report.static import report_evaluation
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.linear.registry import Group
-from merino.inner.study.reasons.motifs import WORTH
+from merino.inner.study.reasons.motifs import WORTH, taken_on
 
 NAMED_TERMS = 2
 MIN_PIECE = 8.0  # centipawns by which a piece must differ to be named
@@ -107,11 +107,7 @@ def _follow(
 ) -> None:
     """Make a move, keeping where each piece began (`at`, by its square) and what each side has taken."""
     before = dict(board.piece_map())
-    side, victim = board.turn, None
-    if board.is_en_passant(move):
-        victim = chess.square(chess.square_file(move.to_square), chess.square_rank(move.from_square))
-    elif board.is_capture(move):
-        victim = move.to_square
+    side, victim = board.turn, taken_on(board, move)
     if victim is not None:
         taken[side].append(before[victim].piece_type)
         del at[victim]

@@ -22,6 +22,13 @@ def worth_at(board: chess.Board, square: chess.Square) -> int:
     return WORTH[kind] if (kind := board.piece_type_at(square)) else 0
 
 
+def taken_on(board: chess.Board, move: chess.Move) -> chess.Square | None:
+    """The square of the piece that a move takes, None if it takes none."""
+    if board.is_en_passant(move):
+        return chess.square(chess.square_file(move.to_square), chess.square_rank(move.from_square))
+    return move.to_square if board.is_capture(move) else None
+
+
 def exchange(board: chess.Board, square: chess.Square, side: chess.Color) -> int:
     """The pawns that `side` wins by capturing on a square as long as it pays, 0 if it does not: pins do not count."""
     target = worth_at(board, square)

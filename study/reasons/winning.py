@@ -20,6 +20,7 @@ from merino.inner.study.reasons.motifs import (
     piece_name,
     pins_by,
     skewers_by,
+    taken_on,
     worth_at,
 )
 
@@ -90,7 +91,7 @@ def win_by(line: FoundLine, gain: int, mover: str = "it") -> Win | None:
     """How a line wins so many pawns for the side that begins it; None if it does not. `mover` names its first move."""
     if not line.moves:
         return None
-    taken = _taken_on(line.board, line.moves[0])
+    taken = taken_on(line.board, line.moves[0])
     if taken is not None and is_hanging(line.board, taken):
         return Win(Means.HANGING, f"the {piece_name(line.board, taken)} can be taken", taken)
     if gain < MIN_GAIN:
@@ -139,17 +140,10 @@ def _takes(line: FoundLine, targets: Iterable[chess.Square]) -> bool:
         if index % 2 and move.from_square in wanted and board.piece_type_at(move.from_square) != chess.KING:
             wanted.discard(move.from_square)
             wanted.add(move.to_square)
-        elif not index % 2 and _taken_on(board, move) in wanted:
+        elif not index % 2 and taken_on(board, move) in wanted:
             return True
         board.push(move)
     return False
-
-
-def _taken_on(board: chess.Board, move: chess.Move) -> chess.Square | None:
-    """The square of the piece that a move takes, None if it takes none."""
-    if board.is_en_passant(move):
-        return chess.square(chess.square_file(move.to_square), chess.square_rank(move.from_square))
-    return move.to_square if board.is_capture(move) else None
 
 
 def _by_worth(board: chess.Board) -> Callable[[chess.Square], int]:

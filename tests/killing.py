@@ -1,0 +1,20 @@
+"""Functions that are killed in the midst of a run, for tests of what goes on after that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+
+def dies_at(call: int, real: Callable[..., Any]) -> Callable[..., Any]:
+    """`real`, which at this call, counted from 1, does its work and is killed before anybody has it."""
+    calls = count(1)
+
+    def dies(*arguments: Any, **others: Any) -> Any:
+        done = real(*arguments, **others)
+        if next(calls) == call:
+            raise RuntimeError("killed")
+        return done
+
+    return dies

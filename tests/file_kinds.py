@@ -25,11 +25,11 @@ import numpy as np
 from starlette.testclient import TestClient
 
 from merino.inner.app.console.commands_files import load as load_game
+from merino.inner.app.console.positions import read_positions
 from merino.inner.app.explorer.app import create_app
 from merino.inner.app.explorer.reading import read_text as read_pasted
 from merino.inner.app.explorer.server_state import ServerState
 from merino.inner.app.shell.net import _positions as positions_of_net
-from merino.inner.app.shell.positions import read_positions
 from merino.inner.app.shell.recipes import _read as read_recipes
 from merino.inner.core.board.fen import parse_fen
 from merino.inner.core.board.game import Position

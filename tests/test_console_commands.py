@@ -1,5 +1,6 @@
 """The console commands for sides, endings, analysis, settings, options: what each does and says."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from merino.inner.app.console.completion import completions
 from merino.inner.app.console.registry import COMMANDS
 from merino.inner.app.console.terminal import Terminal
+from merino.inner.app.shell.explain import run_compare, run_explain, run_moves
 from merino.inner.core.board.bitboard import BLACK, WHITE
 from merino.inner.engine.search.limits import Limits, Score
 from merino.inner.engine.uci.options import OPTIONS
@@ -130,6 +132,40 @@ def test_explain_shows_the_terms_a_move_changes(talk: Talk) -> None:
     talk.say(f"setboard {CAPTURES}")
     talk.say(f"weights load {ONE_PHASE}")
     assert "VAL_P                  +100.0" in talk.say("explain exd5")
+
+
+def test_the_console_explains_with_the_options_of_the_shell(talk: Talk, capsys: pytest.CaptureFixture[str]) -> None:
+    talk.say(f"setboard {CAPTURES}")
+    weights = str(talk.session.runtime.weights_file)
+    for typed, shell, words in (
+        ("explain exd5 --static --shapley --json", run_explain, ["exd5", "--static", "--shapley", "--json"]),
+        ("explain --shapley --json", run_explain, ["--shapley", "--json"]),
+        ("explain --report", run_explain, ["--report"]),
+        ("compare exd5 Ke2 --static --shapley --json", run_compare, ["exd5", "Ke2", "--static", "--shapley", "--json"]),
+        ("moves eval --shapley --error 3 --json", run_moves, ["--static", "--shapley", "--error", "3", "--json"]),
+    ):
+        assert shell([CAPTURES, *words, "--weights", weights]) == 0
+        assert json.loads(talk.say(typed)) == json.loads(capsys.readouterr().out)
+    assert "--error CP" in talk.say("explain -h") and "--threat" not in talk.say("moves -h")
+    for typed in ("explain --shaply", "explain exd5 Ke2", "moves --error 0", "moves eval search", "compare exd5"):
+        assert f"Usage: {typed.split()[0]} " in talk.say(typed)
+    assert talk.moves == []
+
+
+def test_every_piece_has_a_shapley_value_at_the_console(talk: Talk) -> None:
+    talk.say(f"setboard {CAPTURES}")
+    score = talk.session.runtime.evaluation.explain(talk.session.position.record).score_white
+    assert talk.say("pieces shapley").endswith(f"score {score:+.0f}\n") and "Removal" not in talk.say("pieces shapley")
+    assert "Removal" in talk.say("pieces") and "Shapley" in talk.say("pieces")
+    assert "Shapley" not in talk.say("pieces removal") and "  Shapley  " in talk.say("pieces d5")
+
+
+def test_a_threat_is_told_at_the_console(talk: Talk) -> None:
+    talk.say("setboard 4k3/8/8/8/8/8/n7/R3K3 b - - 0 1")
+    assert talk.say("threat").endswith("White threatens Rxa2: the knight on a2 can be taken (2. Rxa2).\n")
+    talk.say("new")
+    assert talk.say("threat").endswith("There is no threat.\n")
+    assert "Usage: threat" in talk.say("threat e4")
 
 
 def test_eval_takes_another_weights_file(talk: Talk, tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ import chess
 import numpy as np
 import pytest
 
+from merino.inner.app.console.positions import read_positions, take_position
 from merino.inner.app.shell.cli import main
 from merino.inner.app.shell.explain import run_compare, run_explain, run_moves
-from merino.inner.app.shell.positions import read_positions, take_position
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.errors import MerinoError

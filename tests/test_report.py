@@ -9,7 +9,7 @@ from typing import Any
 import chess
 import pytest
 
-from merino.inner.app.shell import explain as shell_explain
+from merino.inner.app.console import explaining
 from merino.inner.app.shell.cli import main
 from merino.inner.app.shell.explain import run_explain, run_moves
 from merino.inner.core.board.game import Position
@@ -239,8 +239,8 @@ def test_text_and_json_print_what_the_report_holds(
     words: list[str], marks: set[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("report_evaluation", "report_moves", "report_position"):
-        make = getattr(shell_explain, name)
-        monkeypatch.setattr(shell_explain, name, lambda *given, make=make, **named: doctored(make(*given, **named)))
+        make = getattr(explaining, name)
+        monkeypatch.setattr(explaining, name, lambda *given, make=make, **named: doctored(make(*given, **named)))
     assert main(words) == 0
     printed = capsys.readouterr().out
     assert not {mark for mark in marks if mark not in printed}

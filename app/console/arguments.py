@@ -8,6 +8,7 @@ from pathlib import Path
 from merino.inner.core.board.bitboard import SQUARE_NAMES
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.nearest import did_you_mean
+from merino.inner.core.common.quoting import words_of
 from merino.inner.core.common.user_files import user_path
 from merino.inner.eval.evaluation import Evaluation, EvaluationError
 from merino.inner.eval.families import load
@@ -44,6 +45,14 @@ def no_argument(text: str) -> None:
     """Raise UsageError if there is an argument."""
     if text:
         raise UsageError(f"expected no argument, found '{text[:40]}'")
+
+
+def words_in(text: str) -> list[str]:
+    """The words, with quotes as in a shell."""
+    try:
+        return words_of(text)
+    except ValueError as error:
+        raise UsageError(f"a quotation mark is missing in {text[:60]}") from error
 
 
 def file_name(text: str) -> str:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from merino.inner.app.console.arguments import file_path, whole_number
+from merino.inner.app.console.arguments import file_path, whole_number, words_in
 from merino.inner.app.console.registry import Section, command
 from merino.inner.app.console.session import Session
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.files import write_fault
 from merino.inner.core.common.nearest import did_you_mean
-from merino.inner.core.common.quoting import words_of
 from merino.inner.engine.uci import files
 from merino.inner.engine.uci.options import OPTIONS, OptionError, UciOption
 from merino.inner.eval.evaluation import EvaluationError
@@ -169,10 +168,7 @@ def learn(session: Session, arguments: str) -> None:
     weights at once. Ctrl-C stops the learning or its match; the best weights so far stay beside those in use.
     `learn -h` lists the options.
     """
-    try:
-        words = words_of(arguments)
-    except ValueError as error:
-        raise UsageError(f"a quotation mark is missing in {arguments[:60]}") from error
+    words = words_in(arguments)
     if "--weights" not in words and session.runtime.weights_file != DEFAULT_FILE:
         words += ["--weights", str(session.runtime.weights_file)]
     try:
@@ -191,10 +187,7 @@ def improve(session: Session, arguments: str) -> None:
 
     `--rounds N` ends after N rounds. Ctrl-C ends it with the best so far; the same command continues from there.
     """
-    try:
-        words = words_of(arguments)
-    except ValueError as error:
-        raise UsageError(f"a quotation mark is missing in {arguments[:60]}") from error
+    words = words_in(arguments)
     from merino.inner.app.console.improving import improve as carry_out  # noqa: PLC0415 (with all that learning needs)
     from merino.inner.app.console.improving import improve_parser  # noqa: PLC0415
 

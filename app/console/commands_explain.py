@@ -9,29 +9,29 @@ from merino.inner.app.console.registry import Section, command
 from merino.inner.app.console.session import Session
 from merino.inner.core.board.bitboard import SQUARE_NAMES
 from merino.inner.core.board.divide import print_divide
-from merino.inner.core.board.game import Position
 from merino.inner.core.board.move import Move
 from merino.inner.core.common.command import CommandError, UsageError
-from merino.inner.engine.notation.positions import looks_like_fen, position_of
 from merino.inner.engine.notation.san import read_move, san
 from merino.inner.engine.report.older_json import evaluation_json
 from merino.inner.engine.report.schema import PositionReport
 from merino.inner.engine.report.static import report_evaluation, with_beside
-from merino.inner.engine.report.text import PIECE_VALUES, render, render_piece, render_pieces
+from merino.inner.engine.report.text import PIECE_VALUES, render, render_piece, render_pieces, render_shapley
 from merino.inner.engine.search.bench import run_bench
 from merino.inner.engine.search.limits import Limits
 from merino.inner.eval.evaluation import Evaluation
 
 MAX_PERFT_DEPTH = 10
 EVAL_OPTIONS = ("sort", "hide-zero", "json")
+SHAPLEY = "shapley"  # the way of valuing pieces that takes a moment
 
 
 @command("eval", Section.EXPLAIN, "[FILE] [HOW ...]")
 def evaluation(session: Session, arguments: str) -> None:
     """Show the value of each term for each side, and the total.
 
-    This is the static evaluation, without a search, by the weights in use or by those of a file. `eval sort` puts the
-    largest terms first, `eval hide-zero` leaves out terms that make no difference, `eval json` prints JSON.
+    This is the static evaluation, without a search, by the weights in use or by those of a file; a net is told in the
+    terms that come nearest to it. `eval sort` puts the largest terms first, `eval hide-zero` leaves out terms that make
+    no difference, `eval json` prints JSON.
     """
     words = arguments.split()
     wanted = [word for word in words if word in EVAL_OPTIONS]
@@ -39,6 +39,9 @@ def evaluation(session: Session, arguments: str) -> None:
     chosen = evaluation_in(name) if name else session.runtime.evaluation
     report = _report(session, chosen, with_pieces=True)
     if not chosen.has_terms:
+        from merino.inner.study.told import with_words  # noqa: PLC0415 (when it is first needed)
+
+        report = with_words(report, session.position.record, chosen)
         report = with_beside(report, session.position.record, session.runtime.terms)
     if "json" in wanted:
         session.say(json.dumps(evaluation_json(report)))
@@ -49,17 +52,25 @@ def evaluation(session: Session, arguments: str) -> None:
 
 @command("pieces", Section.EXPLAIN, "[SQUARE|WAY]")
 def pieces(session: Session, arguments: str) -> None:
-    """Show the value of each piece on the board, computed in three ways.
+    """Show the value of each piece on the board, computed in four ways.
 
     Removal: how much its owner's evaluation falls without the piece. Attributed: what the piece adds to its owner's
-    terms; these values and a shared remainder add up to the evaluation. Relative: removal in pawns. With a square, it
-    shows the terms of the piece there.
+    terms; these values and a shared remainder add up to the evaluation. Relative: removal in pawns. Shapley: what the
+    piece adds on average over all orders in which the pieces could come; these values add up to the score. With a
+    square, it shows the terms of the piece there.
     """
     report = _report(session, session.runtime.evaluation)
-    if not arguments or arguments in PIECE_VALUES:
-        session.say(render_pieces(report, (arguments,) if arguments else PIECE_VALUES))
+    if arguments in PIECE_VALUES:
+        session.say(render_pieces(report, (arguments,)))
         return
-    name = SQUARE_NAMES[square(arguments)]
+    from merino.inner.study.told import with_shapley  # noqa: PLC0415 (when it is first needed)
+
+    name = SQUARE_NAMES[square(arguments)] if arguments not in ("", SHAPLEY) else None
+    report = with_shapley(report, session.position.record, session.runtime.evaluation)
+    if name is None:
+        shown = [] if arguments else [render_pieces(report)]
+        session.say("\n\n".join([*shown, render_shapley(report)]))
+        return
     piece = next((piece for piece in report.pieces if piece.square == name), None)
     if piece is None:
         raise CommandError(f"there is no piece on {name}")
@@ -70,34 +81,38 @@ def _report(session: Session, chosen: Evaluation, with_pieces: bool = True) -> P
     return report_evaluation(session.position.record, session.position.fen(), chosen, with_pieces)
 
 
-@command("explain", Section.EXPLAIN, "MOVE|FEN|startpos")
+@command("explain", Section.EXPLAIN, "[MOVE|FEN] [HOW ...]")
 def explain_move(session: Session, arguments: str) -> None:
-    """Show which terms a move changes, without playing it; or the terms of another position.
+    """Show which terms a move changes, without playing it; or explain a position.
 
     It shows them right after the move and at the end of the principal variation of a short search. Enter or Ctrl-C
-    ends the search.
+    ends the search. `explain` alone, or with a FEN or startpos, explains that position. `explain Nf3 --shapley` shows
+    what each piece gains and loses; `explain -h` lists all options.
     """
-    if not arguments:
-        raise UsageError("expected a move, a FEN or startpos")
-    if arguments == "startpos" or looks_like_fen(arguments):
-        position = Position() if arguments == "startpos" else position_of(arguments)
-        report = report_evaluation(position.record, position.fen(), session.runtime.evaluation, with_pieces=True)
-        session.say(render(report, session.terminal.unicode, session.terminal.width))
-        return
     from merino.inner.app.console import studying  # noqa: PLC0415 (when it is first needed)
 
-    studying.explain_move(session, arguments)
+    studying.explain(session, arguments)
 
 
-@command("compare", Section.EXPLAIN, "MOVE MOVE")
+@command("compare", Section.EXPLAIN, "MOVE MOVE [HOW ...]")
 def compare(session: Session, arguments: str) -> None:
-    """Compare two moves term by term, at once and at the end of their principal variations.
+    """Compare two moves term by term, at once and at the end of their principal variations, and say why one is better.
 
     `compare A.txt B.txt` compares two weights files instead: this position, its pieces and its moves under each.
+    `compare -h` lists all options.
     """
     from merino.inner.app.console import studying  # noqa: PLC0415 (when it is first needed)
 
     studying.compare(session, arguments)
+
+
+@command("threat", Section.EXPLAIN)
+def threat(session: Session, arguments: str) -> None:
+    """Say what the other side would win if it were to move, by a short search."""
+    no_argument(arguments)
+    from merino.inner.app.console import studying  # noqa: PLC0415 (when it is first needed)
+
+    studying.threat(session)
 
 
 @command("see", Section.EXPLAIN, "MOVE")

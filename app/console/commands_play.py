@@ -185,17 +185,18 @@ def draw(session: Session, arguments: str) -> None:
     session.declare(DRAW_AGREED)
 
 
-@command("moves", Section.PLAY, "[SQUARE|eval|search]")
+@command("moves", Section.PLAY, "[SQUARE|eval|search] [HOW ...]")
 def moves(session: Session, arguments: str) -> None:
     """List the legal moves, or those from a square.
 
     `moves eval` ranks them by the static evaluation after each move and shows what each changes; `moves search` ranks
-    them by a search and shows the principal variations.
+    them by a search and shows the principal variations. `moves eval --shapley` shows what pieces gain instead;
+    `moves -h` lists all options.
     """
-    if arguments in ("eval", "search"):
+    if arguments.startswith(("eval", "search", "-")):
         from merino.inner.app.console import studying  # noqa: PLC0415 (when it is first needed)
 
-        studying.rank(session, arguments == "search")
+        studying.rank(session, arguments)
         return
     legal = session.position.legal_moves
     where = ""

@@ -1,64 +1,112 @@
-"""The console's `explain`, `compare` and `moves` for moves, searches and other weights.
+"""The console's `explain`, `compare`, `moves` and `threat`: the commands of the shell, for the game on the board.
 
 The commands import this only when it is needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
 
-from merino.inner.app.console.arguments import evaluation_in, file_name
+from merino.inner.app.console.arguments import evaluation_in, file_name, words_in
+from merino.inner.app.console.command_line import Parser
+from merino.inner.app.console.explain_options import (
+    MOVE_MS,
+    RANKING_MS,
+    asked_limits,
+    compare_parser,
+    explain_parser,
+    moves_parser,
+)
+from merino.inner.app.console.explaining import NO_THREAT, Explainer, explain_words
 from merino.inner.app.console.session import Session
 from merino.inner.app.console.thinking import ThinkingLine
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.command import UsageError
-from merino.inner.engine.notation.san import looks_like_move, read_move
-from merino.inner.engine.report.schema import PositionReport
+from merino.inner.engine.notation.positions import looks_like_fen
+from merino.inner.engine.notation.san import looks_like_move
 from merino.inner.engine.search.limits import Limits
 from merino.inner.study.analyser import Analyser, analyser
-from merino.inner.study.explain.text import render_move, render_ranking, render_two_moves, render_two_weights
-from merino.inner.study.explain.two_weights import compare_weights
-from merino.inner.study.reasons.why import why
-from merino.inner.study.reporting import report_moves, report_position
 
-MOVE_MS, RANKING_MS = 1000, 5000  # if the pace is a time, which is meant for playing
+START = "startpos"
+BY_EVALUATION, BY_SEARCH = "eval", "search"  # ways of ranking the moves
 
 
-def explain_move(session: Session, text: str) -> None:
-    """Say what a move changes, at once and at the end of its line; raises MoveRejected."""
-    report = _report(session, [text])
-    session.say(render_move(report, report.moves[0], session.text_width))
+def explain(session: Session, arguments: str) -> None:
+    """Explain the position, a move, or another position; raises UsageError, MoveRejected or CommandError."""
+    explainer = _explainer(session, explain_parser, arguments, MOVE_MS)
+    if explainer is None:
+        return
+    words = explainer.args.words
+    if not words:
+        explainer.explain_positions([session.position], is_list=False, with_board=False)
+    elif words == [START]:
+        explainer.explain_positions([Position()], is_list=False)
+    elif looks_like_fen(words[0]):
+        explain_words(explainer, words)
+    elif len(words) == 1:
+        explainer.explain_move(session.position, words[0])
+    else:
+        raise UsageError("expected a move, a FEN or startpos")
 
 
 def compare(session: Session, arguments: str) -> None:
     """Compare two moves, or two files of weights; raises UsageError, MoveRejected or CommandError."""
-    words = arguments.split()
+    explainer = _explainer(session, compare_parser, arguments, MOVE_MS)
+    if explainer is None:
+        return
+    words = explainer.args.words
     if len(words) != 2:
         raise UsageError("expected two moves, or two weights files")
     if all(looks_like_move(word) for word in words):
-        report = _report(session, words)
-        reasons = why(report, session.position, session.runtime.evaluation)
-        session.say(render_two_moves(report, session.text_width, reasons))
+        explainer.compare_moves(session.position, words)
         return
-    first_file, second_file = (file_name(word) for word in words)
-    compared = compare_weights(session.position, evaluation_in(first_file), evaluation_in(second_file))
-    names = (str(Path(first_file)), str(Path(second_file)))
-    session.say(render_two_weights(compared, names, session.text_width))
+    names = [str(Path(file_name(word))) for word in words]
+    explainer.compare_evaluations(session.position, [evaluation_in(word) for word in words], names)
 
 
-def rank(session: Session, by_search: bool) -> None:
-    """List all legal moves in order, by search or by evaluation at once; raises StudyError."""
-    searching, limits = (_analyser(session), _limits(session, RANKING_MS)) if by_search else (None, None)
-    report = report_position(session.position, session.runtime.evaluation, searching, limits)
-    session.say(render_ranking(report, session.text_width))
+def rank(session: Session, arguments: str) -> None:
+    """List all legal moves in order, by search or by evaluation at once; raises UsageError or StudyError."""
+    explainer = _explainer(session, moves_parser, arguments, RANKING_MS)
+    if explainer is None:
+        return
+    words = explainer.args.words
+    if words not in ([], [BY_EVALUATION], [BY_SEARCH]):
+        raise UsageError(f"expected {BY_EVALUATION} or {BY_SEARCH}")
+    explainer.args.static |= words == [BY_EVALUATION]
+    explainer.rank_moves(session.position)
 
 
-def _report(session: Session, texts: Sequence[str]) -> PositionReport:
-    """The report of the moves of these texts, each after a short search; raises MoveRejected."""
-    moves = [read_move(session.position, text) for text in texts]
-    limits = _limits(session, MOVE_MS)
-    return report_moves(session.position, moves, session.runtime.evaluation, _analyser(session), limits)
+def threat(session: Session) -> None:
+    """Say what the other side would win if it were to move."""
+    explainer = _explainer(session, explain_parser, "", MOVE_MS)
+    if explainer is not None:
+        session.tell(explainer.threat(session.position) or NO_THREAT)
+
+
+def _explainer(
+    session: Session, parser_of: Callable[[bool], Parser], arguments: str, milliseconds: int
+) -> Explainer | None:
+    """What carries a command out, with the session's evaluation and search; None after printing the help."""
+    parser, words = parser_of(True), words_in(arguments)
+    if {"-h", "--help"} & set(words):
+        session.say(parser.format_help().rstrip())
+        return None
+    args = parser.parse_intermixed_args(words)
+    asked, evaluation = asked_limits(args), session.runtime.evaluation
+    is_limited = asked != Limits()
+    beside = None if evaluation.has_terms else session.runtime.terms
+    return Explainer(
+        args,
+        evaluation,
+        evaluation_in(args.beside) if getattr(args, "beside", None) else beside,
+        lambda: _analyser(session),
+        asked if is_limited else _limits(session, milliseconds),
+        is_limited,
+        session.terminal.unicode,
+        session.text_width,
+        session.say,
+    )
 
 
 def _analyser(session: Session) -> Analyser:

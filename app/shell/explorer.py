@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from merino.inner.app.console.command_line import Parser, file_path
+from merino.inner.app.console.positions import take_setup
 from merino.inner.app.shell.naming import errors_named
-from merino.inner.app.shell.positions import take_setup
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.errors import MerinoError
 from merino.inner.engine.notation.positions import looks_like_fen

@@ -11,9 +11,9 @@ import numpy as np
 
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path
+from merino.inner.app.console.positions import take_position
 from merino.inner.app.shell.naming import errors_named
 from merino.inner.app.shell.output_files import check_picture, ending_of, write_output
-from merino.inner.app.shell.positions import take_position
 from merino.inner.core.board.fen import START_FEN
 from merino.inner.core.common.command import UsageError
 from merino.inner.core.common.progress import Progress

@@ -155,7 +155,7 @@ def render_shapley(report: PositionReport) -> str:
 
 
 def render_piece(piece: PieceReport) -> str:
-    """One piece: its three values for its owner, and its terms."""
+    """One piece: its values for its owner, and its terms."""
     removal, relative = piece.removal_cp, piece.relative_pawns
     shown = "cannot be removed" if removal is None else f"{owners(piece.piece, removal):+.0f} centipawns"
     shown += "" if relative is None else f", {owners(piece.piece, relative):+.2f} pawns"
@@ -164,6 +164,8 @@ def render_piece(piece: PieceReport) -> str:
         f"{piece.piece} on {piece.square}, as its owner sees it",
         f"  {'removal':<21}{shown}",
     ]
+    if piece.shapley_cp is not None:
+        rows.append(f"  {'Shapley':<21}{owners(piece.piece, piece.shapley_cp):+.1f} centipawns")
     if piece.attributed_cp is not None:
         own = owners(piece.piece, piece.attributed_cp)
         rows.append(f"  {'attributed':<21}{own:+.1f} centipawns{':' if terms else ''}")

@@ -19,6 +19,7 @@ from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.families import default
 from merino.inner.study.analyser import analyser
+from merino.inner.study.reasons.castling import left_in_the_centre
 from merino.inner.study.reasons.ends import end_of
 from merino.inner.study.reasons.mistakes import MistakeKind, mistake_of
 from merino.inner.study.reasons.motifs import (
@@ -170,6 +171,70 @@ def test_mates_come_first_and_terms_last() -> None:
     assert positional is not None and positional.kind is MistakeKind.POSITION
     assert positional.sentence == "rook on a file without own pawns 0.40"
     assert mistake_of(quiet, line(START, "e4 e5"), reply, {"RookOpen": 1.0}) is None
+
+
+# White has delayed castling, and his king has the open e-file before him.
+CENTRE = "r1bqk2r/ppp2ppp/2np1n2/2b5/2B5/2NP1N2/PPP2PPP/R1BQK2R w Kkq - 0 7"
+UNSAFE = {"KingPawnShield": 40.0, "RookOpen": 30.0, "VAL_P": 90.0}
+
+
+@pytest.mark.parametrize(
+    ("better", "reply", "terms", "words"),
+    [
+        ("O-O", "Qe7+ Kf1 O-O", {}, "O-O was possible, and Qe7+ drives the king from e1"),
+        ("Be3 O-O O-O", "Qe7+ Kf1", {}, "Be3 and O-O came in time, and Qe7+ drives the king from e1"),
+        (
+            "O-O",
+            "Ng4 Rf1",
+            UNSAFE,
+            "O-O was possible, and the king on e1 can no longer castle and is less safe by 0.40",
+        ),
+        ("h3", "Qe7+ Kf1", UNSAFE, None),  # the better line does not castle
+        ("h3 h6 b3 b6 O-O", "Qe7+ Kf1", UNSAFE, None),  # or only later
+        ("Be3 O-O", "Qe7+ Kf1", UNSAFE, None),  # the other side castles there
+        ("O-O", "Qe7+ Be3 O-O O-O", UNSAFE, None),  # he castles after all
+        ("O-O", "Ng4 b3", UNSAFE, None),  # he still can
+        ("O-O", "Ng4 Rf1", UNSAFE | {"RookOpen": 50.0}, None),  # another group loses more
+        ("O-O", "Ng4 Rf1", {"KingPawnShield": 10.0}, None),  # it is next to nothing
+        ("O-O", "Bxf2+ Kxf2 Qe7 Re1", {}, None),  # the king takes what checks him
+    ],
+)
+def test_it_is_time_to_castle_where_the_line_makes_use_of_the_king(
+    better: str, reply: str, terms: dict[str, float], words: str | None
+) -> None:
+    board = chess.Board(CENTRE)
+    played = board.parse_san("a3")
+    board.push(played)
+    assert left_in_the_centre(played, line(CENTRE, better), line(board.fen(), reply), terms) == words
+
+
+def test_castling_is_missed_neither_without_queens_nor_by_castling() -> None:
+    board = chess.Board(CENTRE)
+    castles = board.parse_san("O-O")
+    board.push(castles)
+    better = line(CENTRE, "Be3 h6 O-O")
+    assert left_in_the_centre(castles, better, line(board.fen(), "Ng4 a3"), UNSAFE) is None
+    fen = "r1b1k2r/ppp2ppp/2np1n2/2b5/2B5/2NP1N2/PPP2PPP/R1B1K2R w Kkq - 0 7"
+    board = chess.Board(fen)
+    quiet = board.parse_san("a3")
+    board.push(quiet)
+    for reply in ("Bxf2+ Ke2 Bg4 h3", "Ng4 Rf1"):
+        assert left_in_the_centre(quiet, line(fen, "O-O"), line(board.fen(), reply), UNSAFE) is None
+
+
+def test_a_mistake_of_castling_comes_after_motifs_and_before_what_is_only_lost() -> None:
+    board = chess.Board(CENTRE)
+    played = board.parse_san("a3")
+    board.push(played)
+    better, reply = line(CENTRE, "O-O"), line(board.fen(), "Qe7+ Kf1 Bxf2 h3")
+    found = mistake_of(played, better, reply, {"RookOpen": 40.0})
+    assert found is not None and found.kind is MistakeKind.CASTLING
+    assert found.text.startswith("time to castle: O-O was possible, and Qe7+ drives the king from e1 (7...Qe7+ 8. Kf1")
+    given = chess.Board(CENTRE).parse_san("Bxf7+")
+    after = chess.Board(CENTRE)
+    after.push(given)
+    hanging = mistake_of(given, better, line(after.fen(), "Kxf7 a3 Qe7+ Kf1"), {})
+    assert hanging is not None and hanging.kind is MistakeKind.HANGING
 
 
 GAMES = """[White "A"]

@@ -13,6 +13,7 @@ from enum import Enum
 import chess
 
 from merino.inner.engine.report.phrases import is_material, phrase
+from merino.inner.study.reasons.castling import left_in_the_centre
 from merino.inner.study.reasons.motifs import is_back_rank_mate, piece_name
 from merino.inner.study.reasons.winning import MIN_GAIN, FoundLine, Means, balance, win_by
 
@@ -31,6 +32,7 @@ class MistakeKind(Enum):
     PIN_ALLOWED = "pin allowed"
     DISCOVERY_ALLOWED = "discovered attack allowed"
     PAWN_THROUGH = "passed pawn let through"
+    CASTLING = "time to castle"
     MATERIAL_LOST = "material lost"
     FORK_MISSED = "fork missed"
     SKEWER_MISSED = "skewer missed"
@@ -74,9 +76,13 @@ def mistake_of(played: chess.Move, better: FoundLine, reply: FoundLine, terms: M
     `better` begins with the better move, `reply` with the best reply to the move played. `terms` are the centipawns
     that the mover has less by each term at the end of `reply` than at the end of `better`. None where nothing is seen.
     """
+    lost = _lost(played, reply, better)
+    by_motif = lost if lost is not None and lost.kind is not MistakeKind.MATERIAL_LOST else None
     return (
         _mates(better, reply)
-        or _lost(played, reply, better)
+        or by_motif
+        or _castling(played, better, reply, terms)
+        or lost
         or _missed(better, reply)
         or _position(terms, better if not reply.moves else reply)
     )
@@ -103,6 +109,12 @@ def _lost(played: chess.Move, reply: FoundLine, better: FoundLine) -> Mistake | 
     if win.square is not None and win.square == played.to_square:
         sentence = f"the {piece_name(reply.board, win.square)} stands where it can be taken"
     return Mistake(KINDS[win.means][0], sentence, reply.text)
+
+
+def _castling(played: chess.Move, better: FoundLine, reply: FoundLine, terms: Mapping[str, float]) -> Mistake | None:
+    """The king that stays in the centre."""
+    sentence = left_in_the_centre(played, better, reply, terms)
+    return Mistake(MistakeKind.CASTLING, sentence, reply.text) if sentence and reply.moves else None
 
 
 def _missed(better: FoundLine, reply: FoundLine) -> Mistake | None:

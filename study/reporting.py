@@ -18,7 +18,7 @@ from merino.inner.engine.report.schema import (
     SearchReport,
 )
 from merino.inner.engine.report.static import report_change, report_evaluation, report_piece_change, report_score
-from merino.inner.engine.search.limits import Limits, Line
+from merino.inner.engine.search.limits import Limits, Line, Score
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.linear.explain import Change, Explanation
 from merino.inner.study.analyser import Analyser
@@ -153,7 +153,7 @@ def _search(
         return None
     lines = []
     for line, move in searched:
-        moves, end = _quiet_end(position, line, evaluation)
+        moves, end = quiet_end(position, line.pv, line.score, position.turn, evaluation)
         lines.append(
             LineReport(
                 rank=move.rank,
@@ -168,19 +168,22 @@ def _search(
     return SearchReport(best.depth, best.nodes, lines[0].score, tuple(lines))
 
 
-def _quiet_end(position: Position, line: Line, evaluation: Evaluation) -> tuple[tuple[int, ...], Explanation]:
-    """The moves of a line to the position whose evaluation the search reports, and that evaluation.
+def quiet_end(
+    position: Position, moves: Sequence[int], score: Score, turn: int, evaluation: Evaluation
+) -> tuple[tuple[int, ...], Explanation]:
+    """The moves of a line to the position whose evaluation a search reports, and that evaluation.
 
-    A line ends before the exchanges that follow, or in the middle of one. So the position is chosen from the last ones
-    as the one whose evaluation is nearest to the score of the search, the later of equals.
+    `score` is that of the search, as the side `turn` sees it. A line ends before the exchanges that follow, or in the
+    middle of one. So the position is chosen from the last ones as the one whose evaluation is nearest to the score of
+    the search, the later of equals.
     """
-    sign = 1 if position.turn == WHITE else -1
-    lengths = range(len(line.pv), max(0, len(line.pv) - TAIL), -1)
-    ends = [(length, evaluation.explain(_after(position, line.pv[:length]).record)) for length in lengths]
-    if line.score.mate is not None:
-        return line.pv, ends[0][1]
-    length, end = min(ends, key=lambda pair: abs(pair[1].score_white - sign * line.score))
-    return line.pv[:length], end
+    sign = 1 if turn == WHITE else -1
+    lengths = range(len(moves), max(0, len(moves) - TAIL), -1)
+    ends = [(length, evaluation.explain(_after(position, moves[:length]).record)) for length in lengths]
+    if score.mate is not None:
+        return tuple(moves), ends[0][1]
+    length, end = min(ends, key=lambda pair: abs(pair[1].score_white - sign * score))
+    return tuple(moves[:length]), end
 
 
 def _after(position: Position, moves: Iterable[int]) -> Position:

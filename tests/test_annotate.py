@@ -2,8 +2,10 @@
 
 import errno
 import io
+import json
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import chess
@@ -13,15 +15,17 @@ import pytest
 
 from merino.inner.app.shell.annotate import run_annotate
 from merino.inner.app.shell.cli import main
+from merino.inner.core.board.bitboard import BLACK
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.command import CommandError, UsageError
-from merino.inner.engine.search.limits import Limits, Line, Score
+from merino.inner.engine.search.limits import MATE_SCORE, Limits, Line, Score
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.families import DEFAULT_FILE, default
 from merino.inner.eval.outlook import expected_score
 from merino.inner.study.annotate import picture, work
 from merino.inner.study.annotate.analysis import GRADES, AnnotatedMove, annotate_moves
 from merino.inner.study.annotate.pgn import read_sources
+from merino.inner.study.annotate.pieces import EndedLine, PieceOutcome, largest_outcomes, piece_outcomes
 from merino.inner.study.annotate.work import AnnotationRequest, annotate_games
 from merino.inner.study.errors import StudyError
 
@@ -75,6 +79,55 @@ def test_the_pgn_keeps_moves_comments_and_variations_and_gains_evaluations_and_s
     assert len(nodes[2].variations) == 2, "the better line is a variation"
     assert {4} <= list(games[1].mainline())[2].nags  # 2. g4
     assert "100.0%" not in list(games[1].mainline())[3].comment and "0.0%" in list(games[1].mainline())[3].comment
+
+
+def test_json_has_a_line_for_each_game_with_kind_better_line_and_pieces_of_mistakes(
+    game_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    game_file.write_text(f"{GAME}\n{GAME.replace('Nxg5', 'Nxg7')}")
+    assert annotated(str(game_file), "--json", "--shapley", "--quiet") == 1
+    game, faulty = map(json.loads, capsys.readouterr().out.splitlines())
+    assert faulty["moves"] == [] and "Nxg7" in faulty["fault"]
+    assert [move["uci"] for move in game["moves"][:4]] == ["e2e4", "e7e5", "g1f3", "d8g5"]
+    blunder = game["moves"][3]
+    assert blunder["grade"]["name"] == "blunder" and blunder["mistake"]["kind"] == "hanging piece"
+    queen = next(piece for piece in blunder["pieces"] if piece["piece"] == "q")
+    assert queen["square"] == "d8" and queen["played"] == {"square": None, "value": 0.0}
+    assert queen["change"] == -queen["better"]["value"] > 800
+    assert blunder["pieces_text"].startswith(f"q d8 taken -{queen['change']:.0f}")
+    assert game["is_whole"] and game["account"][1].startswith("Black: ")
+    with pytest.raises(UsageError, match="leave out --out"):
+        annotated(str(game_file), "--json", "--out", str(tmp_path / "out.pgn"))
+
+
+def test_what_a_mistake_makes_of_the_pieces_adds_up_to_the_evaluations_at_the_ends() -> None:
+    position = Position("r3k2r/ppp2ppp/4p3/1N6/8/8/PPP2PPP/R3K2R b kq - 0 10")
+    better, played = ("e8c8", "e1f1"), ("a7a6", "b5c7", "e8d7", "c7a8", "h8a8")
+    ends, lines = [], []
+    for moves in (better, played):
+        after = position.copy()
+        made = after.push_all(moves)
+        ends.append(default().explain(after.record).score_white)
+        lines.append(EndedLine(made, Score(-ends[-1]), BLACK))
+    found = piece_outcomes(position, *lines, default())
+    assert sum(piece.change_cp for piece in found) == pytest.approx(ends[1] - ends[0])
+    gone = {piece.square for piece in found if piece.played_square is None}
+    assert gone == {"b5", "c7", "a8"}
+    mated = replace(lines[1], score=Score(-MATE_SCORE + 2))
+    assert piece_outcomes(position, lines[0], mated, default()) == ()
+
+
+def test_exchanges_of_like_for_like_are_not_named() -> None:
+    def piece(letter: str, square: str, better: str | None, played: str | None, change: float) -> PieceOutcome:
+        return PieceOutcome(letter, square, better, 0.0, played, change)
+
+    bishop, knight = piece("b", "c8", None, "c8", -300.0), piece("n", "c6", "c6", None, 310.0)  # one or the other
+    rooks = piece("R", "a1", "a1", None, -500.0), piece("r", "a8", "a8", None, 510.0)  # exchanged
+    queen, pawn = piece("Q", "d1", "d1", None, -900.0), piece("p", "e5", "e5", "e4", 12.0)
+    quiet, promoted = piece("N", "g1", "f3", "f3", 9.0), piece("P", "b2", None, "b4", 110.0)
+    assert largest_outcomes([bishop, knight, *rooks, queen, pawn, quiet, promoted]) == (
+        "Q d1 taken -900, P b2 kept +110, p e5-e4 -12"
+    )
 
 
 def test_a_faulty_game_is_copied_byte_for_byte_named_and_stops_no_other(

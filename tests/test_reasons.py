@@ -250,11 +250,12 @@ GAMES = """[White "A"]
 def test_annotated_games_name_the_kind_and_are_annotated_anew_without_a_trace(tmp_path: Path) -> None:
     games, once, twice = (tmp_path / name for name in ("games.pgn", "once.pgn", "twice.pgn"))
     games.write_text(GAMES)
-    assert main(["annotate", str(games), "--out", str(once), "--nodes", "4000", "--quiet"]) == 0
+    assert main(["annotate", str(games), "--out", str(once), "--nodes", "4000", "--quiet", "--shapley"]) == 0
     text = " ".join(once.read_text().split())
+    assert re.search(r"6...Nxd5 [^}]*; by piece: [BN] [a-h][1-8] taken -\d", text)
     assert "mate allowed: the reply mates in 1 (6. Nd6#)" in text
     assert "hanging piece: the knight on d5 stands where it can be taken (6...Nxd5" in text
-    assert main(["annotate", str(once), "--out", str(twice), "--nodes", "4000", "--quiet"]) == 0
+    assert main(["annotate", str(once), "--out", str(twice), "--nodes", "4000", "--quiet", "--shapley"]) == 0
     assert [str(game.mainline()) for game in read(once)] == [str(game.mainline()) for game in read(twice)]
 
 

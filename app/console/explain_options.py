@@ -115,8 +115,13 @@ def _add_options(parser: Parser, milliseconds: int, error: float, at_console: bo
         shared.add_ascii(parser)
     parser.group(shared.SEARCH).add_argument("--static", action="store_true", help="evaluate only, do not search")
     shared.add_json(parser)
+    add_shapley(parser, error, "also print the Shapley value of each piece; these add up to the score")
+
+
+def add_shapley(parser: Parser, error: float, sentence: str) -> None:
+    """--shapley and --error."""
     add = parser.group(shared.OUTPUT).add_argument
-    add("--shapley", action="store_true", help="also print the Shapley value of each piece; these add up to the score")
+    add("--shapley", action="store_true", help=sentence)
     add("--error", type=_centipawns, default=error, metavar="CP", help="their standard error (default: %(default)g)")
 
 

@@ -19,13 +19,14 @@ from merino.inner.engine.search.strength import FULL_LEVEL, at_level
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.study.analyser import analyser
 from merino.inner.study.annotate.analysis import AnnotatedMove, annotate_moves
+from merino.inner.study.annotate.as_json import annotated_json
 from merino.inner.study.annotate.pgn import account
+from merino.inner.study.annotate.pieces import DEFAULT_ERROR
 
 MAX_LINES = 256
 MAX_MS = 3_600_000
 MAX_NODES = 10**9
 MOVE_MS = 1000  # to answer a move, without another limit
-BETTER = 8  # plies of a better line
 NODES_A_MOVE = 20_000  # in a game, without another limit
 
 
@@ -87,35 +88,13 @@ def annotate(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Messag
     with state.searchers.borrowed(evaluation) as searcher:
         searching = analyser(searcher, is_stop_requested=lambda: stop.is_set, gives_up=True)
         try:
-            for annotated in annotate_moves(start, moves[before:], evaluation, searching, limits):
+            for annotated in annotate_moves(start, moves[before:], evaluation, searching, limits, DEFAULT_ERROR):
                 done.append(annotated)
-                say({"type": "move", "ply": before + len(done), **_annotated(current, annotated)})
+                say({"type": "move", "ply": before + len(done), **annotated_json(current, annotated)})
                 current.push(annotated.move)
         except KeyboardInterrupt:
             is_whole = False
     return {"type": "done", "is_whole": is_whole, "account": list(account(done))}
-
-
-def _annotated(position: Position, annotated: AnnotatedMove) -> dict[str, Any]:
-    """A move of a game, with the better line if it was a mistake."""
-    grade, best, mistake = annotated.grade, annotated.better.best[:BETTER], annotated.mistake
-    return {
-        "san": annotated.san,
-        "before": {"expected_score": annotated.before.expected, "text": annotated.before.score_text},
-        "after": {
-            "expected_score": annotated.after.expected,
-            "text": annotated.after.score_text,
-            "depth": annotated.after.depth,
-        },
-        "loss": annotated.loss,
-        "grade": None if grade is None else {"name": grade.name, "sign": grade.sign, "nag": grade.nag},
-        "better": {
-            "text": annotated.better.score_text,
-            "line": san_line(board_of(position), best),
-        },
-        "mistake": mistake
-        and {"kind": mistake.kind.value, "sentence": mistake.sentence, "line": mistake.line, "text": mistake.text},
-    }
 
 
 def _limits(fields: Fields) -> Limits:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path
+from merino.inner.app.console.explain_options import add_shapley, asked_error
 from merino.inner.app.shell.naming import errors_named
 from merino.inner.app.shell.output_files import check_picture, holding_output
 from merino.inner.app.shell.search_options import (
@@ -24,8 +26,10 @@ from merino.inner.core.common.files import check_writable, write_fault
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.user_files import is_there
 from merino.inner.engine.search.limits import Limits
+from merino.inner.study.annotate.as_json import game_json
 from merino.inner.study.annotate.partial import Partial
 from merino.inner.study.annotate.pgn import GameSource, account, read_sources
+from merino.inner.study.annotate.pieces import DEFAULT_ERROR
 from merino.inner.study.annotate.work import SIGNS, AnnotatedGame, AnnotationKeeper, AnnotationRequest, annotate_games
 from merino.inner.study.errors import StudyError
 
@@ -35,7 +39,10 @@ MAX_NAMED = 20  # faulty games in the sentence at the end
 
 def run_annotate(arguments: Sequence[str]) -> int:
     """Annotate the games of a file: 0, 1 if some are faulty, 130 after Ctrl-C. Raises CommandError."""
-    args = _parser().parse_args(arguments)
+    parser = _parser()
+    args = parser.parse_args(arguments)
+    if args.json and args.out:
+        parser.error("--json prints each game instead of writing it; leave out --out")
     picture, out = args.plot, args.out
     _check(picture, out)
     evaluation = evaluation_of(args.weights, args.k, args.evalfile)
@@ -44,11 +51,19 @@ def run_annotate(arguments: Sequence[str]) -> int:
         sources = read_sources(args.file)
         encoding = sources.encoding if out else "utf-8"
         request = AnnotationRequest(
-            sources, evaluation, search.limits, search.hash_mb, search.threads, encoding, picture
+            sources,
+            evaluation,
+            search.limits,
+            search.hash_mb,
+            search.threads,
+            encoding,
+            picture,
+            asked_error(args),
         )
         progress = _AnnotationProgress(len(sources.games), args.quiet)
         if out is None:
-            return _annotate(request, search, _Printed(progress), progress, args.quiet)
+            printed = _Printed(progress, is_silent=args.json)
+            return _annotate(request, search, printed, progress, args.quiet, args.json)
         with holding_output(out, "annotate"), Partial(out, request.identity) as partial:
             if partial.games and not args.quiet:
                 _tell(
@@ -62,15 +77,16 @@ def run_annotate(arguments: Sequence[str]) -> int:
 
 
 class _Printed:
-    """Games printed as they are done, in UTF-8 or what the terminal reads."""
+    """Games printed as they are done, in UTF-8 or what the terminal reads, unless `is_silent`."""
 
-    def __init__(self, progress: _AnnotationProgress) -> None:
+    def __init__(self, progress: _AnnotationProgress, is_silent: bool = False) -> None:
         self.games: list[bytes] = []
-        self._progress = progress
+        self._progress, self._is_silent = progress, is_silent
 
     def add(self, game: bytes) -> None:
         self._progress.wipe()
-        print("\n" * bool(self.games) + game.decode(), flush=True)
+        if not self._is_silent:
+            print("\n" * bool(self.games) + game.decode(), flush=True)
         self.games.append(game)
 
     add_unfinished = add
@@ -102,12 +118,15 @@ def _annotate(
     keeper: AnnotationKeeper,
     progress: _AnnotationProgress,
     is_quiet: bool,
+    as_json: bool = False,
 ) -> int:
-    """Annotate the games that are not yet done, and print a line about each; the exit code."""
+    """Annotate the games that are not yet done, and print a line about each, if asked also as JSON; the exit code."""
     games = request.sources.games
     try:
         for game in annotate_games(request, searcher_of(search, request.evaluation), keeper, progress):
             progress.wipe()
+            if as_json:
+                print(json.dumps(game_json(game.source, game.moves, game.is_whole)), flush=True)
             if not is_quiet or game.source.fault:
                 _tell(_line_about(game, len(games), keeper))
             if not game.is_whole:
@@ -151,6 +170,8 @@ def _parser() -> Parser:
     add_search_options(parser, nodes=NODES)
     sentence = "write the PGN to this file (default: standard output)"
     parser.group(shared.OUTPUT).add_argument("--out", metavar="FILE", type=file_path, help=sentence)
+    add_shapley(parser, DEFAULT_ERROR, "also say what each mistake makes of the pieces, by Shapley values")
+    shared.add_json(parser, "print each game as a JSON object on a line, instead of PGN")
     shared.add_plot(parser, "the evaluation of the game")
     shared.add_quiet(parser)
     return parser

@@ -23,6 +23,7 @@ from merino.inner.engine.search.limits import MATE_SCORE, Limits, Score
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.linear.explain import Change
 from merino.inner.study.analyser import Analyser, expected_of
+from merino.inner.study.annotate.pieces import EndedLine, PieceOutcome, piece_outcomes
 from merino.inner.study.reasons.lines import mistake_in
 from merino.inner.study.reasons.mistakes import Mistake
 
@@ -74,6 +75,7 @@ class AnnotatedMove:
     after: MoveVerdict
     change: ChangeReport  # by evaluation alone
     mistake: Mistake | None = None  # what kind of mistake it is, if it has a grade
+    pieces: tuple[PieceOutcome, ...] = ()  # what it makes of each piece, if it has a grade and this was asked for
 
     @property
     def loss(self) -> float:
@@ -90,11 +92,17 @@ class AnnotatedMove:
 
 
 def annotate_moves(
-    position: Position, moves: Sequence[str], evaluation: Evaluation, analyser: Analyser, limits: Limits
+    position: Position,
+    moves: Sequence[str],
+    evaluation: Evaluation,
+    analyser: Analyser,
+    limits: Limits,
+    shapley: float | None = None,
 ) -> Iterator[AnnotatedMove]:
     """Each of the legal `moves`, coordinates, played from `position`.
 
-    Each position is searched once within `limits`, and before a move that seems a mistake once or twice more.
+    With `shapley`, a standard error in centipawns, mistakes have what they make of each piece. Each position is
+    searched once within `limits`, and before a move that seems a mistake once or twice more.
     """
     current = position.copy()
     before = _verdict(current, evaluation, analyser, limits)
@@ -110,7 +118,11 @@ def annotate_moves(
         change = report_change(Change(explained, explained_after))
         annotated = AnnotatedMove(move, name, turn, before, better, after, change)
         if annotated.grade is not None:
-            annotated = replace(annotated, mistake=_mistake(previous, annotated, evaluation))
+            annotated = replace(
+                annotated,
+                mistake=_mistake(previous, annotated, evaluation),
+                pieces=() if shapley is None else _pieces(previous, annotated, evaluation, shapley),
+            )
         yield annotated
         before, explained = after, explained_after
 
@@ -125,6 +137,16 @@ def _mistake(position: Position, annotated: AnnotatedMove, evaluation: Evaluatio
         (after.best, _mate_for(after, after.turn)),
         evaluation,
     )
+
+
+def _pieces(
+    position: Position, annotated: AnnotatedMove, evaluation: Evaluation, error: float
+) -> tuple[PieceOutcome, ...]:
+    """What a move made in `position` makes of each piece."""
+    better, after = annotated.better, annotated.after
+    best = EndedLine(better.best, better.score, better.turn)
+    played = EndedLine((annotated.move, *after.best), after.score, after.turn)
+    return piece_outcomes(position, best, played, evaluation, error)
 
 
 def _mate_for(verdict: MoveVerdict, side: int) -> int | None:

@@ -17,6 +17,7 @@ from merino.inner.study.annotate.analysis import GRADES
 from merino.inner.study.reasons.mistakes import MistakeKind
 
 AS_MARKED = " as marked"  # said of a mistake that had its sign before
+BY_PIECE = "by piece: "  # begins what a mistake makes of the pieces
 LOST = "of the point lost a move."  # ends what is said of each side's mistakes
 _NAGS = {grade.name: grade.nag for grade in GRADES}
 _ACCOUNT = " ".join(rf"{side}: [^.]*\.\d% {re.escape(LOST)}" for side in COLOUR_NAMES)
@@ -24,7 +25,9 @@ _HEAD = re.compile(rf"(?:^| ){NAME} \d\S*, .*? {_ACCOUNT}")
 _TERM = r"\w+ [+-]\d+"
 _GRADE = rf"(?P<grade>{'|'.join(_NAGS)})(?P<marked>{AS_MARKED})?, \d+\.\d% lost(?:: \S+ was (?P<better>[^\s;]+))?"
 _KIND = rf"(?:{'|'.join(re.escape(kind.value) for kind in MistakeKind)}): [^;()]* \([^()]*\)"
-_TAIL = rf"\d+\.\d%(?:; {_TERM}(?:, {_TERM})*)?(?:; {_GRADE}(?:; {_KIND})?)?"
+_PIECE = r"[A-Za-z] [a-h][1-8](?:-[a-h][1-8]| taken| kept)? [+-]\d+"
+_PIECES = rf"{BY_PIECE}{_PIECE}(?:, {_PIECE})*"
+_TAIL = rf"\d+\.\d%(?:; {_TERM}(?:, {_TERM})*)?(?:; {_GRADE}(?:; {_KIND})?(?:; {_PIECES})?)?"
 _TAILS = (re.compile(rf"(?P<kept>\[%eval [^]]*\]) {_TAIL}(?= |$)"), re.compile(rf"(?P<kept>^|.* ){_TAIL}$"))
 
 

@@ -24,7 +24,8 @@ from merino.inner.engine.report.text import largest_terms
 from merino.inner.formats.pgn_text import tree_text
 from merino.inner.formats.sources import SourceError, read_text
 from merino.inner.study.annotate.analysis import GRADES, AnnotatedMove, MoveVerdict
-from merino.inner.study.annotate.own import AS_MARKED, LOST, remove_own
+from merino.inner.study.annotate.own import AS_MARKED, BY_PIECE, LOST, remove_own
+from merino.inner.study.annotate.pieces import largest_outcomes
 from merino.inner.study.errors import StudyError
 
 LINE = 8  # plies shown of a better line
@@ -156,6 +157,8 @@ def _comment(node: chess.pgn.ChildNode, annotated: AnnotatedMove, chess960: bool
             node.parent.add_line(best)
         if annotated.mistake is not None:
             parts.append(annotated.mistake.text)
+        if by_piece := largest_outcomes(annotated.pieces):
+            parts.append(f"{BY_PIECE}{by_piece}")
     node.comment = _joined(node.comment, "; ".join(parts))
 
 

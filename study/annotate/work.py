@@ -22,6 +22,11 @@ from merino.inner.study.errors import StudyError
 
 SIGNS = ", ".join(f"{grade.name} ${grade.nag} from {grade.least_loss:.0%}" for grade in reversed(GRADES))
 
+_BY_PIECE = (
+    ". By piece: how much more its owner has from it, in centipawns, at the end of the line after the move than at "
+    "that of the better line, by Shapley values"
+)
+
 OnProgress = Callable[[GameSource, int], object]  # called with a game and the number of its annotated plies
 
 
@@ -51,6 +56,7 @@ class AnnotationRequest:
     threads: int
     encoding: str = "utf-8"
     picture: Path | None = None
+    shapley: float | None = None  # the standard error, in centipawns, of what mistakes make of pieces; None: not asked
 
     @property
     def identity(self) -> str:
@@ -58,6 +64,7 @@ class AnnotationRequest:
         weights = hashlib.sha256(json.dumps(self.evaluation.identity).encode()).hexdigest()[:16]
         limits = f"{_words(self.limits)}, K {self.evaluation.k:g}, weights {weights}"
         engine = f"hash {self.hash_mb}, threads {self.threads}"
+        engine += "" if self.shapley is None else f", pieces to {self.shapley:g} cp"
         return f"{self.sources.digest} with {NAME} {__version__}, {limits}, {engine}"
 
     @property
@@ -66,7 +73,7 @@ class AnnotationRequest:
         return (
             f"{_words(self.limits)} a position, K {self.evaluation.k:g}. After each move: evaluation and depth, "
             f"White's expected score, and the terms it changes most, in centipawns for White. By expected score lost: "
-            f"{SIGNS}"
+            f"{SIGNS}{'' if self.shapley is None else _BY_PIECE}"
         )
 
 
@@ -112,7 +119,9 @@ def _annotated(
     """The moves of a game annotated, and whether these are all: Ctrl-C keeps those before it."""
     done: list[AnnotatedMove] = []
     try:
-        for annotated in annotate_moves(source.start, source.moves, request.evaluation, searching, request.limits):
+        for annotated in annotate_moves(
+            source.start, source.moves, request.evaluation, searching, request.limits, request.shapley
+        ):
             done.append(annotated)
             watch(source, len(done))
     except KeyboardInterrupt:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 
 import chess
@@ -62,7 +61,7 @@ def _driven(reply: FoundLine, mover: chess.Color) -> str | None:
 
 def _unsafe(reply: FoundLine, mover: chess.Color, terms: Mapping[str, float]) -> str | None:
     """How much less safe a king is that can no longer castle, if no group of terms but material loses more."""
-    lost = Counter[Group]()
+    lost = dict.fromkeys(Group, 0.0)
     for name, cp in terms.items():
         lost[group_of(name)] += cp
     safety, last = lost[Group.KING_SAFETY], reply.after(len(reply.moves))

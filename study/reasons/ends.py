@@ -72,17 +72,34 @@ class PieceDifference:
         return f"is worth {abs(self.total) / 100:.2f} {more}{f': {said}' if said else ''}"
 
 
-def end_of(position: Position, moves: Sequence[str], by_terms: Evaluation) -> LineEnd:
-    """The end of a line of legal moves, coordinates; `by_terms` has terms."""
+@dataclass(frozen=True)
+class Followed:
+    """Where a line leads: the position there, what each side has taken, and each piece's first square by its last."""
+
+    after: Position
+    board: chess.Board
+    taken: Mapping[chess.Color, Sequence[chess.PieceType]]
+    origins: Mapping[chess.Square, chess.Square]
+
+
+def follow(position: Position, moves: Sequence[int]) -> Followed:
+    """Make the moves of a line, all legal, on a copy of the position."""
     after, board = position.copy(), board_of(position)
     at = {square: square for square in board.piece_map()}
     taken: dict[chess.Color, list[chess.PieceType]] = {chess.WHITE: [], chess.BLACK: []}
-    for made in after.push_all(moves):
-        _follow(board, as_chess_move(made, position.chess960), at, taken)
-    values = report_evaluation(after.record, "", by_terms).pieces
+    for move in moves:
+        after.push(move)
+        _follow(board, as_chess_move(move, position.chess960), at, taken)
+    return Followed(after, board, taken, at)
+
+
+def end_of(position: Position, moves: Sequence[str], by_terms: Evaluation) -> LineEnd:
+    """The end of a line of legal moves, coordinates; `by_terms` has terms."""
+    end = follow(position, position.copy().push_all(moves))
+    values = report_evaluation(end.after.record, "", by_terms).pieces
     terms = {chess.parse_square(piece.square): piece.terms for piece in values}
-    pieces = {origin: (square, terms[square]) for square, origin in at.items()}
-    return LineEnd(board, taken, pieces)
+    pieces = {origin: (square, terms[square]) for square, origin in end.origins.items()}
+    return LineEnd(end.board, end.taken, pieces)
 
 
 def differences(end: LineEnd, other: LineEnd) -> list[PieceDifference]:

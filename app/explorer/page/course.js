@@ -144,7 +144,7 @@ function annotateBar() {
 const stateText = () => (annotation.isWorking ? `${annotation.found.size} of ${state.moves.length}` : "");
 
 function mistakeItem(move) {
-    const { grade, better, mistake } = move;
+    const { grade, better, mistake, pieces_text: pieces } = move;
     const button = { type: "button", class: `plain ${grade.name}`, onclick: () => goTo(move.ply) };
     return h(
         "li",
@@ -152,6 +152,7 @@ function mistakeItem(move) {
         h("button", button, h("i", { class: grade.name }), titleOf(move)),
         ` ${grade.name}, ${percent(move.loss, 1)} lost`,
         mistake ? h("div", { class: "note", "data-mistake": mistake.kind }, mistake.text) : null,
+        pieces ? h("div", { class: "note", "data-pieces": "" }, `By piece: ${pieces}`) : null,
         better.line ? h("div", { class: "note" }, `Better ${better.text}: ${better.line}`) : null,
     );
 }

@@ -142,13 +142,20 @@ class Page:
             found[0].click()
         return bool(found)
 
-    def hover(self, selector: str, click: bool = False) -> None:
-        """Point at the middle of an element, and click there if asked."""
-        actions = ActionBuilder(self.driver, duration=20)
-        pointer = actions.pointer_action.move_to_location(*self.middle(selector))
+    def hover(self, selector: str, until: Callable[[], Any] = lambda: True, click: bool = False) -> None:
+        """Point at the middle of an element until something is so, and click there if asked.
+
+        The element may be drawn anew, or moved by what is drawn above it, while the pointer is on its way and after.
+        """
+        self.until(lambda: self._pointed(selector) and until())
         if click:
-            pointer.click()
+            ActionChains(self.driver).click().perform()
+
+    def _pointed(self, selector: str) -> bool:
+        actions = ActionBuilder(self.driver, duration=20)
+        actions.pointer_action.move_to_location(*self.middle(selector))
         actions.perform()
+        return bool(self.run("return document.querySelector(arguments[0])?.matches(':hover')", selector))
 
     def press(self, selector: str, key: str) -> None:
         """Send a key to an element."""

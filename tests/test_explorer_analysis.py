@@ -27,11 +27,13 @@ def depth(page: Page) -> int:
     return int(found[1]) if found else 0
 
 
-def first_moves(page: Page) -> list[str]:
+def first_moves(page: Page, plies: int = 1) -> list[str]:
+    """The first moves of each line that is listed, as many as asked."""
     script = (
-        "return [...document.querySelectorAll('#lines-by li')].map((row) => row.querySelector('button').textContent)"
+        "return [...document.querySelectorAll('#lines-by li')]"
+        ".flatMap((row) => [...row.querySelectorAll('button')].slice(0, arguments[0]).map((move) => move.textContent))"
     )
-    return [str(san) for san in page.run(script)]
+    return [str(san) for san in page.run(script, plies)]
 
 
 def test_lines_come_from_the_running_search_and_go_deeper(page: Page) -> None:
@@ -65,20 +67,34 @@ def test_each_line_tells_what_it_leads_to_as_explain_does(page: Page) -> None:
     page.until(lambda: said.search(page.text(f"{LINES} .line-reasons")))
 
 
+def shown_after(page: Page, *line: str) -> bool:
+    """Whether the small board shows what stands after these moves of the middlegame."""
+    board = chess.Board(MIDDLEGAME)
+    for san in line:
+        board.push_san(san)
+    return len(page.all("#mini-board image")) == len(board.piece_map()) and page.find("#mini-board").is_displayed()
+
+
 def test_a_move_of_a_line_shows_its_board_and_plays_it(page: Page) -> None:
     analysed(page, MIDDLEGAME, analysis_lines=1)
     second = f"{LINES} .ply:nth-child(2) button"
     page.until(lambda: depth(page) >= 6 and page.all(second))
-    page.hover(second)
-    page.until(lambda: page.all("#mini-board image"))
-    wanted = [page.text(f"{LINES} .ply:nth-child({ply}) button") for ply in (1, 2)]
-    board = chess.Board(MIDDLEGAME)
-    for san in wanted:
-        board.push_san(san)
-    assert len(page.all("#mini-board image")) == len(board.piece_map()), "the row under the pointer stays as it was"
+    page.hover(second, until=lambda: shown_after(page, *first_moves(page, 2)))
+    wanted = first_moves(page, 2)
     page.hover(second, click=True)
-    page.until(lambda: page.moves == wanted)
+    page.until(lambda: page.moves == wanted)  # the row under the pointer stayed as it was
     assert not page.find("#mini-board").is_displayed()
+
+
+def test_a_move_drawn_under_a_pointer_at_rest_shows_its_board(page: Page) -> None:
+    analysed(page, MIDDLEGAME, analysis_lines=1)
+    first = f"{LINES} .ply:first-child button"
+    page.until(lambda: page.all(first))
+    page.hover(first, until=lambda: shown_after(page, *first_moves(page)))
+    page.run("return import('/store.js').then((store) => store.play('e1e6'))")
+    page.until(lambda: page.text(first) == "fxe6")
+    page.run("return import('/store.js').then((store) => store.goTo(0))")
+    page.until(lambda: "fxe6" not in first_moves(page) and shown_after(page, *first_moves(page)))
 
 
 def test_arrows_show_best_moves_and_the_threat(page: Page) -> None:

@@ -253,10 +253,10 @@ def test_every_move_is_listed_tried_by_pointing_and_compared(page: Page) -> None
     listed = page.run("return [...document.querySelectorAll('tr[data-move]')].map((row) => row.dataset.move)")
     assert listed == [move.uci for move in report.moves]
     best = report.moves[0]
-    page.hover(f'tr[data-move="{best.uci}"] button')
-    page.until(lambda: page.text("#score") == f"{best.change.after_cp / 100:+.2f}" and page.all(".arrows line"))
-    page.hover("#score")
-    page.until(lambda: not page.all(".arrows line"))
+    tried = f"{best.change.after_cp / 100:+.2f}"
+    best_row = f'tr[data-move="{best.uci}"] button'
+    page.hover(best_row, until=lambda: page.text("#score") == tried and page.all(".arrows line"))
+    page.hover("#score", until=lambda: not page.all(".arrows line"))
     for move in report.moves[:2]:
         page.click(f'tr[data-move="{move.uci}"] input')
     page.until(lambda: f"{report.moves[1].san} instead of {best.san}" in page.text("#comparison"))

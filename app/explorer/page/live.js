@@ -12,65 +12,74 @@ const SHOWN_PLIES = 14; // of a line
 const MIN_SHARE = 0.1; // of points, by which a line may be worse than the best for its move to have an arrow
 const CALM_MS = 250; // for which a line must stay before it is explained
 
+const shownMoves = (line) => line.moves.slice(0, SHOWN_PLIES).join();
+const isSame = (line, other) => shownMoves(line) === shownMoves(other);
+
 /** A row of the list, updated in its place: what is pointed at stays until the pointer leaves it. */
 class Row {
     constructor(search) {
         this.search = search;
-        this.shown = ""; // what its moves are of
         this.line = null; // the one shown
+        this.drawn = null; // the one that its moves are of
+        this.asked = null; // the search that it is of
+        this.key = null; // the same as text
         this.score = h("b", { class: "line-score" });
         this.share = h("span", { class: "line-share", title: "White's expected score" });
-        this.moves = h("span", { class: "line-moves" });
+        this.moves = h("span", { class: "line-moves", ...this.#listeners() });
         this.reasons = h("span", { class: "line-reasons" });
         this.box = h("li", {}, this.score, this.share, this.moves, this.reasons);
         this.box.addEventListener("pointerleave", () => this.show(this.line));
+    }
+
+    /** What is done to its moves, heard where they are listed: they may be drawn anew under the pointer. */
+    #listeners() {
+        const point = (event) => this.#point(event.target.closest("button"));
+        return {
+            onpointerover: point,
+            onfocusin: point,
+            onpointerout: hideBoard,
+            onfocusout: hideBoard,
+            onclick: (event) => this.#play(event.target.closest("button")),
+        };
     }
 
     show(line) {
         this.line = line;
         this.score.textContent = withMinus(line.score.text);
         this.share.textContent = percent(line.score.expected_score);
-        const shown = JSON.stringify([this.search.key, line.moves.slice(0, SHOWN_PLIES)]);
-        if (shown === this.shown || this.box.matches(":hover, :focus-within")) return;
-        this.shown = shown;
-        replace(this.moves, this.#moveElements(line));
+        if (this.key === this.search.key && (this.box.matches(":hover, :focus-within") || isSame(line, this.drawn))) return;
+        Object.assign(this, { asked: this.search.asked, key: this.search.key, drawn: line });
+        replace(this.moves, line.names.slice(0, SHOWN_PLIES).map(this.#moveElement));
         clearTimeout(this.timer);
         this.timer = setTimeout(() => this.#explain(line), CALM_MS);
     }
 
-    #moveElements(line) {
-        return line.names.slice(0, SHOWN_PLIES).map((name, at) => {
-            const ply = { onclick: () => this.#play(line, at), onpointerenter: (event) => this.#point(event, line, at) };
-            const move = h(
-                "button",
-                {
-                    type: "button",
-                    class: "plain",
-                    ...ply,
-                    onfocus: ply.onpointerenter,
-                    onpointerleave: hideBoard,
-                    onblur: hideBoard,
-                },
-                name,
-            );
-            const number = numbered(state.report.fen, at, at === 0);
-            return h("span", { class: "ply" }, number ? h("span", { class: "number" }, number) : null, move);
-        });
+    #moveElement(name, at) {
+        const number = numbered(state.report.fen, at, at === 0);
+        return h(
+            "span",
+            { class: "ply" },
+            number ? h("span", { class: "number" }, number) : null,
+            h("button", { type: "button", class: "plain", "data-at": at }, name),
+        );
     }
 
-    #play(line, at) {
+    #play(button) {
+        if (!button || !this.search.isCurrent(this.key)) return;
         hideBoard();
-        playLine(line.moves.slice(0, at + 1).map((uci, ply) => ({ uci, san: line.names[ply] })));
+        const { moves, names } = this.drawn;
+        playLine(moves.slice(0, Number(button.dataset.at) + 1).map((uci, ply) => ({ uci, san: names[ply] })));
     }
 
-    async #point(event, line, at) {
-        const element = event.currentTarget;
-        const { steps } = await explainLine(this.search.ask(), line.moves);
-        if (element.matches(":hover, :focus")) showBoard(element, steps[at].fen, steps[at].uci);
+    async #point(button) {
+        if (!button) return;
+        const { steps } = await explainLine(this.asked, this.drawn.moves);
+        const step = steps[button.dataset.at];
+        if (button.matches(":hover, :focus")) showBoard(button, step.fen, step.uci);
     }
 
     async #explain(line) {
-        const told = await explainLine(this.search.ask(), line.moves).catch(() => null);
+        const told = await explainLine(this.asked, line.moves).catch(() => null);
         if (told && this.line.moves.join() === line.moves.join()) this.reasons.textContent = told.reasons.join(" ");
     }
 }

@@ -10,7 +10,8 @@ export class Search {
         this.tell = tell;
         this.lines = []; // the messages of the server, the best first
         this.isRunning = false;
-        this.key = null; // what is searched, or was
+        this.asked = null; // what is searched, or was: lines are of this
+        this.key = null; // the same as text
         this.link = channel("/ws/search", (message) => this.#hear(message));
     }
 
@@ -26,7 +27,7 @@ export class Search {
         if (asked === null) this.stop();
         if (asked === null || (this.isRunning && key === this.key)) return;
         if (key !== this.key) this.lines = [];
-        this.key = key;
+        Object.assign(this, { asked, key });
         this.depth = null; // of the lines that are coming
         this.isRunning = true;
         this.link.send(asked);
@@ -37,8 +38,13 @@ export class Search {
     stop() {
         if (this.isRunning) this.link.stop();
         this.isRunning = false;
-        if (JSON.stringify(this.ask()) !== this.key) this.lines = [];
+        if (!this.isCurrent(this.key)) this.lines = [];
         this.tell();
+    }
+
+    /** Whether this is still what would be asked now. */
+    isCurrent(key) {
+        return JSON.stringify(this.ask()) === key;
     }
 
     /** Lines of a new depth take the place of those before once there are as many: mixed, two may begin with one move. */

@@ -221,6 +221,23 @@ def test_a_change_is_the_sum_of_its_parts(positions: list[Position], weights: np
         assert render_change(report_change(change)).isascii()
 
 
+@pytest.mark.parametrize(
+    ("fen", "told"),
+    [
+        ("4k3/ppp5/8/8/8/1P6/P1P5/4K3 w - - 0 1", "White's backward pawns (a2, c2)"),  # b3 is what leaves them behind
+        ("4k3/8/8/1p6/p1p5/8/PPP5/4K3 b - - 0 1", "Black's backward pawns (b5)"),
+        ("4k3/8/8/3N4/4P3/8/8/4K3 w - - 0 1", "knight outpost (d5)"),  # e4 only guards it
+        ("4k3/8/8/8/8/8/8/5K2 w - - 0 1", None),
+    ],
+)
+def test_terms_name_the_pieces_they_are_about_not_those_that_cause_them(fen: str, told: str | None) -> None:
+    names = ("PawnBackwards", "KnightOutpost")
+    weights = np.array([(-20.0 if term.name == names[0] else 20.0) * (term.name in names) for term in TERMS])
+    text = " ".join(summarise(value_pieces(Position(fen).record, weights)))
+    assert told is None or told in text
+    assert (" (" in text) == (told is not None)
+
+
 def test_sentences_name_only_what_the_table_shows(positions: list[Position], weights: np.ndarray) -> None:
     for position in positions:
         values = value_pieces(position.record, weights)

@@ -164,7 +164,7 @@ def test_the_piece_named_for_the_rest_is_confirmed_and_a_piece_by_chance_is_not(
     named, shuffled = (
         found[who]["removed"]["confirmed"] / found[who]["removed"]["statements"] for who in ("named", "shuffled")
     )
-    assert named > 0.95 and shuffled < 0.75
+    assert named > 0.95 and shuffled < 0.4
     assert main(["faithfulness", "gen12", str(positions), "--positions", "3"]) == 0
     assert "confirmed" in capsys.readouterr().out
 

@@ -24,8 +24,9 @@ def run_faithfulness(arguments: Sequence[str]) -> int:
     parser = Parser(
         prog="merino faithfulness",
         description="Measure how far the words on a net can be trusted: whether sums are exact, what share the terms "
-        "tell, and in how many positions the piece that is named for the rest is confirmed when it is removed or "
-        "moved. The control names a piece by chance.",
+        "tell, and in how many positions the piece that is named for the rest is confirmed: the rest becomes less by "
+        "at least a quarter of what is said when it is removed, or moved. The control says the same of another piece, "
+        "by chance.",
         examples=("merino faithfulness gen12 games.bin",),
     )
     parser.add_argument("net", metavar="NET", help="a net, or the name of one in weights/")

@@ -28,7 +28,7 @@ _PHRASES = {
     "RookOpen": "rook on a file without own pawns",
     "RookMobility": "rook mobility",
     "QueenKingTropism": "queen near the enemy king",
-    "KingCenterMid": "king off the first rank",
+    "KingCenterMid": "misplaced king",
     "KingCenterEnd": "central king",
     "KingPawnShield": "gaps before the king",
 }

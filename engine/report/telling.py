@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from merino.inner.core.board.bitboard import SQUARE_NAMES, WHITE
+from merino.inner.core.board.bitboard import PIECE_LETTERS, SQUARE_NAMES, WHITE
 from merino.inner.core.board.fen import COLOUR_NAMES
 from merino.inner.engine.report.phrases import is_material, is_usual, phrase
 from merino.inner.eval.explanation import PieceValues, TermLine
@@ -13,6 +13,9 @@ from merino.inner.eval.explanation import PieceValues, TermLine
 MIN_TOLD = 3.0  # centipawns; smaller parts are not put into words
 NAMED_TERMS = 3  # of a side, at most
 NAMED_SQUARES = 2  # of a term
+# The pieces that a term is about, by how its name begins. Others may bring it, as a pawn that guards an outpost does.
+_ABOUT = {"Pawn": "P", "Passed": "P", "Knight": "N", "Bishop": "B", "Minor": "NB", "Rook": "R", "Queen": "Q"}
+_BACKWARD = "PawnBackward"  # how the names of backward pawns begin
 
 
 def largest_for_each_side(values: PieceValues) -> str:
@@ -52,13 +55,31 @@ def _named(lines: Sequence[TermLine], values: PieceValues, colour: int) -> Itera
 
 
 def _bringing(line: TermLine, values: PieceValues, owner: int) -> str:
-    """The squares of the owner's pieces that bring most of a term."""
+    """The squares of the owner's pieces that the term is about and that bring most of it."""
     own = line.white_cp if owner == WHITE else line.black_cp
+    kinds = next((kinds for start, kinds in _ABOUT.items() if line.name.startswith(start)), PIECE_LETTERS.upper())
     brought = [
         (-abs(credit.cp), piece.square)
         for piece in values.pieces
-        if piece.colour == owner
+        if piece.colour == owner and piece.letter.upper() in kinds
         for credit in piece.credits
         if credit.name == line.name and credit.cp * own > 0
     ]
+    if line.name.startswith(_BACKWARD):
+        brought = [each for each in brought if not _has_support(each[1], values, owner)]
     return ", ".join(SQUARE_NAMES[square] for _, square in sorted(brought)[:NAMED_SQUARES])
+
+
+def _has_support(square: int, values: PieceValues, owner: int) -> bool:
+    """Whether an own pawn stands beside a pawn or behind it, on a file next to it: then it is not backward.
+
+    What it has gone ahead of is backward because of it, but so it is only the cause.
+    """
+    up = 1 if owner == WHITE else -1
+    return any(
+        piece.colour == owner
+        and piece.letter in "Pp"
+        and abs(piece.square % 8 - square % 8) == 1
+        and up * (square // 8 - piece.square // 8) >= 0
+        for piece in values.pieces
+    )

@@ -238,7 +238,7 @@ def queen_king_tropism(view):
 
 @term("KingCenterMid", Group.KING_SAFETY, EITHER, Phase.MIDDLEGAME, sign=-1)
 def king_exposed(view):
-    """The king off his first rank (half on the second), while the enemy has his pieces."""
+    """The king off his first rank, half on the second, a quarter on a1, d1, f1, h1; while the enemy has his pieces."""
     return KING_EXPOSURE[view.king]
 
 

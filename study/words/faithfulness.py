@@ -1,8 +1,9 @@
 """How far the words on a net can be trusted, as figures over many positions.
 
-A sentence says that the net sees more for one side than the terms tell, and names the piece to which most of that is
-due. It is confirmed where the rest becomes less without the piece, and where it becomes less on average when the piece
-goes to other squares that it attacks. The control names another piece by chance, of those with a part in the rest.
+A sentence says that the net sees more for one side than the terms tell, and how much of that goes without the piece to
+which most of it is due. It is confirmed where the rest becomes less by at least a quarter of that without the piece,
+and where it does so on average when the piece goes to other squares that it attacks. In the control the parts are
+shuffled among the pieces: it says the same of another piece, by chance.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import chess
 import numpy as np
 
 from merino.inner.core.board.bitboard import BLACK_PIECE, EMPTY, PIECE_LETTERS, SQUARES, WHITE
+from merino.inner.engine.report.telling import MIN_TOLD
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.linear.evaluate import stages_of
 from merino.inner.eval.material import FULL_BOARD
@@ -23,6 +25,7 @@ from merino.inner.study.words.shipped import start_of
 from merino.inner.study.words.telling import tell
 
 MIN_REST = 10.0  # centipawns; a smaller rest is not asked about
+MIN_FALL = 0.25  # of what is said: by so much the rest must become less
 SUM_ERROR = 20.0  # centipawns, the standard error of the Shapley values whose sum is checked
 PHASES = ("opening", "middlegame", "endgame")
 WAYS = ("removed", "moved")  # of asking whether a piece makes up the rest
@@ -69,13 +72,14 @@ def faithfulness(evaluation: Evaluation, positions: np.ndarray) -> Faithfulness:
         gaps.append(abs(values.baseline + sum(piece.value for piece in values.pieces) - told.score))
         r2[phase_of(record)].append(told.r2)
         pieces = [part for part in told.parts if part.piece not in "Kk"]
-        if abs(told.rest) < MIN_REST or not pieces:
-            continue
         sign = 1 if told.rest > 0 else -1
-        largest, any_one = max(pieces, key=lambda part: sign * part.cp), pieces[draw.integers(len(pieces))]
-        for who, square in (("named", largest.square), ("shuffled", any_one.square)):
-            for way, is_confirmed in _asked(record, evaluation, square, sign):
-                answers[who][way].append(is_confirmed)
+        largest = max(pieces, key=lambda part: sign * part.cp, default=None)
+        if abs(told.rest) < MIN_REST or largest is None or sign * largest.cp < MIN_TOLD or len(pieces) == 1:
+            continue
+        others = [part for part in pieces if part is not largest]
+        for who, piece in (("named", largest), ("shuffled", others[draw.integers(len(others))])):
+            for way, fall in _falls(record, evaluation, piece.square):
+                answers[who][way].append(sign * fall >= MIN_FALL * sign * largest.cp)
     named, shuffled = (
         {way: Confirmed(len(given), sum(given)) for way, given in answers[who].items()} for who in answers
     )
@@ -83,8 +87,8 @@ def faithfulness(evaluation: Evaluation, positions: np.ndarray) -> Faithfulness:
     return Faithfulness(len(positions), max(gaps), means, named, shuffled)
 
 
-def _asked(record: np.ndarray, evaluation: Evaluation, square: int, sign: int) -> Iterator[tuple[str, bool]]:
-    """Whether a rest with this sign becomes less without the piece on a square, and where it goes elsewhere."""
+def _falls(record: np.ndarray, evaluation: Evaluation, square: int) -> Iterator[tuple[str, float]]:
+    """How much the rest falls, for White, without the piece on a square, and on average where it goes elsewhere."""
     by_terms = account_around(record, evaluation, start_of(evaluation)).evaluation(evaluation.k, "account")
     turn = 1 if record[0]["side"] == WHITE else -1
 
@@ -93,7 +97,7 @@ def _asked(record: np.ndarray, evaluation: Evaluation, square: int, sign: int) -
 
     for way, others in zip(WAYS, ([_without(record, square)], list(_elsewhere(record, square))), strict=True):
         if others:
-            yield way, sign * (rest_of(record) - rest_of(np.concatenate(others))) > 0
+            yield way, rest_of(record) - rest_of(np.concatenate(others))
 
 
 def phase_of(record: np.ndarray) -> str:

@@ -323,4 +323,5 @@ def _find(name: str, suggestions: Iterable[str]) -> Command:
 
 
 def _row(command: Command) -> str:
-    return f"  {command.usage:<29}{command.sentence}"
+    width = 2 + max(len(each.usage) for each in COMMANDS.values())
+    return f"  {command.usage:<{width}}{command.sentence}"

@@ -5,7 +5,19 @@ import { setArrows } from "./arrows.js";
 import { say, showError } from "./dom.js";
 import { keep, recall } from "./kept.js";
 import { chime } from "./sound.js";
-import { START, askedOf, changed, isPlaying, listen, play, question, setGame, sideAfter, state, truncate } from "./store.js";
+import {
+    START,
+    askedOf,
+    changed,
+    isPlaying,
+    listen,
+    play,
+    question,
+    setGame,
+    sideAfter,
+    state,
+    truncate,
+} from "./store.js";
 
 const MOVE_MS = 1000; // for a move of Merino's, at most
 const HINT_MS = 600;
@@ -17,10 +29,12 @@ let link, hints;
 let isThinking = false;
 
 export const opposite = (side) => (side === "white" ? "black" : "white");
-const turn = () => state.report?.to_move;
+
+/** The side to move after all moves, whose report may still be on its way. */
+const turn = () => sideAfter(state.fen, state.moves.length);
 
 /** Whether the pieces on the board may not be moved now, for it is Merino's turn. */
-export const isMerinosTurn = () => isPlaying() && turn() !== state.game.side;
+export const isMerinosTurn = () => isPlaying() && sideAfter(state.fen, state.at) !== state.game.side;
 
 /** Begin a game: { side, level, by, minutes, increment, fromHere }; without minutes it has no clocks. */
 export function startGame(wanted) {
@@ -108,7 +122,14 @@ export function timeLeft(side) {
     return Math.max(0, clock.left[side] - (runs ? Date.now() - clock.began : 0));
 }
 
+const gameNow = () => `${state.fen} ${state.moves.map((move) => move.uci)}`;
+let charged = ""; // the game at the last move that the clock was charged for
+
+/** Charge the one who has moved, at the moment of the move. */
 function chargeClock() {
+    const now = gameNow();
+    if (!isPlaying() || now === charged) return;
+    charged = now;
     const { clock } = state.game;
     if (!clock) return;
     const mover = opposite(turn());
@@ -152,10 +173,9 @@ let last = ""; // the position that was last taken notice of
 
 /** Go on with the game after a move. */
 function goOn() {
-    const now = `${state.fen} ${state.moves.map((move) => move.uci)}`;
+    const now = gameNow();
     if (!isPlaying() || now === last || state.at !== state.moves.length) return;
     last = now;
-    chargeClock();
     setArrows("hint", []);
     if (state.moves.length) chime("move");
     const { ending } = state.report;
@@ -168,7 +188,10 @@ export function makePlaying() {
     setInterval(checkFlag, TICK_MS);
     listen((topics) => {
         if (topics.has("mode") && state.mode === "free") leaveGame();
-        if (topics.has("moves")) stopThinking();
+        if (topics.has("moves")) {
+            stopThinking();
+            chargeClock();
+        }
         if (topics.has("report")) goOn();
     });
 }
